@@ -86,7 +86,7 @@ struct Example {
 
 /// The weight in the archive's layout.
 std::vector<float> panels_of(const Convolution& c, const std::vector<float>& weight) {
-  const strided_product::MicroKernels& micro = strided_product::micro_kernels();
+  const strided_product::StridedMicroKernels& micro = strided_product::micro_kernels();
   const std::int64_t row = c.in * 9;
   std::vector<float> all;
   for (std::int64_t g = 0; g < c.groups; ++g) {

@@ -17,7 +17,7 @@ namespace {
 using cpu::WindowAxis;
 using strided_product::kPackedSlot;
 using strided_product::kWorthAThread;
-using strided_product::MicroKernels;
+using strided_product::StridedMicroKernels;
 
 constexpr std::int64_t kPacked = 2 << 10;        // rows of a packed panel; a panel stays in the second cache
 constexpr std::int64_t kFinished = 48;           // fewest results of a channel per epilogue call
@@ -31,7 +31,7 @@ struct PixelRun {
 };
 
 /// Merges the axes of a pointwise convolution into a single line.
-Convolution merged(Convolution c) {
+ChannelsLastShape merged(ChannelsLastShape c) {
   if (!is_every_position(c.window)) return c;
   const std::int64_t positions = c.batch * cpu::plane(c.window, &WindowAxis::out);
   c.batch = 1;
@@ -40,21 +40,21 @@ Convolution merged(Convolution c) {
   return c;
 }
 
-std::int64_t halves_of_group(const Convolution& c, const MicroKernels& micro) {
+std::int64_t halves_of_group(const ChannelsLastShape& c, const StridedMicroKernels& micro) {
   return (2 * c.out + micro.columns - 1) / micro.columns;
 }
 
-std::int64_t image_floats(const Convolution& c) {
+std::int64_t image_floats(const ChannelsLastShape& c) {
   return c.batch * c.groups *
          (c.in * cpu::plane(c.window, &WindowAxis::in) + c.out * cpu::plane(c.window, &WindowAxis::out));
 }
-std::int64_t weight_floats(const Convolution& c) {
+std::int64_t weight_floats(const ChannelsLastShape& c) {
   return c.groups * c.out * c.in * cpu::plane(c.window, &WindowAxis::kernel);
 }
 
 class ConvolutionWorker {
  public:
-  ConvolutionWorker(const Convolution& c, const Operands& at, const pointwise::Finish& finish)
+  ConvolutionWorker(const ChannelsLastShape& c, const ChannelsLastOperands& at, const pointwise::BoundEpilogue& finish)
       : c_(c),
         at_(at),
         finish_(finish),
@@ -135,7 +135,7 @@ class ConvolutionWorker {
     auto* packed = at_.panels != nullptr
                        ? nullptr
                        : thread_buffer<float>(static_cast<std::size_t>(depth * taps * micro_.columns), kPackedSlot);
-    strided_product::Finish last = finish_in_registers(at_, finish_, channel, columns);
+    strided_product::RegisterEpilogue last = finish_in_registers(at_, finish_, channel, columns);
     const float* add = last.add;
     strided_product::WindowProduct p;
     p.a_row = plain_ ? c_.groups * c_.in : band.step();
@@ -202,10 +202,10 @@ class ConvolutionWorker {
 
   std::int64_t tiles_of(const PixelRun& run) const { return (run.count + micro_.rows - 1) / micro_.rows; }
 
-  const Convolution& c_;
-  const Operands& at_;
-  const pointwise::Finish& finish_;
-  const MicroKernels& micro_;
+  const ChannelsLastShape& c_;
+  const ChannelsLastOperands& at_;
+  const pointwise::BoundEpilogue& finish_;
+  const StridedMicroKernels& micro_;
   bool plain_;
   std::int64_t together_;  ///< elements of a window's line multiplied as a single element
   std::int64_t in_;        ///< floats of such a merged element
@@ -217,7 +217,7 @@ class ConvolutionWorker {
 
 }  // namespace
 
-bool suits(const Convolution& c, bool arranged) {
+bool suits(const ChannelsLastShape& c, bool arranged) {
   if (has_small_groups(c)) return true;
   const std::int64_t positions = cpu::plane(c.window, &WindowAxis::out),
                      taps = cpu::plane(c.window, &WindowAxis::kernel);
@@ -228,15 +228,16 @@ bool suits(const Convolution& c, bool arranged) {
   return c.out >= kFewChannels && (arranged || c.out * taps >= kWorthArranging);
 }
 
-void convolve(const Convolution& exported, const Operands& operands, const pointwise::Finish& finish) {
-  const Convolution c = merged(exported);
-  Operands at = operands;
+void convolve(const ChannelsLastShape& exported, const ChannelsLastOperands& operands,
+              const pointwise::BoundEpilogue& finish) {
+  const ChannelsLastShape c = merged(exported);
+  ChannelsLastOperands at = operands;
   std::vector<float> by_lines;
   if (c.by_lines() && at.panels == nullptr) {
     by_lines = weight_by_lines(c, at.weight);
     at.weight = by_lines.data();
   }
-  const MicroKernels& micro = strided_product::micro_kernels();
+  const StridedMicroKernels& micro = strided_product::micro_kernels();
   const std::int64_t lines = c.batch * c.window[1].out,
                      line = c.window[2].out * c.in * cpu::plane(c.window, &WindowAxis::kernel);
   const std::int64_t halves = c.groups * halves_of_group(c, micro), width = micro.columns / 2;
@@ -248,7 +249,7 @@ void convolve(const Convolution& exported, const Operands& operands, const point
   const bool even = halves % (2 * threads) == 0 || (halves % threads == 0 && halves >= 5 * threads);
   const bool keeps_lines = at.panels != nullptr && lines >= threads && image_floats(c) >= weight_floats(c);
   const bool by_rule = (even || halves >= 8 * threads) && !keeps_lines;
-  if (c.blocking.share == Share::by_rule ? by_rule : c.blocking.share == Share::channels) {
+  if (c.blocking.share == ThreadAxis::by_rule ? by_rule : c.blocking.share == ThreadAxis::channels) {
     return parallel_for(halves, grain(lines * line * width), [&](std::int64_t first, std::int64_t last) {
       ConvolutionWorker(worker).run(0, lines, first, last);
     });

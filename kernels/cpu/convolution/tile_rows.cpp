@@ -17,11 +17,11 @@ bool TileRowsConvolution::possible(const KernelCall& call) {
          (has(0, DType::bf16) && has(1, DType::bf16));
 }
 
-bool TileRowsConvolution::suits(const KernelCall& call, const channels_last::Convolution& c) {
+bool TileRowsConvolution::suits(const KernelCall& call, const channels_last::ChannelsLastShape& c) {
   return possible(call) && !has_small_groups(c) && tiles::RowConvolution::suits(tile_shape(c));
 }
 
-bool TileRowsConvolution::serves(const KernelCall& call, const channels_last::Convolution& c) {
+bool TileRowsConvolution::serves(const KernelCall& call, const channels_last::ChannelsLastShape& c) {
   const TensorView& w = call.in[1];
   const bool constant = call.constant != nullptr && call.constant[1] && w.data != nullptr && w.contiguous();
   const TensorView& x = call.in[0];
@@ -31,7 +31,7 @@ bool TileRowsConvolution::serves(const KernelCall& call, const channels_last::Co
 }
 
 std::unique_ptr<TileRowsConvolution> TileRowsConvolution::make(const KernelCall& call,
-                                                               const channels_last::Convolution& c) {
+                                                               const channels_last::ChannelsLastShape& c) {
   if (!serves(call, c) || !has_channels_last(call.in[0]) || !has_channels_last(call.out[0])) return nullptr;
   const TensorView& w = call.in[1];
   FloatCall floats(call);
@@ -60,15 +60,16 @@ void TileRowsConvolution::reserve(const KernelCall& call, ScratchParts& parts) c
   otherwise_->reserve(call, parts);
 }
 
-Left TileRowsConvolution::run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const {
+RemainingWork TileRowsConvolution::run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const {
   auto* scratch = parts.take<std::byte>(static_cast<std::int64_t>(convolution_.scratch()));
   float* bias = call.has(2) ? parts.take<float>(call.in[2].numel()) : nullptr;
-  if (convolve_on_tiles(convolution_, call, weight_.get(), bias, epilogue_.get(), scratch)) return Left::nothing;
+  if (convolve_on_tiles(convolution_, call, weight_.get(), bias, epilogue_.get(), scratch))
+    return RemainingWork::nothing;
   // Restores the exported weight, which was never loaded, from the packed weight.
   std::vector<float> weight(static_cast<std::size_t>(call.in[1].numel()));
   convolution_.unpack(weight_.get(), weight.data());
   convolve_by_floats(call, std::move(weight), *otherwise_, parts);
-  return Left::nothing;
+  return RemainingWork::nothing;
 }
 
 }  // namespace tern::cpu

@@ -96,13 +96,13 @@ class Ending {
 };
 
 struct KnownActivation {
-  Activation activation;
+  SelfGatedActivation activation;
   std::span<const Token> tokens;
 };
-constexpr KnownActivation kKnown[] = {{Activation::hardswish, kHardswish},
-                                      {Activation::silu, kSilu},
-                                      {Activation::gelu, kGelu},
-                                      {Activation::gelu_tanh, kGeluTanh}};
+constexpr KnownActivation kKnown[] = {{SelfGatedActivation::hardswish, kHardswish},
+                                      {SelfGatedActivation::silu, kSilu},
+                                      {SelfGatedActivation::gelu, kGelu},
+                                      {SelfGatedActivation::gelu_tanh, kGeluTanh}};
 
 }  // namespace
 

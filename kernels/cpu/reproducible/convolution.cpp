@@ -26,7 +26,7 @@ using cpu::plane;
 using cpu::Window;
 using cpu::WindowAxis;
 
-channels_last::Convolution with_channels_last(const ConvolutionProblem& p) {
+channels_last::ChannelsLastShape with_channels_last(const ConvolutionProblem& p) {
   return {p.window, p.batch, p.groups, p.in, p.out, true};
 }
 
@@ -203,7 +203,7 @@ void run_convolution(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
   const ConvolutionProblem p = describe_convolution(c);
   if (makes_channels_last(c) && lies_so(c.in[0]) && lies_so(c.out[0])) {
-    const channels_last::Convolution convolution = with_channels_last(p);
+    const channels_last::ChannelsLastShape convolution = with_channels_last(p);
     return (convolution.depthwise() ? channels_last::convolve_depthwise : channels_last::convolve)(
         convolution,
         {c.in[0].as<const float>(), c.in[1].as<const float>(), c.has(2) ? c.in[2].as<const float>() : nullptr,

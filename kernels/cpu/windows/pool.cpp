@@ -206,7 +206,7 @@ void pool_planes(KernelCall& c, const PoolProblem& p) {
   });
 }
 
-channels_last::Pool with_channels_last(const KernelCall& c) {
+channels_last::ChannelsLastPool with_channels_last(const KernelCall& c) {
   return {describe_pool(c).window, c.in[0].size(0), c.in[0].size(1)};
 }
 
@@ -220,7 +220,7 @@ bool makes_channels_last_pool(const KernelCall& c) {
 }
 
 void pool_with_channels_last(const KernelCall& c, const PoolProblem& p) {
-  const channels_last::Pool pool = with_channels_last(c);
+  const channels_last::ChannelsLastPool pool = with_channels_last(c);
   if (c.in[0].dtype == DType::u8) return max_pool(pool, c.in[0].as<const std::uint8_t>(), c.out[0].as<std::uint8_t>());
   if (c.in[0].dtype == DType::i8) return max_pool(pool, c.in[0].as<const std::int8_t>(), c.out[0].as<std::int8_t>());
   const auto* x = c.in[0].as<const float>();

@@ -59,7 +59,7 @@ class ProductBlocks : public PreparedAlgorithm {
     buffers(describe(c), c.out[0].numel(), parts);
   }
 
-  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue*) const override {
+  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue*) const override {
     const TensorView& out = c.out[0];
     const Problem p = describe(c);
     const BlocksBuffers at = buffers(p, out.numel(), parts);
@@ -74,13 +74,13 @@ class ProductBlocks : public PreparedAlgorithm {
       multiply<T>(p, a, b, static_cast<T*>(sums), accumulate);
     });
     if (p.convert_c) from_dense(sums, p.type, out);
-    return Left::epilogue;
+    return RemainingWork::epilogue;
   }
 };
 
 }  // namespace
 
-std::unique_ptr<PreparedAlgorithm> prepare_blocks(const Product&) {
+std::unique_ptr<PreparedAlgorithm> prepare_blocks(const ProductProperties&) {
   return std::make_unique<ProductBlocks>();
 }
 

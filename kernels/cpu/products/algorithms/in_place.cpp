@@ -86,7 +86,8 @@ class InPlaceProduct : public PreparedAlgorithm {
     if (l_.bf16) {
       linear(l_.shape, Bf16Operands{static_cast<const BFloat16*>(x), c.in[1].as<const BFloat16>(), bias, y});
     } else {
-      const pointwise::Finish finish = l_.convert_y ? pointwise::Finish{} : pointwise::Finish{epilogue, &c};
+      const pointwise::BoundEpilogue finish =
+          l_.convert_y ? pointwise::BoundEpilogue{} : pointwise::BoundEpilogue{epilogue, &c};
       const bool rounded = rounded_ != nullptr;
       linear(l_.shape, {static_cast<const float*>(x), rounded ? rounded_.get() : c.in[1].data, bias, y, finish,
                         rounded ? half_ : c.in[1].dtype});
@@ -126,7 +127,7 @@ class InPlaceProduct : public PreparedAlgorithm {
 
 }  // namespace
 
-Product::Product(const KernelCall& c) : call(c), linear(in_place(c)) {
+ProductProperties::ProductProperties(const KernelCall& c) : call(c), linear(in_place(c)) {
   const Problem p = describe(c);
   m = p.m;
   n = p.n;
@@ -136,7 +137,7 @@ Product::Product(const KernelCall& c) : call(c), linear(in_place(c)) {
   float_call = linear && !converts;
 }
 
-std::unique_ptr<PreparedAlgorithm> prepare_in_place(const Product& p) {
+std::unique_ptr<PreparedAlgorithm> prepare_in_place(const ProductProperties& p) {
   if (!p.linear) return nullptr;
   return std::make_unique<InPlaceProduct>(p.call, *p.linear);
 }

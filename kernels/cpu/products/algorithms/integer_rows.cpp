@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kPlaneSlot = 5;
 
-int8::LinearShape shape_of_integer_rows(const IntegerProduct& p) {
+int8::Int8LinearShape shape_of_integer_rows(const IntegerProduct& p) {
   return {p.problem.m, p.problem.n, p.problem.k, p.signs};
 }
 
@@ -23,7 +23,7 @@ bool is_shared(const IntegerProduct& p) {
   return planes == 1 || planes < 2 * Threads::current().count();
 }
 
-int8::Linear linear_of(const IntegerProduct& p) {
+int8::Int8Linear linear_of(const IntegerProduct& p) {
   const int8::Method& method = int8::methods().front();
   if (is_shared(p)) return {shape_of_integer_rows(p), method};
   const ThreadScope alone(Threads(1));
@@ -46,7 +46,7 @@ class IntegerRows : public PreparedAlgorithm {
 
   void reserve(const KernelCall& c, ScratchParts& parts) const override { Room(*this, c, parts); }
 
-  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
+  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
     const Room room(*this, c, parts);
     const Problem& p = p_.problem;
     if (room.x != nullptr) to_dense(planes_without_repeats(with_rank(c.in[0], p.a.rank)), c.in[0].dtype, room.x);
@@ -68,14 +68,14 @@ class IntegerRows : public PreparedAlgorithm {
     };
     if (shared_) {
       for (std::int64_t i = 0; i < p.batch.planes; ++i) plane(i, room.packed, room.scratch);
-      return Left::nothing;
+      return RemainingWork::nothing;
     }
     const auto packed = static_cast<std::size_t>(linear_.packed_bytes());
     parallel_for(p.batch.planes, grain_for(p.m * p.n * p.k), [&](std::int64_t begin, std::int64_t end) {
       auto* own = thread_buffer<std::byte>(packed + linear_.scratch(), kPlaneSlot);
       for (std::int64_t i = begin; i < end; ++i) plane(i, own, own + packed);
     });
-    return Left::nothing;
+    return RemainingWork::nothing;
   }
 
  private:
@@ -92,13 +92,13 @@ class IntegerRows : public PreparedAlgorithm {
 
   IntegerProduct p_;
   bool shared_;  ///< threads share a plane
-  int8::Linear linear_;
+  int8::Int8Linear linear_;
   std::shared_ptr<const std::byte> weight_;  ///< null where it is packed in a run
 };
 
 }  // namespace
 
-std::unique_ptr<PreparedAlgorithm> prepare_integer_rows(const Product& p) {
+std::unique_ptr<PreparedAlgorithm> prepare_integer_rows(const ProductProperties& p) {
   const auto integers = integer_product(p.call);
   if (!integers || !stores_result(*integers, p.call)) return nullptr;
   return std::make_unique<IntegerRows>(p.call, *integers);

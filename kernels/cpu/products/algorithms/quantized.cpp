@@ -24,7 +24,7 @@ bool is_one_matrix(const KernelCall& c) {
 }
 
 /// The shape of one product.
-tiles::LinearShape shape_of_quantized(const KernelCall& c, int parts) {
+tiles::TileLinearShape shape_of_quantized(const KernelCall& c, int parts) {
   const auto [n, k] = matrix_size_of(c.in[1]);
   return {is_one_matrix(c) ? c.in[0].numel() / k : c.in[0].size(c.in[0].rank - 2), n, k, k, k, parts};
 }
@@ -63,7 +63,7 @@ class QuantizedWeightProduct : public PreparedAlgorithm {
     if (shape_of_quantized(c, tiles::kAllParts).m <= block_quantized::kFewRows) return;
     if (rounds_quantized(c)) {
       rounded_.emplace(shape_of_quantized(c, tiles::kRounded), true);
-    } else if (tiles::Linear::suits(shape_of_quantized(c, tiles::kAllParts))) {
+    } else if (tiles::SplitLinear::suits(shape_of_quantized(c, tiles::kAllParts))) {
       tiles_.emplace(shape_of_quantized(c, tiles::kAllParts));
     }
   }
@@ -79,15 +79,16 @@ class QuantizedWeightProduct : public PreparedAlgorithm {
     if (rounded_ && run_rounded(c, room, matrix, bias, epilogue)) return RemainingWork::nothing;
     if (convert_x_) to_dense(c.in[0], DType::f32, room.x);
     const bool finishes = !convert_y_ && is_one_matrix(c);
-    block_quantized::Product p{.matrix = matrix,
-                               .n = matrix_size_of(c.in[1]).n,
-                               .weight = c.in[1].data,
-                               .x = convert_x_ ? room.x : c.in[0].as<const float>(),
-                               .m = shape_of_quantized(c, tiles::kAllParts).m,
-                               .bias = bias,
-                               .y = convert_y_ ? room.y : c.out[0].as<float>(),
-                               .finish = finishes ? pointwise::Finish{epilogue, &c} : pointwise::Finish{}};
-    const tiles::Linear* const tiles = tiles_ ? &*tiles_ : nullptr;
+    block_quantized::BlockQuantizedProduct p{
+        .matrix = matrix,
+        .n = matrix_size_of(c.in[1]).n,
+        .weight = c.in[1].data,
+        .x = convert_x_ ? room.x : c.in[0].as<const float>(),
+        .m = shape_of_quantized(c, tiles::kAllParts).m,
+        .bias = bias,
+        .y = convert_y_ ? room.y : c.out[0].as<float>(),
+        .finish = finishes ? pointwise::BoundEpilogue{epilogue, &c} : pointwise::BoundEpilogue{}};
+    const tiles::SplitLinear* const tiles = tiles_ ? &*tiles_ : nullptr;
     if (is_one_matrix(c)) {
       multiply_quantized(p, tiles);
     } else {
@@ -108,7 +109,8 @@ class QuantizedWeightProduct : public PreparedAlgorithm {
     std::byte* rows;
   };
 
-  static void multiply_planes(const KernelCall& c, block_quantized::Product p, const tiles::Linear* tiles) {
+  static void multiply_planes(const KernelCall& c, block_quantized::BlockQuantizedProduct p,
+                              const tiles::SplitLinear* tiles) {
     const TensorView& out = c.out[0];
     const float* const x = p.x;
     for (std::int64_t i = 0; i < out.numel() / (p.m * p.n); ++i) {
@@ -139,12 +141,12 @@ class QuantizedWeightProduct : public PreparedAlgorithm {
 
   bool convert_x_, convert_bias_, convert_y_;
   std::optional<tiles::RowLinear> rounded_;  ///< multiply many rows, in bfloat16
-  std::optional<tiles::Linear> tiles_;       ///< multiply many rows, in float32
+  std::optional<tiles::SplitLinear> tiles_;  ///< multiply many rows, in float32
 };
 
 }  // namespace
 
-std::unique_ptr<PreparedAlgorithm> prepare_quantized(const Product& p) {
+std::unique_ptr<PreparedAlgorithm> prepare_quantized(const ProductProperties& p) {
   const KernelCall& c = p.call;
   if (c.in[1].blocks.columns == 0 || c.out[0].numel() == 0 || c.in[1].numel() == 0) return nullptr;
   if (c.has(2) && (c.in[2].rank != 1 || c.in[2].size(0) != matrix_size_of(c.in[1]).n)) return nullptr;

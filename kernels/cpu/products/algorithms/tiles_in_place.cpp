@@ -8,7 +8,7 @@
 namespace tern::cpu {
 namespace {
 
-tiles::LinearShape shape_of_tiles_in_place(const Product& p) {
+tiles::TileLinearShape shape_of_tiles_in_place(const ProductProperties& p) {
   const LinearShape& s = p.linear->shape;
   const bool narrow = p.call.in[0].dtype == DType::bf16;
   return {s.m, s.n, s.k, narrow ? s.k : s.x_row, s.w_row, tiles::kRounded};
@@ -16,7 +16,7 @@ tiles::LinearShape shape_of_tiles_in_place(const Product& p) {
 
 class TilesInPlace : public PreparedAlgorithm {
  public:
-  TilesInPlace(const tiles::LinearShape& shape, std::unique_ptr<PreparedAlgorithm> otherwise)
+  TilesInPlace(const tiles::TileLinearShape& shape, std::unique_ptr<PreparedAlgorithm> otherwise)
       : shape_(shape), tiles_(shape), otherwise_(std::move(otherwise)) {
     choice = {Algorithm::tiles};
   }
@@ -26,24 +26,24 @@ class TilesInPlace : public PreparedAlgorithm {
     otherwise_->reserve(c, parts);
   }
 
-  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
+  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
     const RowOperands operands(shape_, tiles_.scratch(), c, parts);
     const tiles::Elements x = operands.read(c);
     const bool narrow = c.out[0].dtype == DType::bf16;
     const bool done =
         tiles_.run({x, c.in[1].data, operands.bias, c.out[0].data, narrow, {epilogue, &c}}, operands.tiles);
-    return done ? Left::nothing : otherwise_->run(c, parts, epilogue);  // a result is not finite
+    return done ? RemainingWork::nothing : otherwise_->run(c, parts, epilogue);  // a result is not finite
   }
 
  private:
-  tiles::LinearShape shape_;
+  tiles::TileLinearShape shape_;
   tiles::InPlaceLinear tiles_;
   std::unique_ptr<PreparedAlgorithm> otherwise_;
 };
 
 }  // namespace
 
-bool takes_tiles_in_place(const Product& p) {
+bool takes_tiles_in_place(const ProductProperties& p) {
   const KernelCall& c = p.call;
   if (!p.linear || p.m <= kFewRows) return false;
   const DType x = c.in[0].dtype, y = c.out[0].dtype;
@@ -53,7 +53,7 @@ bool takes_tiles_in_place(const Product& p) {
          tiles::InPlaceLinear::suits(shape_of_tiles_in_place(p));
 }
 
-std::unique_ptr<PreparedAlgorithm> prepare_tiles_in_place(const Product& p) {
+std::unique_ptr<PreparedAlgorithm> prepare_tiles_in_place(const ProductProperties& p) {
   return takes_tiles_in_place(p) ? std::make_unique<TilesInPlace>(shape_of_tiles_in_place(p), prepare_in_place(p))
                                  : nullptr;
 }

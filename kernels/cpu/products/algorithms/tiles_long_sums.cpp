@@ -35,7 +35,7 @@ class LongSums : public PreparedAlgorithm {
 
   void reserve(const KernelCall& c, ScratchParts& parts) const override { otherwise_->reserve(c, parts); }
 
-  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
+  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
     const Problem p = describe(c);
     std::atomic<bool> finite = true;
     const auto planes = [&](std::int64_t begin, std::int64_t end) {
@@ -48,7 +48,7 @@ class LongSums : public PreparedAlgorithm {
     } else {
       planes(0, p.batch.planes);
     }
-    return finite ? Left::epilogue : otherwise_->run(c, parts, epilogue);
+    return finite ? RemainingWork::epilogue : otherwise_->run(c, parts, epilogue);
   }
 
  private:
@@ -61,7 +61,7 @@ class LongSums : public PreparedAlgorithm {
     auto* sums = thread_buffer<float>(static_cast<std::size_t>(results), kSumsSlot);
     for (std::int64_t i = 0; i < pieces; ++i) {
       const std::int64_t from = i * p.k / pieces, to = (i + 1) * p.k / pieces;
-      const tiles::Linear tiles({p.m, p.n, to - from, p.a.strides[r - 2], p.b.strides[r - 1], tiles::parts_of(c)});
+      const tiles::SplitLinear tiles({p.m, p.n, to - from, p.a.strides[r - 2], p.b.strides[r - 1], tiles::parts_of(c)});
       if (!tiles.run({a + from, b + from, nullptr, i == 0 ? y : sums, {}}, nullptr)) return false;
       for (std::int64_t k = 0; i > 0 && k < results; ++k) y[k] += sums[k];
     }
@@ -73,7 +73,7 @@ class LongSums : public PreparedAlgorithm {
 
 }  // namespace
 
-std::unique_ptr<PreparedAlgorithm> prepare_tiles_long_sums(const Product& p) {
+std::unique_ptr<PreparedAlgorithm> prepare_tiles_long_sums(const ProductProperties& p) {
   if (!tiles::available() || !suits(p.call, describe(p.call))) return nullptr;
   return std::make_unique<LongSums>(prepare_blocks(p));
 }

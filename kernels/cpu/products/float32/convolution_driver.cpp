@@ -95,7 +95,7 @@ struct ConvolutionDriverPart {
 
 void convolve_part(const FloatConvolution& c, const float* x, const float* weight, const ConvolutionDriverPart& part,
                    float* y) {
-  const strided_product::MicroKernels& kernels = strided_product::micro_kernels();
+  const strided_product::StridedMicroKernels& kernels = strided_product::micro_kernels();
   const std::int64_t rows = c.in * cpu::plane(c.window, &WindowAxis::kernel),
                      positions = cpu::plane(c.window, &WindowAxis::out), width = kernels.columns;
   float* packed = thread_buffer<float>(static_cast<std::size_t>(kPanels * width * std::min(kDepth, rows)), kPackedSlot);
@@ -116,7 +116,7 @@ void convolve_part(const FloatConvolution& c, const float* x, const float* weigh
         for (std::int64_t p = 0; p < count; ++p) {
           kernels.of_rows[channels - 1](weight + i * rows + at, rows, 1, packed + p * width * depth, width, depth,
                                         y + i * positions + begin + p * width, positions, static_cast<int>(columns(p)),
-                                        strided_product::Sums::added);
+                                        strided_product::SumMode::added);
         }
       }
     }
@@ -137,7 +137,7 @@ void convolve(const FloatConvolution& c, const float* x, const float* weight, fl
   if (is_plain_product(c.window)) {
     return sgemm(c.out, positions, rows, weight, rows, 1, x, positions, 1, y, positions, true);
   }
-  const strided_product::MicroKernels& kernels = strided_product::micro_kernels();
+  const strided_product::StridedMicroKernels& kernels = strided_product::micro_kernels();
   const std::int64_t width = kernels.columns, panels = (positions + width - 1) / width;
   // Threads share the windows; where there are few of those, the channels too, and each packs for itself.
   const std::int64_t threads = Threads::current().count();

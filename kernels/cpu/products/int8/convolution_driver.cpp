@@ -26,7 +26,7 @@ class ByteImage : public tiles::RowImage {
   void line(std::int64_t first, std::int64_t count, std::byte* to) const override {
     copy_bytes(x_ + first, count, flips_, to);
   }
-  void tiles(std::int64_t first, std::int64_t row, Range rows, std::int64_t k, const tiles::RowLayout& layout,
+  void tiles(std::int64_t first, std::int64_t row, IndexRange rows, std::int64_t k, const tiles::RowLayout& layout,
              std::byte* to) const override {
     const std::byte* from = x_ + first;
     for (std::int64_t r = rows.begin; r < rows.end; ++r, from += row) copy_row(from, k, r, layout, flips_, to);
@@ -40,18 +40,18 @@ class ByteImage : public tiles::RowImage {
 
 }  // namespace
 
-Convolution::Convolution(const ConvolutionShape& shape, const Method& method)
+Int8Convolution::Int8Convolution(const ConvolutionShape& shape, const Method& method)
     : signs_(shape.signs),
       method_(&method),
       loop_(shape.sizes, format_of(shape, method)),
       weight_(method, shape.sizes.out, loop_.steps()) {}
 
-std::int64_t Convolution::packed_bytes() const {
+std::int64_t Int8Convolution::packed_bytes() const {
   return loop_.shape().groups * (weight_.bytes() + weight_.blocks() * kBlock * 4);
 }
 
-void Convolution::pack(const std::byte* weight, std::byte* to) const {
-  const tiles::ConvolutionShape& s = loop_.shape();
+void Int8Convolution::pack(const std::byte* weight, std::byte* to) const {
+  const tiles::TileConvolutionShape& s = loop_.shape();
   const std::int64_t taps = s.window[1].kernel * s.window[2].kernel, row = loop_.steps() * kStep,
                      exported = s.in * taps, blocks = weight_.blocks();
   auto* const sums = reinterpret_cast<std::int32_t*>(to + s.groups * weight_.bytes());
@@ -73,12 +73,12 @@ void Convolution::pack(const std::byte* weight, std::byte* to) const {
   });
 }
 
-std::size_t Convolution::scratch() const {
+std::size_t Int8Convolution::scratch() const {
   return aligned(loop_.scratch()) + static_cast<std::size_t>(channels()) * 4;
 }
 
-void Convolution::run(const ConvolutionOperands& o, std::byte* scratch) const {
-  const tiles::ConvolutionShape& s = loop_.shape();
+void Int8Convolution::run(const Int8ConvolutionOperands& o, std::byte* scratch) const {
+  const tiles::TileConvolutionShape& s = loop_.shape();
   RowResults results{.y = o.y, .offsets = o.bias, .finish = o.finish};
   if (flips()) {
     auto* const offsets = reinterpret_cast<std::int32_t*>(scratch + aligned(loop_.scratch()));
@@ -91,7 +91,7 @@ void Convolution::run(const ConvolutionOperands& o, std::byte* scratch) const {
   const Task task{{signs_.x != flips(), signs_.weight}, o.keeps};
   loop_.run(
       ByteImage(o.x, flips()), !flips(), o.weight, results,
-      [&](const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& r) {
+      [&](const TileRows& rows, const std::byte* weight, IndexRange blocks, const RowResults& r) {
         method_->multiply(rows, weight, blocks, r, task);
         return true;
       },
