@@ -137,7 +137,7 @@ struct LstsqJob {
   const KernelCall* c;
   std::int64_t count;
   double flops = 0;
-  Operand a, b;
+  BatchOperand a, b;
   int m, n, columns;
   int solved;  ///< columns for LAPACK; at least one, otherwise LAPACK computes no singular values
   int k, ldb;

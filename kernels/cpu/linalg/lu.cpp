@@ -65,7 +65,7 @@ struct LuFactorJob {
   const KernelCall* c;
   std::int64_t count;
   double flops = 0;
-  Operand a;
+  BatchOperand a;
   int m, n;
   bool check;
   std::conditional_t<kReal, lu::Factor<T>, Nothing> factor;
@@ -109,14 +109,14 @@ struct RowSolveJob {
     const auto uplo = upper ? CblasUpper : CblasLower;
     const auto diagonal = unit ? CblasUnit : CblasNonUnit;
     if (left && k == 1) return lapack::trsv(uplo, blas(transpose), diagonal, n, at, leading, x);
-    const Triangle<T> triangle = {at, leading, uplo, blas(transpose), diagonal};
+    const BlasTriangle<T> triangle = {at, leading, uplo, blas(transpose), diagonal};
     solve_triangle(left ? CblasLeft : CblasRight, triangle, m, k, x, k);
   }
 
   const KernelCall* c;
   std::int64_t count;
   double flops;
-  Operand a, b;
+  BatchOperand a, b;
   int n, m, k;
   bool left;
   Transpose transpose;
@@ -181,7 +181,7 @@ struct LuSolveJob : RowSolveJob<T> {
     if (!lower_first) swap(x, false);
   }
 
-  Operand pivots;
+  BatchOperand pivots;
   std::int32_t* swaps = nullptr;
 };
 
@@ -232,7 +232,7 @@ struct FactorSolveJob {
   const KernelCall* c;
   std::int64_t count;
   double flops;
-  Operand a, b;
+  BatchOperand a, b;
   int n, k;
   bool check;
   lu::Factor<T> factor{n, n};

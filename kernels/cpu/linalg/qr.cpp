@@ -51,7 +51,7 @@ struct QrJob {
   const KernelCall* c;
   std::int64_t count;
   double flops = 0;
-  Operand a;
+  BatchOperand a;
   int m, n, k;
   QrMode mode;
   int inner, width, work_length = 1;

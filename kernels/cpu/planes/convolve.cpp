@@ -53,7 +53,7 @@ std::int64_t row_of(const DirectConvolution& c) {
 }
 
 /// A block of result rows from a single group's input.
-struct Part {
+struct ResultRowBlock {
   std::int64_t image = 0, group = 0, top = 0, rows = 0;
 };
 
@@ -127,69 +127,69 @@ void convolve(const DirectConvolution& c, const float* x, const float* weight, c
   const std::int64_t ld = (bands.positions(bands.rows, w.out) + kSlack - 1) / kSlack * kSlack;
   const std::int64_t band_cost = std::max<std::int64_t>(1, bands.rows * w.out * cost);
   const std::int64_t input = bands.channel * c.in, batch = batch_of(c, input);
-  parallel_for(images * bands.count, (kWorthAThread + band_cost - 1) / band_cost,
-               [&](std::int64_t begin, std::int64_t end) {
-                 const std::int64_t floats = batch * input + kMostTogether * kSlack;
-                 const std::int64_t lines = std::max<std::int64_t>(batch, loops.channels);
-                 float* padded = thread_buffer<float>(static_cast<std::size_t>(floats), kConvolveInputSlot);
-                 float* sums = thread_buffer<float>(static_cast<std::size_t>(ld * lines), kConvolveResultSlot);
-                 std::fill_n(padded, floats, 0.0F);
-                 Finishing finishing(finished);
-                 std::array<Part, kMostParts> parts;
-                 Part next{begin / bands.count, begin / bands.count % c.groups, begin % bands.count * bands.rows, 0};
-                 const auto sum = [&](std::int64_t b, std::int64_t k, std::int64_t count, float* to) {
-                   const Part& part = parts[static_cast<std::size_t>(b)];
-                   const std::int64_t channel = part.group * c.out + k;
-                   loops.convolve(padded + b * input, taps.data(), tap_count, weight + channel * tap_count, tap_count,
-                                  bias == nullptr ? nullptr : bias + channel, static_cast<int>(count),
-                                  bands.positions(part.rows, w.out), to, ld);
-                 };
-                 const auto finish = [&](std::int64_t b, std::int64_t k, const float* from) {
-                   const Part& part = parts[static_cast<std::size_t>(b)];
-                   const std::int64_t at = (part.image * c.out + k) * plane_out + part.top * w.out;
-                   loops.store(from, bands.layout.pitch, w.out, part.rows, y + at);
-                   finishing.add(at, part.rows * w.out);
-                 };
-                 const auto depthwise = [&](std::int64_t b) {
-                   const Part& part = parts[static_cast<std::size_t>(b)];
-                   for (std::int64_t k = 0; k < c.out; ++k) {
-                     const std::int64_t channel = part.group * c.out + k,
-                                        at = (part.image * c.out + k) * plane_out + part.top * w.out;
-                     loops.depthwise(padded + b * input, bands.layout.pitch, columns.data(),
-                                     static_cast<std::int64_t>(columns.size()), weight + channel * tap_count,
-                                     bias == nullptr ? 0 : bias[channel], part.rows, w.out, y + at);
-                     finishing.add(at, part.rows * w.out);
-                   }
-                 };
-                 for (std::int64_t i = begin; i < end; i += batch) {
-                   const std::int64_t together = std::min(batch, end - i);
-                   for (std::int64_t b = 0; b < together; ++b) {
-                     next.rows = std::min(bands.rows, h.out - next.top);
-                     for (std::int64_t k = 0; k < c.in; ++k)
-                       loops.load(bands.layout, x + (next.image * c.in + k) * plane_in, next.top * h.stride, 0,
-                                  padded + b * input + k * bands.channel);
-                     parts[static_cast<std::size_t>(b)] = next;
-                     next.top += bands.rows;
-                     if (next.top < h.out) continue;
-                     next = {next.image + 1, next.group + 1 == c.groups ? 0 : next.group + 1, 0, 0};
-                   }
-                   if (!columns.empty()) {
-                     for (std::int64_t b = 0; b < together; ++b) depthwise(b);
-                     continue;
-                   }
-                   if (c.out == 1) {
-                     for (std::int64_t b = 0; b < together; ++b) sum(b, 0, 1, sums + b * ld);
-                     for (std::int64_t b = 0; b < together; ++b) finish(b, 0, sums + b * ld);
-                     continue;
-                   }
-                   for (std::int64_t k = 0; k < c.out; k += loops.channels) {
-                     const std::int64_t count = std::min<std::int64_t>(loops.channels, c.out - k);
-                     sum(0, k, count, sums);
-                     for (std::int64_t j = 0; j < count; ++j) finish(0, k + j, sums + j * ld);
-                   }
-                 }
-                 finishing.flush();
-               });
+  parallel_for(
+      images * bands.count, (kWorthAThread + band_cost - 1) / band_cost, [&](std::int64_t begin, std::int64_t end) {
+        const std::int64_t floats = batch * input + kMostTogether * kSlack;
+        const std::int64_t lines = std::max<std::int64_t>(batch, loops.channels);
+        float* padded = thread_buffer<float>(static_cast<std::size_t>(floats), kConvolveInputSlot);
+        float* sums = thread_buffer<float>(static_cast<std::size_t>(ld * lines), kConvolveResultSlot);
+        std::fill_n(padded, floats, 0.0F);
+        Finishing finishing(finished);
+        std::array<ResultRowBlock, kMostParts> parts;
+        ResultRowBlock next{begin / bands.count, begin / bands.count % c.groups, begin % bands.count * bands.rows, 0};
+        const auto sum = [&](std::int64_t b, std::int64_t k, std::int64_t count, float* to) {
+          const ResultRowBlock& part = parts[static_cast<std::size_t>(b)];
+          const std::int64_t channel = part.group * c.out + k;
+          loops.convolve(padded + b * input, taps.data(), tap_count, weight + channel * tap_count, tap_count,
+                         bias == nullptr ? nullptr : bias + channel, static_cast<int>(count),
+                         bands.positions(part.rows, w.out), to, ld);
+        };
+        const auto finish = [&](std::int64_t b, std::int64_t k, const float* from) {
+          const ResultRowBlock& part = parts[static_cast<std::size_t>(b)];
+          const std::int64_t at = (part.image * c.out + k) * plane_out + part.top * w.out;
+          loops.store(from, bands.layout.pitch, w.out, part.rows, y + at);
+          finishing.add(at, part.rows * w.out);
+        };
+        const auto depthwise = [&](std::int64_t b) {
+          const ResultRowBlock& part = parts[static_cast<std::size_t>(b)];
+          for (std::int64_t k = 0; k < c.out; ++k) {
+            const std::int64_t channel = part.group * c.out + k,
+                               at = (part.image * c.out + k) * plane_out + part.top * w.out;
+            loops.depthwise(padded + b * input, bands.layout.pitch, columns.data(),
+                            static_cast<std::int64_t>(columns.size()), weight + channel * tap_count,
+                            bias == nullptr ? 0 : bias[channel], part.rows, w.out, y + at);
+            finishing.add(at, part.rows * w.out);
+          }
+        };
+        for (std::int64_t i = begin; i < end; i += batch) {
+          const std::int64_t together = std::min(batch, end - i);
+          for (std::int64_t b = 0; b < together; ++b) {
+            next.rows = std::min(bands.rows, h.out - next.top);
+            for (std::int64_t k = 0; k < c.in; ++k)
+              loops.load(bands.layout, x + (next.image * c.in + k) * plane_in, next.top * h.stride, 0,
+                         padded + b * input + k * bands.channel);
+            parts[static_cast<std::size_t>(b)] = next;
+            next.top += bands.rows;
+            if (next.top < h.out) continue;
+            next = {next.image + 1, next.group + 1 == c.groups ? 0 : next.group + 1, 0, 0};
+          }
+          if (!columns.empty()) {
+            for (std::int64_t b = 0; b < together; ++b) depthwise(b);
+            continue;
+          }
+          if (c.out == 1) {
+            for (std::int64_t b = 0; b < together; ++b) sum(b, 0, 1, sums + b * ld);
+            for (std::int64_t b = 0; b < together; ++b) finish(b, 0, sums + b * ld);
+            continue;
+          }
+          for (std::int64_t k = 0; k < c.out; k += loops.channels) {
+            const std::int64_t count = std::min<std::int64_t>(loops.channels, c.out - k);
+            sum(0, k, count, sums);
+            for (std::int64_t j = 0; j < count; ++j) finish(0, k + j, sums + j * ld);
+          }
+        }
+        finishing.flush();
+      });
 }
 
 }  // namespace tern::planes

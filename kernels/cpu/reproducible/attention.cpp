@@ -97,7 +97,7 @@ std::int64_t plane_offset(const TensorView& v, const TensorView& out, std::int64
 }
 
 template <class T>
-Matrix<T> matrix(const TensorView& v, std::int64_t offset) {
+StridedMatrix<T> matrix(const TensorView& v, std::int64_t offset) {
   const int r = v.rank;
   const auto step = [&](int axis) { return v.size(axis) == 1 ? 0 : v.stride(axis); };
   return {v.as<const T>() + offset, step(r - 2), step(r - 1)};
@@ -153,7 +153,7 @@ class ReproducibleAttention {
     std::fill_n(q.sums, lanes() * p_.out_width, T(0));
     std::fill_n(q.top, lanes(), -std::numeric_limits<T>::infinity());
     std::fill_n(q.total, lanes(), T(0));
-    const Matrix<T> from = matrix<T>(in_[0], plane_offset(in_[0], out, plane));
+    const StridedMatrix<T> from = matrix<T>(in_[0], plane_offset(in_[0], out, plane));
     for (std::int64_t d = 0; d < p_.width; ++d) {
       for (std::int64_t l = 0; l < lanes(); ++l)
         buffer[d * lanes() + l] = l < rows ? from.at(first + l)[d * from.column] : T(0);

@@ -33,7 +33,7 @@ struct QrTiles {
       return;
     }
     if (T* out = output<T>(*c, 1, 0, 0)) {
-      const Matrices<T> r = matrices_at(out, first, used, inner, n);
+      const LaneMatrices<T> r = matrices_at(out, first, used, inner, n);
       loops.unpack(t, nullptr, used, r);
       for (int l = 0; l < used; ++l) {
         for (int row = 1; row < inner; ++row) std::fill_n(r.at[l] + row * n, std::min(row, n), T(0));
@@ -49,7 +49,7 @@ struct QrTiles {
   const LaneLoops<T>& loops = lanes::loops<T>();
   std::int64_t count;
   double flops = 0;
-  Operand a;
+  BatchOperand a;
   int m, n, k;
   QrMode mode;
   int inner;

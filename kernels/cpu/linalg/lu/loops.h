@@ -13,7 +13,7 @@ namespace tern::cpu::lu {
 inline constexpr int kPanel = 16;  ///< columns of a panel
 
 template <class T>
-struct Loops {
+struct LuLoops {
   int most;  ///< widest matrix with faster loops than BLAS's products of halves
 
   /// Factors P L U of a panel of `rows` rows and at most kPanel columns, each contiguous, `apart` from the next.
@@ -29,15 +29,15 @@ struct Loops {
 
 /// Returns the loops for this processor.
 template <class T>
-const Loops<T>& loops();
+const LuLoops<T>& loops();
 template <>
-const Loops<float>& loops<float>();
+const LuLoops<float>& loops<float>();
 template <>
-const Loops<double>& loops<double>();
+const LuLoops<double>& loops<double>();
 
 struct BothLoops {
-  Loops<float> f32{};
-  Loops<double> f64{};
+  LuLoops<float> f32{};
+  LuLoops<double> f64{};
 };
 TERN_LEVEL_FUNCTIONS(vectors, set, BothLoops* both)
 
