@@ -101,7 +101,7 @@ std::string fill(std::string_view form, const std::array<std::string, 3>& operan
 
 class Emitter {
  public:
-  Emitter(Source& source, const PointwiseExpr& expr, std::span<const std::string> loads,
+  Emitter(KernelSource& source, const PointwiseExpr& expr, std::span<const std::string> loads,
           std::span<const std::string> positions)
       : source_(source), code_(expr.code), loads_(loads), positions_(positions) {}
 
@@ -170,14 +170,14 @@ class Emitter {
     return fmt::format("tern_{}_{}({})", op, type_name(t), arguments);
   }
 
-  Source& source_;
+  KernelSource& source_;
   const std::vector<Instruction>& code_;
   std::span<const std::string> loads_, positions_;
 };
 
 }  // namespace
 
-std::string emit_expression(Source& source, const PointwiseExpr& expr, std::span<const std::string> loads,
+std::string emit_expression(KernelSource& source, const PointwiseExpr& expr, std::span<const std::string> loads,
                             std::span<const std::string> positions, std::string* result) {
   *result = fmt::format("v{}", expr.code.size() - 1);
   return Emitter(source, expr, loads, positions).run();

@@ -9,7 +9,7 @@ struct Search {
 };
 
 /// The text argument_rows without x and without the use of the position.
-Launch argument_rows(const Rows& how, const Search& search, DType x, const Axes& rows, const Axes& columns) {
+Launch argument_rows(const RowItems& how, const Search& search, DType x, const Axes& rows, const Axes& columns) {
   Launch k("argument_rows");
   const DType t = search.t;
   how.declare(k.source);
@@ -26,7 +26,7 @@ Launch argument_rows(const Rows& how, const Search& search, DType x, const Axes&
 }
 
 /// Few long rows: finds the positions in parts first, then the best part.
-void in_parts(const KernelCall& c, Launches& list, const Rows& how, const Search& search, const Axes& rows,
+void in_parts(const KernelCall& c, Launches& list, const RowItems& how, const Search& search, const Axes& rows,
               const Axes& columns, const RowParts& parts, const std::function<void(Launch&)>& results) {
   const auto bytes = [&](DType t) {
     return list.scratch(static_cast<std::uint64_t>(rows.count * parts.count) *
@@ -46,9 +46,9 @@ void in_parts(const KernelCall& c, Launches& list, const Rows& how, const Search
   Axes lines, line;
   lines.add(rows.count, parts.count);
   line.add(parts.count, 1);
-  RowLayout joined(lines, line);
+  RowGeometry joined(lines, line);
   joined.length = columns.count;  // a single text for all counts of parts
-  const Rows join = *Rows::choose(list.target(), joined, search.t, false);
+  const RowItems join = *RowItems::choose(list.target(), joined, search.t, false);
   Launch last = argument_rows(join, search, search.t, lines, line);
   last.source.define("PARTS", std::int64_t{0});
   last.source.define("PLACE", "part_places[item * p.count + at]");
@@ -70,11 +70,11 @@ std::string extreme(bool max) {
 
 bool add_argument(const KernelCall& c, Launches& list, const Axes& rows, const Axes& columns, DType t, bool max,
                   const std::function<void(Launch&)>& results) {
-  RowLayout layout(rows, columns);
+  RowGeometry layout(rows, columns);
   const RowParts parts = row_parts(list.target(), layout);
   layout.count *= parts.count;
   layout.length = parts.run;
-  const auto how = Rows::choose(list.target(), layout, t, true);
+  const auto how = RowItems::choose(list.target(), layout, t, true);
   if (!how) return false;
   const Search search{t, max};
   if (parts.count > 1) {

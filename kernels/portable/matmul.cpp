@@ -133,7 +133,7 @@ void tiled(const KernelCall& c, Launches& list, bool faster) {
     if (faster && few && b.depth_step == 1) return add_row_product(c, list, a, b, bias);
     if (a.length >= kMatmulFewRows) return add_product(c, list, a, b, bias, faster);
   }
-  Tile tile = widest_tile(list.target());
+  VectorTile tile = widest_tile(list.target());
   for (std::int64_t fewer : {8, 6, 4, 2, 1}) {
     if (a.length < tile.rows && fewer < tile.rows) tile.rows = fewer;
   }

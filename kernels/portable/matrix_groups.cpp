@@ -59,14 +59,14 @@ std::optional<MatrixGroups> MatrixGroups::choose(const Target& target, const Mat
   return g;
 }
 
-void MatrixGroups::declare(Source& s) const {
+void MatrixGroups::declare(KernelSource& s) const {
   s.use("matrix_groups");
   s.define("WIDTH", width_);
   s.define("ACROSS", across_);
   s.define("SCANNERS", scanners_);
 }
 
-bool MatrixGroups::keep(Source& s, const std::string& name, const std::string& buffer, std::int64_t lines,
+bool MatrixGroups::keep(KernelSource& s, const std::string& name, const std::string& buffer, std::int64_t lines,
                         std::int64_t length, DType t) {
   const std::int64_t padded = length | 1;  // places elements of neighbouring lines in different banks
   const std::int64_t elements = std::max<std::int64_t>(room_for(lines * padded), 1), bytes = elements * element_size(t);
@@ -86,7 +86,7 @@ bool MatrixGroups::keep(Source& s, const std::string& name, const std::string& b
   return kept;
 }
 
-std::int64_t MatrixGroups::keep_panel(Source& s, std::int64_t rows, bool whole, DType t) {
+std::int64_t MatrixGroups::keep_panel(KernelSource& s, std::int64_t rows, bool whole, DType t) {
   std::int64_t panel = rows <= kPanels[0] ? kPanels[0] : kPanels[1];
   if (!whole) {
     for (const std::int64_t columns : kPanels) {

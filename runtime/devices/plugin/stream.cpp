@@ -72,7 +72,7 @@ PluginStream::~PluginStream() {
   device_.plugin().stream_destroy(device_.index(), stream_);
 }
 
-void PluginStream::launch(portable::KernelHandle kernel, std::span<const portable::Argument> arguments,
+void PluginStream::launch(portable::KernelHandle kernel, std::span<const portable::LaunchArgument> arguments,
                           std::int64_t items, std::uint32_t group) {
   constexpr std::size_t kMost = 80;
   if (arguments.size() > kMost) fail(ErrorCode::unsupported, "a kernel has more arguments than a launch supports");
