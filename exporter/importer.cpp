@@ -31,8 +31,8 @@ class Importer {
   void add(const pt2::Program& model, const std::string& name, const std::string& prefix) {
     Symbols symbols(program_.pool, model.range_constraints, prefix);
     Shared shared(program_, model, symbols, missing_, options_);
-    States states(program_, *source_, model, known_states_, prefix);
-    Entry(shared, states, name).build();
+    ModelStates states(program_, *source_, model, known_states_, prefix);
+    EntryImport(shared, states, name).build();
     traced_ += shared.traced_nodes;
     warnings_.insert(warnings_.end(), shared.warnings.begin(), shared.warnings.end());
     if (program_.metadata.empty()) {

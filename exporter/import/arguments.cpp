@@ -66,7 +66,7 @@ Call Arguments::bind(const pt2::Node& node, const pt2::Schema* schema) {
   if (scope_.autocast != DType::invalid && !call.declared.empty() && call.declared[0].dtype == scope_.autocast &&
       autocast_ops().contains(call.target)) {
     for (auto& [name, o] : call.args) {
-      if (o.kind == Operand::Kind::tensor && is_floating(builder_.dtype(o.value)) &&
+      if (o.kind == CallArgument::Kind::tensor && is_floating(builder_.dtype(o.value)) &&
           builder_.dtype(o.value) != DType::f64) {
         o.value = builder_.cast(o.value, scope_.autocast);
       }

@@ -83,8 +83,8 @@ bool Mutations::special(const pt2::Node& node, const pt2::Schema& schema, const 
     const ValueId old = call.tensor("self");
     scope_.write(self(), builder_.full({}, 0, builder_.dtype(old)));
   } else if (base == "aten::fill_") {
-    const Operand& value = call.arg("value");
-    if (value.kind == Operand::Kind::number || value.kind == Operand::Kind::complex) {
+    const CallArgument& value = call.arg("value");
+    if (value.kind == CallArgument::Kind::number || value.kind == CallArgument::Kind::complex) {
       scope_.write(self(), builder_.full({}, {value.number, value.imaginary}, builder_.dtype(call.tensor("self"))));
     } else {
       scope_.write(self(), call.tensor("value"));
@@ -150,7 +150,7 @@ void Mutations::call(const pt2::Node& node, const pt2::Schema& schema) {
   }
   if (call.declared.size() == 1 && is_floating(call.declared[0].dtype)) {
     for (const auto& [name, o] : call.args) {
-      if (o.kind == Operand::Kind::tensor && builder_.rank(o.value) > 0 && is_floating(builder_.dtype(o.value))) {
+      if (o.kind == CallArgument::Kind::tensor && builder_.rank(o.value) > 0 && is_floating(builder_.dtype(o.value))) {
         call.declared[0].dtype = promote(call.declared[0].dtype, builder_.dtype(o.value));
       }
     }
@@ -217,8 +217,8 @@ bool Mutations::batch_norm_training(const pt2::Node& node, const Call& call) {
   const double eps = call.target == "aten.cudnn_batch_norm.default" ? call.number("epsilon") : call.number("eps");
   std::erase_if(c.args,
                 [](const auto& a) { return a.first == "cudnn_enabled" || a.first == "epsilon" || a.first == "eps"; });
-  Operand e;
-  e.kind = Operand::Kind::number;
+  CallArgument e;
+  e.kind = CallArgument::Kind::number;
   e.number = eps;
   c.args.emplace_back("eps", e);
   const DType statistics = builder_.dtype(call.tensor("running_mean"));

@@ -8,7 +8,7 @@ namespace tern::importing {
 std::uint32_t ArchiveSource::storage_of(const std::string& entry, Program& program) {
   const auto found = numbers_.find(entry);
   if (found != numbers_.end()) return found->second;
-  const pt2::Entry* found_entry = container_.find(entry);
+  const pt2::ContainerEntry* found_entry = container_.find(entry);
   if (found_entry == nullptr) fail(ErrorCode::bad_file, fmt::format("there is no entry '{}'", entry));
   const std::uint32_t number = add({container_.data(*found_entry), found_entry, {}}, program);
   numbers_.emplace(entry, number);
@@ -25,7 +25,7 @@ std::uint32_t ArchiveSource::add(Part part, Program& program) {
 ArchiveSource::Saved& ArchiveSource::saved(const std::string& entry) {
   const auto found = saved_.find(entry);
   if (found != saved_.end()) return found->second;
-  const pt2::Entry* outer = container_.find(entry);
+  const pt2::ContainerEntry* outer = container_.find(entry);
   if (outer == nullptr) fail(ErrorCode::bad_file, fmt::format("there is no entry '{}'", entry));
   container_.verify_crc(*outer);
   const std::string& label = entry;

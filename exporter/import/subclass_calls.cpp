@@ -31,7 +31,7 @@ constexpr ProductArguments kProductArguments[] = {
     {"aten.addmm.default", "mat1", "mat2", "self"},
 };
 
-Operand& operand(Call& call, std::string_view name) {
+CallArgument& operand(Call& call, std::string_view name) {
   const auto at = std::ranges::find_if(call.args, [&](const auto& a) { return a.first == name; });
   if (at == call.args.end()) fail(ErrorCode::internal, fmt::format("{} has no argument '{}'", call.target, name));
   return at->second;
@@ -100,8 +100,8 @@ bool SubclassCalls::product(const pt2::Node& node, std::string_view target) {
   if (weight == nullptr) return false;
   const pt2::Schema* schema = pt2::find_schema(node);
   Call call = arguments_.bind(node, schema);
-  Operand& x = operand(call, rule->x);
-  if (x.kind != Operand::Kind::tensor) fail(ErrorCode::bad_file, fmt::format("'{}' is no tensor", rule->x));
+  CallArgument& x = operand(call, rule->x);
+  if (x.kind != CallArgument::Kind::tensor) fail(ErrorCode::bad_file, fmt::format("'{}' is no tensor", rule->x));
   const QuantizedProduct product = quantized_product(builder_, *weight, x.value);
   x.value = product.x;
   operand(call, rule->weight).value = product.weight;
@@ -118,7 +118,7 @@ bool SubclassCalls::product(const pt2::Node& node, std::string_view target) {
     call.args = {{"self", operand(call, "mat1")}, {"mat2", operand(call, "mat2")}};
   } else if (!rule->bias.empty()) {
     bias = call.tensor_or_none("bias");
-    operand(call, rule->bias) = Operand{};
+    operand(call, rule->bias) = CallArgument{};
   }
   ValueId y = calls_.lower(call).at(0);
   y = builder_.expr("x * s", {{"x", y}, {"s", builder_.cast(product.scale, dtype)}}, dtype);

@@ -49,9 +49,10 @@ Values ldexp(Builder& b, const Call& c) {
 
 /// Exponents computed by PyTorch without pow().
 Values pow_scalar(Builder& b, const Call& c) {
-  const Operand& e = c.arg("exponent");
-  const bool known = e.kind == Operand::Kind::number || (e.kind == Operand::Kind::integer && e.integer.is_const()) ||
-                     e.kind == Operand::Kind::boolean;
+  const CallArgument& e = c.arg("exponent");
+  const bool known = e.kind == CallArgument::Kind::number ||
+                     (e.kind == CallArgument::Kind::integer && e.integer.is_const()) ||
+                     e.kind == CallArgument::Kind::boolean;
   const DType result = c.result_dtype();
   const bool floating = is_floating(result) || is_complex(result);
   const double n = known ? c.number("exponent") : 0;

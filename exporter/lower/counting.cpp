@@ -92,7 +92,7 @@ Values histogramdd(Builder& b, const Call& c) {
   const Dims shape = b.shape(x);
   for (std::size_t i = 0; i + 1 < shape.size(); ++i) n = b.pool().mul(n, shape[i]);
   const ValueId points = b.reshape(x, {n, axes});
-  const bool given = c.arg("bins").kind == Operand::Kind::tensors;
+  const bool given = c.arg("bins").kind == CallArgument::Kind::tensors;
   const std::vector<std::int64_t> counts = given ? std::vector<std::int64_t>{} : c.integers("bins");
   const std::vector<double> range = c.numbers("range");
   Values edges;

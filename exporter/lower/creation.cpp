@@ -8,14 +8,13 @@ namespace tern {
 namespace {
 
 using Values = std::vector<ValueId>;
-using OperandKind = Operand::Kind;
 
 /// Fills a tensor with `operand`: a number, a (symbolic) integer, or a tensor of one element.
-ValueId filled(Builder& b, const Operand& operand, Dims sizes, DType dtype) {
-  if (operand.kind == OperandKind::tensor) {
+ValueId filled(Builder& b, const CallArgument& operand, Dims sizes, DType dtype) {
+  if (operand.kind == CallArgumentKind::tensor) {
     return b.expand(b.cast(b.reshape(operand.value, {}), dtype), std::move(sizes));
   }
-  if (operand.kind == OperandKind::integer || operand.kind == OperandKind::boolean) {
+  if (operand.kind == CallArgumentKind::integer || operand.kind == CallArgumentKind::boolean) {
     return b.add(
         Op::full, {},
         {attr(AttrKey::sizes, std::move(sizes)), attr(AttrKey::value, Dims{operand.integer}), attr_dtype(dtype)});
@@ -50,9 +49,12 @@ Values scalar_tensor(Builder& b, const Call& c) {
 }
 
 /// start, start + step, ... before end. Integer arguments may be symbolic.
-Values arange_of(Builder& b, const Call& c, const Operand& start, const Operand& end, const Operand& step) {
+Values arange_of(Builder& b, const Call& c, const CallArgument& start, const CallArgument& end,
+                 const CallArgument& step) {
   const DType t = c.result_dtype();
-  const auto whole = [](const Operand& o) { return o.kind == OperandKind::integer || o.kind == OperandKind::boolean; };
+  const auto whole = [](const CallArgument& o) {
+    return o.kind == CallArgumentKind::integer || o.kind == CallArgumentKind::boolean;
+  };
   if (whole(start) && whole(end) && whole(step)) {
     ExprPool& pool = b.pool();
     Dim n = pool.sub(end.integer, start.integer);
@@ -62,7 +64,7 @@ Values arange_of(Builder& b, const Call& c, const Operand& start, const Operand&
         b.add(Op::iota, {},
               {attr(AttrKey::sizes, Dims{n}), attr(AttrKey::value, Dims{start.integer, step.integer}), attr_dtype(t)})};
   }
-  const auto number = [&](const Operand& o) {
+  const auto number = [&](const CallArgument& o) {
     if (whole(o) && !o.integer.is_const()) c.unsupported("a symbolic size among floating numbers");
     return whole(o) ? static_cast<double>(o.integer.value()) : o.number;
   };
@@ -70,9 +72,9 @@ Values arange_of(Builder& b, const Call& c, const Operand& start, const Operand&
   if (!(n >= 0 && n < 9e15)) c.unsupported("the range has no size");
   return {b.iota(static_cast<std::int64_t>(n), t, first, by)};
 }
-Operand integer_operand(std::int64_t v) {
-  Operand o;
-  o.kind = OperandKind::integer;
+CallArgument integer_operand(std::int64_t v) {
+  CallArgument o;
+  o.kind = CallArgumentKind::integer;
   o.integer = v;
   return o;
 }
@@ -101,10 +103,10 @@ Values range_step(Builder& b, const Call& c) {
 
 /// An end of linspace: a number known here, or a tensor of no dimensions.
 ExprArg end_arg(Builder& b, const Call& c, ArgumentName argument, std::string_view name) {
-  const Operand& o = c.arg(argument);
-  if (o.kind == OperandKind::tensor) return {name, b.reshape(o.value, {})};
-  if (o.kind == OperandKind::integer && !o.integer.is_const()) return {name, b.from_dim(o.integer)};
-  if (o.kind == OperandKind::integer) return {name, static_cast<double>(o.integer.value())};
+  const CallArgument& o = c.arg(argument);
+  if (o.kind == CallArgumentKind::tensor) return {name, b.reshape(o.value, {})};
+  if (o.kind == CallArgumentKind::integer && !o.integer.is_const()) return {name, b.from_dim(o.integer)};
+  if (o.kind == CallArgumentKind::integer) return {name, static_cast<double>(o.integer.value())};
   return {name, std::complex<double>(o.number, o.imaginary)};
 }
 

@@ -171,9 +171,9 @@ Values clamped(Builder& b, ValueId x, const Values& indices) {
 }
 Values masked_index(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self"), mask = c.tensor("mask");
-  const Operand& fill = c.arg("fill");
-  const ExprArg value("f", fill.kind == Operand::Kind::complex ? std::complex<double>(fill.number, fill.imaginary)
-                                                               : std::complex<double>(c.number("fill")));
+  const CallArgument& fill = c.arg("fill");
+  const ExprArg value("f", fill.kind == CallArgument::Kind::complex ? std::complex<double>(fill.number, fill.imaginary)
+                                                                    : std::complex<double>(c.number("fill")));
   if (b.numel(x).is(0)) return {b.full(c.declared.at(0).shape, value.number, b.dtype(x))};
   const ValueId found = index_of(b, c, x, clamped(b, x, c.tensors("indices")));
   return {b.expr("m ? x : f", {{"m", mask}, {"x", found}, value}, b.dtype(x))};
@@ -213,14 +213,15 @@ Values index_copy(Builder& b, const Call& c) {
 }
 Values index_add(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
-  const Operand& alpha = c.arg("alpha");
+  const CallArgument& alpha = c.arg("alpha");
   ValueId source = c.tensor("source");
-  if (alpha.kind == Operand::Kind::complex || c.number("alpha") != 1) {
-    source = b.expr("s * a",
-                    {{"s", source},
-                     {"a", std::complex<double>(alpha.kind == Operand::Kind::complex ? alpha.number : c.number("alpha"),
-                                                alpha.imaginary)}},
-                    b.dtype(x));
+  if (alpha.kind == CallArgument::Kind::complex || c.number("alpha") != 1) {
+    source =
+        b.expr("s * a",
+               {{"s", source},
+                {"a", std::complex<double>(alpha.kind == CallArgument::Kind::complex ? alpha.number : c.number("alpha"),
+                                           alpha.imaginary)}},
+               b.dtype(x));
   }
   // 16-bit elements are rounded once, after the last addition.
   const DType dtype = b.dtype(x), wide = is_floating(dtype) ? compute_type(dtype) : dtype;

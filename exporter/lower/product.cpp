@@ -18,8 +18,8 @@ ValueId product(Builder& b, ValueId a, ValueId other, DType dtype, ValueId bias)
 
 std::complex<double> scalar_or(const Call& c, ArgumentName name, std::complex<double> otherwise) {
   if (!c.has(name)) return otherwise;
-  const Operand& o = c.arg(name);
-  if (o.kind == Operand::Kind::complex) return {o.number, o.imaginary};
+  const CallArgument& o = c.arg(name);
+  if (o.kind == CallArgument::Kind::complex) return {o.number, o.imaginary};
   return c.number(name);
 }
 

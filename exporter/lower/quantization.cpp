@@ -90,17 +90,17 @@ double rounded_to(double v, DType t) {
   return back;
 }
 
-std::optional<Range> range_of(DType t) {
+std::optional<QuantizedRange> range_of(DType t) {
   switch (t) {
-    case DType::u8: return Range{0, 255};
-    case DType::i8: return Range{-128, 127};
-    case DType::u16: return Range{0, 65535};
-    case DType::i16: return Range{-32768, 32767};
-    case DType::i32: return Range{-2147483648.0, 2147483647.0};
-    case DType::f8_e4m3fn: return Range{-448, 448};
-    case DType::f8_e4m3fnuz: return Range{-240, 240};
+    case DType::u8: return QuantizedRange{0, 255};
+    case DType::i8: return QuantizedRange{-128, 127};
+    case DType::u16: return QuantizedRange{0, 65535};
+    case DType::i16: return QuantizedRange{-32768, 32767};
+    case DType::i32: return QuantizedRange{-2147483648.0, 2147483647.0};
+    case DType::f8_e4m3fn: return QuantizedRange{-448, 448};
+    case DType::f8_e4m3fnuz: return QuantizedRange{-240, 240};
     case DType::f8_e5m2:
-    case DType::f8_e5m2fnuz: return Range{-57344, 57344};
+    case DType::f8_e5m2fnuz: return QuantizedRange{-57344, 57344};
     default: return std::nullopt;
   }
 }

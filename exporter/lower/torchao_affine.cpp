@@ -11,10 +11,10 @@ namespace {
 using Values = std::vector<ValueId>;
 
 /// Bounds from the call, else the dtype's bounds.
-Range range(const Call& c, ArgumentName dtype) {
-  const std::optional<Range> natural = range_of(c.dtype_or(dtype, DType::invalid));
+QuantizedRange range(const Call& c, ArgumentName dtype) {
+  const std::optional<QuantizedRange> natural = range_of(c.dtype_or(dtype, DType::invalid));
   if (!natural && !(c.has("quant_min") && c.has("quant_max"))) c.unsupported("quantization to this dtype needs bounds");
-  const Range all = natural.value_or(Range{0, 0});
+  const QuantizedRange all = natural.value_or(QuantizedRange{0, 0});
   return {c.number_or("quant_min", all.least), c.number_or("quant_max", all.most)};
 }
 
@@ -29,14 +29,14 @@ Domain domain(Builder& b, const Call& c) {
 }
 
 /// Half the steps of the range: the origin of tinygemm's zero points.
-double middle(const Range& r) {
+double middle(const QuantizedRange& r) {
   return (r.most + r.least + 1) / 2;
 }
 
 Values quantize(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
   const BlockAxes blocks = blocks_of(b, c, x, c.dims("block_size"));
-  const Range r = range(c, "output_dtype");
+  const QuantizedRange r = range(c, "output_dtype");
   Steps s(b);
   const Term input = s.tensor("input", b.reshape(x, blocks.split)),
              scale = s.tensor("scale", per_block(b, c.tensor("scale"), blocks));
@@ -84,7 +84,7 @@ Values choose(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
   const DType t = b.dtype(x);
   const BlockAxes blocks = blocks_of(b, c, x, c.dims("block_size"));
-  const Range r = range(c, "target_dtype");
+  const QuantizedRange r = range(c, "target_dtype");
   const std::string mapping = c.text("mapping_type");
   const bool keep = c.flag_or("keepdim", false);
   if (!c.flag_or("preserve_zero", true)) c.unsupported("ranges without zero");

@@ -27,7 +27,7 @@ Scaled scaled(Builder& b, const Call& c) {
 Values quantize_float8(Builder& b, const Call& c) {
   const auto [x, scale] = scaled(b, c);
   const DType t = c.result_dtype();
-  const std::optional<Range> r = range_of(t);
+  const std::optional<QuantizedRange> r = range_of(t);
   if (!r) c.unsupported("a result that is not float8");
   Steps s(b);
   const Term y = s.apply(s.to(s.tensor("x", x), DType::f32), "/", s.tensor("scale", scale));
@@ -45,7 +45,7 @@ Values dequantize_float8(Builder& b, const Call& c) {
 Values choose_scale(Builder& b, const Call& c) {
   const ValueId x = c.tensor("tensor");
   const DType t = b.dtype(x);
-  const std::optional<Range> r = range_of(c.dtype_or("float8_dtype", DType::f8_e4m3fn));
+  const std::optional<QuantizedRange> r = range_of(c.dtype_or("float8_dtype", DType::f8_e4m3fn));
   if (!r) c.unsupported("scales for a dtype that is not float8");
   const BlockAxes blocks = blocks_of(b, c, x, c.dims("block_size"));
   const ValueId magnitude =

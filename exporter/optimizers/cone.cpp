@@ -216,7 +216,7 @@ std::vector<Cone> find_cones(const Function& f) {
   return ConeFinder(f).run();
 }
 
-std::vector<Numbers> ConeProgram::run(const std::vector<Numbers>& elements) const {
+std::vector<ConeValues> ConeProgram::run(const std::vector<ConeValues>& elements) const {
   auto part = std::make_shared<Program>();
   part->source = std::make_shared<ExtendableSource>(nullptr, 0);
   part->functions.emplace_back();
@@ -238,13 +238,13 @@ std::vector<Numbers> ConeProgram::run(const std::vector<Numbers>& elements) cons
     for (std::size_t i = 0; i < (number ? 1 : elements.size()); ++i) put(tensor, i, value(elements[i]));
     inputs.push_back(std::move(tensor));
   };
-  input(cone_.param.before, [](const Numbers& n) { return n.p; });
-  input(cone_.grad, [](const Numbers& n) { return n.g; });
-  input(cone_.step.before, [](const Numbers& n) { return n.step; });
-  input(cone_.product.before, [](const Numbers& n) { return n.product; });
-  input(cone_.lr, [](const Numbers& n) { return n.lr; });
+  input(cone_.param.before, [](const ConeValues& n) { return n.p; });
+  input(cone_.grad, [](const ConeValues& n) { return n.g; });
+  input(cone_.step.before, [](const ConeValues& n) { return n.step; });
+  input(cone_.product.before, [](const ConeValues& n) { return n.product; });
+  input(cone_.lr, [](const ConeValues& n) { return n.lr; });
   for (std::size_t k = 0; k < cone_.states.size(); ++k)
-    input(cone_.states[k].before, [&](const Numbers& n) { return n.states.at(k); });
+    input(cone_.states[k].before, [&](const ConeValues& n) { return n.states.at(k); });
   for (std::uint32_t i : cone_.nodes) {
     Node n = f_.nodes[i];
     n.origin = -1;
@@ -264,7 +264,7 @@ std::vector<Numbers> ConeProgram::run(const std::vector<Numbers>& elements) cons
   options.reproducible = true;  // archives do not depend on the exporting processor
   Session session(Model(std::move(part)).prepare(options));
   const std::vector<Tensor>& outputs = session.run(inputs);
-  std::vector<Numbers> after(elements.size());
+  std::vector<ConeValues> after(elements.size());
   for (std::size_t i = 0; i < after.size(); ++i) {
     after[i].p = get(outputs[0], i);
     for (std::size_t k = 0; k < cone_.states.size(); ++k) after[i].states.push_back(get(outputs[k + 1], i));

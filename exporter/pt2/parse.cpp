@@ -91,7 +91,7 @@ std::string choose_model(const Container& container, std::string_view wanted) {
 NameMap<Payload> load_payloads(const Container& container, const std::string& model, const std::string& what) {
   const std::string folder = "data/" + what;
   const std::string name = fmt::format("{}/{}_{}_config.json", folder, model, what);
-  const Entry* config = container.find_under_root(name);
+  const ContainerEntry* config = container.find_under_root(name);
   if (!config) fail(ErrorCode::bad_file, fmt::format("{}: entry {} is missing", container.label(), quote(name)));
   return parse_payloads(container, *config, folder);
 }
@@ -105,7 +105,7 @@ Program parse_program_json(std::string_view json, std::string_view entry) {
 
 Program parse_program(const Container& container, std::string_view model) {
   const std::string name = choose_model(container, model);
-  const Entry* entry = container.find_under_root(fmt::format("models/{}.json", name));
+  const ContainerEntry* entry = container.find_under_root(fmt::format("models/{}.json", name));
   container.verify_crc(*entry);
   const auto bytes = container.data(*entry);
   Program program = parse_program_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()},

@@ -18,21 +18,21 @@ constexpr LossRecord kLosses[] = {
     {"bce_with_logits", "aten.binary_cross_entropy_with_logits.default"},
 };
 
-Operand of_tensor(ValueId v) {
-  Operand o;
-  o.kind = Operand::Kind::tensor;
+CallArgument of_tensor(ValueId v) {
+  CallArgument o;
+  o.kind = CallArgument::Kind::tensor;
   o.value = v;
   return o;
 }
-Operand of_integer(std::int64_t i) {
-  Operand o;
-  o.kind = Operand::Kind::integer;
+CallArgument of_integer(std::int64_t i) {
+  CallArgument o;
+  o.kind = CallArgument::Kind::integer;
   o.integer = Dim(i);
   return o;
 }
-Operand of_number(double x) {
-  Operand o;
-  o.kind = Operand::Kind::number;
+CallArgument of_number(double x) {
+  CallArgument o;
+  o.kind = CallArgument::Kind::number;
   o.number = x;
   return o;
 }

@@ -10,7 +10,7 @@
 namespace tern {
 
 /// Location, in the function over slots, of a value of the one-text function.
-struct Place {
+struct ValueLocation {
   enum class Kind : std::uint8_t {
     none,
     shared,  ///< alike for all texts
@@ -45,22 +45,22 @@ class SlotFunction {
   void add_outputs();
 
   const TensorType& source_type(ValueId v) const { return source_.values[static_cast<std::size_t>(v)].type; }
-  Place& place(ValueId v) { return places_[static_cast<std::size_t>(v)]; }
+  ValueLocation& location(ValueId v) { return locations_[static_cast<std::size_t>(v)]; }
   void copy_shared(const Node& n);
   /// Adds the node, with inputs in the new function, as replacement of the original.
   std::vector<ValueId> add(Node n);
-  void set(const Node& source, const std::vector<ValueId>& made, Place::Kind kind);
+  void set(const Node& source, const std::vector<ValueId>& made, ValueLocation::Kind kind);
 
   /// Reshapes a cache, or updates positions in a cache; `indices` and `values` belong to the texts.
   void reshape_slots(const Node& n);
   void update_slots(const Node& n, ValueId values, const std::vector<ValueId>& indices);
-  bool is_slots(ValueId v) { return v != kNoValue && place(v).kind == Place::Kind::slots; }
+  bool is_slots(ValueId v) { return v != kNoValue && location(v).kind == ValueLocation::Kind::slots; }
 
   Program& program_;
   Function source_;
   Builder b_;
   SlotOptions options_;
-  std::vector<Place> places_;
+  std::vector<ValueLocation> locations_;
   ValueId slot_ = kNoValue;  ///< int64[texts]
 
  private:

@@ -30,7 +30,7 @@ TERN_INLINE StepRange unknown_range(const StepRange& r) {
 }
 
 /// The smallest scale: float32's epsilon for int8, the smallest normal number of the weight's type for int4.
-float least_scale(const Row& row) {
+float least_scale(const WeightRow& row) {
   if (row.recipe.format->element == DType::i8) return 0x1p-23F;
   return row.type == DType::f16 ? 0x1p-14F : 0x1p-126F;
 }
@@ -72,7 +72,7 @@ TERN_INLINE void round_numbers(const typename S::Bits* __restrict x, std::int64_
 }
 
 template <class S>
-void encode_bytes(const Row& row) {
+void encode_bytes(const WeightRow& row) {
   const float least = least_scale(row);
   auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
   const auto* const numbers = numbers_of<S>(row);
@@ -117,7 +117,7 @@ TERN_INLINE bool encode_scales(const std::uint32_t* __restrict largest, std::int
 }
 
 template <class S, DType type, DType stored = type>
-void encode_nibbles(const Row& row) {
+void encode_nibbles(const WeightRow& row) {
   auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
   const std::int64_t block = row.recipe.block, together = std::max<std::int64_t>(1, kChunk / block) * block;
   const float least = least_scale(row);
@@ -170,7 +170,7 @@ void encode_nibbles(const Row& row) {
 
 }  // namespace
 
-void encode_integers(const Row& row) {
+void encode_integers(const WeightRow& row) {
   if (row.recipe.format->element == DType::i8) {
     return with_stored(row, [&](auto stored) { encode_bytes<decltype(stored)>(row); });
   }

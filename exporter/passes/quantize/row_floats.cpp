@@ -15,7 +15,7 @@ namespace {
 using F = E4M3FN;
 
 template <class S>
-void encode_row_floats(const Row& row) {
+void encode_row_floats(const WeightRow& row) {
   auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
   const auto* const numbers = numbers_of<S>(row);
   std::array<std::uint16_t, kChunk> codes;
@@ -63,7 +63,7 @@ void encode_row_floats(const Row& row) {
 
 }  // namespace
 
-void encode_row_floats(const Row& row) {
+void encode_row_floats(const WeightRow& row) {
   with_stored(row, [&](auto stored) { encode_row_floats<decltype(stored)>(row); });
 }
 
