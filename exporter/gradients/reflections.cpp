@@ -39,7 +39,7 @@ void differentiate_householder(GradientCall& c) {
   // C op(Q) is the adjoint of op(Q)^H C^H.
   const bool right = !product && !c.flag(AttrKey::left);
   const bool adjoint =
-      !product && (static_cast<Transpose>(c.node.integer(AttrKey::transpose)) != Transpose::none) != right;
+      !product && (static_cast<TransposeKind>(c.node.integer(AttrKey::transpose)) != TransposeKind::none) != right;
   ValueId x = kNoValue;
   if (product) {
     const Dim rows = b.size(vectors, -2), columns = b.size(vectors, -1);

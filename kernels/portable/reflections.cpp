@@ -35,12 +35,12 @@ void declare_reflected(Launch& k, Launches& list, const Reflected& s, const Lina
 
 void qr(const KernelCall& c, Launches& list) {
   const TensorView& a = c.in[0];
-  const auto mode = static_cast<QrMode>(c.node->integer(AttrKey::mode));
+  const auto mode = static_cast<QrKind>(c.node->integer(AttrKey::mode));
   const LinalgTypes w(a.dtype, list.target());
   const std::int64_t count = matrix_count(a), rows = a.size(a.rank - 2), columns = a.size(a.rank - 1);
-  const std::int64_t steps = std::min(rows, columns), inner = mode == QrMode::complete ? rows : steps;
-  const bool reflectors = mode == QrMode::reflectors;
-  const bool applied = !reflectors && mode != QrMode::r && c.wants(0) && c.out[0].numel() != 0;
+  const std::int64_t steps = std::min(rows, columns), inner = mode == QrKind::complete ? rows : steps;
+  const bool reflectors = mode == QrKind::reflectors;
+  const bool applied = !reflectors && mode != QrKind::r && c.wants(0) && c.out[0].numel() != 0;
   // An item has a column.
   auto groups = MatrixGroups::choose(
       list.target(), {.count = count, .side = std::max(rows, columns), .elements = columns, .columns = columns});
@@ -101,7 +101,7 @@ void householder(const KernelCall& c, Launches& list) {
   Reflected s{.count = count, .length = rows, .vectors = out.numel() / rows / count, .steps = steps};
   if (multiply) {
     s.right = c.node->integer(AttrKey::left) == 0;
-    s.adjoint = static_cast<Transpose>(c.node->integer(AttrKey::transpose)) != Transpose::none;
+    s.adjoint = static_cast<TransposeKind>(c.node->integer(AttrKey::transpose)) != TransposeKind::none;
   }
   Launch k("reflect");
   w.declare(k);

@@ -14,9 +14,9 @@ enum TriangleMode : std::int64_t { kNone = 0, kPlain = 1, kUnit = 2 };
 struct Sides {
   explicit Sides(const KernelCall& c) {
     left = c.node->integer(AttrKey::left) != 0;
-    const auto op = static_cast<Transpose>(c.node->integer(AttrKey::transpose));
-    transposed = (op != Transpose::none) == left;
-    conjugate = op == Transpose::adjoint;
+    const auto op = static_cast<TransposeKind>(c.node->integer(AttrKey::transpose));
+    transposed = (op != TransposeKind::none) == left;
+    conjugate = op == TransposeKind::adjoint;
   }
   bool left, transposed, conjugate;
 };

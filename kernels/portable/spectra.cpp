@@ -116,7 +116,7 @@ void lstsq(const KernelCall& c, Launches& list) {
   const LinalgTypes w(a.dtype, list.target());
   const std::int64_t count = matrix_count(a), rows = a.size(a.rank - 2), columns = a.size(a.rank - 1);
   const std::int64_t n = std::min(rows, columns), vectors = b.size(b.rank - 1);
-  const auto driver = static_cast<LstsqDriver>(c.node->integer(AttrKey::mode));
+  const auto driver = static_cast<LstsqKind>(c.node->integer(AttrKey::mode));
   const DType real = real_part(a.dtype);
   const std::uint64_t u = list.scratch(w.bytes(count * rows * n)), values = list.scratch(w.real_bytes(count * n)),
                       vh = list.scratch(w.bytes(count * n * columns));
@@ -129,7 +129,7 @@ void lstsq(const KernelCall& c, Launches& list) {
     k.store("STORE_VALUE", w.real, w.real);
   });
   const bool residuals = c.wants(1) && c.out[1].numel() > 0;
-  const bool ranks = c.wants(2) && driver != LstsqDriver::gels, stored = c.wants(3) && c.out[3].numel() > 0;
+  const bool ranks = c.wants(2) && driver != LstsqKind::gels, stored = c.wants(3) && c.out[3].numel() > 0;
   const double epsilon = c.node->number(AttrKey::epsilon);
   Launch k("lstsq");
   w.declare(k);
@@ -143,7 +143,7 @@ void lstsq(const KernelCall& c, Launches& list) {
   declare_matrix(k, "a", a, a);
   declare_matrix(k, "b", b, a);
   k.scratch("work", list.scratch(w.bytes(count * columns * vectors)), w.number, true);
-  k.source.choice("FULL_RANK", driver == LstsqDriver::gels ? 1 : 0);
+  k.source.choice("FULL_RANK", driver == LstsqKind::gels ? 1 : 0);
   k.optional_output("SOLUTION", "x", 0, a.dtype, c.wants(0));
   k.optional_output("RESIDUALS", "residuals", 1, real, residuals);
   k.optional_output("RANKS", "ranks", 2, DType::i64, ranks);

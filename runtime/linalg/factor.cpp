@@ -12,8 +12,8 @@
 namespace tern::linalg {
 namespace {
 
-static_assert(static_cast<int>(QrMode::r) == static_cast<int>(tern::QrMode::r));
-static_assert(static_cast<int>(Transpose::adjoint) == static_cast<int>(tern::Transpose::adjoint));
+static_assert(static_cast<int>(QrMode::r) == static_cast<int>(QrKind::r));
+static_assert(static_cast<int>(Transpose::adjoint) == static_cast<int>(TransposeKind::adjoint));
 
 CholeskyResult cholesky_of(const char* function, const Tensor& a, const TriangleOptions& o, bool check) {
   const Nodes nodes(function, o.threads);

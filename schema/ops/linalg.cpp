@@ -36,20 +36,20 @@ void cholesky(Inference& c) {
   c.out(DType::i32, a.batch);
 }
 
-// A [..., m, n] -> Q, R; k = min(m, n). `mode` (QrMode) reduced: Q [..., m, k], R [..., k, n]. complete: Q [..., m, m],
+// A [..., m, n] -> Q, R; k = min(m, n). `mode` (QrKind) reduced: Q [..., m, k], R [..., k, n]. complete: Q [..., m, m],
 // R [..., m, n]. r: Q [0], R [..., k, n]. reflectors: R above the vectors of the Householder reflections [..., m, n],
 // and their factors tau [..., k], as in LAPACK's geqrf. The diagonal of R has LAPACK's signs.
 void qr(Inference& c) {
   const Matrices a = matrices(c, 0);
-  const auto mode = static_cast<QrMode>(c.integer(AttrKey::mode));
+  const auto mode = static_cast<QrKind>(c.integer(AttrKey::mode));
   const Dim k = c.pool.min(a.rows, a.columns);
-  if (mode == QrMode::reflectors) {
+  if (mode == QrKind::reflectors) {
     c.out(a.dtype, shape_of(a.batch, {a.rows, a.columns}));
     c.out(a.dtype, shape_of(a.batch, {k}));
     return;
   }
-  const Dim inner = mode == QrMode::complete ? a.rows : k;
-  c.out(a.dtype, mode == QrMode::r ? Dims{0} : shape_of(a.batch, {a.rows, inner}));
+  const Dim inner = mode == QrKind::complete ? a.rows : k;
+  c.out(a.dtype, mode == QrKind::r ? Dims{0} : shape_of(a.batch, {a.rows, inner}));
   c.out(a.dtype, shape_of(a.batch, {inner, a.columns}));
 }
 
@@ -75,8 +75,8 @@ void householder(Inference& c) {
   }
   const Matrices m = matrices(c, 2);
   require_same_type(c, 0, 2);
-  const auto op = static_cast<Transpose>(c.integer(AttrKey::transpose));
-  c.require(op != Transpose::transpose || !is_complex(v.dtype), "complex reflections have an adjoint alone");
+  const auto op = static_cast<TransposeKind>(c.integer(AttrKey::transpose));
+  c.require(op != TransposeKind::transpose || !is_complex(v.dtype), "complex reflections have an adjoint alone");
   c.require(m.batch.size() == v.batch.size(), "the batches must have the same number of axes");
   for (std::size_t i = 0; i < v.batch.size(); ++i) c.same(m.batch[i], v.batch[i], "the batches");
   c.same(c.flag(AttrKey::left) ? m.rows : m.columns, v.rows, "the sizes of the reflections and of the matrix");
@@ -126,7 +126,7 @@ void ldl_solve(Inference& c) {
 // A [..., m, n], B [..., m, k] of equal batches -> X [..., n, k] minimizing |A X - B|, then |X|; residuals [..., k]
 // (the squared length of each column of A X - B; [0] unless m > n and the driver is not gelsy; NaN for rank-deficient
 // A), rank int64 [...] ([0] for gels), and the singular values [..., min(m, n)] of A (gelsd and gelss, else [0]).
-// `mode`: LstsqDriver. `epsilon`: singular values below this fraction of the largest count as zero.
+// `mode`: LstsqKind. `epsilon`: singular values below this fraction of the largest count as zero.
 void lstsq(Inference& c) {
   const Matrices a = matrices(c, 0);
   const Matrices b = matrices(c, 1);
@@ -134,15 +134,15 @@ void lstsq(Inference& c) {
   c.require(a.batch.size() == b.batch.size(), "the batches must have the same number of axes");
   for (std::size_t i = 0; i < a.batch.size(); ++i) c.same(a.batch[i], b.batch[i], "the batches");
   c.same(a.rows, b.rows, "the rows of the matrix and of the right hand side");
-  const auto driver = static_cast<LstsqDriver>(c.integer(AttrKey::mode));
+  const auto driver = static_cast<LstsqKind>(c.integer(AttrKey::mode));
   const Interval extra = difference(c.pool, a.rows, a.columns);
-  c.require(driver == LstsqDriver::gelsy || extra.min > 0 || extra.max <= 0,
+  c.require(driver == LstsqKind::gelsy || extra.min > 0 || extra.max <= 0,
             "whether there are more rows than columns must be known");
-  const bool residuals = driver != LstsqDriver::gelsy && extra.min > 0;
-  const bool values = driver == LstsqDriver::gelsd || driver == LstsqDriver::gelss;
+  const bool residuals = driver != LstsqKind::gelsy && extra.min > 0;
+  const bool values = driver == LstsqKind::gelsd || driver == LstsqKind::gelss;
   c.out(a.dtype, shape_of(a.batch, {a.columns, b.columns}));
   c.out(real_part(a.dtype), residuals ? shape_of(a.batch, {b.columns}) : Dims{0});
-  c.out(DType::i64, driver == LstsqDriver::gels ? Dims{0} : a.batch);
+  c.out(DType::i64, driver == LstsqKind::gels ? Dims{0} : a.batch);
   c.out(real_part(a.dtype), values ? shape_of(a.batch, {c.pool.min(a.rows, a.columns)}) : Dims{0});
 }
 

@@ -176,7 +176,7 @@ class FactorizationNode : public LibraryNode {
     return result(s, f.a, op.outputs[0], m, inner, m, matrix);
   }
 
-  static constexpr std::int64_t kComplete = 1, kReflectors = 3;  // QrMode of schema/linalg_kinds.h
+  static constexpr std::int64_t kComplete = 1, kReflectors = 3;  // QrKind of schema/linalg_kinds.h
 
   const MatrixBatch m_;
   const MatrixKernels& kernels_;

@@ -73,8 +73,8 @@ struct LuFactorJob {
   std::int32_t* pivots = nullptr;
 };
 
-CBLAS_TRANSPOSE blas(Transpose t) {
-  return t == Transpose::none ? CblasNoTrans : t == Transpose::transpose ? CblasTrans : CblasConjTrans;
+CBLAS_TRANSPOSE blas(TransposeKind t) {
+  return t == TransposeKind::none ? CblasNoTrans : t == TransposeKind::transpose ? CblasTrans : CblasConjTrans;
 }
 
 /// State shared by both solvers: a square matrix read in rows, and right hand sides solved in the result.
@@ -89,7 +89,7 @@ struct RowSolveJob {
         m(lapack_size(b.rows)),
         k(lapack_size(b.columns)),
         left(call.node->integer(AttrKey::left) != 0),
-        transpose(static_cast<Transpose>(call.node->integer(AttrKey::transpose))) {
+        transpose(static_cast<TransposeKind>(call.node->integer(AttrKey::transpose))) {
     flops = static_cast<double>(n) * m * k;
   }
   void cut(ScratchParts& parts) {
@@ -119,7 +119,7 @@ struct RowSolveJob {
   BatchOperand a, b;
   int n, m, k;
   bool left;
-  Transpose transpose;
+  TransposeKind transpose;
   T* copied = nullptr;
 };
 
@@ -174,7 +174,7 @@ struct LuSolveJob : RowSolveJob<T> {
     int leading = 0;
     const T* at = this->matrix(i, &leading);
     // A = S_1 .. S_n L U with swaps S. Side and op decide the first factor.
-    const bool plain = this->transpose == Transpose::none, lower_first = plain == this->left;
+    const bool plain = this->transpose == TransposeKind::none, lower_first = plain == this->left;
     if (lower_first) swap(x, this->left == plain);
     this->solve(at, leading, !lower_first, lower_first, x);
     this->solve(at, leading, lower_first, !lower_first, x);
@@ -196,7 +196,8 @@ struct FactorSolveJob {
         n(lapack_size(a.rows)),
         k(lapack_size(b.columns)),
         check(call.node->integer(AttrKey::check) != 0) {
-    if (static_cast<Transpose>(call.node->integer(AttrKey::transpose)) != Transpose::none) std::swap(a.row, a.column);
+    if (static_cast<TransposeKind>(call.node->integer(AttrKey::transpose)) != TransposeKind::none)
+      std::swap(a.row, a.column);
     flops = 2.0 / 3 * n * n * n + 2.0 * n * n * k;
   }
   void cut(ScratchParts& parts) {

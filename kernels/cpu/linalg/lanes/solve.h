@@ -20,9 +20,9 @@ struct SolveTiles {
         n(static_cast<int>(a.rows)),
         left(call.node->integer(AttrKey::left) != 0),
         columns(left ? b.columns : b.rows) {
-    const auto transpose = static_cast<Transpose>(call.node->integer(AttrKey::transpose));
-    transposed = (transpose != Transpose::none) == left;
-    conjugated = transpose == Transpose::adjoint;
+    const auto transpose = static_cast<TransposeKind>(call.node->integer(AttrKey::transpose));
+    transposed = (transpose != TransposeKind::none) == left;
+    conjugated = transpose == TransposeKind::adjoint;
     flops = static_cast<double>(n) * n * static_cast<double>(columns);
   }
   void cut(ScratchParts& parts) {
