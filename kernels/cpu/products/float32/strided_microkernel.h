@@ -49,7 +49,7 @@ struct WindowProduct {
   std::ptrdiff_t ahead_lines = 0;
 };
 constexpr std::ptrdiff_t kLine = 16, kBetweenLines = 16;  // floats of a line of the cache; products
-using Windows = void (*)(const WindowProduct& p);
+using WindowMicroKernel = void (*)(const WindowProduct& p);
 
 // Constants of products and convolutions: the steps of k after which sums are added to c, so that a packed panel
 // of b stays in the first cache; the multiplications that are worth a thread; the slot of thread_buffer for panels.
@@ -57,9 +57,9 @@ constexpr std::int64_t kDepth = 256, kWorthAThread = 1 << 18;
 constexpr std::size_t kPackedSlot = 4;
 
 struct StridedMicroKernels {
-  int rows = 0, columns = 0;        ///< the size of a full block
-  Micro of_rows[kMostRows]{};       ///< indexed by rows, 1 to `rows`
-  Windows windows[2][kMostRows]{};  ///< indexed by columns (up to half, all), and by rows, 1 to `rows`
+  int rows = 0, columns = 0;                  ///< the size of a full block
+  Micro of_rows[kMostRows]{};                 ///< indexed by rows, 1 to `rows`
+  WindowMicroKernel windows[2][kMostRows]{};  ///< indexed by columns (up to half, all), and by rows, 1 to `rows`
   /// Writes b [k, n] (n at most `columns`) as k rows of `columns` floats, with zeros behind the nth.
   void (*pack)(const float* b, std::ptrdiff_t b_row, std::ptrdiff_t b_column, std::ptrdiff_t k, int n, float* to);
   Dots dot = nullptr, four_dots = nullptr;
