@@ -105,7 +105,7 @@ class JsonBuilder {
 JsonDocument::JsonDocument(std::string_view text, std::string entry) : entry_(std::move(entry)) {
   if (text.size() > kMaxJsonBytes)
     fail(ErrorCode::bad_file,
-         fmt::format("{}: {} bytes of JSON are more than the limit of {}", entry_, text.size(), kMaxJsonBytes));
+         fmt::format("{}: {} bytes of JSON exceed the limit of {}", entry_, text.size(), kMaxJsonBytes));
   JsonBuilder builder(*this);
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder) || values_.empty())
     fail(ErrorCode::bad_file, fmt::format("{}: not valid JSON", entry_));

@@ -23,7 +23,7 @@ namespace {
 
 std::uint32_t index_of(const Program& program, std::string_view name) {
   const int found = program.find_entry(std::string(name));
-  if (found < 0) fail(ErrorCode::internal, fmt::format("there is no function '{}'", name));
+  if (found < 0) fail(ErrorCode::internal, fmt::format("function '{}' does not exist", name));
   return static_cast<std::uint32_t>(found);
 }
 

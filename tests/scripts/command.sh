@@ -132,14 +132,14 @@ try '--activations without float8' ends 2 'is for weights in float8: give one' "
 try '--activations without MX' ends 2 'is for weights in int4, mxfp4' "${quantize[@]}" float8 --activations mx
 try '--keep alone' ends 2 'give one of them' "$tern" export $digits -o "$out/quantized.tern" --keep x
 try 'quantize by pattern' ends 0 "not quantized: classifier.4.weight: 'classifier.4' keeps it" "${quantize[@]}" int4 --group 64 --quantize int8:classifier.1 --keep classifier.4
-try 'quantize, the report' ends 0 'features.3.weight: its rows of 144 elements do not divide into blocks of 32' "${quantize[@]}" mxfp8_e4m3 --mx-scales ceil
+try 'quantize, the report' ends 0 'features.3.weight: its rows of 144 elements are not divisible by blocks of 32' "${quantize[@]}" mxfp8_e4m3 --mx-scales ceil
 quantized_json() {
   "${quantize[@]}" int4 --json | py 'import json, sys
 q = json.load(sys.stdin)["quantized"]
 w = q["weights"][0]
 assert (w["weight"], w["rows"], w["columns"], w["bytes"]) == ("classifier.1.weight", 64, 512, 64 * 512 // 2 + 64 * 16 * 4)
 assert 15 < w["sqnr_db"] < 30 and .99 < w["cosine"] < 1 and q["bytes"] < q["bytes_before"] / 6
-assert q["kept"][0]["reason"] == "its rows of 144 elements do not divide into blocks of 32"'
+assert q["kept"][0]["reason"] == "its rows of 144 elements are not divisible by blocks of 32"'
 }
 try 'quantize, JSON' quantized_json
 reads_quantized() { "$tern" inspect "$out/quantized.tern" --nodes | grep -c '= matmul(' | grep -qx 2; }

@@ -185,8 +185,8 @@ class Generation(Checks):
         for name, changed, message in [
                 ("right", {}, ""),
                 ("slot twice", {"slot": [1, 1]}, "slot names one slot twice"),
-                ("no such slot", {"slot": [0, 3]}, "they are 0 to 2"),
-                ("negative slot", {"slot": [-1, 0]}, "they are 0 to 2"),
+                ("no such slot", {"slot": [0, 3]}, "outside 0 to 2"),
+                ("negative slot", {"slot": [-1, 0]}, "outside 0 to 2"),
                 ("position of one text", {"position": [0, 272]}, "the cache is full"),
                 ("token of one text", {"tokens": [5, 160]}, "ids are 0 to 159"),
                 ("temperature of one text", {"temperature": [0.0, -1.0]}, "temperature must be"),
@@ -230,7 +230,7 @@ class Generation(Checks):
             out, err, status = self.generate(*words, archive=archive)
             self.check(name, status in (1, 2) and message in err, out + err)
         for name, words, message in [
-                ("export of no decoder", [EXAMPLES / "digits/digits.pt2", "--llm"], "holds no token ids [1, n]"),
+                ("export of no decoder", [EXAMPLES / "digits/digits.pt2", "--llm"], "does not have the shape [1, n]"),
                 ("unknown eos", [HERE / "seabirds.pt2", "--llm", "--eos", 160], "ids are 0 to 159"),
                 ("token ids of no JSON", [HERE / "seabirds.pt2", "--llm", "--token-ids", HERE / "make.py"], "no JSON object"),
                 ("options without --llm", [HERE / "seabirds.pt2", "--eos", 2], "go with --llm"),
