@@ -248,7 +248,7 @@ std::shared_ptr<ProcessGroup> LocalDivider::join(const Part& part, const std::st
   {
     const std::lock_guard lock(room_->mutex);
     const auto found = room_->children.find(invitation);
-    if (found == room_->children.end()) fail(ErrorCode::internal, "an invitation that nobody has made");
+    if (found == room_->children.end()) fail(ErrorCode::internal, "the invitation does not exist");
     room = found->second.room;
     if (--found->second.missing == 0) room_->children.erase(found);
   }

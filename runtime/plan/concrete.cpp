@@ -56,7 +56,7 @@ std::uint64_t view_bytes(const TensorType& type, const TensorView& view) {
   for (const std::int64_t size : view.shape()) most *= std::max<std::int64_t>(size, 1);
   if (most > kMostElements)
     fail(ErrorCode::runtime,
-         fmt::format("a tensor of {}; at most {} elements are allowed", text_of(view), kMostElements));
+         fmt::format("a tensor has the shape {}; at most {} elements are allowed", text_of(view), kMostElements));
   return bytes;
 }
 

@@ -88,8 +88,8 @@ try 'plugins beside a link' by_link
 try 'closed streams' closed_streams
 try 'a closed output' ends 3 'standard output' closed 1 "$tern" inspect "$model"
 mkfifo "$out/pipe.so"  # has no writer
-try 'a pipe as a plugin' ends 0 'it is no regular file' env TERN_DEVICE_PATH="$out/pipe.so" timeout 20 "$tern" devices
-try 'a pipe as a library' ends 2 'it is no regular file' timeout 20 "$tern" run "$model" --random --ops "$out/pipe.so"
+try 'a pipe as a plugin' ends 0 'it is not a regular file' env TERN_DEVICE_PATH="$out/pipe.so" timeout 20 "$tern" devices
+try 'a pipe as a library' ends 2 'it is not a regular file' timeout 20 "$tern" run "$model" --random --ops "$out/pipe.so"
 if [[ $(ldd "$tern") == *openblas* ]]; then
   try 'too little address space' ends 7 'OpenBLAS' in_space 300000 "$tern" inspect "$model"
 fi
