@@ -85,7 +85,7 @@ void read_file(const std::string& text, std::int64_t call, std::vector<Given>& a
   NamedTensors file = read_tensors(path, &unnamed);
   if (named && file.tensors.size() != 1) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("'{}' holds {} tensors; NAME=FILE takes a file of one", escape_name(path), file.tensors.size()));
+         fmt::format("'{}' has {} tensors; NAME=FILE takes a file with one", escape_name(path), file.tensors.size()));
   }
   for (auto& [name, tensor] : file.tensors) {
     Given g{named ? text.substr(0, equals) : name, escape_name(path), unnamed, named, call, std::move(tensor)};
@@ -267,7 +267,7 @@ std::vector<std::vector<Tensor>> gather_calls(const Model& model, const std::str
   for (const Given& g : given) calls = std::max(calls, g.call + 1);
   if (calls > 0 && !choice.sequence.empty())
     fail(ErrorCode::invalid_argument,
-         "--sequence and tensors named callC.NAME both say what each call takes: give one");
+         "--sequence and tensors named callC.NAME both define the inputs of each call: give only one");
   for (const std::string& file : sequence_files(choice)) read_file(file, calls++, given);
   std::vector<std::vector<Tensor>> result;
   std::mt19937_64 generator(choice.seed);

@@ -83,8 +83,8 @@ DType parse_precision(const std::string& text) {
 void verify_archive(const std::string& path) {
   const std::vector<Finding> findings = validate_archive(path);
   if (findings.empty()) return;
-  fail(ErrorCode::internal, fmt::format("the archive that was just written breaks {} rules; the first: {}",
-                                        findings.size(), describe(findings.front())));
+  fail(ErrorCode::internal,
+       fmt::format("the written archive breaks {} rules; the first: {}", findings.size(), describe(findings.front())));
 }
 
 Json tuning_json(const TuneReport& t) {
@@ -106,7 +106,7 @@ void print_tuning(const TuneReport& t) {
   for (const TunedKind& k : t.kinds)
     print_output(fmt::format("{} x {}: {} instead of {}\n", k.nodes, k.what, name_of(k.after), name_of(k.before)));
   const std::string gain = t.kinds.empty()
-                               ? "nothing is faster than what the rules choose"
+                               ? "no algorithm is faster than the default choice"
                                : fmt::format("{:.3f} ms a run for {:.3f} before", t.after * 1e3, t.before * 1e3);
   print_output(fmt::format("tuned for {}, {} thread{}: {} ({} trials{})\n", t.tuning.processor, t.tuning.threads,
                            t.tuning.threads == 1 ? "" : "s", gain, t.trials,
@@ -191,7 +191,7 @@ void add_target(Program& program, const std::string& name, const SymbolSizes& si
   if (quiet) return;
   print_output(fmt::format("{}: {} kernels, {}\n", name, report.kernels, human_bytes(report.bytes)));
   for (const std::string& kind : report.left_out)
-    print_output(fmt::format("{}: none for a {}\n", name, escape_message(kind, 400)));
+    print_output(fmt::format("{}: no kernel for a {}\n", name, escape_message(kind, 400)));
 }
 
 [[noreturn]] void refuse_nothing_quantized(const QuantizeReport& report) {
@@ -202,8 +202,8 @@ void add_target(Program& program, const std::string& name, const SymbolSizes& si
                            escape_name(report.kept[i].reason, 400));
   if (report.kept.size() > kMost) reasons += fmt::format("; and {} more", report.kept.size() - kMost);
   fail(ErrorCode::invalid_argument,
-       reasons.empty() ? "--quantize: the program has no weight of floats that a product or an embedding reads"
-                       : "--quantize: all weights stay as they are. " + reasons);
+       reasons.empty() ? "--quantize: the program has no floating-point weight that a product or an embedding reads"
+                       : "--quantize: no weight is quantized. " + reasons);
 }
 
 /// Imports the program; the options and the samples choose the storage of weights. Empty if no format is exact enough
@@ -213,8 +213,7 @@ std::optional<Program> import_program(const ExportArguments& a, ImportOptions op
   const std::vector<FormatLadder> ladders = parse_quantize(a.quantize);
   options.quantize = rules_at(ladders, 0);
   if (!a.keep.empty() && a.precision.empty() && options.quantize.empty()) {
-    fail(ErrorCode::invalid_argument,
-         "--keep says what --precision and --quantize leave as it is: give one of them with it");
+    fail(ErrorCode::invalid_argument, "--keep needs --precision or --quantize");
   }
   options.store_weights = a.quantize.calibrate.empty();
   Program program = import_pt2(a.input, options, &report);
@@ -234,11 +233,11 @@ int run_export(ExportArguments& a) {
   check_program_file(a.input);
   if (a.output == "-") {
     fail(ErrorCode::invalid_argument,
-         "--output - : an archive is not written to standard output, because its header is written last; give a file's "
-         "name");
+         "--output - : an archive cannot be written to standard output, because its header is written last; give a "
+         "file name");
   }
   if (a.tune && std::ranges::find(a.targets, "cpu") == a.targets.end())
-    fail(ErrorCode::invalid_argument, "--tune measures this machine's processor; give --target cpu with it");
+    fail(ErrorCode::invalid_argument, "--tune needs --target cpu: it measures this machine's processor");
   if (a.output.empty()) a.output = std::filesystem::path(a.input).replace_extension(".tern").string();
   refuse_to_replace("--output", a.output, {a.input});
   refuse_to_replace("--report", a.quantize.chart, {a.input, a.output});
@@ -258,10 +257,11 @@ int run_export(ExportArguments& a) {
   if (!a.train.activation_memory.empty()) activation_memory = parse_activation_memory(a.train.activation_memory);
   const std::optional<GenerationOptions> generation = parse_llm(a.llm);
   TrainingReport trained;
-  if (training && generation) fail(ErrorCode::invalid_argument, "--llm does not go with --train");
+  if (training && generation) fail(ErrorCode::invalid_argument, "--llm cannot be combined with --train");
   if (training) {
     if (a.quantize.any() || !a.precision.empty())
-      fail(ErrorCode::invalid_argument, "--train keeps weights as they are: leave out --quantize and --precision");
+      fail(ErrorCode::invalid_argument,
+           "--train cannot be combined with --quantize or --precision: it keeps weights as they are");
     import_options.training = true;
     import_options.transform = [&](Program& p) { trained = add_training(p, *training); };
   }
@@ -274,8 +274,7 @@ int run_export(ExportArguments& a) {
   }
   Program& program = *imported;
   if (import_options.precision != DType::invalid && import.narrowed == 0) {
-    fail(ErrorCode::invalid_argument,
-         "--precision: the program has no product, convolution or attention of float32 that it could be for");
+    fail(ErrorCode::invalid_argument, "--precision: the program has no product, convolution or attention of float32");
   }
   if (a.quantize.any() && import.quantized.weights.empty()) refuse_nothing_quantized(import.quantized);
   for (const auto& [pattern, annotation] : annotations) {

@@ -74,7 +74,7 @@ int merge(const TraceArguments& a) {
 
 int flight(const TraceArguments& a) {
   if (a.files.size() != 2 || !a.output.empty())
-    fail(ErrorCode::invalid_argument, "flight takes a folder of records: tern trace flight FOLDER");
+    fail(ErrorCode::invalid_argument, "flight needs a folder of records: tern trace flight FOLDER");
   return run_flight(a.files[1]);
 }
 
@@ -82,9 +82,9 @@ int run_trace(const TraceArguments& a) {
   if (a.files[0] == "flight") return flight(a);
   const bool merges = a.files[0] == "merge";
   if (merges && (a.output.empty() || a.files.size() < 3))
-    fail(ErrorCode::invalid_argument, "merging takes two traces or more, and --output: tern trace merge A B -o ALL");
+    fail(ErrorCode::invalid_argument, "merge needs two or more traces, and --output: tern trace merge A B -o ALL");
   if (!merges && (a.files.size() > 1 || !a.output.empty()))
-    fail(ErrorCode::invalid_argument, "a summary is of one trace; 'tern trace merge A B -o ALL' joins several");
+    fail(ErrorCode::invalid_argument, "a summary takes one trace; 'tern trace merge A B -o ALL' joins several");
   return merges ? merge(a) : summarize(a);
 }
 

@@ -128,7 +128,7 @@ void write_or_keep(const Arguments& a, const Model& model, Trainer& trainer) {
   } catch (...) {
     try {
       trainer.save();
-      fmt::print(stderr, "tern: the results cannot be written; {}\n", continue_text(a, trainer));
+      fmt::print(stderr, "tern: cannot write the results; {}\n", continue_text(a, trainer));
     } catch (const std::exception& e) {
       fmt::print(stderr, "tern: and there is no checkpoint: {}\n", e.what());
     }
@@ -239,7 +239,7 @@ int train_archive(Arguments& a, const Ranks& ranks) {
 int run_train(Arguments& a) {
   check_program_file(a.options.model);
   if (a.options.every > 0 && a.options.checkpoints.empty())
-    fail(ErrorCode::invalid_argument, "--every says how often --checkpoint FOLDER gets a checkpoint: give it too");
+    fail(ErrorCode::invalid_argument, "--every needs --checkpoint FOLDER");
   parse_held_out(a);
   parse_arrays(a);
   // All ranks meet before loading: a missing rank is detected first.

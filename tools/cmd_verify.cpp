@@ -108,8 +108,8 @@ int run_verify(VerifyArguments& a) {
   const bool plain = is_plain(a, *model.program()) && a.reference.empty();
   if (plain && a.expected.empty()) {
     fail(ErrorCode::invalid_argument,
-         "both runs would be the same: say how the model is to run (--precision, --device, --reproducible), or what to "
-         "compare it with (--expected, --reference, --against)");
+         "both runs would be the same: choose how the model runs (--precision, --device, --reproducible), or its "
+         "reference (--expected, --reference, --against)");
   }
   const Calls calls = gather_calls(model, name, a.inputs);
   const Side test = test_side(model, name, a);

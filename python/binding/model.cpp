@@ -46,7 +46,7 @@ Value choice(const std::pair<std::string_view, Value> (&choices)[N], const char*
     if (name == given) return value;
     names += fmt::format("{}'{}'", names.empty() ? "" : ", ", name);
   }
-  fail(ErrorCode::invalid_argument, fmt::format("{} is one of {}, not '{}'", option, names, given));
+  fail(ErrorCode::invalid_argument, fmt::format("{} must be one of {}, not '{}'", option, names, given));
 }
 
 constexpr const char* kLoadText = R"(Opens an archive (.tern), or imports a .pt2 file, and prepares it for a device.

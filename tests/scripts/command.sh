@@ -96,7 +96,7 @@ fi
 try 'unknown option' ends 2 "did you mean '--repeat'?" "$tern" run "$model" --reapet 3
 try 'unknown option of tern' ends 2 "has no option '--bogus'" "$tern" --bogus
 try 'unknown option explains a missing argument' ends 2 "has no option '--bogus'" "$tern" run --bogus
-try 'too many arguments' ends 2 "'more' is there" "$tern" inspect "$model" more
+try 'too many arguments' ends 2 "got 'more'" "$tern" inspect "$model" more
 try 'missing argument' ends 2 'model is required' "$tern" run
 for command in export inspect view validate run verify train bench conform ops devices help version; do
   try "$command --help has an example" ends 0 "  tern $command" "$tern" $command --help
@@ -122,14 +122,14 @@ try 'quantize, an empty pattern' ends 2 'a pattern must follow the colon' "${qua
 try 'quantize, no such module' ends 2 "matches 'lm_head'" "${quantize[@]}" int8:lm_head
 try 'quantize, --keep without a match' ends 2 "matches 'lm_head'" "${quantize[@]}" int8 --keep lm_head
 try 'quantize, nothing is left' ends 2 "'classifier*' keeps it" "${quantize[@]}" int8 --keep 'classifier*' --keep 'features*'
-try '--group without int4' ends 2 '--group is for int4' "${quantize[@]}" int8 --group 64
+try '--group without int4' ends 2 '--group needs --quantize int4' "${quantize[@]}" int8 --group 64
 try '--group' ends 2 'an even number from 8 to 4096' "${quantize[@]}" int4 --group 7
 try '--mx-scales' ends 2 'floor, even or ceil' "${quantize[@]}" mxfp4 --mx-scales up
-try '--mx-scales without MX' ends 2 '--mx-scales is for MX formats' "${quantize[@]}" int8 --mx-scales even
+try '--mx-scales without MX' ends 2 '--mx-scales needs an MX format' "${quantize[@]}" int8 --mx-scales even
 try '--activations' ends 2 '--activations takes int8, float8 or mx' "${quantize[@]}" int8 --activations int4
-try '--activations without int8' ends 2 'is for weights in int8: give one' "${quantize[@]}" int4 --activations int8
-try '--activations without float8' ends 2 'is for weights in float8: give one' "${quantize[@]}" int8 --activations float8
-try '--activations without MX' ends 2 'is for weights in int4, mxfp4' "${quantize[@]}" float8 --activations mx
+try '--activations without int8' ends 2 'needs weights in int8: give one' "${quantize[@]}" int4 --activations int8
+try '--activations without float8' ends 2 'needs weights in float8: give one' "${quantize[@]}" int8 --activations float8
+try '--activations without MX' ends 2 'needs weights in int4, mxfp4' "${quantize[@]}" float8 --activations mx
 try '--keep alone' ends 2 'give one of them' "$tern" export $digits -o "$out/quantized.tern" --keep x
 try 'quantize by pattern' ends 0 "not quantized: classifier.4.weight: 'classifier.4' keeps it" "${quantize[@]}" int4 --group 64 --quantize int8:classifier.1 --keep classifier.4
 try 'quantize, the report' ends 0 'features.3.weight: its rows of 144 elements are not divisible by blocks of 32' "${quantize[@]}" mxfp8_e4m3 --mx-scales ceil

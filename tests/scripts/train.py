@@ -137,7 +137,7 @@ def states_of_eight_bits(c):
     # Two weights of 4096 elements have 8 bits and 16 scales, 650 elements of the others floats.
     c.check("bytes of states of 8 bits", sum(bytes_of.values()) == 2 * (2 * (4096 + 64) + 4 * (10 * 64 + 64 + 64 + 10)),
             bytes_of)
-    c.ends("8 bits of an optimizer without", 2, "adafactor has no states of 8 bits; those are sgd8bit, adam8bit",
+    c.ends("8 bits of an optimizer without", 2, "adafactor has no states of 8 bits; the optimizers with such states are sgd8bit, adam8bit",
            "export", program, "--train", "--loss", "cross_entropy", "--optimizer", "adafactor8bit", "-o", c.folder / "x.tern")
     double = c.export(DATA / "mlp.pt2", "--loss", "cross_entropy", "--optimizer", "adamw8bit", output="double.tern")
     c.check("parameters of float64 keep their states", "uint8" not in c.run("inspect", double).stdout)
@@ -551,9 +551,9 @@ def messages(c):
            "-o", out)
     for optimizer, option in (("adam", ["--momentum", 0.9]), ("adam", ["--nesterov"]), ("sgd", ["--amsgrad"]),
                               ("lion", ["--eps", 1e-8]), ("sgd", ["--betas", "0.9,0.99"]), ("adamax", ["--amsgrad"])):
-        c.ends(f"{option[0]} with {optimizer}", 2, f"{option[0]} does nothing with --optimizer {optimizer}", "export", CNN,
+        c.ends(f"{option[0]} with {optimizer}", 2, f"{option[0]} has no effect with --optimizer {optimizer}", "export", CNN,
                "--train", "--loss", "cross_entropy", "--optimizer", optimizer, *option, "-o", out)
-    c.ends("--dampening without --momentum", 2, "--dampening does nothing without --momentum", "export", CNN, "--train",
+    c.ends("--dampening without --momentum", 2, "--dampening needs --momentum", "export", CNN, "--train",
            "--loss", "cross_entropy", "--optimizer", "sgd", "--dampening", 0.5, "-o", out)
     for rate in (-1, "nan", "inf"):
         c.ends(f"--lr {rate}", 2, "--lr takes", *c.train_command(model, "--lr", rate))
@@ -564,7 +564,7 @@ def messages(c):
         c.ends(f"{option[0]} with rprop", 2, "rprop has no rate", *c.train_command(rprop, *option))
     c.ends("muon of a vector", 2, "is float64[16], but muon only updates matrices", "export", DATA / "mlp.pt2", "--train", "--loss",
            "cross_entropy", "--optimizer", "muon", "-o", out)
-    c.ends("options without --train", 2, "go with --train", "export", CNN, "--lr", 1, "-o", out)
+    c.ends("options without --train", 2, "need --train", "export", CNN, "--lr", 1, "-o", out)
     c.ends("--activation-memory of something else", 2, "--activation-memory takes bytes such as 512MB", "export", CNN,
            "--train", "--loss", "cross_entropy", "--activation-memory", "half", "-o", out)
     c.ends("no scalar loss", 2, "give --loss", "export", CNN, "--train", "-o", out)

@@ -30,7 +30,7 @@ void add_tensor(ConformCase& c, const std::string& key, const HostTensor& tensor
   std::string_view rest = key;
   const auto refuse = [&] {
     fail(ErrorCode::bad_file,
-         fmt::format("tensor '{}' is none of inK, outK, callC.inK, callC.outK, callC.mutK, or rankR. before these",
+         fmt::format("tensor '{}' is not named inK, outK, callC.inK, callC.outK, callC.mutK, or rankR. before these",
                      key));
   };
   const int rank = std::max(take_number(rest, "rank"), 0);

@@ -94,7 +94,7 @@ std::string run_refused(const std::string& expected, const std::string& function
     if (std::string_view(e.what()).find(expected) != std::string_view::npos) return {};
     return fmt::format("the error is \"{}\" and lacks \"{}\"", e.what(), expected);
   }
-  return fmt::format("succeeds, where \"{}\" is expected as an error", expected);
+  return fmt::format("succeeds, but the error \"{}\" is expected", expected);
 }
 
 /// Runs a rank's calls; results are kept after a first finding, too.

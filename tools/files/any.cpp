@@ -133,7 +133,7 @@ void check_output(const std::string& path, const std::string& format) {
 void check_program_file(const std::string& path) {
   if (path == "-")
     fail(ErrorCode::invalid_argument,
-         "a program cannot be read from standard input: it is mapped, so give a file's name");
+         "a program cannot be read from standard input, because it is mapped: give a file name");
   refuse_other_kinds(path);
 }
 

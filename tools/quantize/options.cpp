@@ -53,7 +53,7 @@ FormatLadder parse_ladder(const std::string& text, const QuantizeArguments& a) {
     const Recipe recipe = parse_format(names.substr(0, comma), a);
     if (std::ranges::find(ladder.recipes, recipe.format, &Recipe::format) != ladder.recipes.end())
       fail(ErrorCode::invalid_argument,
-           fmt::format("--quantize {}: '{}' is there twice", escape_name(text), recipe.format->name));
+           fmt::format("--quantize {}: '{}' occurs twice", escape_name(text), recipe.format->name));
     ladder.recipes.push_back(recipe);
     if (comma == std::string_view::npos) break;
     names.remove_prefix(comma + 1);
@@ -70,14 +70,11 @@ FormatLadder parse_ladder(const std::string& text, const QuantizeArguments& a) {
 /// Rejects options without the options they depend on.
 void check_company(const QuantizeArguments& a) {
   if (!a.calibrate.empty() && !a.any())
-    fail(ErrorCode::invalid_argument,
-         "--calibrate measures what --quantize does: give --quantize or --target-sqnr with it");
+    fail(ErrorCode::invalid_argument, "--calibrate needs --quantize or --target-sqnr");
   if (a.target && a.calibrate.empty())
-    fail(ErrorCode::invalid_argument, "--target-sqnr runs the program: give example inputs with --calibrate");
-  if (a.draws && !a.any())
-    fail(ErrorCode::invalid_argument, "--report draws what --quantize does: give --quantize with it");
-  if (!a.function.empty() && a.calibrate.empty())
-    fail(ErrorCode::invalid_argument, "--function says what the inputs of --calibrate are for: give them with it");
+    fail(ErrorCode::invalid_argument, "--target-sqnr needs example inputs: give them with --calibrate");
+  if (a.draws && !a.any()) fail(ErrorCode::invalid_argument, "--report needs --quantize");
+  if (!a.function.empty() && a.calibrate.empty()) fail(ErrorCode::invalid_argument, "--function needs --calibrate");
 }
 
 void check_formats(const QuantizeArguments& a, const std::vector<FormatLadder>& ladders) {
@@ -90,15 +87,14 @@ void check_formats(const QuantizeArguments& a, const std::vector<FormatLadder>& 
   if (!a.mx_scales.empty() && activations != Activations::mx &&
       !any([](const Format& f) { return f.scheme == Scheme::microscaling; })) {
     fail(ErrorCode::invalid_argument,
-         "--mx-scales is for MX formats: give it with --quantize mxfp4 or another one, or with --activations mx");
+         "--mx-scales needs an MX format: --quantize mxfp4 or another one, or --activations mx");
   }
   const bool grouped = any([](const Format& f) { return f.scheme == Scheme::integers && f.block != 0; });
-  if (a.group && !grouped) fail(ErrorCode::invalid_argument, "--group is for int4: give it with --quantize int4");
-  if (!a.scales.empty() && !grouped)
-    fail(ErrorCode::invalid_argument, "--scales is for int4: give it with --quantize int4");
+  if (a.group && !grouped) fail(ErrorCode::invalid_argument, "--group needs --quantize int4");
+  if (!a.scales.empty() && !grouped) fail(ErrorCode::invalid_argument, "--scales needs --quantize int4");
   if (a.activations.empty() || any([&](const Format& f) { return f.activations == activations; })) return;
   fail(ErrorCode::invalid_argument,
-       fmt::format("--activations {} is for weights in {}: give one of them with --quantize", a.activations,
+       fmt::format("--activations {} needs weights in {}: give one of them with --quantize", a.activations,
                    format_names_beside(activations)));
 }
 
@@ -179,7 +175,7 @@ void add_quantize_options(CLI::App* c, QuantizeArguments& a) {
           [](std::string& text) {
             return text.empty() || text.ends_with(".svg")
                        ? std::string()
-                       : fmt::format("takes a name that ends in .svg, not '{}'; without one, it stands last",
+                       : fmt::format("takes a name that ends in .svg, not '{}'; without a name, give it last",
                                      escape_name(text));
           },
           ""));

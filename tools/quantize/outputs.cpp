@@ -59,8 +59,8 @@ OutputErrors::OutputErrors(Side reference, const Calls& calls)
   if (bytes > kMostKeptBytes) kept_.clear();
   if (!any)
     fail(ErrorCode::invalid_argument,
-         fmt::format("--calibrate: '{}' gives no floating tensor, so its results have no error in decibels; export a "
-                     "program that gives what is before rounding or argmax",
+         fmt::format("--calibrate: '{}' has no floating-point result, so there is no error in decibels; export a "
+                     "program that returns the values before rounding or argmax",
                      escape_name(reference_.f().name)));
 }
 

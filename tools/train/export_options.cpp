@@ -58,7 +58,7 @@ void require_read(const TrainArguments& a, optimizers::Optimizer optimizer) {
     std::string names;
     for (const auto o : readers.optimizers)
       names += fmt::format("{}{}", names.empty() ? "" : ", ", optimizers::optimizer_name(o));
-    fail(ErrorCode::invalid_argument, fmt::format("{} does nothing with --optimizer {}; it goes with {}",
+    fail(ErrorCode::invalid_argument, fmt::format("{} has no effect with --optimizer {}; use it with {}",
                                                   readers.option, optimizers::optimizer_name(optimizer), names));
   }
 }
@@ -86,8 +86,9 @@ OptimizerOptions options_of_name(const std::string& name) {
   OptimizerOptions o = optimizers::options_for(static_cast<optimizers::Optimizer>(number));
   o.coded = coded;
   if (coded && !optimizers::can_be_coded(o.optimizer)) {
-    fail(ErrorCode::invalid_argument, fmt::format("--optimizer: {} has no states of 8 bits; those are {}",
-                                                  optimizers::optimizer_name(o.optimizer), coded_names()));
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--optimizer: {} has no states of 8 bits; the optimizers with such states are {}",
+                     optimizers::optimizer_name(o.optimizer), coded_names()));
   }
   return o;
 }
@@ -101,8 +102,7 @@ OptimizerOptions parse_optimizer(const TrainArguments& a) {
   o.weight_decay = a.weight_decay.value_or(o.weight_decay);
   o.momentum = a.momentum.value_or(o.momentum);
   o.dampening = a.dampening.value_or(o.dampening);
-  if (a.dampening && o.momentum == 0)
-    fail(ErrorCode::invalid_argument, "--dampening does nothing without --momentum: it scales what momentum adds up");
+  if (a.dampening && o.momentum == 0) fail(ErrorCode::invalid_argument, "--dampening needs --momentum");
   o.eps = a.eps.value_or(o.eps);
   if (!a.betas.empty()) o.betas = {a.betas.at(0), a.betas.at(1)};
   o.nesterov = o.nesterov || a.nesterov;
@@ -178,16 +178,16 @@ void add_train_options(CLI::App* command, TrainArguments& a) {
 std::optional<TrainingOptions> parse_train(const TrainArguments& a) {
   if (!a.train) {
     if (any_given(a))
-      fail(ErrorCode::invalid_argument, "options of training, such as --loss and --optimizer, go with --train");
+      fail(ErrorCode::invalid_argument, "options of training, such as --loss and --optimizer, need --train");
     return {};
   }
   TrainingOptions o;
   o.loss = a.loss.empty() ? "none" : a.loss;
   const LossRecord* loss = find_loss(o.loss);
   if (a.class_axis && (loss == nullptr || !loss->classes))
-    fail(ErrorCode::invalid_argument, "--class-axis goes with --loss cross_entropy or nll");
+    fail(ErrorCode::invalid_argument, "--class-axis needs --loss cross_entropy or nll");
   if (a.label_smoothing && o.loss != "cross_entropy")
-    fail(ErrorCode::invalid_argument, "--label-smoothing goes with --loss cross_entropy");
+    fail(ErrorCode::invalid_argument, "--label-smoothing needs --loss cross_entropy");
   o.class_axis = a.class_axis.value_or(1);
   o.label_smoothing = a.label_smoothing.value_or(0);
   if (!(o.label_smoothing >= 0 && o.label_smoothing <= 1))
@@ -201,11 +201,11 @@ std::optional<TrainingOptions> parse_train(const TrainArguments& a) {
   o.freeze = a.freeze;
   for (const std::string& text : a.lora) o.lora.push_back(parse_lora(text));
   o.lora_seed = a.lora_seed.value_or(0);
-  if (a.lora_seed && a.lora.empty()) fail(ErrorCode::invalid_argument, "--lora-seed goes with --lora");
+  if (a.lora_seed && a.lora.empty()) fail(ErrorCode::invalid_argument, "--lora-seed needs --lora");
   if (!o.freeze.empty() && !o.lora.empty())
-    fail(ErrorCode::invalid_argument, "--freeze: --lora trains adapters alone, so all parameters keep their values");
+    fail(ErrorCode::invalid_argument, "--freeze cannot be combined with --lora: it trains only adapters");
   o.accumulate = a.accumulate;
-  if (!a.bucket.empty() && !a.data_parallel) fail(ErrorCode::invalid_argument, "--bucket goes with --data-parallel");
+  if (!a.bucket.empty() && !a.data_parallel) fail(ErrorCode::invalid_argument, "--bucket needs --data-parallel");
   if (a.data_parallel) o.bucket = a.bucket.empty() ? kBucket : parse_bytes(a.bucket, "--bucket");
   return o;
 }
@@ -224,7 +224,7 @@ std::string training_text(const TrainingOptions& options, const TrainingReport& 
     names += (i == 0 ? "" : ", ") + escape_name(without[i]);
   if (without.size() > kNamed) names += fmt::format(" and {} more", without.size() - kNamed);
   if (!without.empty())
-    text += fmt::format("no adapters: {}: --lora matches, but not linear layers alone read them\n", names);
+    text += fmt::format("no adapters: {}: --lora matches, but not only linear layers read them\n", names);
   return text;
 }
 

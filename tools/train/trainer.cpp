@@ -89,10 +89,9 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
 void Trainer::join() {
   if (ranks_.alone()) return;
   if (!methods_.communicates) {
-    fail(ErrorCode::invalid_argument,
-         fmt::format("--group: '{}' does not communicate, so each of the {} ranks would train a model of its own; "
-                     "export it with --train --data-parallel",
-                     escape_name(methods_.step.name), ranks_.size()));
+    fail(ErrorCode::invalid_argument, fmt::format("--group: '{}' does not communicate, so each of the {} ranks would "
+                                                  "train its own model; export it with --train --data-parallel",
+                                                  escape_name(methods_.step.name), ranks_.size()));
   }
   if (!methods_.weighs && options_.batch % static_cast<std::uint64_t>(ranks_.size()) != 0) {
     fail(ErrorCode::invalid_argument,
@@ -111,8 +110,8 @@ void Trainer::restore() {
   if (file.tensors.empty()) return;
   if (const std::size_t before = random_offsets_of(file).size(); before != static_cast<std::size_t>(ranks_.size()))
     warnings_.push_back(fmt::format(
-        "the checkpoint is of {} rank{}, and {} continue: the losses are the same but for rounding and random numbers",
-        before, before == 1 ? "" : "s", ranks_.size()));
+        "the checkpoint is from {} rank{}, but {} continue: the losses differ in rounding and random numbers", before,
+        before == 1 ? "" : "s", ranks_.size()));
   train::restore(file, model_, {steps_, batches_}, ranks_, session_, history_);
   saved_step_ = history_.position.step;
 }

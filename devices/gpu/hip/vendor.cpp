@@ -57,7 +57,7 @@ std::string error_text(Status error) {
 std::string open_device(GpuDevice& d) {
   if (symbol<Status(int)>("hipSetDevice") == nullptr) return "the runtime lacks hipSetDevice";
   d.arch = architecture(d.id);
-  return d.arch.empty() ? "the runtime does not tell its architecture" : "";
+  return d.arch.empty() ? "the runtime does not report the device's architecture" : "";
 }
 
 Status enter_device(const GpuDevice& d) {

@@ -25,7 +25,7 @@ std::string start(Nccl& n, void* library, const std::string& file) {
     return file + " is too old: it lacks " + (lacks.empty() ? "ncclGetErrorString" : lacks) + "; update " +
            names::kNccl + ", or name another by " + names::kNcclVariable;
   int code = 0;
-  if (n.api.version(&code) != kNcclSuccess) return file + " does not tell its version";
+  if (n.api.version(&code) != kNcclSuccess) return file + " does not report its version";
   n.version = version_text(code);
   return {};
 }
