@@ -24,7 +24,7 @@ constexpr const char* kExport =
     "file";
 constexpr const char* kUnpack = "unpack it first";
 constexpr const char* kPictures =
-    "models read arrays: store the numbers as .npy, .npz or .safetensors and give them by --input";
+    "models read arrays: store the numbers as .npy, .npz or .safetensors and give them with --input";
 
 struct Magic {
   std::size_t offset;

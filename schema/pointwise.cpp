@@ -212,7 +212,7 @@ std::string check(const PointwiseExpr& expr, const std::vector<DType>& inputs, D
     if (std::string what = InstructionCheck(expr, inputs, i).run(); !what.empty()) return wrong(what);
   }
   if (code.back().dtype != output) {
-    return fmt::format("the expression gives {}, not {}", name_of(code.back().dtype), name_of(output));
+    return fmt::format("the expression has type {}, not {}", name_of(code.back().dtype), name_of(output));
   }
   return {};
 }

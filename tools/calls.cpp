@@ -156,8 +156,8 @@ Tensor to_input(const Given& g, const Wanted& wanted, const InputChoice& choice)
   }
   if (is_complex(from) && !is_complex(to)) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("input '{}' is {}, but {} holds {}: --cast does not drop imaginary parts",
-                     escape_name(wanted.name), name_of(to), g.file, name_of(from)));
+         fmt::format("input '{}' is {}, but {} has {}: --cast does not drop imaginary parts", escape_name(wanted.name),
+                     name_of(to), g.file, name_of(from)));
   }
   Tensor t(to, g.tensor.sizes);
   if (from != to) {
@@ -248,7 +248,7 @@ void add_sizes_of_files(const Program& p, const Slots& slots, const std::vector<
   fail(ErrorCode::invalid_argument,
        fmt::format("{}input '{}' is not given{}; give {} {}=FILE{} a file with a tensor of that name{}",
                    call > 0 ? fmt::format("call {}: ", call) : "", name,
-                   names.empty() ? "" : " (the files hold: " + names + ")", choice.option, name,
+                   names.empty() ? "" : " (the files have: " + names + ")", choice.option, name,
                    has_all_options(choice) ? "," : " or", has_all_options(choice) ? ", or --random" : ""));
 }
 
@@ -292,7 +292,8 @@ std::vector<std::vector<Tensor>> gather_calls(const Model& model, const std::str
 std::vector<Tensor> one_call(const Model& model, const std::string& function, const InputChoice& choice) {
   std::vector<std::vector<Tensor>> calls = gather_calls(model, function, choice);
   if (calls.size() != 1)
-    fail(ErrorCode::invalid_argument, fmt::format("the files hold the inputs of {} calls; give one", calls.size()));
+    fail(ErrorCode::invalid_argument,
+         fmt::format("the files have the inputs of {} calls; give those of one", calls.size()));
   return std::move(calls.front());
 }
 

@@ -43,7 +43,7 @@ tern_device_status run_compiler(const Compiler& compiler, const CompileOptions& 
   }
   c.destroy(&program);
   if (status == TERN_DEVICE_OK && code->empty())
-    return failed(TERN_DEVICE_COMPILE, std::string(names::kCompiler) + " gives no code of " + source.name);
+    return failed(TERN_DEVICE_COMPILE, std::string(names::kCompiler) + " does not produce code of " + source.name);
   return status;
 }
 

@@ -169,7 +169,7 @@ auto in_time(milliseconds timeout, const char* what, Create create) {
   if (made.wait_for(timeout) != std::future_status::ready) {
     failed = true;
     thread.detach();
-    throw std::runtime_error(std::string(what) + " has not ended in time");
+    throw std::runtime_error(std::string(what) + " did not end in time");
   }
   thread.join();
   return made.get();
@@ -278,7 +278,7 @@ tern_engine_status connect_all(const tern_engine_place* place, tern_engine_group
     if (!done_until(request, end)) {
       failed = true;
       made.release();  // MPI may still write to the request
-      throw std::runtime_error("MPI_Comm_idup has not ended in time");
+      throw std::runtime_error("MPI_Comm_idup did not end in time");
     }
     MPI_Comm_set_errhandler(made->comm, MPI_ERRORS_RETURN);
     made->most_tag = most_tag();

@@ -106,7 +106,7 @@ std::uint32_t States::state_of(const pt2::InputSpec& spec) {
 
   const pt2::Payload* payload = payload_of(model_, spec);
   if (payload == nullptr) {
-    fail(ErrorCode::bad_file, fmt::format("the file holds no data for the {} '{}'", kind_name(spec.kind), name));
+    fail(ErrorCode::bad_file, fmt::format("the file has no data for the {} '{}'", kind_name(spec.kind), name));
   }
   if (!payload->has_tensor) {
     fail(ErrorCode::unsupported,

@@ -97,7 +97,7 @@ class AddGenerationStep {
     if (!n.is_const()) {
       b_.add_all(
           Op::assert_dim, {},
-          {attr(AttrKey::dim, b_.pool().le(1, n)), attr_text(AttrKey::text, "tokens must hold at least one token id")});
+          {attr(AttrKey::dim, b_.pool().le(1, n)), attr_text(AttrKey::text, "tokens must have at least one token id")});
     }
     const ValueId start = b_.reshape(position, {});
     filled_ = b_.expr("p + n", {{"p", start}, {"n", b_.from_dim(n)}}, DType::i64);

@@ -58,7 +58,7 @@ class JsonBuilder {
   JsonDocument::Value& add(Kind kind) {
     if (!open_.empty()) ++document_.values_[open_.back()].count;
     if (document_.values_.size() >= kMaxJsonValues)
-      document_.root().bad(fmt::format("the JSON holds more than {} values", kMaxJsonValues));
+      document_.root().bad(fmt::format("the JSON has more than {} values", kMaxJsonValues));
     auto& value = document_.values_.emplace_back();
     value.kind = kind;
     value.key = std::exchange(key_, JsonDocument::Text{});

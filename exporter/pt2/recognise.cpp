@@ -71,7 +71,7 @@ std::string recognise_archive(const std::vector<ZipRecord>& records, const std::
                       kSaveAgain));
   if (names.any_under_root("data/aotinductor/", ""))
     other(ErrorCode::unsupported,
-          "the archive holds native code compiled by AOTInductor and no program; save the exported program itself with "
+          "the archive has native code of AOTInductor, but no program; save the exported program itself with "
           "torch.export.save");
   if (names.has_under_root("data.pkl") && names.any_under_root("code/", ""))
     other(ErrorCode::unsupported,

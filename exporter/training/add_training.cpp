@@ -87,7 +87,7 @@ TrainingReport add_training(Program& program, const TrainingOptions& options) {
   const bool joint = is_joint(program.functions[step]);
   if (joint && loss_record != nullptr) {
     fail(ErrorCode::invalid_argument,
-         "--train: the file holds a joint graph, which computes its own loss and gradients; give --loss none");
+         "--train: the file has a joint graph, which computes its own loss and gradients; give --loss none");
   }
   AddedAdapters added;
   if (!options.lora.empty()) added = add_adapters(program, options.lora, options.lora_seed);

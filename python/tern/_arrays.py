@@ -23,13 +23,13 @@ def numpy(tensor):
     except BufferError:
         name = _ML_DTYPES.get(tensor.dtype)
         if name is None:
-            raise TypeError(f"NumPy has no {tensor.dtype}; Tensor.bits() gives the bytes") from None
+            raise TypeError(f"NumPy does not support {tensor.dtype}; Tensor.bits() returns the bytes") from None
     try:
         import ml_dtypes
     except ImportError:
         raise TypeError(
             f"NumPy supports {tensor.dtype} only with the package ml_dtypes: pip install ml_dtypes; "
-            "Tensor.bits() gives the codes, Tensor.torch() a torch tensor"
+            "Tensor.bits() returns the codes, Tensor.torch() a torch tensor"
         ) from None
     return np.asarray(memoryview(tensor.bits())).view(getattr(ml_dtypes, name))
 

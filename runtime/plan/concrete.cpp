@@ -14,9 +14,8 @@ std::int64_t Concrete::value(Dim d) const {
   const std::int64_t v = value_or_undefined(d);
   if (v == kUndefined) {
     fail(ErrorCode::runtime,
-         fmt::format(
-             "the size '{}' has no value: it overflows, divides by zero or depends on a size that is not known here",
-             program_.pool.text(d)));
+         fmt::format("the size '{}' has no value: it overflows, divides by zero or depends on an unknown size",
+                     program_.pool.text(d)));
   }
   return v;
 }

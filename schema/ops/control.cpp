@@ -107,9 +107,9 @@ void while_loop(Inference& c) {
   c.require(carried <= c.input_count(), "more values are carried than given");
   check_operands(c, condition, 0);
   check_operands(c, loop, 0);
-  c.require(condition.outputs.size() == 1, "the condition must give one result");
+  c.require(condition.outputs.size() == 1, "the condition must have one result");
   check_truth(c, output(c, condition, 0));
-  c.require(loop.outputs.size() == carried, "the body must give as many results as values are carried");
+  c.require(loop.outputs.size() == carried, "the body must have one result for each carried value");
   for (std::size_t i = 0; i < carried; ++i) {
     same_type(c, c.in(i), output(c, loop, i), "types of a carried value before and after the body");
     c.outputs.push_back(c.in(i));
@@ -148,7 +148,7 @@ void scan_loop(Inference& c) {
   const auto mapped = static_cast<std::size_t>(c.integer(AttrKey::mapped));
   const Dim count = rounds(c, carried, mapped);
   check_operands(c, f, 0, carried, mapped);
-  c.require(f.outputs.size() >= carried, "the body must give the new carried values");
+  c.require(f.outputs.size() >= carried, "the body must return the new carried values");
   for (std::size_t i = 0; i < carried; ++i) {
     same_type(c, c.in(i), output(c, f, i), "types of a carried value before and after the body");
     c.outputs.push_back(c.in(i));

@@ -148,7 +148,7 @@ void concat(Inference& c) {
     c.require(x.dtype == first.dtype && !x.packed(), "all operands need the same dtype");
     c.require(x.rank() == first.rank(), "all operands need the same rank");
     for (std::size_t a = 0; a < sizes.size(); ++a) {
-      if (a != axis) c.same(sizes[a], x.shape[a], "sizes beside the axis");
+      if (a != axis) c.same(sizes[a], x.shape[a], "sizes of the other axes");
     }
     lengths.push_back(x.shape[axis]);
   }
@@ -170,7 +170,7 @@ void pad(Inference& c) {
     c.require(c.pool.bounds(sizes[i]).max >= 0, "a size becomes negative");
     if (mode != 0 && size.is_const()) {
       const bool pads = !before[i].is(0) || !after[i].is(0);
-      c.require(!pads || size.value() > 0, "an empty axis has nothing to repeat");
+      c.require(!pads || size.value() > 0, "an empty axis cannot be repeated");
       const std::int64_t limit = mode == 1 ? size.value() - 1 : mode == 3 ? size.value() : kAny;
       for (Dim p : {before[i], after[i]})
         c.require(!pads || !p.is_const() || p.value() <= limit, "padding is wider than the axis allows");
@@ -191,7 +191,7 @@ void slice_scatter(Inference& c) {
   const std::int64_t step = c.integer(AttrKey::step);
   check_range(c, x.shape[axis], c.node.dim(AttrKey::start), src.shape[axis], step);
   for (std::size_t a = 0; a < x.shape.size(); ++a) {
-    if (a != axis) c.same(x.shape[a], src.shape[a], "sizes beside the axis");
+    if (a != axis) c.same(x.shape[a], src.shape[a], "sizes of the other axes");
   }
   c.out(x.dtype, x.shape);
 }

@@ -47,7 +47,9 @@ void infer_reduce(Inference& c) {
       c.require(dtype == DType::boolean || dtype == DType::u8, "the result must be boolean or uint8");
       break;
     case ReduceKind::argmax:
-    case ReduceKind::argmin: c.require(!complex && dtype == DType::i64, "needs real numbers, and gives int64"); break;
+    case ReduceKind::argmin:
+      c.require(!complex && dtype == DType::i64, "needs real numbers and an int64 result");
+      break;
     case ReduceKind::var:
       c.require(is_floating(x.dtype) || complex, "a variance needs floating or complex numbers");
       c.require(number && is_floating(dtype), "a variance must be floating-point");
@@ -96,7 +98,7 @@ void infer_select_reduce(Inference& c) {
     c.require(!k.is_const() || k.value() >= 1, "k must be at least 1");
     c.require(!(k.is_const() && n.is_const()) || k.value() <= n.value(), "k is larger than the axis");
   } else {
-    c.require(!x.shape[axis].is(0), "an axis without elements has nothing to select");
+    c.require(!x.shape[axis].is(0), "an axis without elements cannot be selected from");
   }
   const Dims shape = without_axis(x.shape, axis, c.flag(AttrKey::keepdims));
   c.out(x.dtype, shape);

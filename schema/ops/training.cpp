@@ -84,7 +84,7 @@ void check_optim_lists(const Inference& c, const std::array<std::int64_t, kOptim
   const std::int64_t mode = c.integer(AttrKey::mode);
   // Kinds older than the lists ignore foreign bits.
   const std::int64_t ignored = record.kind <= OptimKind::adagrad ? kOptimNesterov | kOptimFirst : 0;
-  c.require((mode & ~(record.modes | ignored | kOptimAdvance)) == 0, "this optimizer has no such mode");
+  c.require((mode & ~(record.modes | ignored | kOptimAdvance)) == 0, "this optimizer does not have this mode");
   c.require((mode & kOptimAdvance) == 0 || counts[5] > 0, "there is no step to advance");
 }
 
@@ -170,7 +170,7 @@ void require_reduction(Inference& c, DType t) {
   const std::string& name = c.node.text(AttrKey::text);
   const int number = reduce_op_from_name(name);
   if (number < 0 || number == static_cast<int>(ReduceOp::premul_sum))
-    c.fail(fmt::format("there is no reduction '{}'", name));
+    c.fail(fmt::format("unknown reduction '{}'", name));
   const auto op = static_cast<ReduceOp>(number);
   const bool defined = is_complex(t) ? op == ReduceOp::sum || op == ReduceOp::avg : is_reducible(op, t);
   if (!defined) c.fail(fmt::format("the reduction '{}' is not defined for {}", name, name_of(t)));

@@ -162,7 +162,7 @@ def messages(c):
         ("NaN", 2, "input 'images' of sample 0 holds NaN", DIGITS, [*int4, nan]),
         ("NaN in a later sample", 2, "input 'images' of sample 1 holds NaN", DIGITS, [*int4, images, "--calibrate", nan]),
         ("no such input", 2, "there is no input 'image'", DIGITS, [*int4, f"image={images}"]),
-        ("no input", 2, "input 'words' is not given (the files hold: labels, images, logits); give --calibrate words=FILE",
+        ("no input", 2, "input 'words' is not given (the files have: labels, images, logits); give --calibrate words=FILE",
          MODEL, [*int4, IMAGES]),
         ("no file", 3, "No such file", DIGITS, [*int4, c.folder / "nothing.npy"]),
         ("an empty folder", 2, "--calibrate: no .safetensors", DIGITS, [*int4, empty]),

@@ -225,8 +225,8 @@ try 'a trace of bench over the model' ends 2 '--trace would replace' "$tern" ben
 try 'results and trace of one name' ends 2 '--output and --trace are the same file' "$tern" run "$out/own.pt2" --random \
   -o "$out/both.npz" --trace "$out/../${out##*/}/both.npz"
 try 'the file is as it was' cmp "$digits" "$out/own.pt2"
-try 'export -o -' ends 2 "give a file's name" "$tern" export $digits -o -
-try 'archive from standard input' ends 2 "give a file's name" "$tern" inspect -
+try 'export -o -' ends 2 "give a file name" "$tern" export $digits -o -
+try 'archive from standard input' ends 2 "give a file name" "$tern" inspect -
 
 # Streams.
 "$tern" run "$model" --random --size s34=2 -o - >"$out/a.safetensors" 2>/dev/null

@@ -137,8 +137,7 @@ TEST(AnyFile, GoesByTheEndingOfTheName) {
   EXPECT_EQ(file_bytes(folder / "vector.NPY"), file_bytes(data_file("vector.npy")));
   NamedTensors two = npy;
   two.tensors.emplace_back("other", npy.tensors[0].second);
-  EXPECT_NE(error_of([&] { write_tensors(folder / "two.npy", two); }).find("holds one tensor, not 2"),
-            std::string::npos);
+  EXPECT_NE(error_of([&] { write_tensors(folder / "two.npy", two); }).find("has one tensor, not 2"), std::string::npos);
   EXPECT_NE(error_of([&] { write_tensors(folder / "two.txt", two); }).find(".safetensors, .npz or .npy"),
             std::string::npos);
   EXPECT_NE(error_of([] { read_tensors("weights.bin"); }).find(".safetensors, .npz or .npy"), std::string::npos);

@@ -87,7 +87,7 @@ ConformCase read_case(const std::string& pt2_path, const std::string& name) {
   c.name = name;
   const fs::path golden = fs::path(pt2_path).replace_extension(".safetensors");
   if (!fs::exists(golden))
-    fail(ErrorCode::io, fmt::format("there is no '{}' with the expected results", golden.string()));
+    fail(ErrorCode::io, fmt::format("'{}' with the expected results is missing", golden.string()));
   c.tensors = read_tensors(golden.string());
   const auto& meta = c.tensors.metadata;
   constexpr int kMostRanks = 64;

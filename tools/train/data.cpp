@@ -129,7 +129,7 @@ void Data::copy(Column& column, std::span<const std::uint64_t> numbers, Tensor& 
   }
   const auto bad = first_invalid_byte(to.dtype(), {static_cast<const std::byte*>(to.data()), to.byte_size()});
   if (bad) {
-    fail(ErrorCode::bad_file, fmt::format("{}: array '{}' holds a boolean that is neither 0 nor 1", file_.file(),
+    fail(ErrorCode::bad_file, fmt::format("{}: array '{}' has a boolean that is neither 0 nor 1", file_.file(),
                                           escape_name(column.from->name)));
   }
 }

@@ -65,8 +65,7 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
   if (!options_.held_out_data.empty() && methods_.loss)
     held_out_data_ = std::make_unique<Data>(*methods_.loss, "", options_.held_out_data, options_.cast, options_.arrays);
   if ((!options_.held_out_data.empty() || options_.held_out > 0) && !methods_.loss)
-    fail(ErrorCode::invalid_argument,
-         "--held-out: the archive has no method 'loss' to measure with, whose first result is one float");
+    fail(ErrorCode::invalid_argument, "--held-out: the archive has no method 'loss' whose first result is one float");
   check_held_out();
   schedule_ = Schedule(options_.schedule, options_.rate.value_or(methods_.rate), steps_, options_.warmup);
   rate_ = Tensor(methods_.rate_type, std::vector<std::int64_t>(methods_.rate_axes, 1));
@@ -77,11 +76,9 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
   if (options_.resume) {
     restore();
   } else if (ranks_.leads() && checkpoints_.any()) {
-    fail(
-        ErrorCode::invalid_argument,
-        fmt::format("{} holds the checkpoints of a run; continue it with --resume, remove them, or give another folder "
-                    "with --checkpoint",
-                    escape_name(checkpoints_.folder())));
+    fail(ErrorCode::invalid_argument, fmt::format("{} has the checkpoints of another run; continue it with --resume, "
+                                                  "remove them, or give another folder with --checkpoint",
+                                                  escape_name(checkpoints_.folder())));
   }
 }
 

@@ -72,8 +72,8 @@ std::string nodes_title(const VerifyReport& report) {
       fmt::format("{} against {}", escape_name(report.nodes_run), escape_name(report.nodes_against));
   if (!report.nodes_of_model_alone) return fmt::format("\nNodes, {}: ", runs);
   return fmt::format(
-      "\nNodes of {} alone, {} of the same weights: what the weights themselves cost is in both runs, and so in no "
-      "figure here.\n",
+      "\nNodes of {} only, {} of the same weights: both runs have the error of the weights, so no figure here includes "
+      "it.\n",
       escape_name(report.model), runs);
 }
 
