@@ -150,7 +150,7 @@ int run_devices(bool json) {
 void add_devices_command(CLI::App& app, CommandLine& line) {
   auto json = std::make_shared<bool>(false);
   CLI::App* c = app.add_subcommand(
-      "devices", "List the devices that programs can run on; say why a plugin is absent or not loaded");
+      "devices", "List the devices that programs can run on, and why a plugin is absent or not loaded");
   c->add_flag("--json", *json, "Print the list as JSON");
   c->footer(
       "Examples:\n  tern devices\n  tern run model.tern --random --device xpu\n\n"

@@ -329,29 +329,28 @@ void add_export_command(CLI::App& app, CommandLine& line) {
   c->add_option("--compress", a->compress, "none, zstd or zstd:LEVEL (1 to 22); compressed weights cannot be mapped")
       ->type_name("CODEC");
   c->add_option("--groups", a->groups,
-                "Write into the archive which ranks a group of the program has, for tern run --group: tp=0,1/2,3")
+                "Store the ranks of a group of the program in the archive, for tern run --group: tp=0,1/2,3")
       ->type_name("NAME=RANKS[/RANKS...]");
   c->add_option("--annotate", a->annotations,
                 "Annotate every node whose module path, ATen operator or op matches PATTERN (* ? []). May be repeated")
       ->type_name("PATTERN KEY=VALUE");
   c->add_option(
        "--target", a->targets,
-       "cpu: store the weights packed for this machine's processor too, so that loading packs nothing. "
-       "xpu:spirv: store the kernels of OpenCL devices, compiled to SPIR-V. cuda:sm_90, cuda:ptx, rocm:gfx942 and "
-       "others: those of GPUs, where NVRTC or hiprtc is installed. metal:msl: their texts for Apple's GPUs. Several "
-       "with "
-       "commas between; a wrong name lists those of its plugin")
+       "cpu: also store the weights packed for this machine's processor, so that loading packs nothing. xpu:spirv: "
+       "store the kernels of OpenCL devices, compiled to SPIR-V. cuda:sm_90, cuda:ptx, rocm:gfx942 and others: store "
+       "the kernels of GPUs, if NVRTC or hiprtc is installed. metal:msl: store the kernels' texts for Apple's GPUs. "
+       "Separate several targets by commas; a wrong name lists the targets of its plugin")
       ->delimiter(',')
       ->type_name("TARGET,...");
   c->add_flag("--tune", a->tune,
               "With --target cpu: run the program on made-up inputs, try other algorithms for its products and "
               "convolutions, and store the faster ones for this processor and number of threads");
-  within(c->add_option("--tune-seconds", a->tune_seconds, "Try nothing new after this time")->capture_default_str(),
+  within(c->add_option("--tune-seconds", a->tune_seconds, "Time limit for the search")->capture_default_str(),
          bounds::kSeconds);
   c->add_option("--precision", a->precision,
                 "bfloat16 or float16: store the weights that only matrix products read in this type. With bfloat16, "
-                "products, convolutions and attention multiply in it, too, on processors where that is faster. Sums "
-                "and all else keep their types")
+                "products, convolutions and attention also multiply in it, on processors where that is faster. Sums "
+                "and everything else keep their types")
       ->type_name("TYPE");
   add_quantize_options(c, a->quantize);
   add_train_options(c, a->train);
@@ -369,16 +368,15 @@ void add_export_command(CLI::App& app, CommandLine& line) {
                 "Name a symbolic size: s77=batch. PyTorch drops the names of Dim(); 'tern inspect model.pt2' lists the "
                 "sizes. Messages and --size use the new name. May be repeated")
       ->type_name("OLD=NEW");
-  c->add_flag("--custom-ops", a->custom_ops, "Keep operators that Tern does not know, for a library to provide");
+  c->add_flag("--custom-ops", a->custom_ops, "Keep operators that Tern does not know; a library provides them");
   c->add_option(
        "--ignore-guard", a->ignored_guards,
-       "Leave out a relation between sizes that the program assumes, as 'tern inspect model.pt2' lists it, or all "
-       "that match a pattern (* ?). Tracing assumes that sizes differ from 1 where the program need not: "
-       "'k != 1'. May be repeated")
+       "Leave out a relation between sizes that the program assumes, as 'tern inspect model.pt2' lists it, or all that "
+       "match a pattern (* ?). Tracing often assumes without need that sizes differ from 1: 'k != 1'. May be repeated")
       ->type_name("RELATION");
   c->add_flag("--unchecked-guards", a->unchecked_guards,
               "Accept relations between sizes that the program assumes and Tern cannot check before a run");
-  c->add_flag("--no-fold", a->no_fold, "Keep computations on weights alone, batch norms too, as they were traced");
+  c->add_flag("--no-fold", a->no_fold, "Keep computations on constant weights, and batch norms, as they were traced");
   c->add_flag("--no-origins", a->no_origins, "Leave out module paths and Python lines");
   c->add_flag("--verify", a->verify, "Read the archive back and check every rule and hash");
   c->add_flag("--json", a->json, "Print what was written as JSON");

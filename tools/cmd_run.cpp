@@ -248,7 +248,7 @@ void add_run_command(CLI::App& app, CommandLine& line) {
   c->add_option("-f,--function", a->function, "The function to run, if there are several")->type_name("NAME");
   add_threads_option(*c, a->threads);
   within(c->add_option("--repeat", a->repeat,
-                       "Run all calls this many times; mutable state carries over, and the last results count")
+                       "Run all calls this many times; mutable state carries over, and the last results are kept")
              ->capture_default_str(),
          bounds::kRepeat);
   within(c->add_option("--max-seconds", a->max_seconds, "Time limit for each run; 0: no limit")->capture_default_str(),
@@ -274,9 +274,8 @@ void add_run_command(CLI::App& app, CommandLine& line) {
   c->add_flag("--graph", a->graph, "Capture the run as a graph and replay it");
   add_trace_options(*c, a->trace);
   c->add_flag("--json", a->json, "Print sizes and ranges of the results as JSON");
-  c->add_flag(
-      "--verbose", a->verbose,
-      "Print on standard error where the kernels of the device came from, and in what precision the CPU multiplied");
+  c->add_flag("--verbose", a->verbose,
+              "Print on standard error the origin of the device's kernels, and the precision of the CPU's products");
   c->footer(
       "Examples:\n  tern run model.tern --input image.npy --output result.npz\n"
       "  tern run model.tern --random --size s0=4\n"

@@ -93,12 +93,12 @@ int run_trace(const TraceArguments& a) {
 void add_trace_command(CLI::App& app, CommandLine& line) {
   auto a = std::make_shared<TraceArguments>();
   CLI::App* c = app.add_subcommand(
-      "trace", "Sum up a trace of runs, merge the traces of several ranks, or say which ranks wait for whom");
+      "trace", "Summarize a trace of runs, merge the traces of several ranks, or find the ranks that wait for others");
   c->add_option("file", a->files,
                 "A trace of --trace or of torch.profiler, .json or .json.gz; or the word merge and the traces of "
                 "several ranks; or the word flight and a folder of flight records, tern_flight_0, tern_flight_1, ...")
       ->required();
-  c->add_option("-o,--output", a->output, "Where merge writes; .json.gz is compressed")->type_name("FILE");
+  c->add_option("-o,--output", a->output, "Output file of merge; .json.gz is compressed")->type_name("FILE");
   within(c->add_option("--most", a->most, "Rows of each table")->capture_default_str(), bounds::kListed);
   c->add_flag("--json", a->json, "Print all figures as JSON");
   c->footer(

@@ -156,7 +156,8 @@ void add_limit(CLI::App* c, const char* name, std::optional<double>& limit, cons
 
 void add_verify_command(CLI::App& app, CommandLine& line) {
   auto a = std::make_shared<VerifyArguments>();
-  CLI::App* c = app.add_subcommand("verify", "Measure how exact a run is in a precision or on a device, node by node");
+  CLI::App* c =
+      app.add_subcommand("verify", "Measure the accuracy of a run in a precision or on a device, node by node");
   c->add_option("model", a->model, "A .tern archive, or a .pt2 file")->required();
   add_input_options(c, a->inputs);
   add_sequence_option(c, a->inputs);
@@ -172,21 +173,21 @@ void add_verify_command(CLI::App& app, CommandLine& line) {
       ->capture_default_str()
       ->type_name("RUN");
   c->add_option("--reference", a->reference,
-                "Take the results of this model for the reference: the .pt2 of an archive with narrower weights. Nodes "
-                "are compared with its nodes where both programs have the same ones, else with MODEL's own run")
+                "Use the results of this model as the reference: the .pt2 of an archive with narrower weights. Nodes "
+                "are compared with its nodes if both programs have the same ones, else with MODEL's own run")
       ->type_name("FILE");
   c->add_option("--expected", a->expected,
-                "Compare with the tensors of this .safetensors, .npz or .npy file too: outK or the outputs' names, "
-                "mutK for input K after the call, callC. before them for several calls. Limits are for these")
+                "Also compare with the tensors of this .safetensors, .npz or .npy file: outK or the outputs' names, "
+                "mutK for input K after the call, with the prefix callC. for several calls. The limits apply to them")
       ->type_name("FILE");
   c->add_flag("--nodes", a->nodes, "Print the errors of each node that gives a floating tensor");
-  within(c->add_option("--worst", a->worst, "Print only so many nodes, those with the largest own errors first"),
+  within(c->add_option("--worst", a->worst, "Print only this many nodes, those with the largest own errors first"),
          bounds::kNodes);
   add_limit(c, "--min-cosine", a->limits.cosine, "Fail if the cosine similarity of a result is smaller",
             bounds::kCosine);
   add_limit(c, "--min-sqnr", a->limits.sqnr, "Fail if the SQNR of a result is smaller, in dB", bounds::kDecibels);
   add_limit(c, "--min-agreement", a->limits.agreement,
-            "Fail if a smaller share of the first answers of a result is the same", bounds::kShare);
+            "Fail if the share of equal first answers of a result is smaller", bounds::kShare);
   c->add_flag("--json", a->json, "Print the report as JSON");
   c->footer(
       "Examples:\n  tern verify model.tern --input image.npy --precision bfloat16\n"

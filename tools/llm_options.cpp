@@ -56,13 +56,12 @@ void add_llm_options(CLI::App* command, LlmArguments& a) {
       "in its buffers (docs/generate.md)");
   command
       ->add_option("--context", a.context,
-                   "With --llm: the positions of the cache, where the program's buffers do not tell")
+                   "With --llm: the number of positions of the cache, if the program's buffers do not determine it")
       ->type_name("N");
   command
       ->add_option(
           "--batch", a.batch,
-          "With --llm: slots for this many texts, which one run of decode advances together, each with a cache "
-          "of its own")
+          "With --llm: slots for this many texts, which one run of decode advances together, each with its own cache")
       ->type_name("N");
   command
       ->add_option("--token-ids", a.configuration,
@@ -70,7 +69,7 @@ void add_llm_options(CLI::App* command, LlmArguments& a) {
                    "transformers")
       ->type_name("FILE");
   command->add_option("--bos", a.bos, "With --llm: the id of the token that begins a text")->type_name("ID");
-  command->add_option("--eos", a.eos, "With --llm: the ids of tokens that end a text, with commas between")
+  command->add_option("--eos", a.eos, "With --llm: the ids of tokens that end a text, separated by commas")
       ->delimiter(',')
       ->type_name("ID,...");
 }

@@ -136,8 +136,8 @@ void add_quantize_options(CLI::App* c, QuantizeArguments& a) {
   c->add_option("--quantize", a.formats,
                 "Store the weights of products and embeddings in FORMAT: int8, int4, float8, mxfp4, mxfp6_e2m3, "
                 "mxfp6_e3m2, mxfp8_e4m3, mxfp8_e5m2 or nvfp4. FORMAT:PATTERN is for the nodes whose module path, ATen "
-                "operator or op matches PATTERN (* ? []). May be repeated: the last one that matches holds. With "
-                "--target-sqnr, FORMAT,FORMAT is a choice")
+                "operator or op matches PATTERN (* ? []). May be repeated: the last match applies. With --target-sqnr, "
+                "FORMAT,FORMAT is a choice")
       ->type_name("FORMAT[:PATTERN]");
   c->add_option("--group", a.group, "With --quantize int4: elements that share a scale (default: 32)")
       ->type_name("NUMBER");
@@ -149,11 +149,10 @@ void add_quantize_options(CLI::App* c, QuantizeArguments& a) {
                 "With an MX format or --activations mx: floor, even or ceil, how a block's scale follows from its "
                 "largest magnitude (default: floor)")
       ->type_name("MODE");
-  c->add_option(
-       "--activations", a.activations,
-       "Each run quantizes what weights multiply, too. int8: rows, beside int8 weights; products multiply "
-       "integers. float8: rows, beside float8 weights. mx: blocks of 32, beside mxfp4, mxfp6, mxfp8, nvfp4 and "
-       "int4 weights")
+  c->add_option("--activations", a.activations,
+                "Each run also quantizes the activations that weights multiply. int8: rows, with int8 weights; "
+                "products multiply integers. float8: rows, with float8 weights. mx: blocks of 32, with mxfp4, mxfp6, "
+                "mxfp8, nvfp4 and int4 weights")
       ->type_name("TYPE");
   c->add_option("--calibrate", a.calibrate,
                 "With --quantize: run the program on these inputs, as floats and quantized, and report the error of "
@@ -166,9 +165,9 @@ void add_quantize_options(CLI::App* c, QuantizeArguments& a) {
          bounds::kDecibels);
   c->add_option("-f,--function", a.function, "With --calibrate: the function to run, if there are several")
       ->type_name("NAME");
-  CLI::Option* report = c->add_option("--report", a.chart,
-                                      "Draw the error by layer, or by weight without --calibrate: here, or as an SVG "
-                                      "image if a FILE.svg is given");
+  CLI::Option* report = c->add_option(
+      "--report", a.chart,
+      "Draw the error by layer, or by weight without --calibrate, on the terminal, or as an SVG image in FILE.svg");
   report->expected(0, 1)
       ->type_name("[FILE.svg]")
       ->check(CLI::Validator(

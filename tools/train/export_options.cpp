@@ -127,24 +127,24 @@ void add_train_options(CLI::App* command, TrainArguments& a) {
   command->add_option("--loss", a.loss, "With --train: " + loss_names() + " (default: none)")->type_name("LOSS");
   command->add_option("--class-axis", a.class_axis,
                       "The prediction's axis of classes, for cross_entropy and nll; -1 is the last (default: 1)");
-  command->add_option("--label-smoothing", a.label_smoothing, "As PyTorch's cross_entropy has it");
+  command->add_option("--label-smoothing", a.label_smoothing, "Label smoothing, as in PyTorch's cross_entropy");
   command
       ->add_option("--optimizer", a.optimizer,
                    "With --train: " + optimizer_names() +
-                       " (default: adamw). adamw8bit and the like keep states of 8 bits (docs/training.md)")
+                       " (default: adamw). adamw8bit and similar ones keep states of 8 bits (docs/training.md)")
       ->type_name("NAME");
   command->add_option("--lr", a.lr, "Learning rate; 'tern train --lr' can give another (default: PyTorch's)");
   command->add_option("--weight-decay", a.weight_decay, "Weight decay (default: PyTorch's for the optimizer)");
-  command->add_option("--momentum", a.momentum, "Of sgd, rmsprop and muon");
-  command->add_option("--dampening", a.dampening, "Of sgd's momentum");
-  command->add_option("--betas", a.betas, "Two numbers, of adam, adamw and the like")
+  command->add_option("--momentum", a.momentum, "Momentum of sgd, rmsprop and muon");
+  command->add_option("--dampening", a.dampening, "Dampening of sgd's momentum");
+  command->add_option("--betas", a.betas, "Two numbers, for adam, adamw and similar optimizers")
       ->delimiter(',')
       ->expected(2)
       ->type_name("B1,B2");
-  command->add_option("--eps", a.eps, "The number that keeps divisors from 0");
+  command->add_option("--eps", a.eps, "Number added to divisors, so that none is 0");
   command->add_flag("--nesterov", a.nesterov, "Nesterov's momentum, of sgd and muon");
-  command->add_flag("--amsgrad", a.amsgrad, "Of adam and adamw");
-  command->add_option("--clip-norm", a.clip_norm, "Scale the gradients so that their norm is at most this");
+  command->add_flag("--amsgrad", a.amsgrad, "The AMSGrad variant of adam and adamw");
+  command->add_option("--clip-norm", a.clip_norm, "Scale the gradients to a norm of at most this number");
   command->add_option("--clip-value", a.clip_value, "Limit each element of the gradients to this magnitude");
   command
       ->add_option("--freeze", a.freeze,
@@ -160,12 +160,12 @@ void add_train_options(CLI::App* command, TrainArguments& a) {
   command
       ->add_option("--activation-memory", a.activation_memory,
                    "Limit for the memory of a step's intermediate values, as 'tern inspect' shows it: 512MB, 2GB, or "
-                   "least. Values are computed again where they are held too long; --size gives symbolic sizes, such "
+                   "least. Long-lived values are recomputed; --size gives symbolic sizes, such "
                    "as the batch's (default: 32). Results keep their bits")
       ->type_name("BYTES");
   command->add_flag("--data-parallel", a.data_parallel,
                     "Several ranks share each batch ('tern train --group'): a step averages the gradients of all ranks "
-                    "while the backward pass goes on. One rank alone trains with it too");
+                    "while the backward pass goes on. A single rank can also train with it");
   command
       ->add_option("--bucket", a.bucket,
                    "Gradients that travel together with --data-parallel (default: 25MB, and 1 MB in the first bucket)")
