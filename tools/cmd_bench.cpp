@@ -470,8 +470,8 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
       "  tern bench model.tern --sessions 4 --threads 1\n"
       "  tern bench model.tern --json > figures.json\n\n"
       "Inputs that no file gives are random. A node's GB/s count each operand and result once; many of them are in a "
-      "cache. One run goes before all, which fills the cache of packed weights (docs/api.md); TERN_WEIGHT_CACHE=off "
-      "leaves that out. --trace records ten runs after those that are measured, or all of --turns.");
+      "cache. One run goes first and fills the cache of packed weights (docs/api.md); TERN_WEIGHT_CACHE=off disables "
+      "the cache. --trace records ten runs after the measured ones, or all runs of --turns.");
   c->callback([a, &line] { line.status = run_bench(*a); });
 }
 

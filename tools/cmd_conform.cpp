@@ -54,7 +54,7 @@ std::vector<std::string> sample(const std::vector<std::string>& files, std::size
 
 int run_conform(ConformArguments& a) {
   const std::vector<std::string> files = sample(find_cases(a.paths), a.every);
-  if (files.empty()) fail(ErrorCode::invalid_argument, "no .pt2 file was found there");
+  if (files.empty()) fail(ErrorCode::invalid_argument, "it has no .pt2 file");
   std::vector<ConformResult> results(files.size());
   if (a.same_bits.empty()) a.same_bits.push_back(a.device.name);
   const BitsFile expected = a.check_bits.empty() ? BitsFile() : read_bits(a.check_bits);

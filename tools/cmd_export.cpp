@@ -388,11 +388,12 @@ void add_export_command(CLI::App& app, CommandLine& line) {
       "  tern export model.pt2 --quantize mxfp4,int4,int8 --calibrate samples/ --target-sqnr 30 --report error.svg\n"
       "  tern export decoder.pt2 --llm --token-ids generation_config.json --quantize int4\n"
       "  tern export model.pt2 --annotate 'encoder.*' stage=1 --annotate softmax precision=high\n\n"
-      "With --calibrate the program runs as floats and quantized, and SQNR and cosine are those of 'tern verify': "
+      "With --calibrate the program runs unquantized and quantized, and SQNR and cosine are those of 'tern verify': "
       "'own' "
-      "of a layer alone on the operands of the program of floats, 'accumulated' of its value in the quantized program. "
+      "of only a layer on the operands of the unquantized program, 'accumulated' of its value in the quantized "
+      "program. "
       "All samples run in one session: mutable state carries over. "
-      "--target-sqnr is for the results, over all samples, the worst one.\n"
+      "--target-sqnr applies to the worst result over all samples.\n"
       "An error lists all operators that are not supported at once.\n\n"
       "Exit status: 1 if no weight can be quantized with --target-sqnr; then nothing is written.");
   c->callback([a, c, &line] {

@@ -106,8 +106,8 @@ void add_trace_command(CLI::App& app, CommandLine& line) {
       "  tern trace merge rank0.json rank1.json -o ranks.json.gz\n"
       "  tern trace flight /tmp/flight\n\n"
       "Host times are an op's own, without the ops in it; device times are those of the kernels and copies that it "
-      "started. merge aligns the ranks' clocks by the collectives that all of them have, and says for whom the others "
-      "waited. docs/traces.md has the fields.\n"
+      "started. merge aligns the ranks' clocks by the collectives that all of them have, and names the ranks that the "
+      "others waited for. docs/traces.md lists the fields.\n"
       "A rank writes its flight record to TERN_FLIGHT_FOLDER if a group fails, or at SIGUSR2; PyTorch's torchfrtrace "
       "reads these files too. The status of flight is 1 if a rank waits, or calls differ.");
   c->callback([a, &line] { line.status = run_trace(*a); });

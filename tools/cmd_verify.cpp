@@ -203,7 +203,7 @@ void add_verify_command(CLI::App& app, CommandLine& line) {
       "the equal elements\n"
       "Elements that are NaN or infinite in one run only are counted apart, and fail every limit. Inputs and states "
       "that the program writes are results, too. Of several calls the table shows the worst; --json has all.\n\n"
-      "With --nodes, the report says which two runs the nodes are of: 'own' is the error of the node alone, given the "
+      "With --nodes, the report names the two runs that it compares: 'own' is the error of the node alone, given the "
       "operands of the reference run; 'accumulated' is "
       "that of its value in the run under test. Nodes of cond and loop bodies count as the node that calls them. "
       "Values are observed in portions of bounded memory, so the program runs several times.\n\n"

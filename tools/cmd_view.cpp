@@ -122,7 +122,7 @@ void add_view_command(CLI::App& app, CommandLine& line) {
       "Examples:\n  tern view model.tern\n  tern view model.tern --run --size batch=8\n"
       "  tern view model.tern model-int8.tern --html compared.html\n\n"
       "The server answers on 127.0.0.1 only, at an address with a random token, which is the only line on standard "
-      "output, until Ctrl-C. The page takes nothing from the network. docs/viewer.md shows what is on it.");
+      "output, until Ctrl-C. The page loads nothing from the network. docs/viewer.md describes it.");
   c->callback([a, &line] { line.status = run_view(*a); });
 }
 

@@ -83,7 +83,7 @@ void add_tensor(nb::module_& m) {
   nb::class_<Tensor> c(m, "Tensor", nb::type_slots(tensor_buffer_slots()),
                        R"(An array of elements of one type, in memory of the CPU or of a device.
 
-Calls give them. numpy.asarray(t), torch.from_dlpack(t) and memoryview(t) share its memory, which they keep alive.
+Calls return them. numpy.asarray(t), torch.from_dlpack(t) and memoryview(t) share its memory, which they keep alive.
 Tensor(x) shares the memory of x: a NumPy array, a torch tensor, or anything with DLPack or a buffer.)");
   c.def(
       "__init__", [](Tensor* self, nb::handle array) { new (self) Tensor(tensor_of(array, DType::invalid, "array")); },

@@ -378,7 +378,7 @@ try 'validate with its library' ends 0 "$custom.pt2: valid" "$tern" validate $cu
 try 'export with its library' "$tern" export $custom.pt2 -o "$out/custom.tern" --ops "$out/librope.so"
 for file in "$out/custom.tern" "$custom.pt2 --ops $out/librope.so"; do
   # shellcheck disable=SC2086
-  try "inspect shows custom operators, $(basename "${file%% *}")" ends 0 'custom operators, which a library of --ops has to provide: ' "$tern" inspect $file
+  try "inspect shows custom operators, $(basename "${file%% *}")" ends 0 'custom operators, which a library given by --ops must provide: ' "$tern" inspect $file
   # shellcheck disable=SC2086
   try "inspect --json shows them, $(basename "${file%% *}")" ends 0 '"custom_ops": ["' "$tern" inspect $file --json
 done

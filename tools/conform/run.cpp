@@ -272,7 +272,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
       RunResults& results = findings.results;
       stage = "compare";
       if (const std::uint64_t n = custom_nodes_on_host() - before; why.empty() && n > 0) {
-        why = fmt::format("{} nodes ran on the host: the library of their operator has no kernel for devices", n);
+        why = fmt::format("{} nodes ran on the host: their operator's library has no kernel for devices", n);
         stage = "run";
       }
       if (several && !why.empty() && stage == std::string_view("compare")) {

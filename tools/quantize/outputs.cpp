@@ -47,10 +47,9 @@ OutputErrors::OutputErrors(Side reference, const Calls& calls)
     for (Left& l : left) {
       any = any || has_numbers(l.tensor.dtype());
       if (has_nan(l.tensor))
-        fail(ErrorCode::invalid_argument,
-             fmt::format("--calibrate: sample {}: '{}' has NaN in the program of floats, too; calibrate with inputs "
-                         "that give numbers",
-                         c, escape_name(l.name)));
+        fail(ErrorCode::invalid_argument, fmt::format("--calibrate: sample {}: '{}' has NaN in the unquantized "
+                                                      "program, too; calibrate with inputs whose results are numbers",
+                                                      c, escape_name(l.name)));
       bytes += l.tensor.dtype() == DType::invalid ? 0 : l.tensor.byte_size();
       if (bytes <= kMostKeptBytes && l.tensor.dtype() != DType::invalid) l.tensor = l.tensor.clone();
     }
