@@ -117,7 +117,7 @@ TEST(Pt2PickleReader, RefusesBadStacks) {
       {"NN", "opcode STOP: values are left on the stack"},
       {"(N", "opcode STOP: values are left on the stack"},
       {"Nt", "opcode TUPLE: the stack has no mark"},
-      {"1", "opcode POP_MARK: there is no mark"},
+      {"1", "opcode POP_MARK: the stack has no mark"},
       {"(0", "opcode POP: the stack has too few values"},
       {"N(\x85", "opcode TUPLE1: the stack has too few values"},
       {"NN\x87", "opcode TUPLE3: the stack has too few values"},

@@ -159,8 +159,8 @@ def messages(c):
     for name, status, text, model, options in [
         ("a type", 2, "input 'images' is float32, but", DIGITS, [*int4, wide]),
         ("a size", 2, "sample 0: input 'images' has size 7 on axis 3", DIGITS, [*int4, narrow]),
-        ("NaN", 2, "input 'images' of sample 0 holds NaN", DIGITS, [*int4, nan]),
-        ("NaN in a later sample", 2, "input 'images' of sample 1 holds NaN", DIGITS, [*int4, images, "--calibrate", nan]),
+        ("NaN", 2, "input 'images' of sample 0 contains NaN", DIGITS, [*int4, nan]),
+        ("NaN in a later sample", 2, "input 'images' of sample 1 contains NaN", DIGITS, [*int4, images, "--calibrate", nan]),
         ("no such input", 2, "there is no input 'image'", DIGITS, [*int4, f"image={images}"]),
         ("no input", 2, "input 'words' is not given (the files have: labels, images, logits); give --calibrate words=FILE",
          MODEL, [*int4, IMAGES]),

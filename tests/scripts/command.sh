@@ -130,7 +130,7 @@ try '--activations' ends 2 '--activations takes int8, float8 or mx' "${quantize[
 try '--activations without int8' ends 2 'needs weights in int8: give one' "${quantize[@]}" int4 --activations int8
 try '--activations without float8' ends 2 'needs weights in float8: give one' "${quantize[@]}" int8 --activations float8
 try '--activations without MX' ends 2 'needs weights in int4, mxfp4' "${quantize[@]}" float8 --activations mx
-try '--keep alone' ends 2 'give one of them' "$tern" export $digits -o "$out/quantized.tern" --keep x
+try '--keep alone' ends 2 '--keep needs --precision or --quantize' "$tern" export $digits -o "$out/quantized.tern" --keep x
 try 'quantize by pattern' ends 0 "not quantized: classifier.4.weight: 'classifier.4' keeps it" "${quantize[@]}" int4 --group 64 --quantize int8:classifier.1 --keep classifier.4
 try 'quantize, the report' ends 0 'features.3.weight: its rows of 144 elements are not divisible by blocks of 32' "${quantize[@]}" mxfp8_e4m3 --mx-scales ceil
 quantized_json() {
@@ -291,7 +291,7 @@ try 'run -i, a call has no input' ends 2 "call 1: input '$input' is not given" "
 try 'run -i, one input for all calls, given twice' ends 2 'given twice' "$tern" run "$model" -i "$out/named.npz" -i "call0.$input=$out/single.npy"
 zipped "$out/far.npz" "call100000.$input=$out/single.npy"
 try 'run -i, too many calls' ends 2 'at most 100000 calls' "$tern" run "$model" -i "$out/far.npz"
-try 'run -i, callC. and --sequence' ends 2 'give one' "$tern" run "$model" -i "$out/named.npz" --sequence "$out/calls"
+try 'run -i, callC. and --sequence' ends 2 'give only one' "$tern" run "$model" -i "$out/named.npz" --sequence "$out/calls"
 try '--sequence --json' ends 0 '"calls": [' "$tern" run "$model" --sequence "$out/calls" --json
 try '--sequence --graph' ends 2 '--graph replays one call' "$tern" run "$model" --sequence "$out/calls" --graph
 
