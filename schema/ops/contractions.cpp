@@ -220,7 +220,7 @@ constexpr AttrRecord kGroupedMatmul[] = {
     may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result"),
 };
 constexpr AttrRecord kAttention[] = {
-    flag(AttrKey::causal, "query i sees keys up to i"),
+    flag(AttrKey::causal, "query i attends to keys up to i"),
     may(AttrKey::scale, AttrType::number, "1 / sqrt(head size)", "of the scores"),
 };
 constexpr AttrRecord kRnn[] = {

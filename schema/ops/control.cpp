@@ -237,8 +237,8 @@ constexpr AttrRecord kItem[] = {need(AttrKey::symbols, AttrType::symbols, "that 
 constexpr AttrRecord kAssertDim[] = {
     need(AttrKey::dim, AttrType::dim, "the condition: not 0"),
     kMessage,
-    may(AttrKey::sizes, AttrType::dims, "no relation between inputs", "that the relation is between"),
-    may(AttrKey::name, AttrType::text, "no relation between inputs", "of each size, a line each"),
+    may(AttrKey::sizes, AttrType::dims, "no relation between inputs", "sizes of the relation"),
+    may(AttrKey::name, AttrType::text, "no relation between inputs", "the names of these sizes, one on each line"),
 };
 constexpr AttrRecord kAssertTrue[] = {kMessage};
 constexpr AttrRecord kCustom[] = {

@@ -203,7 +203,7 @@ void infer_repeat_interleave(Inference& c) {
 }
 
 constexpr Attribute kIndexedAxis = need(AttrKey::axis, AttrType::axis, "that is indexed");
-constexpr Attribute kCount = need(AttrKey::symbols, AttrType::symbols, "how many there are").exactly(1);
+constexpr Attribute kCount = need(AttrKey::symbols, AttrType::symbols, "the number of results").exactly(1);
 constexpr AttrRecord kGather[] = {kIndexedAxis};
 constexpr AttrRecord kIndexSelect[] = {
     kIndexedAxis,
@@ -229,7 +229,7 @@ constexpr AttrRecord kBincount[] = {
 constexpr AttrRecord kEmbeddingBag[] = {
     need(AttrKey::kind, kBagNames, "how rows are joined"),
     flag(AttrKey::full, "the last offset only ends the last bag"),
-    with(AttrKey::padding_index, AttrType::integer, -1, "a row that is left out; -1: none").within(-1, kHuge),
+    with(AttrKey::padding_index, AttrType::integer, -1, "a row to leave out; -1: none").within(-1, kHuge),
 };
 constexpr AttrRecord kRepeatInterleave[] = {need(AttrKey::axis, AttrType::axis, "along which"), kCount};
 

@@ -215,7 +215,7 @@ constexpr std::int64_t kAnyStep = std::numeric_limits<std::int64_t>::max() - 1;
 constexpr AttrRecord kSlice[] = {
     need(AttrKey::axis, AttrType::axis, "along which"),
     need(AttrKey::start, AttrType::dim, "the first element"),
-    need(AttrKey::length, AttrType::dim, "how many elements"),
+    need(AttrKey::length, AttrType::dim, "the number of elements"),
     with(AttrKey::step, AttrType::integer, 1, "from one element to the next; not 0").within(-kAnyStep, kAnyStep),
 };
 constexpr AttrRecord kExpand[] = {
@@ -228,12 +228,12 @@ constexpr AttrRecord kAsStrided[] = {
 };
 constexpr AttrRecord kBitcast[] = {
     need(AttrKey::dtype, AttrType::dtype, "of the result"),
-    flag(AttrKey::k, "complex elements are two real ones, along an axis of their own"),
+    flag(AttrKey::k, "complex elements as two real ones, along an additional axis"),
 };
 constexpr AttrRecord kSliceScatter[] = {
     need(AttrKey::axis, AttrType::axis, "along which"),
     with(AttrKey::start, AttrType::dim, 0, "the first element replaced"),
-    may(AttrKey::length, AttrType::dim, "the size of src", "how many elements; src says it, too"),
+    may(AttrKey::length, AttrType::dim, "the size of src", "the number of elements; also follows from src"),
     with(AttrKey::step, AttrType::integer, 1, "from one element to the next; not 0").within(-kAnyStep, kAnyStep),
 };
 constexpr AttrRecord kAsStridedScatter[] = {
@@ -246,7 +246,7 @@ constexpr AttrRecord kConcat[] = {
 constexpr AttrRecord kPad[] = {
     need(AttrKey::before, AttrType::dims, "elements added in front of each axis; negative numbers crop"),
     need(AttrKey::after, AttrType::dims, "elements added behind each axis"),
-    with(AttrKey::mode, kPadNames, 0, "what is added"),
+    with(AttrKey::mode, kPadNames, 0, "the kind of the added elements"),
     with_number(AttrKey::value, 0, "mode constant: a number, or a real and an imaginary part", AttrType::numbers),
 };
 

@@ -85,8 +85,7 @@ void infer_batch_norm(Inference& c) {
 
 constexpr Attribute kEpsilon = need(AttrKey::epsilon, AttrType::number, "added to the variance").finite();
 constexpr Attribute kStatistics = may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of mean and rstd");
-constexpr Attribute kLastAxes =
-    need(AttrKey::k, AttrType::integer, "how many of the last axes are normalized").at_least(1);
+constexpr Attribute kLastAxes = need(AttrKey::k, AttrType::integer, "the number of last axes to normalize").at_least(1);
 constexpr AttrRecord kSoftmax[] = {
     kAlongAxis,
     flag(AttrKey::log, "its logarithm"),

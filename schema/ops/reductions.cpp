@@ -235,7 +235,7 @@ constexpr AttrRecord kReduce[] = {
     may(AttrKey::axes, AttrType::axes, "all axes", "that are reduced"),
     kKeepdims,
     need(AttrKey::dtype, AttrType::dtype, "of the result"),
-    with_number(AttrKey::correction, 1, "var: what is subtracted from the number of elements"),
+    with_number(AttrKey::correction, 1, "var: the number subtracted from the number of elements"),
 };
 constexpr AttrRecord kSelectReduce[] = {
     need(AttrKey::kind, kSelectNames, "which element"),
@@ -255,11 +255,11 @@ constexpr AttrRecord kSort[] = {
 };
 constexpr AttrRecord kTopk[] = {
     kAlongAxis,
-    need(AttrKey::k, AttrType::dim, "how many").at_least(0),
+    need(AttrKey::k, AttrType::dim, "the number of elements").at_least(0),
     with(AttrKey::largest, AttrType::boolean, 1, "the largest elements, not the smallest"),
 };
 constexpr AttrRecord kHistogram[] = {
-    may(AttrKey::bins, AttrType::integer, "between the edges", "how many").within(1, kHuge),
+    may(AttrKey::bins, AttrType::integer, "between the edges", "the number of bins").within(1, kHuge),
     with_number(AttrKey::range, 0, "the outer edges; two equal ones: the smallest and the largest element",
                 AttrType::numbers)
         .exactly(2)
@@ -274,7 +274,7 @@ constexpr AttrRecord kSearchsorted[] = {
 constexpr AttrRecord kSegmentReduce[] = {
     need(AttrKey::kind, kScatterNames, "how elements are combined").within(1, kScatterKinds - 1),
     kAlongAxis,
-    may(AttrKey::value, AttrType::number, "the neutral element", "what each segment starts with"),
+    may(AttrKey::value, AttrType::number, "the neutral element", "the first value of each segment"),
 };
 
 constexpr OpRecord kReductionsOps[] = {
@@ -296,7 +296,8 @@ constexpr OpRecord kReductionsOps[] = {
     TERN_OP(24, topk, "x -> values, indices", "the k largest or smallest elements of each line, in order")
         .attrs(kTopk)
         .rule(infer_topk),
-    TERN_OP(30, histogram, "x, edges?, weight? -> counts, edges", "how many elements, or how much weight, each bin has")
+    TERN_OP(30, histogram, "x, edges?, weight? -> counts, edges",
+            "the number of elements, or their weight, in each bin")
         .attrs(kHistogram)
         .rule(infer_histogram),
     TERN_OP(31, searchsorted, "sorted, values, sorter? -> positions", "where values go in a sorted sequence")

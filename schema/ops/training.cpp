@@ -241,14 +241,14 @@ constexpr AttrRecord kOptim[] = {
 };
 constexpr std::int64_t kMostRows = std::int64_t{1} << 48;
 constexpr AttrRecord kCollective[] = {
-    need(AttrKey::kind, kCollectiveNames, "what the ranks do"),
+    need(AttrKey::kind, kCollectiveNames, "the operation of the ranks"),
     may(AttrKey::text, AttrType::text, "no reduction", "a reduction, by its name in tern/collective.h"),
     may(AttrKey::name, AttrType::text, "the default group", "of the group"),
-    with(AttrKey::groups, AttrType::integer, 0, "how many ranks; 0: all of the group").within(0, 1 << 20),
+    with(AttrKey::groups, AttrType::integer, 0, "the number of ranks; 0: all of the group").within(0, 1 << 20),
     with(AttrKey::k, AttrType::integer, 0, "broadcast: the rank whose x all get").within(0, 1 << 20),
     may(AttrKey::sizes, AttrType::dims, "equal parts", "all_to_all: of axis 0, for each rank").within(0, kMostRows),
     may(AttrKey::counts, AttrType::dims, "equal parts", "all_to_all: of axis 0, from each rank").within(0, kMostRows),
-    with(AttrKey::mode, AttrType::integer, 0, "1: it starts, and a wait ends it").within(0, 1),
+    with(AttrKey::mode, AttrType::integer, 0, "1: only starts the collective; a wait ends it").within(0, 1),
 };
 constexpr AttrRecord kExchange[] = {
     need(AttrKey::counts, AttrType::integers, "for each operand 0: sends it; 1: receives").within(0, 1),
@@ -268,7 +268,9 @@ constexpr OpRecord kTrainingOps[] = {
         .attrs(kCollective)
         .traits_of(Trait::effect)
         .rule(collective),
-    TERN_OP(102, wait, "y, kept* -> z", "a collective's result when it is there").traits_of(Trait::effect).rule(wait),
+    TERN_OP(102, wait, "y, kept* -> z", "a collective's result, as soon as it is available")
+        .traits_of(Trait::effect)
+        .rule(wait),
     TERN_OP(103, exchange, "x+ -> y+", "messages to and from other ranks of a group, all in flight together")
         .attrs(kExchange)
         .traits_of(Trait::effect)

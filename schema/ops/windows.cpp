@@ -266,8 +266,7 @@ constexpr AttrRecord kConvolution[] = {
     with(AttrKey::groups, AttrType::integer, 1, "parts of the channels").within(1, kMaxWindow),
     flag(AttrKey::transposed, "the gradient of a convolution"),
     with(AttrKey::output_pads, AttrType::integers, 0, "transposed: extra size at the far end").within(0, kMaxWindow),
-    with(AttrKey::fill, AttrType::integer, 0,
-         "what is added in front and behind: other than 0 for 8-bit integers alone")
+    with(AttrKey::fill, AttrType::integer, 0, "the padding value: other than 0 only for 8-bit integers")
         .within(-128, 255),
     may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result: of 8-bit integers also int32 or float32"),
     may(AttrKey::kernel, AttrType::integers, "that of the weight's axes", "sizes of the kernel of a quantized weight")
@@ -281,7 +280,7 @@ constexpr AttrRecord kPool[] = {
     kPadding,
     flag(AttrKey::ceil_mode, "sizes round up, but no window starts in the far padding"),
     flag(AttrKey::count_pads, "avg: padding counts as elements"),
-    may(AttrKey::divisor, AttrType::integer, "the number of elements", "avg: what sums are divided by; not 0")
+    may(AttrKey::divisor, AttrType::integer, "the number of elements", "avg: the divisor of sums; not 0")
         .within(-kMaxWindow, kMaxWindow),
 };
 constexpr AttrRecord kAdaptivePool[] = {
