@@ -237,7 +237,7 @@ int run_export(ExportArguments& a) {
          "file name");
   }
   if (a.tune && std::ranges::find(a.targets, "cpu") == a.targets.end())
-    fail(ErrorCode::invalid_argument, "--tune needs --target cpu: it measures this machine's processor");
+    fail(ErrorCode::invalid_argument, "--tune measures this machine's processor; it needs --target cpu");
   if (a.output.empty()) a.output = std::filesystem::path(a.input).replace_extension(".tern").string();
   refuse_to_replace("--output", a.output, {a.input});
   refuse_to_replace("--report", a.quantize.chart, {a.input, a.output});

@@ -274,7 +274,7 @@ def test_export_options(tmp_path, images, recorded):
         tern.export(DIGITS / "digits.pt2", path, quantize="int3")
     with pytest.raises(tern.IoError):
         tern.export("no-such.pt2", path)
-    with pytest.raises(tern.InvalidArgument, match="--tune needs"):
+    with pytest.raises(tern.InvalidArgument, match="--tune measures"):
         tern.export(DIGITS / "digits.pt2", path, tune=True)
     with pytest.raises(tern.InvalidArgument, match="--group") as e:
         tern.export(DIGITS / "digits.pt2", path, quantize="int4", group="x")
