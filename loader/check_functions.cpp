@@ -138,7 +138,7 @@ class FunctionRules {
             ErrorCode::unsupported);
     } else if (n.version > info.version || n.version < 1) {
       wrong("nodes.version",
-            fmt::format("it has version {} of the op, and this build knows 1 to {}", n.version, info.version),
+            fmt::format("it has version {} of the op, but this build knows 1 to {}", n.version, info.version),
             ErrorCode::unsupported);
     }
     for (ValueId v : n.inputs) {

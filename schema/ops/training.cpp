@@ -78,7 +78,7 @@ void check_optim_lists(const Inference& c, const std::array<std::int64_t, kOptim
   c.require(counts[10] == 0 || counts[10] == counts[5], "there are as many products as steps");
   const std::vector<double>& hyper = c.node.numbers(AttrKey::hyper);
   if (hyper.size() != record.hyper_count())
-    c.fail(fmt::format("hyper has {} numbers, and this optimizer has {}", hyper.size(), record.hyper_count()));
+    c.fail(fmt::format("hyper has {} numbers, but this optimizer needs {}", hyper.size(), record.hyper_count()));
   if (record.kind == OptimKind::sgd) c.require(hyper[1] == 0 || counts[2] > 0, "momentum needs a buffer");
   if (record.kind == OptimKind::rmsprop) c.require(hyper[2] == 0 || counts[2] > 0, "momentum needs a buffer");
   const std::int64_t mode = c.integer(AttrKey::mode);

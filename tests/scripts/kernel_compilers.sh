@@ -62,7 +62,7 @@ for vendor in 'nvrtc NVRTC TERN_NVRTC cuda:sm_90' 'hiprtc hiprtc TERN_HIPRTC roc
   fake_library "$prefix" 'return 6'
   try "$name refuses a kernel: all lines" ends 5 '\x1b[31mline two' env "$variable=$out/$prefix.so" "$tern" "${digits[@]}" --target "$target"
   try "$name refuses a kernel: as lines" bash -c '! grep -qF "\x0a" "$1"' _ "$out/log"
-  try "$name is missing" ends 5 "$name is missing: no library $out/none.so; install it, or name it by $variable" env "$variable=$out/none.so" \
+  try "$name is missing" ends 5 "$name is missing: no library $out/none.so; install it, or set its path in $variable" env "$variable=$out/none.so" \
     "$tern" "${digits[@]}" --target "$target"
   try 'nothing is written' test ! -e "$out/digits.tern"
 done

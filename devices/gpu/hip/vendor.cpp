@@ -91,7 +91,7 @@ CompileOptions archive_options(const std::string& target, const Compiler& c) {
   CompileOptions o = options_for(arch);
   if (is_old(c) && (kOldArchitectures + std::string(" ")).find(arch + " ") == std::string::npos)
     o.error = "hiprtc before ROCm 5.3 (" + c.path + ") compiles for " + kOldArchitectures +
-              " only: name that of a later ROCm with TERN_HIPRTC";
+              " only: set that of a later ROCm in TERN_HIPRTC";
   return o;
 }
 

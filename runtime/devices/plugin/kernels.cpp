@@ -97,7 +97,7 @@ void PluginDevice::compile(const std::string& name, const std::string& text, Mod
          fmt::format(
              "{}: {} would have to be compiled, which TERN_NO_COMPILE forbids{}", this->name(), name,
              kernel_targets_.empty()
-                 ? ", and this device takes no kernels of archives"
+                 ? ", and this device does not take kernels from archives"
                  : fmt::format(
                        ": the archive does not have the kernel, or native code is not allowed. Export it with --target "
                        "{} (and --size for sizes like these), and allow native code (--native-code)",
