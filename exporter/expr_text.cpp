@@ -177,7 +177,7 @@ class ExpressionCompiler {
     Instruction i;
     i.op = Scalar::constant;
     i.dtype = t;
-    if (!is_complex(t) && v.imag() != 0) fail(ErrorCode::bad_file, "a complex number among real ones");
+    if (!is_complex(t) && v.imag() != 0) fail(ErrorCode::bad_file, "the expression mixes complex and real numbers");
     if (t == DType::boolean) {
       i.integer = v != Number(0);
     } else if (t == DType::i64 || t == DType::u64) {

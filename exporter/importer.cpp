@@ -86,7 +86,7 @@ bool is_joint(const pt2::Program& model) {
 void add_for_training(Importer& importer, const std::vector<pt2::Program>& models) {
   if (models.size() != 1)
     fail(ErrorCode::invalid_argument,
-         fmt::format("training takes a file of one model, and this one has {}", models.size()));
+         fmt::format("training takes a file with one model, but this one has {}", models.size()));
   if (!is_joint(models[0])) importer.add(in_evaluation_mode(models[0]), std::string(training::kForward), "");
   importer.add(models[0], std::string(training::kTrainStep), "");
 }

@@ -41,12 +41,13 @@ void check_calls(const Checked& c) {
       if (at.node == f.nodes.size()) {
         mine.mark = FunctionVisit::done;
         if (mine.unfolded > kMaxUnfolded) {
-          return c.function("functions.unfolded", number,
-                            fmt::format("with the functions that it runs it has more than {} nodes", kMaxUnfolded));
+          return c.function(
+              "functions.unfolded", number,
+              fmt::format("it has more than {} nodes, including the functions that it runs", kMaxUnfolded));
         }
         if (mine.depth > kMaxCallDepth) {
           return c.function("functions.depth", number,
-                            fmt::format("functions run each other more than {} deep", kMaxCallDepth));
+                            fmt::format("calls of functions are nested more than {} deep", kMaxCallDepth));
         }
         stack.pop_back();
         continue;
@@ -68,7 +69,7 @@ void check_calls(const Checked& c) {
       body_parts += b.nodes.size() + b.values.size() + b.inputs.size() + b.outputs.size();
       if (body_parts > kMaxBodyParts) {
         return c.node("functions.unfolded", number, at.node,
-                      fmt::format("the bodies of all nodes have more than {} parts together", kMaxBodyParts));
+                      fmt::format("the bodies of all nodes have more than {} parts in total", kMaxBodyParts));
       }
       ++at.body;
     }

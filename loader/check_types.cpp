@@ -54,7 +54,7 @@ TypeProblem find_problem(const Program& program, ExprPool& pool, const Function&
   try {
     const std::vector<TensorType> types = infer(program, pool, n, inputs);
     if (types.size() != n.outputs.size()) {
-      return {"types.count", fmt::format("{} results are declared, and it has {}", n.outputs.size(), types.size())};
+      return {"types.count", fmt::format("{} results are declared, but it has {}", n.outputs.size(), types.size())};
     }
     for (std::size_t k = 0; k < types.size(); ++k) {
       if (n.outputs[k] == kNoValue) continue;
@@ -62,7 +62,7 @@ TypeProblem find_problem(const Program& program, ExprPool& pool, const Function&
       if (declared.dtype == DType::invalid || (agree(pool, types[k], declared) && names_symbols(n, types[k], declared)))
         continue;
       return {"types.result",
-              fmt::format("result {} is declared {}, and is {}", k, text_of(declared, pool), text_of(types[k], pool))};
+              fmt::format("result {} is declared {}, but is {}", k, text_of(declared, pool), text_of(types[k], pool))};
     }
   } catch (const WorkExceeded&) {
     throw;

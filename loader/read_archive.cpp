@@ -44,13 +44,13 @@ void check_storages(const ReadArchive& a, const ProgramOffsets& offsets, Finding
       findings.add("storages.segment", offsets.storage(i), fmt::format("storage {}", i), std::move(message));
     };
     if (segment < 0) {
-      if (size != 0) wrong(fmt::format("it has {} bytes, and no segment", size));
+      if (size != 0) wrong(fmt::format("it has {} bytes, but no segment", size));
     } else if (static_cast<std::size_t>(segment) >= a.segments.size()) {
       wrong(fmt::format("segment {} does not exist; there are {}", segment, a.segments.size()));
     } else {
       used[static_cast<std::size_t>(segment)] = true;
       const std::uint64_t have = a.segments[static_cast<std::size_t>(segment)].size;
-      if (have != size) wrong(fmt::format("it has {} bytes, and its segment {}", size, have));
+      if (have != size) wrong(fmt::format("it has {} bytes, but its segment has {}", size, have));
     }
   }
   std::uint64_t decoded = 0;
@@ -62,7 +62,7 @@ void check_storages(const ReadArchive& a, const ProgramOffsets& offsets, Finding
   const std::uint64_t limit = a.file->bytes().size() * kMaxExpansion + kFreeExpansion;
   if (decoded > limit) {
     findings.add("segments.expansion", a.segments[0].place, "segments",
-                 fmt::format("they decode to {} bytes in all, more than the {} that a file of {} may have", decoded,
+                 fmt::format("they decode to {} bytes in total, more than the limit of {} for a file of {}", decoded,
                              limit, a.file->bytes().size()));
   }
 }

@@ -57,10 +57,10 @@ dlpack::DeviceId dlpack_device(const Tensor& tensor) {
   for (const DlpackPlace& p : kPlaces) {
     if (p.kind == kind) return {p.type, p.type == dlpack::kCpu ? 0 : std::stoi(device.substr(kind.size() + 1))};
   }
-  fail(ErrorCode::unsupported,
-       fmt::format("a tensor on {} has no DLPack form: its address means nothing to other libraries; copy it by "
-                   "to(\"cpu\")",
-                   device));
+  fail(
+      ErrorCode::unsupported,
+      fmt::format("a tensor on {} has no DLPack form: other libraries cannot use its address; copy it with to(\"cpu\")",
+                  device));
 }
 
 namespace {

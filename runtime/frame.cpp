@@ -73,7 +73,7 @@ Frame& Frame::child(std::uint32_t node, std::uint32_t slot) {
 }
 
 std::byte* Frame::dynamic(ValueId v, std::uint64_t bytes) {
-  if (v < 0) fail(ErrorCode::internal, "a result that nobody wants has no memory");
+  if (v < 0) fail(ErrorCode::internal, "an unused result has no memory");
   Buffer& buffer = dynamic_[v];
   const bool grows = bytes > buffer.size() && context_.prepared->options.max_memory == 0;
   context_.reserve(buffer, grows ? std::max(bytes, buffer.size() * 2) : bytes);
@@ -377,7 +377,7 @@ class FrameAllocator : public OutputAllocator {
   FrameAllocator(Frame& frame, std::uint32_t node) : frame_(frame), node_(frame.function().nodes[node]) {}
   void allocate(std::size_t output, std::span<const std::int64_t> sizes, TensorView* view) override {
     const ValueId v = node_.outputs[output];
-    if (v == kNoValue) fail(ErrorCode::internal, "a result that nobody wants has no memory");
+    if (v == kNoValue) fail(ErrorCode::internal, "an unused result has no memory");
     const TensorType& type = frame_.function().values[static_cast<std::size_t>(v)].type;
     view->dtype = type.dtype;
     view->rank = static_cast<std::int32_t>(sizes.size());

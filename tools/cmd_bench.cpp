@@ -432,24 +432,22 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
   c->add_option("model", a->model, "A .tern archive, or a .pt2 file")->required();
   add_input_options(c, a->inputs);
   c->add_option("-f,--function", a->function, "The function to run, if there are several")->type_name("NAME");
-  within(
-      c->add_option("--threads", a->threads,
-                    "Threads of a run; 0: as many as OpenMP reports (all cores). A list, 1,2,4, is measured in turns: "
-                    "how the program scales, and where the threads' time goes")
-          ->delimiter(',')
-          ->default_str("0"),
-      bounds::kThreads);
+  within(c->add_option("--threads", a->threads,
+                       "Threads of a run; 0: as many as OpenMP reports (all cores). A list such as 1,2,4 is measured "
+                       "in turns, and shows how the program scales and where the threads spend their time")
+             ->delimiter(',')
+             ->default_str("0"),
+         bounds::kThreads);
   within(c->add_option("--cores", a->cores,
-                       "Simulate these numbers of cores, 8,32: the parts of each loop run one after the other, each "
-                       "timed alone")
+                       "Simulate these numbers of cores, such as 8,32: the parts of each loop run one after the other, "
+                       "and each is timed")
              ->delimiter(','),
          bounds::kCores);
-  within(
-      c->add_option("--sessions", a->sessions,
-                    "Run this many sessions at once, each with --threads (1), in turns with one session that has all "
-                    "their threads: which serves more runs a second"),
-      bounds::kSessions);
-  within(c->add_option("--bandwidth", a->bandwidth, "GB/s that all simulated cores together read from memory")
+  within(c->add_option("--sessions", a->sessions,
+                       "Run this many sessions at once, each with --threads (1), in turns with one session that has "
+                       "all their threads, and compare their runs per second"),
+         bounds::kSessions);
+  within(c->add_option("--bandwidth", a->bandwidth, "Memory bandwidth of all simulated cores together, in GB/s")
              ->capture_default_str(),
          bounds::kBandwidth);
   add_device_options(*c, a->device);
@@ -457,13 +455,13 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
   add_copy_weights_option(*c, a->device);
   add_precision_option(*c, a->device);
   within(c->add_option("--seconds", a->seconds, "Measure for this long")->capture_default_str(), bounds::kSeconds);
-  within(c->add_option("--runs", a->runs, "Measure this many runs, or turns of a list of threads, instead of a time"),
+  within(c->add_option("--runs", a->runs, "Measure this many runs (or turns, for a list of threads) instead of a time"),
          bounds::kRuns);
   within(c->add_option("--nodes", a->nodes, "List this many of the slowest nodes"), bounds::kListed);
   c->add_flag("--graph", a->graph, "Measure replays of a captured graph; nodes are measured without it");
   c->add_flag("--turns", a->turns,
-              "Read lines from standard input; run once for each and answer with the milliseconds: for a benchmark "
-              "that lets several programs take turns");
+              "Read lines from standard input; run once for each and answer with the milliseconds, for a benchmark of "
+              "several programs in turns");
   add_trace_options(*c, a->trace);
   c->add_flag("--json", a->json, "Print all figures as JSON");
   c->footer(
@@ -472,8 +470,8 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
       "  tern bench model.tern --sessions 4 --threads 1\n"
       "  tern bench model.tern --json > figures.json\n\n"
       "Inputs that no file gives are random. A node's GB/s count each operand and result once; many of them are in a "
-      "cache. One run goes before all, which fills the cache of packed weights (docs/api.md); TERN_WEIGHT_CACHE=off "
-      "leaves that out. --trace records ten runs after those that are measured, or all of --turns.");
+      "cache. One run goes first and fills the cache of packed weights (docs/api.md); TERN_WEIGHT_CACHE=off disables "
+      "the cache. --trace records ten runs after the measured ones, or all runs of --turns.");
   c->callback([a, &line] { line.status = run_bench(*a); });
 }
 

@@ -128,7 +128,7 @@ void write_or_keep(const TrainCommandArguments& a, const Model& model, Trainer& 
   } catch (...) {
     try {
       trainer.save();
-      fmt::print(stderr, "tern: the results cannot be written; {}\n", continue_text(a, trainer));
+      fmt::print(stderr, "tern: cannot write the results; {}\n", continue_text(a, trainer));
     } catch (const std::exception& e) {
       fmt::print(stderr, "tern: and there is no checkpoint: {}\n", e.what());
     }
@@ -239,7 +239,7 @@ int train_archive(TrainCommandArguments& a, const Ranks& ranks) {
 int run_train(TrainCommandArguments& a) {
   check_program_file(a.options.model);
   if (a.options.every > 0 && a.options.checkpoints.empty())
-    fail(ErrorCode::invalid_argument, "--every says how often --checkpoint FOLDER gets a checkpoint: give it too");
+    fail(ErrorCode::invalid_argument, "--every needs --checkpoint FOLDER");
   parse_held_out(a);
   parse_arrays(a);
   // All ranks meet before loading: a missing rank is detected first.
@@ -282,40 +282,41 @@ void add_train_command(CLI::App& app, CommandLine& line) {
       ->required()
       ->type_name("FILE");
   c->add_option("--forward", o.forward,
-                "Also write an archive of the method forward alone, with constant weights, for 'tern run'")
+                "Also write an archive of only the method forward, with constant weights, for 'tern run'")
       ->type_name("FILE");
-  c->add_option(
-       "--adapters", o.adapters,
-       "Also write the low-rank adapters of 'tern export --train --lora' alone, by PEFT's names; --forward has "
-       "them merged into the weights")
+  c->add_option("--adapters", o.adapters,
+                "Also write only the low-rank adapters of 'tern export --train --lora', with PEFT's names; --forward "
+                "merges them into the weights")
       ->type_name("FILE.safetensors");
-  within(c->add_option("--epochs", o.epochs, "How often each sample is taken")->capture_default_str(), bounds::kRuns);
-  within(c->add_option("--steps", o.steps, "Stop after so many steps"), bounds::kRuns);
+  within(c->add_option("--epochs", o.epochs, "Number of epochs: how often training uses each sample")
+             ->capture_default_str(),
+         bounds::kRuns);
+  within(c->add_option("--steps", o.steps, "Stop after this many steps"), bounds::kRuns);
   within(c->add_option("--batch", o.batch,
                        "Samples of a step, of all ranks together; the program's, if it was exported with a fixed size")
              ->capture_default_str(),
          bounds::kEvery);
   within(c->add_option("--accumulate", o.accumulate,
-                       "Batches of a step, whose gradients' mean it takes (tern export --accumulate)"),
+                       "Batches of a step, which uses the mean of their gradients (tern export --accumulate)"),
          bounds::kEvery);
   c->add_option("--held-out", a->held_out,
-                "Measure loss and accuracy after each epoch on this share of the samples, which is not trained, or on "
-                "another file")
+                "Measure loss and accuracy after each epoch on this share of the samples, which training leaves out, "
+                "or on another file")
       ->type_name("SHARE|FILE");
   c->add_option("--lr", o.rate, "Learning rate (default: the one that export was given)");
-  c->add_option(
-       "--schedule", o.schedule,
-       "How the rate changes with the steps: constant, linear[:END], cosine[:END], step:EVERY[:FACTOR]. END is "
-       "the last factor, FACTOR is applied every EVERY steps")
+  c->add_option("--schedule", o.schedule,
+                "Schedule of the learning rate: constant, linear[:END], cosine[:END], step:EVERY[:FACTOR]. END is the "
+                "last factor, FACTOR is applied every EVERY steps")
       ->capture_default_str()
       ->type_name("SCHEDULE");
-  within(c->add_option("--warmup", o.warmup, "Steps in which the rate rises to its full value, before the schedule"),
+  within(c->add_option("--warmup", o.warmup,
+                       "Steps in which the learning rate rises to its full value, before the schedule"),
          bounds::kRuns);
-  within(c->add_option("--seed", o.seed, "Seed of the order of samples, the share that is held out, and dropout")
+  within(c->add_option("--seed", o.seed, "Seed of the order of samples, of the held-out share, and of dropout")
              ->capture_default_str(),
          bounds::kSeed);
   c->add_flag("!--no-shuffle", o.shuffle, "Take the samples in the order of the file");
-  c->add_flag("--drop-last", o.drop_last, "Leave out the batch at the end of an epoch that is not full");
+  c->add_flag("--drop-last", o.drop_last, "Leave out an incomplete batch at the end of an epoch");
   c->add_flag("--cast", o.cast, "Convert arrays of another element type, even if values are rounded");
   c->add_option("--method", o.method, "The step function of an archive that has no train_step")->type_name("NAME");
   c->add_option("--checkpoint", o.checkpoints, "Write checkpoints to this folder; the last two are kept")

@@ -20,7 +20,7 @@ constexpr int kMostRanks = 1 << 20;
 
 [[noreturn]] void refuse_subgroups(const std::string& text, const std::string& why) {
   fail(ErrorCode::invalid_argument,
-       fmt::format("'{}' is no groups: {}; write NAME=RANKS/RANKS, as in tp=0,1/2,3 or dp=0-3", text, why));
+       fmt::format("invalid groups '{}': {}; write NAME=RANKS/RANKS, as in tp=0,1/2,3 or dp=0-3", text, why));
 }
 
 /// "3" or "0-3", at the begin of `rest`.
@@ -28,7 +28,8 @@ std::vector<int> take_range(const std::string& text, std::string_view& rest) {
   const auto number = [&] {
     int n = -1;
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), n);
-    if (error != std::errc() || n < 0 || n >= kMostRanks) refuse_subgroups(text, fmt::format("'{}' is no rank", rest));
+    if (error != std::errc() || n < 0 || n >= kMostRanks)
+      refuse_subgroups(text, fmt::format("'{}' is not a rank", rest));
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
     return n;
   };
@@ -57,7 +58,7 @@ void check_sizes(const RankGroups& groups, int size) {
     const int most = *std::ranges::max_element(part);
     if (most >= size)
       fail(ErrorCode::invalid_argument,
-           fmt::format("the group '{}' has rank {}, and there are {} ranks", groups.name, most, size));
+           fmt::format("the group '{}' has rank {}, but there are {} ranks", groups.name, most, size));
   }
 }
 
@@ -65,17 +66,17 @@ void check_sizes(const RankGroups& groups, int size) {
 
 RankGroups parse_groups(const std::string& text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) refuse_subgroups(text, "there is no NAME=");
+  if (equals == std::string::npos || equals == 0) refuse_subgroups(text, "NAME= is missing");
   RankGroups groups{text.substr(0, equals), {{}}};
   std::set<int> seen;
   std::string_view rest = std::string_view(text).substr(equals + 1);
   for (;;) {
     for (const int r : take_range(text, rest)) {
-      if (!seen.insert(r).second) refuse_subgroups(text, fmt::format("rank {} is there twice", r));
+      if (!seen.insert(r).second) refuse_subgroups(text, fmt::format("rank {} occurs twice", r));
       groups.parts.back().push_back(r);
     }
     if (rest.empty()) return groups;
-    if (rest[0] != ',' && rest[0] != '/') refuse_subgroups(text, fmt::format("'{}' after a rank", rest[0]));
+    if (rest[0] != ',' && rest[0] != '/') refuse_subgroups(text, fmt::format("unexpected '{}' after a rank", rest[0]));
     if (rest[0] == '/') groups.parts.emplace_back();
     rest.remove_prefix(1);
   }
@@ -89,7 +90,7 @@ std::string name_in(const std::string& text) {
 
 /// `seen`: the names of other texts.
 RankGroups parse_once(const std::string& text, std::set<std::string>& seen) {
-  if (!seen.insert(name_in(text)).second) refuse_subgroups(text, fmt::format("'{}' is there twice", name_in(text)));
+  if (!seen.insert(name_in(text)).second) refuse_subgroups(text, fmt::format("'{}' is given twice", name_in(text)));
   return parse_groups(text);
 }
 
@@ -136,11 +137,11 @@ void set_groups(Session& session, const Program& program, const std::shared_ptr<
     const auto found = std::ranges::find(named, name, &RankGroups::name);
     if (found == named.end() && names.size() > 1 && name != "0")
       fail(ErrorCode::invalid_argument,
-           fmt::format("the program has {} groups, and nothing says which ranks '{}' has: give --groups {}=RANKS/RANKS",
+           fmt::format("the program has {} groups, and the ranks of '{}' are unknown: give --groups {}=RANKS/RANKS",
                        names.size(), name, name));
     if (found != named.end() && part_with(*found, world->rank()) < 0)
       fail(ErrorCode::invalid_argument,
-           fmt::format("rank {} runs a program with the group '{}', and is in no part of it", world->rank(), name));
+           fmt::format("rank {} runs a program with the group '{}', but is in no part of it", world->rank(), name));
   }
   session.set_group(world);
   for (const RankGroups& g : named) {

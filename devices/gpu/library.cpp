@@ -96,7 +96,7 @@ const Compiler* compiler(std::string* why) {
     f.compiler.library = open_first(places, &f.compiler.path);
     if (f.compiler.library == nullptr) {
       f.why = std::string(names::kCompiler) + " is missing: no library " + list(places) +
-              "; install it, or name it by " + names::kCompilerVariable;
+              "; install it, or set its path in " + names::kCompilerVariable;
       return f;
     }
     CompilerApi& c = f.compiler.functions;
@@ -107,8 +107,8 @@ const Compiler* compiler(std::string* why) {
     TERN_GPU_COMPILER_FUNCTIONS(TERN_GPU_LOAD)
 #undef TERN_GPU_LOAD
     if (!all || c.version(&f.compiler.major, &f.compiler.minor) != kSuccess)
-      f.why =
-          f.compiler.path + " lacks functions of " + names::kCompiler + "; name another by " + names::kCompilerVariable;
+      f.why = f.compiler.path + " lacks functions of " + names::kCompiler + "; set another one in " +
+              names::kCompilerVariable;
     return f;
   }();
   if (!found.why.empty()) *why = found.why;

@@ -28,7 +28,7 @@ std::string add(MTL::Device* device, const std::string& system, FoundMetalDevice
   d.name = text(device->name());
   if (!device->supportsFamily(MTL::GPUFamilyMetal3)) return d.name + " does not support Metal 3";
   if (!device->hasUnifiedMemory())
-    return d.name + " has memory of its own; this plugin runs on Apple silicon, whose GPUs use the host's memory";
+    return d.name + " has its own memory; this plugin runs on Apple silicon, whose GPUs use the host's memory";
   d.metal4 = wants_metal4() && has_metal4(*device);
   if (d.metal4) d.residency = new_residency(*device);
   if (d.metal4 && !d.residency) return d.name + " has no residency set";

@@ -15,14 +15,14 @@ tern_device_status check(const Pipeline& pipeline, const tern_device_launch& l) 
   constexpr std::uint64_t kMostItems = std::numeric_limits<std::uint32_t>::max();  // kernels use 32-bit indices
   if (l.argument_count > Commands::kMostArguments)
     return failed(TERN_DEVICE_UNSUPPORTED,
-                  "a kernel of Metal has at most 31 arguments, and this one has " + std::to_string(l.argument_count));
+                  "a kernel of Metal has at most 31 arguments, but this one has " + std::to_string(l.argument_count));
   if (l.items > kMostItems)
     return failed(TERN_DEVICE_UNSUPPORTED,
-                  "a launch of Metal has at most 4294967295 items, and this one has " + std::to_string(l.items));
+                  "a launch of Metal has at most 4294967295 items, but this one has " + std::to_string(l.items));
   if (l.group > pipeline.most_threads)
     return failed(TERN_DEVICE_UNSUPPORTED,
                   "this kernel runs in groups of at most " + std::to_string(pipeline.most_threads) +
-                      " items on this device, and the launch asks for " + std::to_string(l.group));
+                      " items on this device, but the launch requests " + std::to_string(l.group));
   return TERN_DEVICE_OK;
 }
 

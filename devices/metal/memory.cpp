@@ -94,7 +94,7 @@ tern_device_status allocate(std::int32_t device, std::uint64_t bytes, tern_devic
   // Metal allocates more than fits; command buffers would fail later.
   const std::uint64_t used = d->device->currentAllocatedSize();
   if (used + bytes > d->memory)
-    return failed(TERN_DEVICE_OUT_OF_MEMORY, std::to_string(bytes) + " bytes are asked for, and " +
+    return failed(TERN_DEVICE_OUT_OF_MEMORY, std::to_string(bytes) + " bytes are requested, but " +
                                                  std::to_string(used) + " of " + std::to_string(d->memory) +
                                                  " are in use");
   std::shared_ptr<DeviceBuffer> buffer = new_buffer(*d, bytes);

@@ -54,7 +54,8 @@ tern_device_status allocate(std::int32_t device, std::uint64_t bytes, tern_devic
   if (d == nullptr) return TERN_DEVICE_INVALID;
   void* p = clSVMAlloc(d->context, CL_MEM_READ_WRITE, bytes, 0);
   if (p == nullptr)
-    return failed(TERN_DEVICE_OUT_OF_MEMORY, std::to_string(bytes) + " bytes of shared virtual memory are not there");
+    return failed(TERN_DEVICE_OUT_OF_MEMORY,
+                  std::to_string(bytes) + " bytes of shared virtual memory are not available");
   *address = reinterpret_cast<std::uintptr_t>(p);
   return TERN_DEVICE_OK;
 }

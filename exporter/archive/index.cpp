@@ -38,9 +38,8 @@ class IndexWriter {
               archive::IndexIdentifier());
     const auto bytes = std::as_bytes(std::span(b_.GetBufferPointer(), b_.GetSize()));
     if (bytes.size() > kMaxIndexSize) {
-      fail(ErrorCode::invalid_argument,
-           fmt::format("the program's index would have {} bytes, more than the {} that an archive may have",
-                       bytes.size(), kMaxIndexSize));
+      fail(ErrorCode::invalid_argument, fmt::format("the program's index needs {} bytes; an archive allows at most {}",
+                                                    bytes.size(), kMaxIndexSize));
     }
     return {bytes.begin(), bytes.end()};
   }

@@ -58,10 +58,10 @@ void differentiate_qr(GradientCall& c) {
   const auto mode = static_cast<QrKind>(c.node.integer(AttrKey::mode));
   const Dim m = b.size(a, -2), n = b.size(a, -1);
   const bool known = m.is_const() && n.is_const();
-  if (mode == QrKind::reflectors) c.refuse("PyTorch has none of reflectors");
+  if (mode == QrKind::reflectors) c.refuse("PyTorch has no gradient of reflectors");
   if (!known) c.refuse("whether there are more rows than columns must be known");
   if (mode == QrKind::complete && m.value() > n.value()) {
-    c.refuse("a complete QR of more rows than columns is not determined");
+    c.refuse("a complete QR of more rows than columns is not unique");
   }
   ValueId q = kNoValue;
   if (mode == QrKind::r) {

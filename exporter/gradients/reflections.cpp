@@ -34,7 +34,8 @@ void differentiate_householder(GradientCall& c) {
   const Dim count = b.size(tau, -1);
   if (!count.is_const()) c.refuse("the number of reflections must be known");
   if (count.value() > kMost)
-    c.refuse(fmt::format("{} reflections, each with nodes of its own; there may be {}", count.value(), kMost));
+    c.refuse(
+        fmt::format("it has {} reflections, each with its own nodes; at most {} are supported", count.value(), kMost));
   const bool product = static_cast<HouseholderKind>(c.node.integer(AttrKey::kind)) == HouseholderKind::product;
   // C op(Q) is the adjoint of op(Q)^H C^H.
   const bool right = !product && !c.flag(AttrKey::left);

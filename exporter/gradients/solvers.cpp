@@ -53,7 +53,7 @@ void differentiate_triangular_solve(GradientCall& c) {
 /// The factors have no gradient, as in PyTorch. A hermitian A solves with itself, a symmetric A with its conjugate.
 void differentiate_ldl_solve(GradientCall& c) {
   Builder& b = c.b;
-  if (c.wants(0)) c.refuse("PyTorch has none of LDL factors");
+  if (c.wants(0)) c.refuse("PyTorch has no gradient of LDL factors");
   const bool own = c.flag(AttrKey::hermitian);
   const ValueId g = own ? c.grad(0) : c.conj(c.grad(0));
   const ValueId y = b.add(Op::ldl_solve, {c.in(0), c.in(1), g}, {attr(AttrKey::hermitian, Dim(own))});

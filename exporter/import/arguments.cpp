@@ -53,7 +53,7 @@ Call Arguments::bind(const pt2::Node& node, const pt2::Schema* schema) {
     }
     for (const pt2::NamedArgument& in : node.inputs) {
       if (!in.name.empty() && schema->find(in.name) == nullptr) {
-        fail(ErrorCode::bad_file, fmt::format("'{}' is no argument of {}", in.name, schema->text));
+        fail(ErrorCode::bad_file, fmt::format("'{}' is not an argument of {}", in.name, schema->text));
       }
     }
   }

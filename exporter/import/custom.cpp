@@ -55,8 +55,7 @@ void Calls::custom_call(const pt2::Node& node, const Call& call) {
         a.kind = Kind::text;
         a.text = o.text;
         break;
-      default:
-        call.unsupported(fmt::format("argument '{}' of a custom operator has a kind that cannot be passed on", name));
+      default: call.unsupported(fmt::format("argument '{}' of a custom operator has an unsupported kind", name));
     }
     a.count = static_cast<std::int32_t>(
         a.kind == Kind::text ? a.text.size() : n.inputs.size() + integers.size() + numbers.size() - before);

@@ -77,7 +77,7 @@ void Duals::bind(const pt2::Node& node, std::size_t output, ValueId value) {
 void Duals::make(const pt2::Node& node) {
   constexpr std::size_t kMaxDuals = 256;  // each is differentiated at each _unpack_dual
   if (duals_.size() >= kMaxDuals)
-    fail(ErrorCode::unsupported, fmt::format("more than {} dual numbers at a time", kMaxDuals));
+    fail(ErrorCode::unsupported, fmt::format("the program has more than {} dual numbers at a time", kMaxDuals));
   const ValueId x = tensor_at(node, 0);
   // Creates a separate value, passing on derivatives of the outer levels.
   const ValueId primal = written_detached(builder_, x, x);

@@ -258,7 +258,7 @@ void EntryImport::write_back(std::size_t input, ValueId value) {
 void EntryImport::mutation(const pt2::OutputSpec& spec) {
   const auto it = input_of_.find(spec.target);
   if (it == input_of_.end()) {
-    fail(ErrorCode::bad_file, fmt::format("the program writes '{}', which is none of its inputs", spec.target));
+    fail(ErrorCode::bad_file, fmt::format("the program writes '{}', which is not one of its inputs", spec.target));
   }
   pt2::Argument arg = spec.arg;
   arg.kind = ArgumentKind::tensor;
@@ -315,7 +315,7 @@ void EntryImport::outputs() {
 void EntryImport::written() {
   for (const auto& [input, ref] : inner_) {
     if (!walker_->scope().aliases().changed(ref)) continue;
-    fail(ErrorCode::unsupported, fmt::format("the program writes '{}', a part of a tensor subclass",
+    fail(ErrorCode::unsupported, fmt::format("the program writes '{}', which is part of a tensor subclass",
                                              walker_->scope().builder().function().inputs[input].name));
   }
   for (const auto& [input, ref] : memory_) {

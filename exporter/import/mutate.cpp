@@ -163,7 +163,7 @@ void Mutations::call(const pt2::Node& node, const pt2::Schema& schema) {
   std::vector<std::vector<Binding>> returned;
   const auto store = [&](const Binding& target) {
     if (next >= results.size())
-      fail(ErrorCode::bad_file, fmt::format("its operands give too few results for {}", call.target));
+      fail(ErrorCode::bad_file, fmt::format("its operands produce too few results for {}", call.target));
     const ValueId value = results[next++];
     if (value != kNoValue && target.kind == BindingKind::tensor) scope_.write(target, value);
   };
@@ -224,7 +224,7 @@ bool Mutations::batch_norm_training(const pt2::Node& node, const Call& call) {
   const DType statistics = builder_.dtype(call.tensor("running_mean"));
   while (c.declared.size() < 5) c.declared.push_back({statistics, builder_.shape(call.tensor("running_mean"))});
   const std::vector<ValueId> results = calls_.lower(c);
-  if (results.size() < 5) fail(ErrorCode::internal, "the lowering of batch normalization gives too few results");
+  if (results.size() < 5) fail(ErrorCode::internal, "the lowering of batch normalization produces too few results");
   scope_.write(scope_.binding_of(*node.find_input("running_mean")), results[3]);
   scope_.write(scope_.binding_of(*node.find_input("running_var")), results[4]);
   const std::vector<ValueId> proper(results.begin(), results.begin() + 3);

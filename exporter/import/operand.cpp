@@ -65,7 +65,7 @@ CallArgument Arguments::operand(const pt2::Argument& a) {
       o.kind = OK::tensor;
       o.value = b.value;
     } else {
-      fail(ErrorCode::bad_file, "a scalar argument names something that is no scalar");
+      fail(ErrorCode::bad_file, "a scalar argument names a value that is not a scalar");
     }
   };
   switch (a.kind) {
@@ -117,7 +117,7 @@ CallArgument Arguments::operand(const pt2::Argument& a) {
         one.name = s.name;
         one.integer = s.value;
         const Binding b = scope_.binding_of(one);
-        if (!b.is_dim()) fail(ErrorCode::bad_file, fmt::format("'{}' is no integer", s.name));
+        if (!b.is_dim()) fail(ErrorCode::bad_file, fmt::format("'{}' is not an integer", s.name));
         o.integers.push_back(b.dim);
       }
       break;
@@ -140,7 +140,7 @@ CallArgument Arguments::operand(const pt2::Argument& a) {
         one.real = s.value;
         const Binding b = scope_.binding_of(one);
         if (b.kind != BindingKind::real || b.value != kNoValue) {
-          fail(ErrorCode::unsupported, "a list of floating-point numbers that are known only when running");
+          fail(ErrorCode::unsupported, "a list has floating-point numbers that are known only at run time");
         }
         o.numbers.push_back(b.number);
       }
@@ -162,8 +162,7 @@ CallArgument Arguments::operand(const pt2::Argument& a) {
     case ArgumentKind::scalar_type:
       o.kind = OK::dtype;
       o.dtype = a.dtype();
-      if (o.dtype == DType::invalid)
-        fail(ErrorCode::unsupported, fmt::format("the scalar type {} is not known", a.integer));
+      if (o.dtype == DType::invalid) fail(ErrorCode::unsupported, fmt::format("unknown scalar type {}", a.integer));
       break;
     case ArgumentKind::device:
       o.kind = OK::device;

@@ -34,7 +34,7 @@ void Results::bind(const pt2::Node& node, const std::vector<ValueId>& results, s
           continue;
         }
         fail(ErrorCode::bad_file,
-             fmt::format("its operands give {} results, and the node names '{}' as one more", results.size(), name));
+             fmt::format("its operands produce {} results, but the node also names '{}'", results.size(), name));
       }
       if (output.kind == ArgumentKind::sym_int || output.kind == ArgumentKind::sym_bool ||
           output.kind == ArgumentKind::sym_float) {
@@ -93,7 +93,7 @@ void Results::check(const pt2::Node& node, const std::string& name, ValueId valu
   }
   constexpr std::size_t kMost = 100;
   if (same || shared_.warnings.size() >= kMost) return;
-  shared_.warnings.push_back(fmt::format("{} is lowered to {}, and PyTorch recorded {} ({})", short_target(node.target),
+  shared_.warnings.push_back(fmt::format("{} is lowered to {}, but PyTorch recorded {} ({})", short_target(node.target),
                                          text_of(type, pool()), text_of(symbols().hint(*meta), pool()), where(node)));
 }
 

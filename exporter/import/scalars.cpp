@@ -159,7 +159,7 @@ Binding Scalars::compute(const pt2::Node& node, std::string_view f, const std::v
   for (const Binding& b : args) {
     if (b.kind == BindingKind::real) real = true;
     if (!b.is_dim() && b.kind != BindingKind::real)
-      fail(ErrorCode::bad_file, fmt::format("an operand of {} is no number", f));
+      fail(ErrorCode::bad_file, fmt::format("an operand of {} is not a number", f));
   }
   if (f == "pow" && args.size() == 2 && (!args[1].dim.is_const() || args[1].dim.value() < 0) &&
       p.bounds(args[1].dim).min < 0)

@@ -32,7 +32,7 @@ std::pair<std::int64_t, std::int64_t> extent(const State& s) {
 std::int64_t literal(const pt2::SymInt& v, const std::string& name) {
   if (v.is_literal() && v.value >= 0) return v.value;
   fail(ErrorCode::bad_file,
-       fmt::format("'{}' in the file's weights has a size, stride or offset that is no natural number", name));
+       fmt::format("'{}' in the file's weights has a size, stride or offset that is not a natural number", name));
 }
 
 const pt2::Payload* payload_of(const pt2::Program& model, const pt2::InputSpec& spec) {
@@ -106,11 +106,11 @@ std::uint32_t ModelStates::state_of(const pt2::InputSpec& spec) {
 
   const pt2::Payload* payload = payload_of(model_, spec);
   if (payload == nullptr) {
-    fail(ErrorCode::bad_file, fmt::format("the file holds no data for the {} '{}'", kind_name(spec.kind), name));
+    fail(ErrorCode::bad_file, fmt::format("the file has no data for the {} '{}'", kind_name(spec.kind), name));
   }
   if (!payload->has_tensor) {
     fail(ErrorCode::unsupported,
-         fmt::format("the {} '{}' is an object of Python or of a library, and no tensor", kind_name(spec.kind), name));
+         fmt::format("the {} '{}' is an object of Python or of a library, not a tensor", kind_name(spec.kind), name));
   }
   if (payload->use_pickle) {
     const pt2::PickledTensor& tensor = read_pickle(source_, *payload, spec);
@@ -152,7 +152,7 @@ std::uint32_t ModelStates::known_or_added(const pt2::InputSpec& spec, const std:
   const bool empty = std::ranges::any_of(state.type.shape, [](Dim d) { return d.is(0); });
   if (state.type.rank() > kMaxRank) {
     fail(ErrorCode::unsupported,
-         fmt::format("'{}' has rank {}, and at most {} is supported", name, state.type.rank(), kMaxRank));
+         fmt::format("'{}' has rank {}; at most {} is supported", name, state.type.rank(), kMaxRank));
   }
   if (program_.storages[state.storage].size == 0 && !empty) {
     fail(ErrorCode::bad_file,
@@ -198,7 +198,7 @@ void ModelStates::require_booleans(std::uint32_t storage, std::int64_t first, st
       source_.bytes(storage).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
   const auto bad = std::ranges::find_if(bytes, [](std::byte b) { return b > std::byte{1}; });
   if (bad == bytes.end()) return;
-  fail(ErrorCode::bad_file, fmt::format("byte {} of the data of '{}' is {}, and a boolean is 0 or 1",
+  fail(ErrorCode::bad_file, fmt::format("byte {} of the data of '{}' is {}; a boolean must be 0 or 1",
                                         first + (bad - bytes.begin()), name, std::to_integer<int>(*bad)));
 }
 

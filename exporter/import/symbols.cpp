@@ -43,7 +43,7 @@ bool Symbols::convert(const std::string& srepr, Dim* out, std::string* why) {
     constexpr std::size_t kShown = 200;
     std::string text = pt2::to_text(expr);
     if (text.size() > kShown) text.replace(kShown, std::string::npos, "...");
-    *why = fmt::format("the size {} needs {}, which sizes of a program cannot express", text, *why);
+    *why = fmt::format("the size {} needs {}, which size expressions do not support", text, *why);
     return false;
   }
   require_shallow();
@@ -60,10 +60,9 @@ void Symbols::require_shallow() {
     for (int k = 0; k < operand_count(n.op); ++k) depth = std::max(depth, depths_[operands[k]] + 1);
     depths_.push_back(depth);
     if (depth <= kMaxExpressionDepth) continue;
-    fail(ErrorCode::unsupported,
-         fmt::format("a size is an expression nested more than {} deep; compute it in fewer steps, or export with that "
-                     "size fixed",
-                     kMaxExpressionDepth));
+    fail(ErrorCode::unsupported, fmt::format("a size expression is nested more than {} levels deep; compute it in "
+                                             "fewer steps, or export with a fixed size",
+                                             kMaxExpressionDepth));
   }
 }
 
@@ -83,11 +82,11 @@ bool Symbols::try_dim(const std::string& srepr, Dim* out) {
 TensorType Symbols::type(const pt2::TensorMeta& meta) {
   TensorType t{meta.dtype, {}};
   if (meta.dtype == DType::invalid) {
-    fail(ErrorCode::unsupported, fmt::format("the scalar type {} is not known", meta.scalar_type));
+    fail(ErrorCode::unsupported, fmt::format("unknown scalar type {}", meta.scalar_type));
   }
   if (meta.sizes.size() > kMaxRank) {
     fail(ErrorCode::unsupported,
-         fmt::format("a tensor of rank {}; at most {} is supported", meta.sizes.size(), kMaxRank));
+         fmt::format("a tensor has rank {}; at most {} is supported", meta.sizes.size(), kMaxRank));
   }
   for (const pt2::SymInt& s : meta.sizes) {
     t.shape.push_back(dim(s));

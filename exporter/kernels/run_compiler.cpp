@@ -52,9 +52,9 @@ std::string run_compiler(const CompilerProgram& compiler, const std::string& wor
   output = indented(folder == nullptr ? output : folder->without_path(output));
   if (result.is_late)
     fail(ErrorCode::unsupported,
-         fmt::format("{} did not end within {} s of {}, and was stopped: {}, or give it more time by "
-                     "TERN_COMPILER_SECONDS",
-                     compiler.name, limit.count(), work, compiler.remedy));
+         fmt::format(
+             "{} did not finish within {} s of {} and was stopped: {}, or allow more time in TERN_COMPILER_SECONDS",
+             compiler.name, limit.count(), work, compiler.remedy));
   if (result.status > kSignals)
     fail(ErrorCode::unsupported,
          fmt::format("{} crashed ({}) while {}: {}{}{}", compiler.name, strsignal(result.status - kSignals), work,
@@ -67,7 +67,7 @@ std::string run_compiler(const CompilerProgram& compiler, const std::string& wor
 CompilerFolder::CompilerFolder() {
   path_ = (fs::temp_directory_path() / "tern-kernel-XXXXXX").string();
   if (mkdtemp(path_.data()) == nullptr)
-    fail(ErrorCode::io, fmt::format("no temporary folder can be made in '{}'; TMPDIR names another place",
+    fail(ErrorCode::io, fmt::format("cannot create a temporary folder in '{}'; set TMPDIR to another folder",
                                     fs::temp_directory_path().string()));
 }
 
@@ -83,7 +83,7 @@ std::string CompilerFolder::without_path(std::string text) const {
 
 void write_source(const std::string& path, const std::string& text) {
   if (!(std::ofstream(path, std::ios::binary) << text).flush())
-    fail(ErrorCode::io, fmt::format("the text of a kernel cannot be written in '{}'; TMPDIR names another place",
+    fail(ErrorCode::io, fmt::format("cannot write the text of a kernel in '{}'; set TMPDIR to another folder",
                                     fs::temp_directory_path().string()));
 }
 

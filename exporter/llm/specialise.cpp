@@ -67,8 +67,9 @@ class Replacement {
     const bool differs = relation.op == ExprOp::logical_not && nodes[relation.a].op == ExprOp::eq;
     if (condition.is(0) && !differs)
       fail(ErrorCode::unsupported,
-           fmt::format("the program assumes {}, which does not hold for the sizes of '{}'; trace it with such sizes",
-                       n.text(AttrKey::text), name_));
+           fmt::format(
+               "the program assumes {}, which does not hold for the sizes of '{}'; trace it with sizes like these",
+               n.text(AttrKey::text), name_));
     return true;
   }
 

@@ -29,7 +29,7 @@ Values div_mode(Builder& b, const Call& c) {
   if (mode == "floor") return floor_divide(b, c);
   if (mode == "trunc" && in_steps(b, c)) return {lower_text(b, c, "trunc(rounded(self / other))")};
   if (mode == "trunc") return {lower_text(b, c, "truncdiv(self, other)", ComputeIn::factors)};
-  c.unsupported("rounding mode '" + mode + "'");
+  c.unsupported("unsupported rounding mode '" + mode + "'");
 }
 
 /// Product with a power, its own operator in PyTorch. Integer exponents scale in three steps here: each step's power is

@@ -38,13 +38,13 @@ const CallArgument* find(const Call& c, ArgumentName name) {
 }
 
 [[noreturn]] void wrong(const Call& c, ArgumentName name, const char* wanted) {
-  fail(ErrorCode::unsupported, fmt::format("{}: argument '{}' is {}, where {} is supported", c.target, name.text(),
+  fail(ErrorCode::unsupported, fmt::format("{}: argument '{}' is {}; only {} is supported", c.target, name.text(),
                                            text_of(c.arg(name).kind), wanted));
 }
 
 std::int64_t constant(const Call& c, ArgumentName name, Dim d) {
   if (d.is_const()) return d.value();
-  fail(ErrorCode::unsupported, fmt::format("{}: argument '{}' is {}, and only a constant is supported", c.target,
+  fail(ErrorCode::unsupported, fmt::format("{}: argument '{}' is {}; only a constant is supported", c.target,
                                            name.text(), c.builder->pool().text(d)));
 }
 

@@ -65,11 +65,11 @@ Values arange_of(Builder& b, const Call& c, const CallArgument& start, const Cal
               {attr(AttrKey::sizes, Dims{n}), attr(AttrKey::value, Dims{start.integer, step.integer}), attr_dtype(t)})};
   }
   const auto number = [&](const CallArgument& o) {
-    if (whole(o) && !o.integer.is_const()) c.unsupported("a symbolic size among floating numbers");
+    if (whole(o) && !o.integer.is_const()) c.unsupported("the range mixes a symbolic size with floating-point numbers");
     return whole(o) ? static_cast<double>(o.integer.value()) : o.number;
   };
   const double first = number(start), by = number(step), n = std::ceil((number(end) - first) / by);
-  if (!(n >= 0 && n < 9e15)) c.unsupported("the range has no size");
+  if (!(n >= 0 && n < 9e15)) c.unsupported("the range does not have a valid size");
   return {b.iota(static_cast<std::int64_t>(n), t, first, by)};
 }
 CallArgument integer_operand(std::int64_t v) {
@@ -91,7 +91,7 @@ Values arange_step(Builder& b, const Call& c) {
 /// arange with an inclusive end.
 Values range_of(Builder& b, const Call& c, double step) {
   const double start = c.number("start"), n = std::floor((c.number("end") - start) / step) + 1;
-  if (!(n >= 0 && n < 9e15)) c.unsupported("the range has no size");
+  if (!(n >= 0 && n < 9e15)) c.unsupported("the range does not have a valid size");
   return {b.iota(static_cast<std::int64_t>(n), c.result_dtype(), start, step)};
 }
 Values range(Builder& b, const Call& c) {
@@ -198,21 +198,21 @@ Values triu_indices(Builder& b, const Call& c) {
 Values combinations(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const Dim size = b.size(x, 0);
-  if (!size.is_const()) c.unsupported("the number of elements must be known");
+  if (!size.is_const()) c.unsupported("the number of elements must be constant");
   const std::int64_t n = size.value(), r = c.integer("r"), apart = c.flag("with_replacement") ? 0 : 1;
-  if (r < 0) c.unsupported("a negative number of elements");
+  if (r < 0) c.unsupported("r is negative");
   if (r == 0) return {b.full({0}, 0, b.dtype(x))};
   if (n == 0 || (apart == 1 && r > n)) return {b.full({0, r}, 0, b.dtype(x))};
   std::vector<std::int64_t> places, now;
   constexpr std::size_t kMost = std::size_t{1} << 24;
-  if (static_cast<std::uint64_t>(r) > kMost) c.unsupported("too many combinations");
+  if (static_cast<std::uint64_t>(r) > kMost) c.unsupported("there are too many combinations");
   charge_work(static_cast<std::uint64_t>(r) * sizeof(std::int64_t));
   // Depth first: `now` is the choice so far, `next` the candidate for its end.
   std::int64_t next = 0;
   for (;;) {
     charge_work(1);
     if (static_cast<std::int64_t>(now.size()) == r) {
-      if (places.size() > kMost) c.unsupported("too many combinations");
+      if (places.size() > kMost) c.unsupported("there are too many combinations");
       charge_work(now.size() * sizeof(std::int64_t));
       places.insert(places.end(), now.begin(), now.end());
     }

@@ -28,12 +28,12 @@ UnpackedWeight weight(Builder& b, const Call& c) {
   const ValueId packed = c.tensor("packed_weights");
   const std::int64_t k = c.integer("in_features"), n = c.integer("out_features"), block = c.integer("block_size");
   if (k <= 0 || n <= 0 || block <= 0 || k % 2 != 0 || k % block != 0 || k > 1 << 30 || n > 1 << 30) {
-    c.unsupported(fmt::format("a weight of {} x {} in blocks of {}", n, k, block));
+    c.unsupported(fmt::format("a weight of {} x {} in blocks of {} is not supported", n, k, block));
   }
   const std::int64_t size = n * k / 2, scales = n * (k / block);
   const Dim given = b.numel(packed);
   if (b.dtype(packed) != DType::f32 || (!(given == Dim(size + scales)) && !(given == Dim(size + scales + n)))) {
-    c.unsupported("a weight that is not packed as PyTorch's reference packs it");
+    c.unsupported("the weight's packing differs from that of PyTorch's reference");
   }
   const ValueId bytes = b.reshape(b.cast(b.slice(packed, 0, 0, size), DType::u8), {n, k / 2});
   return {b.expr("x - 8", {{"x", unpacked_pairs(b, bytes)}}, DType::i64, DType::i8),
@@ -69,7 +69,7 @@ ValueId truncated(Builder& b, ValueId x) {
 
 Values multiply(Builder& b, const Call& c) {
   const ValueId x = c.tensor("inp");
-  if (b.rank(x) != 2) c.unsupported("an input that is no matrix");
+  if (b.rank(x) != 2) c.unsupported("the input must be a matrix");
   const UnpackedWeight w = weight(b, c);
   const Int8Rows rows = quantized_rows(b, x);
   const Dim m = b.size(x, 0), n = b.size(w.steps, 0), k = b.size(x, 1), groups = b.size(w.scales, 1);

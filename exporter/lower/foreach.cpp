@@ -80,7 +80,7 @@ Values foreach (Builder& b, const Call& c) {
   }
   std::string target;
   const pt2::Schema* schema = single(op, overload, &target);
-  if (schema == nullptr) c.unsupported("the operator on single tensors has no lowering");
+  if (schema == nullptr) c.unsupported("the operator for single tensors has no lowering");
   Values results;
   for (std::size_t i = 0; i < count; ++i) {
     Call one;

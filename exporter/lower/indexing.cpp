@@ -46,7 +46,7 @@ Values without_masks(Builder& b, const Call& c, const Values& indices, bool read
       continue;
     }
     const int rank = b.rank(v);
-    if (rank == 0) c.unsupported("a mask of no dimensions as an index");
+    if (rank == 0) c.unsupported("a mask without dimensions cannot be an index");
     // The positions' axis takes the mask's place, or the front if None separates the indices.
     const Dim count = reads ? data_size(b, c, 0, r.size()) : b.pool().new_symbol("u", 0, kNoBound);
     const ValueId where = b.add(Op::nonzero, {v}, {attr(AttrKey::symbols, Dims{count})});
@@ -58,7 +58,7 @@ Values without_masks(Builder& b, const Call& c, const Values& indices, bool read
 IndexLists positions_of(Builder& b, const Call& c, ValueId x, const Values& given, bool reads) {
   Values indices = without_masks(b, c, given, reads);
   while (!indices.empty() && indices.back() == kNoValue) indices.pop_back();
-  if (indices.size() > static_cast<std::size_t>(b.rank(x))) c.unsupported("more indices than axes");
+  if (indices.size() > static_cast<std::size_t>(b.rank(x))) c.unsupported("there are more indices than axes");
   Dims common;
   std::size_t first = indices.size(), groups = 0;
   for (std::size_t i = 0; i < indices.size(); ++i) {

@@ -40,7 +40,7 @@ Values cholesky_inverse(Builder& b, const Call& c) {
 // LU
 
 void require_pivots(const Call& c) {
-  if (!c.flag_or("pivot", true)) c.unsupported("an LU factorization without pivoting");
+  if (!c.flag_or("pivot", true)) c.unsupported("an LU factorization without pivoting is not supported");
 }
 
 Values lu_factor_ex(Builder& b, const Call& c) {
@@ -104,7 +104,7 @@ Values qr_op(Builder& b, ValueId a, QrKind mode) {
 }
 Values linalg_qr(Builder& b, const Call& c) {
   const std::string mode = c.text("mode");
-  if (mode != "reduced" && mode != "complete" && mode != "r") c.unsupported("mode '" + mode + "'");
+  if (mode != "reduced" && mode != "complete" && mode != "r") c.unsupported("unsupported mode '" + mode + "'");
   return qr_op(b, c.tensor("A"),
                mode == "complete"  ? QrKind::complete
                : mode == "reduced" ? QrKind::reduced

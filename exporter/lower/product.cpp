@@ -189,7 +189,7 @@ Values grouped_mm(Builder& b, const Call& c) {
   } else if (b.rank(x) == 2 && b.rank(w) == 3 && c.has("offs")) {
     y = b.add(Op::grouped_matmul, {x, w, c.tensor("offs")}, {attr_dtype(result)});
   } else {
-    c.unsupported("groups along another axis than the rows of the first matrix");
+    c.unsupported("groups must be along the rows of the first matrix");
   }
   return {bias == kNoValue ? y : b.expr("y + bias", {{"y", y}, {"bias", bias}}, result)};
 }

@@ -108,7 +108,7 @@ std::optional<QuantizedRange> range_of(DType t) {
 BlockAxes blocks_of(Builder& b, const Call& c, ValueId x, const Dims& block) {
   const Dims& sizes = b.shape(x);
   if (block.size() != sizes.size()) {
-    c.unsupported(fmt::format("{} block sizes for {}", block.size(), text_of(b.type(x), b.pool())));
+    c.unsupported(fmt::format("there are {} block sizes for {}", block.size(), text_of(b.type(x), b.pool())));
   }
   BlockAxes result;
   const auto add = [&](Dim size, bool within) {
@@ -127,7 +127,7 @@ BlockAxes blocks_of(Builder& b, const Call& c, ValueId x, const Dims& block) {
       add(size, false);
     } else {
       if (size.is_const() && block[i].is_const() && size.value() % block[i].value() != 0) {
-        c.unsupported(fmt::format("blocks of {} along an axis of size {}", block[i].value(), size.value()));
+        c.unsupported(fmt::format("blocks of {} do not divide an axis of size {}", block[i].value(), size.value()));
       }
       const Dim count = b.pool().floordiv(size, block[i]);
       result.counts.push_back(count);

@@ -30,9 +30,9 @@ bool along_rows(Builder& b, const ScaledFactor& f) {
 ValueId repeated(Builder& b, const Call& c, ValueId scale, std::int64_t axis, Dim size) {
   const Dim count = b.size(scale, axis);
   if (count == size || count.is(1)) return scale;
-  if (!size.is_const() || !count.is_const()) c.unsupported("scales for blocks of a matrix of symbolic size");
+  if (!size.is_const() || !count.is_const()) c.unsupported("block scales need a matrix of constant size");
   if ((size.value() + kBlock - 1) / kBlock != count.value()) {
-    c.unsupported(fmt::format("{} scales along an axis of size {}", count.value(), size.value()));
+    c.unsupported(fmt::format("{} scales do not fit an axis of size {}", count.value(), size.value()));
   }
   if (size.value() % kBlock == 0) return scale;
   const ValueId block = b.expr("floordiv(i, 128)", {{"i", b.iota(size, DType::i64)}}, DType::i64);
@@ -97,8 +97,8 @@ Values scaled_mm(Builder& b, const Call& c) {
                y = {b.transpose(c.tensor("mat2"), 0, 1), c.tensor("scale_b")};
   for (ScaledFactor* f : {&x, &y}) {
     f->mx = b.dtype(f->scale) == DType::f8_e8m0;
-    if (!f->mx && b.dtype(f->scale) != DType::f32) c.unsupported("scales of this dtype");
-    if (!f->mx && !b.numel(f->scale).is(1) && b.rank(f->scale) != 2) c.unsupported("scales that are no matrix");
+    if (!f->mx && b.dtype(f->scale) != DType::f32) c.unsupported("scales must be float32 or float8_e8m0fnu");
+    if (!f->mx && !b.numel(f->scale).is(1) && b.rank(f->scale) != 2) c.unsupported("scales must be a matrix");
   }
   if (!y.mx && b.rank(y.scale) == 2) y.scale = b.transpose(y.scale, 0, 1);
   return multiply(b, c, x, y);
@@ -108,7 +108,7 @@ Values scaled_mm(Builder& b, const Call& c) {
 ScaledFactor factor(Builder& b, const Call& c, ValueId x, ArgumentName scales, ArgumentName recipes,
                     ArgumentName swizzles) {
   const std::vector<std::int64_t> recipe = c.integers(recipes), swizzle = c.integers(swizzles);
-  if (c.tensors(scales).size() != 1 || recipe.size() != 1) c.unsupported("several levels of scales");
+  if (c.tensors(scales).size() != 1 || recipe.size() != 1) c.unsupported("several levels of scales are not supported");
   ScaledFactor f = {x, c.tensors(scales)[0]};
   const bool swizzled = !swizzle.empty() && swizzle[0] != 0;
   f.layout = swizzled ? ScaleLayout::swizzled_32_4_4 : ScaleLayout::plain;
@@ -123,7 +123,7 @@ ScaledFactor factor(Builder& b, const Call& c, ValueId x, ArgumentName scales, A
       f.scale = b.transpose(b.slice(f.scale, 0, 0, blocks), 0, 1);
       return f;
     }
-    default: c.unsupported(fmt::format("scales of recipe {}", recipe[0]));
+    default: c.unsupported(fmt::format("scales of recipe {} are not supported", recipe[0]));
   }
 }
 

@@ -28,8 +28,7 @@ constexpr ScaleRule kScaleRules[] = {
 /// The exponents, with bias 127, of the scales of x [.., blocks, block]: 255 for NaN.
 ValueId scale_codes(Builder& b, ValueId x, const NarrowFloat& type, std::string_view rule) {
   const auto* at = std::ranges::find(kScaleRules, rule, &ScaleRule::name);
-  if (at == std::end(kScaleRules))
-    fail(ErrorCode::unsupported, fmt::format("the rule '{}' of MX scales is not known", rule));
+  if (at == std::end(kScaleRules)) fail(ErrorCode::unsupported, fmt::format("unknown rule '{}' for MX scales", rule));
   const bool divides = rule == "rceil";
   ValueId most = b.reduce(b.expr("abs(x)", {{"x", x}}, DType::f32), "max", {-1}, true, DType::f32);
   if (divides) most = b.expr("x / y", {{"x", most}, {"y", type.largest}}, DType::f32);

@@ -231,7 +231,7 @@ std::vector<ConeValues> ConeProgram::run(const std::vector<ConeValues>& elements
     const bool number = type.rank() == 0;
     const auto count = static_cast<std::int64_t>(elements.size());
     const DType t = widened(type.dtype, wide_);
-    if (t != DType::f32 && t != DType::f64) fail(ErrorCode::unsupported, "an optimizer of 16 bits");
+    if (t != DType::f32 && t != DType::f64) fail(ErrorCode::unsupported, "an optimizer cannot compute in 16 bits");
     now[v] = b.add_value({t, number ? Dims() : Dims{Dim(count)}});
     b.function().inputs.push_back({FunctionInput::Kind::user, now[v], 0, "x" + std::to_string(inputs.size()), {}});
     Tensor tensor(t, number ? std::vector<std::int64_t>() : std::vector<std::int64_t>{count});

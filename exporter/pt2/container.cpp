@@ -64,7 +64,7 @@ void Container::State::load() {
   for (const auto& entry : entries)
     if (entry.name.starts_with(start) && entry.name.ends_with(kEnd) && entry.name.size() > start.size() + kEnd.size())
       models.push_back(entry.name.substr(start.size(), entry.name.size() - start.size() - kEnd.size()));
-  if (models.empty()) fail(ErrorCode::bad_file, fmt::format("{}: there is no models/*.json", label));
+  if (models.empty()) fail(ErrorCode::bad_file, fmt::format("{}: models/*.json is missing", label));
 }
 
 Container Container::open(const std::string& path) {
@@ -115,7 +115,7 @@ std::span<const std::byte> Container::data(const ContainerEntry& entry) const {
 
 std::span<const std::byte> Container::data(std::string_view name) const {
   const ContainerEntry* entry = find(name);
-  if (!entry) fail(ErrorCode::bad_file, fmt::format("{}: there is no entry {}", label(), quote(name)));
+  if (!entry) fail(ErrorCode::bad_file, fmt::format("{}: entry {} is missing", label(), quote(name)));
   return data(*entry);
 }
 

@@ -21,7 +21,7 @@ SchemaVersion parse_version(JsonValue root) {
   const std::int64_t minor = value["minor"].as_int();
   const auto refuse = [&](const char* advice) {
     value.fail_here(ErrorCode::unsupported,
-                    fmt::format("schema {}.{} cannot be read, only {}.{} and later ones of {}; {}", major, minor,
+                    fmt::format("schema {}.{} is not supported, only {}.{} and later ones of {}; {}", major, minor,
                                 kSchemaMajor, kOldestMinor, kSchemaMajor, advice));
   };
   if (major > kSchemaMajor) refuse("it is newer than this version of Tern");
@@ -81,10 +81,10 @@ std::string choose_model(const Container& container, std::string_view wanted) {
   for (std::size_t i = 0; i < models.size() && i < 20; ++i) names += (i ? ", " : "") + quote(models[i]);
   if (wanted.empty())
     fail(ErrorCode::invalid_argument,
-         fmt::format("{}: holds {} programs, choose one of {}", container.label(), models.size(), names));
+         fmt::format("{}: the file has {} programs; choose one of {}", container.label(), models.size(), names));
   if (std::find(models.begin(), models.end(), wanted) == models.end())
     fail(ErrorCode::invalid_argument,
-         fmt::format("{}: holds no program {}, only {}", container.label(), quote(wanted), names));
+         fmt::format("{}: the file has no program {}, only {}", container.label(), quote(wanted), names));
   return std::string(wanted);
 }
 

@@ -50,7 +50,7 @@ void check_inside(const JsonValue& value, const Payload& payload, std::uint64_t 
   if (!reached || !countable(meta)) value.bad("the tensor is larger than 2^63 bytes");
   const bool not_saved = entry_bytes == 0;
   if (*reached > entry_bytes && !not_saved)
-    value.bad(fmt::format("the tensor reaches {} bytes into entry {}, which has {}", *reached, quote(payload.entry),
+    value.bad(fmt::format("the tensor needs {} bytes of entry {}, which has {}", *reached, quote(payload.entry),
                           entry_bytes));
 }
 
@@ -61,7 +61,7 @@ Payload parse_payload(JsonValue value, const Container& container, const std::st
   const JsonValue path = value["path_name"];
   payload.entry = fmt::format("{}/{}/{}", container.root(), folder, parse_identifier(path));
   const ContainerEntry* entry = container.find(payload.entry);
-  if (!entry) path.bad(fmt::format("there is no entry {} in the archive", quote(payload.entry)));
+  if (!entry) path.bad(fmt::format("entry {} is missing from the archive", quote(payload.entry)));
   if (const auto meta = value.find("tensor_meta")) {
     payload.has_tensor = true;
     payload.tensor = parse_tensor_meta(*meta);

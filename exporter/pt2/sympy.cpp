@@ -103,7 +103,7 @@ class SympyParser {
     const char quote = text_[at_];
     const auto end = text_.find(quote, at_ + 1);
     if (end == std::string_view::npos) bad("a string is not closed");
-    if (calls_.empty() || !calls_.back().text.empty()) bad("a string has no place here");
+    if (calls_.empty() || !calls_.back().text.empty()) bad("a string is not allowed here");
     calls_.back().text = text_.substr(at_ + 1, end - at_ - 1);
     at_ = end + 1;
   }
@@ -183,10 +183,10 @@ class SympyParser {
     const bool leaf =
         node.op == SymOp::integer || node.op == SymOp::rational || node.op == SymOp::real || node.op == SymOp::symbol;
     if (leaf && !call.children.empty()) bad("a number or symbol has arguments");
-    if (!leaf && !call.text.empty()) bad("a string has no place here");
+    if (!leaf && !call.text.empty()) bad("a string is not allowed here");
     if (call.is_pair) {
       if (calls_.empty() || calls_.back().node.op != SymOp::piecewise || call.children.size() != 2)
-        bad("a pair of value and condition outside Piecewise");
+        bad("a pair of value and condition is only allowed in Piecewise");
       auto& children = calls_.back().children;
       children.insert(children.end(), call.children.begin(), call.children.end());
       return;
@@ -202,7 +202,7 @@ class SympyParser {
     if (call.node.op == SymOp::unknown) return;
     const std::size_t count = call.children.size();
     const auto [min, max] = arity_of(call.node.op);
-    if (count < min || count > max) bad(fmt::format("a function has {} arguments", count));
+    if (count < min || count > max) bad(fmt::format("a function has a wrong number of arguments, {}", count));
   }
 
   double read_real(std::string_view text) const {

@@ -102,8 +102,8 @@ struct MeasuredProgram {
 [[noreturn]] void refuse_memory_limit(const Program& program, std::uint32_t function, const MemoryLimit& limit,
                                       const RecomputeReport& least) {
   fail(ErrorCode::invalid_argument,
-       fmt::format("{} bytes are too few for the intermediate values of '{}'{}: they take at least {} bytes, with all "
-                   "made again that may be, and {} with nothing made again",
+       fmt::format("{} bytes are too few for the intermediate values of '{}'{}: they need at least {} bytes with full "
+                   "recomputation, and {} without",
                    *limit.bytes, program.functions[function].name, sizes_text(limit.sizes), least.after, least.before));
 }
 

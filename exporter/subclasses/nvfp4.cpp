@@ -75,7 +75,8 @@ QuantizedProduct multiply_nvfp4(Builder& b, QuantizedTensor& weight, ValueId x) 
   const pt2::PickledAttribute& how = weight.attribute("act_quant_kwargs");
   const pt2::PickledAttribute* size = how.find("block_size");
   const std::int64_t block = size == nullptr ? 16 : size->integer;
-  if (block < 1 || block > (1 << 20)) fail(ErrorCode::bad_file, fmt::format("NVFP4 blocks of {} elements", block));
+  if (block < 1 || block > (1 << 20))
+    fail(ErrorCode::bad_file, fmt::format("NVFP4 blocks of {} elements are not supported", block));
   const microscaling::NarrowFloat& float4 = *microscaling::find_narrow_float("float4_e2m1fn_x2");
   const DType dtype = b.dtype(x);
   const Dims shape(b.shape(x));

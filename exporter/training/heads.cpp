@@ -19,7 +19,7 @@ ValueId first_result(const Function& f) {
   for (const FunctionOutput& o : f.outputs) {
     if (o.kind == FunctionOutputKind::tensor && o.value != kNoValue) return o.value;
   }
-  fail(ErrorCode::invalid_argument, "--train: the program has no tensor as its result");
+  fail(ErrorCode::invalid_argument, "--train: the program's result is not a tensor");
 }
 
 /// Removes the batch counts updated by batch norms in training mode, of no use here.
@@ -35,7 +35,7 @@ ValueId own_loss(Builder& b) {
   const ValueId v = first_result(b.function());
   if (b.rank(v) != 0 || !is_floating(b.dtype(v))) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("--loss none: the program's first result is {}, and a loss is one float; give --loss",
+         fmt::format("--loss none: the program's first result is {}, but a loss is one float; give --loss",
                      text_of(b.type(v), b.program().pool)));
   }
   return v;

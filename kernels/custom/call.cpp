@@ -50,7 +50,7 @@ CustomCall::CustomCall(const KernelCall& c) : name_(c.node->text(AttrKey::name))
   for (std::size_t i = 0; i < c.out.size(); ++i) {
     const tern_tensor traced = tensor(c.out[i]);
     if (c.wants(i) && !same_type(results_[i], traced)) {
-      fail(ErrorCode::runtime, fmt::format("'{}' infers {} for result {}, the exported program has {}", name_,
+      fail(ErrorCode::runtime, fmt::format("'{}' infers {} for result {}, but the exported program has {}", name_,
                                            describe(results_[i]), i, describe(traced)));
     }
   }

@@ -41,7 +41,7 @@ void load(Registry& r, const std::string& path) {
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   std::error_code ignored;
   if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored))
-    refuse(path, "it is no regular file");
+    refuse(path, "it is not a regular file");
   void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) fail(ErrorCode::io, fmt::format("cannot load an operator library: {}", dlerror()));
   using Entry = const tern_ops* (*)();
@@ -51,7 +51,7 @@ void load(Registry& r, const std::string& path) {
   guard_library(fmt::format("the operator library {}", path), [&] { return ops = entry(), 0; });
   constexpr std::uint32_t kWithoutKernels = 1;
   if (ops == nullptr || ops->abi < kWithoutKernels || ops->abi > TERN_OP_ABI) {
-    refuse(path, fmt::format("it was made for version {} of tern/custom_op.h, this Tern has {}: compile it anew",
+    refuse(path, fmt::format("it was built for version {} of tern/custom_op.h, but this Tern has {}: recompile it",
                              ops == nullptr ? 0 : ops->abi, TERN_OP_ABI));
   }
   if (!r.loaded.insert(ops).second) return;
@@ -107,7 +107,7 @@ int guard_library(const std::string& what, const std::function<int()>& call) {
   } catch (const std::exception& e) {
     fail(ErrorCode::runtime, fmt::format("{}: it threw '{}'", what, e.what()));
   } catch (...) {
-    fail(ErrorCode::runtime, fmt::format("{}: it threw an exception that is no std::exception", what));
+    fail(ErrorCode::runtime, fmt::format("{}: it threw an exception that is not a std::exception", what));
   }
 }
 

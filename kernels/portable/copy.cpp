@@ -166,7 +166,7 @@ void copy(Launcher& launcher, const TensorView& from, const TensorView& to) {
   const std::int64_t bytes = (to.numel() + per - 1) / per * element_size(to.dtype);
   if (bytes == 0) return;
   if (from.contiguous() && to.contiguous()) return launcher.copy(to.data, from.data, static_cast<std::uint64_t>(bytes));
-  if (per != 1) fail(ErrorCode::unsupported, "packed pairs of elements are copied whole only");
+  if (per != 1) fail(ErrorCode::unsupported, "packed pairs of elements can only be copied whole");
   TensorView views[] = {from, to};
   KernelCall call;
   call.launcher = &launcher;

@@ -103,7 +103,7 @@ void KernelSource::load(std::string_view name, DType from, DType to) {
 }
 
 void KernelSource::store(std::string_view name, DType from, DType to) {
-  if (to == DType::f4_e2m1) fail(ErrorCode::unsupported, "this kernel has no float4_e2m1 results");
+  if (to == DType::f4_e2m1) fail(ErrorCode::unsupported, "this kernel does not support float4_e2m1 results");
   define(std::string(name) + "(p, i, v)", "(p)[i] = " + converted(from, to, "(v)"));
 }
 

@@ -69,7 +69,7 @@ std::vector<std::int64_t> element_strides(std::span<const Py_ssize_t> shape, con
   std::vector<std::int64_t> strides;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (bytes[i] % size != 0)
-      refuse(name, "has elements that lie no whole number of elements apart; pass numpy.ascontiguousarray of it");
+      refuse(name, "has strides that are not whole numbers of elements; pass numpy.ascontiguousarray of it");
     strides.push_back(bytes[i] / size);
   }
   return strides;
@@ -199,8 +199,8 @@ Tensor tensor_of(nb::handle object, DType wanted, std::string_view name) {
   Tensor tensor;
   if (tensor_of_dlpack(object, name, &tensor)) return tensor;
   throw nb::type_error(
-      fmt::format("input '{}' is of type {}; Tern takes NumPy arrays, torch tensors, numbers and whatever "
-                  "has DLPack or a buffer (numpy.asarray makes an array of a list)",
+      fmt::format("input '{}' is of type {}; Tern takes NumPy arrays, torch tensors, numbers and objects with DLPack "
+                  "or a buffer (numpy.asarray makes an array from a list)",
                   name, nb::cast<std::string>(nb::module_::import_("tern._describe").attr("describe")(object)))
           .c_str());
 }

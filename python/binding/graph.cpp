@@ -77,7 +77,8 @@ void add_graph(nb::module_& m) {
 
 replay() plans, checks and allocates nothing. It reads the arrays that capture() was given, so write new values into them,
 and writes its results to the same tensors each time.)")
-      .def("replay", &replay, nb::sig("def replay(self) -> typing.Any"), "Runs the captured call and gives `outputs`.")
+      .def("replay", &replay, nb::sig("def replay(self) -> typing.Any"),
+           "Runs the captured call and returns `outputs`.")
       .def_ro("outputs", &PyGraph::outputs, "The results, which each replay overwrites.")
       .def_prop_ro(
           "memory_bytes", [](const PyGraph& g) { return g.captured->graph.memory_bytes(); },

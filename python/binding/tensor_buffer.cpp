@@ -46,11 +46,12 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   view->obj = nullptr;
   if (!nb::inst_ready(self)) return refuse("the tensor was made by __new__ and never initialized");
   const Tensor& t = *nb::inst_ptr<Tensor>(self);
-  if (t.device() != "cpu") return refuse("the tensor lies on a device; take its cpu()");
+  if (t.device() != "cpu") return refuse("the tensor is on a device; use its cpu()");
   const char* format = buffer_format(t.dtype());
-  if (format == nullptr) return refuse("Python's buffers have no such element type; Tensor.bits() gives the codes");
+  if (format == nullptr)
+    return refuse("Python's buffers do not support this element type; Tensor.bits() returns the codes");
   if (t.read_only() && (flags & PyBUF_WRITABLE) != 0) return refuse("the tensor is read-only");
-  if (!has_layout(t, flags)) return refuse("the tensor is strided otherwise; Tensor.copy() is contiguous");
+  if (!has_layout(t, flags)) return refuse("the tensor has other strides; Tensor.copy() is contiguous");
   auto layout = std::make_unique<BufferLayout>();
   const int size = element_size(t.dtype());
   for (const std::int64_t s : t.sizes()) layout->sizes.push_back(s);

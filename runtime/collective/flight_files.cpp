@@ -91,10 +91,9 @@ std::string FlightFiles::write(const std::string& folder, int rank, std::string_
     // torchfrtrace reads names containing tern_flight_ and names ending in digits.
     const std::string other = fmt::format("flight-{}-of-process-{}.pickle", rank, getpid());
     const std::string other_path = fmt::format("{}/{}", folder, other);
-    log_message(LogLevel::warning,
-                fmt::format("'{}' is the flight record of another running process; this one's is '{}'. Give processes "
-                            "of different groups folders of their own",
-                            path, other_path));
+    log_message(LogLevel::warning, fmt::format("'{}' is the flight record of another running process; this one's is "
+                                               "'{}'. Give processes of different groups different folders",
+                                               path, other_path));
     path = other_path;
     done = file.rename(other) ? Put::done : Put::failed;
   }

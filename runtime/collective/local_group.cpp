@@ -249,7 +249,7 @@ std::shared_ptr<ProcessGroup> LocalDivider::join(const SubgroupMembership& membe
   {
     const std::lock_guard lock(group_->mutex);
     const auto found = group_->children.find(invitation);
-    if (found == group_->children.end()) fail(ErrorCode::internal, "an invitation that nobody has made");
+    if (found == group_->children.end()) fail(ErrorCode::internal, "the invitation does not exist");
     group = found->second.group;
     if (--found->second.missing == 0) group_->children.erase(found);
   }

@@ -68,10 +68,10 @@ void need_devices(const ProcessGroup& group, const std::vector<DeviceRank::Offer
   }
   fail(ErrorCode::unsupported,
        fmt::format(
-           "group '{}' of {}: the ranks' devices do not communicate by themselves: {}; run each rank on a device "
-           "of its own that 'tern devices' lists with {}, and without --reproducible, or take another engine",
+           "group '{}' of {}: the ranks' devices cannot communicate directly: {}; run each rank on its own device that "
+           "'tern devices' lists with {}, without --reproducible, or use another engine",
            known->name(), known->engine(),
-           without.empty() ? "two ranks have one device, or their plugins differ" : fmt::format("{} cannot", without),
+           without.empty() ? "two ranks share a device, or their plugins differ" : fmt::format("{} cannot", without),
            known->engine() == "rccl" ? "RCCL" : "NCCL"));
 }
 
@@ -122,8 +122,8 @@ void SessionGroups::collective(const KernelCall& call) {
   const int ranks = member == nullptr ? 1 : member->group->size();
   if (wanted > 1 && member == nullptr) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("{} ranks of the group '{}' do this together, and the session has no group: the application makes "
-                     "one and gives it to Session::set_group (tern/collective.h)",
+         fmt::format("{} ranks of the group '{}' do this together, but the session has no group: create one and pass "
+                     "it to Session::set_group (tern/collective.h)",
                      wanted, name));
   }
   if (wanted > 0 && wanted != ranks) {
@@ -136,12 +136,14 @@ void SessionGroups::collective(const KernelCall& call) {
   const bool divides = c.kind == CollectiveKind::reduce_scatter ||
                        (c.kind == CollectiveKind::all_to_all && node.dims(AttrKey::sizes).empty());
   if (divides && in.size(0) % ranks != 0) {
-    fail(ErrorCode::runtime, fmt::format("axis 0 has {} elements, which {} ranks cannot share", in.size(0), ranks));
+    fail(ErrorCode::runtime,
+         fmt::format("axis 0 has {} elements, which {} ranks cannot share equally", in.size(0), ranks));
   }
   if (c.kind == CollectiveKind::broadcast && c.root >= ranks)
     fail(ErrorCode::runtime, fmt::format("rank {} sends, in a group of {}", c.root, ranks));
   if (ranks == 1) {
-    if (in.numel() != out.numel()) fail(ErrorCode::runtime, "a rank alone gets what it gives, and the sizes differ");
+    if (in.numel() != out.numel())
+      fail(ErrorCode::runtime, "a group of one rank must receive as much as it sends, but the sizes differ");
     if (in.data != out.data) context_.copy(in, out);
     return;
   }
@@ -226,10 +228,9 @@ void SessionGroups::wait(const KernelCall& call) {
 SessionGroups::Member& SessionGroups::need(const std::string& name, std::string_view what) {
   Member* const member = find(name);
   if (member != nullptr) return *member;
-  fail(ErrorCode::invalid_argument,
-       fmt::format("{} of the group '{}', and the session has no group: the application makes one and gives it to "
-                   "Session::set_group (tern/collective.h)",
-                   what, name));
+  fail(ErrorCode::invalid_argument, fmt::format("{} of the group '{}', but the session has no group: create one and "
+                                                "pass it to Session::set_group (tern/collective.h)",
+                                                what, name));
 }
 
 NamedGroups::Place SessionGroups::place(const std::string& name, const Node& node) {
@@ -257,8 +258,8 @@ void SessionGroups::run(const std::string& name, const tern_op_collective& call,
   if (!within(call.kind, static_cast<int>(CollectiveKind::receive) + 1) ||
       !within(call.reduction, static_cast<int>(ReduceOp::bxor) + 1) || !within(call.dtype, kTensorDTypeCount))
     fail(ErrorCode::invalid_argument,
-         fmt::format("an operator makes a collective of kind {}, reduction {} and type {}, which do not exist",
-                     call.kind, call.reduction, call.dtype));
+         fmt::format("an operator requests an unknown collective: kind {}, reduction {}, type {}", call.kind,
+                     call.reduction, call.dtype));
   if (!member.agreed) agree(member);
   if (is_point_to_point(c.kind)) {
     member.channel.settle();

@@ -31,8 +31,8 @@ TransportGroup& own(ProcessGroup& group) {
   auto* const found = dynamic_cast<TransportGroup*>(&group);
   if (found == nullptr || found->divider() == nullptr)
     fail(ErrorCode::unsupported,
-         "only groups of local_group, connect_group and split_group can be divided: make the application's own another "
-         "way");
+         "only groups of local_group, connect_group and split_group can be divided: create groups of the application's "
+         "own engine directly");
   return *found;
 }
 

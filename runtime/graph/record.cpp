@@ -38,7 +38,7 @@ void Frame::record(PlanRun& run, const PlanStep& step) {
   recording.node = step.node;
   // A copy may belong to a function without nodes.
   if (step.kind != PlanStep::Kind::copy && !f_.nodes[step.node].dims(AttrKey::symbols).empty())
-    fail(ErrorCode::unsupported, fmt::format("{}a size depends on data here, which a graph cannot hold",
+    fail(ErrorCode::unsupported, fmt::format("{}a size depends on data here, which graphs do not support",
                                              step.kind == PlanStep::Kind::control ? describe(step.node) + ": " : ""));
   const std::span<TensorView> in = run.inputs(step), out = run.outputs(step);
   switch (step.kind) {

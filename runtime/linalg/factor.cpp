@@ -128,7 +128,7 @@ Tensor householder_product(const Tensor& a, const Tensor& tau, const Options& op
 
 QrResult qr(const Tensor& a, const QrOptions& options) {
   const Nodes nodes("qr", options.threads);
-  if (options.mode > QrMode::r) nodes.refuse("there is no such mode");
+  if (options.mode > QrMode::r) nodes.refuse("unknown mode");
   std::vector<Tensor> r = nodes.run(Op::qr, {a}, {attr(AttrKey::mode, static_cast<std::int64_t>(options.mode))});
   return {r[0], r[1]};
 }

@@ -167,7 +167,7 @@ void plan_node(Draft& d, std::uint32_t i) {
   if (n.op == Op::assert_dim) return;
   for (ValueId v : n.inputs) {
     if (v != kNoValue && d.placed(v).at.kind == Location::Kind::none)
-      fail(ErrorCode::internal, "an operand has no place in memory");
+      fail(ErrorCode::internal, "an operand has no memory");
   }
   if (is_view(n.op)) {
     plan_view(d, i, n);

@@ -15,7 +15,7 @@ namespace {
 void require_pivots(const Inference& c, std::size_t i, const Dims& batch, Dim n) {
   const TensorType& t = c.in(i);
   c.require(t.dtype == DType::i32, "pivots must be int32");
-  c.require(t.shape.size() == batch.size() + 1, "pivots must have one axis less than the matrices");
+  c.require(t.shape.size() == batch.size() + 1, "pivots must have one axis fewer than the matrices");
   for (std::size_t k = 0; k < batch.size(); ++k) c.same(t.shape[k], batch[k], "the batches of matrices and pivots");
   c.same(t.shape.back(), n, "the number of pivots");
 }
@@ -62,7 +62,7 @@ void householder(Inference& c) {
   const Matrices v = matrices(c, 0);
   require_same_type(c, 0, 1);
   const TensorType& tau = c.in(1);
-  c.require(tau.shape.size() == v.batch.size() + 1, "tau must have one axis less than the vectors");
+  c.require(tau.shape.size() == v.batch.size() + 1, "tau must have one axis fewer than the vectors");
   for (std::size_t i = 0; i < v.batch.size(); ++i) c.same(tau.shape[i], v.batch[i], "the batches");
   c.require(difference(c.pool, tau.shape.back(), v.columns).min <= 0, "there are more factors than vectors");
   const Interval spare = difference(c.pool, v.rows, tau.shape.back());
@@ -76,7 +76,8 @@ void householder(Inference& c) {
   const Matrices m = matrices(c, 2);
   require_same_type(c, 0, 2);
   const auto op = static_cast<TransposeKind>(c.integer(AttrKey::transpose));
-  c.require(op != TransposeKind::transpose || !is_complex(v.dtype), "complex reflections have an adjoint alone");
+  c.require(op != TransposeKind::transpose || !is_complex(v.dtype),
+            "complex reflections support only the adjoint, not the transpose");
   c.require(m.batch.size() == v.batch.size(), "the batches must have the same number of axes");
   for (std::size_t i = 0; i < v.batch.size(); ++i) c.same(m.batch[i], v.batch[i], "the batches");
   c.same(c.flag(AttrKey::left) ? m.rows : m.columns, v.rows, "the sizes of the reflections and of the matrix");

@@ -46,7 +46,7 @@ void pointwise_rule(Inference& c) {
   if (const std::string wrong = check(expr, dtypes, result); !wrong.empty()) c.fail(wrong);
   for (const Instruction& i : expr.code) {
     if (i.op == Scalar::index && static_cast<std::uint64_t>(i.integer) >= shape.size()) {
-      c.fail(fmt::format("index {} of a result of rank {}", i.integer, shape.size()));
+      c.fail(fmt::format("index {} is outside a result of rank {}", i.integer, shape.size()));
     }
   }
   for (std::size_t i = 0; i < c.input_count(); ++i) {
@@ -72,14 +72,14 @@ void full_rule(Inference& c) {
 /// (possibly symbolic) integers. Computed in int64 for integers, in float for float16 and bfloat16, else in double.
 void iota_rule(Inference& c) {
   const DType t = c.dtype();
-  c.require(t != DType::boolean && t != DType::f4_e2m1, "not for this dtype");
+  c.require(t != DType::boolean && t != DType::f4_e2m1, "the dtype is not supported");
   c.out(t, sizes_of(c));
 }
 
 /// from_dim(; dim, dtype): the value of a size, as a zero-dimensional tensor.
 void from_dim_rule(Inference& c) {
   const DType t = c.dtype();
-  c.require(t != DType::f4_e2m1, "not for this dtype");
+  c.require(t != DType::f4_e2m1, "the dtype is not supported");
   c.out(t, {});
 }
 
@@ -101,12 +101,12 @@ void random_rule(Inference& c) {
   const DType t = c.dtype();
   Dims sizes = sizes_of(c);
   const std::size_t operands = kind == "binomial" ? 2 : kind == "poisson" || kind == "gamma" ? 1 : 0;
-  c.require(c.input_count() == operands, "the number of operands is not that of the kind");
+  c.require(c.input_count() == operands, "the number of operands does not fit the kind");
   for (std::size_t i = 0; i < operands; ++i) {
     parameter(c, i, sizes, "an operand of random");
-    c.require(c.in(i).dtype == t, "an operand's dtype must be the result's");
+    c.require(c.in(i).dtype == t, "an operand must have the result's dtype");
   }
-  c.require(t != DType::f4_e2m1, "not for float4_e2m1fn_x2");
+  c.require(t != DType::f4_e2m1, "float4_e2m1fn_x2 is not supported");
   if (kind == "uniform" || kind == "exponential" || kind == "dropout") {
     c.require(is_floating(t), "the dtype must be floating");
   } else if (operands > 0) {
@@ -123,7 +123,7 @@ void random_rule(Inference& c) {
     }
   } else {  // randperm
     c.require(!is_complex(t), "the dtype must be real");
-    c.require(sizes.size() == 1, "a permutation has one axis");
+    c.require(sizes.size() == 1, "a permutation must have one axis");
   }
   c.out(t, std::move(sizes));
 }

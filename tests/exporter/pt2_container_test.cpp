@@ -132,7 +132,7 @@ TEST(Pt2Container, NamesOtherKindsOfArchives) {
       {{"m/data.pkl", "m/data/0", "m/version"}, ErrorCode::unsupported, "torch.save"},
       {{"m/data/aotinductor/model/m.so", "m/archive_format"}, ErrorCode::unsupported, "AOTInductor"},
       {{"docs/readme.txt"}, ErrorCode::bad_file, "models/*.json"},
-      {{"readme.txt"}, ErrorCode::bad_file, "in no folder"},
+      {{"readme.txt"}, ErrorCode::bad_file, "not in a folder"},
       {{}, ErrorCode::bad_file, "no entries"},
   };
   for (const auto& c : cases) {

@@ -80,7 +80,7 @@ void compare_bits(const BitsFile& expected, std::span<ConformResult> results) {
     const auto found = expected.find(key_of(r));
     if (found != expected.end() && found->second == r.bits) continue;
     r.stage = "bits";
-    r.message = found == expected.end() ? std::string("there is no hash of it in the file")
+    r.message = found == expected.end() ? std::string("the file has no hash of it")
                                         : fmt::format("hash {:016x}, in the file {:016x}", r.bits, found->second);
   }
 }

@@ -30,7 +30,7 @@ void add_tensor(ConformCase& c, const std::string& key, const HostTensor& tensor
   std::string_view rest = key;
   const auto refuse = [&] {
     fail(ErrorCode::bad_file,
-         fmt::format("tensor '{}' is none of inK, outK, callC.inK, callC.outK, callC.mutK, or rankR. before these",
+         fmt::format("tensor '{}' is not named inK, outK, callC.inK, callC.outK, callC.mutK, or rankR. before these",
                      key));
   };
   const int rank = std::max(take_number(rest, "rank"), 0);
@@ -87,7 +87,7 @@ ConformCase read_case(const std::string& pt2_path, const std::string& name) {
   c.name = name;
   const fs::path golden = fs::path(pt2_path).replace_extension(".safetensors");
   if (!fs::exists(golden))
-    fail(ErrorCode::io, fmt::format("there is no '{}' with the expected results", golden.string()));
+    fail(ErrorCode::io, fmt::format("'{}' with the expected results is missing", golden.string()));
   c.tensors = read_tensors(golden.string());
   const auto& meta = c.tensors.metadata;
   constexpr int kMostRanks = 64;

@@ -94,7 +94,7 @@ std::string run_refused(const std::string& expected, const std::string& function
     if (std::string_view(e.what()).find(expected) != std::string_view::npos) return {};
     return fmt::format("the error is \"{}\" and lacks \"{}\"", e.what(), expected);
   }
-  return fmt::format("succeeds, where \"{}\" is expected as an error", expected);
+  return fmt::format("succeeds, but the error \"{}\" is expected", expected);
 }
 
 /// Runs a rank's calls; results are kept after a first finding, too.
@@ -272,7 +272,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
       RunResults& results = findings.results;
       stage = "compare";
       if (const std::uint64_t n = custom_nodes_on_host() - before; why.empty() && n > 0) {
-        why = fmt::format("{} nodes ran on the host: the library of their operator has no kernel for devices", n);
+        why = fmt::format("{} nodes ran on the host: their operator's library has no kernel for devices", n);
         stage = "run";
       }
       if (several && !why.empty() && stage == std::string_view("compare")) {

@@ -89,7 +89,7 @@ class GroupReport {
     for (const int r : absent) {
       const auto found = last.find(r);
       if (!known_.contains(r)) {
-        fmt::print("    rank {} has left no record\n", r);
+        fmt::print("    rank {} wrote no record\n", r);
       } else {
         fmt::print("    rank {} has made {} calls\n", r, found == last.end() ? 0 : found->second);
       }

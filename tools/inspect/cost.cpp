@@ -113,7 +113,7 @@ PrepareOptions planning_options(const Program& program) {
   std::uint64_t weights = 0;
   for (const Function& f : program.functions) nodes += f.nodes.size();
   for (const Storage& s : program.storages) weights = saturated_sum(weights, std::min(s.size, std::uint64_t{1} << 40));
-  if (nodes > kMostNodes) fail(ErrorCode::unsupported, "a program of so many nodes is planned only when it runs");
+  if (nodes > kMostNodes) fail(ErrorCode::unsupported, "a program with this many nodes is only planned when it runs");
   PrepareOptions options;
   options.weight_cache = "off";
   options.max_memory = saturated_sum(kFreeMemory, weights * kMemoryPerByte);

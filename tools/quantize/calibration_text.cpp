@@ -50,9 +50,8 @@ std::string decibels_text(double v) {
 
 std::string calibration_text(const Calibration& c) {
   std::string text = fmt::format(
-      "\n'{}' on {} sample{}. Own: the layer alone, on the operands of the program of floats. Accumulated: its value "
-      "in "
-      "the\nquantized program.\n{}",
+      "\n'{}' on {} sample{}. Own: only the layer, on the operands of the unquantized program. Accumulated: its value "
+      "in the\nquantized program.\n{}",
       escape_name(c.function), c.samples, c.samples == 1 ? "" : "s", layers_text(c));
   text += compared_text({"quantized", "floats", c.results}, 1);
   if (c.target) {
@@ -74,7 +73,7 @@ std::string missed_target(const Calibration& c, bool narrowed) {
   if (std::ranges::find(t.formats, "int8") == t.formats.end())
     ways.emplace_back("add int8 to the formats of --quantize");
   std::string advice;
-  for (const std::string& way : ways) advice += (advice.empty() ? ". Way out: " : ", or ") + way;
+  for (const std::string& way : ways) advice += (advice.empty() ? ". Possible remedies: " : ", or ") + way;
   return fmt::format("--target-sqnr {:g} is not reached with any weight in {}. {}{}. Nothing was written", t.asked,
                      formats,
                      closest.empty() ? fmt::format("All weights as they are: {}", decibels_text(t.reached))

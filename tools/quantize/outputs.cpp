@@ -47,10 +47,9 @@ OutputErrors::OutputErrors(Side reference, const Calls& calls)
     for (LeftTensor& l : left) {
       any = any || has_numbers(l.tensor.dtype());
       if (has_nan(l.tensor))
-        fail(ErrorCode::invalid_argument,
-             fmt::format("--calibrate: sample {}: '{}' has NaN in the program of floats, too; calibrate with inputs "
-                         "that give numbers",
-                         c, escape_name(l.name)));
+        fail(ErrorCode::invalid_argument, fmt::format("--calibrate: sample {}: '{}' has NaN in the unquantized "
+                                                      "program, too; calibrate with inputs whose results are numbers",
+                                                      c, escape_name(l.name)));
       bytes += l.tensor.dtype() == DType::invalid ? 0 : l.tensor.byte_size();
       if (bytes <= kMostKeptBytes && l.tensor.dtype() != DType::invalid) l.tensor = l.tensor.clone();
     }
@@ -59,8 +58,8 @@ OutputErrors::OutputErrors(Side reference, const Calls& calls)
   if (bytes > kMostKeptBytes) kept_.clear();
   if (!any)
     fail(ErrorCode::invalid_argument,
-         fmt::format("--calibrate: '{}' gives no floating tensor, so its results have no error in decibels; export a "
-                     "program that gives what is before rounding or argmax",
+         fmt::format("--calibrate: '{}' has no floating-point result, so there is no error in decibels; export a "
+                     "program that returns the values before rounding or argmax",
                      escape_name(reference_.f().name)));
 }
 

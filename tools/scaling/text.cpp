@@ -93,7 +93,7 @@ void print_scaling(const ScalingRequest& request, const ScalingMeasurement& scal
         "\nSimulated: parts run one after the other, each timed alone, on cores as fast as this one. A loop begins and "
         "ends in {:.2f} us\n(measured with two threads) times log2 of the cores. Memory gives all cores together "
         "{:.0f} "
-        "GB/s (--bandwidth).\nA node's weights come from there, and once for each part what every part reads.\n",
+        "GB/s (--bandwidth).\nA node reads its weights from there once, and other operands once for each part.\n",
         scaling.barrier * 1e6, request.bytes_per_second / 1e9);
   }
   if (nodes <= 0) return;

@@ -100,7 +100,7 @@ std::string text_of(const json& event) {
 }  // namespace
 
 MergedTrace merge_traces(const std::vector<std::string>& paths, const std::string& output) {
-  if (paths.size() < 2) fail(ErrorCode::invalid_argument, "merging takes two traces or more");
+  if (paths.size() < 2) fail(ErrorCode::invalid_argument, "merge needs two or more traces");
   std::vector<Rank> ranks;
   MergedTrace merged;
   std::set<std::int64_t> seen;
@@ -109,10 +109,10 @@ MergedTrace merge_traces(const std::vector<std::string>& paths, const std::strin
     const std::int64_t said = ranks.back().trace.rank;
     const std::int64_t rank = said >= 0 ? said : static_cast<std::int64_t>(ranks.size() - 1);
     if (rank > kMergeMostRank)
-      fail(ErrorCode::bad_file, fmt::format("{}: \"distributedInfo\" says rank {}, and {} is the largest that is read",
+      fail(ErrorCode::bad_file, fmt::format("{}: \"distributedInfo\" has rank {}; at most {} is supported",
                                             escape_name(path), rank, kMergeMostRank));
     if (!seen.insert(rank).second)
-      fail(ErrorCode::invalid_argument, fmt::format("{}: rank {} is there twice", escape_name(path), rank));
+      fail(ErrorCode::invalid_argument, fmt::format("{}: rank {} occurs twice", escape_name(path), rank));
     merged.ranks.push_back(rank);
   }
   // Joins by number the collectives present on every rank.

@@ -61,7 +61,7 @@ std::string trace_text(const TraceSummary& s, int most) {
                       human_bytes(static_cast<std::uint64_t>(std::clamp(s.copied_bytes, 0.0, 1e18))));
   if (s.unfinished > 0) text += fmt::format("  {} events did not finish: the run failed\n", s.unfinished);
   if (s.dropped > 0) text += fmt::format("  {} events were dropped while it was recorded\n", s.dropped);
-  if (s.skipped > 0) text += fmt::format("  {} events have no usable times and are left out\n", s.skipped);
+  if (s.skipped > 0) text += fmt::format("  {} events without usable times are left out\n", s.skipped);
   if (!s.busy.empty()) {
     TextTable t({{"where"},
                  {"span ms", Align::right},

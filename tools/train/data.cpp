@@ -54,10 +54,10 @@ std::string wanted_text(const ValueInfo& input) {
   std::string names;
   for (const MappedTensor& t : file.tensors()) names += (names.empty() ? "" : ", ") + escape_name(t.name);
   fail(ErrorCode::invalid_argument,
-       fmt::format("{}: there is no array '{}' for the input '{}', {} (the file holds: {}); --array {}=NAME takes "
-                   "another one",
-                   file.file(), escape_name(array), escape_name(input.name), wanted_text(input),
-                   names.empty() ? "nothing" : names, escape_name(input.name)));
+       fmt::format(
+           "{}: there is no array '{}' for the input '{}', {} (the file has: {}); --array {}=NAME selects another one",
+           file.file(), escape_name(array), escape_name(input.name), wanted_text(input),
+           names.empty() ? "nothing" : names, escape_name(input.name)));
 }
 
 void check_sizes(const MappedTensors& file, const MappedTensor& t, const ValueInfo& input) {
@@ -66,7 +66,7 @@ void check_sizes(const MappedTensors& file, const MappedTensor& t, const ValueIn
     fits = !input.sizes[a].constant || input.sizes[a].value == t.sizes[a];
   if (!fits) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("{}: array '{}' is {}{}, and the input '{}' takes {}; the first size of an array counts samples",
+         fmt::format("{}: array '{}' is {}{}, but the input '{}' takes {}; the first size of an array counts samples",
                      file.file(), escape_name(t.name), name_of(t.dtype), sizes_text(t.sizes), escape_name(input.name),
                      wanted_text(input)));
   }
@@ -75,9 +75,9 @@ void check_sizes(const MappedTensors& file, const MappedTensor& t, const ValueIn
 void check_type(const MappedTensors& file, const MappedTensor& t, const ValueInfo& input, bool cast) {
   if (widens(t.dtype, input.dtype) || (cast && (!is_complex(t.dtype) || is_complex(input.dtype)))) return;
   fail(ErrorCode::invalid_argument,
-       fmt::format("{}: array '{}' is {}, and the input '{}' is {}, which does not hold all of its values; --cast "
-                   "converts it",
-                   file.file(), escape_name(t.name), name_of(t.dtype), escape_name(input.name), name_of(input.dtype)));
+       fmt::format(
+           "{}: array '{}' is {}, but the input '{}' is {}, which cannot hold all of its values; --cast converts it",
+           file.file(), escape_name(t.name), name_of(t.dtype), escape_name(input.name), name_of(input.dtype)));
 }
 
 }  // namespace
@@ -112,8 +112,7 @@ TrainingData::TrainingData(const FunctionInfo& f, std::string_view without, Mapp
     if (c.to != t->dtype) c.sample.resize(c.row);
     columns_.push_back(std::move(c));
   }
-  if (columns_.empty())
-    fail(ErrorCode::invalid_argument, fmt::format("'{}' takes no inputs that data could be for", f.name));
+  if (columns_.empty()) fail(ErrorCode::invalid_argument, fmt::format("'{}' has no inputs that take data", f.name));
   tensors_.resize(columns_.size());
 }
 
@@ -132,7 +131,7 @@ void TrainingData::copy(Column& column, std::span<const std::uint64_t> numbers, 
   }
   const auto bad = first_invalid_byte(to.dtype(), {static_cast<const std::byte*>(to.data()), to.byte_size()});
   if (bad) {
-    fail(ErrorCode::bad_file, fmt::format("{}: array '{}' holds a boolean that is neither 0 nor 1", file_.file(),
+    fail(ErrorCode::bad_file, fmt::format("{}: array '{}' has a boolean that is neither 0 nor 1", file_.file(),
                                           escape_name(column.from->name)));
   }
 }

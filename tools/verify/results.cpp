@@ -52,7 +52,7 @@ Verification verify_results(const Side& test, const Side& reference, const Expec
   const bool both = reference.program != nullptr, given = !expected.tensors.empty();
   if (both && test.f().outputs.size() != reference.f().outputs.size()) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("'{}' of the reference gives {} results, and '{}' gives {}: they cannot be compared",
+         fmt::format("'{}' of the reference has {} results, but '{}' has {}: they cannot be compared",
                      reference.f().name, reference.f().outputs.size(), test.f().name, test.f().outputs.size()));
   }
   Session own = test.session(test.program);

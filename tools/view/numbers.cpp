@@ -18,7 +18,7 @@ StateRows::StateRows(const Program& program, std::uint32_t state)
   for (const Dim d : t.shape) {
     sizes_.push_back(d.value());
     if (__builtin_mul_overflow(count, d.value(), &count) || count > kMostElements)
-      fail(ErrorCode::unsupported, "more numbers than are looked at");
+      fail(ErrorCode::unsupported, "too many numbers for a histogram");
   }
   columns_ = sizes_.empty() ? 1 : sizes_.back();
   rows_ = columns_ == 0 ? 0 : count / columns_;

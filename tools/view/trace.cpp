@@ -109,8 +109,9 @@ RunFigures traced_run(const std::string& path) {
   RunFigures r = sums.figures();
   r.source = std::filesystem::path(path).filename().string();
   if (r.nodes.empty())
-    fail(ErrorCode::invalid_argument,
-         path + ": has no events of nodes; 'tern run --trace' writes them, with \"Function\" and \"Node\" in \"args\"");
+    fail(ErrorCode::invalid_argument, path +
+                                          ": the trace has no events of nodes; 'tern run --trace' writes them, with "
+                                          "\"Function\" and \"Node\" in \"args\"");
   return r;
 }
 

@@ -135,7 +135,7 @@ class OverTexts : public SlotFunction, Operands {
     for (std::size_t i = 0; i < n.outputs.size(); ++i) {
       if (n.outputs[i] == kNoValue) continue;
       if (b_.rank(results[i]) != rank(n.outputs[i]) + 1 || b_.shape(results[i])[0] != options_.texts)
-        fail(ErrorCode::internal, fmt::format("the rule of {} for several texts gives another type", op_name(n.op)));
+        fail(ErrorCode::internal, fmt::format("the rule of {} for several texts infers another type", op_name(n.op)));
     }
     set(n, results, ValueLocation::Kind::each);
     return true;

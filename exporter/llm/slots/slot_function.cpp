@@ -52,7 +52,7 @@ void SlotFunction::check_slot() {
   };
   const double last = static_cast<double>(options_.slots - 1);
   check(b_.expr("s >= 0 && s <= last", {{"s", slot_}, {"last", last}}, DType::i64, DType::boolean), {0},
-        fmt::format("slot holds a number that is none of a slot: they are 0 to {}", options_.slots - 1));
+        fmt::format("slot has a number outside 0 to {}", options_.slots - 1));
   if (options_.texts.is(1)) return;
   const ValueId i = b_.iota(options_.texts, DType::i64);
   const ValueId once = b_.expr("s != t || i == j",

@@ -152,9 +152,9 @@ class Quantizer {
       if (last >= elements(w, storage)) return "it is larger than its storage";
       const Blocks blocks = blocks_of(recipe, w.type, p.columns);
       if (p.columns % blocks.columns != 0)
-        return fmt::format("its rows of {} elements do not divide into blocks of {}", p.columns, blocks.columns);
+        return fmt::format("its rows of {} elements are not divisible by blocks of {}", p.columns, blocks.columns);
       if (microscales_rows(node_of(program_, u), u, recipe) && p.columns % kActivationBlock != 0)
-        return fmt::format("its rows of {} elements do not divide into the activations' blocks of {}", p.columns,
+        return fmt::format("its rows of {} elements are not divisible by the activations' blocks of {}", p.columns,
                            kActivationBlock);
       if (p.columns % elements_per_byte(recipe.format->element) != 0) return "its rows have an odd number of elements";
       bytes[p] = QuantizedMatrix{recipe.format->element, p.planes * p.rows, p.columns, blocks}.bytes();

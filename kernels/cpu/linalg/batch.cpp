@@ -60,8 +60,7 @@ void run_any_job(KernelCall& c, const AnyJob& job, Failure& failure) {
 int lapack_size(std::int64_t n, std::int64_t factor) {
   const std::int64_t largest = std::int64_t{1} << 24;
   if (n >= largest || (factor > 0 && factor * n * n + 256 * n > std::numeric_limits<int>::max()))
-    fail(ErrorCode::runtime,
-         fmt::format("a matrix of {} rows or columns is too large here: LAPACK counts in 32 bits", n));
+    fail(ErrorCode::runtime, fmt::format("a matrix of {} rows or columns is too large: LAPACK counts in 32 bits", n));
   return static_cast<int>(n);
 }
 

@@ -60,7 +60,7 @@ PluginDevice::PluginDevice(const Plugin& plugin, int index)
   check(plugin_.properties(index_, &properties_), "asking for the properties");
   if (properties_.dialect < TERN_DIALECT_CPP || properties_.dialect > TERN_DIALECT_METAL) {
     fail(ErrorCode::unsupported,
-         fmt::format("{} wants its kernels in dialect {}, which this version of Tern does not support", name(),
+         fmt::format("{} needs its kernels in dialect {}, which this version of Tern does not support", name(),
                      properties_.dialect));
   }
   allocator_ = make_allocator();

@@ -98,7 +98,7 @@ class Override : public portable::OwnKernel {
     const tern_device_status status = functions_.prepare(device_.index(), &description_.op(), &handle_, &scratch_);
     if (status != TERN_DEVICE_OK) {
       handle_ = nullptr;
-      if (status != TERN_DEVICE_UNSUPPORTED) device_.check(status, "preparing a kernel of its own");
+      if (status != TERN_DEVICE_UNSUPPORTED) device_.check(status, "preparing its own kernel");
       return false;
     }
     if (handle_ == nullptr || functions_.run_matrices == nullptr || !is_of_matrices(call.node->op))
@@ -124,7 +124,7 @@ class Override : public portable::OwnKernel {
   }
 
  private:
-  static constexpr const char* kRunning = "running a kernel of its own";
+  static constexpr const char* kRunning = "running its own kernel";
 
   PluginDevice& device_;
   const tern_device_override_functions& functions_;

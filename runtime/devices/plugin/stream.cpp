@@ -46,7 +46,8 @@ PluginStream::PluginStream(PluginDevice& device, const StreamShare& share) : dev
 StreamShare PluginStream::create_on_part(const StreamShare& share) {
   if (share.units < 1 || share.queues < 0)
     fail(ErrorCode::invalid_argument,
-         fmt::format("a part of {} multiprocessors with {} queues: units begin at 1", share.units, share.queues));
+         fmt::format("a part cannot have {} multiprocessors with {} queues: units count from 1", share.units,
+                     share.queues));
   const tern_device_share_functions* shares = device_.tables().shares;
   if (shares == nullptr)
     fail(ErrorCode::unsupported, fmt::format("the device '{}' has no parts: leave out the share", device_.name()));
@@ -275,7 +276,7 @@ void* PluginStream::native() {
 void PluginStream::wait_native(void* stream) {
   const tern_device_native_stream_functions* functions = device_.tables().native_streams;
   if (functions == nullptr) return DeviceStream::wait_native(stream);
-  refuse_while_recorded("another stream is waited for");
+  refuse_while_recorded("it waits for another stream");
   idle_ = false;
   device_.check(functions->wait(device_.index(), stream_, stream), "waiting for the vendor's stream");
 }

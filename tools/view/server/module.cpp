@@ -77,13 +77,12 @@ class Pages {
     response.set_header("Cache-Control", "no-store");
     // Checks the host: another site may point its own name at this machine, and the browser then sends this name.
     const std::string host = request.get_header_value("Host");
-    if (host != hosts_[0] && host != hosts_[1])
-      return refuse(response, 403, "not a name of this server"), Handled::Handled;
+    if (host != hosts_[0] && host != hosts_[1]) return refuse(response, 403, "unknown host name"), Handled::Handled;
     if (!same(std::string_view(request.path).substr(0, prefix_.size()), prefix_))
       return refuse(response, 404, "there is nothing at this address; 'tern view' prints the right one"),
              Handled::Handled;
     if (request.method != "GET" && request.method != "HEAD")
-      return refuse(response, 405, "only GET is answered"), Handled::Handled;
+      return refuse(response, 405, "only GET requests are supported"), Handled::Handled;
     return Handled::Unhandled;
   }
 
@@ -93,7 +92,7 @@ class Pages {
     if (!a || !b) return refuse(response, 400, "the address lacks a number");
     const std::lock_guard lock(mutex_);  // a weight takes all threads and much memory
     const std::optional<std::string> json = of(*a, *b);
-    if (!json) return refuse(response, 404, "there is no such weight");
+    if (!json) return refuse(response, 404, "the weight does not exist");
     response.set_content(*json, "application/json");
   }
 
