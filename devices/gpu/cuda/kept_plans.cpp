@@ -45,7 +45,7 @@ void keep_plan(const CudnnApi& api, const CudnnTarget& target, const PlanName& n
   std::string json(static_cast<std::size_t>(count), '\0');
   if (api.get(plan.plan.handle(), kPlanJson, kTypeChar, count, &count, json.data()) != kSuccess) return;
   json.resize(json.find_last_not_of('\0') + 1);
-  keep_program(identity(target, name), json);
+  store_program(identity(target, name), json);
 }
 
 }  // namespace tern::gpu
