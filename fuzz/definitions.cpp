@@ -119,11 +119,11 @@ class Comparison {
       return;
     }
     const Results reproducible = run_case(c, Mode::reproducible, definitions_);
-    if (const Verdict v = compare_bits(reproducible, p.defined); !v.ok) finding(c, "reproducible", v);
+    if (const Verdict v = compare_all_bits(reproducible, p.defined); !v.ok) finding(c, "reproducible", v);
     p.native = run_case(c, Mode::native, definitions_);
     p.algorithm = c.algorithm == Algorithm::none ? p.native : run_case(c, Mode::algorithm, definitions_);
     p.defined.failed ? ++n.both_failed : ++n.compared;
-    if (compare_bits(p.native, p.defined).ok && compare_bits(p.algorithm, p.defined).ok) {
+    if (compare_all_bits(p.native, p.defined).ok && compare_all_bits(p.algorithm, p.defined).ok) {
       n.same += p.defined.failed ? 0 : 1;
       return;
     }

@@ -65,7 +65,7 @@ std::string difference_of_kind(const Results& a, const Results& b) {
 }
 
 /// The type used to compute with type `t`.
-DType compute_type(DType t) {
+DType float_compute_type(DType t) {
   switch (t) {
     case DType::f64:
     case DType::c128: return DType::f64;
@@ -129,7 +129,7 @@ Verdict compare_numbers(const Output& o, std::size_t k, double terms) {
     if (is_finite(actual[i])) {
       const Number reference = is_finite(exact[i]) ? exact[i] : defined[i];
       const double magnitude = std::abs(reference);
-      max_error = unit_of_last_place(type, magnitude) + units * unit_of_last_place(compute_type(type), magnitude);
+      max_error = unit_of_last_place(type, magnitude) + units * unit_of_last_place(float_compute_type(type), magnitude);
       if (!shaken_overflows) max_error += units * sensitivity;
       if (is_finite(defined[i])) max_error += kDefinitionErrors * std::abs(defined[i] - reference);
       const double error = std::abs(actual[i] - reference);
@@ -155,7 +155,7 @@ Verdict compare_numbers(const Output& o, std::size_t k, double terms) {
 
 }  // namespace
 
-Verdict compare_bits(const Results& actual, const Results& defined) {
+Verdict compare_all_bits(const Results& actual, const Results& defined) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (const std::string text = difference_of_kind(actual, defined); !text.empty()) return {false, kInfinity, text};
   if (actual.failed) return {};

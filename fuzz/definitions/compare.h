@@ -16,7 +16,7 @@ struct Verdict {
 };
 
 /// Compares all bits. All NaN are equal.
-Verdict compare_bits(const Results& actual, const Results& defined);
+Verdict compare_all_bits(const Results& actual, const Results& defined);
 
 /// Results of the definition in float64, and for operands shaken in their last bits: the sensitivity bounds the
 /// attainable accuracy. All empty if no such program exists.

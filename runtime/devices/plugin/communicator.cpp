@@ -31,7 +31,7 @@ std::int64_t process_number() {
 }
 
 /// Hash of a name (FNV-1a): equal in every process on every host, and never 0.
-std::int64_t hash_of(std::string_view name) {
+std::int64_t hash_of_name(std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return static_cast<std::int64_t>(hash | 1);
@@ -227,7 +227,7 @@ bool PluginCommunicator::run_batch(std::span<const Collective> calls) {
 
 DeviceRank::Offer PluginRank::offer() const {
   const PluginDevice& device = stream_.device();
-  return {hash_of(device.plugin().name), process_number(), device.index()};
+  return {hash_of_name(device.plugin().name), process_number(), device.index()};
 }
 
 std::unique_ptr<DeviceCommunicator> PluginRank::join(ProcessGroup& group) {

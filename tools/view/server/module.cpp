@@ -165,7 +165,7 @@ int bound_port(int listener) {
   return ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0 ? ntohs(address.sin_port) : 0;
 }
 
-std::string serve(const ServerRequest& request) {
+std::string run_server(const ServerRequest& request) {
   const int listener = listen_at(request.port);
   if (listener < 0 && request.port == 0) return "no port of 127.0.0.1 is free";
   if (listener < 0)
@@ -196,7 +196,7 @@ std::string serve(const ServerRequest& request) {
 extern "C" __attribute__((visibility("default"))) void tern_view_serve(const tern::view::ServerRequest& request,
                                                                        std::string* problem) {
   try {
-    *problem = tern::view::serve(request);
+    *problem = tern::view::run_server(request);
   } catch (const std::exception& e) {
     *problem = e.what();
   }
