@@ -37,7 +37,7 @@ SqnrTarget choose_for_target(const FloatProgram& program, const Ladders& ladders
   return {target, formats.sqnr, formats.met, {}, formats.trials};
 }
 
-std::vector<std::string> format_names(const FormatLadder& ladder) {
+std::vector<std::string> ladder_format_names(const FormatLadder& ladder) {
   std::vector<std::string> names;
   for (const quantize::Recipe& r : ladder.recipes) names.emplace_back(r.format->name);
   return names;
@@ -58,7 +58,7 @@ Calibration calibrate(const FloatProgram& program, const std::vector<FormatLadde
   if (ladders.weights.empty()) return calibration;
   if (arguments.target) {
     calibration.target = choose_for_target(program, ladders, outputs, calls, *arguments.target, calibration.choices);
-    calibration.target->formats = format_names(formats.front());
+    calibration.target->formats = ladder_format_names(formats.front());
     calibration.weights = program.quantized_by(rules_at(formats, 0), calibration.choices);
   }
   {
