@@ -119,11 +119,11 @@ class DefinitionComparison {
       return;
     }
     const NodeResults reproducible = run_case(c, Mode::reproducible, definitions_);
-    if (const Verdict v = same_bits(reproducible, p.defined); !v.ok) finding(c, "reproducible", v);
+    if (const Verdict v = compare_all_bits(reproducible, p.defined); !v.ok) finding(c, "reproducible", v);
     p.native = run_case(c, Mode::native, definitions_);
     p.algorithm = c.algorithm == Algorithm::none ? p.native : run_case(c, Mode::algorithm, definitions_);
     p.defined.failed ? ++n.both_failed : ++n.compared;
-    if (same_bits(p.native, p.defined).ok && same_bits(p.algorithm, p.defined).ok) {
+    if (compare_all_bits(p.native, p.defined).ok && compare_all_bits(p.algorithm, p.defined).ok) {
       n.same += p.defined.failed ? 0 : 1;
       return;
     }
@@ -147,9 +147,9 @@ class DefinitionComparison {
       }
     }
     const double terms = terms_of(p.node);
-    judge(p.node, "", near(p.native, p.defined, references, terms));
+    judge(p.node, "", compare_near(p.native, p.defined, references, terms));
     if (p.node.algorithm != AlgorithmChoice{})
-      judge(p.node, std::string(name_of(p.node.algorithm)), near(p.algorithm, p.defined, references, terms));
+      judge(p.node, std::string(name_of(p.node.algorithm)), compare_near(p.algorithm, p.defined, references, terms));
   }
 
   void judge(const NodeCase& c, const std::string& how, const Verdict& v) {

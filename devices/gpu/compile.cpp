@@ -70,7 +70,7 @@ tern_device_status compile(const GpuDevice& d, const tern_device_source& source,
   *code = cached_program(identity);
   if (!code->empty()) return TERN_DEVICE_OK;
   TERN_GPU_TRY(run_compiler(*c, options, source, code));
-  keep_program(identity, *code);
+  store_program(identity, *code);
   return TERN_DEVICE_OK;
 }
 

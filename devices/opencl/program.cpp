@@ -29,7 +29,7 @@ void keep(cl_program program, const std::string& identity) {
   std::string binary(size, '\0');
   auto* data = reinterpret_cast<unsigned char*>(binary.data());
   if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof data, static_cast<void*>(&data), nullptr) == CL_SUCCESS)
-    keep_program(identity, binary);
+    store_program(identity, binary);
 }
 
 std::string build_log(cl_program program, cl_device_id device) {

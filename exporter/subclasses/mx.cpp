@@ -52,7 +52,7 @@ QuantizedProduct multiply_mx(Builder& b, QuantizedTensor& weight, ValueId x) {
     fail(ErrorCode::bad_file, fmt::format("MX blocks of {} elements are not supported", block));
   if (b.rank(x) == 0) fail(ErrorCode::bad_file, "the activation has no dimensions");
   const std::string rule_name(rule.items.size() == 1 ? rule.items[0].text : "");
-  return {microscaling::rounded_with_gradient(b, x, type, block, rule_name), dequantize(b, weight)};
+  return {microscaling::round_to_mx_with_gradient(b, x, type, block, rule_name), dequantize(b, weight)};
 }
 
 }  // namespace tern::subclasses

@@ -105,7 +105,7 @@ TrainingReport add_training(Program& program, const TrainingOptions& options) {
   if (options.bucket) {
     own = add_rank_loss(b, loss_record, options);
   } else {
-    own.own = own.differentiated = joint ? own_loss(b) : add_head(b, loss_record, options);
+    own.own = own.differentiated = joint ? require_loss_result(b) : add_head(b, loss_record, options);
   }
   std::vector<ValueId> gradients =
       joint ? joint_gradients(b, parameters) : gradients_of(b, own.differentiated, parameters);

@@ -201,7 +201,7 @@ void add_state(nb::class_<PyModel>& c) {
       "read_state",
       [](const PyModel& m, const std::string& name) {
         Tensor t;
-        m.pool->own().with([&](Session& s) { t = s.read_state(name); });
+        m.pool->states_session().with([&](Session& s) { t = s.read_state(name); });
         return t;
       },
       "name"_a, "A copy of a state as calls of the model see it.");
@@ -209,14 +209,17 @@ void add_state(nb::class_<PyModel>& c) {
       "write_state",
       [](const PyModel& m, const std::string& name, nb::handle value) {
         const Tensor t = tensor_of(value, DType::invalid, name);
-        m.pool->own().with([&](Session& s) { s.write_state(name, t); });
+        m.pool->states_session().with([&](Session& s) { s.write_state(name, t); });
       },
       "name"_a, "value"_a, "Sets a mutable state to a new value of the same dtype and shape.");
   c.def(
-      "reset_state", [](const PyModel& m) { m.pool->own().with([](Session& s) { s.reset_state(); }); },
+      "reset_state", [](const PyModel& m) { m.pool->states_session().with([](Session& s) { s.reset_state(); }); },
       "Resets all mutable states to their values in the archive.");
   c.def(
-      "seed", [](const PyModel& m, std::uint64_t seed) { m.pool->own().with([&](Session& s) { s.set_seed(seed); }); },
+      "seed",
+      [](const PyModel& m, std::uint64_t seed) {
+        m.pool->states_session().with([&](Session& s) { s.set_seed(seed); });
+      },
       "seed"_a, "Seeds the random numbers of later calls of the model.");
 }
 

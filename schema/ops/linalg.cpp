@@ -20,8 +20,8 @@ void require_pivots(const Inference& c, std::size_t i, const Dims& batch, Dim n)
   c.same(t.shape.back(), n, "the number of pivots");
 }
 
-/// Type of the solution of op(A) X = B, or X op(A) = B without `left`: shaped like B, with broadcast batches.
-void solution(Inference& c, const Matrices& a, std::size_t rhs, bool left) {
+/// Infers the solution of op(A) X = B, or X op(A) = B without `left`: shaped like B, with broadcast batches.
+void infer_solution(Inference& c, const Matrices& a, std::size_t rhs, bool left) {
   const Matrices b = matrices(c, rhs);
   require_same_type(c, 0, rhs);
   c.same(left ? b.rows : b.columns, a.rows, "the sizes of the matrix and of the right hand side");
@@ -48,9 +48,9 @@ void qr(Inference& c) {
     c.out(a.dtype, shape_of(a.batch, {k}));
     return;
   }
-  const Dim inner = mode == QrKind::complete ? a.rows : k;
-  c.out(a.dtype, mode == QrKind::r ? Dims{0} : shape_of(a.batch, {a.rows, inner}));
-  c.out(a.dtype, shape_of(a.batch, {inner, a.columns}));
+  const Dim q_columns = mode == QrKind::complete ? a.rows : k;
+  c.out(a.dtype, mode == QrKind::r ? Dims{0} : shape_of(a.batch, {a.rows, q_columns}));
+  c.out(a.dtype, shape_of(a.batch, {q_columns, a.columns}));
 }
 
 // Householder reflections H_1 .. H_k: vectors below the diagonal of V, factors tau [..., k], as returned by qr. `kind`
@@ -65,8 +65,8 @@ void householder(Inference& c) {
   c.require(tau.shape.size() == v.batch.size() + 1, "tau must have one axis fewer than the vectors");
   for (std::size_t i = 0; i < v.batch.size(); ++i) c.same(tau.shape[i], v.batch[i], "the batches");
   c.require(difference(c.pool, tau.shape.back(), v.columns).min <= 0, "there are more factors than vectors");
-  const Interval spare = difference(c.pool, v.rows, tau.shape.back());
-  c.require(spare.max >= 0, "there are more factors than rows");
+  const Interval rows_beyond_reflections = difference(c.pool, v.rows, tau.shape.back());
+  c.require(rows_beyond_reflections.max >= 0, "there are more factors than rows");
   if (kind == HouseholderKind::product) {
     c.require(!c.has(2), "a product of reflections has two operands");
     c.require(difference(c.pool, v.rows, v.columns).max >= 0, "there are more vectors than rows");
@@ -98,14 +98,14 @@ void lu_factor(Inference& c) {
 void lu_solve(Inference& c) {
   const Matrices a = square_matrices(c, 0);
   require_pivots(c, 1, a.batch, a.rows);
-  solution(c, a, 2, c.flag(AttrKey::left));
+  infer_solution(c, a, 2, c.flag(AttrKey::left));
 }
 
 // A [..., n, n], B -> X as lu_solve, with A triangular: reads the lower triangle only, or with `upper` the upper
 // triangle; with `unit` the diagonal counts as ones.
 void triangular_solve(Inference& c) {
   const Matrices a = square_matrices(c, 0);
-  solution(c, a, 1, c.flag(AttrKey::left));
+  infer_solution(c, a, 1, c.flag(AttrKey::left));
 }
 
 // A [..., n, n] symmetric, or hermitian with `hermitian`, read in its lower triangle -> LD [..., n, n], pivots int32
@@ -121,7 +121,7 @@ void ldl_factor(Inference& c) {
 void ldl_solve(Inference& c) {
   const Matrices a = square_matrices(c, 0);
   require_pivots(c, 1, a.batch, a.rows);
-  solution(c, a, 2, true);
+  infer_solution(c, a, 2, true);
 }
 
 // A [..., m, n], B [..., m, k] of equal batches -> X [..., n, k] minimizing |A X - B|, then |X|; residuals [..., k]
@@ -136,15 +136,15 @@ void lstsq(Inference& c) {
   for (std::size_t i = 0; i < a.batch.size(); ++i) c.same(a.batch[i], b.batch[i], "the batches");
   c.same(a.rows, b.rows, "the rows of the matrix and of the right hand side");
   const auto driver = static_cast<LstsqKind>(c.integer(AttrKey::mode));
-  const Interval extra = difference(c.pool, a.rows, a.columns);
-  c.require(driver == LstsqKind::gelsy || extra.min > 0 || extra.max <= 0,
+  const Interval rows_beyond_columns = difference(c.pool, a.rows, a.columns);
+  c.require(driver == LstsqKind::gelsy || rows_beyond_columns.min > 0 || rows_beyond_columns.max <= 0,
             "whether there are more rows than columns must be known");
-  const bool residuals = driver != LstsqKind::gelsy && extra.min > 0;
-  const bool values = driver == LstsqKind::gelsd || driver == LstsqKind::gelss;
+  const bool has_residuals = driver != LstsqKind::gelsy && rows_beyond_columns.min > 0;
+  const bool has_singular_values = driver == LstsqKind::gelsd || driver == LstsqKind::gelss;
   c.out(a.dtype, shape_of(a.batch, {a.columns, b.columns}));
-  c.out(real_part(a.dtype), residuals ? shape_of(a.batch, {b.columns}) : Dims{0});
+  c.out(real_part(a.dtype), has_residuals ? shape_of(a.batch, {b.columns}) : Dims{0});
   c.out(DType::i64, driver == LstsqKind::gels ? Dims{0} : a.batch);
-  c.out(real_part(a.dtype), values ? shape_of(a.batch, {c.pool.min(a.rows, a.columns)}) : Dims{0});
+  c.out(real_part(a.dtype), has_singular_values ? shape_of(a.batch, {c.pool.min(a.rows, a.columns)}) : Dims{0});
 }
 
 constexpr Attribute kCheck = flag(AttrKey::check, "a matrix that cannot be factored fails the run");

@@ -1,4 +1,5 @@
-// Turns a function of one text into a function over slots: common base of prefill in a slot and decode over several.
+// Turns a function of one text (sequence) into a function over batch slots: the common base of prefill, which fills one
+// slot, and decode, which extends several.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,11 @@ namespace tern {
 /// Location, in the function over slots, of a value of the one-text function.
 struct ValueLocation {
   enum class Kind : std::uint8_t {
-    none,
-    shared,  ///< alike for all texts
+    none,    ///< no counterpart yet
+    shared,  ///< the same value for all texts
     each,    ///< a value per text of this run
     slots,   ///< all slots: [slots] + type, a cache before or after its update
-    view,    ///< a view of `slots`: made at its readers
+    view,    ///< a view of `slots`, created again for each reader
   };
   Kind kind = Kind::none;
   ValueId value = kNoValue;
@@ -40,7 +41,7 @@ class SlotFunction {
   /// read by the nodes for a type.
   void add_inputs();
   virtual Dims inner(const TensorType& type) const = 0;
-  /// Values of all texts in the form of a state's slice: [texts] + type.
+  /// Returns the values of all texts in the shape of a slice of a state: [texts] + type.
   virtual ValueId of_texts(ValueId v) = 0;
   void add_outputs();
 
@@ -49,7 +50,7 @@ class SlotFunction {
   void copy_shared(const Node& n);
   /// Adds the node, with inputs in the new function, as replacement of the original.
   std::vector<ValueId> add(Node n);
-  void set(const Node& source, const std::vector<ValueId>& made, ValueLocation::Kind kind);
+  void set(const Node& source, const std::vector<ValueId>& results, ValueLocation::Kind kind);
 
   /// Reshapes a cache, or updates positions in a cache; `indices` and `values` belong to the texts.
   void reshape_slots(const Node& n);

@@ -102,20 +102,20 @@ class ConvolutionWorker {
   /// Finds the lines for the thread to prefetch during every second product.
   void find_upcoming(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t last) {
     const std::int64_t halves = c_.groups * halves_of_group(c_, micro_), lines = c_.batch * c_.window[1].out;
-    upcoming_ = cpu::UpcomingLines::of(at_.upcoming, {begin, end, lines}, {first, last, halves});
+    upcoming_ = cpu::UpcomingLines::for_slice(at_.upcoming, {begin, end, lines}, {first, last, halves});
     const std::int64_t taps = cpu::plane(c_.window, &WindowAxis::kernel), row = plain_ ? end - begin : c_.window[2].out,
                        tiles = (row + micro_.rows - 1) / micro_.rows * (plain_ ? 1 : end - begin),
                        products = tiles * (last - first + 1) / 2 *
                                   ((c_.in * taps + c_.blocking.depth - 1) / c_.blocking.depth);
-    asked_ = 2 * upcoming_.left() / std::max<std::int64_t>(products, 2) + 1;
+    asked_ = 2 * upcoming_.remaining_lines() / std::max<std::int64_t>(products, 2) + 1;
   }
 
   /// Has a product ask for lines of this weight, or every second one for what later nodes read.
   void ask_ahead(Ahead& own, strided_product::WindowProduct* p) {
-    asks_upcoming_ = !asks_upcoming_ && upcoming_.left() > 0;
+    asks_upcoming_ = !asks_upcoming_ && upcoming_.remaining_lines() > 0;
     if (!asks_upcoming_) return own.step(p);
     std::int64_t count = asked_;
-    const std::byte* lines = upcoming_.take(&count);
+    const std::byte* lines = upcoming_.take_lines(&count);
     Ahead::ask(reinterpret_cast<const float*>(lines), count, p);
   }
 
@@ -153,7 +153,7 @@ class ConvolutionWorker {
                              c_.in_order ? taps : std::clamp<std::int64_t>(c_.blocking.depth / channels, 1, taps),
                          step = c_.in_order ? channels : std::min(channels, c_.blocking.depth),
                          products_of_tile = ((taps + together - 1) / together) * ((channels + step - 1) / step),
-                         steps = tiles * products_of_tile / (upcoming_.left() > 0 ? 2 : 1);
+                         steps = tiles * products_of_tile / (upcoming_.remaining_lines() > 0 ? 2 : 1);
       const float* rows_of_b = packed;
       Ahead ahead;
       if (at_.panels != nullptr) {

@@ -226,7 +226,8 @@ void run_strips(const ChannelsLastShape& c, const Operands& at, const pointwise:
   s.y_line = w.out * all;
   s.low = bounds.low;
   s.high = bounds.high;
-  auto upcoming = cpu::UpcomingLines::of(at.upcoming, {begin, end, c.batch * h.out}, {first, first + channels, all});
+  auto upcoming =
+      cpu::UpcomingLines::for_slice(at.upcoming, {begin, end, c.batch * h.out}, {first, first + channels, all});
   for (std::int64_t i = begin; i < end; i += s.lines) {
     const std::int64_t top = h.position(i % h.out, 0);
     s.lines = std::min<std::int64_t>({loops().strip_lines, end - i, h.out - i % h.out});
@@ -234,8 +235,8 @@ void run_strips(const ChannelsLastShape& c, const Operands& at, const pointwise:
     s.rows_begin = std::clamp<std::int64_t>(-top, 0, reach);
     s.rows_end = std::clamp<std::int64_t>(h.in - top, s.rows_begin, reach);
     lines.place(s, i / h.out * h.in + top, i);
-    s.ahead_lines = (upcoming.left() * s.lines + end - i - 1) / (end - i);
-    s.ahead = upcoming.take(&s.ahead_lines);
+    s.ahead_lines = (upcoming.remaining_lines() * s.lines + end - i - 1) / (end - i);
+    s.ahead = upcoming.take_lines(&s.ahead_lines);
     loop(s, weights.weight, weights.step, weights.bias);
     if (!bounds.whole) finish.apply(s.y, s.y_position, s.lines * w.out, channels, i * w.out * all + first, all);
     lines.finished(s, i);

@@ -13,7 +13,7 @@ struct OptimState : KernelState {
   OptimLayout layout;
   cpu::OptimOptions options;
   std::array<DType, kOptimLists> dtypes{};
-  std::vector<std::int64_t> ends;
+  std::vector<std::int64_t> ends;  ///< running sums of the parameters' element counts
 };
 
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
@@ -68,7 +68,8 @@ void run_optim(KernelCall& c) {
   cpu::run_optim(job);
 }
 
-int updated(const Node& node, std::size_t k) {
+/// Operand whose new content is result k.
+int updated_operand(const Node& node, std::size_t k) {
   return OptimLayout(node).updated(k);
 }
 
@@ -78,7 +79,7 @@ void register_cpu_optim(KernelTable& t) {
   Kernel k;
   k.run = run_optim;
   k.prepare = prepare;
-  k.in_place_of = updated;
+  k.in_place_of = updated_operand;
   t.set(Op::optim, k);
 }
 

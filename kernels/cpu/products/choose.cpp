@@ -92,7 +92,7 @@ bool takes_rows(const KernelCall& c) {
   const ProductProperties p(c);
   const Algorithm asked = c.algorithm.algorithm;
   const bool in_place = asked == Algorithm::tiles && c.in[1].dtype == DType::bf16;
-  if (in_place && takes_tiles_in_place(p)) return true;
+  if (in_place && can_use_tiles_in_place(p)) return true;
   return (in_place || asked == Algorithm::none || asked == Algorithm::tile_rows) && takes_tile_rows(p);
 }
 

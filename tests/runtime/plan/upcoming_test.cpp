@@ -124,9 +124,9 @@ TEST(Upcoming, ThreadsAskForTheirParts) {
   const auto lines_of = [&](std::int64_t begin, std::int64_t end) {
     std::vector<std::pair<int, std::ptrdiff_t>> lines;  // constant and line
     cpu::UpcomingLines upcoming(all, begin, end, 3);
-    while (upcoming.left() > 0) {
+    while (upcoming.remaining_lines() > 0) {
       std::int64_t count = 7;
-      const std::byte* at = upcoming.take(&count);
+      const std::byte* at = upcoming.take_lines(&count);
       EXPECT_GT(count, 0);
       const int constant = at >= first.data() && at < first.data() + kSize ? 0 : 1;
       for (std::int64_t i = 0; i < count; ++i)
