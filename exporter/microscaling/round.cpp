@@ -30,7 +30,8 @@ constexpr ScaleRule kScaleRules[] = {
 /// infinity's, 2139095040.
 ValueId scale_codes(Builder& b, ValueId x, const NarrowFloat& type, std::string_view rule) {
   const auto* found = std::ranges::find(kScaleRules, rule, &ScaleRule::name);
-  if (found == std::end(kScaleRules)) fail(ErrorCode::unsupported, fmt::format("unknown rule '{}' for MX scales", rule));
+  if (found == std::end(kScaleRules))
+    fail(ErrorCode::unsupported, fmt::format("unknown rule '{}' for MX scales", rule));
   const bool divides = rule == "rceil";
   ValueId max_magnitude = b.reduce(b.expr("abs(x)", {{"x", x}}, DType::f32), "max", {-1}, true, DType::f32);
   if (divides) max_magnitude = b.expr("x / y", {{"x", max_magnitude}, {"y", type.largest}}, DType::f32);

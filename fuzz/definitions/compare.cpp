@@ -177,7 +177,8 @@ Verdict compare_all_bits(const NodeResults& actual, const NodeResults& defined) 
   return {};
 }
 
-Verdict compare_near(const NodeResults& actual, const NodeResults& defined, const References& references, double terms) {
+Verdict compare_near(const NodeResults& actual, const NodeResults& defined, const References& references,
+                     double terms) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const auto same_kind = [&](const NodeResults& r) { return !r.failed && r.outputs.size() == defined.outputs.size(); };
   if (const std::string text = difference_of_kind(actual, defined); !text.empty()) {

@@ -26,8 +26,9 @@ Launch argument_rows(const RowItems& row_kernel, const Search& search, DType x, 
 }
 
 /// Splits few long rows into parts: the first launch finds the position in each part, the second the best part.
-void add_two_stages(const KernelCall& c, Launches& list, const RowItems& row_kernel, const Search& search, const Axes& rows,
-                    const Axes& columns, const RowParts& parts, const std::function<void(Launch&)>& results) {
+void add_two_stages(const KernelCall& c, Launches& list, const RowItems& row_kernel, const Search& search,
+                    const Axes& rows, const Axes& columns, const RowParts& parts,
+                    const std::function<void(Launch&)>& results) {
   const auto bytes = [&](DType type) {
     return list.scratch(static_cast<std::uint64_t>(rows.count * parts.count) *
                         static_cast<std::uint64_t>(element_size(type)));

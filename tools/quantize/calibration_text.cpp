@@ -76,7 +76,8 @@ std::string missed_target(const Calibration& c, bool narrowed) {
   if (std::ranges::find(t.formats, "int8") == t.formats.end())
     suggestions.emplace_back("add int8 to the formats of --quantize");
   std::string advice;
-  for (const std::string& suggestion : suggestions) advice += (advice.empty() ? ". Possible remedies: " : ", or ") + suggestion;
+  for (const std::string& suggestion : suggestions)
+    advice += (advice.empty() ? ". Possible remedies: " : ", or ") + suggestion;
   return fmt::format("--target-sqnr {:g} is not reached with any weight in {}. {}{}. Nothing was written", t.asked,
                      formats,
                      closest.empty() ? fmt::format("All weights as they are: {}", decibels_text(t.reached))

@@ -63,7 +63,8 @@ class LongSums : public PreparedAlgorithm {
     auto* piece_sums = thread_buffer<float>(static_cast<std::size_t>(results), kSumsSlot);
     for (std::int64_t piece = 0; piece < pieces; ++piece) {
       const std::int64_t begin = piece * p.k / pieces, end = (piece + 1) * p.k / pieces;
-      const tiles::SplitLinear tiles({p.m, p.n, end - begin, p.a.strides[r - 2], p.b.strides[r - 1], tiles::parts_of(c)});
+      const tiles::SplitLinear tiles(
+          {p.m, p.n, end - begin, p.a.strides[r - 2], p.b.strides[r - 1], tiles::parts_of(c)});
       if (!tiles.run({a + begin, b + begin, nullptr, piece == 0 ? y : piece_sums, {}}, nullptr)) return false;
       for (std::int64_t j = 0; piece > 0 && j < results; ++j) y[j] += piece_sums[j];
     }

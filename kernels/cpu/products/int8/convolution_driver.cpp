@@ -26,8 +26,8 @@ class ByteImage : public tiles::RowImage {
   void line(std::int64_t first, std::int64_t count, std::byte* to) const override {
     copy_bytes(x_ + first, count, flips_, to);
   }
-  void tiles(std::int64_t first, std::int64_t row_stride, IndexRange rows, std::int64_t k, const tiles::RowLayout& layout,
-             std::byte* to) const override {
+  void tiles(std::int64_t first, std::int64_t row_stride, IndexRange rows, std::int64_t k,
+             const tiles::RowLayout& layout, std::byte* to) const override {
     const std::byte* source = x_ + first;
     for (std::int64_t r = rows.begin; r < rows.end; ++r, source += row_stride)
       copy_row(source, k, r, layout, flips_, to);
