@@ -322,7 +322,7 @@ std::vector<Row> linalg() {
       r.push_back({op, s.name, std::move(in), std::move(attrs), kReal});
     };
     add(Op::cholesky, {d}, {});
-    add(Op::qr, {a}, {n(Key::mode, QrMode::reduced)});
+    add(Op::qr, {a}, {n(Key::mode, QrKind::reduced)});
     add(Op::householder, {a, x({b, k}, Fill::unit)}, {n(Key::kind, HouseholderKind::product)});
     add(Op::eigh, {d}, {});
     add(Op::eig, {a}, {});

@@ -100,9 +100,9 @@ NodeProgram program_of(const Row& row, DType type) {
   return made;
 }
 
-class Timed {
+class TimedSession {
  public:
-  Timed(const NodeProgram& p, int threads, const KernelTable* kernels) : inputs_(p.inputs) {
+  TimedSession(const NodeProgram& p, int threads, const KernelTable* kernels) : inputs_(p.inputs) {
     PrepareOptions options;
     options.threads = threads;
     options.weight_cache = "off";
@@ -137,7 +137,7 @@ void measure(const Row& row, DType type, const KernelTable& definitions) {
   const NodeProgram program = program_of(row, type);
   std::string line = fmt::format("{:20} {:24} {:10}", op_name(row.op), row.name, name_of(type));
   for (int threads : {1, 2}) {
-    Timed native(program, threads, nullptr), defined(program, threads, &definitions);
+    TimedSession native(program, threads, nullptr), defined(program, threads, &definitions);
     for (int i = 0; i < kTurns; ++i) {
       native.take_turn();
       defined.take_turn();

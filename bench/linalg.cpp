@@ -25,7 +25,7 @@ namespace tern::bench {
 namespace {
 
 using Outputs = std::vector<ValueId>;
-ValueId by_lower(Builder& b, ValueId a, ValueId rhs, Transpose op) {
+ValueId by_lower(Builder& b, ValueId a, ValueId rhs, TransposeKind op) {
   return triangular_solve(b, a, rhs, {.upper = false, .left = true, .unit = false, .op = op});
 }
 struct Operation {
@@ -39,12 +39,12 @@ constexpr Operation kOperations[] = {
     {"solve",
      [](Builder& b, ValueId a, ValueId rhs) {
        const Outputs f = lu_factor(b, a, true);
-       return Outputs{lu_solve(b, f[0], f[1], rhs, true, Transpose::none)};
+       return Outputs{lu_solve(b, f[0], f[1], rhs, true, TransposeKind::none)};
      }},
     {"inv", [](Builder& b, ValueId a, ValueId) { return Outputs{inverse(b, a, true).first}; }},
     {"qr",
      [](Builder& b, ValueId a, ValueId) {
-       return b.add_all(Op::qr, {a}, {attr(AttrKey::mode, Dim(static_cast<int>(QrMode::reduced)))});
+       return b.add_all(Op::qr, {a}, {attr(AttrKey::mode, Dim(static_cast<int>(QrKind::reduced)))});
      }},
     {"eigh", [](Builder& b, ValueId a, ValueId) { return eigh(b, a, false); }, false, true},
     {"eigvalsh", [](Builder& b, ValueId a, ValueId) { return Outputs{eigh(b, a, false)[0]}; }, false, true},
@@ -64,10 +64,10 @@ constexpr Operation kOperations[] = {
     {"ldl_factor", nullptr, false, true,
      [](const Tensor& a, int threads) { linalg::ldl_factor(a, {.threads = threads}); }},
     {"triangular_solve",
-     [](Builder& b, ValueId a, ValueId rhs) { return Outputs{by_lower(b, a, rhs, Transpose::none)}; }, true, true},
+     [](Builder& b, ValueId a, ValueId rhs) { return Outputs{by_lower(b, a, rhs, TransposeKind::none)}; }, true, true},
     {"cholesky_solve",
      [](Builder& b, ValueId a, ValueId rhs) {
-       return Outputs{by_lower(b, a, by_lower(b, a, rhs, Transpose::none), Transpose::adjoint)};
+       return Outputs{by_lower(b, a, by_lower(b, a, rhs, TransposeKind::none), TransposeKind::adjoint)};
      },
      true, true},
     {"lstsq",
@@ -75,9 +75,9 @@ constexpr Operation kOperations[] = {
        const DType type = b.dtype(a);
        const bool wide = type == DType::f64 || type == DType::c128;
        const double epsilon = (wide ? 0x1p-52 : 0x1p-23) * static_cast<double>(b.size(a, -1).value());  // torch's
-       return Outputs{b.add_all(Op::lstsq, {a, rhs},
-                                {attr(AttrKey::mode, Dim(static_cast<int>(LstsqDriver::gelsy))),
-                                 attr_number(AttrKey::epsilon, epsilon)})[0]};
+       return Outputs{b.add_all(
+           Op::lstsq, {a, rhs},
+           {attr(AttrKey::mode, Dim(static_cast<int>(LstsqKind::gelsy))), attr_number(AttrKey::epsilon, epsilon)})[0]};
      }},
 };
 

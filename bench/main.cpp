@@ -81,12 +81,12 @@ class MemorySampler {
   std::jthread thread_;
 };
 
-struct Figures {
+struct StartupMeasurement {
   double opened = 0, prepared = 0, first = 0, later = 0, peak = 0, arena = 0;
 };
 
-Figures measure(const std::string& path, tern::Verify verify, bool memory) {
-  Figures f;
+StartupMeasurement measure(const std::string& path, tern::Verify verify, bool memory) {
+  StartupMeasurement f;
   const double before = anonymous_mb();
   std::unique_ptr<MemorySampler> sampler;
   if (memory) sampler = std::make_unique<MemorySampler>();
@@ -112,12 +112,12 @@ Figures measure(const std::string& path, tern::Verify verify, bool memory) {
 
 /// The child process of measure_alone: writes the figures to standard output.
 int measure_as_child(char** argv) {
-  const Figures f = measure(argv[2], static_cast<tern::Verify>(argv[3][0] - '0'), argv[4][0] == '1');
+  const StartupMeasurement f = measure(argv[2], static_cast<tern::Verify>(argv[3][0] - '0'), argv[4][0] == '1');
   return write(STDOUT_FILENO, &f, sizeof f) == static_cast<ssize_t>(sizeof f) ? 0 : 1;
 }
 
 /// Measures in a separate process.
-Figures measure_alone(const std::string& path, tern::Verify verify, bool memory) {
+StartupMeasurement measure_alone(const std::string& path, tern::Verify verify, bool memory) {
   int ends[2];
   if (pipe(ends) != 0) tern::fail(tern::ErrorCode::internal, "no pipe");
   const pid_t child = fork();
@@ -128,7 +128,7 @@ Figures measure_alone(const std::string& path, tern::Verify verify, bool memory)
     _exit(127);
   }
   close(ends[1]);
-  Figures f;
+  StartupMeasurement f;
   const bool whole = read(ends[0], &f, sizeof f) == static_cast<ssize_t>(sizeof f);
   close(ends[0]);
   int status = 0;
@@ -139,15 +139,15 @@ Figures measure_alone(const std::string& path, tern::Verify verify, bool memory)
 
 void report(const std::string& name, const std::string& path) {
   std::vector<double> lazily, never, later;
-  Figures last;
+  StartupMeasurement last;
   for (int i = 0; i < kProcesses; ++i) {  // alternates: a slow moment affects both
     last = measure_alone(path, tern::Verify::first_use, false);
     lazily.push_back(last.first - last.later);
     later.push_back(last.later);
-    const Figures f = measure_alone(path, tern::Verify::never, false);
+    const StartupMeasurement f = measure_alone(path, tern::Verify::never, false);
     never.push_back(f.first - f.later);
   }
-  const Figures memory = measure_alone(path, tern::Verify::first_use, true);
+  const StartupMeasurement memory = measure_alone(path, tern::Verify::first_use, true);
   fmt::print("{}: {:.1f} MB\n", name, static_cast<double>(std::filesystem::file_size(path)) / 1e6);
   fmt::print("  first output less a later run  {:7.2f} ms  (best {:.2f}, worst {:.2f})\n", median(lazily),
              std::ranges::min(lazily), std::ranges::max(lazily));

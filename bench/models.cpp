@@ -10,9 +10,9 @@ namespace tern::bench {
 namespace {
 
 /// A program with a single float32 input, built like by the importer.
-class Maker {
+class BenchModelBuilder {
  public:
-  explicit Maker(BenchModel& model) : model_(model), builder_(model.program, 0) {
+  explicit BenchModelBuilder(BenchModel& model) : model_(model), builder_(model.program, 0) {
     model.program.source = std::make_shared<ExtendableSource>(nullptr, 0);
     model.program.functions.emplace_back();
     builder_.function().name = "forward";
@@ -55,7 +55,7 @@ class Maker {
 
 BenchModel linear_layers() {
   BenchModel model{"linear", "22 linear layers of 1024 x 1024, batch 8", {}, {}, 0};
-  Maker m(model);
+  BenchModelBuilder m(model);
   ValueId x = m.input({8, 1024});
   for (int layer = 0; layer < 22; ++layer) {
     const ValueId weight = m.weight({1024, 1024}, 0.076);  // sqrt(6 / 1024): variance kept through ReLU
@@ -68,7 +68,7 @@ BenchModel linear_layers() {
 
 BenchModel convolutions() {
   BenchModel model{"convolution", "10 convolutions of 3 x 3, 512 to 512 channels, 14 x 14 pixels", {}, {}, 0};
-  Maker m(model);
+  BenchModelBuilder m(model);
   ValueId x = m.input({1, 512, 14, 14});
   for (int layer = 0; layer < 10; ++layer) {
     const ValueId weight = m.weight({512, 512, 3, 3}, 0.036);  // sqrt(6 / 4608)
@@ -81,7 +81,7 @@ BenchModel convolutions() {
 
 BenchModel product() {
   BenchModel model{"matmul", "1024 x 1024 x 1024", {}, {}, 1024.0 * 1024 * 1024};
-  Maker m(model);
+  BenchModelBuilder m(model);
   const ValueId x = m.input({1024, 1024});
   m.output(m.b().add(Op::matmul, {x, m.weight({1024, 1024}, 0.1)}));
   return model;
@@ -89,7 +89,7 @@ BenchModel product() {
 
 BenchModel convolution() {
   BenchModel model{"convolution", "3 x 3, 128 to 128 channels, 56 x 56", {}, {}, 9.0 * 128 * 128 * 56 * 56};
-  Maker m(model);
+  BenchModelBuilder m(model);
   const ValueId x = m.input({1, 128, 56, 56});
   m.output(m.convolve(x, m.weight({128, 128, 3, 3}, 0.1), m.weight({128}, 0.1)));
   return model;

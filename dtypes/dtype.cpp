@@ -7,43 +7,51 @@
 namespace tern {
 namespace {
 
-enum class Kind : std::uint8_t { none, boolean, unsigned_integer, signed_integer, packed_integer, floating, complex };
+enum class ElementKind : std::uint8_t {
+  none,
+  boolean,
+  unsigned_integer,
+  signed_integer,
+  packed_integer,
+  floating,
+  complex
+};
 
 struct DtypeEntry {
   DType dtype;
   std::string_view name;
   int size;
-  Kind kind;
+  ElementKind kind;
 };
 
 constexpr std::array<DtypeEntry, kDTypeCount> kDtypeTable = {{
-    {DType::invalid, "invalid", 0, Kind::none},
-    {DType::boolean, "bool", 1, Kind::boolean},
-    {DType::u8, "uint8", 1, Kind::unsigned_integer},
-    {DType::i8, "int8", 1, Kind::signed_integer},
-    {DType::i16, "int16", 2, Kind::signed_integer},
-    {DType::i32, "int32", 4, Kind::signed_integer},
-    {DType::i64, "int64", 8, Kind::signed_integer},
-    {DType::u16, "uint16", 2, Kind::unsigned_integer},
-    {DType::u32, "uint32", 4, Kind::unsigned_integer},
-    {DType::u64, "uint64", 8, Kind::unsigned_integer},
-    {DType::f16, "float16", 2, Kind::floating},
-    {DType::bf16, "bfloat16", 2, Kind::floating},
-    {DType::f32, "float32", 4, Kind::floating},
-    {DType::f64, "float64", 8, Kind::floating},
-    {DType::c32, "complex32", 4, Kind::complex},
-    {DType::c64, "complex64", 8, Kind::complex},
-    {DType::c128, "complex128", 16, Kind::complex},
-    {DType::f8_e4m3fn, "float8_e4m3fn", 1, Kind::floating},
-    {DType::f8_e5m2, "float8_e5m2", 1, Kind::floating},
-    {DType::f8_e4m3fnuz, "float8_e4m3fnuz", 1, Kind::floating},
-    {DType::f8_e5m2fnuz, "float8_e5m2fnuz", 1, Kind::floating},
-    {DType::f8_e8m0, "float8_e8m0fnu", 1, Kind::floating},
-    {DType::f6_e2m3, "float6_e2m3fn", 1, Kind::floating},
-    {DType::f6_e3m2, "float6_e3m2fn", 1, Kind::floating},
-    {DType::f4_e2m1, "float4_e2m1fn_x2", 1, Kind::floating},
-    {DType::i4, "int4", 1, Kind::packed_integer},
-    {DType::i2, "int2", 1, Kind::packed_integer},
+    {DType::invalid, "invalid", 0, ElementKind::none},
+    {DType::boolean, "bool", 1, ElementKind::boolean},
+    {DType::u8, "uint8", 1, ElementKind::unsigned_integer},
+    {DType::i8, "int8", 1, ElementKind::signed_integer},
+    {DType::i16, "int16", 2, ElementKind::signed_integer},
+    {DType::i32, "int32", 4, ElementKind::signed_integer},
+    {DType::i64, "int64", 8, ElementKind::signed_integer},
+    {DType::u16, "uint16", 2, ElementKind::unsigned_integer},
+    {DType::u32, "uint32", 4, ElementKind::unsigned_integer},
+    {DType::u64, "uint64", 8, ElementKind::unsigned_integer},
+    {DType::f16, "float16", 2, ElementKind::floating},
+    {DType::bf16, "bfloat16", 2, ElementKind::floating},
+    {DType::f32, "float32", 4, ElementKind::floating},
+    {DType::f64, "float64", 8, ElementKind::floating},
+    {DType::c32, "complex32", 4, ElementKind::complex},
+    {DType::c64, "complex64", 8, ElementKind::complex},
+    {DType::c128, "complex128", 16, ElementKind::complex},
+    {DType::f8_e4m3fn, "float8_e4m3fn", 1, ElementKind::floating},
+    {DType::f8_e5m2, "float8_e5m2", 1, ElementKind::floating},
+    {DType::f8_e4m3fnuz, "float8_e4m3fnuz", 1, ElementKind::floating},
+    {DType::f8_e5m2fnuz, "float8_e5m2fnuz", 1, ElementKind::floating},
+    {DType::f8_e8m0, "float8_e8m0fnu", 1, ElementKind::floating},
+    {DType::f6_e2m3, "float6_e2m3fn", 1, ElementKind::floating},
+    {DType::f6_e3m2, "float6_e3m2fn", 1, ElementKind::floating},
+    {DType::f4_e2m1, "float4_e2m1fn_x2", 1, ElementKind::floating},
+    {DType::i4, "int4", 1, ElementKind::packed_integer},
+    {DType::i2, "int2", 1, ElementKind::packed_integer},
 }};
 
 constexpr bool table_is_in_order() {
@@ -78,19 +86,19 @@ DType dtype_from_name(std::string_view name) {
 }
 
 bool is_floating(DType t) {
-  return entry(t).kind == Kind::floating;
+  return entry(t).kind == ElementKind::floating;
 }
 
 bool is_complex(DType t) {
-  return entry(t).kind == Kind::complex;
+  return entry(t).kind == ElementKind::complex;
 }
 
 bool is_integral(DType t) {
-  return entry(t).kind == Kind::signed_integer || entry(t).kind == Kind::unsigned_integer;
+  return entry(t).kind == ElementKind::signed_integer || entry(t).kind == ElementKind::unsigned_integer;
 }
 
 bool is_signed_integer(DType t) {
-  return entry(t).kind == Kind::signed_integer;
+  return entry(t).kind == ElementKind::signed_integer;
 }
 
 }  // namespace tern

@@ -101,7 +101,7 @@ ValueId add_constant(Builder& b, DType dtype, const std::vector<std::int64_t>& s
   Program& program = b.program();
   TensorType type{dtype, Dims(sizes.begin(), sizes.end())};
   std::uint64_t size = 0;
-  if (!byte_size(type, &size)) fail(ErrorCode::internal, "a constant made at export has no valid size");
+  if (!byte_size(type, &size)) fail(ErrorCode::internal, "a constant made at export has an invalid size");
   Function& f = b.function();
   // An equal constant may exist already, in this function or another.
   charge_work(program.states.size() + size);
@@ -142,7 +142,7 @@ ValueId add_constant(Builder& b, DType dtype, const std::vector<std::int64_t>& s
 
 std::int64_t reduce_kind_number(std::string_view name) {
   const int kind = reduce_kind_from_name(name);
-  if (kind < 0) fail(ErrorCode::internal, fmt::format("no reduction is called '{}'", name));
+  if (kind < 0) fail(ErrorCode::internal, fmt::format("unknown reduction '{}'", name));
   return kind;
 }
 

@@ -61,10 +61,10 @@ bool keeps_all(DType from, DType wide) {
   return wide == DType::i64 && compute_type(from) == DType::i64;
 }
 
-class Compiler {
+class ExpressionCompiler {
  public:
-  Compiler(const ExprTree& tree, const std::vector<ExprArg>& args, const std::vector<DType>& inputs, DType compute,
-           DType result)
+  ExpressionCompiler(const ExprTree& tree, const std::vector<ExprArg>& args, const std::vector<DType>& inputs,
+                     DType compute, DType result)
       : tree_(tree), args_(args), inputs_(inputs), compute_(compute), result_(result) {}
 
   PointwiseExpr compile() {
@@ -177,7 +177,7 @@ class Compiler {
     Instruction i;
     i.op = Scalar::constant;
     i.dtype = t;
-    if (!is_complex(t) && v.imag() != 0) fail(ErrorCode::bad_file, "a complex number among real ones");
+    if (!is_complex(t) && v.imag() != 0) fail(ErrorCode::bad_file, "the expression mixes complex and real numbers");
     if (t == DType::boolean) {
       i.integer = v != Number(0);
     } else if (t == DType::i64 || t == DType::u64) {
@@ -328,7 +328,7 @@ class Compiler {
 PointwiseExpr compile_expr(std::string_view text, const std::vector<ExprArg>& args,
                            const std::vector<DType>& input_dtypes, DType compute, DType result) {
   const ExprTree tree = parse_expr(text);
-  return Compiler(tree, args, input_dtypes, compute, result).compile();
+  return ExpressionCompiler(tree, args, input_dtypes, compute, result).compile();
 }
 
 }  // namespace tern

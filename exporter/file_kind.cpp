@@ -24,7 +24,7 @@ constexpr const char* kExport =
     "file";
 constexpr const char* kUnpack = "unpack it first";
 constexpr const char* kPictures =
-    "models read arrays: store the numbers as .npy, .npz or .safetensors and give them by --input";
+    "models read arrays: store the numbers as .npy, .npz or .safetensors and give them with --input";
 
 struct Magic {
   std::size_t offset;
@@ -45,8 +45,7 @@ constexpr Magic kMagics[] = {
     {4, "TFL3"sv, "a model of TensorFlow Lite", kExport},
     {0, "\x89HDF\r\n\x1a\n"sv, "an HDF5 file, as Keras and PyTables write", kExport},
     {0, "\x93NUMPY"sv, "an array of NumPy (.npy)",
-     "'tern run MODEL --input FILE.npy' and 'tern verify' take it; a program is what 'tern export' makes of a .pt2 "
-     "file",
+     "'tern run MODEL --input FILE.npy' and 'tern verify' take it; 'tern export' makes a program from a .pt2 file",
      ErrorCode::unsupported, "npy"},
     {0, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"sv,
      "weights of torch.save of PyTorch 1.5 or older, a Python pickle", kExport},
@@ -54,8 +53,9 @@ constexpr Magic kMagics[] = {
     {0, "\x80\x03"sv, "a Python pickle", kExport},
     {0, "\x80\x04"sv, "a Python pickle", kExport},
     {0, "\x80\x05"sv, "a Python pickle", kExport},
-    {0, "\x1f\x8b"sv, "a gzip file", "'tern trace' takes traces so (.json.gz); unpack others with gunzip first",
-     ErrorCode::unsupported, "gzip"},
+    {0, "\x1f\x8b"sv, "a gzip file",
+     "'tern trace' reads compressed traces (.json.gz); unpack other files with gunzip first", ErrorCode::unsupported,
+     "gzip"},
     {0, "\x28\xb5\x2f\xfd"sv, "a Zstandard file", "unpack it with 'zstd -d' first"},
     {0,
      "\xfd"
@@ -74,11 +74,11 @@ constexpr Magic kMagics[] = {
     {0, "%PDF-"sv, "a PDF document", kExport},
     {0, "version https://git-lfs"sv, "a pointer of Git LFS in place of the file itself",
      "'git lfs pull' fetches the file", ErrorCode::bad_file},
-    {0, "<!DOCTYPE"sv, "an HTML page, not the file that was to be downloaded", "download it again by its direct link",
+    {0, "<!DOCTYPE"sv, "an HTML page instead of the expected download", "download it again by its direct link",
      ErrorCode::bad_file},
-    {0, "<!doctype"sv, "an HTML page, not the file that was to be downloaded", "download it again by its direct link",
+    {0, "<!doctype"sv, "an HTML page instead of the expected download", "download it again by its direct link",
      ErrorCode::bad_file},
-    {0, "<html"sv, "an HTML page, not the file that was to be downloaded", "download it again by its direct link",
+    {0, "<html"sv, "an HTML page instead of the expected download", "download it again by its direct link",
      ErrorCode::bad_file},
 };
 
@@ -130,12 +130,12 @@ constexpr FileKindForm kForms[] = {
     {is_executorch, "a .pte file of ExecuTorch",
      "save the program of torch.export with torch.export.save instead of lowering it (docs/from_executorch.md)"},
     {is_safetensors, "a safetensors file, which holds tensors and no program",
-     "'tern run MODEL --input FILE.safetensors' and 'tern verify' take it; a program is what 'tern export' makes of a "
-     ".pt2 file of torch.export.save",
+     "'tern run MODEL --input FILE.safetensors' and 'tern verify' take it; 'tern export' makes a program from a .pt2 "
+     "file of torch.export.save",
      ErrorCode::unsupported, "safetensors"},
     {is_onnx, "an ONNX model",
      "export the PyTorch model itself with torch.export (docs/from_onnxruntime.md), then run 'tern export'"},
-    {is_json, "JSON text", "'tern trace' takes traces so; a program is what 'tern export' makes of a .pt2 file",
+    {is_json, "JSON text", "'tern trace' reads traces in this form; 'tern export' makes a program from a .pt2 file",
      ErrorCode::bad_file, "json"},
     {is_text, "text", kExport, ErrorCode::bad_file},
 };
@@ -163,7 +163,7 @@ FileKind kind_of_folder(const std::string& path) {
   }
   const std::string advice = programs.empty()
                                  ? "give a file: a .tern archive, or a .pt2 file of torch.export.save"
-                                 : fmt::format("give a file of it, such as {}", *std::ranges::min_element(programs));
+                                 : fmt::format("give a file in it, such as {}", *std::ranges::min_element(programs));
   return {"a folder", advice, ErrorCode::io, {}};
 }
 
@@ -171,7 +171,7 @@ FileKind kind_of_folder(const std::string& path) {
 
 FileKind kind_of(std::span<const std::byte> bytes) {
   const std::string_view start(reinterpret_cast<const char*>(bytes.data()), std::min(bytes.size(), kStart));
-  if (start.empty()) return {"an empty file", "its download or export did not end: make it again", ErrorCode::bad_file};
+  if (start.empty()) return {"an empty file", "its download or export was interrupted: repeat it", ErrorCode::bad_file};
   for (const Magic& m : kMagics) {
     if (start.size() > m.offset && start.substr(m.offset).starts_with(m.bytes))
       return {m.name, m.advice, m.code, m.format};

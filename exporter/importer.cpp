@@ -31,8 +31,8 @@ class Importer {
   void add(const pt2::Program& model, const std::string& name, const std::string& prefix) {
     Symbols symbols(program_.pool, model.range_constraints, prefix);
     Shared shared(program_, model, symbols, missing_, options_);
-    States states(program_, *source_, model, known_states_, prefix);
-    Entry(shared, states, name).build();
+    ModelStates states(program_, *source_, model, known_states_, prefix);
+    EntryImport(shared, states, name).build();
     traced_ += shared.traced_nodes;
     warnings_.insert(warnings_.end(), shared.warnings.begin(), shared.warnings.end());
     if (program_.metadata.empty()) {
@@ -86,7 +86,7 @@ bool is_joint(const pt2::Program& model) {
 void add_for_training(Importer& importer, const std::vector<pt2::Program>& models) {
   if (models.size() != 1)
     fail(ErrorCode::invalid_argument,
-         fmt::format("training takes a file of one model, and this one has {}", models.size()));
+         fmt::format("training takes a file with one model, but this one has {}", models.size()));
   if (!is_joint(models[0])) importer.add(in_evaluation_mode(models[0]), std::string(training::kForward), "");
   importer.add(models[0], std::string(training::kTrainStep), "");
 }

@@ -27,18 +27,18 @@ ValueId dense_of_two_in_four(Builder& b, ValueId kept, ValueId words) {
   const bool single = t == DType::f32;
   const std::int64_t bits = word == DType::i16 ? 16 : 32, stride = word == DType::i16 ? 4 : 2;
   if ((word != DType::i16 && word != DType::i32) || b.rank(kept) != 2 || b.rank(words) != 2) {
-    refuse_sparsity("metadata other than a matrix of int16 or int32");
+    refuse_sparsity("the metadata must be a matrix of int16 or int32");
   }
   for (const ValueId v : {kept, words}) {
     for (const Dim d : b.shape(v)) {
-      if (!d.is_const() || d.value() > 1 << 30) refuse_sparsity("a symbolic or huge size");
+      if (!d.is_const() || d.value() > 1 << 30) refuse_sparsity("a size is symbolic or too large");
     }
   }
   const std::int64_t m = b.size(kept, 0).value(), k = b.size(kept, 1).value(), columns = b.size(words, 1).value();
   const std::int64_t fours = single ? k : k / 2;
   if (b.size(words, 0).value() != m || m % (8 * stride) != 0 || columns % 2 != 0 || fours * 4 != columns * bits ||
       (!single && k % 2 != 0)) {
-    refuse_sparsity(fmt::format("metadata of {} columns for {} x {} kept elements", columns, m, k));
+    refuse_sparsity(fmt::format("metadata of {} columns do not fit {} x {} kept elements", columns, m, k));
   }
   const ValueId places = b.expr("(w >> shift) & 3",
                                 {{"w", b.unsqueeze(ordered_words(b, words, m, columns, stride), -1)},

@@ -35,7 +35,7 @@ using namespace tern::fuzz;
 constexpr int kNeeded = 10;
 constexpr int kShaken = 4;
 
-struct Options {
+struct DefinitionFuzzOptions {
   std::uint64_t first = 0;
   int count = 60;
   std::string only, texts;
@@ -52,7 +52,7 @@ struct Pending {
   NodeCase node;
   std::vector<HostTensor> operands;
   std::optional<NodeCase> wide;
-  Results native, algorithm, defined;
+  NodeResults native, algorithm, defined;
 };
 
 std::size_t at(Op op) {
@@ -69,9 +69,9 @@ std::vector<Op> ops_with_both() {
   return ops;
 }
 
-class Comparison {
+class DefinitionComparison {
  public:
-  explicit Comparison(const Options& options)
+  explicit DefinitionComparison(const DefinitionFuzzOptions& options)
       : options_(options),
         compiler_({.target = portable::kCompiledTarget, .flags = "-O1", .folder = options.texts}),
         definitions_(generate::definition_kernels(compiler_)) {}
@@ -118,12 +118,12 @@ class Comparison {
       ++n.without;
       return;
     }
-    const Results reproducible = run_case(c, Mode::reproducible, definitions_);
-    if (const Verdict v = same_bits(reproducible, p.defined); !v.ok) finding(c, "reproducible", v);
+    const NodeResults reproducible = run_case(c, Mode::reproducible, definitions_);
+    if (const Verdict v = compare_all_bits(reproducible, p.defined); !v.ok) finding(c, "reproducible", v);
     p.native = run_case(c, Mode::native, definitions_);
     p.algorithm = c.algorithm == Algorithm::none ? p.native : run_case(c, Mode::algorithm, definitions_);
     p.defined.failed ? ++n.both_failed : ++n.compared;
-    if (same_bits(p.native, p.defined).ok && same_bits(p.algorithm, p.defined).ok) {
+    if (compare_all_bits(p.native, p.defined).ok && compare_all_bits(p.algorithm, p.defined).ok) {
       n.same += p.defined.failed ? 0 : 1;
       return;
     }
@@ -147,9 +147,9 @@ class Comparison {
       }
     }
     const double terms = terms_of(p.node);
-    judge(p.node, "", near(p.native, p.defined, references, terms));
+    judge(p.node, "", compare_near(p.native, p.defined, references, terms));
     if (p.node.algorithm != AlgorithmChoice{})
-      judge(p.node, std::string(name_of(p.node.algorithm)), near(p.algorithm, p.defined, references, terms));
+      judge(p.node, std::string(name_of(p.node.algorithm)), compare_near(p.algorithm, p.defined, references, terms));
   }
 
   void judge(const NodeCase& c, const std::string& how, const Verdict& v) {
@@ -184,15 +184,15 @@ class Comparison {
     return failed == 0 && passed > 0;
   }
 
-  Options options_;
+  DefinitionFuzzOptions options_;
   generate::TextCompiler compiler_;
   const KernelTable& definitions_;
   std::map<Op, Counts> counts_;
   std::vector<Pending> pending_;
 };
 
-Options parse(int argc, char** argv) {
-  Options o;
+DefinitionFuzzOptions parse(int argc, char** argv) {
+  DefinitionFuzzOptions o;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string_view a = argv[i];
     const char* value = argv[i + 1];
@@ -208,7 +208,7 @@ Options parse(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return Comparison(parse(argc, argv)).run() ? 0 : 1;
+    return DefinitionComparison(parse(argc, argv)).run() ? 0 : 1;
   } catch (const std::exception& e) {
     std::printf("FAIL %s\n0 passed, 1 failed\n", e.what());
     return 1;

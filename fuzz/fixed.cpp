@@ -35,7 +35,7 @@ constexpr int kNeeded = 20;
 /// A slower program hangs. A program runs in five modes, each limited to two seconds.
 constexpr unsigned kSeconds = 60;
 
-struct Options {
+struct FixedFuzzOptions {
   std::uint64_t first = 0;
   int count = 100;
   double seconds = 0;  ///< seconds of mutations; 0: `count` of each archive
@@ -43,7 +43,7 @@ struct Options {
   std::vector<std::string> archives;
 };
 
-struct Counts {
+struct OutcomeCounts {
   int made = 0, of[5] = {};
   std::string message;  ///< the last error
 };
@@ -86,8 +86,8 @@ Outcome run(std::vector<std::byte> bytes, Choices& c) {
   return outcome;
 }
 
-Counts run_op(Op op, const Options& o) {
-  Counts counts;
+OutcomeCounts run_op(Op op, const FixedFuzzOptions& o) {
+  OutcomeCounts counts;
   for (int i = 0; i < o.count; ++i) {
     const std::uint64_t seed = o.first + static_cast<std::uint64_t>(i);
     std::snprintf(g_case, sizeof g_case, "%s_%llu", std::string(op_name(op)).c_str(),
@@ -114,7 +114,7 @@ std::vector<std::byte> read(const std::string& path) {
 }
 
 /// Runs the archive, mutated if `changed`.
-void run_archive_file(const std::string& path, std::uint64_t seed, bool changed, Counts& counts) {
+void run_archive_file(const std::string& path, std::uint64_t seed, bool changed, OutcomeCounts& counts) {
   std::snprintf(g_case, sizeof g_case, "%s_%s%llu", std::filesystem::path(path).stem().c_str(),
                 changed ? "" : "as_it_is_", static_cast<unsigned long long>(seed));
   std::uint8_t bytes[8];
@@ -129,8 +129,8 @@ void run_archive_file(const std::string& path, std::uint64_t seed, bool changed,
 }
 
 /// Each archive unchanged, and then with changes: `count` times, or for some seconds.
-Counts run_mutations(const Options& o) {
-  Counts counts;
+OutcomeCounts run_mutations(const FixedFuzzOptions& o) {
+  OutcomeCounts counts;
   for (const std::string& path : o.archives) run_archive_file(path, o.first, false, counts);
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(o.seconds);
   for (std::uint64_t seed = o.first;
@@ -141,8 +141,8 @@ Counts run_mutations(const Options& o) {
   return counts;
 }
 
-Options parse(int argc, char** argv) {
-  Options o;
+FixedFuzzOptions parse(int argc, char** argv) {
+  FixedFuzzOptions o;
   for (int i = 1; i < argc; ++i) {
     const std::string_view a = argv[i];
     const char* value = i + 1 < argc ? argv[i + 1] : "";
@@ -162,7 +162,7 @@ Options parse(int argc, char** argv) {
   return o;
 }
 
-void print(const std::string& name, const Counts& c) {
+void print(const std::string& name, const OutcomeCounts& c) {
   std::printf("%-20s %5d made, %5d refused, %4d too large, %5d failed, %5d clean, %d findings%s%s\n", name.c_str(),
               c.made, c.of[Outcome::refused], c.of[Outcome::too_large], c.of[Outcome::failed], c.of[Outcome::clean],
               c.of[Outcome::finding], c.message.empty() ? "" : "; ", c.message.substr(0, 150).c_str());
@@ -172,14 +172,14 @@ void print(const std::string& name, const Counts& c) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Options o = parse(argc, argv);
+  const FixedFuzzOptions o = parse(argc, argv);
   g_save = o.save;
   for (int s : kSignals) std::signal(s, on_signal);
   int passed = 0, failed = 0;
   for (Op op : all_ops()) {
     const std::string name(op_name(op));
     if (!o.archives.empty() || (!o.only.empty() && name != o.only)) continue;
-    const Counts c = run_op(op, o);
+    const OutcomeCounts c = run_op(op, o);
     print(name, c);
     // Generated programs have neither kernels of their own nor a group: these ops end in an error.
     const bool ends_in_error = op == Op::custom || op == Op::exchange;
@@ -189,7 +189,7 @@ int main(int argc, char** argv) {
     failed += c.of[Outcome::finding] + (covered ? 0 : 1);
   }
   if (!o.archives.empty()) {
-    const Counts c = run_mutations(o);
+    const OutcomeCounts c = run_mutations(o);
     print("mutations", c);
     passed += c.made - c.of[Outcome::finding];
     failed += c.of[Outcome::finding];

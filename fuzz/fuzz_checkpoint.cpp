@@ -42,7 +42,7 @@ Model model_with_states() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const Model model = model_with_states();
   static const Prepared prepared = model.prepare();
-  const train::Extent extent{20, 6};
+  const train::RunLength extent{20, 6};
   try {
     MemorySource source(std::as_bytes(std::span(data, size)), "input");
     const NamedTensors file = read_safetensors(source);

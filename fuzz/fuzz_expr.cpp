@@ -37,16 +37,16 @@ void read_text(std::string_view text) {
   }
 }
 
-struct Term {
+struct SymbolTerm {
   Dim dim;
   std::int64_t value;
 };
 
 constexpr std::int64_t kLargest = std::int64_t{1} << 40;
 
-class Machine {
+class ExpressionMachine {
  public:
-  explicit Machine(std::span<const std::uint8_t> code) : code_(code) {
+  explicit ExpressionMachine(std::span<const std::uint8_t> code) : code_(code) {
     constexpr std::array<std::pair<std::int64_t, std::int64_t>, 3> kRanges = {{{1, 100}, {0, kNoBound}, {-5, 5}}};
     for (const auto& [min, max] : kRanges) {
       const std::int64_t span = std::min<std::int64_t>(max - min, 255) + 1;
@@ -73,11 +73,11 @@ class Machine {
     code_ = code_.subspan(1);
     return byte;
   }
-  const Term& term() { return terms_[next() % terms_.size()]; }
+  const SymbolTerm& term() { return terms_[next() % terms_.size()]; }
 
   void step() {
     const std::uint8_t which = next() % 20;
-    const Term a = term(), b = term(), c = term();
+    const SymbolTerm a = term(), b = term(), c = term();
     const auto both = [&](ExprOp op, Dim d) { push(op, d, a.value, b.value, c.value); };
     switch (which) {
       case 0:
@@ -167,7 +167,7 @@ class Machine {
 
   std::span<const std::uint8_t> code_;
   ExprPool pool_;
-  std::vector<Term> terms_;
+  std::vector<SymbolTerm> terms_;
   std::vector<std::int64_t> symbols_;
 };
 
@@ -178,7 +178,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (data[0] % 2 == 0) {
     read_text({reinterpret_cast<const char*>(data) + 1, size - 1});
   } else {
-    Machine({data + 1, size - 1}).run();
+    ExpressionMachine({data + 1, size - 1}).run();
   }
   return 0;
 }

@@ -43,7 +43,7 @@ void attempt(Read read) {
   }
 }
 
-void check(const NamedGroups& groups) {
+void check(const RankGroups& groups) {
   std::set<int> seen;
   if (groups.name.empty() || groups.parts.empty()) std::abort();
   for (const auto& part : groups.parts) {
@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (equals != std::string::npos) program->metadata.emplace_back(line.substr(0, equals), line.substr(equals + 1));
   }
   attempt([&] {
-    for (const NamedGroups& g : groups_of(*program, {})) check(g);
+    for (const RankGroups& g : groups_of(*program, {})) check(g);
   });
   attempt([&] { check(parse_groups(text)); });
   attempt([&] {

@@ -34,7 +34,7 @@ FunctionInfo step_function() {
 
 void attempt(const MappedTensors& file, bool cast) {
   static const FunctionInfo f = step_function();
-  train::Data data(f, "lr", file, cast, {});
+  train::TrainingData data(f, "lr", file, cast, {});
   data.description();
   data.contents();
   if (data.samples() == 0) return;

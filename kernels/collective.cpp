@@ -8,7 +8,7 @@ namespace tern {
 namespace {
 
 void run(KernelCall& c) {
-  if (c.groups == nullptr) fail(ErrorCode::internal, "a collective runs in sessions alone");
+  if (c.groups == nullptr) fail(ErrorCode::internal, "a collective can only run in a session");
   c.groups->run(c);
 }
 

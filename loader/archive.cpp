@@ -13,7 +13,7 @@ namespace {
 void check(const OpenOptions& options) {
   if (options.access > Access::read || options.access < Access::map || options.verify > Verify::now ||
       options.verify < Verify::never)
-    fail(ErrorCode::invalid_argument, "OpenOptions: there is no such `access` or `verify`");
+    fail(ErrorCode::invalid_argument, "OpenOptions: `access` or `verify` has an unknown value`");
 }
 
 std::shared_ptr<const Program> open_file(std::shared_ptr<const FileBytes> file, const OpenOptions& options) {

@@ -10,10 +10,10 @@ constexpr std::uint64_t kMaxUnfolded = std::uint64_t{1} << 24;   ///< nodes afte
 constexpr std::uint64_t kMaxBodyParts = std::uint64_t{1} << 26;  ///< nodes and values of bodies, per call
 constexpr int kMaxCallDepth = 64;                                ///< recursion limit of running and checking
 
-struct Progress {
+struct BodyCursor {
   std::size_t node = 0, body = 0;
 };
-struct Known {
+struct FunctionVisit {
   enum { fresh, open, done } mark = fresh;
   std::uint64_t unfolded = 0;
   int depth = 1;
@@ -23,43 +23,44 @@ struct Known {
 
 void check_calls(const Checked& c) {
   const std::vector<Function>& functions = c.program.functions;
-  std::vector<Known> known(functions.size());
-  std::vector<std::pair<std::uint32_t, Progress>> stack;  // depth-first, without recursion
+  std::vector<FunctionVisit> visits(functions.size());
+  std::vector<std::pair<std::uint32_t, BodyCursor>> stack;  // depth-first, without recursion
   std::uint64_t body_parts = 0;
   for (std::uint32_t start = 0; start < functions.size(); ++start) {
-    if (known[start].mark != Known::fresh) continue;
-    stack.emplace_back(start, Progress{});
-    known[start].mark = Known::open;
+    if (visits[start].mark != FunctionVisit::fresh) continue;
+    stack.emplace_back(start, BodyCursor{});
+    visits[start].mark = FunctionVisit::open;
     while (!stack.empty()) {
       auto& [number, at] = stack.back();
       const Function& f = functions[number];
-      Known& mine = known[number];
+      FunctionVisit& mine = visits[number];
       while (at.node < f.nodes.size() && at.body >= f.nodes[at.node].functions.size()) {
         ++mine.unfolded;
         at = {at.node + 1, 0};
       }
       if (at.node == f.nodes.size()) {
-        mine.mark = Known::done;
+        mine.mark = FunctionVisit::done;
         if (mine.unfolded > kMaxUnfolded) {
-          return c.function("functions.unfolded", number,
-                            fmt::format("with the functions that it runs it has more than {} nodes", kMaxUnfolded));
+          return c.function(
+              "functions.unfolded", number,
+              fmt::format("it has more than {} nodes, including the functions that it runs", kMaxUnfolded));
         }
         if (mine.depth > kMaxCallDepth) {
           return c.function("functions.depth", number,
-                            fmt::format("functions run each other more than {} deep", kMaxCallDepth));
+                            fmt::format("calls of functions are nested more than {} deep", kMaxCallDepth));
         }
         stack.pop_back();
         continue;
       }
       const std::uint32_t body = f.nodes[at.node].functions[at.body];
-      Known& other = known[body];
-      if (other.mark == Known::open) {
+      FunctionVisit& other = visits[body];
+      if (other.mark == FunctionVisit::open) {
         return c.node("functions.cycle", number, at.node,
                       fmt::format("function '{}' would run itself", functions[body].name));
       }
-      if (other.mark == Known::fresh) {
-        other.mark = Known::open;
-        stack.emplace_back(body, Progress{});
+      if (other.mark == FunctionVisit::fresh) {
+        other.mark = FunctionVisit::open;
+        stack.emplace_back(body, BodyCursor{});
         continue;
       }
       mine.unfolded = std::min(mine.unfolded + other.unfolded, kMaxUnfolded + 1);
@@ -68,7 +69,7 @@ void check_calls(const Checked& c) {
       body_parts += b.nodes.size() + b.values.size() + b.inputs.size() + b.outputs.size();
       if (body_parts > kMaxBodyParts) {
         return c.node("functions.unfolded", number, at.node,
-                      fmt::format("the bodies of all nodes have more than {} parts together", kMaxBodyParts));
+                      fmt::format("the bodies of all nodes have more than {} parts in total", kMaxBodyParts));
       }
       ++at.body;
     }

@@ -64,7 +64,7 @@ class FunctionRules {
     const std::string wrong = define(in.value);
     if (!wrong.empty()) return c_.input("inputs.value", number_, i, wrong);
     if (in.kind == FunctionInput::Kind::user && f_.entry && type(in.value).quantized())
-      c_.input("inputs.mx", number_, i, "a caller's tensor has no room for the scales of a quantized value");
+      c_.input("inputs.mx", number_, i, "a caller's tensor cannot hold the scales of a quantized value");
     if (in.kind != FunctionInput::Kind::state) return;
     if (in.state >= c_.program.states.size()) {
       return c_.input("inputs.state", number_, i,
@@ -73,7 +73,7 @@ class FunctionRules {
     const State& s = c_.program.states[in.state];
     if (!(s.type == type(in.value))) {
       c_.input("inputs.state", number_, i,
-               fmt::format("it is {}, and state '{}' is {}", text_of(type(in.value), c_.program.pool), s.name,
+               fmt::format("it is {}, but state '{}' is {}", text_of(type(in.value), c_.program.pool), s.name,
                            text_of(s.type, c_.program.pool)));
     }
   }
@@ -87,7 +87,7 @@ class FunctionRules {
     const std::string wrong = unusable(out.value);
     if (!wrong.empty()) return c_.output("outputs.value", number_, i, wrong);
     if (f_.entry && type(out.value).quantized())
-      c_.output("outputs.mx", number_, i, "a result for the caller has no room for the scales of a quantized value");
+      c_.output("outputs.mx", number_, i, "a result for the caller cannot hold the scales of a quantized value");
     if (out.kind != FunctionOutput::Kind::tensor && type(out.value).rank() != 0) {
       c_.output("outputs.number", number_, i, fmt::format("a number is {}", text_of(type(out.value), c_.program.pool)));
     }
@@ -111,7 +111,7 @@ class FunctionRules {
       if (w.index >= f_.inputs.size() || f_.inputs[w.index].kind != FunctionInput::Kind::user ||
           !exists(f_.inputs[w.index].value)) {
         return c_.writeback("writebacks.target", number_, i,
-                            fmt::format("input {} is no tensor of the caller's", w.index));
+                            fmt::format("input {} is not a tensor of the caller", w.index));
       }
       target = &type(f_.inputs[w.index].value);
     }
@@ -138,7 +138,7 @@ class FunctionRules {
             ErrorCode::unsupported);
     } else if (n.version > info.version || n.version < 1) {
       wrong("nodes.version",
-            fmt::format("it has version {} of the op, and this build knows 1 to {}", n.version, info.version),
+            fmt::format("it has version {} of the op, but this build knows 1 to {}", n.version, info.version),
             ErrorCode::unsupported);
     }
     for (ValueId v : n.inputs) {
@@ -155,7 +155,7 @@ class FunctionRules {
       if (!problem.empty()) wrong("nodes.outputs", problem);
     }
     if (info.op != Op::invalid && info.outputs >= 0 && n.outputs.size() != static_cast<std::size_t>(info.outputs)) {
-      wrong("nodes.outputs", fmt::format("{} results, where the op has {}", n.outputs.size(), info.outputs));
+      wrong("nodes.outputs", fmt::format("it has {} results, but the op has {}", n.outputs.size(), info.outputs));
     }
     for (std::uint32_t body : n.functions) {
       if (body >= c_.program.functions.size()) {
@@ -163,11 +163,11 @@ class FunctionRules {
               fmt::format("function {} does not exist; there are {}", body, c_.program.functions.size()));
       } else if (!c_.program.functions[body].writebacks.empty()) {
         wrong("nodes.functions",
-              fmt::format("function '{}' writes back, and a node cannot run it", c_.program.functions[body].name));
+              fmt::format("function '{}' writes back, so a node cannot run it", c_.program.functions[body].name));
       }
     }
     if (info.op != Op::invalid && n.functions.size() != static_cast<std::size_t>(info.bodies)) {
-      wrong("nodes.functions", fmt::format("{} bodies, where the op has {}", n.functions.size(), info.bodies));
+      wrong("nodes.functions", fmt::format("it has {} bodies, but the op has {}", n.functions.size(), info.bodies));
     }
     if (n.op != Op::pointwise && !n.expr.code.empty()) wrong("nodes.code", "only a pointwise node has an expression");
     if (n.expr.code.size() > kMaxInstructions) {
@@ -188,7 +188,7 @@ class FunctionRules {
         wrong("symbols.node", "attribute 'symbols' must list symbols");
       }
       for (std::size_t b = 0; b < a && a < 256; ++b) {
-        if (n.attrs[b].key == key) wrong("attributes.once", fmt::format("attribute '{}' stands twice", attr_name(key)));
+        if (n.attrs[b].key == key) wrong("attributes.once", fmt::format("attribute '{}' occurs twice", attr_name(key)));
       }
     }
     if (n.attrs.size() > 256) wrong("attributes.count", fmt::format("{} attributes", n.attrs.size()));
@@ -255,7 +255,7 @@ void check_pending(const Checked& c, std::size_t number, const Function& f) {
     if (const Is* v = at(w.value); v != nullptr && *v != Is::plain)
       wrong("a collective's result is kept before a wait");
   }
-  if (std::ranges::find(values, Is::pending) != values.end()) wrong("a collective starts, and no wait ends it");
+  if (std::ranges::find(values, Is::pending) != values.end()) wrong("a collective starts, but no wait ends it");
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ void check_state(const Checked& c, std::size_t i) {
   if (s.tied < 0) return;
   const State& other = c.program.states[static_cast<std::size_t>(s.tied)];
   if (!(other.type == s.type) || other.storage != s.storage || other.strides != s.strides || other.offset != s.offset) {
-    c.state("states.tied", i, fmt::format("it is tied to state '{}', and is another tensor", other.name));
+    c.state("states.tied", i, fmt::format("it is tied to state '{}', but is a different tensor", other.name));
   }
 }
 
@@ -92,14 +92,14 @@ std::string check_type(const TensorType& t) {
   }
   if (t.quantized()) {
     if (const char* wrong = wrong_blocks(t.dtype, t.blocks)) return wrong;
-    if (t.shape.empty()) return "a quantized value of no dimensions";
+    if (t.shape.empty()) return "a quantized value has no dimensions";
     const Dim last = t.shape.back();
     if (last.is_const() && last.value() % t.blocks.divisor() != 0)
       return fmt::format("blocks of {} columns do not divide its last size, {}", t.blocks.divisor(), last.value());
   } else if (t.blocks != Blocks{}) {
-    return "scales or zero points without blocks";
+    return "there are scales or zero points without blocks";
   } else if (t.dtype == DType::i4 || t.dtype == DType::i2) {
-    return fmt::format("{} outside of a quantized value", name_of(t.dtype));
+    return fmt::format("{} is only allowed in a quantized value", name_of(t.dtype));
   }
   // Detects overflowing sizes; symbolic sizes are checked once known.
   TensorType constant = t;

@@ -123,7 +123,7 @@ class SymbolRules {
     const Dims* dims = data == nullptr ? nullptr : std::get_if<Dims>(data);
     if (dims == nullptr || dims->empty()) return;
     if (!has_trait(n.op, Trait::data_sized))
-      c_.node("symbols.node", number, i, "it finds out no sizes, and lists symbols");
+      c_.node("symbols.node", number, i, "it determines no sizes, but lists symbols");
     for (Dim d : *dims) {
       const int s = c_.program.pool.symbol_of(d);
       if (s < 0) {
@@ -148,7 +148,7 @@ class SymbolRules {
 
   void twice(std::size_t number, std::size_t i, std::size_t symbol) {
     c_.node("symbols.once", number, i,
-            fmt::format("symbol '{}' has a value already", c_.program.pool.symbols()[symbol].name));
+            fmt::format("symbol '{}' already has a value", c_.program.pool.symbols()[symbol].name));
   }
 
   /// Calls `act` for the symbols of an expression, skipping parts visited since the last change of the stamp.

@@ -41,20 +41,20 @@ bool names_symbols(const Node& n, const TensorType& inferred, const TensorType& 
   return true;
 }
 
-struct Problem {
+struct TypeProblem {
   const char* rule = nullptr;
   std::string message;
   ErrorCode code = ErrorCode::bad_file;
 };
 
-Problem find_problem(const Program& program, ExprPool& pool, const Function& f, const Node& n,
-                     std::vector<const TensorType*>& inputs) {
+TypeProblem find_problem(const Program& program, ExprPool& pool, const Function& f, const Node& n,
+                         std::vector<const TensorType*>& inputs) {
   inputs.clear();
   for (ValueId v : n.inputs) inputs.push_back(v == kNoValue ? nullptr : &f.values[static_cast<std::size_t>(v)].type);
   try {
     const std::vector<TensorType> types = infer(program, pool, n, inputs);
     if (types.size() != n.outputs.size()) {
-      return {"types.count", fmt::format("{} results are declared, and it has {}", n.outputs.size(), types.size())};
+      return {"types.count", fmt::format("{} results are declared, but it has {}", n.outputs.size(), types.size())};
     }
     for (std::size_t k = 0; k < types.size(); ++k) {
       if (n.outputs[k] == kNoValue) continue;
@@ -62,7 +62,7 @@ Problem find_problem(const Program& program, ExprPool& pool, const Function& f, 
       if (declared.dtype == DType::invalid || (agree(pool, types[k], declared) && names_symbols(n, types[k], declared)))
         continue;
       return {"types.result",
-              fmt::format("result {} is declared {}, and is {}", k, text_of(declared, pool), text_of(types[k], pool))};
+              fmt::format("result {} is declared {}, but is {}", k, text_of(declared, pool), text_of(types[k], pool))};
     }
   } catch (const WorkExceeded&) {
     throw;
@@ -86,7 +86,7 @@ void check_types(const Checked& c) {
       const Node& n = function.nodes[i];
       const OpRecord& info = op_record(n.op);
       if (info.op == Op::invalid || n.version > info.version) continue;  // reported already
-      Problem p = find_problem(c.program, pool, function, n, inputs);
+      TypeProblem p = find_problem(c.program, pool, function, n, inputs);
       right[i] = p.rule == nullptr;
       if (p.rule != nullptr) c.node(p.rule, f, i, std::move(p.message), p.code);
     }

@@ -20,7 +20,7 @@ bool check_prologue(std::span<const std::byte> file, const Prologue& p, Findings
   };
   if (p.major != kMajorVersion || p.minor > kMinorVersion) {
     add("prologue.version", PrologueField::major,
-        fmt::format("the file has format version {}.{}, and this build reads {}.0 to {}.{}; use a newer version of "
+        fmt::format("the file has format version {}.{}, but this build reads {}.0 to {}.{}; use a newer version of "
                     "Tern, or export again",
                     p.major, p.minor, kMajorVersion, kMajorVersion, kMinorVersion),
         ErrorCode::unsupported);
@@ -36,8 +36,8 @@ bool check_prologue(std::span<const std::byte> file, const Prologue& p, Findings
   }
   if (p.index_offset < kPrologueSize || p.index_offset > file.size() || p.index_size > file.size() - p.index_offset) {
     add("prologue.index", PrologueField::index_offset,
-        fmt::format("the index at {} with {} bytes leaves the file of {} bytes; is it cut off?", p.index_offset,
-                    p.index_size, file.size()));
+        fmt::format("the index at {} with {} bytes goes past the end of the file at {} bytes; is the file cut off?",
+                    p.index_offset, p.index_size, file.size()));
     return false;
   }
   if (p.index_offset % kIndexAlignment != 0) {
@@ -53,13 +53,13 @@ bool check_prologue(std::span<const std::byte> file, const Prologue& p, Findings
 
 }  // namespace
 
-Container read_container(std::span<const std::byte> file, Findings& findings) {
-  Container c;
+ArchiveContainer read_container(std::span<const std::byte> file, Findings& findings) {
+  ArchiveContainer c;
   const std::size_t seen = std::min<std::size_t>(file.size(), kMagic.size());
   if (seen == 0 || std::memcmp(file.data(), kMagic.data(), seen) != 0) {
     findings.add("prologue.magic", 0, "prologue",
                  file.empty() ? "the file is empty"
-                              : "this is not a Tern archive: it does not begin as one; 'tern export FILE.pt2 -o "
+                              : "this is not a Tern archive: its first bytes differ; 'tern export FILE.pt2 -o "
                                 "FILE.tern' makes one, 'tern inspect' says what another file is");
     return c;
   }
@@ -87,7 +87,8 @@ void check_tiling(std::span<const std::byte> file, const Prologue& prologue, con
   std::uint64_t end = kPrologueSize;  // end of the previous segment; at most index_offset, which lies in the file
   const auto check_gap = [&](std::uint64_t begin, std::uint64_t alignment, const std::string& what) {
     if (begin < end) {
-      findings.add("segments.overlap", begin, what, fmt::format("begins at {}, inside what ends at {}", begin, end));
+      findings.add("segments.overlap", begin, what,
+                   fmt::format("begins at {}, but the part before it ends at {}", begin, end));
     } else if (begin - end >= alignment) {
       findings.add("segments.tiling", end, what, fmt::format("{} unused bytes lie before it", begin - end));
     } else if (!zero(file.subspan(end, begin - end))) {
@@ -105,7 +106,7 @@ void check_tiling(std::span<const std::byte> file, const Prologue& prologue, con
     }
     if (s.offset % s.alignment != 0) {
       findings.add("segments.alignment", s.place, what,
-                   fmt::format("its offset {} is no multiple of its alignment {}", s.offset, s.alignment));
+                   fmt::format("its offset {} is not a multiple of its alignment {}", s.offset, s.alignment));
     }
     check_gap(s.offset, s.alignment, what);
     end = std::max(end, s.offset + s.stored_size);

@@ -26,12 +26,12 @@ struct SegmentInfo {
 };
 
 /// The prologue and a private copy of the index: later changes of the file cannot affect checked data.
-struct Container {
+struct ArchiveContainer {
   Prologue prologue;
   MemoryPages memory;
   std::span<const std::byte> index;  ///< empty if the prologue does not locate the index
 };
-Container read_container(std::span<const std::byte> file, Findings& findings);
+ArchiveContainer read_container(std::span<const std::byte> file, Findings& findings);
 
 /// Checks the tiling: segments in list order, each aligned, with zeros in the gaps, then the index. Does not read
 /// segments.

@@ -41,7 +41,7 @@ std::string each_frame(std::span<const std::byte> stored, const SegmentInfo& seg
     some(0, static_cast<std::int64_t>(count));
   }
   if (bad == count) return {};
-  return fmt::format("zstd frame {} at byte {} is damaged, or has not the declared size", bad.load(),
+  return fmt::format("zstd frame {} at byte {} is damaged or does not have the declared size", bad.load(),
                      segment.offset + starts[bad.load()]);
 }
 
@@ -79,7 +79,7 @@ std::string boolean_problem(const SegmentInfo& segment, std::span<const std::byt
     const auto part = bytes.subspan(first - at, last - first);
     const auto bad = std::ranges::find_if(part, [](std::byte b) { return b > std::byte{1}; });
     if (bad != part.end())
-      return fmt::format("byte {} is {}, and a boolean is 0 or 1",
+      return fmt::format("byte {} is {}; a boolean must be 0 or 1",
                          first + static_cast<std::uint64_t>(bad - part.begin()), std::to_integer<int>(*bad));
   }
   return {};

@@ -14,7 +14,7 @@
 #include <ctime>
 
 #include "loader/memory_pages.h"
-#include "user_files/descriptor.h"
+#include "user_files/file_descriptor.h"
 
 namespace tern {
 namespace {
@@ -59,7 +59,7 @@ bool is_settled(const struct stat& info) {
 
 std::shared_ptr<const FileBytes> FileBytes::open(const std::string& path, Access access) {
   // O_NONBLOCK: opening a pipe that nobody writes to must not hang.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open()) fail_with_errno("open", path);
   struct stat info {};
   if (::fstat(file.number(), &info) != 0) fail_with_errno("open", path);

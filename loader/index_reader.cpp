@@ -20,8 +20,9 @@ IndexReader::IndexReader(std::span<const std::byte> index, std::uint64_t index_o
   flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(index.data()), index.size(), kMaxDepth,
                                  max_tables);
   if (index.size() < 12 || !archive::VerifyIndexBuffer(verifier)) {
-    findings.add("index.flatbuffer", index_offset, "index",
-                 "it is no sound FlatBuffer of schema/archive.fbs: offsets leave it, or it is misaligned or cut off");
+    findings.add(
+        "index.flatbuffer", index_offset, "index",
+        "it is not a valid FlatBuffer of schema/archive.fbs: offsets point outside it, or it is misaligned or cut off");
     return;
   }
   root_ = archive::GetIndex(index.data());
@@ -30,7 +31,7 @@ IndexReader::IndexReader(std::span<const std::byte> index, std::uint64_t index_o
 void IndexReader::take(std::uint64_t bytes) {
   taken_ += bytes;
   if (taken_ <= index_.size()) return;
-  findings_.add("index.sharing", index_offset_, "index", "parts of it are referred to more than once");
+  findings_.add("index.sharing", index_offset_, "index", "parts of it are referenced more than once");
   throw Stop{};
 }
 
@@ -73,7 +74,7 @@ std::string IndexReader::text_of(std::uint32_t number, std::size_t limit, const 
   const auto* t = texts->Get(number);
   if (t->size() > limit) {
     findings_.add("texts.length", place(t), fmt::format("text {}", number),
-                  fmt::format("it has {} bytes where at most {} are allowed", t->size(), limit));
+                  fmt::format("it has {} bytes; at most {} are allowed", t->size(), limit));
     return {};
   }
   expand(t->size());
@@ -149,7 +150,7 @@ void IndexReader::read_types() {
     }
     if (row->shape() != nullptr && row->shape()->size() > kMaxRank) {
       findings_.add("types.rank", place(row), what,
-                    fmt::format("it has {} dimensions, and at most {} are allowed", row->shape()->size(), kMaxRank));
+                    fmt::format("it has {} dimensions; at most {} are allowed", row->shape()->size(), kMaxRank));
     } else {
       t.shape = sizes(row->shape());
     }

@@ -21,9 +21,9 @@ std::string_view text_of(Bytes bytes) {
 /// zero byte.
 std::string ptx_problem(Bytes bytes) {
   const std::string_view text = text_of(bytes);
-  if (text.find('\0') != std::string_view::npos) return "PTX with a zero in it";
+  if (text.find('\0') != std::string_view::npos) return "the PTX contains a zero byte";
   if (text.find(".version") == std::string_view::npos || text.find(".target") == std::string_view::npos)
-    return "it has no .version and .target, as PTX has";
+    return "it has no .version and .target, which PTX needs";
   return {};
 }
 
@@ -33,7 +33,7 @@ std::string elf_problem(Bytes bytes, std::uint16_t machine, const char* name) {
   constexpr std::size_t kHeader = 64;
   constexpr char kMagic[] = {0x7f, 'E', 'L', 'F', 2, 1};  // 64 bits, little-endian
   if (bytes.size() < kHeader || std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0)
-    return fmt::format("it does not begin as an ELF file of {}", name);
+    return fmt::format("it does not start like an ELF file of {}", name);
   const auto number = [&]<class T>(T value, std::size_t at) {
     std::memcpy(&value, bytes.data() + at, sizeof value);
     return value;
@@ -48,7 +48,7 @@ std::string elf_problem(Bytes bytes, std::uint16_t machine, const char* name) {
     const std::uint64_t begin = number(std::uint64_t{}, t.offset);
     const std::uint64_t length = std::uint64_t{number(std::uint16_t{}, t.size)} * number(std::uint16_t{}, t.count);
     if (begin > bytes.size() || length > bytes.size() - begin)
-      return fmt::format("its table of {} ends behind it", t.what);
+      return fmt::format("its table of {} goes past its end", t.what);
   }
   return {};
 }
@@ -65,14 +65,14 @@ std::string code_object_problem(Bytes bytes) {
 
 /// Metal's source text.
 std::string msl_problem(Bytes bytes) {
-  return text_of(bytes).find('\0') == std::string_view::npos ? "" : "a text with a zero in it";
+  return text_of(bytes).find('\0') == std::string_view::npos ? "" : "the text contains a zero byte";
 }
 
-struct Form {
+struct ModuleFormat {
   std::string_view prefix;  ///< prefix of the targets
   std::string (*problem)(Bytes);
 };
-constexpr Form kForms[] = {
+constexpr ModuleFormat kModuleFormats[] = {
     {"xpu:spirv", spirv_problem},      {"cuda:ptx", ptx_problem},  {"cuda:sm_", cubin_problem},
     {"rocm:gfx", code_object_problem}, {"metal:msl", msl_problem},
 };
@@ -80,8 +80,9 @@ constexpr Form kForms[] = {
 }  // namespace
 
 std::string module_problem(std::string_view target, Bytes bytes) {
-  const auto* form = std::ranges::find_if(kForms, [&](const Form& f) { return target.starts_with(f.prefix); });
-  return form == std::end(kForms) ? "" : form->problem(bytes);
+  const auto* format =
+      std::ranges::find_if(kModuleFormats, [&](const ModuleFormat& f) { return target.starts_with(f.prefix); });
+  return format == std::end(kModuleFormats) ? "" : format->problem(bytes);
 }
 
 bool is_kernel_target(std::string_view target) {

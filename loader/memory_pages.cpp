@@ -11,7 +11,7 @@ namespace tern {
 MemoryPages::MemoryPages(std::size_t size) : size_(size) {
   if (size == 0) return;
   void* p = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED) fail(ErrorCode::out_of_memory, fmt::format("no memory for {} bytes of weights", size));
+  if (p == MAP_FAILED) fail(ErrorCode::out_of_memory, fmt::format("cannot allocate {} bytes for weights", size));
   data_ = static_cast<std::byte*>(p);
 }
 

@@ -12,9 +12,9 @@
 namespace tern {
 namespace {
 
-class IndexPlaces : public Places {
+class IndexOffsets : public ProgramOffsets {
  public:
-  explicit IndexPlaces(const IndexReader& in) : in_(in), root_(*in.root()) {}
+  explicit IndexOffsets(const IndexReader& in) : in_(in), root_(*in.root()) {}
   std::uint64_t storage(std::size_t i) const override { return at(root_.storages(), i); }
   std::uint64_t state(std::size_t i) const override { return at(root_.states(), i); }
   std::uint64_t function(std::size_t f) const override { return at(root_.functions(), f); }
@@ -35,22 +35,22 @@ class IndexPlaces : public Places {
   const archive::Index& root_;
 };
 
-void check_storages(const ReadArchive& a, const Places& places, Findings& findings) {
+void check_storages(const ReadArchive& a, const ProgramOffsets& offsets, Findings& findings) {
   std::vector<bool> used(a.segments.size());
   for (std::size_t i = 0; i < a.segment_of.size(); ++i) {
     const std::int32_t segment = a.segment_of[i];
     const std::uint64_t size = a.program->storages[i].size;
     const auto wrong = [&](std::string message) {
-      findings.add("storages.segment", places.storage(i), fmt::format("storage {}", i), std::move(message));
+      findings.add("storages.segment", offsets.storage(i), fmt::format("storage {}", i), std::move(message));
     };
     if (segment < 0) {
-      if (size != 0) wrong(fmt::format("it has {} bytes, and no segment", size));
+      if (size != 0) wrong(fmt::format("it has {} bytes, but no segment", size));
     } else if (static_cast<std::size_t>(segment) >= a.segments.size()) {
       wrong(fmt::format("segment {} does not exist; there are {}", segment, a.segments.size()));
     } else {
       used[static_cast<std::size_t>(segment)] = true;
       const std::uint64_t have = a.segments[static_cast<std::size_t>(segment)].size;
-      if (have != size) wrong(fmt::format("it has {} bytes, and its segment {}", size, have));
+      if (have != size) wrong(fmt::format("it has {} bytes, but its segment has {}", size, have));
     }
   }
   std::uint64_t decoded = 0;
@@ -62,7 +62,7 @@ void check_storages(const ReadArchive& a, const Places& places, Findings& findin
   const std::uint64_t limit = a.file->bytes().size() * kMaxExpansion + kFreeExpansion;
   if (decoded > limit) {
     findings.add("segments.expansion", a.segments[0].place, "segments",
-                 fmt::format("they decode to {} bytes in all, more than the {} that a file of {} may have", decoded,
+                 fmt::format("they decode to {} bytes in total, more than the limit of {} for a file of {}", decoded,
                              limit, a.file->bytes().size()));
   }
 }
@@ -97,7 +97,7 @@ void note_booleans(ReadArchive& a) {
 }
 
 void read(ReadArchive& a, Findings& findings) {
-  const Container container = read_container(a.file->bytes(), findings);
+  const ArchiveContainer container = read_container(a.file->bytes(), findings);
   a.prologue = container.prologue;
   if (container.index.empty()) {
     if (findings.list().empty()) {
@@ -107,7 +107,7 @@ void read(ReadArchive& a, Findings& findings) {
   }
   IndexReader in(container.index, a.prologue.index_offset, findings);
   if (in.root() == nullptr) return;
-  const IndexPlaces places(in);
+  const IndexOffsets offsets(in);
   a.program = std::make_shared<Program>();
   const std::size_t broken = findings.broken();  // continues after a wrong hash to find further errors
   try {
@@ -129,9 +129,9 @@ void read(ReadArchive& a, Findings& findings) {
   }
   a.stage = ReadStage::index;
   check_tiling(a.file->bytes(), a.prologue, a.segments, findings);
-  check_storages(a, places, findings);
+  check_storages(a, offsets, findings);
   if (findings.broken() > broken) return;
-  validate(*a.program, findings, places, work_of(a.prologue.index_size));
+  validate(*a.program, findings, offsets, work_of(a.prologue.index_size));
   if (findings.broken() > broken || findings.full()) return;
   a.stage = ReadStage::program;
   note_booleans(a);

@@ -41,11 +41,11 @@ void read_kernels(IndexReader& in, Program& program) {
       in.findings().add(rule, in.place(row), fmt::format("kernel {}", i), std::move(message));
     };
     DeviceKernel k{in.name(row->name(), row), target_of(in, row), row->text_low(), row->text_high(), row->storage()};
-    if (!is_identifier(k.name)) wrong("kernels.name", "its name is not one of letters, digits and _");
+    if (!is_identifier(k.name)) wrong("kernels.name", "its name must consist of letters, digits and _");
     if (row->form() == kNamed && !is_kernel_target(k.target))
-      wrong("kernels.target", "its target is none such as cuda:sm_90");
+      wrong("kernels.target", "its target must have a form such as cuda:sm_90");
     if (!seen.emplace(k.target, k.text_low, k.text_high).second)
-      wrong("kernels.once", "an earlier one has the same target and is of the same text");
+      wrong("kernels.once", "an earlier module has the same target and text");
     if (k.storage >= program.storages.size()) {
       wrong("kernels.storage",
             fmt::format("storage {} does not exist; there are {}", k.storage, program.storages.size()));
@@ -67,7 +67,7 @@ void check_modules(const ReadArchive& a, Findings& findings) {
     MemoryPages decoded;
     if (segment.size > kMaxModule) {
       findings.add("kernels.module", segment.offset, fmt::format("kernel {} '{}'", i, k.name),
-                   fmt::format("{} bytes; a module has at most {}", segment.size, kMaxModule));
+                   fmt::format("it has {} bytes; a module has at most {}", segment.size, kMaxModule));
       continue;
     }
     if (segment.compressed) {

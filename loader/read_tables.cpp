@@ -21,7 +21,7 @@ void read_expressions(IndexReader& in, ExprPool& pool) {
     }
     if (s.min > s.max || s.min == kUndefined) {
       findings.add("symbols.range", in.place(row), fmt::format("symbol '{}'", s.name),
-                   fmt::format("its range {} to {} is not one", s.min, s.max));
+                   fmt::format("its range {} to {} is invalid", s.min, s.max));
       s.min = 0, s.max = kNoBound;
     }
   }
@@ -87,14 +87,14 @@ std::vector<SegmentInfo> read_segments(IndexReader& in) {
             ErrorCode::unsupported);
     }
     if (s.alignment < kSegmentAlignment || s.alignment > (1u << 21) || (s.alignment & (s.alignment - 1)) != 0) {
-      wrong("segments.alignment",
-            fmt::format("its alignment {} is no power of two from {} to {}", s.alignment, kSegmentAlignment, 1 << 21));
+      wrong("segments.alignment", fmt::format("its alignment {} is not a power of two from {} to {}", s.alignment,
+                                              kSegmentAlignment, 1 << 21));
       s.alignment = kSegmentAlignment;
     }
     if (s.size == 0 || s.stored_size == 0) wrong("segments.size", "it is empty");
     if (!s.compressed) {
       if (s.known_codec && s.size != s.stored_size) {
-        wrong("segments.size", fmt::format("it is not compressed, and yet has {} bytes in {}", s.size, s.stored_size));
+        wrong("segments.size", fmt::format("it is not compressed, but has {} bytes in {}", s.size, s.stored_size));
       }
       continue;
     }
@@ -106,8 +106,8 @@ std::vector<SegmentInfo> read_segments(IndexReader& in) {
     std::uint64_t sum = 0;
     for (std::uint32_t frame : s.frames) sum += frame;
     if (s.frames.size() != expected || sum != s.stored_size) {
-      wrong("segments.frames", fmt::format("{} frames of {} bytes in all, where {} of {} are declared", s.frames.size(),
-                                           sum, expected, s.stored_size));
+      wrong("segments.frames", fmt::format("it has {} frames of {} bytes in total, but declares {} of {}",
+                                           s.frames.size(), sum, expected, s.stored_size));
     }
   }
   return segments;
@@ -164,8 +164,8 @@ void read_packings(IndexReader& in, Program& program) {
     const std::size_t storages = program.storages.size();
     if (row->storage() >= storages || row->packed() >= storages || row->storage() == row->packed()) {
       in.findings().add("packings.storage", in.place(row), fmt::format("packing {}", i),
-                        fmt::format("storages {} and {}: two different ones of the {} that exist are needed",
-                                    row->storage(), row->packed(), storages));
+                        fmt::format("storages {} and {} must be different and among the {} that exist", row->storage(),
+                                    row->packed(), storages));
       continue;
     }
     program.packings.push_back({row->storage(), in.text(row->key(), row), row->packed()});

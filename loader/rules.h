@@ -15,7 +15,7 @@ namespace tern {
 struct Checked {
   const Program& program;
   Findings& findings;
-  const Places& places;
+  const ProgramOffsets& offsets;
 
   void state(const char* rule, std::size_t i, std::string message) const;
   void function(const char* rule, std::size_t f, std::string message) const;

@@ -19,13 +19,13 @@ constexpr std::size_t kHeaderWords = 5;
 std::string spirv_problem(std::span<const std::byte> bytes) {
   const std::size_t words = bytes.size() / sizeof(std::uint32_t);
   if (bytes.size() % sizeof(std::uint32_t) != 0 || words <= kHeaderWords)
-    return fmt::format("{} bytes are no SPIR-V module", bytes.size());
+    return fmt::format("{} bytes are not a SPIR-V module", bytes.size());
   const auto word = [&](std::size_t i) {
     std::uint32_t w = 0;
     std::memcpy(&w, bytes.data() + i * sizeof w, sizeof w);
     return w;
   };
-  if (word(0) != kSpirvMagic) return "it does not begin as a SPIR-V module";
+  if (word(0) != kSpirvMagic) return "it does not start like a SPIR-V module";
   if (word(1) < kOldestVersion || word(1) > kNewestVersion || (word(1) & 0xff) != 0)
     return fmt::format("SPIR-V version {}.{} is not known", word(1) >> 16, word(1) >> 8 & 0xff);
   if (word(3) == 0 || word(3) > kMostIds) return fmt::format("it has {} ids", word(3));
@@ -33,7 +33,7 @@ std::string spirv_problem(std::span<const std::byte> bytes) {
   for (std::size_t at = kHeaderWords; at < words;) {
     const std::size_t length = word(at) >> 16;
     if (length == 0 || length > words - at)
-      return fmt::format("the instruction at word {} has {} words, where {} follow", at, length, words - at);
+      return fmt::format("the instruction at word {} has {} words, but {} follow", at, length, words - at);
     at += length;
   }
   return {};

@@ -10,9 +10,9 @@
 namespace tern {
 
 /// File offsets of a program's parts, for findings. The default returns 0 for everything.
-class Places {
+class ProgramOffsets {
  public:
-  virtual ~Places() = default;
+  virtual ~ProgramOffsets() = default;
   virtual std::uint64_t storage(std::size_t) const { return 0; }
   virtual std::uint64_t state(std::size_t) const { return 0; }
   virtual std::uint64_t function(std::size_t) const { return 0; }
@@ -25,7 +25,7 @@ class Places {
 /// Checks every rule about a program's meaning. Requires the guarantees of index_reader.h. Skips stages relying on
 /// parts already found broken. Programs needing more than `work` units (schema/work.h) get the finding index.work.
 /// Returns when the list of findings is full.
-void validate(const Program& program, Findings& findings, const Places& places = {},
+void validate(const Program& program, Findings& findings, const ProgramOffsets& offsets = {},
               std::uint64_t work = ~std::uint64_t{0});
 
 /// Lists all errors of a file, damaged segments included. Safe on any bytes. Throws only Error (io).

@@ -42,7 +42,7 @@ def package_of(path):
         found = subprocess.run(["dpkg-query", "-S", candidate], capture_output=True, text=True)
         if found.returncode == 0:
             return found.stdout.split(":")[0]
-    sys.exit(f"repair.py: no package has {path}, so its licence is not known")
+    sys.exit(f"repair.py: no package has {path}, so its licence is unknown")
 
 
 def licences(libraries, paths):
@@ -53,7 +53,7 @@ def licences(libraries, paths):
     for library in libraries:
         original = re.sub(r"-[0-9a-f]{8}(?=\.)", "", library)  # auditwheel's name: libdnnl-d1ab9c3e.so.2.6
         if original not in paths:
-            sys.exit(f"repair.py: nothing needs {original}, so its licence is not known")
+            sys.exit(f"repair.py: nothing needs {original}, so its licence is unknown")
         packages[original.split(".so")[0]] = package_of(paths[original])
     texts = {
         f"{name}.txt": pathlib.Path("/usr/share/doc", package, "copyright").read_text() for name, package in packages.items()

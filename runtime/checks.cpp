@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMost = 64;
 
 /// True if the step writes memory outliving the run: state or an input.
-bool writes_what_stays(const Plan& plan, const Step& step) {
+bool writes_what_stays(const SectionPlan& plan, const PlanStep& step) {
   const auto results = std::span(plan.locations).subspan(step.args + step.inputs, step.outputs);
   return std::ranges::any_of(
       results, [](const Location& at) { return at.kind == Location::Kind::state || at.kind == Location::Kind::input; });
@@ -24,7 +24,7 @@ bool writes_what_stays(const Plan& plan, const Step& step) {
 
 }  // namespace
 
-bool PendingChecks::add(const TensorView& value, const Step& step) {
+bool PendingChecks::add(const TensorView& value, const PlanStep& step) {
   if (context_.device().traits().host_memory || context_.is_watched() || pending_.size() == kMost) return false;
   context_.answers.reserve(kMost, context_.device());
   context_.stream->enqueue_download(context_.answers.data() + pending_.size(), value.data, 1);
@@ -32,11 +32,11 @@ bool PendingChecks::add(const TensorView& value, const Step& step) {
   return true;
 }
 
-bool PendingChecks::must_settle_before(const Plan& plan, const Step& step) const {
+bool PendingChecks::must_settle_before(const SectionPlan& plan, const PlanStep& step) const {
   if (pending_.empty()) return false;
-  if (step.kind == Step::Kind::assert_true) return pending_.size() == kMost;
-  if (step.kind == Step::Kind::control || step.kind == Step::Kind::item) return true;
-  const bool acts = step.kind == Step::Kind::kernel &&
+  if (step.kind == PlanStep::Kind::assert_true) return pending_.size() == kMost;
+  if (step.kind == PlanStep::Kind::control || step.kind == PlanStep::Kind::item) return true;
+  const bool acts = step.kind == PlanStep::Kind::kernel &&
                     (has_trait(step.resolved->op, Trait::effect) || has_trait(step.resolved->op, Trait::data_sized));
   return acts || writes_what_stays(plan, step);
 }
@@ -44,7 +44,7 @@ bool PendingChecks::must_settle_before(const Plan& plan, const Step& step) const
 void PendingChecks::settle(const std::function<std::string(std::uint32_t)>& describe) {
   if (pending_.empty()) return;
   context_.stream->synchronize();
-  const std::vector<const Step*> answered = std::exchange(pending_, {});
+  const std::vector<const PlanStep*> answered = std::exchange(pending_, {});
   for (std::size_t i = 0; i < answered.size(); ++i) {
     if (context_.answers.data()[i] != std::byte{0}) continue;
     fail(ErrorCode::runtime,

@@ -18,16 +18,16 @@ class PendingChecks {
  public:
   explicit PendingChecks(SessionContext& context) : context_(context) {}
   /// Returns false if the check must be answered at once.
-  bool add(const TensorView& value, const Step& step);
+  bool add(const TensorView& value, const PlanStep& step);
   /// True if the step requires answers to all earlier checks.
-  bool must_settle_before(const Plan& plan, const Step& step) const;
+  bool must_settle_before(const SectionPlan& plan, const PlanStep& step) const;
   bool empty() const { return pending_.empty(); }
   /// Waits. Fails with the first false check; `describe` formats a node's location.
   void settle(const std::function<std::string(std::uint32_t)>& describe);
 
  private:
   SessionContext& context_;
-  std::vector<const Step*> pending_;
+  std::vector<const PlanStep*> pending_;
 };
 
 }  // namespace tern

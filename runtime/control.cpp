@@ -32,7 +32,8 @@ void deliver(Frame& frame, std::uint32_t number, std::size_t output, const Tenso
   if (v == kNoValue) return;
   const TensorType& type = frame.function().values[static_cast<std::size_t>(v)].type;
   if (result.dtype != type.dtype || result.rank != type.rank())
-    fail(ErrorCode::runtime, fmt::format("result {} of a body has another type than the program declares", output));
+    fail(ErrorCode::runtime,
+         fmt::format("result {} of a body does not have the type that the program declares", output));
   const bool dynamic = out.data == nullptr || std::ranges::any_of(node.dims(AttrKey::symbols), [&](Dim s) {
                          return std::ranges::find(type.shape, s) != type.shape.end();
                        });
@@ -46,7 +47,8 @@ void deliver(Frame& frame, std::uint32_t number, std::size_t output, const Tenso
     }
     frame.check_found(number, output, out);
   } else if (!std::ranges::equal(result.shape(), out.shape())) {
-    fail(ErrorCode::runtime, fmt::format("result {} of a body has another shape than the program declares", output));
+    fail(ErrorCode::runtime,
+         fmt::format("result {} of a body does not have the shape that the program declares", output));
   }
   frame.context().bytes_copied +=
       static_cast<std::uint64_t>(out.numel()) * static_cast<std::uint64_t>(element_size(out.dtype));
@@ -137,7 +139,7 @@ void run_rows(Frame& frame, std::uint32_t node, std::span<TensorView> in, std::s
   }
   for (std::size_t i = carried; i < out.size(); ++i) {
     if (n.outputs[i] != kNoValue && (out[i].data == nullptr || out[i].size(0) != rows))
-      fail(ErrorCode::runtime, fmt::format("result {} of a loop has not as many rows as its operands", i));
+      fail(ErrorCode::runtime, fmt::format("result {} of a loop does not have as many rows as its operands", i));
   }
   for (std::int64_t step = 0;; ++step) {
     for (std::size_t i = 0; i < carried; ++i) {

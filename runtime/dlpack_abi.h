@@ -10,7 +10,7 @@ inline constexpr std::int32_t kCpu = 1;  // kDLCPU
 inline constexpr std::uint32_t kMajor = 1, kMinor = 1;
 inline constexpr std::uint64_t kReadOnly = 1;  // DLPACK_FLAG_BITMASK_READ_ONLY
 
-struct Device {
+struct DeviceId {
   std::int32_t type;
   std::int32_t id;
 };
@@ -23,7 +23,7 @@ struct DataType {
 
 struct Array {  // DLTensor
   void* data;
-  Device device;
+  DeviceId device;
   std::int32_t ndim;
   DataType dtype;
   std::int64_t* shape;

@@ -24,7 +24,7 @@ void Event::synchronize() const {
 double Event::seconds_until(const Event& end) const {
   const EventImpl &a = *impl_, &b = *end.impl_;
   if (a.event == nullptr || b.event == nullptr || &a.stream->work->device() != &b.stream->work->device())
-    fail(ErrorCode::invalid_argument, "the time between two events needs both to be recorded on one device");
+    fail(ErrorCode::invalid_argument, "the time between two events needs both on the same device");
   if (!query() || !end.query())
     fail(ErrorCode::invalid_argument, "at least one of the two events has not happened yet");
   return a.event->seconds_until(*b.event);

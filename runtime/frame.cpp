@@ -57,7 +57,7 @@ std::uint64_t Frame::arena_bytes() const {
 void Frame::count_parts(SessionStats& stats) const {
   for (const SectionState& s : sections_) {
     for (const auto& run : s.runs) {
-      for (const Step& step : run->plan->steps) {
+      for (const PlanStep& step : run->plan->steps) {
         stats.partitions += step.members > 0 ? 1 : 0;
         stats.partitioned += step.members;
       }
@@ -73,7 +73,7 @@ Frame& Frame::child(std::uint32_t node, std::uint32_t slot) {
 }
 
 std::byte* Frame::dynamic(ValueId v, std::uint64_t bytes) {
-  if (v < 0) fail(ErrorCode::internal, "a result that nobody wants has no memory");
+  if (v < 0) fail(ErrorCode::internal, "an unused result has no memory");
   Buffer& buffer = dynamic_[v];
   const bool grows = bytes > buffer.size() && context_.prepared->options.max_memory == 0;
   context_.reserve(buffer, grows ? std::max(bytes, buffer.size() * 2) : bytes);
@@ -223,7 +223,7 @@ PlanRun& Frame::plan_for(std::uint32_t section) {
   return *s.runs.back();
 }
 
-std::shared_ptr<const Plan> Frame::shared_plan(const PlanKey& key) {
+std::shared_ptr<const SectionPlan> Frame::shared_plan(const PlanKey& key) {
   bool made = false;
   auto plan = prepared_.plans->get(
       key,
@@ -273,7 +273,7 @@ const std::vector<TensorView>& Frame::run(std::span<const TensorView> inputs, st
   for (std::uint32_t s = 0; s < sections_.size(); ++s) {
     evaluate_expressions();
     PlanRun& run = plan_for(s);
-    const Plan& plan = *run.plan;
+    const SectionPlan& plan = *run.plan;
     sections_[s].current = &run;
     context_.reserve(sections_[s].arena, plan.arena_bytes);
     if (plan.scratch_bytes > 0) context_.reserve(context_.scratch, plan.scratch_bytes);
@@ -284,7 +284,7 @@ const std::vector<TensorView>& Frame::run(std::span<const TensorView> inputs, st
     }
     execute(run);
   }
-  const Plan& plan = *sections_.back().current->plan;
+  const SectionPlan& plan = *sections_.back().current->plan;
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
     results_[i] = plan.outputs[i].view;
     results_[i].data = base(plan.outputs[i].at, inputs);
@@ -305,17 +305,17 @@ void Frame::execute(PlanRun& run) {
   const bool watched = context_.is_watched();
   // Nodes of a device's graph cannot be measured, and a capture needs the single steps.
   KeptGraphs* graphs = watched || context_.recording != nullptr ? nullptr : run.graphs.get();
-  const std::vector<Step>& steps = run.plan->steps;
+  const std::vector<PlanStep>& steps = run.plan->steps;
   PendingChecks checks(context_);
   const auto describe_node = [this](std::uint32_t node) { return describe(node); };
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const Step& step = steps[i];
+    const PlanStep& step = steps[i];
     const bool starts_graph = graphs != nullptr && graphs->begins(i);
     if (starts_graph || checks.must_settle_before(*run.plan, step)) checks.settle(describe_node);
     try {
       context_.limits.check_time();
       if (starts_graph) {
-        const auto put = [&](const Step& one) { execute(run, one); };
+        const auto put = [&](const PlanStep& one) { execute(run, one); };
         if (const std::size_t done = graphs->run(context_, run.args, i, put); done > 0) {
           i += done - 1;
           continue;
@@ -323,7 +323,7 @@ void Frame::execute(PlanRun& run) {
       }
       if (context_.recording != nullptr) {
         record(run, step);
-      } else if (step.kind == Step::Kind::assert_true && checks.add(run.inputs(step)[0], step)) {
+      } else if (step.kind == PlanStep::Kind::assert_true && checks.add(run.inputs(step)[0], step)) {
         continue;
       } else if (watched) {
         measure(run, step);
@@ -331,27 +331,27 @@ void Frame::execute(PlanRun& run) {
         execute(run, step);
       }
     } catch (const Error& e) {
-      if (step.kind == Step::Kind::control) throw;  // the message already names the inner node
+      if (step.kind == PlanStep::Kind::control) throw;  // the message already names the inner node
       fail_at(describe(step.node), e);
     }
   }
   checks.settle(describe_node);
 }
 
-void Frame::measure(PlanRun& run, const Step& step) {
+void Frame::measure(PlanRun& run, const PlanStep& step) {
   measure_step(context_, index_, step, run.inputs(step), run.outputs(step), [&] { execute(run, step); });
 }
 
-void Frame::execute(PlanRun& run, const Step& step) {
+void Frame::execute(PlanRun& run, const PlanStep& step) {
   const std::span<TensorView> in = run.inputs(step), out = run.outputs(step);
   switch (step.kind) {
-    case Step::Kind::kernel: return run_kernel(run, step);
-    case Step::Kind::copy:
+    case PlanStep::Kind::kernel: return run_kernel(run, step);
+    case PlanStep::Kind::copy:
       context_.bytes_copied +=
           static_cast<std::uint64_t>(out[0].numel()) * static_cast<std::uint64_t>(element_size(out[0].dtype));
       return context_.copy(in[0], out[0]);
-    case Step::Kind::control: return run_control(*this, step.node, *step.resolved, in, out);
-    case Step::Kind::item: {
+    case PlanStep::Kind::control: return run_control(*this, step.node, *step.resolved, in, out);
+    case PlanStep::Kind::item: {
       if (!is_integral(in[0].dtype) && in[0].dtype != DType::boolean)
         fail(ErrorCode::runtime, "only an integer or a boolean can become a size");
       std::byte element[sizeof(std::int64_t)];
@@ -360,7 +360,7 @@ void Frame::execute(PlanRun& run, const Step& step) {
       convert(element, in[0].dtype, &value, DType::i64, 1);
       return bind(step.resolved->dims(AttrKey::symbols)[0], value);
     }
-    case Step::Kind::assert_true: {
+    case PlanStep::Kind::assert_true: {
       std::uint8_t holds = 0;
       context_.read(&holds, in[0].data, sizeof holds);
       if (holds == 0) fail(ErrorCode::runtime, "the program's check failed: " + step.resolved->text(AttrKey::text));
@@ -377,7 +377,7 @@ class FrameAllocator : public OutputAllocator {
   FrameAllocator(Frame& frame, std::uint32_t node) : frame_(frame), node_(frame.function().nodes[node]) {}
   void allocate(std::size_t output, std::span<const std::int64_t> sizes, TensorView* view) override {
     const ValueId v = node_.outputs[output];
-    if (v == kNoValue) fail(ErrorCode::internal, "a result that nobody wants has no memory");
+    if (v == kNoValue) fail(ErrorCode::internal, "an unused result has no memory");
     const TensorType& type = frame_.function().values[static_cast<std::size_t>(v)].type;
     view->dtype = type.dtype;
     view->rank = static_cast<std::int32_t>(sizes.size());
@@ -401,7 +401,7 @@ class FrameAllocator : public OutputAllocator {
 
 }  // namespace
 
-void Frame::run_kernel(PlanRun& run, const Step& step) {
+void Frame::run_kernel(PlanRun& run, const PlanStep& step) {
   FrameAllocator allocator(*this, step.node);
   KernelCall call = step.call(run.args.data() + step.args, run.plan->constant.get() + step.args);
   call.precision = context_.prepared->precision(*call.node);

@@ -20,14 +20,14 @@ class CallerOutputs;
 
 /// A plan as run by one frame.
 struct PlanRun {
-  explicit PlanRun(std::shared_ptr<const Plan> p) : plan(std::move(p)), args(plan->args) {}
-  std::shared_ptr<const Plan> plan;
+  explicit PlanRun(std::shared_ptr<const SectionPlan> p) : plan(std::move(p)), args(plan->args) {}
+  std::shared_ptr<const SectionPlan> plan;
   std::vector<TensorView> args;  ///< the plan's arguments with the addresses of this run
   std::uint64_t used = 0;        ///< time of the last run, for eviction
   std::unique_ptr<KeptGraphs> graphs;
 
-  std::span<TensorView> inputs(const Step& s) { return {args.data() + s.args, s.inputs}; }
-  std::span<TensorView> outputs(const Step& s) { return {args.data() + s.args + s.inputs, s.outputs}; }
+  std::span<TensorView> inputs(const PlanStep& s) { return {args.data() + s.args, s.inputs}; }
+  std::span<TensorView> outputs(const PlanStep& s) { return {args.data() + s.args + s.inputs, s.outputs}; }
 };
 
 class Frame {
@@ -72,13 +72,13 @@ class Frame {
   void check_inputs(std::span<const TensorView> inputs) const;
   void evaluate_expressions();
   PlanRun& plan_for(std::uint32_t section);
-  std::shared_ptr<const Plan> shared_plan(const PlanKey& key);
+  std::shared_ptr<const SectionPlan> shared_plan(const PlanKey& key);
   void locate(PlanRun& run, std::span<const TensorView> inputs);
   void execute(PlanRun& run);
-  void execute(PlanRun& run, const Step& step);
-  void measure(PlanRun& run, const Step& step);
-  void record(PlanRun& run, const Step& step);
-  void run_kernel(PlanRun& run, const Step& step);
+  void execute(PlanRun& run, const PlanStep& step);
+  void measure(PlanRun& run, const PlanStep& step);
+  void record(PlanRun& run, const PlanStep& step);
+  void run_kernel(PlanRun& run, const PlanStep& step);
   std::byte* base(const Location& at, std::span<const TensorView> inputs);
 
   SessionContext& context_;

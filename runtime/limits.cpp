@@ -31,7 +31,7 @@ void RunLimits::fail_beyond_deadline() const {
 }
 
 void RunLimits::fail_beyond_iterations(const PrepareOptions& options) {
-  fail(ErrorCode::runtime, "the loop has no end after " + std::to_string(options.max_iterations) +
+  fail(ErrorCode::runtime, "the loop did not end after " + std::to_string(options.max_iterations) +
                                " iterations (PrepareOptions::max_iterations, --max-iterations)");
 }
 

@@ -16,12 +16,12 @@ namespace {
 static_assert(static_cast<int>(Kind::lion) == static_cast<int>(OptimKind::lion));
 
 /// State tensors of an optimizer kind with these options.
-struct Kept {
+struct StateTensorSet {
   bool first, second, third;
 };
-Kept kept(const Options& o) {
+StateTensorSet state_tensors(const Options& o) {
   const OptimRecord& r = optim_record(static_cast<OptimKind>(o.kind));
-  Kept k{r.m > 0, r.v > 0, false};
+  StateTensorSet k{r.m > 0, r.v > 0, false};
   if (o.kind == Kind::sgd || o.kind == Kind::rmsprop) k.first = o.momentum != 0;
   if (o.kind == Kind::adam || o.kind == Kind::adamw) k.third = o.amsgrad;
   if (o.kind == Kind::rmsprop) k.third = o.centered;
@@ -49,7 +49,7 @@ void require(bool holds, const char* name, double value) {
 }
 
 void check(const Options& o) {
-  if (o.kind > Kind::lion) fail(ErrorCode::invalid_argument, "tern::optim: there is no such optimizer");
+  if (o.kind > Kind::lion) fail(ErrorCode::invalid_argument, "tern::optim: unknown optimizer");
   require(o.lr >= 0, "lr", o.lr);
   require(o.weight_decay >= 0, "weight_decay", o.weight_decay);
   require(o.eps >= 0, "eps", o.eps);
@@ -79,7 +79,7 @@ bool is_trained(DType t) {
   fail(ErrorCode::invalid_argument, fmt::format("tern::optim: {} {} {}", list, i, what));
 }
 
-constexpr const char* kOnDevice = "lies on a device, but steps are on the host; pass it as to(\"cpu\")";
+constexpr const char* kOnDevice = "is on a device, but steps run on the host; pass it as to(\"cpu\")";
 
 /// Checks for a single dtype, the dtype of `first`, and for the parameters' sizes.
 void check_list(const char* name, std::span<const Tensor> list, std::span<const Tensor> params, bool written) {
@@ -90,14 +90,14 @@ void check_list(const char* name, std::span<const Tensor> list, std::span<const 
     const Tensor& t = list[i];
     if (!TensorMemory::on_host(t)) refuse(name, i, kOnDevice);
     if (!is_trained(t.dtype())) refuse(name, i, "is not of float32, float64, float16 or bfloat16");
-    if (t.dtype() != list[0].dtype()) refuse(name, i, "has another type than the first: use a step for each type");
-    if (t.sizes() != params[i].sizes()) refuse(name, i, "has other sizes than its parameter");
+    if (t.dtype() != list[0].dtype()) refuse(name, i, "differs in type from the first: use a step for each type");
+    if (t.sizes() != params[i].sizes()) refuse(name, i, "differs in size from its parameter");
     if (!t.is_contiguous()) refuse(name, i, "is not contiguous");
-    if (written && t.read_only()) refuse(name, i, "is read-only, and a step writes it");
+    if (written && t.read_only()) refuse(name, i, "is read-only, but a step writes it");
   }
   const DType p = params.empty() ? DType::f32 : params[0].dtype(), t = list.empty() ? p : list[0].dtype();
   if (t != p && !(t == DType::f32 && element_size(p) == 2))
-    refuse(name, 0, "has another type than its parameter; only float32 goes with 16 bits");
+    refuse(name, 0, "differs in type from its parameter; a parameter of 16 bits also allows float32");
 }
 
 bool is_coded(const Options& o, const Tensor& param) {
@@ -121,12 +121,12 @@ void check_states(const char* name, const std::vector<Tensor>& list, const std::
       continue;
     }
     if (t.sizes() != params[i].sizes() || !t.is_contiguous() || t.read_only())
-      refuse(name, i, "needs its parameter's sizes, contiguous memory that can be written");
+      refuse(name, i, "needs its parameter's sizes and contiguous, writable memory");
     if (params[i].dtype() == DType::f64 || !has_coded_states(params[i].numel()))
-      refuse(name, i, "has 8 bits beside a parameter that cannot have such states");
+      refuse(name, i, "has 8 bits, which its parameter does not support");
     if (scale.dtype() != DType::f32 || scale.numel() != t.numel() / kStateBlock || !scale.is_contiguous() ||
         scale.read_only())
-      refuse(name, i, "needs a float32 scale for each 256 elements, contiguous memory that can be written");
+      refuse(name, i, "needs a float32 scale for each 256 elements, in contiguous, writable memory");
   }
   check_list(fmt::format("{} without 8 bits", name).c_str(), floats, of_floats, true);
 }
@@ -135,7 +135,7 @@ void check_states(const char* name, const std::vector<Tensor>& list, const std::
 void check_alike(const std::vector<Tensor>& list, const std::vector<Tensor>& other) {
   for (std::size_t i = 0; i < std::min(list.size(), other.size()); ++i) {
     if ((list[i].dtype() == DType::u8) != (other[i].dtype() == DType::u8))
-      refuse("parameter", i, "has a state of 8 bits and another of floats");
+      refuse("parameter", i, "has both a state of 8 bits and a state of floats");
   }
 }
 
@@ -250,9 +250,9 @@ Options defaults(Kind kind) {
 
 States make_states(const Options& options, std::span<const Tensor> params, Precision16 precision) {
   check(options);
-  if (precision > Precision16::masters) fail(ErrorCode::invalid_argument, "tern::optim: there is no such precision");
+  if (precision > Precision16::masters) fail(ErrorCode::invalid_argument, "tern::optim: unknown precision");
   check_list("parameter", params, params, false);
-  const Kept k = kept(options);
+  const StateTensorSet k = state_tensors(options);
   States s;
   const auto fill = [&](std::vector<Tensor>& list, std::vector<Tensor>& scales, bool there, double value) {
     for (std::size_t i = 0; there && i < params.size(); ++i) {
@@ -292,7 +292,7 @@ void step(const Options& options, std::span<const Tensor> params, std::span<cons
   check(options);
   check_list("parameter", params, params, true);
   check_list("gradient", grads, params, false);
-  const Kept k = kept(options);
+  const StateTensorSet k = state_tensors(options);
   const auto check_there = [&](const char* name, const std::vector<Tensor>& list, const std::vector<Tensor>& scales,
                                bool there) {
     if (there || !list.empty() || !scales.empty())

@@ -82,7 +82,7 @@ CallerOutputs::CallerOutputs(const Function& f, Device& device, std::span<const 
     if (t.dtype() == DType::invalid) continue;
     there_[i] = !TensorMemory::on_host(t);
     if (there_[i] && &TensorMemory::device(t) != &device)
-      fail(ErrorCode::invalid_argument, fmt::format("the tensor for result '{}' lies on {}, but the session runs on {}",
+      fail(ErrorCode::invalid_argument, fmt::format("the tensor for result '{}' is on {}, but the session runs on {}",
                                                     f.outputs[i].name, t.device(), device.name()));
     if (t.read_only() || t.sizes().size() > kMaxRank)
       fail(ErrorCode::invalid_argument, fmt::format("the tensor for result '{}' is {}", f.outputs[i].name,
@@ -148,7 +148,7 @@ void CallerOutputs::check(std::span<const Placed> results) const {
   }
 }
 
-void CallerOutputs::place(const Plan& plan, std::span<TensorView> args) const {
+void CallerOutputs::place(const SectionPlan& plan, std::span<TensorView> args) const {
   for (std::size_t i = 0; i < views_.size(); ++i) {
     if (!in_place(i)) continue;
     for (const std::uint32_t arg : plan.output_args[i])

@@ -30,7 +30,7 @@ class CallerOutputs {
   /// allocates the new memory.
   void expect(std::span<const Placed> results);
   /// Redirects kernels to the caller's memory wherever no other value is affected.
-  void place(const Plan& plan, std::span<TensorView> args) const;
+  void place(const SectionPlan& plan, std::span<TensorView> args) const;
   /// True if result `i` may be written directly to the caller's memory.
   bool direct(std::size_t i) const { return direct_[i]; }
   /// True if the caller's memory is on the device.

@@ -83,7 +83,7 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
     fail(ErrorCode::invalid_argument, "PrepareOptions: max_seconds and max_iterations must not be negative");
   if (options.precision != Precision::exported && options.reproducible)
     fail(ErrorCode::invalid_argument,
-         "PrepareOptions: `reproducible` gives the same bits on every processor, and `precision` does not");
+         "PrepareOptions: `reproducible` and `precision` cannot be combined: `precision` changes the bits");
   if (!options.keep.empty()) program = with_kept(*program, options.keep);
   auto prepared = std::make_shared<PreparedProgram>();
   prepared->options = options;

@@ -40,13 +40,13 @@ double flops_of(const Node& node, std::span<const TensorView> in, std::span<cons
   return operations(node, all.first(in.size()), all.subspan(in.size()));
 }
 
-void Profile::add(std::uint32_t function, const Step& step, std::span<const TensorView> in,
+void Profile::add(std::uint32_t function, const PlanStep& step, std::span<const TensorView> in,
                   std::span<const TensorView> out, double seconds) {
   Entry& e = entries_[{function, step.number}];
   e.seconds += seconds;
   ++e.runs;
   e.members = step.members;
-  const bool is_kernel = step.kind == Step::Kind::kernel && step.resolved != nullptr;
+  const bool is_kernel = step.kind == PlanStep::Kind::kernel && step.resolved != nullptr;
   if (is_kernel && step.members <= 1) e.flops += flops_of(*step.resolved, in, out);
   e.bytes += bytes_of_profile(in, out, is_kernel && has_trait(step.resolved->op, Trait::reads_part));
 }

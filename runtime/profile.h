@@ -20,8 +20,8 @@ class Profile {
     std::uint32_t members = 0;
   };
   /// Records a run of a step of function `function` with these views.
-  void add(std::uint32_t function, const Step& step, std::span<const TensorView> in, std::span<const TensorView> out,
-           double seconds);
+  void add(std::uint32_t function, const PlanStep& step, std::span<const TensorView> in,
+           std::span<const TensorView> out, double seconds);
   /// Adds the device's time for a launch or copy of a node added before.
   void add_span(std::uint32_t function, std::uint32_t node, double seconds);
   /// The slowest first.

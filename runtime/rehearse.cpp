@@ -17,9 +17,9 @@ bool is_communication(Op op) {
 }
 
 /// True if the step requests further kernels during a run, in addition to its planned kernels.
-bool asks_later(const Step& step) {
-  if (step.kind == Step::Kind::copy) return true;
-  return step.kind == Step::Kind::kernel && step.kernel->run != portable::run_launches &&
+bool asks_later(const PlanStep& step) {
+  if (step.kind == PlanStep::Kind::copy) return true;
+  return step.kind == PlanStep::Kind::kernel && step.kernel->run != portable::run_launches &&
          !is_communication(step.resolved->op) &&  // no kernels to request
          step.resolved->op != Op::custom;         // text already planned; host code belongs to the user
 }
@@ -36,7 +36,7 @@ void Frame::rehearse(std::span<const std::int64_t> symbols) {
     sections_[s].current = &run;
     context_.scratch.reserve(run.plan->scratch_bytes, context_.device());
     for (TensorView& v : run.args) v.data = context_.scratch.data();
-    for (const Step& step : run.plan->steps) {
+    for (const PlanStep& step : run.plan->steps) {
       if (!asks_later(step)) continue;
       try {
         execute(run, step);

@@ -26,7 +26,7 @@ std::uint32_t only_entry(const Program& program) {
   int found = -1;
   for (std::size_t i = 0; i < program.functions.size(); ++i) {
     if (!program.functions[i].entry) continue;
-    if (found >= 0) fail(ErrorCode::invalid_argument, "the program has several functions; say which one to run");
+    if (found >= 0) fail(ErrorCode::invalid_argument, "the program has several functions; name the one to run");
     found = static_cast<int>(i);
   }
   if (found < 0) fail(ErrorCode::invalid_argument, "the program has no function to run");
@@ -51,13 +51,11 @@ std::uint32_t find_function(const Program& program, std::string_view name) {
 
 void refuse_capture(const Stream& stream) {
   if (stream.is_capturing())
-    fail(ErrorCode::invalid_argument,
-         "this waits for results, which a captured run has none of; use run() or "
-         "enqueue_into()");
+    fail(ErrorCode::invalid_argument, "a captured run has no results to wait for; use run() or enqueue_into()");
 }
 
 const Program& program_of(const std::shared_ptr<SessionImpl>& session) {
-  if (session == nullptr) fail(ErrorCode::invalid_argument, "the session was moved elsewhere");
+  if (session == nullptr) fail(ErrorCode::invalid_argument, "the session object was moved from");
   return *session->prepared->program;
 }
 
@@ -202,7 +200,7 @@ std::vector<Tensor> Session::run_on_device(std::string_view function, std::span<
 
 const Tensor& Session::output(std::string_view name) const {
   const SessionUse session(impl_);
-  if (session->last == nullptr) fail(ErrorCode::invalid_argument, "no run has given results yet");
+  if (session->last == nullptr) fail(ErrorCode::invalid_argument, "no run has produced results yet");
   const std::vector<FunctionOutput>& names = session->last->outputs;
   const auto found = std::ranges::find(names, name, &FunctionOutput::name);
   if (found != names.end()) return session->outputs[static_cast<std::size_t>(found - names.begin())];

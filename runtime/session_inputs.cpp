@@ -16,7 +16,7 @@ namespace {
 void check_place(const Device& device, const std::string& name, const Tensor& t) {
   if (TensorMemory::on_host(t) || &TensorMemory::device(t) == &device) return;
   fail(ErrorCode::invalid_argument,
-       fmt::format("input '{0}' lies on {1}, but the session runs on {2}; pass it as to(\"{2}\")", name, t.device(),
+       fmt::format("input '{0}' is on {1}, but the session runs on {2}; pass it as to(\"{2}\")", name, t.device(),
                    device.name()));
 }
 

@@ -15,7 +15,7 @@ namespace {
 void refuse_during_capture(const SessionImpl& s) {
   if (s.stream.is_capturing())
     fail(ErrorCode::invalid_argument,
-         "a session's state and groups are neither read nor changed while its stream is captured");
+         "a session's state and groups cannot be read or changed while its stream is captured");
 }
 
 std::uint32_t find_state(const Program& program, std::string_view name) {
@@ -62,7 +62,7 @@ void Session::write_state(std::string_view name, const Tensor& value) {
         fmt::format("no function updates state '{}', so all sessions share it; Model::with_weights replaces it", name));
   if (s.type.quantized())
     fail(ErrorCode::invalid_argument,
-         fmt::format("state '{}' is a quantized value, and a tensor has no room for its scales", name));
+         fmt::format("state '{}' is a quantized value, and a tensor cannot hold its scales", name));
   const ThreadScope scope(Threads::chosen(session->prepared->options.threads));
   const TensorView to = state_view(s, session->state.data(index));
   if (value.dtype() != s.type.dtype || !std::ranges::equal(value.sizes(), to.shape())) {

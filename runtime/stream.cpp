@@ -55,7 +55,8 @@ bool Stream::query() const {
 }
 
 void Stream::synchronize() const {
-  if (impl_->capture != nullptr) fail(ErrorCode::invalid_argument, "a stream cannot be waited for during a capture");
+  if (impl_->capture != nullptr)
+    fail(ErrorCode::invalid_argument, "waiting for a stream is not possible during a capture");
   impl_->work->finish();
 }
 
@@ -65,7 +66,7 @@ void* Stream::native() const {
 
 void Stream::wait_native(void* stream) const {
   if (impl_->capture != nullptr)
-    fail(ErrorCode::invalid_argument, "a stream waits for no other one while a graph records it");
+    fail(ErrorCode::invalid_argument, "a stream cannot wait for another one while a graph records it");
   impl_->work->wait_native(stream);
 }
 

@@ -128,9 +128,9 @@ void Tensor::refuse_span(std::uint32_t types) const {
   if (dtype_ == DType::invalid) fail(ErrorCode::invalid_argument, "Tensor::span: the tensor has no elements");
   if (device_ != 0)
     fail(ErrorCode::invalid_argument,
-         fmt::format("Tensor::span: the tensor lies on {}; take span() of its to(\"cpu\")", device()));
+         fmt::format("Tensor::span: the tensor is on {}; use span() of its to(\"cpu\")", device()));
   if ((types >> static_cast<int>(dtype_) & 1) != 0)
-    fail(ErrorCode::invalid_argument, "Tensor::span: the tensor is strided; take span() of its contiguous()");
+    fail(ErrorCode::invalid_argument, "Tensor::span: the tensor is strided; use span() of its contiguous()");
   std::string names;
   for (int t = 1; t < kTensorDTypeCount; ++t) {
     if ((types >> t & 1) != 0) names.append(names.empty() ? "" : ", ").append(name_of(static_cast<DType>(t)));

@@ -21,6 +21,6 @@ std::string text_of(const Tensor& t);
 /// Wraps a DLPack tensor and takes ownership.
 Tensor view_of_dlpack(const DLManagedTensor* tensor);
 /// DLPack's device of the tensor's memory. Throws unsupported for devices unknown to DLPack.
-dlpack::Device dlpack_device(const Tensor& tensor);
+dlpack::DeviceId dlpack_device(const Tensor& tensor);
 
 }  // namespace tern

@@ -25,8 +25,8 @@ std::uint64_t bytes_of_widened(const TensorView& v) {
 }
 
 /// Returns the conversion done by a step; 0 bytes: none.
-Widening widening_of(const Plan& plan, const Step& step, const Function& f, const NarrowWeights& narrow) {
-  if (step.kind != Step::Kind::kernel || step.resolved == nullptr || step.members > 0) return {};
+Widening widening_of(const SectionPlan& plan, const PlanStep& step, const Function& f, const NarrowWeights& narrow) {
+  if (step.kind != PlanStep::Kind::kernel || step.resolved == nullptr || step.members > 0) return {};
   const KernelCall call =
       step.call(const_cast<TensorView*>(plan.args.data()) + step.args, plan.constant.get() + step.args);
   if (step.state != nullptr && step.state->widening.bytes > 0) return step.state->widening;
@@ -63,9 +63,9 @@ std::vector<WidenedNode> widened_by_plans(const PreparedProgram& prepared) {
     if (!narrow[f]) narrow[f].emplace(p, p.functions[f]);
     return *narrow[f];
   };
-  for (const std::shared_ptr<const Plan>& plan : prepared.plans->all()) {
+  for (const std::shared_ptr<const SectionPlan>& plan : prepared.plans->all()) {
     const std::uint32_t f = plan->key.function;
-    for (const Step& step : plan->steps) {
+    for (const PlanStep& step : plan->steps) {
       const Widening w = widening_of(*plan, step, p.functions[f], weights(f));
       if (w.bytes == 0) continue;
       Widening& most = found[{f, step.number}];

@@ -69,7 +69,7 @@ std::vector<CustomArgument> custom_arguments(const Node& node) {
   const std::array<std::size_t, kKinds.size()> there = {0, node.inputs.size(), length_of(node, AttrKey::value),
                                                         length_of(node, AttrKey::hyper), text.size()};
   for (std::size_t k = 0; k < kKinds.size(); ++k) {
-    if (counts[k] != there[k]) bad(fmt::format("{} {} are named, {} are there", counts[k], kKinds[k], there[k]));
+    if (counts[k] != there[k]) bad(fmt::format("{} {} are named, but {} are given", counts[k], kKinds[k], there[k]));
   }
   for (CustomArgument& a : arguments) {
     if (a.kind != CustomArgument::Kind::text) continue;

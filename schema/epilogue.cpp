@@ -39,7 +39,7 @@ std::vector<TensorType> infer_with_epilogue(const Program& program, ExprPool& po
   // Sizes declared equal by the program may differ in a run.
   if (types.at(0).shape != result[0].shape)
     fail(ErrorCode::runtime,
-         fmt::format("the result is {}, but the program declares that what is computed of it, {}, has its sizes",
+         fmt::format("the result is {}, but the program declares the same sizes for the value computed from it, {}",
                      text_of(result[0], pool), text_of(types[0], pool)));
   return types;
 }

@@ -97,12 +97,13 @@ std::vector<TensorType> infer(const Program& program, ExprPool& pool, const Node
   Inference c(program, pool, node, inputs);
   if (info.infer == nullptr) c.fail(fmt::format("op {} is not known to this version", static_cast<int>(node.op)));
   const int n = static_cast<int>(inputs.size());
-  if (n < info.min_inputs || (info.max_inputs >= 0 && n > info.max_inputs)) c.fail(fmt::format("{} operands given", n));
-  if (node.op != Op::pointwise && !node.expr.code.empty()) c.fail("an expression, which only pointwise nodes have");
+  if (n < info.min_inputs || (info.max_inputs >= 0 && n > info.max_inputs))
+    c.fail(fmt::format("wrong number of operands: {}", n));
+  if (node.op != Op::pointwise && !node.expr.code.empty()) c.fail("only pointwise nodes can have an expression");
   check_attributes(c);
   info.infer(c);
   for (const TensorType& t : c.outputs) {
-    if (t.rank() > kMaxRank) c.fail(fmt::format("a result of rank {} (at most {})", t.rank(), kMaxRank));
+    if (t.rank() > kMaxRank) c.fail(fmt::format("a result has rank {}; at most {} is supported", t.rank(), kMaxRank));
   }
   return std::move(c.outputs);
 }

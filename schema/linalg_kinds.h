@@ -18,24 +18,24 @@ enum class FftNorm : std::uint8_t { none = 0, root_n = 1, n = 2 };
 inline constexpr int kFftNorms = 3;
 
 /// Attribute `mode` of qr.
-enum class QrMode : std::uint8_t {
+enum class QrKind : std::uint8_t {
   reduced = 0,
   complete = 1,
   r = 2,           ///< R alone
   reflectors = 3,  ///< R above the Householder vectors, and their factors: LAPACK's geqrf
 };
-inline constexpr int kQrModes = 4;
+inline constexpr int kQrKinds = 4;
 
 /// Attribute `kind` of householder.
 enum class HouseholderKind : std::uint8_t { product = 0, multiply = 1 };
 inline constexpr int kHouseholderKinds = 2;
 
 /// Attribute `transpose` of the solvers and of householder: operation applied to the matrix.
-enum class Transpose : std::uint8_t { none = 0, transpose = 1, adjoint = 2 };
+enum class TransposeKind : std::uint8_t { none = 0, transpose = 1, adjoint = 2 };
 inline constexpr int kTransposes = 3;
 
 /// Attribute `mode` of lstsq: LAPACK's driver.
-enum class LstsqDriver : std::uint8_t { gels = 0, gelsy = 1, gelsd = 2, gelss = 3 };
-inline constexpr int kLstsqDrivers = 4;
+enum class LstsqKind : std::uint8_t { gels = 0, gelsy = 1, gelsd = 2, gelss = 3 };
+inline constexpr int kLstsqKinds = 4;
 
 }  // namespace tern

@@ -7,27 +7,28 @@
 namespace tern {
 namespace {
 
-/// Derives arities and implied traits.
+/// Derives arities (-1: unbounded) and implied traits. Marks in a signature (op_record.h): '*' and '+' are lists.
 void derive(OpRecord& r) {
   OperandName name;
-  int at = 0;
-  for (std::string_view list = operands_of(r.signature); next_operand(list, &name); ++at) {
-    const bool many = name.mark == '*' || name.mark == '+';
-    if (name.mark == ' ' || name.mark == '+') r.min_inputs = static_cast<std::int16_t>(at + 1);
-    r.max_inputs = static_cast<std::int16_t>(many ? -1 : at + 1);
+  int index = 0;
+  for (std::string_view list = operands_of(r.signature); next_operand(list, &name); ++index) {
+    const bool is_list = name.mark == '*' || name.mark == '+';
+    if (name.mark == ' ' || name.mark == '+') r.min_inputs = static_cast<std::int16_t>(index + 1);
+    r.max_inputs = static_cast<std::int16_t>(is_list ? -1 : index + 1);
   }
-  at = 0;
-  for (std::string_view list = results_of(r.signature); next_operand(list, &name); ++at) {
-    const bool fixed = name.mark == ' ' || name.mark == '!';
-    r.outputs = static_cast<std::int16_t>(fixed && r.outputs >= 0 ? at + 1 : -1);
+  index = 0;
+  for (std::string_view list = results_of(r.signature); next_operand(list, &name); ++index) {
+    const bool is_single = name.mark == ' ' || name.mark == '!';
+    r.outputs = static_cast<std::int16_t>(is_single && r.outputs >= 0 ? index + 1 : -1);
   }
   if (!r.is(Trait::effect) && !r.is(Trait::host) && !r.is(Trait::data_sized))
     r.traits |= static_cast<std::uint16_t>(Trait::offered);
 }
 
-/// Position of an attribute plus one by op and key, or 0. Every run performs many lookups.
+/// Records and attribute positions, indexed for speed: every run performs many lookups.
 struct Tables {
   std::array<OpRecord, kMaxOp + 1> records{};
+  /// Position of an attribute in its record plus one, by op and key; 0 if absent.
   std::array<std::array<std::uint8_t, kMaxAttr + 1>, kMaxOp + 1> positions{};
 
   void add(std::span<const OpRecord> family) {
@@ -43,14 +44,14 @@ struct Tables {
 };
 
 const Tables& tables() {
-  static const Tables all = [] {
+  static const Tables cached_tables = [] {
     Tables t;
 #define TERN_ADD_FAMILY(name) t.add(ops::name##_ops());
     TERN_FAMILIES(TERN_ADD_FAMILY)
 #undef TERN_ADD_FAMILY
     return t;
   }();
-  return all;
+  return cached_tables;
 }
 
 }  // namespace
@@ -63,9 +64,9 @@ const OpRecord& op_record(Op op) {
 const AttrRecord* find_attribute(Op op, AttrKey key) {
   const auto i = static_cast<std::size_t>(op), k = static_cast<std::size_t>(key);
   if (i > kMaxOp || k > static_cast<std::size_t>(kMaxAttr)) return nullptr;
-  const Tables& all = tables();
-  const std::size_t position = all.positions[i][k];
-  return position == 0 ? nullptr : &all.records[i].attributes[position - 1];
+  const Tables& cached_tables = tables();
+  const std::size_t position = cached_tables.positions[i][k];
+  return position == 0 ? nullptr : &cached_tables.records[i].attributes[position - 1];
 }
 
 std::vector<std::string_view> trait_names(const OpRecord& record) {

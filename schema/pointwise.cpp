@@ -101,9 +101,9 @@ class InstructionCheck {
           return "a boolean that is neither 0 nor 1";
         return {};
       case Scalar::index:
-        if (i_.integer < 0 || i_.integer >= kMaxIndexAxis) return "no such axis";
+        if (i_.integer < 0 || i_.integer >= kMaxIndexAxis) return "the axis does not exist";
         return result(DType::i64);
-      case Scalar::convert: return i_.integer == 0 || i_.integer == 1 ? std::string() : "no such overflow policy";
+      case Scalar::convert: return i_.integer == 0 || i_.integer == 1 ? std::string() : "unknown overflow policy";
       case Scalar::bitcast: return bitcast();
       case Scalar::where: return where();
       case Scalar::real:
@@ -111,7 +111,7 @@ class InstructionCheck {
         if (!is_compute_complex(operand(0))) return "the operand must be complex";
         return result(part_type(operand(0)));
       case Scalar::complex:
-        if (!is_float(operand(0)) || operand(1) != operand(0)) return "the operands must be of one floating type";
+        if (!is_float(operand(0)) || operand(1) != operand(0)) return "the operands must have the same floating type";
         return result(operand(0) == DType::f32 ? DType::c64 : DType::c128);
       case Scalar::angle:
         if (!is_float(operand(0)) && !is_compute_complex(operand(0))) return "the operand must be floating or complex";
@@ -130,27 +130,28 @@ class InstructionCheck {
   }
 
   std::string load() const {
-    if (i_.integer < 0 || static_cast<std::uint64_t>(i_.integer) >= inputs_.size()) return "no such input";
+    if (i_.integer < 0 || static_cast<std::uint64_t>(i_.integer) >= inputs_.size()) return "the input does not exist";
     return result(inputs_[static_cast<std::size_t>(i_.integer)]);
   }
   std::string bitcast() const {
     const DType from = operand(0);
     if (element_size(from) != element_size(i_.dtype)) return "the sizes of the types differ";
     if (i_.dtype == DType::boolean || i_.dtype == DType::f4_e2m1 || from == DType::f4_e2m1) {
-      return "not for this type";
+      return "the type is not supported";
     }
     return {};
   }
   std::string where() const {
     if (operand(0) != DType::boolean) return "the condition must be boolean";
     if (operand(1) != operand(2) || !is_compute_type(operand(1)))
-      return "the choices must be of one type of arithmetic";
+      return "the choices must have the same arithmetic type";
     return result(operand(1));
   }
   std::string plain() const {
     const DType t = operand(0);
     for (int k = 1; k < info_.operands; ++k) {
-      if (operand(k) != t) return fmt::format("operands of types {} and {}", name_of(t), name_of(operand(k)));
+      if (operand(k) != t)
+        return fmt::format("the operands have different types, {} and {}", name_of(t), name_of(operand(k)));
     }
     if (!accepts(info_, t)) return fmt::format("not defined for {}", name_of(t));
     if (gives_boolean(i_.op)) return result(DType::boolean);
@@ -202,17 +203,16 @@ std::string check(const PointwiseExpr& expr, const std::vector<DType>& inputs, D
     const auto wrong = [&](std::string_view what) {
       return fmt::format("instruction {} ({}): {}", i, info.op == Scalar::invalid ? "unknown" : info.name, what);
     };
-    if (info.op == Scalar::invalid)
-      return wrong(fmt::format("no operation has number {}", static_cast<int>(code[i].op)));
-    if (element_size(code[i].dtype) == 0) return wrong("no such dtype");
+    if (info.op == Scalar::invalid) return wrong(fmt::format("unknown operation {}", static_cast<int>(code[i].op)));
+    if (element_size(code[i].dtype) == 0) return wrong("unknown dtype");
     const std::uint16_t operands[] = {code[i].a, code[i].b, code[i].c};
     for (int k = 0; k < info.operands; ++k) {
-      if (operands[k] >= i) return wrong("reads an instruction that does not come before it");
+      if (operands[k] >= i) return wrong("reads an instruction that is not before it");
     }
     if (std::string what = InstructionCheck(expr, inputs, i).run(); !what.empty()) return wrong(what);
   }
   if (code.back().dtype != output) {
-    return fmt::format("the expression gives {}, not {}", name_of(code.back().dtype), name_of(output));
+    return fmt::format("the expression has type {}, not {}", name_of(code.back().dtype), name_of(output));
   }
   return {};
 }

@@ -23,12 +23,12 @@ namespace tern {
 namespace {
 
 constexpr std::size_t kSlots = 16;  // concurrent callers; further callers work alone
-constexpr std::int64_t kMostThreads = 255;
+constexpr std::int64_t kMaxThreads = 255;
 constexpr int kSpins = 1000;  // spins of a caller (about 50 microseconds) before yielding the processor
 constexpr int kIdleSpins =
     20000;  // spins of a thread (about a millisecond) before sleeping: nodes and runs follow each other closely
 
-void pause() {
+void spin_pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -36,7 +36,7 @@ void pause() {
 #endif
 }
 
-long process() {
+long process_id() {
 #if defined(__unix__) || defined(__APPLE__)
   return static_cast<long>(getpid());
 #else
@@ -54,7 +54,7 @@ int processor() {
 
 /// Moves this thread to a processor other than `busy`. Schedulers wake a thread next to its waker if other processors
 /// seem busy, as sleeping processors of virtual machines do.
-void leave(int busy) {
+void leave_processor(int busy) {
 #if defined(__linux__)
   cpu_set_t all, others;
   if (busy < 0 || busy >= CPU_SETSIZE || processor() != busy || sched_getaffinity(0, sizeof all, &all) != 0) return;
@@ -72,7 +72,7 @@ class Patience {
  public:
   void wait() {
     if (++waited_ < kSpins) {
-      pause();
+      spin_pause();
     } else {
       std::this_thread::yield();
     }
@@ -86,8 +86,8 @@ struct Job {
   ThreadPool::Part part;
   void* context;
   std::int64_t parts;
-  int processor;  ///< processor of the caller
-  std::atomic<std::int64_t> next{0}, done{0};
+  int processor;                               ///< processor of the caller
+  std::atomic<std::int64_t> next{0}, done{0};  ///< first part not yet begun; number of finished parts
 
   void work() {
     for (;;) {
@@ -99,76 +99,78 @@ struct Job {
   }
 };
 
-/// A job open to other threads. Its owner withdraws the job, then waits until no thread looks at the slot.
+/// A job open to other threads. Its owner withdraws the job, then waits until `users` is 0.
 struct alignas(64) Slot {
   std::atomic<Job*> job{nullptr};
-  std::atomic<int> users{0};
+  std::atomic<int> users{0};  ///< threads that read `job` or work on it
 };
 
 /// Thread count inside a part of parallel work, for nested loops and OpenMP libraries.
-constexpr Threads kOne(1);
+constexpr Threads kSingleThread(1);
 
 }  // namespace
 
 struct ThreadPool::State {
   std::array<Slot, kSlots> slots;
-  std::atomic<std::uint32_t> posted{0};  ///< incremented with each job
-  std::atomic<int> sleeping{0};
+  std::atomic<std::uint32_t> post_count{0};  ///< jobs posted so far, modulo 2^32; idle threads wait on it
+  std::atomic<int> sleeper_count{0};
   std::atomic<bool> stop{false};
-  std::mutex mutex;  ///< over threads
+  std::mutex mutex;  ///< guards `threads`
   std::vector<std::thread> threads;
-  std::atomic<std::int64_t> count{0};
-  long owner = process();
+  std::atomic<std::int64_t> count{0};  ///< largest number of threads requested so far
+  long owner = process_id();
 
+  /// Loop of a pool thread: works on posted jobs, spins for a while without any, then sleeps.
   void work() {
-    const ThreadScope one(kOne);
-    std::uint32_t seen = 0;
-    bool slept = true;
+    const ThreadScope single_thread(kSingleThread);
+    std::uint32_t seen_posts = 0;
+    bool just_woke = true;
     for (;;) {
       for (Slot& s : slots) {
         if (s.job.load(std::memory_order_relaxed) == nullptr) continue;
         s.users.fetch_add(1);
         if (Job* job = s.job.load()) {
-          if (std::exchange(slept, false)) leave(job->processor);
+          if (std::exchange(just_woke, false)) leave_processor(job->processor);
           job->work();
         }
         s.users.fetch_sub(1);
       }
-      for (int i = 0; i < kIdleSpins && posted.load(std::memory_order_acquire) == seen; ++i) pause();
+      for (int i = 0; i < kIdleSpins && post_count.load(std::memory_order_acquire) == seen_posts; ++i) spin_pause();
       if (stop.load()) return;
-      if (posted.load(std::memory_order_acquire) == seen) {
-        sleeping.fetch_add(1);
-        posted.wait(seen);
-        sleeping.fetch_sub(1);
-        slept = true;
+      if (post_count.load(std::memory_order_acquire) == seen_posts) {
+        sleeper_count.fetch_add(1);
+        post_count.wait(seen_posts);
+        sleeper_count.fetch_sub(1);
+        just_woke = true;
         if (stop.load()) return;
       }
-      seen = posted.load(std::memory_order_acquire);
+      seen_posts = post_count.load(std::memory_order_acquire);
     }
   }
 
   /// Starts the wanted number of threads, or as many as the system allows: fewer threads suffice for correctness.
-  void start(std::int64_t wanted) {
+  void start(std::int64_t wanted_threads) {
     const std::lock_guard lock(mutex);
-    while (static_cast<std::int64_t>(threads.size()) < wanted) {
+    while (static_cast<std::int64_t>(threads.size()) < wanted_threads) {
       try {
         threads.emplace_back([this] { work(); });
       } catch (const std::system_error&) {
         break;
       }
     }
-    count.store(wanted);
+    count.store(wanted_threads);
   }
 
+  /// Publishes the job and wakes threads; null if all slots are in use.
   Slot* post(Job& job) {
     for (Slot& s : slots) {
-      Job* none = nullptr;
-      if (!s.job.compare_exchange_strong(none, &job)) continue;
-      posted.fetch_add(1);
-      if (const int asleep = sleeping.load(); asleep >= job.parts) {
-        for (std::int64_t i = 1; i < job.parts; ++i) posted.notify_one();
-      } else if (asleep > 0) {
-        posted.notify_all();  // a single system call wakes all threads
+      Job* empty = nullptr;
+      if (!s.job.compare_exchange_strong(empty, &job)) continue;
+      post_count.fetch_add(1);
+      if (const int sleepers = sleeper_count.load(); sleepers >= job.parts) {
+        for (std::int64_t i = 1; i < job.parts; ++i) post_count.notify_one();
+      } else if (sleepers > 0) {
+        post_count.notify_all();  // a single system call wakes all threads
       }
       return &s;
     }
@@ -179,10 +181,10 @@ struct ThreadPool::State {
 ThreadPool::ThreadPool() : state_(new State) {}
 
 ThreadPool::~ThreadPool() {
-  if (process() != state_->owner) return;  // a forked process has no pool threads
+  if (process_id() != state_->owner) return;  // a forked process has no pool threads
   state_->stop.store(true);
-  state_->posted.fetch_add(1);
-  state_->posted.notify_all();
+  state_->post_count.fetch_add(1);
+  state_->post_count.notify_all();
   for (std::thread& t : state_->threads) t.join();
   delete state_;
 }
@@ -194,12 +196,12 @@ ThreadPool& ThreadPool::shared() {
 
 void ThreadPool::run(std::int64_t parts, Part part, void* context, Note note) {
   if (LoopRecorder* recorder = LoopRecorder::current()) return recorder->run(parts, part, context, note);
-  const std::int64_t wanted = std::min(parts - 1, kMostThreads);
-  if (state_->count.load(std::memory_order_relaxed) < wanted) state_->start(wanted);
+  const std::int64_t thread_count = std::min(parts - 1, kMaxThreads);
+  if (state_->count.load(std::memory_order_relaxed) < thread_count) state_->start(thread_count);
   Job job{part, context, parts, processor()};
   Slot* slot = state_->post(job);
   {
-    const ThreadScope one(kOne);
+    const ThreadScope single_thread(kSingleThread);
     job.work();
   }
   for (Patience p; job.done.load(std::memory_order_acquire) < parts;) p.wait();

@@ -85,7 +85,7 @@ void read_file(const std::string& text, std::int64_t call, std::vector<Given>& a
   NamedTensors file = read_tensors(path, &unnamed);
   if (named && file.tensors.size() != 1) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("'{}' holds {} tensors; NAME=FILE takes a file of one", escape_name(path), file.tensors.size()));
+         fmt::format("'{}' has {} tensors; NAME=FILE takes a file with one", escape_name(path), file.tensors.size()));
   }
   for (auto& [name, tensor] : file.tensors) {
     Given g{named ? text.substr(0, equals) : name, escape_name(path), unnamed, named, call, std::move(tensor)};
@@ -156,8 +156,8 @@ Tensor to_input(const Given& g, const Wanted& wanted, const InputChoice& choice)
   }
   if (is_complex(from) && !is_complex(to)) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("input '{}' is {}, but {} holds {}: --cast does not drop imaginary parts",
-                     escape_name(wanted.name), name_of(to), g.file, name_of(from)));
+         fmt::format("input '{}' is {}, but {} has {}: --cast does not drop imaginary parts", escape_name(wanted.name),
+                     name_of(to), g.file, name_of(from)));
   }
   Tensor t(to, g.tensor.sizes);
   if (from != to) {
@@ -248,7 +248,7 @@ void add_sizes_of_files(const Program& p, const Slots& slots, const std::vector<
   fail(ErrorCode::invalid_argument,
        fmt::format("{}input '{}' is not given{}; give {} {}=FILE{} a file with a tensor of that name{}",
                    call > 0 ? fmt::format("call {}: ", call) : "", name,
-                   names.empty() ? "" : " (the files hold: " + names + ")", choice.option, name,
+                   names.empty() ? "" : " (the files have: " + names + ")", choice.option, name,
                    has_all_options(choice) ? "," : " or", has_all_options(choice) ? ", or --random" : ""));
 }
 
@@ -267,7 +267,7 @@ std::vector<std::vector<Tensor>> gather_calls(const Model& model, const std::str
   for (const Given& g : given) calls = std::max(calls, g.call + 1);
   if (calls > 0 && !choice.sequence.empty())
     fail(ErrorCode::invalid_argument,
-         "--sequence and tensors named callC.NAME both say what each call takes: give one");
+         "--sequence and tensors named callC.NAME both define the inputs of each call: give only one");
   for (const std::string& file : sequence_files(choice)) read_file(file, calls++, given);
   std::vector<std::vector<Tensor>> result;
   std::mt19937_64 generator(choice.seed);
@@ -292,7 +292,8 @@ std::vector<std::vector<Tensor>> gather_calls(const Model& model, const std::str
 std::vector<Tensor> one_call(const Model& model, const std::string& function, const InputChoice& choice) {
   std::vector<std::vector<Tensor>> calls = gather_calls(model, function, choice);
   if (calls.size() != 1)
-    fail(ErrorCode::invalid_argument, fmt::format("the files hold the inputs of {} calls; give one", calls.size()));
+    fail(ErrorCode::invalid_argument,
+         fmt::format("the files have the inputs of {} calls; give those of one", calls.size()));
   return std::move(calls.front());
 }
 

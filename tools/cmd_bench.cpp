@@ -48,7 +48,7 @@ double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-struct Result {
+struct BenchResult {
   double opened = 0, prepared = 0, first = 0;  ///< milliseconds of each step
   std::vector<double> runs;                    ///< milliseconds, sorted
   std::vector<NodeTime> nodes;
@@ -83,7 +83,7 @@ int take_turns(const BenchArguments& a, Session& session, const std::string& fun
 }
 
 /// Traces separate runs, because tracing disturbs measured runs.
-void trace_runs(const BenchArguments& a, const Result& r, const std::function<void()>& run) {
+void trace_runs(const BenchArguments& a, const BenchResult& r, const std::function<void()>& run) {
   constexpr int kTraced = 10;
   if (a.trace.path.empty()) return;
   ChosenTrace trace(a.trace);
@@ -108,7 +108,7 @@ void trace_runs(const BenchArguments& a, const Result& r, const std::function<vo
 }
 
 void measure(const BenchArguments& a, Session& session, const std::string& function, const std::vector<Tensor>& inputs,
-             Result& r) {
+             BenchResult& r) {
   constexpr int kWarmUp = 3, kProfiled = 10;
   Graph graph;
   if (a.graph) {
@@ -165,7 +165,7 @@ std::string giga_rate(double amount, double seconds) {
   return amount > 0 && seconds > 0 ? fmt::format("{:.1f}", amount / seconds / 1e9) : "";
 }
 
-void print_nodes(const Result& r, int most) {
+void print_nodes(const BenchResult& r, int most) {
   const auto runs = static_cast<double>(r.profiled);
   std::map<std::string, Total> ops;
   Total all;
@@ -212,7 +212,7 @@ void print_nodes(const Result& r, int most) {
   fmt::print("\n{}", longest.str());
 }
 
-void print_bench_text(const BenchArguments& a, const std::string& function, int threads, const Result& r) {
+void print_bench_text(const BenchArguments& a, const std::string& function, int threads, const BenchResult& r) {
   double flops = 0, bytes = 0;
   for (const NodeTime& n : r.nodes) {
     flops += n.flops / static_cast<double>(r.profiled);
@@ -262,7 +262,7 @@ void print_bench_text(const BenchArguments& a, const std::string& function, int 
   print_nodes(r, a.nodes);
 }
 
-void print_bench_json(const BenchArguments& a, const std::string& function, int threads, const Result& r) {
+void print_bench_json(const BenchArguments& a, const std::string& function, int threads, const BenchResult& r) {
   using Json = nlohmann::ordered_json;
   Json all = {{"model", a.model},
               {"function", function},
@@ -363,7 +363,7 @@ int run_scaling(const BenchArguments& a) {
   request.seconds = a.seconds;
   request.turns = static_cast<std::uint64_t>(a.runs);
   request.seed = a.inputs.seed;
-  const Scaling scaling = measure_scaling(model, request);
+  const ScalingMeasurement scaling = measure_scaling(model, request);
   if (a.json) {
     print_scaling_json(request, scaling);
   } else {
@@ -398,7 +398,7 @@ int run_bench(const BenchArguments& a) {
   fill_weight_cache(a);
   if (a.sessions > 0) return run_sessions(a);
   if (compares_threads(a)) return run_scaling(a);
-  Result r;
+  BenchResult r;
   r.memory_before = private_memory();
   auto start = Clock::now();
   const Model model = open_model(a.model);
@@ -432,24 +432,22 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
   c->add_option("model", a->model, "A .tern archive, or a .pt2 file")->required();
   add_input_options(c, a->inputs);
   c->add_option("-f,--function", a->function, "The function to run, if there are several")->type_name("NAME");
-  within(
-      c->add_option("--threads", a->threads,
-                    "Threads of a run; 0: as many as OpenMP reports (all cores). A list, 1,2,4, is measured in turns: "
-                    "how the program scales, and where the threads' time goes")
-          ->delimiter(',')
-          ->default_str("0"),
-      bounds::kThreads);
+  within(c->add_option("--threads", a->threads,
+                       "Threads of a run; 0: as many as OpenMP reports (all cores). A list such as 1,2,4 is measured "
+                       "in turns, and shows how the program scales and where the threads spend their time")
+             ->delimiter(',')
+             ->default_str("0"),
+         bounds::kThreads);
   within(c->add_option("--cores", a->cores,
-                       "Simulate these numbers of cores, 8,32: the parts of each loop run one after the other, each "
-                       "timed alone")
+                       "Simulate these numbers of cores, such as 8,32: the parts of each loop run one after the other, "
+                       "and each is timed")
              ->delimiter(','),
          bounds::kCores);
-  within(
-      c->add_option("--sessions", a->sessions,
-                    "Run this many sessions at once, each with --threads (1), in turns with one session that has all "
-                    "their threads: which serves more runs a second"),
-      bounds::kSessions);
-  within(c->add_option("--bandwidth", a->bandwidth, "GB/s that all simulated cores together read from memory")
+  within(c->add_option("--sessions", a->sessions,
+                       "Run this many sessions at once, each with --threads (1), in turns with one session that has "
+                       "all their threads, and compare their runs per second"),
+         bounds::kSessions);
+  within(c->add_option("--bandwidth", a->bandwidth, "Memory bandwidth of all simulated cores together, in GB/s")
              ->capture_default_str(),
          bounds::kBandwidth);
   add_device_options(*c, a->device);
@@ -457,13 +455,13 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
   add_copy_weights_option(*c, a->device);
   add_precision_option(*c, a->device);
   within(c->add_option("--seconds", a->seconds, "Measure for this long")->capture_default_str(), bounds::kSeconds);
-  within(c->add_option("--runs", a->runs, "Measure this many runs, or turns of a list of threads, instead of a time"),
+  within(c->add_option("--runs", a->runs, "Measure this many runs (or turns, for a list of threads) instead of a time"),
          bounds::kRuns);
   within(c->add_option("--nodes", a->nodes, "List this many of the slowest nodes"), bounds::kListed);
   c->add_flag("--graph", a->graph, "Measure replays of a captured graph; nodes are measured without it");
   c->add_flag("--turns", a->turns,
-              "Read lines from standard input; run once for each and answer with the milliseconds: for a benchmark "
-              "that lets several programs take turns");
+              "Read lines from standard input; run once for each and answer with the milliseconds, for a benchmark of "
+              "several programs in turns");
   add_trace_options(*c, a->trace);
   c->add_flag("--json", a->json, "Print all figures as JSON");
   c->footer(
@@ -472,8 +470,8 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
       "  tern bench model.tern --sessions 4 --threads 1\n"
       "  tern bench model.tern --json > figures.json\n\n"
       "Inputs that no file gives are random. A node's GB/s count each operand and result once; many of them are in a "
-      "cache. One run goes before all, which fills the cache of packed weights (docs/api.md); TERN_WEIGHT_CACHE=off "
-      "leaves that out. --trace records ten runs after those that are measured, or all of --turns.");
+      "cache. One run goes first and fills the cache of packed weights (docs/api.md); TERN_WEIGHT_CACHE=off disables "
+      "the cache. --trace records ten runs after the measured ones, or all runs of --turns.");
   c->callback([a, &line] { line.status = run_bench(*a); });
 }
 

@@ -54,7 +54,7 @@ std::vector<std::string> sample(const std::vector<std::string>& files, std::size
 
 int run_conform(ConformArguments& a) {
   const std::vector<std::string> files = sample(find_cases(a.paths), a.every);
-  if (files.empty()) fail(ErrorCode::invalid_argument, "no .pt2 file was found there");
+  if (files.empty()) fail(ErrorCode::invalid_argument, "it has no .pt2 file");
   std::vector<ConformResult> results(files.size());
   if (a.same_bits.empty()) a.same_bits.push_back(a.device.name);
   const BitsFile expected = a.check_bits.empty() ? BitsFile() : read_bits(a.check_bits);
@@ -96,8 +96,7 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
   CLI::App* c = app.add_subcommand("conform", "Run programs and compare the results with PyTorch's");
   c->add_option("paths", arguments->paths, "Cases: .pt2 files with .safetensors files beside them, or folders of them")
       ->required();
-  c->add_flag("--json", arguments->report.json,
-              "Print every case as JSON, with its operators and what each one became");
+  c->add_flag("--json", arguments->report.json, "Print every case as JSON, with its operators and their ops");
   c->add_flag("--no-table", arguments->no_table, "Leave out the table per op");
   within(c->add_option("--failures", arguments->report.failures, "Print at most this many failures")
              ->capture_default_str(),
@@ -116,7 +115,8 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
               "Remove origins, names of values and annotations from each program first: no result depends on them");
   add_device_options(*c, arguments->device);
   c->add_option("--same-bits", arguments->same_bits,
-                "Run each case on each of these devices (cpu,xpu); a case fails if one gives other bits than the first")
+                "Run each case on each of these devices (cpu,xpu); a case fails if the bits of a device differ from "
+                "the first one's")
       ->delimiter(',')
       ->type_name("DEVICE,...");
   c->add_flag("--graph", arguments->graph,
@@ -126,14 +126,13 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
               "2, ...)), and compare "
               "the gradient of input K with gradK");
   c->add_option("--target", arguments->target,
-                "Compile the kernels of this target into each archive (xpu:spirv, cuda:ptx, ...) and run those; with "
-                "TERN_NO_COMPILE=1 "
-                "a case that needs others fails")
+                "Compile the kernels of this target into each archive (xpu:spirv, cuda:ptx, ...) and run them; with "
+                "TERN_NO_COMPILE=1 a case that needs other kernels fails")
       ->type_name("TARGET");
   c->add_option("--save-bits", arguments->save_bits, "Write a hash of each case's results to this file")
       ->type_name("FILE");
   c->add_option("--check-bits", arguments->check_bits,
-                "A case fails if its results have another hash than in this file of --save-bits")
+                "A case fails if the hash of its results differs from the one in this file of --save-bits")
       ->type_name("FILE");
   c->footer(
       "Examples:\n  tern conform tests/data/programs\n  tern conform model.pt2\n\n"

@@ -103,7 +103,7 @@ nlohmann::ordered_json isolated_entry(const std::string& path) {
   if (result.problem.empty()) return nlohmann::ordered_json::parse(result.text);
   return {
       {"name", ""},
-      {"problem", result.problem + " while its devices were listed: update its driver, or take it out of the folder"},
+      {"problem", result.problem + " while its devices were listed: update its driver, or remove it from the folder"},
       {"devices", nlohmann::ordered_json::array()}};
 }
 
@@ -116,7 +116,7 @@ int run_devices(bool json) {
     nlohmann::ordered_json p = output_is_taken() ? plugin_entry(path) : isolated_entry(path);
     const std::string name = p["name"];
     if (const auto [same, is_new] = path_of.emplace(name, path); !is_new && !name.empty()) {
-      p["problem"] = fmt::format("{} has devices named '{}' already", same->second, name);
+      p["problem"] = fmt::format("{} already has devices named '{}'", same->second, name);
       p["devices"].clear();
     }
     if (p["problem"] != "") problems.push_back({{"plugin", path}, {"problem", p["problem"]}});
@@ -150,7 +150,7 @@ int run_devices(bool json) {
 void add_devices_command(CLI::App& app, CommandLine& line) {
   auto json = std::make_shared<bool>(false);
   CLI::App* c = app.add_subcommand(
-      "devices", "List the devices that programs can run on; say why a plugin is absent or not loaded");
+      "devices", "List the devices that programs can run on, and why a plugin is absent or not loaded");
   c->add_flag("--json", *json, "Print the list as JSON");
   c->footer(
       "Examples:\n  tern devices\n  tern run model.tern --random --device xpu\n\n"

@@ -83,8 +83,8 @@ DType parse_precision(const std::string& text) {
 void verify_archive(const std::string& path) {
   const std::vector<Finding> findings = validate_archive(path);
   if (findings.empty()) return;
-  fail(ErrorCode::internal, fmt::format("the archive that was just written breaks {} rules; the first: {}",
-                                        findings.size(), describe(findings.front())));
+  fail(ErrorCode::internal,
+       fmt::format("the written archive breaks {} rules; the first: {}", findings.size(), describe(findings.front())));
 }
 
 Json tuning_json(const TuneReport& t) {
@@ -106,7 +106,7 @@ void print_tuning(const TuneReport& t) {
   for (const TunedKind& k : t.kinds)
     print_output(fmt::format("{} x {}: {} instead of {}\n", k.nodes, k.what, name_of(k.after), name_of(k.before)));
   const std::string gain = t.kinds.empty()
-                               ? "nothing is faster than what the rules choose"
+                               ? "no algorithm is faster than the default choice"
                                : fmt::format("{:.3f} ms a run for {:.3f} before", t.after * 1e3, t.before * 1e3);
   print_output(fmt::format("tuned for {}, {} thread{}: {} ({} trials{})\n", t.tuning.processor, t.tuning.threads,
                            t.tuning.threads == 1 ? "" : "s", gain, t.trials,
@@ -191,7 +191,7 @@ void add_target(Program& program, const std::string& name, const SymbolSizes& si
   if (quiet) return;
   print_output(fmt::format("{}: {} kernels, {}\n", name, report.kernels, human_bytes(report.bytes)));
   for (const std::string& kind : report.left_out)
-    print_output(fmt::format("{}: none for a {}\n", name, escape_message(kind, 400)));
+    print_output(fmt::format("{}: no kernel for a {}\n", name, escape_message(kind, 400)));
 }
 
 [[noreturn]] void refuse_nothing_quantized(const QuantizeReport& report) {
@@ -202,8 +202,8 @@ void add_target(Program& program, const std::string& name, const SymbolSizes& si
                            escape_name(report.kept[i].reason, 400));
   if (report.kept.size() > kMost) reasons += fmt::format("; and {} more", report.kept.size() - kMost);
   fail(ErrorCode::invalid_argument,
-       reasons.empty() ? "--quantize: the program has no weight of floats that a product or an embedding reads"
-                       : "--quantize: all weights stay as they are. " + reasons);
+       reasons.empty() ? "--quantize: the program has no floating-point weight that a product or an embedding reads"
+                       : "--quantize: no weight is quantized. " + reasons);
 }
 
 /// Imports the program; the options and the samples choose the storage of weights. Empty if no format is exact enough
@@ -213,8 +213,7 @@ std::optional<Program> import_program(const ExportArguments& a, ImportOptions op
   const std::vector<FormatLadder> ladders = parse_quantize(a.quantize);
   options.quantize = rules_at(ladders, 0);
   if (!a.keep.empty() && a.precision.empty() && options.quantize.empty()) {
-    fail(ErrorCode::invalid_argument,
-         "--keep says what --precision and --quantize leave as it is: give one of them with it");
+    fail(ErrorCode::invalid_argument, "--keep needs --precision or --quantize");
   }
   options.store_weights = a.quantize.calibrate.empty();
   Program program = import_pt2(a.input, options, &report);
@@ -234,11 +233,11 @@ int run_export(ExportArguments& a) {
   check_program_file(a.input);
   if (a.output == "-") {
     fail(ErrorCode::invalid_argument,
-         "--output - : an archive is not written to standard output, because its header is written last; give a file's "
-         "name");
+         "--output - : an archive cannot be written to standard output, because its header is written last; give a "
+         "file name");
   }
   if (a.tune && std::ranges::find(a.targets, "cpu") == a.targets.end())
-    fail(ErrorCode::invalid_argument, "--tune measures this machine's processor; give --target cpu with it");
+    fail(ErrorCode::invalid_argument, "--tune measures this machine's processor; it needs --target cpu");
   if (a.output.empty()) a.output = std::filesystem::path(a.input).replace_extension(".tern").string();
   refuse_to_replace("--output", a.output, {a.input});
   refuse_to_replace("--report", a.quantize.chart, {a.input, a.output});
@@ -258,10 +257,11 @@ int run_export(ExportArguments& a) {
   if (!a.train.activation_memory.empty()) activation_memory = parse_activation_memory(a.train.activation_memory);
   const std::optional<GenerationOptions> generation = parse_llm(a.llm);
   TrainingReport trained;
-  if (training && generation) fail(ErrorCode::invalid_argument, "--llm does not go with --train");
+  if (training && generation) fail(ErrorCode::invalid_argument, "--llm cannot be combined with --train");
   if (training) {
     if (a.quantize.any() || !a.precision.empty())
-      fail(ErrorCode::invalid_argument, "--train keeps weights as they are: leave out --quantize and --precision");
+      fail(ErrorCode::invalid_argument,
+           "--train cannot be combined with --quantize or --precision: it keeps weights as they are");
     import_options.training = true;
     import_options.transform = [&](Program& p) { trained = add_training(p, *training); };
   }
@@ -274,8 +274,7 @@ int run_export(ExportArguments& a) {
   }
   Program& program = *imported;
   if (import_options.precision != DType::invalid && import.narrowed == 0) {
-    fail(ErrorCode::invalid_argument,
-         "--precision: the program has no product, convolution or attention of float32 that it could be for");
+    fail(ErrorCode::invalid_argument, "--precision: the program has no product, convolution or attention of float32");
   }
   if (a.quantize.any() && import.quantized.weights.empty()) refuse_nothing_quantized(import.quantized);
   for (const auto& [pattern, annotation] : annotations) {
@@ -330,29 +329,28 @@ void add_export_command(CLI::App& app, CommandLine& line) {
   c->add_option("--compress", a->compress, "none, zstd or zstd:LEVEL (1 to 22); compressed weights cannot be mapped")
       ->type_name("CODEC");
   c->add_option("--groups", a->groups,
-                "Write into the archive which ranks a group of the program has, for tern run --group: tp=0,1/2,3")
+                "Store the ranks of a group of the program in the archive, for tern run --group: tp=0,1/2,3")
       ->type_name("NAME=RANKS[/RANKS...]");
   c->add_option("--annotate", a->annotations,
                 "Annotate every node whose module path, ATen operator or op matches PATTERN (* ? []). May be repeated")
       ->type_name("PATTERN KEY=VALUE");
   c->add_option(
        "--target", a->targets,
-       "cpu: store the weights packed for this machine's processor too, so that loading packs nothing. "
-       "xpu:spirv: store the kernels of OpenCL devices, compiled to SPIR-V. cuda:sm_90, cuda:ptx, rocm:gfx942 and "
-       "others: those of GPUs, where NVRTC or hiprtc is installed. metal:msl: their texts for Apple's GPUs. Several "
-       "with "
-       "commas between; a wrong name lists those of its plugin")
+       "cpu: also store the weights packed for this machine's processor, so that loading packs nothing. xpu:spirv: "
+       "store the kernels of OpenCL devices, compiled to SPIR-V. cuda:sm_90, cuda:ptx, rocm:gfx942 and others: store "
+       "the kernels of GPUs, if NVRTC or hiprtc is installed. metal:msl: store the kernels' texts for Apple's GPUs. "
+       "Separate several targets by commas; a wrong name lists the targets of its plugin")
       ->delimiter(',')
       ->type_name("TARGET,...");
   c->add_flag("--tune", a->tune,
               "With --target cpu: run the program on made-up inputs, try other algorithms for its products and "
               "convolutions, and store the faster ones for this processor and number of threads");
-  within(c->add_option("--tune-seconds", a->tune_seconds, "Try nothing new after this time")->capture_default_str(),
+  within(c->add_option("--tune-seconds", a->tune_seconds, "Time limit for the search")->capture_default_str(),
          bounds::kSeconds);
   c->add_option("--precision", a->precision,
                 "bfloat16 or float16: store the weights that only matrix products read in this type. With bfloat16, "
-                "products, convolutions and attention multiply in it, too, on processors where that is faster. Sums "
-                "and all else keep their types")
+                "products, convolutions and attention also multiply in it, on processors where that is faster. Sums "
+                "and everything else keep their types")
       ->type_name("TYPE");
   add_quantize_options(c, a->quantize);
   add_train_options(c, a->train);
@@ -370,16 +368,15 @@ void add_export_command(CLI::App& app, CommandLine& line) {
                 "Name a symbolic size: s77=batch. PyTorch drops the names of Dim(); 'tern inspect model.pt2' lists the "
                 "sizes. Messages and --size use the new name. May be repeated")
       ->type_name("OLD=NEW");
-  c->add_flag("--custom-ops", a->custom_ops, "Keep operators that Tern does not know, for a library to provide");
+  c->add_flag("--custom-ops", a->custom_ops, "Keep operators that Tern does not know; a library provides them");
   c->add_option(
        "--ignore-guard", a->ignored_guards,
-       "Leave out a relation between sizes that the program assumes, as 'tern inspect model.pt2' lists it, or all "
-       "that match a pattern (* ?). Tracing assumes that sizes differ from 1 where the program need not: "
-       "'k != 1'. May be repeated")
+       "Leave out a relation between sizes that the program assumes, as 'tern inspect model.pt2' lists it, or all that "
+       "match a pattern (* ?). Tracing often assumes without need that sizes differ from 1: 'k != 1'. May be repeated")
       ->type_name("RELATION");
   c->add_flag("--unchecked-guards", a->unchecked_guards,
               "Accept relations between sizes that the program assumes and Tern cannot check before a run");
-  c->add_flag("--no-fold", a->no_fold, "Keep computations on weights alone, batch norms too, as they were traced");
+  c->add_flag("--no-fold", a->no_fold, "Keep computations on constant weights, and batch norms, as they were traced");
   c->add_flag("--no-origins", a->no_origins, "Leave out module paths and Python lines");
   c->add_flag("--verify", a->verify, "Read the archive back and check every rule and hash");
   c->add_flag("--json", a->json, "Print what was written as JSON");
@@ -391,11 +388,12 @@ void add_export_command(CLI::App& app, CommandLine& line) {
       "  tern export model.pt2 --quantize mxfp4,int4,int8 --calibrate samples/ --target-sqnr 30 --report error.svg\n"
       "  tern export decoder.pt2 --llm --token-ids generation_config.json --quantize int4\n"
       "  tern export model.pt2 --annotate 'encoder.*' stage=1 --annotate softmax precision=high\n\n"
-      "With --calibrate the program runs as floats and quantized, and SQNR and cosine are those of 'tern verify': "
+      "With --calibrate the program runs unquantized and quantized, and SQNR and cosine are those of 'tern verify': "
       "'own' "
-      "of a layer alone on the operands of the program of floats, 'accumulated' of its value in the quantized program. "
+      "of only a layer on the operands of the unquantized program, 'accumulated' of its value in the quantized "
+      "program. "
       "All samples run in one session: mutable state carries over. "
-      "--target-sqnr is for the results, over all samples, the worst one.\n"
+      "--target-sqnr applies to the worst result over all samples.\n"
       "An error lists all operators that are not supported at once.\n\n"
       "Exit status: 1 if no weight can be quantized with --target-sqnr; then nothing is written.");
   c->callback([a, c, &line] {

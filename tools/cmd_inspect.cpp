@@ -46,7 +46,8 @@ void add_inspect_command(CLI::App& app, CommandLine& line) {
       "Examples:\n  tern inspect model.tern\n  tern inspect model.tern --size s0=8\n"
       "  tern inspect model.pt2 --json | python3 -m json.tool\n\n"
       "Shows functions with the names of their inputs as 'tern run' takes them, parameters, the floating-point "
-      "operations and the peak memory of a run, custom operators, weights, ops, and what they were traced from.\n"
+      "operations and the peak memory of a run, custom operators, weights, ops, and the operators that they come "
+      "from.\n"
       "Safe on any bytes. An archive with ops or types that this version does not know can be inspected, but not run.");
   c->callback([a, &line] { line.status = run_inspect(*a); });
 }

@@ -132,10 +132,10 @@ void add_ops_command(CLI::App& app, CommandLine& line) {
       "  host       sizes, numbers and assertions\n"
       "  no effect  left out\n"
       "  control    control flow\n"
-      "If the pattern is the name of one of Tern's own ops, what nodes of it have follows: operands and results (? may "
-      "be "
-      "absent, * any number, + one or more), attributes with types, defaults and bounds, and traits.\n\n"
-      "docs/ops.md says what each becomes, and its largest error. Exit status: 0 names are listed, 1 no name matches.");
+      "If the pattern is the name of one of Tern's own ops, a description of its nodes follows: operands and results "
+      "(? may be absent, * any number, + one or more), attributes with types, defaults and bounds, and traits.\n\n"
+      "docs/ops.md lists the ops of each operator, and its largest error. Exit status: 0 names are listed, 1 no name "
+      "matches.");
   c->callback([a, &line] { line.status = run_ops(*a); });
 }
 

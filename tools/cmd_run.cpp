@@ -248,7 +248,7 @@ void add_run_command(CLI::App& app, CommandLine& line) {
   c->add_option("-f,--function", a->function, "The function to run, if there are several")->type_name("NAME");
   add_threads_option(*c, a->threads);
   within(c->add_option("--repeat", a->repeat,
-                       "Run all calls this many times; mutable state carries over, and the last results count")
+                       "Run all calls this many times; mutable state carries over, and the last results are kept")
              ->capture_default_str(),
          bounds::kRepeat);
   within(c->add_option("--max-seconds", a->max_seconds, "Time limit for each run; 0: no limit")->capture_default_str(),
@@ -274,19 +274,18 @@ void add_run_command(CLI::App& app, CommandLine& line) {
   c->add_flag("--graph", a->graph, "Capture the run as a graph and replay it");
   add_trace_options(*c, a->trace);
   c->add_flag("--json", a->json, "Print sizes and ranges of the results as JSON");
-  c->add_flag(
-      "--verbose", a->verbose,
-      "Print on standard error where the kernels of the device came from, and in what precision the CPU multiplied");
+  c->add_flag("--verbose", a->verbose,
+              "Print on standard error the origin of the device's kernels, and the precision of the CPU's products");
   c->footer(
       "Examples:\n  tern run model.tern --input image.npy --output result.npz\n"
       "  tern run model.tern --random --size s0=4\n"
       "  tern run decoder.tern --sequence tokens/ --output logits.npz\n"
       "  tern run model.tern -i - -o - < inputs.npz > results.safetensors\n\n"
-      "A tensor is an input's by its name, by its position (in0, in1, ... or NumPy's arr_0), or because an .npy file "
-      "and the function have one each. A tensor that is no input's is an error, but for expected results of a "
-      "conformance case (out0, mut0).\n"
-      "Tensors named call0.NAME, call1.NAME, ... in a file are a sequence too: one call each. The results of a "
-      "sequence are named so.\n"
+      "A tensor belongs to an input by its name, by its position (in0, in1, ... or NumPy's arr_0), or because it is "
+      "the only tensor of an .npy file and the function has one input. Other tensors are an error, except for expected "
+      "results of a conformance case (out0, mut0).\n"
+      "Tensors named call0.NAME, call1.NAME, ... in a file are also a sequence, with one call each. The results of a "
+      "sequence have such names, too.\n"
       "With --group each process that torchrun --no-python, mpirun or srun starts is a rank; in the names of files "
       "{rank} "
       "stands for its number, in that of a device {local_rank} for its number on its host.\n"

@@ -74,7 +74,7 @@ int merge(const TraceArguments& a) {
 
 int flight(const TraceArguments& a) {
   if (a.files.size() != 2 || !a.output.empty())
-    fail(ErrorCode::invalid_argument, "flight takes a folder of records: tern trace flight FOLDER");
+    fail(ErrorCode::invalid_argument, "flight needs a folder of records: tern trace flight FOLDER");
   return run_flight(a.files[1]);
 }
 
@@ -82,9 +82,9 @@ int run_trace(const TraceArguments& a) {
   if (a.files[0] == "flight") return flight(a);
   const bool merges = a.files[0] == "merge";
   if (merges && (a.output.empty() || a.files.size() < 3))
-    fail(ErrorCode::invalid_argument, "merging takes two traces or more, and --output: tern trace merge A B -o ALL");
+    fail(ErrorCode::invalid_argument, "merge needs two or more traces, and --output: tern trace merge A B -o ALL");
   if (!merges && (a.files.size() > 1 || !a.output.empty()))
-    fail(ErrorCode::invalid_argument, "a summary is of one trace; 'tern trace merge A B -o ALL' joins several");
+    fail(ErrorCode::invalid_argument, "a summary takes one trace; 'tern trace merge A B -o ALL' joins several");
   return merges ? merge(a) : summarize(a);
 }
 
@@ -93,12 +93,12 @@ int run_trace(const TraceArguments& a) {
 void add_trace_command(CLI::App& app, CommandLine& line) {
   auto a = std::make_shared<TraceArguments>();
   CLI::App* c = app.add_subcommand(
-      "trace", "Sum up a trace of runs, merge the traces of several ranks, or say which ranks wait for whom");
+      "trace", "Summarize a trace of runs, merge the traces of several ranks, or find the ranks that wait for others");
   c->add_option("file", a->files,
                 "A trace of --trace or of torch.profiler, .json or .json.gz; or the word merge and the traces of "
                 "several ranks; or the word flight and a folder of flight records, tern_flight_0, tern_flight_1, ...")
       ->required();
-  c->add_option("-o,--output", a->output, "Where merge writes; .json.gz is compressed")->type_name("FILE");
+  c->add_option("-o,--output", a->output, "Output file of merge; .json.gz is compressed")->type_name("FILE");
   within(c->add_option("--most", a->most, "Rows of each table")->capture_default_str(), bounds::kListed);
   c->add_flag("--json", a->json, "Print all figures as JSON");
   c->footer(
@@ -106,8 +106,8 @@ void add_trace_command(CLI::App& app, CommandLine& line) {
       "  tern trace merge rank0.json rank1.json -o ranks.json.gz\n"
       "  tern trace flight /tmp/flight\n\n"
       "Host times are an op's own, without the ops in it; device times are those of the kernels and copies that it "
-      "started. merge aligns the ranks' clocks by the collectives that all of them have, and says for whom the others "
-      "waited. docs/traces.md has the fields.\n"
+      "started. merge aligns the ranks' clocks by the collectives that all of them have, and names the ranks that the "
+      "others waited for. docs/traces.md lists the fields.\n"
       "A rank writes its flight record to TERN_FLIGHT_FOLDER if a group fails, or at SIGUSR2; PyTorch's torchfrtrace "
       "reads these files too. The status of flight is 1 if a rank waits, or calls differ.");
   c->callback([a, &line] { line.status = run_trace(*a); });

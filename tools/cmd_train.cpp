@@ -37,7 +37,7 @@ using namespace train;
 
 constexpr std::size_t kCurveRows = 12;
 
-struct Arguments {
+struct TrainCommandArguments {
   TrainOptions options;
   std::string held_out;  ///< a share or a file
   std::vector<std::string> arrays;
@@ -48,7 +48,7 @@ struct Arguments {
   double group_timeout = 600;
 };
 
-void parse_held_out(Arguments& a) {
+void parse_held_out(TrainCommandArguments& a) {
   if (a.held_out.empty()) return;
   const char* end = a.held_out.data() + a.held_out.size();
   const auto [stop, error] = std::from_chars(a.held_out.data(), end, a.options.held_out);
@@ -61,7 +61,7 @@ void parse_held_out(Arguments& a) {
   a.options.held_out_data = a.options.held_out_name = a.held_out;
 }
 
-void parse_arrays(Arguments& a) {
+void parse_arrays(TrainCommandArguments& a) {
   for (const std::string& text : a.arrays) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
@@ -70,7 +70,7 @@ void parse_arrays(Arguments& a) {
   }
 }
 
-PrepareOptions prepare_options(const Arguments& a) {
+PrepareOptions prepare_options(const TrainCommandArguments& a) {
   PrepareOptions options;
   options.threads = a.threads;
   options.device = a.device.name;
@@ -82,7 +82,7 @@ PrepareOptions prepare_options(const Arguments& a) {
 }
 
 /// Settings of the run stored in a checkpoint beside the options of training.
-Settings settings_of(const Arguments& a) {
+Settings settings_of(const TrainCommandArguments& a) {
   const auto file = FileBytes::open(a.options.model, Access::map);
   const XXH128_hash_t h = XXH3_128bits(file->bytes().data(), file->bytes().size());
   return {{"archive", fmt::format("{:016x}{:016x}", h.high64, h.low64)},
@@ -97,7 +97,7 @@ void write_plot(const std::string& path, const Trainer& trainer, const std::stri
   file.commit();
 }
 
-void print_start(const Arguments& a, const Trainer& t) {
+void print_start(const TrainCommandArguments& a, const Trainer& t) {
   for (const std::string& w : t.warnings()) fmt::print(stderr, "tern: {}\n", w);
   if (a.options.json) return;
   const std::uint64_t held = t.held_out_samples();
@@ -107,7 +107,7 @@ void print_start(const Arguments& a, const Trainer& t) {
              t.history().position.step > 0 ? fmt::format("; continues after step {}", t.history().position.step) : "");
 }
 
-void write_results(const Arguments& a, const Model& model, const Trainer& trainer) {
+void write_results(const TrainCommandArguments& a, const Model& model, const Trainer& trainer) {
   write_trained(model, trainer.session(), a.options.output);
   if (!a.options.forward.empty()) write_forward(model, trainer.session(), a.options.forward);
   if (!a.options.adapters.empty()) write_adapters(model, trainer.session(), a.options.adapters);
@@ -115,20 +115,20 @@ void write_results(const Arguments& a, const Model& model, const Trainer& traine
 }
 
 /// Text explaining the continuation of a stopped run.
-std::string continue_text(const Arguments& a, const Trainer& trainer) {
+std::string continue_text(const TrainCommandArguments& a, const Trainer& trainer) {
   const std::string folder = escape_name(trainer.checkpoints().folder());
   return fmt::format("a checkpoint is in {}; continue with --resume{}", folder,
                      a.options.checkpoints.empty() ? "" : " --checkpoint " + folder);
 }
 
 /// Keeps hours of training if the disk is full.
-void write_or_keep(const Arguments& a, const Model& model, Trainer& trainer) {
+void write_or_keep(const TrainCommandArguments& a, const Model& model, Trainer& trainer) {
   try {
     write_results(a, model, trainer);
   } catch (...) {
     try {
       trainer.save();
-      fmt::print(stderr, "tern: the results cannot be written; {}\n", continue_text(a, trainer));
+      fmt::print(stderr, "tern: cannot write the results; {}\n", continue_text(a, trainer));
     } catch (const std::exception& e) {
       fmt::print(stderr, "tern: and there is no checkpoint: {}\n", e.what());
     }
@@ -168,7 +168,7 @@ void warn_of_buffers(const TrainOptions& o, const Model& model) {
 /// A progress bar, and a line for each epoch.
 class Display {
  public:
-  Display(const Arguments& a, const Trainer& trainer) : a_(a), trainer_(trainer) { begin(); }
+  Display(const TrainCommandArguments& a, const Trainer& trainer) : a_(a), trainer_(trainer) { begin(); }
 
   Listener listener() {
     Listener l;
@@ -189,13 +189,13 @@ class Display {
  private:
   void begin() { progress_.emplace("training", trainer_.steps()); }
 
-  const Arguments& a_;
+  const TrainCommandArguments& a_;
   const Trainer& trainer_;
   std::optional<Progress> progress_;
 };
 
 /// Rank 0's final output.
-void finish(const Arguments& a, const Model& model, Trainer& trainer) {
+void finish(const TrainCommandArguments& a, const Model& model, Trainer& trainer) {
   write_or_keep(a, model, trainer);
   if (a.options.json) {
     fmt::print("{}", report_json(a.options, trainer, true));
@@ -206,7 +206,7 @@ void finish(const Arguments& a, const Model& model, Trainer& trainer) {
   fmt::print("{}: trained for {} steps\n", escape_name(a.options.output), trainer.history().position.step);
 }
 
-int train_archive(Arguments& a, const Ranks& ranks) {
+int train_archive(TrainCommandArguments& a, const Ranks& ranks) {
   ChosenTrace trace(a.trace);
   const Model model = Model::open(a.options.model);
   check_forward(a.options, model);
@@ -236,10 +236,10 @@ int train_archive(Arguments& a, const Ranks& ranks) {
   return 0;
 }
 
-int run_train(Arguments& a) {
+int run_train(TrainCommandArguments& a) {
   check_program_file(a.options.model);
   if (a.options.every > 0 && a.options.checkpoints.empty())
-    fail(ErrorCode::invalid_argument, "--every says how often --checkpoint FOLDER gets a checkpoint: give it too");
+    fail(ErrorCode::invalid_argument, "--every needs --checkpoint FOLDER");
   parse_held_out(a);
   parse_arrays(a);
   // All ranks meet before loading: a missing rank is detected first.
@@ -267,7 +267,7 @@ int run_train(Arguments& a) {
 }  // namespace
 
 void add_train_command(CLI::App& app, CommandLine& line) {
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<TrainCommandArguments>();
   TrainOptions& o = a->options;
   CLI::App* c = app.add_subcommand("train", "Train an archive that 'tern export --train' made");
   c->add_option("model", o.model, "The archive")->required();
@@ -282,40 +282,41 @@ void add_train_command(CLI::App& app, CommandLine& line) {
       ->required()
       ->type_name("FILE");
   c->add_option("--forward", o.forward,
-                "Also write an archive of the method forward alone, with constant weights, for 'tern run'")
+                "Also write an archive of only the method forward, with constant weights, for 'tern run'")
       ->type_name("FILE");
-  c->add_option(
-       "--adapters", o.adapters,
-       "Also write the low-rank adapters of 'tern export --train --lora' alone, by PEFT's names; --forward has "
-       "them merged into the weights")
+  c->add_option("--adapters", o.adapters,
+                "Also write only the low-rank adapters of 'tern export --train --lora', with PEFT's names; --forward "
+                "merges them into the weights")
       ->type_name("FILE.safetensors");
-  within(c->add_option("--epochs", o.epochs, "How often each sample is taken")->capture_default_str(), bounds::kRuns);
-  within(c->add_option("--steps", o.steps, "Stop after so many steps"), bounds::kRuns);
+  within(c->add_option("--epochs", o.epochs, "Number of epochs: how often training uses each sample")
+             ->capture_default_str(),
+         bounds::kRuns);
+  within(c->add_option("--steps", o.steps, "Stop after this many steps"), bounds::kRuns);
   within(c->add_option("--batch", o.batch,
                        "Samples of a step, of all ranks together; the program's, if it was exported with a fixed size")
              ->capture_default_str(),
          bounds::kEvery);
   within(c->add_option("--accumulate", o.accumulate,
-                       "Batches of a step, whose gradients' mean it takes (tern export --accumulate)"),
+                       "Batches of a step, which uses the mean of their gradients (tern export --accumulate)"),
          bounds::kEvery);
   c->add_option("--held-out", a->held_out,
-                "Measure loss and accuracy after each epoch on this share of the samples, which is not trained, or on "
-                "another file")
+                "Measure loss and accuracy after each epoch on this share of the samples, which training leaves out, "
+                "or on another file")
       ->type_name("SHARE|FILE");
   c->add_option("--lr", o.rate, "Learning rate (default: the one that export was given)");
-  c->add_option(
-       "--schedule", o.schedule,
-       "How the rate changes with the steps: constant, linear[:END], cosine[:END], step:EVERY[:FACTOR]. END is "
-       "the last factor, FACTOR is applied every EVERY steps")
+  c->add_option("--schedule", o.schedule,
+                "Schedule of the learning rate: constant, linear[:END], cosine[:END], step:EVERY[:FACTOR]. END is the "
+                "last factor, FACTOR is applied every EVERY steps")
       ->capture_default_str()
       ->type_name("SCHEDULE");
-  within(c->add_option("--warmup", o.warmup, "Steps in which the rate rises to its full value, before the schedule"),
+  within(c->add_option("--warmup", o.warmup,
+                       "Steps in which the learning rate rises to its full value, before the schedule"),
          bounds::kRuns);
-  within(c->add_option("--seed", o.seed, "Seed of the order of samples, the share that is held out, and dropout")
+  within(c->add_option("--seed", o.seed, "Seed of the order of samples, of the held-out share, and of dropout")
              ->capture_default_str(),
          bounds::kSeed);
   c->add_flag("!--no-shuffle", o.shuffle, "Take the samples in the order of the file");
-  c->add_flag("--drop-last", o.drop_last, "Leave out the batch at the end of an epoch that is not full");
+  c->add_flag("--drop-last", o.drop_last, "Leave out an incomplete batch at the end of an epoch");
   c->add_flag("--cast", o.cast, "Convert arrays of another element type, even if values are rounded");
   c->add_option("--method", o.method, "The step function of an archive that has no train_step")->type_name("NAME");
   c->add_option("--checkpoint", o.checkpoints, "Write checkpoints to this folder; the last two are kept")

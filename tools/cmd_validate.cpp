@@ -102,8 +102,8 @@ void add_validate_command(CLI::App& app, CommandLine& line) {
       "Checks the hash and contents of every segment of an archive. Of a .pt2 file it checks the container, the JSON, "
       "the weights, and that Tern can import the program. Safe on any bytes. A finding names its rule "
       "(docs/format.md), the byte in the file, and the function, node and Python line if there is one.\n"
-      "All files are checked, also after one that cannot be read; the worst decides the exit status: 0 all are valid, "
-      "1 a rule is broken, 5 a file is lawful, but this version cannot run it, 3 a file cannot be read.");
+      "All files are checked, even after an unreadable one; the worst result decides the exit status: 0 all are valid, "
+      "1 a rule is broken, 5 a file is valid, but this version cannot run it, 3 a file cannot be read.");
   c->callback([a, &line] { line.status = run_validate(*a); });
 }
 

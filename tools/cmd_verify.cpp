@@ -108,8 +108,8 @@ int run_verify(VerifyArguments& a) {
   const bool plain = is_plain(a, *model.program()) && a.reference.empty();
   if (plain && a.expected.empty()) {
     fail(ErrorCode::invalid_argument,
-         "both runs would be the same: say how the model is to run (--precision, --device, --reproducible), or what to "
-         "compare it with (--expected, --reference, --against)");
+         "both runs would be the same: choose how the model runs (--precision, --device, --reproducible), or its "
+         "reference (--expected, --reference, --against)");
   }
   const Calls calls = gather_calls(model, name, a.inputs);
   const Side test = test_side(model, name, a);
@@ -156,7 +156,8 @@ void add_limit(CLI::App* c, const char* name, std::optional<double>& limit, cons
 
 void add_verify_command(CLI::App& app, CommandLine& line) {
   auto a = std::make_shared<VerifyArguments>();
-  CLI::App* c = app.add_subcommand("verify", "Measure how exact a run is in a precision or on a device, node by node");
+  CLI::App* c =
+      app.add_subcommand("verify", "Measure the accuracy of a run in a precision or on a device, node by node");
   c->add_option("model", a->model, "A .tern archive, or a .pt2 file")->required();
   add_input_options(c, a->inputs);
   add_sequence_option(c, a->inputs);
@@ -172,21 +173,21 @@ void add_verify_command(CLI::App& app, CommandLine& line) {
       ->capture_default_str()
       ->type_name("RUN");
   c->add_option("--reference", a->reference,
-                "Take the results of this model for the reference: the .pt2 of an archive with narrower weights. Nodes "
-                "are compared with its nodes where both programs have the same ones, else with MODEL's own run")
+                "Use the results of this model as the reference: the .pt2 of an archive with narrower weights. Nodes "
+                "are compared with its nodes if both programs have the same ones, else with MODEL's own run")
       ->type_name("FILE");
   c->add_option("--expected", a->expected,
-                "Compare with the tensors of this .safetensors, .npz or .npy file too: outK or the outputs' names, "
-                "mutK for input K after the call, callC. before them for several calls. Limits are for these")
+                "Also compare with the tensors of this .safetensors, .npz or .npy file: outK or the outputs' names, "
+                "mutK for input K after the call, with the prefix callC. for several calls. The limits apply to them")
       ->type_name("FILE");
   c->add_flag("--nodes", a->nodes, "Print the errors of each node that gives a floating tensor");
-  within(c->add_option("--worst", a->worst, "Print only so many nodes, those with the largest own errors first"),
+  within(c->add_option("--worst", a->worst, "Print only this many nodes, those with the largest own errors first"),
          bounds::kNodes);
   add_limit(c, "--min-cosine", a->limits.cosine, "Fail if the cosine similarity of a result is smaller",
             bounds::kCosine);
   add_limit(c, "--min-sqnr", a->limits.sqnr, "Fail if the SQNR of a result is smaller, in dB", bounds::kDecibels);
   add_limit(c, "--min-agreement", a->limits.agreement,
-            "Fail if a smaller share of the first answers of a result is the same", bounds::kShare);
+            "Fail if the share of equal first answers of a result is smaller", bounds::kShare);
   c->add_flag("--json", a->json, "Print the report as JSON");
   c->footer(
       "Examples:\n  tern verify model.tern --input image.npy --precision bfloat16\n"
@@ -202,7 +203,7 @@ void add_verify_command(CLI::App& app, CommandLine& line) {
       "the equal elements\n"
       "Elements that are NaN or infinite in one run only are counted apart, and fail every limit. Inputs and states "
       "that the program writes are results, too. Of several calls the table shows the worst; --json has all.\n\n"
-      "With --nodes, the report says which two runs the nodes are of: 'own' is the error of the node alone, given the "
+      "With --nodes, the report names the two runs that it compares: 'own' is the error of the node alone, given the "
       "operands of the reference run; 'accumulated' is "
       "that of its value in the run under test. Nodes of cond and loop bodies count as the node that calls them. "
       "Values are observed in portions of bounded memory, so the program runs several times.\n\n"

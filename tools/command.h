@@ -52,8 +52,8 @@ inline void add_device_options(CLI::App& command, DeviceChoice& device) {
       ->type_name("DEVICE");
   command.add_flag("--reproducible", device.reproducible, "Give the same bits on every device and processor; slower");
   command.add_flag("--native-code", device.native_code,
-                   "Run compiled kernels from the archive (export --target). They can do whatever this "
-                   "command can: only for archives that you trust");
+                   "Run compiled kernels from the archive (export --target). They can do anything that this command "
+                   "can: use it only for archives that you trust");
 }
 inline void add_copy_weights_option(CLI::App& command, DeviceChoice& device) {
   command.add_flag("--copy-weights", device.copy_weights,
@@ -61,10 +61,10 @@ inline void add_copy_weights_option(CLI::App& command, DeviceChoice& device) {
 }
 inline void add_share_options(CLI::App& command, DeviceChoice& device) {
   within(command.add_option("--units", device.share.units,
-                            "Run on a part of the device, of at least this many multiprocessors; 0: all of it"),
+                            "Run on a part of the device with at least this many multiprocessors; 0: the whole device"),
          bounds::kUnits);
   within(command.add_option("--queues", device.share.queues,
-                            "With --units: how many streams the part serves at once, apart from others; 0: no limit"),
+                            "With --units: number of streams that the part serves at once; 0: no limit"),
          bounds::kUnits);
 }
 inline constexpr std::pair<const char*, Precision> kPrecisions[] = {{"exported", Precision::exported},
@@ -74,16 +74,16 @@ inline constexpr std::pair<const char*, Precision> kPrecisions[] = {{"exported",
 inline void add_precision_option(CLI::App& command, DeviceChoice& device) {
   command
       .add_option("--precision", device.precision,
-                  "In what products of float32 multiply: bfloat16 is faster on processors with matrix tiles or "
-                  "AVX512_BF16, and rounds operands to 8 bits; float16 rounds the weights of products of few rows, "
-                  "which decoding reads, to 11; auto takes what is fastest here")
+                  "Precision of float32 products: bfloat16 is faster on processors with matrix tiles or AVX512_BF16, "
+                  "and rounds operands to 8 bits; float16 rounds the weights of products of few rows, which decoding "
+                  "reads, to 11; auto selects the fastest one here")
       ->check(CLI::IsMember({"exported", "bfloat16", "float16", "auto"}))
       ->capture_default_str()
       ->type_name("TYPE");
   command
       .add_option("--keep", device.keep,
-                  "Leave the products of nodes whose module path, ATen operator or op matches PATTERN (* ? []) in "
-                  "float32, whatever --precision and the archive say. May be repeated")
+                  "Keep the products of nodes whose module path, ATen operator or op matches PATTERN (* ? []) in "
+                  "float32, regardless of --precision and the archive. May be repeated")
       ->type_name("PATTERN");
 }
 inline const char* name_of(Precision precision) {

@@ -90,9 +90,8 @@ std::string unexpected(const CLI::App& app) {
   const auto option = first_option(rest);
   if (option == rest.end()) {
     const auto word = std::ranges::find_if(rest, [](const std::string& w) { return w != "--"; });
-    if (word == rest.end()) return fmt::format("wrong arguments; '{} --help' lists what it takes", name);
-    return fmt::format("'{}' takes no further argument, but '{}' is there; '{} --help' lists what it takes", name,
-                       escape_name(*word), name);
+    if (word == rest.end()) return fmt::format("wrong arguments; see '{} --help'", name);
+    return fmt::format("'{}' takes no more arguments, but got '{}'; see '{} --help'", name, escape_name(*word), name);
   }
   std::vector<std::string> names;
   for (const CLI::App* a : {&command, &app}) {
@@ -102,7 +101,7 @@ std::string unexpected(const CLI::App& app) {
   }
   const std::string given = option->substr(0, option->find('='));
   const std::string near = near_miss(given, names);
-  return fmt::format("'{}' has no option '{}'{}; '{} --help' lists its options", name, escape_name(given),
+  return fmt::format("'{}' has no option '{}'{}; see '{} --help'", name, escape_name(given),
                      near.empty() ? "" : fmt::format("; did you mean '{}'?", near), name);
 }
 
@@ -127,7 +126,7 @@ int parse(CLI::App& app, int argc, char** argv) {
       fail(ErrorCode::invalid_argument, unexpected(app));
     const auto parsed = app.get_subcommands();
     const std::string name = parsed.empty() ? "tern" : "tern " + parsed.front()->get_name();
-    fail(ErrorCode::invalid_argument, fmt::format("{}; '{} --help' shows what it takes", e.what(), name));
+    fail(ErrorCode::invalid_argument, fmt::format("{}; see '{} --help'", e.what(), name));
   }
   return 0;
 }

@@ -65,7 +65,7 @@ double unit_of_last_place(const ComparePrecision& precision, double magnitude) {
 }
 
 /// Result of comparing a pair of elements.
-struct Verdict {
+struct ElementVerdict {
   bool close;
   double error;
   double golden;  ///< magnitude of the golden element
@@ -84,14 +84,14 @@ bool within(const Tolerance& tolerance, double error, double golden) {
   return std::isfinite(error) && error <= tolerance.atol + tolerance.rtol * golden;
 }
 
-Verdict judge(double a, double b, const Tolerance& tolerance, bool exact) {
+ElementVerdict judge(double a, double b, const Tolerance& tolerance, bool exact) {
   if (std::isnan(a) && std::isnan(b)) return {true, 0, 0};
   if (a == b) return {!exact || std::signbit(a) == std::signbit(b), 0, std::fabs(b)};
   const double error = finite_or_infinite(std::fabs(a - b));
   return {!exact && within(tolerance, error, std::fabs(b)), error, std::fabs(b)};
 }
 
-Verdict judge(std::complex<double> a, std::complex<double> b, const Tolerance& tolerance, bool exact) {
+ElementVerdict judge(std::complex<double> a, std::complex<double> b, const Tolerance& tolerance, bool exact) {
   const auto is_nan = [](std::complex<double> z) { return std::isnan(z.real()) || std::isnan(z.imag()); };
   const bool same = same_part(a.real(), b.real()) && same_part(a.imag(), b.imag());
   if (same || (!exact && is_nan(a) && is_nan(b))) return {true, 0, is_nan(b) ? 0 : std::abs(b)};
@@ -102,7 +102,7 @@ Verdict judge(std::complex<double> a, std::complex<double> b, const Tolerance& t
 
 /// 64-bit integers: subtracts before rounding.
 template <typename Int>
-requires std::is_integral_v<Int> Verdict judge(Int a, Int b, const Tolerance& tolerance, bool exact) {
+requires std::is_integral_v<Int> ElementVerdict judge(Int a, Int b, const Tolerance& tolerance, bool exact) {
   const auto magnitude = std::fabs(static_cast<double>(b));
   if (a == b) return {true, 0, magnitude};
   const auto difference = static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b);
@@ -160,7 +160,7 @@ class Comparer {
     convert(tensor.data.data() + offset, tensor.dtype, to, as, count);
   }
 
-  void take(const Verdict& verdict, double part, std::int64_t index) {
+  void take(const ElementVerdict& verdict, double part, std::int64_t index) {
     if (!verdict.close) {
       if (result_.mismatches++ == 0) result_.first_mismatch = index;
     }

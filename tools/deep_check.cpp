@@ -49,7 +49,7 @@ DeepCheck check_packed_weights(const std::string& path) {
     } else {
       check.findings.push_back(
           {"packings.content", ErrorCode::bad_file,
-           "its packed bytes, which run instead of it, are not the weight packed; export the archive again", 0,
+           "its packed bytes, which runs use in its place, differ from the packed weight; export the archive again", 0,
            state == archive->states.end() ? fmt::format("packing {}", i) : fmt::format("state '{}'", state->name)});
     }
   }

@@ -21,9 +21,9 @@ constexpr std::array kCodes = {
     ExitCode{6, "the program failed while it ran (an index out of range, a failed assertion)", 6},
     ExitCode{7, "out of memory", 7},
     ExitCode{8, "a defect of Tern", 8},
-    ExitCode{kExitInterrupted, "train was ended by Ctrl-C, and has written a checkpoint", 7},
-    ExitCode{kExitReaderGone, "the reader of its output has gone (SIGPIPE), as 'head' does", 7},
-    ExitCode{kExitTerminated, "train was ended by SIGTERM, and has written a checkpoint", 7},
+    ExitCode{kExitInterrupted, "Ctrl-C stopped train, which wrote a checkpoint", 7},
+    ExitCode{kExitReaderGone, "the reader of the output closed the pipe (SIGPIPE), as 'head' does", 7},
+    ExitCode{kExitTerminated, "SIGTERM stopped train, which wrote a checkpoint", 7},
 };
 
 int severity(int status) {

@@ -15,7 +15,7 @@ void add_group_options(CLI::App& command, std::string& engine, double& timeout_s
           "Run as one rank of a group of processes over this engine, gloo, mpi, or nccl (rccl) on devices, as torchrun "
           "--no-python, mpirun or srun have started it")
       ->type_name("ENGINE");
-  within(command.add_option("--group-timeout", timeout_seconds, "How many seconds a rank waits for the others")
+  within(command.add_option("--group-timeout", timeout_seconds, "Seconds that a rank waits for the others")
              ->capture_default_str(),
          bounds::kSeconds);
 }

@@ -24,7 +24,7 @@ void add_input_options(CLI::App* command, InputChoice& choice) {
                    "A file of tensors named as the inputs (or in0, in1, ...): .safetensors, .npz, .npy, or - for "
                    "standard input; NAME=FILE for a file of one tensor. May be repeated")
       ->type_name("[NAME=]FILE");
-  command->add_flag("--cast", choice.cast, "Convert inputs of another element type to the one that the program takes");
+  command->add_flag("--cast", choice.cast, "Convert inputs to the element types that the program takes");
   command->add_flag("--random", choice.random, "Fill inputs that are not given with random values");
   command->add_option("--size", choice.size_texts, "The value of a symbolic size, for --random. May be repeated")
       ->type_name("NAME=NUMBER");
@@ -35,10 +35,10 @@ void add_input_options(CLI::App* command, InputChoice& choice) {
 
 void add_sequence_option(CLI::App* command, InputChoice& choice) {
   command
-      ->add_option("--sequence", choice.sequence,
-                   "Call the function once for each file, in one session: mutable state carries over. A folder stands "
-                   "for the tensor files in it, by name. --input then gives what is the same in each call. May be "
-                   "repeated")
+      ->add_option(
+          "--sequence", choice.sequence,
+          "Call the function once for each file, in one session: mutable state carries over. A folder means the tensor "
+          "files in it, by name. --input then gives the inputs that all calls share. May be repeated")
       ->type_name("FILE|FOLDER");
 }
 

@@ -35,7 +35,7 @@ IsolatedResult run_isolated(std::chrono::milliseconds limit, const std::function
   const auto deadline = Clock::now() + limit;
   int ends[2];
   std::fflush(nullptr);
-  if (::pipe2(ends, O_CLOEXEC) != 0) fail(ErrorCode::io, fmt::format("no pipe: {}", std::strerror(errno)));
+  if (::pipe2(ends, O_CLOEXEC) != 0) fail(ErrorCode::io, fmt::format("cannot create a pipe: {}", std::strerror(errno)));
   const pid_t child = ::fork();
   if (child == 0) {
     ::close(ends[0]);
@@ -44,7 +44,7 @@ IsolatedResult run_isolated(std::chrono::milliseconds limit, const std::function
   ::close(ends[1]);
   if (child < 0) {
     ::close(ends[0]);
-    fail(ErrorCode::io, fmt::format("no process can be started: {}", std::strerror(errno)));
+    fail(ErrorCode::io, fmt::format("cannot start a process: {}", std::strerror(errno)));
   }
   IsolatedResult result;
   char piece[4096];
@@ -57,7 +57,7 @@ IsolatedResult run_isolated(std::chrono::milliseconds limit, const std::function
     if (polled == 0) {
       ::kill(child, SIGKILL);
       result.problem =
-          fmt::format("it did not end within {} s", std::chrono::duration_cast<std::chrono::seconds>(limit).count());
+          fmt::format("it did not finish within {} s", std::chrono::duration_cast<std::chrono::seconds>(limit).count());
       break;
     }
     const ssize_t n = ::read(ends[0], piece, sizeof piece);

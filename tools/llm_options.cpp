@@ -30,7 +30,7 @@ json read_json(const std::string& path) {
   if (text.size() > kMostBytes)
     refuse(path, "the file is larger than 16 MB; give generation_config.json or config.json");
   json parsed = json::parse(text, nullptr, false);
-  if (!parsed.is_object()) refuse(path, "the file is no JSON object; give generation_config.json or config.json");
+  if (!parsed.is_object()) refuse(path, "the file is not a JSON object; give generation_config.json or config.json");
   return parsed;
 }
 
@@ -41,7 +41,7 @@ std::vector<std::int64_t> ids(const json& file, const char* key, const std::stri
   if (at == file.end() || at->is_null()) return found;
   const json list = at->is_array() ? *at : json::array({*at});
   for (const json& id : list) {
-    if (!id.is_number_integer()) refuse(path, fmt::format("{} is no token id", key));
+    if (!id.is_number_integer()) refuse(path, fmt::format("{} is not a token id", key));
     found.push_back(id.get<std::int64_t>());
   }
   return found;
@@ -56,13 +56,12 @@ void add_llm_options(CLI::App* command, LlmArguments& a) {
       "in its buffers (docs/generate.md)");
   command
       ->add_option("--context", a.context,
-                   "With --llm: the positions of the cache, where the program's buffers do not tell")
+                   "With --llm: the number of positions of the cache, if the program's buffers do not determine it")
       ->type_name("N");
   command
       ->add_option(
           "--batch", a.batch,
-          "With --llm: slots for this many texts, which one run of decode advances together, each with a cache "
-          "of its own")
+          "With --llm: slots for this many texts, which one run of decode advances together, each with its own cache")
       ->type_name("N");
   command
       ->add_option("--token-ids", a.configuration,
@@ -70,7 +69,7 @@ void add_llm_options(CLI::App* command, LlmArguments& a) {
                    "transformers")
       ->type_name("FILE");
   command->add_option("--bos", a.bos, "With --llm: the id of the token that begins a text")->type_name("ID");
-  command->add_option("--eos", a.eos, "With --llm: the ids of tokens that end a text, with commas between")
+  command->add_option("--eos", a.eos, "With --llm: the ids of tokens that end a text, separated by commas")
       ->delimiter(',')
       ->type_name("ID,...");
 }
@@ -78,11 +77,11 @@ void add_llm_options(CLI::App* command, LlmArguments& a) {
 std::optional<GenerationOptions> parse_llm(const LlmArguments& a) {
   if (!a.llm) {
     if (a.context || a.bos || a.batch || !a.eos.empty() || !a.configuration.empty())
-      fail(ErrorCode::invalid_argument, "--context, --batch, --token-ids, --bos and --eos go with --llm");
+      fail(ErrorCode::invalid_argument, "--context, --batch, --token-ids, --bos and --eos need --llm");
     return {};
   }
   GenerationOptions o;
-  if (a.context && *a.context < 2) fail(ErrorCode::invalid_argument, "--context takes a number from 2");
+  if (a.context && *a.context < 2) fail(ErrorCode::invalid_argument, "--context takes a number of at least 2");
   o.context = a.context.value_or(0);
   if (a.batch && (*a.batch < 2 || *a.batch > kMostSlots))
     fail(ErrorCode::invalid_argument, fmt::format("--batch takes a number of texts from 2 to {}", kMostSlots));
@@ -102,7 +101,7 @@ std::string generation_text(const GenerationOptions& options, const GenerationRe
   const std::string texts = options.batch > 0 ? fmt::format(" of {} texts at once", options.batch) : "";
   return fmt::format("generates tokens of {} by prefill and decode{}; the cache has {} positions{}\n",
                      report.vocabulary, texts, report.context,
-                     options.eos.empty() ? "; no token ends a text: --eos or --token-ids names one" : "");
+                     options.eos.empty() ? "; no token ends a text: name one with --eos or --token-ids" : "");
 }
 
 }  // namespace tern

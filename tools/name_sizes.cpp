@@ -77,8 +77,9 @@ void name_sizes(Program& program, const std::vector<std::string>& texts) {
       fail(ErrorCode::invalid_argument, fmt::format("--name-size {}: {}", escape_name(text), why));
     };
     if (!is_identifier(name))
-      refuse(fmt::format("give OLD=NEW, where NEW has letters, digits and _ and begins with no digit, at most {}",
-                         kNameSizesMostLetters));
+      refuse(fmt::format(
+          "give OLD=NEW, where NEW has letters, digits and _, does not start with a digit, and has at most {}",
+          kNameSizesMostLetters));
     const auto found = std::ranges::find(before, old);
     if (found == before.end()) refuse(unknown_name("symbolic size", old, before));
     if (!renamed.insert(old).second) refuse(fmt::format("'{}' is renamed twice", escape_name(old)));

@@ -33,7 +33,7 @@ void refuse_same_outputs(std::span<const OutputOption> outputs) {
     for (std::size_t k = 0; k < i; ++k) {
       const OutputOption &a = outputs[k], &b = outputs[i];
       if (!is_file(a.file) || !is_file(b.file) || !is_same_file(a.file, b.file)) continue;
-      fail(ErrorCode::invalid_argument, fmt::format("{} and {} are the same file, {}; give each a name of its own",
+      fail(ErrorCode::invalid_argument, fmt::format("{} and {} are the same file, {}; give them different names",
                                                     a.name, b.name, escape_name(b.file)));
     }
   }

@@ -28,7 +28,7 @@ double seconds_since(Clock::time_point start) {
 }
 
 /// A session with its inputs and measurements.
-struct Worker {
+struct WorkerSession {
   Session session;
   std::vector<Tensor> inputs;
   std::vector<double> latencies;
@@ -52,31 +52,31 @@ struct Worker {
 };
 
 /// Sessions of a prepared program with the same number of threads each.
-class Group {
+class SessionGroup {
  public:
-  Group(const Model& model, const SessionsRequest& request, int sessions, int threads)
+  SessionGroup(const Model& model, const SessionsRequest& request, int sessions, int threads)
       : function_(request.function), threads_(threads) {
     const double before = private_memory();
     PrepareOptions options = request.options;
     options.threads = threads;
     const Prepared prepared = model.prepare(options);
     for (int i = 0; i < sessions; ++i) {
-      Worker& w = workers_.emplace_back(Worker{Session(prepared), {}, {}, {}, {}});
+      WorkerSession& w = workers_.emplace_back(WorkerSession{Session(prepared), {}, {}, {}, {}});
       w.session.set_seed(request.seed);
       for (const Tensor& t : request.inputs) w.inputs.push_back(t.clone());
     }
-    for (Worker& w : workers_) w.session.run(function_, w.inputs);
+    for (WorkerSession& w : workers_) w.session.run(function_, w.inputs);
     bytes_ = private_memory() - before;
   }
   void turn(double seconds) {
     std::latch start(std::ssize(workers_) + 1);
     std::vector<std::jthread> threads;
-    for (Worker& w : workers_) threads.emplace_back([&] { w.run(function_, seconds, start); });
+    for (WorkerSession& w : workers_) threads.emplace_back([&] { w.run(function_, seconds, start); });
     start.arrive_and_wait();
     const auto begin = Clock::now();
     threads.clear();
     Clock::time_point end = begin;
-    for (const Worker& w : workers_) {
+    for (const WorkerSession& w : workers_) {
       if (w.error) std::rethrow_exception(w.error);
       end = std::max(end, w.end);
     }
@@ -84,7 +84,8 @@ class Group {
   }
   SessionsRate rate() const {
     SessionsRate r{static_cast<int>(workers_.size()), threads_, 0, {}, bytes_};
-    for (const Worker& w : workers_) r.latencies.insert(r.latencies.end(), w.latencies.begin(), w.latencies.end());
+    for (const WorkerSession& w : workers_)
+      r.latencies.insert(r.latencies.end(), w.latencies.begin(), w.latencies.end());
     std::ranges::sort(r.latencies);
     r.runs_per_second = static_cast<double>(r.latencies.size()) / seconds_;
     return r;
@@ -93,7 +94,7 @@ class Group {
  private:
   const std::string& function_;
   int threads_;
-  std::vector<Worker> workers_;
+  std::vector<WorkerSession> workers_;
   double seconds_ = 0, bytes_ = 0;
 };
 
@@ -101,7 +102,7 @@ class Group {
 
 std::vector<SessionsRate> measure_sessions(const Model& model, const SessionsRequest& request) {
   const int each = request.options.threads;
-  Group several(model, request, request.sessions, each), one(model, request, 1, each * request.sessions);
+  SessionGroup several(model, request, request.sessions, each), one(model, request, 1, each * request.sessions);
   Progress progress("turns", kTurns);
   for (int turn = 0; turn < kTurns; ++turn) {
     several.turn(request.seconds / (2 * kTurns));

@@ -20,7 +20,7 @@ constexpr int kMostRanks = 1 << 20;
 
 [[noreturn]] void refuse_subgroups(const std::string& text, const std::string& why) {
   fail(ErrorCode::invalid_argument,
-       fmt::format("'{}' is no groups: {}; write NAME=RANKS/RANKS, as in tp=0,1/2,3 or dp=0-3", text, why));
+       fmt::format("invalid groups '{}': {}; write NAME=RANKS/RANKS, as in tp=0,1/2,3 or dp=0-3", text, why));
 }
 
 /// "3" or "0-3", at the begin of `rest`.
@@ -28,7 +28,8 @@ std::vector<int> take_range(const std::string& text, std::string_view& rest) {
   const auto number = [&] {
     int n = -1;
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), n);
-    if (error != std::errc() || n < 0 || n >= kMostRanks) refuse_subgroups(text, fmt::format("'{}' is no rank", rest));
+    if (error != std::errc() || n < 0 || n >= kMostRanks)
+      refuse_subgroups(text, fmt::format("'{}' is not a rank", rest));
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
     return n;
   };
@@ -45,37 +46,37 @@ std::vector<int> take_range(const std::string& text, std::string_view& rest) {
 }
 
 /// The part of a name containing the rank, or -1.
-int part_with(const NamedGroups& groups, int rank) {
+int part_with(const RankGroups& groups, int rank) {
   for (std::size_t p = 0; p < groups.parts.size(); ++p) {
     if (std::ranges::find(groups.parts[p], rank) != groups.parts[p].end()) return static_cast<int>(p);
   }
   return -1;
 }
 
-void check_sizes(const NamedGroups& groups, int size) {
+void check_sizes(const RankGroups& groups, int size) {
   for (const std::vector<int>& part : groups.parts) {
     const int most = *std::ranges::max_element(part);
     if (most >= size)
       fail(ErrorCode::invalid_argument,
-           fmt::format("the group '{}' has rank {}, and there are {} ranks", groups.name, most, size));
+           fmt::format("the group '{}' has rank {}, but there are {} ranks", groups.name, most, size));
   }
 }
 
 }  // namespace
 
-NamedGroups parse_groups(const std::string& text) {
+RankGroups parse_groups(const std::string& text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) refuse_subgroups(text, "there is no NAME=");
-  NamedGroups groups{text.substr(0, equals), {{}}};
+  if (equals == std::string::npos || equals == 0) refuse_subgroups(text, "NAME= is missing");
+  RankGroups groups{text.substr(0, equals), {{}}};
   std::set<int> seen;
   std::string_view rest = std::string_view(text).substr(equals + 1);
   for (;;) {
     for (const int r : take_range(text, rest)) {
-      if (!seen.insert(r).second) refuse_subgroups(text, fmt::format("rank {} is there twice", r));
+      if (!seen.insert(r).second) refuse_subgroups(text, fmt::format("rank {} occurs twice", r));
       groups.parts.back().push_back(r);
     }
     if (rest.empty()) return groups;
-    if (rest[0] != ',' && rest[0] != '/') refuse_subgroups(text, fmt::format("'{}' after a rank", rest[0]));
+    if (rest[0] != ',' && rest[0] != '/') refuse_subgroups(text, fmt::format("unexpected '{}' after a rank", rest[0]));
     if (rest[0] == '/') groups.parts.emplace_back();
     rest.remove_prefix(1);
   }
@@ -88,8 +89,8 @@ std::string name_in(const std::string& text) {
 }
 
 /// `seen`: the names of other texts.
-NamedGroups parse_once(const std::string& text, std::set<std::string>& seen) {
-  if (!seen.insert(name_in(text)).second) refuse_subgroups(text, fmt::format("'{}' is there twice", name_in(text)));
+RankGroups parse_once(const std::string& text, std::set<std::string>& seen) {
+  if (!seen.insert(name_in(text)).second) refuse_subgroups(text, fmt::format("'{}' is given twice", name_in(text)));
   return parse_groups(text);
 }
 
@@ -113,8 +114,8 @@ void hold_groups(Program& program, const std::vector<std::string>& texts) {
   if (!all.empty()) program.metadata.emplace_back(kGroupsMetadata, all);
 }
 
-std::vector<NamedGroups> groups_of(const Program& program, const std::vector<std::string>& texts) {
-  std::vector<NamedGroups> named;
+std::vector<RankGroups> groups_of(const Program& program, const std::vector<std::string>& texts) {
+  std::vector<RankGroups> named;
   std::set<std::string> seen;
   for (const std::string& t : texts) named.push_back(parse_once(t, seen));
   const std::string* held = program.find_metadata(kGroupsMetadata);
@@ -129,21 +130,21 @@ std::vector<NamedGroups> groups_of(const Program& program, const std::vector<std
 }
 
 void set_groups(Session& session, const Program& program, const std::shared_ptr<ProcessGroup>& world,
-                const std::vector<NamedGroups>& named) {
+                const std::vector<RankGroups>& named) {
   const std::set<std::string> names = group_names(program);
-  for (const NamedGroups& g : named) check_sizes(g, world->size());
+  for (const RankGroups& g : named) check_sizes(g, world->size());
   for (const std::string& name : names) {
-    const auto found = std::ranges::find(named, name, &NamedGroups::name);
+    const auto found = std::ranges::find(named, name, &RankGroups::name);
     if (found == named.end() && names.size() > 1 && name != "0")
       fail(ErrorCode::invalid_argument,
-           fmt::format("the program has {} groups, and nothing says which ranks '{}' has: give --groups {}=RANKS/RANKS",
+           fmt::format("the program has {} groups, and the ranks of '{}' are unknown: give --groups {}=RANKS/RANKS",
                        names.size(), name, name));
     if (found != named.end() && part_with(*found, world->rank()) < 0)
       fail(ErrorCode::invalid_argument,
-           fmt::format("rank {} runs a program with the group '{}', and is in no part of it", world->rank(), name));
+           fmt::format("rank {} runs a program with the group '{}', but is in no part of it", world->rank(), name));
   }
   session.set_group(world);
-  for (const NamedGroups& g : named) {
+  for (const RankGroups& g : named) {
     std::shared_ptr<ProcessGroup> part = split_group(*world, part_with(g, world->rank()), g.name);
     if (part != nullptr && names.contains(g.name)) session.set_group(std::move(part), g.name);
   }

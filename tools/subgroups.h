@@ -14,14 +14,14 @@ namespace tern {
 struct Program;
 
 /// The groups of a name: each rank is in at most one of the parts.
-struct NamedGroups {
+struct RankGroups {
   std::string name;
   std::vector<std::vector<int>> parts;
 };
 
 /// "tp=0,1/2,3": on ranks 0 and 1 the group tp has these two ranks, on ranks 2 and 3 the other two. "0-3" is 0,1,2,3.
 /// Fails (invalid_argument) for text of another form, and for a repeated rank.
-NamedGroups parse_groups(const std::string& text);
+RankGroups parse_groups(const std::string& text);
 
 /// Metadata key of an archive's group texts, separated by spaces.
 inline constexpr const char* kGroupsMetadata = "groups";
@@ -31,12 +31,12 @@ inline constexpr const char* kGroupsMetadata = "groups";
 void hold_groups(Program& program, const std::vector<std::string>& texts);
 
 /// Parses `texts`, or without texts the program's metadata.
-std::vector<NamedGroups> groups_of(const Program& program, const std::vector<std::string>& texts);
+std::vector<RankGroups> groups_of(const Program& program, const std::vector<std::string>& texts);
 
 /// Sets `world` as the session's group for all names, except for subgroups of the names in `named`. All ranks of
 /// `world` must call set_groups. Fails (invalid_argument) if the program has several names, and a name other than "0"
 /// has no group.
 void set_groups(Session& session, const Program& program, const std::shared_ptr<ProcessGroup>& world,
-                const std::vector<NamedGroups>& named);
+                const std::vector<RankGroups>& named);
 
 }  // namespace tern

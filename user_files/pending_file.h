@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "user_files/descriptor.h"
+#include "user_files/file_descriptor.h"
 
 namespace tern {
 
@@ -33,7 +33,7 @@ class PendingFile {
  private:
   int folder_;
   std::string name_;
-  Descriptor file_;
+  FileDescriptor file_;
   std::size_t size_ = 0;
   bool is_unnamed_;  ///< true while the file has its temporary name
 };

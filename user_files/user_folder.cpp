@@ -45,7 +45,7 @@ UserFolder::UserFolder(std::string path) : path_(std::move(path)) {
   // open() would follow a link with a trailing slash.
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
   make_folders(path_);
-  Descriptor folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  FileDescriptor folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info {};
   if (!folder.is_open() || ::fstat(folder.number(), &info) != 0) {
     problem_ = "cannot open " + path_ + ": " + std::strerror(errno);
@@ -56,8 +56,8 @@ UserFolder::UserFolder(std::string path) : path_(std::move(path)) {
   }
 }
 
-Descriptor UserFolder::open(const std::string& name) const {
-  return Descriptor(::openat(descriptor(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+FileDescriptor UserFolder::open(const std::string& name) const {
+  return FileDescriptor(::openat(descriptor(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 }
 
 std::vector<UserFolder::File> UserFolder::files(bool (*is_wanted)(const std::string& name)) const {

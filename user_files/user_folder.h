@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "user_files/descriptor.h"
+#include "user_files/file_descriptor.h"
 
 namespace tern {
 
@@ -33,7 +33,7 @@ class UserFolder {
   int descriptor() const { return folder_.number(); }
 
   /// Opens a file for reading; neither follows links nor waits for pipes. Check the result by is_own_file().
-  Descriptor open(const std::string& name) const;
+  FileDescriptor open(const std::string& name) const;
   /// Lists the user's files with names accepted by `is_wanted`.
   std::vector<File> files(bool (*is_wanted)(const std::string& name)) const;
   void remove(const std::string& name) const;
@@ -42,7 +42,7 @@ class UserFolder {
   std::string path_, problem_;
 
  private:
-  Descriptor folder_{-1};
+  FileDescriptor folder_{-1};
 };
 
 /// True for a regular file writable only by this process's user.

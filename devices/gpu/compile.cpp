@@ -14,7 +14,7 @@ constexpr std::size_t kLog = 4000;  // most characters of a compiler log in a me
 
 std::string log_of(const CompilerApi& c, Program program) {
   std::size_t size = 0;
-  if (c.log_size(program, &size) != kSuccess || size <= 1) return "the compiler failed and says nothing";
+  if (c.log_size(program, &size) != kSuccess || size <= 1) return "the compiler failed without a message";
   std::string log(size, '\0');
   if (c.log(program, log.data()) != kSuccess) log.clear();
   return log.substr(0, kLog);
@@ -43,7 +43,7 @@ tern_device_status run_compiler(const Compiler& compiler, const CompileOptions& 
   }
   c.destroy(&program);
   if (status == TERN_DEVICE_OK && code->empty())
-    return failed(TERN_DEVICE_COMPILE, std::string(names::kCompiler) + " gives no code of " + source.name);
+    return failed(TERN_DEVICE_COMPILE, std::string(names::kCompiler) + " does not produce code of " + source.name);
   return status;
 }
 
@@ -70,7 +70,7 @@ tern_device_status compile(const GpuDevice& d, const tern_device_source& source,
   *code = cached_program(identity);
   if (!code->empty()) return TERN_DEVICE_OK;
   TERN_GPU_TRY(run_compiler(*c, options, source, code));
-  keep_program(identity, *code);
+  store_program(identity, *code);
   return TERN_DEVICE_OK;
 }
 

@@ -11,13 +11,13 @@
 namespace tern::gpu {
 namespace {
 
-struct Found {
+struct FoundGpus {
   std::vector<GpuDevice> devices;
   std::string why;  ///< reason for an empty list
 };
 
-Found find_devices() {
-  Found f;
+FoundGpus find_devices() {
+  FoundGpus f;
   const Api* a = api(&f.why);
   if (a == nullptr) return f;
   int count = 0;
@@ -62,7 +62,7 @@ Found find_devices() {
 
 const std::vector<GpuDevice>& devices(std::string* why) {
   // Never destroyed: sessions in static objects may outlive static objects of this library.
-  static const Found& found = *std::make_unique<Found>(find_devices()).release();
+  static const FoundGpus& found = *std::make_unique<FoundGpus>(find_devices()).release();
   if (why != nullptr) *why = found.why;
   return found.devices;
 }

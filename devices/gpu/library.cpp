@@ -8,6 +8,7 @@
 namespace tern::gpu {
 namespace {
 
+/// Opens the first library that can be loaded, and stores its name in `path`; null if none can.
 void* open_first(const std::vector<const char*>& paths, std::string* path) {
   for (const char* p : paths) {
     if (void* library = dlopen(p, RTLD_NOW | RTLD_LOCAL)) {
@@ -19,57 +20,60 @@ void* open_first(const std::vector<const char*>& paths, std::string* path) {
 }
 
 /// Formats a list for messages.
-std::string list(const std::vector<const char*>& names) {
+std::string join_names(const std::vector<const char*>& names) {
   std::string text;
   for (const char* name : names) text += (text.empty() ? "" : ", ") + std::string(name);
   return text;
 }
 
-void* driver_library = nullptr;  // handle of dlopen; error messages work even during the driver's start
+// Handle of dlopen. A global outside Driver: driver_symbol() works for error messages while load_driver() still runs.
+void* driver_library = nullptr;
 
 struct Driver {
   Api functions;
-  std::string why;  ///< reason for its absence; empty if found
+  std::string absence_reason;  ///< empty if found
 };
 
 Driver load_driver() {
-  Driver d;
+  Driver loaded;
   std::string path;
-  const std::vector<const char*> places(std::begin(names::kDriverLibraries), std::end(names::kDriverLibraries));
-  driver_library = open_first(places, &path);
+  const std::vector<const char*> candidates(std::begin(names::kDriverLibraries), std::end(names::kDriverLibraries));
+  driver_library = open_first(candidates, &path);
   if (driver_library == nullptr) {
-    d.why = std::string(names::kDriver) + " is missing (" + list(places) + "): " + names::kDriverHint;
-    return d;
+    loaded.absence_reason =
+        std::string(names::kDriver) + " is missing (" + join_names(candidates) + "): " + names::kDriverHint;
+    return loaded;
   }
   std::vector<const char*> missing;
 #define TERN_GPU_LOAD(name, cuda, hip, parameters) \
-  d.functions.name = reinterpret_cast<decltype(d.functions.name)>(dlsym(driver_library, TERN_GPU_SYMBOL(cuda, hip)));
+  loaded.functions.name =                          \
+      reinterpret_cast<decltype(loaded.functions.name)>(dlsym(driver_library, TERN_GPU_SYMBOL(cuda, hip)));
   TERN_GPU_FUNCTIONS(TERN_GPU_LOAD)
   TERN_GPU_OPTIONAL_FUNCTIONS(TERN_GPU_LOAD)
 #undef TERN_GPU_LOAD
 #define TERN_GPU_NEEDED(name, cuda, hip, parameters) \
-  if (d.functions.name == nullptr) missing.push_back(TERN_GPU_SYMBOL(cuda, hip));
+  if (loaded.functions.name == nullptr) missing.push_back(TERN_GPU_SYMBOL(cuda, hip));
   TERN_GPU_FUNCTIONS(TERN_GPU_NEEDED)
 #undef TERN_GPU_NEEDED
   if (!missing.empty()) {
-    d.why = path + " is too old: it lacks " + list(missing) + "; update " + names::kDriver;
-  } else if (const Status error = d.functions.init(0); error != kSuccess) {
-    d.why = std::string(names::kDriver) + " did not start: " + error_text(error);
+    loaded.absence_reason = path + " is too old: it lacks " + join_names(missing) + "; update " + names::kDriver;
+  } else if (const Status error = loaded.functions.init(0); error != kSuccess) {
+    loaded.absence_reason = std::string(names::kDriver) + " did not start: " + error_text(error);
   }
-  return d;
+  return loaded;
 }
 
 const Driver& driver() {
-  static const Driver d = load_driver();
-  return d;
+  static const Driver loaded = load_driver();
+  return loaded;
 }
 
 }  // namespace
 
-const Api* api(std::string* why) {
-  const Driver& d = driver();
-  if (!d.why.empty()) *why = d.why;
-  return d.why.empty() ? &d.functions : nullptr;
+const Api* api(std::string* reason) {
+  const Driver& loaded = driver();
+  if (!loaded.absence_reason.empty()) *reason = loaded.absence_reason;
+  return loaded.absence_reason.empty() ? &loaded.functions : nullptr;
 }
 
 const Api& api() {
@@ -80,39 +84,39 @@ void* driver_symbol(const char* name) {
   return driver_library == nullptr ? nullptr : dlsym(driver_library, name);
 }
 
-const Compiler* compiler(std::string* why) {
+const Compiler* compiler(std::string* reason) {
   struct Found {
     Compiler compiler;
-    std::string why;
+    std::string absence_reason;
   };
   static const Found found = [] {
-    Found f;
-    std::vector<const char*> places;
-    if (const char* own = ::secure_getenv(names::kCompilerVariable); own != nullptr && *own != 0) {
-      places.push_back(own);
+    Found result;
+    std::vector<const char*> candidates;
+    if (const char* configured = ::secure_getenv(names::kCompilerVariable); configured != nullptr && *configured != 0) {
+      candidates.push_back(configured);
     } else {
-      places.assign(std::begin(names::kCompilerLibraries), std::end(names::kCompilerLibraries));
+      candidates.assign(std::begin(names::kCompilerLibraries), std::end(names::kCompilerLibraries));
     }
-    f.compiler.library = open_first(places, &f.compiler.path);
-    if (f.compiler.library == nullptr) {
-      f.why = std::string(names::kCompiler) + " is missing: no library " + list(places) +
-              "; install it, or name it by " + names::kCompilerVariable;
-      return f;
+    result.compiler.library = open_first(candidates, &result.compiler.path);
+    if (result.compiler.library == nullptr) {
+      result.absence_reason = std::string(names::kCompiler) + " is missing: no library " + join_names(candidates) +
+                              "; install it, or set its path in " + names::kCompilerVariable;
+      return result;
     }
-    CompilerApi& c = f.compiler.functions;
-    bool all = true;
-#define TERN_GPU_LOAD(name, cuda, hip, parameters)                                                             \
-  c.name = reinterpret_cast<decltype(c.name)>(dlsym(f.compiler.library, TERN_GPU_COMPILER_SYMBOL(cuda, hip))); \
-  all = all && c.name != nullptr;
+    CompilerApi& c = result.compiler.functions;
+    bool is_complete = true;
+#define TERN_GPU_LOAD(name, cuda, hip, parameters)                                                                  \
+  c.name = reinterpret_cast<decltype(c.name)>(dlsym(result.compiler.library, TERN_GPU_COMPILER_SYMBOL(cuda, hip))); \
+  is_complete = is_complete && c.name != nullptr;
     TERN_GPU_COMPILER_FUNCTIONS(TERN_GPU_LOAD)
 #undef TERN_GPU_LOAD
-    if (!all || c.version(&f.compiler.major, &f.compiler.minor) != kSuccess)
-      f.why =
-          f.compiler.path + " lacks functions of " + names::kCompiler + "; name another by " + names::kCompilerVariable;
-    return f;
+    if (!is_complete || c.version(&result.compiler.major, &result.compiler.minor) != kSuccess)
+      result.absence_reason = result.compiler.path + " lacks functions of " + names::kCompiler +
+                              "; set another one in " + names::kCompilerVariable;
+    return result;
   }();
-  if (!found.why.empty()) *why = found.why;
-  return found.why.empty() ? &found.compiler : nullptr;
+  if (!found.absence_reason.empty()) *reason = found.absence_reason;
+  return found.absence_reason.empty() ? &found.compiler : nullptr;
 }
 
 std::string version_of(const Compiler& compiler) {

@@ -8,8 +8,8 @@
 
 namespace tern::gpu {
 
-/// Returns the driver's functions, or null with `why` naming the missing library and installation hint.
-const Api* api(std::string* why);
+/// Returns the driver's functions, or null with `reason` naming the missing library and installation hint.
+const Api* api(std::string* reason);
 
 /// Returns the driver's functions; requires an existing device.
 const Api& api();
@@ -34,8 +34,8 @@ struct Compiler {
   void* library = nullptr;  ///< handle of dlopen
 };
 
-/// Returns null if the compiler is missing; `why` lists the searched files.
-const Compiler* compiler(std::string* why);
+/// Returns null if the compiler is missing; `reason` lists the searched files.
+const Compiler* compiler(std::string* reason);
 
 /// Returns "NVRTC 13.0", for messages and cache keys.
 std::string version_of(const Compiler& compiler);

@@ -23,7 +23,7 @@ tern_device_status release(std::int32_t device, tern_device_address address) {
 tern_device_status copy_to_device(std::int32_t device, tern_device_stream stream, tern_device_address to,
                                   const void* from, std::uint64_t bytes) {
   TERN_GPU_ENTER(device);
-  const Timed timed(*stream);
+  const TimedWork timed(*stream);
   return checked(api().copy_to_device(to, from, bytes, stream->current()), "copying to the device");
 }
 
@@ -31,14 +31,14 @@ tern_device_status copy_to_host(std::int32_t device, tern_device_stream stream, 
                                 std::uint64_t bytes) {
   TERN_GPU_ENTER(device);
   if (!stream->recording) TERN_GPU_TRY(wait_before(stream->stream));
-  const Timed timed(*stream);
+  const TimedWork timed(*stream);
   return checked(api().copy_to_host(to, from, bytes, stream->current()), "copying to the host");
 }
 
 tern_device_status copy_within(std::int32_t device, tern_device_stream stream, tern_device_address to,
                                tern_device_address from, std::uint64_t bytes) {
   TERN_GPU_ENTER(device);
-  const Timed timed(*stream);
+  const TimedWork timed(*stream);
   return checked(api().copy_within(to, from, bytes, stream->current()), "copying within the device");
 }
 

@@ -24,7 +24,7 @@ MemoryProperties properties_of(const GpuDevice& d) {
 tern_device_status piece(std::int32_t device, std::uint64_t* bytes) {
   TERN_GPU_ENTER(device);
   *bytes = d->piece;
-  if (d->piece == 0) return failed(TERN_DEVICE_UNSUPPORTED, "the driver does not map memory piece by piece");
+  if (d->piece == 0) return failed(TERN_DEVICE_UNSUPPORTED, "the driver cannot map memory in pieces");
   return TERN_DEVICE_OK;
 }
 

@@ -15,7 +15,7 @@
 namespace tern::gpu {
 namespace {
 
-constexpr unsigned kBlock = 256;  // threads per block, if the launch does not choose
+constexpr unsigned kDefaultBlock = 256;  // threads per block, if the launch does not choose
 
 tern_device_status load(const std::string& code, Module* module) {
   if (!names::kHasJitLog)
@@ -24,8 +24,9 @@ tern_device_status load(const std::string& code, Module* module) {
   int options[] = {5, 6};  // CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES
   void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
   const Status error = api().module_load(module, code.c_str(), std::size(options), options, values);
-  const std::string what = std::string("loading a kernel") + (log[0] == 0 ? "" : " (" + std::string(log.data()) + ")");
-  return checked(error, what.c_str());
+  const std::string description =
+      std::string("loading a kernel") + (log[0] == 0 ? "" : " (" + std::string(log.data()) + ")");
+  return checked(error, description.c_str());
 }
 
 }  // namespace
@@ -58,29 +59,31 @@ tern_device_status module_kernel(std::int32_t device, tern_device_module module,
                                  tern_device_kernel* kernel) {
   TERN_GPU_ENTER(device);
   Function function = nullptr;
-  int most = 0;
+  int max_threads = 0;
   TERN_GPU_TRY(checked(api().module_function(&function, module->module, name), "finding a kernel"));
-  TERN_GPU_TRY(checked(api().function_attribute(&most, names::kMaxThreads, function), "asking for a kernel's limits"));
-  *kernel = &module->kernels.emplace_back(tern_device_kernel_s{function, static_cast<unsigned>(std::max(most, 1))});
+  TERN_GPU_TRY(
+      checked(api().function_attribute(&max_threads, names::kMaxThreads, function), "asking for a kernel's limits"));
+  *kernel =
+      &module->kernels.emplace_back(tern_device_kernel_s{function, static_cast<unsigned>(std::max(max_threads, 1))});
   return TERN_DEVICE_OK;
 }
 
 tern_device_status launch(std::int32_t device, tern_device_stream stream, tern_device_kernel kernel,
-                          const tern_device_launch* l) {
+                          const tern_device_launch* info) {
   TERN_GPU_ENTER(device);
-  if (l->items == 0) return TERN_DEVICE_OK;
-  const unsigned block =
-      l->group != 0 ? l->group : std::min(kBlock, kernel->most_threads / names::kWarp * names::kWarp);
-  if (block == 0 || block > kernel->most_threads)
-    return failed(TERN_DEVICE_UNSUPPORTED, "a kernel wants blocks of " + std::to_string(l->group) +
+  if (info->items == 0) return TERN_DEVICE_OK;
+  const unsigned block_threads =
+      info->group != 0 ? info->group : std::min(kDefaultBlock, kernel->most_threads / names::kWarp * names::kWarp);
+  if (block_threads == 0 || block_threads > kernel->most_threads)
+    return failed(TERN_DEVICE_UNSUPPORTED, "a kernel wants blocks of " + std::to_string(info->group) +
                                                " threads and can have " + std::to_string(kernel->most_threads));
-  const std::uint64_t blocks = (l->items + block - 1) / block;
-  if (blocks > 0x7fffffff) return failed(TERN_DEVICE_UNSUPPORTED, "a launch of more than 2^31 blocks");
-  std::vector<void*> parameters(l->argument_count);
-  for (std::uint32_t i = 0; i < l->argument_count; ++i) parameters[i] = const_cast<void*>(l->arguments[i].data);
-  const Timed timed(*stream);
-  return checked(api().launch(kernel->function, static_cast<unsigned>(blocks), 1, 1, block, 1, 1, 0, stream->current(),
-                              parameters.data(), nullptr),
+  const std::uint64_t block_count = (info->items + block_threads - 1) / block_threads;
+  if (block_count > 0x7fffffff) return failed(TERN_DEVICE_UNSUPPORTED, "a launch of more than 2^31 blocks");
+  std::vector<void*> parameters(info->argument_count);
+  for (std::uint32_t i = 0; i < info->argument_count; ++i) parameters[i] = const_cast<void*>(info->arguments[i].data);
+  const TimedWork timed(*stream);
+  return checked(api().launch(kernel->function, static_cast<unsigned>(block_count), 1, 1, block_threads, 1, 1, 0,
+                              stream->current(), parameters.data(), nullptr),
                  "launching a kernel");
 }
 

@@ -17,7 +17,7 @@ tern_device_status handle(std::int32_t device, tern_device_stream stream, void**
 
 tern_device_status wait(std::int32_t device, tern_device_stream stream, void* native) {
   TERN_GPU_ENTER(device);
-  if (stream->recording) return failed(TERN_DEVICE_INVALID, "a graph that is recorded waits for no other stream");
+  if (stream->recording) return failed(TERN_DEVICE_INVALID, "a graph that is recorded cannot wait for another stream");
   Event event = nullptr;
   TERN_GPU_TRY(checked(api().event_create(&event, kNoTiming), "making an event"));
   Status status = api().event_record(event, static_cast<Stream>(native));

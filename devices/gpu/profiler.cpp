@@ -25,11 +25,11 @@ void destroy(Event event) {
 
 }  // namespace
 
-Timed::Timed(tern_device_stream_s& stream) : stream_(stream) {
+TimedWork::TimedWork(tern_device_stream_s& stream) : stream_(stream) {
   if (stream_.profile != nullptr && !stream_.recording) begin_ = record(stream_.stream);
 }
 
-Timed::~Timed() {
+TimedWork::~TimedWork() {
   if (begin_ == nullptr) return;
   if (const Event end = record(stream_.stream)) {
     stream_.profile->commands.push_back({stream_.profile->id, begin_, end});
@@ -51,7 +51,7 @@ void forget(StreamProfile& p, std::size_t count) {
 tern_device_status begin(std::int32_t device, tern_device_stream stream) {
   TERN_GPU_ENTER(device);
   const Event zero = record(stream->stream);
-  if (zero == nullptr) return failed(TERN_DEVICE_FAILED, "the driver makes no event to measure with");
+  if (zero == nullptr) return failed(TERN_DEVICE_FAILED, "the driver cannot create an event for measurements");
   stream->profile = std::make_unique<StreamProfile>();
   stream->profile->zero = zero;
   return TERN_DEVICE_OK;

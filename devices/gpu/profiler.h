@@ -20,12 +20,12 @@ struct StreamProfile {
 };
 
 /// Brackets enqueued work with two events, if the stream is measured.
-class Timed {
+class TimedWork {
  public:
-  explicit Timed(tern_device_stream_s& stream);
-  ~Timed();
-  Timed(const Timed&) = delete;
-  Timed& operator=(const Timed&) = delete;
+  explicit TimedWork(tern_device_stream_s& stream);
+  ~TimedWork();
+  TimedWork(const TimedWork&) = delete;
+  TimedWork& operator=(const TimedWork&) = delete;
 
  private:
   tern_device_stream_s& stream_;

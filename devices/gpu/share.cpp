@@ -15,7 +15,7 @@ namespace {
 
 tern_device_status too_many_units(std::uint32_t asked, std::uint32_t there) {
   return failed(TERN_DEVICE_INVALID, "a part of " + std::to_string(asked) +
-                                         " multiprocessors was asked for; the device has " + std::to_string(there));
+                                         " multiprocessors was requested; the device has " + std::to_string(there));
 }
 
 tern_device_status create_with_share(std::int32_t device, tern_device_share* share, tern_device_stream* stream) {

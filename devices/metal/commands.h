@@ -29,8 +29,8 @@ class Submission {
 };
 using SubmissionPtr = std::shared_ptr<Submission>;
 
-struct Argument {
-  Place place;                  ///< argument by address
+struct MetalArgument {
+  BufferPlace place;            ///< argument by address
   const void* value = nullptr;  ///< else the bytes
   std::uint32_t size = 0;
 };
@@ -41,10 +41,10 @@ class Commands {
   virtual ~Commands() = default;
   /// Runs the kernel for `items` items, at most 2^32 - 1, in threadgroups of `group`. Allows at most kMostArguments
   /// arguments; values are read before the function returns.
-  virtual tern_device_status launch(const Pipeline& pipeline, std::span<const Argument> arguments, std::uint64_t items,
-                                    std::uint64_t group) = 0;
+  virtual tern_device_status launch(const Pipeline& pipeline, std::span<const MetalArgument> arguments,
+                                    std::uint64_t items, std::uint64_t group) = 0;
   /// All three arguments, in bytes, are multiples of kCopyStep.
-  virtual void copy(const Place& to, const Place& from, std::uint64_t bytes) = 0;
+  virtual void copy(const BufferPlace& to, const BufferPlace& from, std::uint64_t bytes) = 0;
   /// The event is signalled even if the GPU fails, so that other streams do not wait forever.
   virtual void signal(MTL::SharedEvent& event, std::uint64_t value) = 0;
   /// Later commands wait. Requires no commands since the last submission.

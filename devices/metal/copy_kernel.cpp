@@ -35,15 +35,15 @@ const Pipeline* kernel_of(const MetalDevice& device, tern_device_status& status)
 
 }  // namespace
 
-tern_device_status launch_copy(const MetalDevice& device, Commands& commands, const Place& to, const Place& from,
-                               std::uint64_t bytes) {
+tern_device_status launch_copy(const MetalDevice& device, Commands& commands, const BufferPlace& to,
+                               const BufferPlace& from, std::uint64_t bytes) {
   tern_device_status status = TERN_DEVICE_OK;
   const Pipeline* kernel = kernel_of(device, status);
   if (kernel == nullptr) return status;
   constexpr std::uint64_t kAtOnce = std::uint64_t{1} << 30;
   for (std::uint64_t done = 0; done < bytes && status == TERN_DEVICE_OK; done += kAtOnce) {
-    const Argument arguments[] = {{{to.buffer, to.offset + done, to.bytes - done}},
-                                  {{from.buffer, from.offset + done, from.bytes - done}}};
+    const MetalArgument arguments[] = {{{to.buffer, to.offset + done, to.bytes - done}},
+                                       {{from.buffer, from.offset + done, from.bytes - done}}};
     status = commands.launch(*kernel, arguments, std::min(kAtOnce, bytes - done), kernel->usual_threads);
   }
   return status;

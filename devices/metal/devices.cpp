@@ -10,7 +10,7 @@
 namespace tern::metal {
 namespace {
 
-struct Found {
+struct FoundMetalDevices {
   std::vector<MetalDevice> devices;
   std::string why_none;
 };
@@ -22,13 +22,13 @@ bool wants_metal4() {
 }
 
 /// Returns an empty string if the device is usable.
-std::string add(MTL::Device* device, const std::string& system, Found& found) {
+std::string add(MTL::Device* device, const std::string& system, FoundMetalDevices& found) {
   MetalDevice d;
   d.device = share(device);
   d.name = text(device->name());
   if (!device->supportsFamily(MTL::GPUFamilyMetal3)) return d.name + " does not support Metal 3";
   if (!device->hasUnifiedMemory())
-    return d.name + " has memory of its own; this plugin runs on Apple silicon, whose GPUs use the host's memory";
+    return d.name + " has its own memory; this plugin runs on Apple silicon, whose GPUs use the host's memory";
   d.metal4 = wants_metal4() && has_metal4(*device);
   if (d.metal4) d.residency = new_residency(*device);
   if (d.metal4 && !d.residency) return d.name + " has no residency set";
@@ -43,9 +43,9 @@ std::string add(MTL::Device* device, const std::string& system, Found& found) {
   return {};
 }
 
-Found find_all() {
+FoundMetalDevices find_all() {
   const Pool pool;
-  Found found;
+  FoundMetalDevices found;
   const std::string system = text(NS::ProcessInfo::processInfo()->operatingSystemVersionString());
   const Owned<NS::Array> all = take(MTL::CopyAllDevices());
   const NS::UInteger count = all ? all->count() : 0;
@@ -61,7 +61,7 @@ Found find_all() {
 
 const std::vector<MetalDevice>& devices(std::string* why_none) {
   // Never destroyed: other threads and libraries may still use Metal while the process ends.
-  static const Found& found = *std::make_unique<Found>(find_all()).release();
+  static const FoundMetalDevices& found = *std::make_unique<FoundMetalDevices>(find_all()).release();
   if (why_none != nullptr) *why_none = found.why_none;
   return found.devices;
 }

@@ -11,13 +11,13 @@
 #include "devices/metal/stream.h"
 
 struct tern_device_stream_s {
-  std::shared_ptr<tern::metal::Stream> stream;
+  std::shared_ptr<tern::metal::MetalStream> stream;
 };
 struct tern_device_event_s {
   tern::metal::Owned<MTL::SharedEvent> event;
-  std::uint64_t value = 0;                      ///< value of the last record; signalled on the event
-  std::shared_ptr<tern::metal::Stream> stream;  ///< stream of the last record
-  tern::metal::SubmissionPtr submission;        ///< submission ending with the last record
+  std::uint64_t value = 0;                           ///< value of the last record; signalled on the event
+  std::shared_ptr<tern::metal::MetalStream> stream;  ///< stream of the last record
+  tern::metal::SubmissionPtr submission;             ///< submission ending with the last record
 };
 struct tern_device_module_s {
   tern::metal::Owned<MTL::Library> library;

@@ -15,19 +15,19 @@ tern_device_status check(const Pipeline& pipeline, const tern_device_launch& l) 
   constexpr std::uint64_t kMostItems = std::numeric_limits<std::uint32_t>::max();  // kernels use 32-bit indices
   if (l.argument_count > Commands::kMostArguments)
     return failed(TERN_DEVICE_UNSUPPORTED,
-                  "a kernel of Metal has at most 31 arguments, and this one has " + std::to_string(l.argument_count));
+                  "a kernel of Metal has at most 31 arguments, but this one has " + std::to_string(l.argument_count));
   if (l.items > kMostItems)
     return failed(TERN_DEVICE_UNSUPPORTED,
-                  "a launch of Metal has at most 4294967295 items, and this one has " + std::to_string(l.items));
+                  "a launch of Metal has at most 4294967295 items, but this one has " + std::to_string(l.items));
   if (l.group > pipeline.most_threads)
     return failed(TERN_DEVICE_UNSUPPORTED,
                   "this kernel runs in groups of at most " + std::to_string(pipeline.most_threads) +
-                      " items on this device, and the launch asks for " + std::to_string(l.group));
+                      " items on this device, but the launch requests " + std::to_string(l.group));
   return TERN_DEVICE_OK;
 }
 
 /// Absent and empty operands use the device's `nothing`.
-tern_device_status argument_of(const MetalDevice& device, const tern_device_argument& a, Argument& made) {
+tern_device_status argument_of(const MetalDevice& device, const tern_device_argument& a, MetalArgument& made) {
   if (a.is_address == 0) {
     made = {{}, a.data, a.size};
     return TERN_DEVICE_OK;
@@ -50,7 +50,7 @@ tern_device_status launch(std::int32_t device, tern_device_stream stream, tern_d
   if (d == nullptr) return TERN_DEVICE_INVALID;
   const Pipeline& pipeline = kernel->pipeline;
   tern_device_status status = check(pipeline, *l);
-  std::array<Argument, Commands::kMostArguments> arguments;
+  std::array<MetalArgument, Commands::kMostArguments> arguments;
   for (std::uint32_t i = 0; i < l->argument_count && status == TERN_DEVICE_OK; ++i)
     status = argument_of(*d, l->arguments[i], arguments[i]);
   if (status != TERN_DEVICE_OK) return status;

@@ -30,7 +30,7 @@ class Allocations {
     const std::unique_lock lock(mutex_);
     return all_.erase(address) != 0;
   }
-  Place find(tern_device_address address) {
+  BufferPlace find(tern_device_address address) {
     const std::shared_lock lock(mutex_);
     const auto after = all_.upper_bound(address);
     if (after == all_.begin()) return {};
@@ -73,11 +73,11 @@ std::shared_ptr<DeviceBuffer> new_buffer(const MetalDevice& device, std::uint64_
   return buffer ? std::make_shared<DeviceBuffer>(std::move(buffer), device.residency) : nullptr;
 }
 
-Place place_of(tern_device_address address) {
+BufferPlace place_of(tern_device_address address) {
   return allocations().find(address);
 }
 
-tern_device_status checked_place(tern_device_address address, std::uint64_t bytes, Place& place) {
+tern_device_status checked_place(tern_device_address address, std::uint64_t bytes, BufferPlace& place) {
   place = place_of(address);
   if (place.buffer != nullptr && bytes <= place.bytes) return TERN_DEVICE_OK;
   return failed(TERN_DEVICE_INVALID, std::to_string(bytes) + " bytes from address " + std::to_string(address) +
@@ -94,7 +94,7 @@ tern_device_status allocate(std::int32_t device, std::uint64_t bytes, tern_devic
   // Metal allocates more than fits; command buffers would fail later.
   const std::uint64_t used = d->device->currentAllocatedSize();
   if (used + bytes > d->memory)
-    return failed(TERN_DEVICE_OUT_OF_MEMORY, std::to_string(bytes) + " bytes are asked for, and " +
+    return failed(TERN_DEVICE_OUT_OF_MEMORY, std::to_string(bytes) + " bytes are requested, but " +
                                                  std::to_string(used) + " of " + std::to_string(d->memory) +
                                                  " are in use");
   std::shared_ptr<DeviceBuffer> buffer = new_buffer(*d, bytes);

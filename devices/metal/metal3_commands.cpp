@@ -28,9 +28,9 @@ class Metal3Commands : public Commands {
       : device_(device), queue_(std::move(queue)) {}
   ~Metal3Commands() override { end_encoding(); }
 
-  tern_device_status launch(const Pipeline& pipeline, std::span<const Argument> arguments, std::uint64_t items,
+  tern_device_status launch(const Pipeline& pipeline, std::span<const MetalArgument> arguments, std::uint64_t items,
                             std::uint64_t group) override;
-  void copy(const Place& to, const Place& from, std::uint64_t bytes) override;
+  void copy(const BufferPlace& to, const BufferPlace& from, std::uint64_t bytes) override;
   void signal(MTL::SharedEvent& event, std::uint64_t value) override;
   void wait(MTL::SharedEvent& event, std::uint64_t value) override;
   void keep(std::shared_ptr<DeviceBuffer>) override {}  // command buffers retain their resources
@@ -42,7 +42,7 @@ class Metal3Commands : public Commands {
   MTL::ComputeCommandEncoder& compute();
   MTL::BlitCommandEncoder& blit();
   void end_encoding();
-  tern_device_status bind(MTL::ComputeCommandEncoder& encoder, const Argument& argument, NS::UInteger index);
+  tern_device_status bind(MTL::ComputeCommandEncoder& encoder, const MetalArgument& argument, NS::UInteger index);
 
   const MetalDevice& device_;
   Owned<MTL::CommandQueue> queue_;
@@ -81,7 +81,7 @@ void Metal3Commands::end_encoding() {
   blit_ = nullptr;
 }
 
-tern_device_status Metal3Commands::bind(MTL::ComputeCommandEncoder& encoder, const Argument& argument,
+tern_device_status Metal3Commands::bind(MTL::ComputeCommandEncoder& encoder, const MetalArgument& argument,
                                         NS::UInteger index) {
   constexpr std::uint32_t kMostBytes = 4096;  // limit of setBytes
   if (argument.value == nullptr) {
@@ -98,7 +98,7 @@ tern_device_status Metal3Commands::bind(MTL::ComputeCommandEncoder& encoder, con
   return TERN_DEVICE_OK;
 }
 
-tern_device_status Metal3Commands::launch(const Pipeline& pipeline, std::span<const Argument> arguments,
+tern_device_status Metal3Commands::launch(const Pipeline& pipeline, std::span<const MetalArgument> arguments,
                                           std::uint64_t items, std::uint64_t group) {
   MTL::ComputeCommandEncoder& encoder = compute();
   encoder.setComputePipelineState(pipeline.state.get());
@@ -109,7 +109,7 @@ tern_device_status Metal3Commands::launch(const Pipeline& pipeline, std::span<co
   return TERN_DEVICE_OK;
 }
 
-void Metal3Commands::copy(const Place& to, const Place& from, std::uint64_t bytes) {
+void Metal3Commands::copy(const BufferPlace& to, const BufferPlace& from, std::uint64_t bytes) {
   blit().copyFromBuffer(from.buffer, from.offset, to.buffer, to.offset, bytes);
   ++count_;
 }

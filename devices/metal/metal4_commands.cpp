@@ -19,7 +19,7 @@ namespace {
 constexpr MTL::Stages kStages = MTL::StageDispatch | MTL::StageBlit;
 
 /// Resources of commands submitted together.
-struct Recording {
+struct Metal4Recording {
   Owned<MTL4::CommandAllocator> allocator;
   std::shared_ptr<DeviceBuffer> values;  ///< kernel parameters
   std::uint64_t used = 0;                ///< used bytes of `values`
@@ -35,9 +35,9 @@ class Metal4Commands : public Commands {
   /// Returns false if Metal lacks an object.
   bool begin();
 
-  tern_device_status launch(const Pipeline& pipeline, std::span<const Argument> arguments, std::uint64_t items,
+  tern_device_status launch(const Pipeline& pipeline, std::span<const MetalArgument> arguments, std::uint64_t items,
                             std::uint64_t group) override;
-  void copy(const Place& to, const Place& from, std::uint64_t bytes) override;
+  void copy(const BufferPlace& to, const BufferPlace& from, std::uint64_t bytes) override;
   void signal(MTL::SharedEvent& event, std::uint64_t value) override;
   void wait(MTL::SharedEvent& event, std::uint64_t value) override;
   void keep(std::shared_ptr<DeviceBuffer> buffer) override { recording().kept.push_back(std::move(buffer)); }
@@ -45,7 +45,7 @@ class Metal4Commands : public Commands {
   SubmissionPtr submit() override;
 
  private:
-  Recording& recording();
+  Metal4Recording& recording();
   MTL4::ComputeCommandEncoder& next_command();
   /// Returns the address of a copy alive until the commands have run; 0 if memory is exhausted.
   MTL::GPUAddress copy_of(const void* value, std::uint64_t size);
@@ -55,8 +55,8 @@ class Metal4Commands : public Commands {
   Owned<MTL4::CommandBuffer> buffer_;
   Owned<MTL4::ArgumentTable> table_;
   Owned<MTL::SharedEvent> done_;
-  std::uint64_t submissions_ = 0;     // value of done_ after the last submission
-  std::deque<Recording> recordings_;  // the last recording is open if is_open_
+  std::uint64_t submissions_ = 0;           // value of done_ after the last submission
+  std::deque<Metal4Recording> recordings_;  // the last recording is open if is_open_
   bool is_open_ = false;
   Owned<MTL4::ComputeCommandEncoder> encoder_;  // null before the first command
   MTL::SharedEvent* signalled_ = nullptr;       // after the commands
@@ -80,15 +80,15 @@ bool Metal4Commands::begin() {
 Metal4Commands::~Metal4Commands() {
   const Pool pool;
   if (encoder_) encoder_->endEncoding();
-  for (Recording& r : recordings_)
+  for (Metal4Recording& r : recordings_)
     if (r.submission) r.submission->wait();
 }
 
-Recording& Metal4Commands::recording() {
+Metal4Recording& Metal4Commands::recording() {
   if (is_open_) return recordings_.back();
   is_open_ = true;
   if (!recordings_.empty() && recordings_.front().submission->finished()) {
-    Recording reused = std::move(recordings_.front());
+    Metal4Recording reused = std::move(recordings_.front());
     recordings_.pop_front();
     reused.allocator->reset();
     reused.used = 0;
@@ -115,7 +115,7 @@ MTL4::ComputeCommandEncoder& Metal4Commands::next_command() {
 
 MTL::GPUAddress Metal4Commands::copy_of(const void* value, std::uint64_t size) {
   constexpr std::uint64_t kAlignment = 256, kChunk = 64 << 10;  // alignment of values in the constant address space
-  Recording& r = recording();
+  Metal4Recording& r = recording();
   const std::uint64_t whole = (size + kAlignment - 1) / kAlignment * kAlignment;
   if (!r.values || r.used + whole > r.values->get()->length()) {
     if (r.values) r.kept.push_back(std::move(r.values));
@@ -128,10 +128,10 @@ MTL::GPUAddress Metal4Commands::copy_of(const void* value, std::uint64_t size) {
   return r.values->get()->gpuAddress() + at;
 }
 
-tern_device_status Metal4Commands::launch(const Pipeline& pipeline, std::span<const Argument> arguments,
+tern_device_status Metal4Commands::launch(const Pipeline& pipeline, std::span<const MetalArgument> arguments,
                                           std::uint64_t items, std::uint64_t group) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const Argument& a = arguments[i];
+    const MetalArgument& a = arguments[i];
     const MTL::GPUAddress address =
         a.value == nullptr ? a.place.buffer->gpuAddress() + a.place.offset : copy_of(a.value, a.size);
     if (address == 0) return failed(TERN_DEVICE_OUT_OF_MEMORY, "Metal has no buffer for a kernel's parameters");
@@ -146,7 +146,7 @@ tern_device_status Metal4Commands::launch(const Pipeline& pipeline, std::span<co
   return TERN_DEVICE_OK;
 }
 
-void Metal4Commands::copy(const Place& to, const Place& from, std::uint64_t bytes) {
+void Metal4Commands::copy(const BufferPlace& to, const BufferPlace& from, std::uint64_t bytes) {
   next_command().copyFromBuffer(from.buffer, from.offset, to.buffer, to.offset, bytes);
   ++count_;
 }

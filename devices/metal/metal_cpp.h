@@ -69,7 +69,7 @@ inline std::string text(const NS::String* string) {
   return bytes == nullptr ? "" : bytes;
 }
 inline std::string text(const NS::Error* error) {
-  return error == nullptr ? "Metal gives no reason" : text(error->localizedDescription());
+  return error == nullptr ? "Metal reports no reason" : text(error->localizedDescription());
 }
 /// The result lives until the pool ends.
 inline NS::String* string(const char* utf8) {

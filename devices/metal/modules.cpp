@@ -50,7 +50,7 @@ tern_device_status module_load(std::int32_t device, const tern_device_source* so
   if (d == nullptr) return TERN_DEVICE_INVALID;
   // Archived kernels are source text, too (the target metal:msl).
   if (source->dialect != TERN_DIALECT_METAL && source->dialect != TERN_DIALECT_COMPILED)
-    return failed(TERN_DEVICE_UNSUPPORTED, "this device compiles Metal's language alone");
+    return failed(TERN_DEVICE_UNSUPPORTED, "this device only compiles Metal's language");
   auto made = std::make_unique<tern_device_module_s>();
   const tern_device_status status = compile(*d, source->text, made->library);
   if (status == TERN_DEVICE_OK) *module = made.release();

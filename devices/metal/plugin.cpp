@@ -18,24 +18,24 @@ const char* last_message() {
   return message().c_str();
 }
 
-tern_device_status count(std::int32_t* n) {
-  std::string why;
-  *n = static_cast<std::int32_t>(devices(&why).size());
-  return *n == 0 ? failed(TERN_DEVICE_FAILED, why) : TERN_DEVICE_OK;
+tern_device_status device_count(std::int32_t* count) {
+  std::string reason;
+  *count = static_cast<std::int32_t>(devices(&reason).size());
+  return *count == 0 ? failed(TERN_DEVICE_FAILED, reason) : TERN_DEVICE_OK;
 }
 
-tern_device_status properties(std::int32_t device, tern_device_properties* p) {
-  const MetalDevice* d = find(device);
-  if (d == nullptr) return TERN_DEVICE_INVALID;
-  tern_device_properties mine{};
-  mine.size = std::min<std::uint32_t>(p->size, sizeof mine);
-  mine.dialect = TERN_DIALECT_METAL;
-  mine.features = TERN_DEVICE_GROUPS;  // Metal lacks double
-  mine.memory_bytes = d->memory;
-  std::strncpy(mine.name, d->name.c_str(), sizeof mine.name - 1);
-  std::strncpy(mine.driver, d->driver.c_str(), sizeof mine.driver - 1);
-  std::strncpy(mine.kernel_targets, "metal:msl", sizeof mine.kernel_targets - 1);
-  std::memcpy(p, &mine, mine.size);
+tern_device_status device_properties(std::int32_t device, tern_device_properties* result) {
+  const MetalDevice* metal_device = find(device);
+  if (metal_device == nullptr) return TERN_DEVICE_INVALID;
+  tern_device_properties filled{};
+  filled.size = std::min<std::uint32_t>(result->size, sizeof filled);
+  filled.dialect = TERN_DIALECT_METAL;
+  filled.features = TERN_DEVICE_GROUPS;  // Metal lacks double
+  filled.memory_bytes = metal_device->memory;
+  std::strncpy(filled.name, metal_device->name.c_str(), sizeof filled.name - 1);
+  std::strncpy(filled.driver, metal_device->driver.c_str(), sizeof filled.driver - 1);
+  std::strncpy(filled.kernel_targets, "metal:msl", sizeof filled.kernel_targets - 1);
+  std::memcpy(result, &filled, filled.size);
   return TERN_DEVICE_OK;
 }
 
@@ -49,8 +49,8 @@ constexpr tern_device_plugin kPlugin = {sizeof(tern_device_plugin),
                                         TERN_DEVICE_ABI,
                                         "metal",
                                         last_message,
-                                        count,
-                                        properties,
+                                        device_count,
+                                        device_properties,
                                         allocate,
                                         release,
                                         copy_to_device,

@@ -11,7 +11,7 @@ namespace {
 tern_device_status begin(std::int32_t, tern_device_stream stream) {
   const Pool pool;
   const tern_device_status status = stream->stream->synchronize();  // earlier commands belong to no span
-  stream->stream->profile = std::make_unique<Stream::Profile>();
+  stream->stream->profile = std::make_unique<MetalStream::Profile>();
   return status;
 }
 
@@ -27,7 +27,7 @@ std::uint64_t nanoseconds(double seconds) {
 tern_device_status take(std::int32_t, tern_device_stream stream, tern_device_span* spans, std::uint64_t capacity,
                         std::uint64_t* count) {
   const Pool pool;
-  std::vector<Stream::Span>& all = stream->stream->profile->spans;
+  std::vector<MetalStream::Span>& all = stream->stream->profile->spans;
   *count = std::min<std::uint64_t>(capacity, all.size());
   for (std::uint64_t i = 0; i < *count; ++i) {
     const Submission::Times times = all[i].submission->times();

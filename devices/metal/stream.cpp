@@ -15,15 +15,15 @@ constexpr std::uint64_t kCommandsAtOnce = 64;
 
 }  // namespace
 
-tern_device_status Stream::launch(const Pipeline& pipeline, std::span<const Argument> arguments, std::uint64_t items,
-                                  std::uint64_t group) {
+tern_device_status MetalStream::launch(const Pipeline& pipeline, std::span<const MetalArgument> arguments,
+                                       std::uint64_t items, std::uint64_t group) {
   const std::lock_guard lock(mutex_);
   const tern_device_status status = commands_->launch(pipeline, arguments, items, group);
   if (status == TERN_DEVICE_OK) encoded();
   return status;
 }
 
-tern_device_status Stream::upload(const Place& to, const void* from, std::uint64_t bytes) {
+tern_device_status MetalStream::upload(const BufferPlace& to, const void* from, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (idle()) {  // copies directly: host and GPU share memory
     std::memcpy(to.host(), from, bytes);
@@ -35,8 +35,8 @@ tern_device_status Stream::upload(const Place& to, const void* from, std::uint64
   return copy_bytes(to, {staged->get(), 0, bytes}, bytes);
 }
 
-tern_device_status Stream::download(void* to, const Place& from, std::uint64_t bytes) {
-  Place source = from;
+tern_device_status MetalStream::download(void* to, const BufferPlace& from, std::uint64_t bytes) {
+  BufferPlace source = from;
   std::shared_ptr<DeviceBuffer> staged;
   {
     const std::lock_guard lock(mutex_);
@@ -53,12 +53,12 @@ tern_device_status Stream::download(void* to, const Place& from, std::uint64_t b
   return status;
 }
 
-tern_device_status Stream::copy(const Place& to, const Place& from, std::uint64_t bytes) {
+tern_device_status MetalStream::copy(const BufferPlace& to, const BufferPlace& from, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   return copy_bytes(to, from, bytes);
 }
 
-tern_device_status Stream::copy_bytes(const Place& to, const Place& from, std::uint64_t bytes) {
+tern_device_status MetalStream::copy_bytes(const BufferPlace& to, const BufferPlace& from, std::uint64_t bytes) {
   if ((to.offset | from.offset | bytes) % Commands::kCopyStep == 0) {
     commands_->copy(to, from, bytes);
   } else {
@@ -70,7 +70,7 @@ tern_device_status Stream::copy_bytes(const Place& to, const Place& from, std::u
 }
 
 /// Rounds sizes up to whole steps, so that only the other side may require the copy kernel.
-std::shared_ptr<DeviceBuffer> Stream::staging(const void* from, std::uint64_t bytes) {
+std::shared_ptr<DeviceBuffer> MetalStream::staging(const void* from, std::uint64_t bytes) {
   const std::uint64_t whole = (bytes + Commands::kCopyStep - 1) / Commands::kCopyStep * Commands::kCopyStep;
   std::shared_ptr<DeviceBuffer> buffer = new_buffer(device_, whole);
   if (buffer && from != nullptr) std::memcpy(buffer->get()->contents(), from, bytes);
@@ -78,7 +78,7 @@ std::shared_ptr<DeviceBuffer> Stream::staging(const void* from, std::uint64_t by
 }
 
 /// Called after each launch and copy.
-void Stream::encoded() {
+void MetalStream::encoded() {
   if (profile) {
     profile->spans.push_back({profile->id, submit()});
   } else if (commands_->count() >= kCommandsAtOnce) {
@@ -86,41 +86,41 @@ void Stream::encoded() {
   }
 }
 
-SubmissionPtr Stream::submit() {
+SubmissionPtr MetalStream::submit() {
   pending_.push_back(commands_->submit());
   return pending_.back();
 }
 
 /// True if the host may touch memory used by the stream.
-bool Stream::idle() {
+bool MetalStream::idle() {
   if (profile || commands_->count() != 0) return false;
   complete();
   return pending_.empty();
 }
 
 /// Releases finished submissions.
-void Stream::complete() {
+void MetalStream::complete() {
   for (; !pending_.empty() && pending_.front()->finished(); pending_.pop_front())
     if (error_.empty()) error_ = pending_.front()->error();
 }
 
-tern_device_status Stream::status() const {
+tern_device_status MetalStream::status() const {
   return error_.empty() ? TERN_DEVICE_OK : failed(TERN_DEVICE_FAILED, "the GPU reports: " + error_);
 }
 
-SubmissionPtr Stream::record(MTL::SharedEvent& event, std::uint64_t value) {
+SubmissionPtr MetalStream::record(MTL::SharedEvent& event, std::uint64_t value) {
   const std::lock_guard lock(mutex_);
   commands_->signal(event, value);
   return submit();
 }
 
-void Stream::wait_for(MTL::SharedEvent& event, std::uint64_t value) {
+void MetalStream::wait_for(MTL::SharedEvent& event, std::uint64_t value) {
   const std::lock_guard lock(mutex_);
   if (commands_->count() != 0) submit();
   commands_->wait(event, value);
 }
 
-tern_device_status Stream::synchronize() {
+tern_device_status MetalStream::synchronize() {
   SubmissionPtr last;
   {
     const std::lock_guard lock(mutex_);
@@ -130,7 +130,7 @@ tern_device_status Stream::synchronize() {
   return finish(last);
 }
 
-tern_device_status Stream::finish(const SubmissionPtr& submission) {
+tern_device_status MetalStream::finish(const SubmissionPtr& submission) {
   if (submission) submission->wait();  // waits without the lock
   const std::lock_guard lock(mutex_);
   complete();

@@ -16,18 +16,18 @@ namespace tern::metal {
 
 /// Wait functions are thread-safe, also concurrently with other functions; all other functions need external
 /// synchronisation.
-class Stream {
+class MetalStream {
  public:
-  Stream(const MetalDevice& device, std::unique_ptr<Commands> commands)
+  MetalStream(const MetalDevice& device, std::unique_ptr<Commands> commands)
       : device_(device), commands_(std::move(commands)) {}
 
-  tern_device_status launch(const Pipeline& pipeline, std::span<const Argument> arguments, std::uint64_t items,
+  tern_device_status launch(const Pipeline& pipeline, std::span<const MetalArgument> arguments, std::uint64_t items,
                             std::uint64_t group);
   /// Reads the host's memory before returning.
-  tern_device_status upload(const Place& to, const void* from, std::uint64_t bytes);
+  tern_device_status upload(const BufferPlace& to, const void* from, std::uint64_t bytes);
   /// Waits for the stream before returning, so a later upload on any stream may overwrite the host's memory.
-  tern_device_status download(void* to, const Place& from, std::uint64_t bytes);
-  tern_device_status copy(const Place& to, const Place& from, std::uint64_t bytes);
+  tern_device_status download(void* to, const BufferPlace& from, std::uint64_t bytes);
+  tern_device_status copy(const BufferPlace& to, const BufferPlace& from, std::uint64_t bytes);
 
   /// Submits all commands so far; the last command signals the event.
   SubmissionPtr record(MTL::SharedEvent& event, std::uint64_t value);
@@ -51,7 +51,7 @@ class Stream {
   std::unique_ptr<Profile> profile;
 
  private:
-  tern_device_status copy_bytes(const Place& to, const Place& from, std::uint64_t bytes);
+  tern_device_status copy_bytes(const BufferPlace& to, const BufferPlace& from, std::uint64_t bytes);
   std::shared_ptr<DeviceBuffer> staging(const void* from, std::uint64_t bytes);
   void encoded();
   SubmissionPtr submit();

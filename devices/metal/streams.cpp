@@ -15,7 +15,7 @@ tern_device_status stream_create(std::int32_t device, tern_device_stream* stream
   std::unique_ptr<Commands> commands = d->metal4 ? metal4_commands(*d) : metal3_commands(*d);
   if (!commands) return TERN_DEVICE_FAILED;
   auto made = std::make_unique<tern_device_stream_s>();
-  made->stream = std::make_shared<Stream>(*d, std::move(commands));
+  made->stream = std::make_shared<MetalStream>(*d, std::move(commands));
   *stream = made.release();
   return TERN_DEVICE_OK;
 }
@@ -34,7 +34,7 @@ tern_device_status stream_synchronize(std::int32_t, tern_device_stream stream) {
 tern_device_status copy_to_device(std::int32_t, tern_device_stream stream, tern_device_address to, const void* from,
                                   std::uint64_t bytes) {
   const Pool pool;
-  Place place;
+  BufferPlace place;
   if (bytes == 0) return TERN_DEVICE_OK;
   const tern_device_status status = checked_place(to, bytes, place);
   return status == TERN_DEVICE_OK ? stream->stream->upload(place, from, bytes) : status;
@@ -43,7 +43,7 @@ tern_device_status copy_to_device(std::int32_t, tern_device_stream stream, tern_
 tern_device_status copy_to_host(std::int32_t, tern_device_stream stream, void* to, tern_device_address from,
                                 std::uint64_t bytes) {
   const Pool pool;
-  Place place;
+  BufferPlace place;
   if (bytes == 0) return TERN_DEVICE_OK;
   const tern_device_status status = checked_place(from, bytes, place);
   return status == TERN_DEVICE_OK ? stream->stream->download(to, place, bytes) : status;
@@ -52,7 +52,7 @@ tern_device_status copy_to_host(std::int32_t, tern_device_stream stream, void* t
 tern_device_status copy_within(std::int32_t, tern_device_stream stream, tern_device_address to,
                                tern_device_address from, std::uint64_t bytes) {
   const Pool pool;
-  Place target, source;
+  BufferPlace target, source;
   if (bytes == 0) return TERN_DEVICE_OK;
   tern_device_status status = checked_place(to, bytes, target);
   if (status == TERN_DEVICE_OK) status = checked_place(from, bytes, source);

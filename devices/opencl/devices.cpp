@@ -31,7 +31,7 @@ std::string platform_version(cl_device_id device) {
   return version;
 }
 
-struct Found {
+struct FoundOpenClDevices {
   std::vector<OpenClDevice> devices;
   std::string why_none;
 };
@@ -58,7 +58,7 @@ bool has_groups(cl_device_id device) {
 }
 
 /// Returns an empty string if the device is usable.
-std::string add(cl_device_id id, Found& found) {
+std::string add(cl_device_id id, FoundOpenClDevices& found) {
   OpenClDevice d;
   d.id = id;
   d.name = text(id, CL_DEVICE_NAME);
@@ -86,8 +86,8 @@ std::string add(cl_device_id id, Found& found) {
   return {};
 }
 
-Found find() {
-  Found found;
+FoundOpenClDevices find() {
+  FoundOpenClDevices found;
   cl_uint count = 0;
   const cl_int error = clGetPlatformIDs(0, nullptr, &count);
   if (error != CL_SUCCESS || count == 0) {
@@ -115,7 +115,7 @@ Found find() {
 }  // namespace
 
 const std::vector<OpenClDevice>& devices(std::string* why_none) {
-  static const Found found = find();
+  static const FoundOpenClDevices found = find();
   if (why_none != nullptr) *why_none = found.why_none;
   return found.devices;
 }

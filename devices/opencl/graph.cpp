@@ -146,7 +146,7 @@ tern_device_status begin(std::int32_t device, tern_device_stream stream) {
   if (f.create == nullptr) return failed(TERN_DEVICE_UNSUPPORTED, "the driver has no command buffers");
   cl_int error = CL_SUCCESS;
   const cl_command_buffer_khr buffer = f.create(1, &stream->queue, nullptr, &error);
-  if (error != CL_SUCCESS) return failed(TERN_DEVICE_UNSUPPORTED, "the driver makes no command buffer");
+  if (error != CL_SUCCESS) return failed(TERN_DEVICE_UNSUPPORTED, "the driver cannot create a command buffer");
   stream->recorded = new Recorded{f, buffer};
   return TERN_DEVICE_OK;
 }
@@ -161,7 +161,7 @@ tern_device_status end(std::int32_t, tern_device_stream stream, tern_device_grap
     return TERN_DEVICE_OK;
   }
   r.functions.release(r.buffer);
-  return failed(TERN_DEVICE_UNSUPPORTED, "the command buffer cannot hold that");
+  return failed(TERN_DEVICE_UNSUPPORTED, "the command buffer does not support this command");
 }
 
 tern_device_status wait_for(tern_device_graph graph) {

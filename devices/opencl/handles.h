@@ -9,13 +9,13 @@
 
 namespace tern::opencl {
 struct Recorded;
-struct StreamProfile;
+struct OpenClStreamProfile;
 }  // namespace tern::opencl
 
 struct tern_device_stream_s {
   cl_command_queue queue;
-  tern::opencl::Recorded* recorded;      ///< graph recording the stream's work, if any
-  tern::opencl::StreamProfile* profile;  ///< destination of command events while measured
+  tern::opencl::Recorded* recorded;            ///< graph recording the stream's work, if any
+  tern::opencl::OpenClStreamProfile* profile;  ///< destination of command events while measured
 };
 struct tern_device_event_s {
   cl_event event;

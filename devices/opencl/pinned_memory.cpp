@@ -58,7 +58,7 @@ tern_device_status allocate(std::int32_t device, std::uint64_t bytes, void** mem
 tern_device_status release(std::int32_t, void* memory) {
   const std::lock_guard lock(mutex);
   const auto at = all_pinned().find(memory);
-  if (at == all_pinned().end()) return failed(TERN_DEVICE_INVALID, "this is no pinned memory");
+  if (at == all_pinned().end()) return failed(TERN_DEVICE_INVALID, "this is not pinned memory");
   give_back(at->second, memory);
   all_pinned().erase(at);
   return TERN_DEVICE_OK;

@@ -54,7 +54,8 @@ tern_device_status allocate(std::int32_t device, std::uint64_t bytes, tern_devic
   if (d == nullptr) return TERN_DEVICE_INVALID;
   void* p = clSVMAlloc(d->context, CL_MEM_READ_WRITE, bytes, 0);
   if (p == nullptr)
-    return failed(TERN_DEVICE_OUT_OF_MEMORY, std::to_string(bytes) + " bytes of shared virtual memory are not there");
+    return failed(TERN_DEVICE_OUT_OF_MEMORY,
+                  std::to_string(bytes) + " bytes of shared virtual memory are not available");
   *address = reinterpret_cast<std::uintptr_t>(p);
   return TERN_DEVICE_OK;
 }
@@ -67,7 +68,7 @@ tern_device_status release(std::int32_t device, tern_device_address address) {
 }
 
 tern_device_status copy(tern_device_stream stream, void* to, const void* from, std::uint64_t bytes) {
-  Timed timed(stream);
+  TimedCommand timed(stream);
   return checked(clEnqueueSVMMemcpy(stream->queue, CL_FALSE, to, from, bytes, 0, nullptr, timed.event()),
                  "clEnqueueSVMMemcpy");
 }
@@ -200,7 +201,7 @@ tern_device_status launch(std::int32_t, tern_device_stream stream, tern_device_k
   const std::size_t group = l->group != 0 ? l->group : std::min<std::uint64_t>(l->items, kGroup);
   const std::size_t items = (l->items + group - 1) / group * group;
   if (stream->recorded != nullptr) return record_launch(*stream, kernel->kernel, items, group);
-  Timed timed(stream);
+  TimedCommand timed(stream);
   return checked(
       clEnqueueNDRangeKernel(stream->queue, kernel->kernel, 1, nullptr, &items, &group, 0, nullptr, timed.event()),
       "clEnqueueNDRangeKernel");

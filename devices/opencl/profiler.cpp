@@ -7,7 +7,7 @@
 namespace tern::opencl {
 
 /// Commands since `begin` not yet taken, in order.
-struct StreamProfile {
+struct OpenClStreamProfile {
   struct Command {
     std::uint64_t id;
     cl_event event;
@@ -21,14 +21,14 @@ struct StreamProfile {
   }
 };
 
-Timed::~Timed() {
+TimedCommand::~TimedCommand() {
   if (event_ != nullptr) stream_->profile->commands.push_back({stream_->profile->id, event_});
 }
 
 namespace {
 
 tern_device_status begin(std::int32_t, tern_device_stream stream) {
-  stream->profile = new StreamProfile;
+  stream->profile = new OpenClStreamProfile;
   return TERN_DEVICE_OK;
 }
 
@@ -39,7 +39,7 @@ tern_device_status mark(std::int32_t, tern_device_stream stream, std::uint64_t i
 
 tern_device_status take(std::int32_t, tern_device_stream stream, tern_device_span* spans, std::uint64_t capacity,
                         std::uint64_t* count) {
-  StreamProfile& p = *stream->profile;
+  OpenClStreamProfile& p = *stream->profile;
   const std::size_t n = std::min<std::uint64_t>(capacity, p.commands.size());
   for (std::size_t i = 0; i < n; ++i) {
     spans[i].id = p.commands[i].id;

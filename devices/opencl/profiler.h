@@ -6,12 +6,12 @@
 namespace tern::opencl {
 
 /// Holds the event of one enqueued command if the stream is measured; else null.
-class Timed {
+class TimedCommand {
  public:
-  explicit Timed(tern_device_stream stream) : stream_(stream) {}
-  ~Timed();
-  Timed(const Timed&) = delete;
-  Timed& operator=(const Timed&) = delete;
+  explicit TimedCommand(tern_device_stream stream) : stream_(stream) {}
+  ~TimedCommand();
+  TimedCommand(const TimedCommand&) = delete;
+  TimedCommand& operator=(const TimedCommand&) = delete;
   cl_event* event() { return stream_->profile == nullptr ? nullptr : &event_; }
 
  private:

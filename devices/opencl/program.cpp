@@ -29,7 +29,7 @@ void keep(cl_program program, const std::string& identity) {
   std::string binary(size, '\0');
   auto* data = reinterpret_cast<unsigned char*>(binary.data());
   if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof data, static_cast<void*>(&data), nullptr) == CL_SUCCESS)
-    keep_program(identity, binary);
+    store_program(identity, binary);
 }
 
 std::string build_log(cl_program program, cl_device_id device) {
@@ -46,8 +46,8 @@ std::string build_log(cl_program program, cl_device_id device) {
 tern_device_status build(const OpenClDevice& d, const tern_device_source& source, cl_program* program) {
   const bool is_spirv = source.dialect == TERN_DIALECT_SPIRV && d.create_of_spirv != nullptr;
   if (!is_spirv && source.dialect != TERN_DIALECT_OPENCL)
-    return failed(TERN_DEVICE_UNSUPPORTED, d.create_of_spirv != nullptr ? "this device takes OpenCL C and SPIR-V alone"
-                                                                        : "this device compiles OpenCL C alone");
+    return failed(TERN_DEVICE_UNSUPPORTED, d.create_of_spirv != nullptr ? "this device only takes OpenCL C and SPIR-V"
+                                                                        : "this device only compiles OpenCL C");
   const std::string& options = is_spirv ? d.spirv_options : d.options;
   const std::string text(source.text, source.length);
   const std::string identity = d.name + "\n" + d.driver + "\n" + options + (is_spirv ? "\nSPIR-V\n" : "\n") + text;
@@ -62,7 +62,7 @@ tern_device_status build(const OpenClDevice& d, const tern_device_source& source
   if (clBuildProgram(*program, 1, &d.id, options.c_str(), nullptr, nullptr) != CL_SUCCESS) {
     const std::string log = build_log(*program, d.id);
     clReleaseProgram(*program);
-    return failed(TERN_DEVICE_COMPILE, log.empty() ? "the compiler failed and says nothing" : log);
+    return failed(TERN_DEVICE_COMPILE, log.empty() ? "the compiler failed without a message" : log);
   }
   keep(*program, identity);
   return TERN_DEVICE_OK;

@@ -13,6 +13,6 @@ std::string cached_program(const std::string& identity);
 
 /// Stores the program. Ignores failures: the next process compiles again. Deletes the oldest programs above a total of
 /// 256 MiB.
-void keep_program(const std::string& identity, const std::string& program);
+void store_program(const std::string& identity, const std::string& program);
 
 }  // namespace tern

@@ -86,7 +86,7 @@ std::string own_address(const std::string& address) {
       getsockname(s, reinterpret_cast<sockaddr*>(&own), &size) == 0 &&
       getnameinfo(reinterpret_cast<sockaddr*>(&own), size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0;
   if (s >= 0) close(s);
-  if (!known) throw std::runtime_error("this host has no way to '" + address + "'");
+  if (!known) throw std::runtime_error("this host has no route to '" + address + "'");
   return text;
 }
 

@@ -95,8 +95,8 @@ void check_world(const tern_engine_place& place) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (rank != place.rank || ranks != place.ranks)
-    throw std::runtime_error("MPI's world has this process as rank " + std::to_string(rank) + " of " +
-                             std::to_string(ranks) + ", and the group as rank " + std::to_string(place.rank) + " of " +
+    throw std::runtime_error("this process is rank " + std::to_string(rank) + " of " + std::to_string(ranks) +
+                             " in MPI's world, but its rank in the group is " + std::to_string(place.rank) + " of " +
                              std::to_string(place.ranks) + ": start it with mpirun");
 }
 
@@ -106,7 +106,7 @@ std::string key_of(const char* about, int rank) {
 void tell(const tern_engine_place& place, const char* about, const std::string& text) {
   const tern_engine_store& store = *place.store;
   if (store.put(store.context, key_of(about, place.rank).c_str(), text.data(), text.size()) != TERN_ENGINE_OK)
-    throw std::runtime_error("this rank cannot tell the others that it is ready");
+    throw std::runtime_error("this rank cannot notify the others that it is ready");
 }
 std::string hear(const tern_engine_place& place, const char* about, int rank) {
   std::string text;
@@ -169,7 +169,7 @@ auto in_time(milliseconds timeout, const char* what, Create create) {
   if (made.wait_for(timeout) != std::future_status::ready) {
     failed = true;
     thread.detach();
-    throw std::runtime_error(std::string(what) + " has not ended in time");
+    throw std::runtime_error(std::string(what) + " did not end in time");
   }
   thread.join();
   return made.get();
@@ -278,7 +278,7 @@ tern_engine_status connect_all(const tern_engine_place* place, tern_engine_group
     if (!done_until(request, end)) {
       failed = true;
       made.release();  // MPI may still write to the request
-      throw std::runtime_error("MPI_Comm_idup has not ended in time");
+      throw std::runtime_error("MPI_Comm_idup did not end in time");
     }
     MPI_Comm_set_errhandler(made->comm, MPI_ERRORS_RETURN);
     made->most_tag = most_tag();

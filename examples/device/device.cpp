@@ -21,6 +21,7 @@ extern char** environ;
 
 namespace fs = std::filesystem;
 
+// Signature of Tern's C++ kernels: computes work-items [begin, end).
 using Function = void (*)(const void* const* args, long begin, long end);
 
 // Definitions of the handles.
@@ -36,39 +37,40 @@ struct tern_device_module_s {
 
 namespace {
 
-thread_local std::string message;
+thread_local std::string last_error;
 
-tern_device_status failed(tern_device_status status, std::string text) {
-  message = std::move(text);
+/// Stores the message of a call that fails, and returns its status.
+tern_device_status set_error(tern_device_status status, std::string description) {
+  last_error = std::move(description);
   return status;
 }
-const char* last_message() {
-  return message.c_str();
+const char* get_last_message() {
+  return last_error.c_str();
 }
 
-tern_device_status count(std::int32_t* n) {
+tern_device_status device_count(std::int32_t* n) {
   *n = 1;
   return TERN_DEVICE_OK;
 }
 
-tern_device_status properties(std::int32_t, tern_device_properties* p) {
-  tern_device_properties mine{};
-  // A caller older than this plugin has fewer members.
-  mine.size = p->size < sizeof mine ? p->size : sizeof mine;
-  mine.dialect = TERN_DIALECT_CPP;
-  mine.features = TERN_DEVICE_DOUBLE | TERN_DEVICE_HOST_MEMORY;
-  mine.units = 1;
-  std::snprintf(mine.name, sizeof mine.name, "the host, as an example of a device");
-  std::snprintf(mine.driver, sizeof mine.driver, "the system's C++ compiler");
-  std::memcpy(p, &mine, mine.size);
+tern_device_status device_properties(std::int32_t, tern_device_properties* result) {
+  tern_device_properties filled{};
+  // A caller older than this plugin has a shorter struct.
+  filled.size = result->size < sizeof filled ? result->size : sizeof filled;
+  filled.dialect = TERN_DIALECT_CPP;
+  filled.features = TERN_DEVICE_DOUBLE | TERN_DEVICE_HOST_MEMORY;
+  filled.units = 1;  // the host runs all work-items of a launch in turn
+  std::snprintf(filled.name, sizeof filled.name, "the host, as an example of a device");
+  std::snprintf(filled.driver, sizeof filled.driver, "the system's C++ compiler");
+  std::memcpy(result, &filled, filled.size);
   return TERN_DEVICE_OK;
 }
 
 tern_device_status allocate(std::int32_t, std::uint64_t bytes, tern_device_address* address) {
   constexpr std::uint64_t kAlignment = 64;
-  void* p = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-  if (p == nullptr) return failed(TERN_DEVICE_OUT_OF_MEMORY, std::to_string(bytes) + " bytes are not there");
-  *address = reinterpret_cast<std::uintptr_t>(p);
+  void* memory = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+  if (memory == nullptr) return set_error(TERN_DEVICE_OUT_OF_MEMORY, std::to_string(bytes) + " bytes are not there");
+  *address = reinterpret_cast<std::uintptr_t>(memory);
   return TERN_DEVICE_OK;
 }
 tern_device_status release(std::int32_t, tern_device_address address) {
@@ -136,13 +138,13 @@ class Workshop {
   /// A unique path without an extension; empty without a folder.
   std::string next() {
     const std::lock_guard lock(mutex_);
-    return folder_.empty() ? std::string() : folder_ + "/kernel" + std::to_string(number_++);
+    return folder_.empty() ? std::string() : folder_ + "/kernel" + std::to_string(next_number_++);
   }
 
  private:
   std::mutex mutex_;
   std::string folder_;
-  int number_ = 0;
+  int next_number_ = 0;
 };
 
 /// Runs the compiler, without a shell; its output goes to `log`.
@@ -165,18 +167,18 @@ bool compile(const std::string& source, const std::string& library, const std::s
 
 tern_device_status module_load(std::int32_t, const tern_device_source* source, tern_device_module* module) {
   static Workshop workshop;
-  if (source->dialect != TERN_DIALECT_CPP) return failed(TERN_DEVICE_UNSUPPORTED, "this device compiles C++ alone");
+  if (source->dialect != TERN_DIALECT_CPP) return set_error(TERN_DEVICE_UNSUPPORTED, "this device compiles C++ alone");
   const std::string path = workshop.next();
-  if (path.empty()) return failed(TERN_DEVICE_FAILED, "no folder for compiled kernels can be made");
+  if (path.empty()) return set_error(TERN_DEVICE_FAILED, "no folder for compiled kernels can be made");
   std::ofstream(path + ".cpp", std::ios::binary).write(source->text, static_cast<std::streamsize>(source->length));
   if (!compile(path + ".cpp", path + ".so", path + ".log")) {
     std::ifstream log(path + ".log");
-    const std::string text{std::istreambuf_iterator<char>(log), {}};
-    return failed(TERN_DEVICE_COMPILE,
-                  text.empty() ? "the compiler (CXX, else c++) could not be run" : text.substr(0, 4000));
+    const std::string compiler_output{std::istreambuf_iterator<char>(log), {}};
+    return set_error(TERN_DEVICE_COMPILE, compiler_output.empty() ? "the compiler (CXX, else c++) could not be run"
+                                                                  : compiler_output.substr(0, 4000));
   }
   void* library = dlopen((path + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return failed(TERN_DEVICE_FAILED, dlerror());
+  if (library == nullptr) return set_error(TERN_DEVICE_FAILED, dlerror());
   *module = new tern_device_module_s{library, {}};
   return TERN_DEVICE_OK;
 }
@@ -188,18 +190,18 @@ tern_device_status module_unload(std::int32_t, tern_device_module module) {
 tern_device_status module_kernel(std::int32_t, tern_device_module module, const char* name,
                                  tern_device_kernel* kernel) {
   void* symbol = dlsym(module->library, name);
-  if (symbol == nullptr) return failed(TERN_DEVICE_INVALID, std::string("no kernel is called ") + name);
+  if (symbol == nullptr) return set_error(TERN_DEVICE_INVALID, std::string("no kernel is called ") + name);
   module->kernels.push_front({reinterpret_cast<Function>(symbol)});
   *kernel = &module->kernels.front();
   return TERN_DEVICE_OK;
 }
 
-tern_device_status launch(std::int32_t, tern_device_stream, tern_device_kernel kernel, const tern_device_launch* l) {
-  constexpr std::uint32_t kMost = 128;
-  const void* arguments[kMost];
-  if (l->argument_count > kMost) return failed(TERN_DEVICE_UNSUPPORTED, "too many arguments");
-  for (std::uint32_t i = 0; i < l->argument_count; ++i) arguments[i] = l->arguments[i].data;
-  kernel->function(arguments, 0, static_cast<long>(l->items));
+tern_device_status launch(std::int32_t, tern_device_stream, tern_device_kernel kernel, const tern_device_launch* info) {
+  constexpr std::uint32_t kMaxArguments = 128;
+  const void* arguments[kMaxArguments];
+  if (info->argument_count > kMaxArguments) return set_error(TERN_DEVICE_UNSUPPORTED, "too many arguments");
+  for (std::uint32_t i = 0; i < info->argument_count; ++i) arguments[i] = info->arguments[i].data;
+  kernel->function(arguments, 0, static_cast<long>(info->items));
   return TERN_DEVICE_OK;
 }
 
@@ -211,9 +213,9 @@ constexpr tern_device_plugin kPlugin = {
     sizeof(tern_device_plugin),
     TERN_DEVICE_ABI,
     "example",
-    last_message,
-    count,
-    properties,
+    get_last_message,
+    device_count,
+    device_properties,
     allocate,
     release,
     copy_to_device,

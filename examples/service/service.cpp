@@ -28,15 +28,15 @@ namespace {
 
 constexpr const char* kPath = "/classify";
 constexpr std::size_t kPixels = 64;
-constexpr std::size_t kLargestBody = 1 << 16;  // in bytes
-constexpr std::time_t kSeconds = 2;            // limit for a client's pause between bytes
+constexpr std::size_t kMaxBodyBytes = 1 << 16;
+constexpr std::time_t kTimeoutSeconds = 2;  // limit for a client's pause between bytes
 
 /// Idle sessions. Their number never exceeds the number of concurrent answers.
 class Sessions {
  public:
   explicit Sessions(tern::Prepared prepared) : prepared_(std::move(prepared)) {}
 
-  std::unique_ptr<tern::Session> take() {
+  std::unique_ptr<tern::Session> acquire() {
     {
       const std::lock_guard lock(mutex_);
       if (!idle_.empty()) {
@@ -47,7 +47,7 @@ class Sessions {
     }
     return std::make_unique<tern::Session>(prepared_);
   }
-  void give_back(std::unique_ptr<tern::Session> session) {
+  void release(std::unique_ptr<tern::Session> session) {
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(session));
   }
@@ -60,47 +60,47 @@ class Sessions {
 
 nlohmann::json classify(Sessions& sessions, const std::vector<float>& pixels) {
   const auto image = tern::Tensor::borrow(pixels.data(), tern::DType::f32, {1, 1, 8, 8});
-  auto session = sessions.take();
+  auto session = sessions.acquire();
   const auto logits = session->run({image}).at(0).span<const float>();
   if (logits.empty()) throw std::runtime_error("the program gives no logits: it is no digits.tern");
-  const auto best = std::max_element(logits.begin(), logits.end());
+  const auto max_logit = std::max_element(logits.begin(), logits.end());
   double sum = 0;
-  for (const float logit : logits) sum += std::exp(logit - *best);
-  const nlohmann::json answer = {{"digit", best - logits.begin()}, {"probability", 1 / sum}};
-  sessions.give_back(std::move(session));  // a session with a failed run is dropped instead
+  for (const float logit : logits) sum += std::exp(logit - *max_logit);
+  const nlohmann::json answer = {{"digit", max_logit - logits.begin()}, {"probability", 1 / sum}};
+  sessions.release(std::move(session));  // a session with a failed run is dropped instead
   return answer;
 }
 
-/// Empty for an invalid body.
+/// Parses the pixels of a request; empty for an invalid body.
 std::optional<std::vector<float>> pixels_of(const std::string& body) {
-  const auto list = nlohmann::json::parse(body, nullptr, /*allow_exceptions=*/false);
+  const auto json = nlohmann::json::parse(body, nullptr, /*allow_exceptions=*/false);
   const auto is_pixel = [](const nlohmann::json& value) {
     return value.is_number() && value.get<double>() >= 0 && value.get<double>() <= 1;
   };
-  if (!list.is_array() || list.size() != kPixels || !std::all_of(list.begin(), list.end(), is_pixel)) return {};
-  return list.get<std::vector<float>>();
+  if (!json.is_array() || json.size() != kPixels || !std::all_of(json.begin(), json.end(), is_pixel)) return {};
+  return json.get<std::vector<float>>();
 }
 
-void refuse(httplib::Response& response, int status, const std::string& why) {
+void send_error(httplib::Response& response, int status, const std::string& reason) {
   response.status = status;
-  response.set_content(nlohmann::json{{"error", why}}.dump(), "application/json");
+  response.set_content(nlohmann::json{{"error", reason}}.dump(), "application/json");
 }
 
-void answer(Sessions& sessions, httplib::Response& response, const httplib::ContentReader& read) {
+void answer(Sessions& sessions, httplib::Response& response, const httplib::ContentReader& read_body) {
   // Counts decompressed bytes as they arrive: the server's own limit applies to the declared length.
   std::string body;
-  const bool complete = read([&](const char* data, std::size_t size) {
-    if (body.size() + size > kLargestBody) return false;
+  const bool is_complete = read_body([&](const char* data, std::size_t size) {
+    if (body.size() + size > kMaxBodyBytes) return false;
     body.append(data, size);
     return true;
   });
-  if (!complete) return refuse(response, 413, "the body is not complete, or larger than 64 KiB");
+  if (!is_complete) return send_error(response, 413, "the body is not complete, or larger than 64 KiB");
   const auto pixels = pixels_of(body);
-  if (!pixels) return refuse(response, 400, "the body is no JSON list of 64 numbers from 0 to 1");
+  if (!pixels) return send_error(response, 400, "the body is no JSON list of 64 numbers from 0 to 1");
   try {
     response.set_content(classify(sessions, *pixels).dump(), "application/json");
   } catch (const tern::Error& error) {
-    refuse(response, 500, error.what());
+    send_error(response, 500, error.what());
   }
 }
 
@@ -110,8 +110,8 @@ int open_port(httplib::Server& server, const char* text) {
   int port = 0;
   const char* const end = text + std::strlen(text);
   const auto [rest, error] = std::from_chars(text, end, port);
-  const bool valid = error == std::errc() && rest == end && port > 0 && port < 65536;
-  return valid && server.bind_to_port("127.0.0.1", port) ? port : -1;
+  const bool is_valid = error == std::errc() && rest == end && port > 0 && port < 65536;
+  return is_valid && server.bind_to_port("127.0.0.1", port) ? port : -1;
 }
 
 }  // namespace
@@ -133,35 +133,36 @@ int main(int argc, char** argv) try {
   classify(sessions, std::vector<float>(kPixels));  // a program other than the digits' fails here
 
   httplib::Server server;
-  server.set_payload_max_length(kLargestBody);
-  server.set_read_timeout(kSeconds);
-  server.set_write_timeout(kSeconds);
-  server.set_keep_alive_timeout(kSeconds);
+  server.set_payload_max_length(kMaxBodyBytes);
+  server.set_read_timeout(kTimeoutSeconds);
+  server.set_write_timeout(kTimeoutSeconds);
+  server.set_keep_alive_timeout(kTimeoutSeconds);
   // Runs before the body is read.
   server.set_pre_routing_handler([](const auto& request, auto& response) {
     if (request.method == "POST" && request.path == kPath) return httplib::Server::HandlerResponse::Unhandled;
-    refuse(response, 404, std::string("it answers POST ") + kPath);
+    send_error(response, 404, std::string("it answers POST ") + kPath);
     return httplib::Server::HandlerResponse::Handled;
   });
-  server.Post(kPath, [&](const auto&, auto& response, const auto& read) { answer(sessions, response, read); });
+  server.Post(kPath,
+              [&](const auto&, auto& response, const auto& read_body) { answer(sessions, response, read_body); });
   const int port = open_port(server, argc > 2 ? argv[2] : nullptr);
   if (port < 0) return std::fprintf(stderr, "service: cannot open port %s of 127.0.0.1\n", argc > 2 ? argv[2] : "0"), 1;
   std::printf("http://127.0.0.1:%d%s\n", port, kPath);
   std::fflush(stdout);
 
-  std::atomic<bool> ended = false;
-  std::thread waiting([&] {
+  std::atomic<bool> has_ended = false;
+  std::thread signal_thread([&] {
     int signal = 0;
     sigwait(&stop, &signal);
     // stop() does nothing before the server listens.
-    while (!server.is_running() && !ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (!server.is_running() && !has_ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     server.stop();
   });
-  const bool asked = server.listen_after_bind();
-  ended = true;
-  pthread_kill(waiting.native_handle(), SIGTERM);  // if the server ended by itself
-  waiting.join();
-  return asked ? 0 : 1;
+  const bool stopped_on_request = server.listen_after_bind();
+  has_ended = true;
+  pthread_kill(signal_thread.native_handle(), SIGTERM);  // if the server ended by itself
+  signal_thread.join();
+  return stopped_on_request ? 0 : 1;
 } catch (const std::exception& error) {
   return std::fprintf(stderr, "service: %s\n", error.what()), 1;
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kBatch = 32, kPixels = 64, kClasses = 10;
 
-/// Pixel p of class c is bright according to a fixed pattern.
+/// Fills a batch with random classes and their patterns: 3 of 10 pixels are bright, others for each class.
 void make_batch(std::mt19937& random, tern::Tensor& images, tern::Tensor& labels) {
   std::uniform_int_distribution<std::int64_t> any_class(0, kClasses - 1);
   std::normal_distribution<float> noise(0, 0.3f);

@@ -19,6 +19,7 @@ class IndexWriter {
   IndexWriter(const Program& program, const WrittenStorages& storages)
       : program_(program), storages_(storages), tables_(program.pool) {}
 
+  /// Writes types, expressions and texts last: the other tables add to them.
   std::vector<std::byte> write() {
     const auto functions = write_functions();
     const auto states = write_states();
@@ -32,15 +33,14 @@ class IndexWriter {
     const auto tunings = write_tunings();
     const auto types = tables_.write_types(b_);
     const auto expressions = structs(tables_.expressions());
-    const auto texts = tables_.write_texts(b_);
-    b_.Finish(archive::CreateIndex(b_, texts, expressions, symbols, segments, storages, types, states, origins,
+    const auto text_rows = tables_.write_texts(b_);
+    b_.Finish(archive::CreateIndex(b_, text_rows, expressions, symbols, segments, storages, types, states, origins,
                                    functions, metadata, packings, kernels, tunings),
               archive::IndexIdentifier());
     const auto bytes = std::as_bytes(std::span(b_.GetBufferPointer(), b_.GetSize()));
     if (bytes.size() > kMaxIndexSize) {
-      fail(ErrorCode::invalid_argument,
-           fmt::format("the program's index would have {} bytes, more than the {} that an archive may have",
-                       bytes.size(), kMaxIndexSize));
+      fail(ErrorCode::invalid_argument, fmt::format("the program's index needs {} bytes; an archive allows at most {}",
+                                                    bytes.size(), kMaxIndexSize));
     }
     return {bytes.begin(), bytes.end()};
   }

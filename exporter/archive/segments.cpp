@@ -82,8 +82,7 @@ class Storages {
     const auto bytes = program_.source->bytes(storage);
     const std::uint64_t size = program_.storages[storage].size;
     if (bytes.size() < size) {
-      fail(ErrorCode::internal,
-           fmt::format("storage {} has {} bytes, and {} are declared", storage, bytes.size(), size));
+      fail(ErrorCode::internal, fmt::format("storage {} has {} bytes, but declares {}", storage, bytes.size(), size));
     }
     return bytes.first(size);
   }

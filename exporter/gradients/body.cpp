@@ -93,10 +93,10 @@ KeptBody keep_random(GradientCall& c, std::uint32_t body) {
   const auto random = [](const Node& n) { return has_trait(n.op, Trait::random); };
   const auto symbols = [](const Node& n) { return n.op == Op::cond && n.has(AttrKey::symbols); };
   if (any_node(program, {body}, [&](const Node& n) { return binds(n) || symbols(n); })) {
-    c.refuse("a body finds out sizes when it runs; its backward function would find them out twice");
+    c.refuse("a body computes sizes at run time; its backward function would compute them twice");
   }
   if (any_node(program, functions_of(program.functions[body]), random)) {
-    c.refuse("random numbers in control flow inside of control flow");
+    c.refuse("nested control flow draws random numbers");
   }
   KeptBody kept;
   kept.function = body;

@@ -50,7 +50,7 @@ class Walk {
   /// Marks the values depending on `wrt` through differentiable ops.
   void find_dependent(std::span<const ValueId> wrt) {
     for (ValueId v : wrt) {
-      if (v < 0 || at(v) >= values()) fail(ErrorCode::internal, "differentiate: no such value");
+      if (v < 0 || at(v) >= values()) fail(ErrorCode::internal, "differentiate: the value does not exist");
       if (!carries(b_.type(v))) {
         fail(ErrorCode::invalid_argument,
              fmt::format("value '{}' is {}: only floating and complex values have gradients",
@@ -89,7 +89,7 @@ class Walk {
       for (std::size_t n = 0; n < nodes_; ++n) {
         if (!reads_state(node(n), in.state, without)) continue;
         fail(ErrorCode::unsupported,
-             fmt::format("no gradient of state '{}': {} reads it inside of its body; make it an operand",
+             fmt::format("state '{}' has no gradient: {} reads it inside its body; make it an operand",
                          b_.program().states[in.state].name, describe(b_.program(), b_.function(), n)));
       }
     }

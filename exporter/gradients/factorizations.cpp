@@ -15,11 +15,11 @@ ValueId qr_gradient(Builder& b, ValueId q, ValueId r, ValueId gq, ValueId gr) {
                       : b.expr("m - x", {{"m", m}, {"x", from_q}}, b.dtype(q));
   }
   const ValueId sum = plus(b, times(b, q, with_adjoint(b, lower_half(b, hermitian(b, m)))), gq);
-  return triangular_solve(b, r, sum, {.upper = true, .left = false, .op = Transpose::adjoint});
+  return triangular_solve(b, r, sum, {.upper = true, .left = false, .op = TransposeKind::adjoint});
 }
 
 /// P x, of the pivots of an LU factorization of `rows` rows.
-ValueId permuted(Builder& b, ValueId pivots, ValueId x, Transpose op) {
+ValueId permuted(Builder& b, ValueId pivots, ValueId x, TransposeKind op) {
   const Dim m = b.size(x, -2), k = b.size(pivots, -1);
   if (!b.pool().proved_equal(m, k)) {  // rows behind the pivots stay
     const Dim rest = b.pool().sub(m, k);
@@ -48,29 +48,29 @@ void differentiate_cholesky(GradientCall& c) {
   const ValueId l = upper ? hermitian(b, c.out(0)) : c.out(0);
   const ValueId g = upper ? hermitian(b, c.grad(0)) : c.grad(0);
   const ValueId phi = lower_half(b, times(b, hermitian(b, l), g));
-  const ValueId left = triangular_solve(b, l, phi, {.op = Transpose::adjoint});
+  const ValueId left = triangular_solve(b, l, phi, {.op = TransposeKind::adjoint});
   c.give(0, hermitian_part(b, triangular_solve(b, l, left, {.left = false})));
 }
 
 void differentiate_qr(GradientCall& c) {
   Builder& b = c.b;
   const ValueId a = c.in(0);
-  const auto mode = static_cast<QrMode>(c.node.integer(AttrKey::mode));
+  const auto mode = static_cast<QrKind>(c.node.integer(AttrKey::mode));
   const Dim m = b.size(a, -2), n = b.size(a, -1);
   const bool known = m.is_const() && n.is_const();
-  if (mode == QrMode::reflectors) c.refuse("PyTorch has none of reflectors");
+  if (mode == QrKind::reflectors) c.refuse("PyTorch has no gradient of reflectors");
   if (!known) c.refuse("whether there are more rows than columns must be known");
-  if (mode == QrMode::complete && m.value() > n.value()) {
-    c.refuse("a complete QR of more rows than columns is not determined");
+  if (mode == QrKind::complete && m.value() > n.value()) {
+    c.refuse("a complete QR of more rows than columns is not unique");
   }
   ValueId q = kNoValue;
-  if (mode == QrMode::r) {
-    q = b.add_all(Op::qr, {a}, {attr(AttrKey::mode, Dim(static_cast<int>(QrMode::reduced)))})[0];
+  if (mode == QrKind::r) {
+    q = b.add_all(Op::qr, {a}, {attr(AttrKey::mode, Dim(static_cast<int>(QrKind::reduced)))})[0];
   } else {
     q = c.out(0);
   }
   const ValueId r = c.out(1), gr = c.grad(1);
-  ValueId gq = mode == QrMode::r ? kNoValue : c.grad(0);
+  ValueId gq = mode == QrKind::r ? kNoValue : c.grad(0);
   if (m.value() >= n.value()) return c.give(0, qr_gradient(b, q, r, gq, gr));
   // A = [X Y], R = [U V]: V = Q^H Y adds to the gradient of Q.
   const Dim rest = b.pool().sub(n, m);
@@ -98,8 +98,8 @@ void differentiate_lu_factor(GradientCall& c) {
   ValueId lower = times(b, hermitian(b, l1), triangle(b, g1, true, -1));
   ValueId upper = times(b, triangle(b, g1, false), hermitian(b, u1));
   const auto subtract = [&](ValueId from, ValueId x) { return b.expr("f - x", {{"f", from}, {"x", x}}, t); };
-  const Triangle under_l{.upper = false, .left = true, .unit = true, .op = Transpose::adjoint};
-  const Triangle behind_u{.upper = true, .left = false, .op = Transpose::adjoint};
+  const Triangle under_l{.upper = false, .left = true, .unit = true, .op = TransposeKind::adjoint};
+  const Triangle behind_u{.upper = true, .left = false, .op = TransposeKind::adjoint};
   ValueId below = kNoValue, beside = kNoValue;
   if (!b.pool().proved_equal(m, k)) {
     const Dim rest = b.pool().sub(m, k);
@@ -117,7 +117,7 @@ void differentiate_lu_factor(GradientCall& c) {
   ValueId ga = triangular_solve(b, u1, triangular_solve(b, l1, phi, under_l), behind_u);
   if (below != kNoValue) ga = b.concat({ga, below}, -2);
   if (beside != kNoValue) ga = b.concat({ga, beside}, -1);
-  c.give(0, permuted(b, c.out(1), ga, Transpose::transpose));
+  c.give(0, permuted(b, c.out(1), ga, TransposeKind::transpose));
 }
 
 /// Rule for X of op(A) X = B, or X op(A) = B: B gets the solution with op(A)^H; the gradient of op(A) goes on to the
@@ -127,18 +127,18 @@ void differentiate_lu_solve(GradientCall& c) {
   const ValueId lu = c.in(0), pivots = c.in(1), x = c.out(0), g = c.grad(0);
   const DType t = b.dtype(lu);
   const bool left = c.flag(AttrKey::left);
-  const auto op = static_cast<Transpose>(c.node.integer(AttrKey::transpose));
+  const auto op = static_cast<TransposeKind>(c.node.integer(AttrKey::transpose));
   ValueId gb = kNoValue;
-  if (op == Transpose::transpose && is_complex(t)) {
-    gb = c.conj(lu_solve(b, lu, pivots, c.conj(g), left, Transpose::none));
+  if (op == TransposeKind::transpose && is_complex(t)) {
+    gb = c.conj(lu_solve(b, lu, pivots, c.conj(g), left, TransposeKind::none));
   } else {
-    gb = lu_solve(b, lu, pivots, g, left, op == Transpose::none ? Transpose::adjoint : Transpose::none);
+    gb = lu_solve(b, lu, pivots, g, left, op == TransposeKind::none ? TransposeKind::adjoint : TransposeKind::none);
   }
   c.give(2, gb);
   if (!c.wants(0)) return;
   ValueId ga = left ? times(b, gb, hermitian(b, x)) : times(b, hermitian(b, x), gb);
-  if (op == Transpose::adjoint) ga = hermitian(b, ga);
-  if (op == Transpose::transpose) ga = transposed(b, ga);
+  if (op == TransposeKind::adjoint) ga = hermitian(b, ga);
+  if (op == TransposeKind::transpose) ga = transposed(b, ga);
   // Sums over the batches of right hand sides with a common matrix.
   const Dims sizes = b.shape(lu);
   std::vector<std::int64_t> shared;
@@ -147,7 +147,7 @@ void differentiate_lu_solve(GradientCall& c) {
     if (i < more || (sizes[i - more].is(1) && !b.shape(ga)[i].is(1))) shared.push_back(static_cast<std::int64_t>(i));
   }
   if (!shared.empty()) ga = b.reshape(b.reduce(ga, "sum", shared, true, t), sizes);
-  const ValueId rows = permuted(b, pivots, ga, Transpose::none);
+  const ValueId rows = permuted(b, pivots, ga, TransposeKind::none);
   const ValueId ones = identity(b, b.size(lu, -1), t);
   const ValueId l = b.expr("l + o", {{"l", triangle(b, lu, true, -1)}, {"o", ones}}, t);
   const ValueId upper = times(b, hermitian(b, l), rows);

@@ -25,7 +25,7 @@ DType wider(DType a, DType b) {
 Instructions::Ref Instructions::push(Instruction i) {
   const auto known = std::ranges::find(code_, i);
   if (known != code_.end()) return static_cast<Ref>(known - code_.begin());
-  if (code_.size() >= kMaxInstructions) fail(ErrorCode::unsupported, "a gradient of too many instructions");
+  if (code_.size() >= kMaxInstructions) fail(ErrorCode::unsupported, "the gradient has too many instructions");
   code_.push_back(i);
   return static_cast<Ref>(code_.size() - 1);
 }

@@ -366,7 +366,7 @@ class OperandGradient {
 void pointwise(GradientCall& c) {
   // A detached node with a gradient is a view after a write; the gradient goes to the written tensor.
   if (is_detached(c.node)) return c.give(0, c.grad(0));
-  if (has_no_formula(c.operator_name())) c.refuse("PyTorch has a formula of its own for it, and Tern none yet");
+  if (has_no_formula(c.operator_name())) c.refuse("PyTorch has its own formula for it, and Tern has none yet");
   for (std::size_t i = 0; i < c.input_count(); ++i) {
     if (c.wants(i)) OperandGradient(c, i).give();
   }

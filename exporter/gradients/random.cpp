@@ -6,7 +6,7 @@ namespace {
 
 void random(GradientCall& c) {
   if (c.node.text(AttrKey::kind) == "gamma")
-    c.refuse("the derivative of gamma variates by their shape is not known here");
+    c.refuse("the derivative of gamma variates by their shape is not supported");
 }
 
 constexpr GradientEntry kRandomRules[] = {{Op::random, random}};

@@ -34,12 +34,13 @@ void differentiate_householder(GradientCall& c) {
   const Dim count = b.size(tau, -1);
   if (!count.is_const()) c.refuse("the number of reflections must be known");
   if (count.value() > kMost)
-    c.refuse(fmt::format("{} reflections, each with nodes of its own; there may be {}", count.value(), kMost));
+    c.refuse(
+        fmt::format("it has {} reflections, each with its own nodes; at most {} are supported", count.value(), kMost));
   const bool product = static_cast<HouseholderKind>(c.node.integer(AttrKey::kind)) == HouseholderKind::product;
   // C op(Q) is the adjoint of op(Q)^H C^H.
   const bool right = !product && !c.flag(AttrKey::left);
   const bool adjoint =
-      !product && (static_cast<Transpose>(c.node.integer(AttrKey::transpose)) != Transpose::none) != right;
+      !product && (static_cast<TransposeKind>(c.node.integer(AttrKey::transpose)) != TransposeKind::none) != right;
   ValueId x = kNoValue;
   if (product) {
     const Dim rows = b.size(vectors, -2), columns = b.size(vectors, -1);

@@ -30,20 +30,20 @@ void differentiate_triangular_solve(GradientCall& c) {
   Builder& b = c.b;
   const ValueId a = c.in(0), x = c.out(0), g = c.grad(0);
   const DType t = b.dtype(a);
-  const auto op = static_cast<Transpose>(c.node.integer(AttrKey::transpose));
-  Triangle form{c.flag(AttrKey::upper), c.flag(AttrKey::left), c.flag(AttrKey::unit), Transpose::none};
+  const auto op = static_cast<TransposeKind>(c.node.integer(AttrKey::transpose));
+  Triangle form{c.flag(AttrKey::upper), c.flag(AttrKey::left), c.flag(AttrKey::unit), TransposeKind::none};
   ValueId gb = kNoValue;
-  if (op == Transpose::transpose && is_complex(t)) {
+  if (op == TransposeKind::transpose && is_complex(t)) {
     gb = c.conj(triangular_solve(b, a, c.conj(g), form));
   } else {
-    if (op == Transpose::none) form.op = Transpose::adjoint;
+    if (op == TransposeKind::none) form.op = TransposeKind::adjoint;
     gb = triangular_solve(b, a, g, form);
   }
   c.give(1, gb);
   if (!c.wants(0)) return;
   ValueId ga = form.left ? times(b, gb, hermitian(b, x)) : times(b, hermitian(b, x), gb);
-  if (op == Transpose::adjoint) ga = hermitian(b, ga);
-  if (op == Transpose::transpose) ga = transposed(b, ga);
+  if (op == TransposeKind::adjoint) ga = hermitian(b, ga);
+  if (op == TransposeKind::transpose) ga = transposed(b, ga);
   // PyTorch returns both triangles of the gradient, although the ops read one triangle of the factor.
   if (c.operator_name().starts_with("aten.cholesky_")) return c.give(0, b.expr("-g", {{"g", ga}}, t));
   const std::int64_t skip = form.unit ? (form.upper ? 1 : -1) : 0;
@@ -53,7 +53,7 @@ void differentiate_triangular_solve(GradientCall& c) {
 /// The factors have no gradient, as in PyTorch. A hermitian A solves with itself, a symmetric A with its conjugate.
 void differentiate_ldl_solve(GradientCall& c) {
   Builder& b = c.b;
-  if (c.wants(0)) c.refuse("PyTorch has none of LDL factors");
+  if (c.wants(0)) c.refuse("PyTorch has no gradient of LDL factors");
   const bool own = c.flag(AttrKey::hermitian);
   const ValueId g = own ? c.grad(0) : c.conj(c.grad(0));
   const ValueId y = b.add(Op::ldl_solve, {c.in(0), c.in(1), g}, {attr(AttrKey::hermitian, Dim(own))});

@@ -20,7 +20,7 @@ ValueId skew(Builder& b, ValueId x) {
 }
 ValueId solved(Builder& b, ValueId a, ValueId rhs) {
   const std::vector<ValueId> f = lu_factor(b, a, false);
-  return lu_solve(b, f[0], f[1], rhs, true, Transpose::none);
+  return lu_solve(b, f[0], f[1], rhs, true, TransposeKind::none);
 }
 
 }  // namespace

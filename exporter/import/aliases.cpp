@@ -74,10 +74,9 @@ void Aliases::write(RefId ref, ValueId value) {
     if (of < 0) break;
     count_replay();
     if (!at(r).step.inverse) {
-      fail(ErrorCode::unsupported,
-           "the result of " + at(r).step.op +
-               " is written in place, which cannot be carried back to the tensor that it is a view of; "
-               "call run_decompositions() on the exported program before saving it");
+      fail(ErrorCode::unsupported, "the result of " + at(r).step.op +
+                                       " is written in place, but its base tensor cannot be updated; call "
+                                       "run_decompositions() on the exported program before saving it");
     }
     value = at(r).step.inverse(read(of), value);
     r = of;

@@ -53,7 +53,7 @@ Call Arguments::bind(const pt2::Node& node, const pt2::Schema* schema) {
     }
     for (const pt2::NamedArgument& in : node.inputs) {
       if (!in.name.empty() && schema->find(in.name) == nullptr) {
-        fail(ErrorCode::bad_file, fmt::format("'{}' is no argument of {}", in.name, schema->text));
+        fail(ErrorCode::bad_file, fmt::format("'{}' is not an argument of {}", in.name, schema->text));
       }
     }
   }
@@ -66,7 +66,7 @@ Call Arguments::bind(const pt2::Node& node, const pt2::Schema* schema) {
   if (scope_.autocast != DType::invalid && !call.declared.empty() && call.declared[0].dtype == scope_.autocast &&
       autocast_ops().contains(call.target)) {
     for (auto& [name, o] : call.args) {
-      if (o.kind == Operand::Kind::tensor && is_floating(builder_.dtype(o.value)) &&
+      if (o.kind == CallArgument::Kind::tensor && is_floating(builder_.dtype(o.value)) &&
           builder_.dtype(o.value) != DType::f64) {
         o.value = builder_.cast(o.value, scope_.autocast);
       }

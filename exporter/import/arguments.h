@@ -13,8 +13,8 @@ class Arguments : ScopeUser {
   Call bind(const pt2::Node& node, const pt2::Schema* schema);
 
  private:
-  Operand operand(const pt2::Argument& argument);
-  Operand operand(const pt2::Argument& argument, const pt2::SchemaType& type);
+  CallArgument operand(const pt2::Argument& argument);
+  CallArgument operand(const pt2::Argument& argument, const pt2::SchemaType& type);
 };
 
 }  // namespace tern::importing

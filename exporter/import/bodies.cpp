@@ -14,7 +14,7 @@ using ArgumentKind = pt2::Argument::Kind;
 Body Bodies::make(const std::string& name, const pt2::Graph& graph, const std::vector<Binding>& operands,
                   std::size_t mapped_begin, std::size_t mapped_count) {
   if (graph.inputs.size() != operands.size()) {
-    fail(ErrorCode::bad_file, fmt::format("the subgraph '{}' has {} inputs, and {} operands are given", name,
+    fail(ErrorCode::bad_file, fmt::format("the subgraph '{}' has {} inputs, but the call has {} operands", name,
                                           graph.inputs.size(), operands.size()));
   }
   Body body;
@@ -33,7 +33,7 @@ Body Bodies::make(const std::string& name, const pt2::Graph& graph, const std::v
     if (b.kind == BindingKind::tensor || (b.kind == BindingKind::real && b.value != kNoValue)) {
       TensorType type = builder_.type(scope_.value_of(b));
       if (i >= mapped_begin && i < mapped_begin + mapped_count) {
-        if (type.shape.empty()) fail(ErrorCode::bad_file, "a loop over a tensor of no dimensions");
+        if (type.shape.empty()) fail(ErrorCode::bad_file, "a loop iterates over a tensor without dimensions");
         type.shape.erase(type.shape.begin());
       }
       const ValueId v = inner.builder().add_value(std::move(type), in.name);

@@ -68,7 +68,7 @@ void ControlFlow::bind_control(const pt2::Node& node, std::span<const ValueId> r
     for (const std::string& name : output_names_of(output)) {
       const std::size_t at = i++;
       if (name.empty()) continue;
-      if (at >= results.size()) fail(ErrorCode::bad_file, fmt::format("the subgraph gives no output for '{}'", name));
+      if (at >= results.size()) fail(ErrorCode::bad_file, fmt::format("the subgraph has no output for '{}'", name));
       if (output.kind == ArgumentKind::sym_int || output.kind == ArgumentKind::sym_bool ||
           output.kind == ArgumentKind::sym_float) {
         pt2::Node one;
@@ -154,7 +154,7 @@ void ControlFlow::inlined(const pt2::Node& node, std::size_t graph_at, std::size
   const std::vector<Binding> operands =
       scope_.flattened(std::span(node.inputs).subspan(std::min(operands_at, node.inputs.size())));
   if (graph.inputs.size() != operands.size())
-    fail(ErrorCode::bad_file, "the subgraph has other inputs than operands are given");
+    fail(ErrorCode::bad_file, "the subgraph's inputs do not match the call's operands");
   Names outer;
   outer.swap(scope_.names());
   for (std::size_t i = 0; i < operands.size(); ++i) {

@@ -25,38 +25,37 @@ void Calls::custom_call(const pt2::Node& node, const Call& call) {
     const std::size_t before = n.inputs.size() + integers.size() + numbers.size();
     CustomArgument a{std::string(name), Kind::none, 0, {}};
     switch (o.kind) {
-      case Operand::Kind::none: break;
-      case Operand::Kind::tensor: a.kind = tensors({&o.value, 1}); break;
-      case Operand::Kind::tensors: a.kind = tensors(o.values); break;
-      case Operand::Kind::integer:
-      case Operand::Kind::boolean:
+      case CallArgument::Kind::none: break;
+      case CallArgument::Kind::tensor: a.kind = tensors({&o.value, 1}); break;
+      case CallArgument::Kind::tensors: a.kind = tensors(o.values); break;
+      case CallArgument::Kind::integer:
+      case CallArgument::Kind::boolean:
         a.kind = Kind::integers;
         integers.push_back(o.integer);
         break;
-      case Operand::Kind::integers:
-      case Operand::Kind::booleans:
+      case CallArgument::Kind::integers:
+      case CallArgument::Kind::booleans:
         a.kind = Kind::integers;
         integers.insert(integers.end(), o.integers.begin(), o.integers.end());
         break;
-      case Operand::Kind::number:
+      case CallArgument::Kind::number:
         a.kind = Kind::numbers;
         numbers.push_back(o.number);
         break;
-      case Operand::Kind::numbers:
+      case CallArgument::Kind::numbers:
         a.kind = Kind::numbers;
         numbers.insert(numbers.end(), o.numbers.begin(), o.numbers.end());
         break;
-      case Operand::Kind::dtype:
+      case CallArgument::Kind::dtype:
         a.kind = Kind::integers;
         integers.emplace_back(static_cast<std::int64_t>(o.dtype));
         break;
-      case Operand::Kind::text:
-      case Operand::Kind::device:
+      case CallArgument::Kind::text:
+      case CallArgument::Kind::device:
         a.kind = Kind::text;
         a.text = o.text;
         break;
-      default:
-        call.unsupported(fmt::format("argument '{}' of a custom operator has a kind that cannot be passed on", name));
+      default: call.unsupported(fmt::format("argument '{}' of a custom operator has an unsupported kind", name));
     }
     a.count = static_cast<std::int32_t>(
         a.kind == Kind::text ? a.text.size() : n.inputs.size() + integers.size() + numbers.size() - before);

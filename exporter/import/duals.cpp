@@ -14,11 +14,11 @@ namespace tern::importing {
 namespace {
 
 enum class DualStep { make, unpack, unwrap, enter, leave };
-struct Target {
+struct DualTarget {
   std::string_view name;
   DualStep step;
 };
-constexpr Target kTargets[] = {
+constexpr DualTarget kDualTargets[] = {
     {"torch._functorch.predispatch._make_dual", DualStep::make},
     {"torch.ops.aten._make_dual.default", DualStep::make},
     {"torch._functorch.predispatch._unpack_dual", DualStep::unpack},
@@ -31,9 +31,9 @@ constexpr Target kTargets[] = {
 constexpr std::string_view kLevels[] = {"torch._functorch.predispatch._enter_dual_level",
                                         "torch._functorch.predispatch._exit_dual_level"};
 
-const Target* find(std::string_view target) {
-  const auto* const found = std::ranges::find(kTargets, target, &Target::name);
-  return found == std::end(kTargets) ? nullptr : found;
+const DualTarget* find(std::string_view target) {
+  const auto* const found = std::ranges::find(kDualTargets, target, &DualTarget::name);
+  return found == std::end(kDualTargets) ? nullptr : found;
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ bool makes_duals(const pt2::Graph& graph) {
     return (a.graph != nullptr && makes_duals(*a.graph)) || std::ranges::any_of(a.items, in_argument);
   };
   return std::ranges::any_of(graph.nodes, [&](const pt2::Node& node) {
-    const Target* target = find(node.target);
+    const DualTarget* target = find(node.target);
     return (target != nullptr && target->step == DualStep::make) ||
            std::ranges::any_of(node.inputs, [&](const pt2::NamedArgument& in) { return in_argument(in.arg); });
   });
@@ -51,7 +51,7 @@ bool makes_duals(const pt2::Graph& graph) {
 
 bool Duals::call(const pt2::Node& node) {
   if (std::ranges::find(kLevels, node.target) != std::end(kLevels)) return true;
-  const Target* target = find(node.target);
+  const DualTarget* target = find(node.target);
   if (target == nullptr) return false;
   switch (target->step) {
     case DualStep::make: make(node); break;
@@ -77,7 +77,7 @@ void Duals::bind(const pt2::Node& node, std::size_t output, ValueId value) {
 void Duals::make(const pt2::Node& node) {
   constexpr std::size_t kMaxDuals = 256;  // each is differentiated at each _unpack_dual
   if (duals_.size() >= kMaxDuals)
-    fail(ErrorCode::unsupported, fmt::format("more than {} dual numbers at a time", kMaxDuals));
+    fail(ErrorCode::unsupported, fmt::format("the program has more than {} dual numbers at a time", kMaxDuals));
   const ValueId x = tensor_at(node, 0);
   // Creates a separate value, passing on derivatives of the outer levels.
   const ValueId primal = written_detached(builder_, x, x);

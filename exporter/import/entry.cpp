@@ -35,7 +35,7 @@ bool is_state(In kind) {
 
 }  // namespace
 
-Entry::Entry(Shared& shared, States& states, const std::string& name)
+EntryImport::EntryImport(Shared& shared, ModelStates& states, const std::string& name)
     : shared_(shared),
       states_(states),
       model_(shared.model),
@@ -51,7 +51,7 @@ Entry::Entry(Shared& shared, States& states, const std::string& name)
   walker_ = std::make_shared<Walker>(shared_, function_);
 }
 
-void Entry::build() {
+void EntryImport::build() {
   walker_->scope().enter(model_.graph);
   pin_layouts(model_, shared_.symbols);
   inputs();
@@ -61,7 +61,7 @@ void Entry::build() {
   written();
 }
 
-void Entry::inputs() {
+void EntryImport::inputs() {
   std::size_t user_inputs = 0;
   for (const pt2::InputSpec& s : model_.signature.inputs)
     user_inputs += s.kind == In::user_input || s.kind == In::constant_input;
@@ -80,7 +80,7 @@ void Entry::inputs() {
   add_guards(walker_->scope(), shown);
 }
 
-void Entry::input(const pt2::InputSpec& spec, const std::string& name) {
+void EntryImport::input(const pt2::InputSpec& spec, const std::string& name) {
   const pt2::Argument& arg = spec.arg;
   switch (spec.kind) {
     case In::parameter:
@@ -105,7 +105,7 @@ void Entry::input(const pt2::InputSpec& spec, const std::string& name) {
   no_input(name, python_text(arg));
 }
 
-RefId Entry::add_state_input(std::uint32_t number) {
+RefId EntryImport::add_state_input(std::uint32_t number) {
   const State& state = shared_.program.states[number];
   Builder& b = walker_->scope().builder();
   const ValueId v = b.add_value(state.type, state.name);
@@ -113,7 +113,7 @@ RefId Entry::add_state_input(std::uint32_t number) {
   return walker_->scope().aliases().own(v);
 }
 
-void Entry::state_input(const pt2::InputSpec& spec) {
+void EntryImport::state_input(const pt2::InputSpec& spec) {
   const std::size_t input = walker_->scope().builder().function().inputs.size();
   if (const pt2::PickledTensor* tensor = states_.subclass_of(spec)) {
     subclasses_.insert(spec.target);
@@ -126,8 +126,9 @@ void Entry::state_input(const pt2::InputSpec& spec) {
 }
 
 /// Turns the plain inner tensors of all levels into states. The pickle reader limits the depth.
-std::shared_ptr<QuantizedTensor> Entry::subclass_input(const pt2::InputSpec& spec, const pt2::PickledTensor& tensor,
-                                                       const std::string& name) {
+std::shared_ptr<QuantizedTensor> EntryImport::subclass_input(const pt2::InputSpec& spec,
+                                                             const pt2::PickledTensor& tensor,
+                                                             const std::string& name) {
   auto result = std::make_shared<QuantizedTensor>();
   result->tensor = &tensor;
   for (const auto& [attribute, inner] : tensor.inner) {
@@ -145,7 +146,7 @@ std::shared_ptr<QuantizedTensor> Entry::subclass_input(const pt2::InputSpec& spe
   return result;
 }
 
-void Entry::tensor_input(const pt2::Argument& arg, const std::string& name) {
+void EntryImport::tensor_input(const pt2::Argument& arg, const std::string& name) {
   const pt2::TensorMeta* meta = model_.graph.tensor_values.find(arg.name);
   if (meta == nullptr) fail(ErrorCode::bad_file, fmt::format("the type of input '{}' is not recorded", name));
   if (meta->layout != pt2::Layout::strided)
@@ -159,7 +160,7 @@ void Entry::tensor_input(const pt2::Argument& arg, const std::string& name) {
 }
 
 /// Adds an integer input as a tensor of no dimensions; a node binds the program's symbol to the value.
-void Entry::number_input(const pt2::Argument& arg, const std::string& name) {
+void EntryImport::number_input(const pt2::Argument& arg, const std::string& name) {
   Builder& b = walker_->scope().builder();
   const DType dtype = arg.kind == ArgumentKind::sym_int    ? DType::i64
                       : arg.kind == ArgumentKind::sym_bool ? DType::boolean
@@ -169,12 +170,12 @@ void Entry::number_input(const pt2::Argument& arg, const std::string& name) {
   walker_->scalars().bind_number(model_.graph, arg, v);
 }
 
-void Entry::no_input(const std::string& name, const std::string& constant) {
+void EntryImport::no_input(const std::string& name, const std::string& constant) {
   walker_->scope().builder().function().inputs.push_back({FunctionInput::Kind::none, kNoValue, 0, name, constant});
 }
 
 /// Tied states share one memory. Other overlapping states, if one of them is written, are views of their whole storage.
-void Entry::share_storages() {
+void EntryImport::share_storages() {
   Builder& b = walker_->scope().builder();
   const std::set<std::string> written = written_inputs(model_.graph);
   if (written.empty()) return;
@@ -242,7 +243,7 @@ void Entry::share_storages() {
   }
 }
 
-void Entry::write_back(std::size_t input, ValueId value) {
+void EntryImport::write_back(std::size_t input, ValueId value) {
   Function& f = walker_->scope().builder().function();
   const FunctionInput& in = f.inputs.at(input);
   if (value == in.value) return;
@@ -254,10 +255,10 @@ void Entry::write_back(std::size_t input, ValueId value) {
   }
 }
 
-void Entry::mutation(const pt2::OutputSpec& spec) {
+void EntryImport::mutation(const pt2::OutputSpec& spec) {
   const auto it = input_of_.find(spec.target);
   if (it == input_of_.end()) {
-    fail(ErrorCode::bad_file, fmt::format("the program writes '{}', which is none of its inputs", spec.target));
+    fail(ErrorCode::bad_file, fmt::format("the program writes '{}', which is not one of its inputs", spec.target));
   }
   pt2::Argument arg = spec.arg;
   arg.kind = ArgumentKind::tensor;
@@ -265,7 +266,7 @@ void Entry::mutation(const pt2::OutputSpec& spec) {
   write_back(it->second, walker_->scope().like(walker_->scope().tensor_of(arg), like));
 }
 
-void Entry::output(const pt2::OutputSpec& spec, const std::string& name) {
+void EntryImport::output(const pt2::OutputSpec& spec, const std::string& name) {
   pt2::Argument arg = spec.arg;
   if (spec.kind != Out::user_output) arg.kind = ArgumentKind::tensor;
   FunctionOutput out;
@@ -283,7 +284,7 @@ void Entry::output(const pt2::OutputSpec& spec, const std::string& name) {
   walker_->scope().builder().function().outputs.push_back(std::move(out));
 }
 
-void Entry::outputs() {
+void EntryImport::outputs() {
   walker_->scope().builder().set_origin(-1);
   walker_->scope().enter(model_.graph);
   std::size_t users = 0;
@@ -311,10 +312,10 @@ void Entry::outputs() {
 }
 
 /// Writes back every changed state: a traced program does not list its writes.
-void Entry::written() {
+void EntryImport::written() {
   for (const auto& [input, ref] : inner_) {
     if (!walker_->scope().aliases().changed(ref)) continue;
-    fail(ErrorCode::unsupported, fmt::format("the program writes '{}', a part of a tensor subclass",
+    fail(ErrorCode::unsupported, fmt::format("the program writes '{}', which is part of a tensor subclass",
                                              walker_->scope().builder().function().inputs[input].name));
   }
   for (const auto& [input, ref] : memory_) {

@@ -9,9 +9,9 @@
 
 namespace tern::importing {
 
-class Entry {
+class EntryImport {
  public:
-  Entry(Shared& shared, States& states, const std::string& name);
+  EntryImport(Shared& shared, ModelStates& states, const std::string& name);
   void build();
 
  private:
@@ -32,7 +32,7 @@ class Entry {
   void written();
 
   Shared& shared_;
-  States& states_;
+  ModelStates& states_;
   const pt2::Program& model_;
   std::uint32_t function_;
   std::shared_ptr<Walker> walker_;

@@ -89,7 +89,7 @@ class Guards {
   const pt2::InputSpec& input_of(const pt2::GuardSource& source) const {
     const auto position = position_of(source.path);
     if (!position)
-      fail(ErrorCode::unsupported, fmt::format("{} is none of the program's inputs", fmt::join(source.path, ".")));
+      fail(ErrorCode::unsupported, fmt::format("{} is not an input of the program", fmt::join(source.path, ".")));
     return *inputs_[*position];
   }
 
@@ -102,7 +102,7 @@ class Guards {
   Dim dim_of(const pt2::GuardSource& source) {
     const pt2::Argument& arg = input_of(source).arg;
     const auto refuse = [&] {
-      fail(ErrorCode::unsupported, fmt::format("{} is no integer of the program's inputs", source.text));
+      fail(ErrorCode::unsupported, fmt::format("{} is not an integer input of the program", source.text));
     };
     if (source.property == pt2::GuardSource::Property::value) {
       if (arg.kind == ArgumentKind::boolean) return arg.boolean ? 1 : 0;
@@ -129,7 +129,7 @@ class Guards {
     std::string why;
     const auto source_at = [&](const pt2::SymNode& n) { return sources[static_cast<std::size_t>(n.value)]; };
     if (!to_dim(scope_.pool(), guard.expr, source_at, &condition, &why, Quotients::doubles))
-      fail(ErrorCode::unsupported, fmt::format("needs {}, which sizes of a program cannot express", why));
+      fail(ErrorCode::unsupported, fmt::format("needs {}, which size expressions do not support", why));
     scope_.symbols().require_shallow();
     const Interval range = scope_.pool().bounds(condition);
     if (range.min > 0 || range.max < 0) return;

@@ -27,7 +27,7 @@ bool HostCalls::call(const pt2::Node& node, std::string_view target) {
   };
   const auto axis_at = [&](std::size_t i) {
     const Binding b = scope_.binding_of(input(i));
-    if (!b.is_dim() || !b.dim.is_const()) fail(ErrorCode::bad_file, "the axis is no constant");
+    if (!b.is_dim() || !b.dim.is_const()) fail(ErrorCode::bad_file, "the axis is not a constant");
     return b.dim.value();
   };
   const auto set = [&](Binding b) {
@@ -59,7 +59,7 @@ bool HostCalls::call(const pt2::Node& node, std::string_view target) {
     std::int64_t axis = axis_at(1);
     if (axis < 0) axis += static_cast<std::int64_t>(meta->strides.size());
     if (axis < 0 || axis >= static_cast<std::int64_t>(meta->strides.size()))
-      fail(ErrorCode::bad_file, "sym_stride: no such axis");
+      fail(ErrorCode::bad_file, "sym_stride: the axis does not exist");
     return set(Binding::integer(symbols().dim(meta->strides[static_cast<std::size_t>(axis)])));
   }
   if (target == "aten.item.default" || target == "aten._local_scalar_dense.default") {

@@ -59,7 +59,7 @@ void Missing::check() const {
   }
   if (foreign) {
     message +=
-        "\n  Operators of other libraries can be provided by one of yours: give it with --ops LIBRARY, or keep their "
+        "\n  Your own library can provide operators of other libraries: give it with --ops LIBRARY, or keep their "
         "names with --custom-ops and give it when the archive runs (tern/custom_op.h, examples/custom_op).";
   }
   fail(ErrorCode::unsupported, message);
@@ -72,7 +72,7 @@ void Missing::check_guards(bool accept, std::vector<std::string>* warnings) cons
   for (std::size_t i = 0; i < guards_.size() && i < kShown; ++i) {
     const std::string text = printable(guards_[i].text.substr(0, kShownBytes));
     if (accept) {
-      warnings->push_back(fmt::format("{}: the program assumes this and Tern does not check it: {}", text,
+      warnings->push_back(fmt::format("{}: the program assumes this, but Tern does not check it: {}", text,
                                       printable(guards_[i].reason)));
     } else {
       lines += fmt::format("\n  {}\n    {}", text, printable(guards_[i].reason));

@@ -83,8 +83,8 @@ bool Mutations::special(const pt2::Node& node, const pt2::Schema& schema, const 
     const ValueId old = call.tensor("self");
     scope_.write(self(), builder_.full({}, 0, builder_.dtype(old)));
   } else if (base == "aten::fill_") {
-    const Operand& value = call.arg("value");
-    if (value.kind == Operand::Kind::number || value.kind == Operand::Kind::complex) {
+    const CallArgument& value = call.arg("value");
+    if (value.kind == CallArgument::Kind::number || value.kind == CallArgument::Kind::complex) {
       scope_.write(self(), builder_.full({}, {value.number, value.imaginary}, builder_.dtype(call.tensor("self"))));
     } else {
       scope_.write(self(), call.tensor("value"));
@@ -150,7 +150,7 @@ void Mutations::call(const pt2::Node& node, const pt2::Schema& schema) {
   }
   if (call.declared.size() == 1 && is_floating(call.declared[0].dtype)) {
     for (const auto& [name, o] : call.args) {
-      if (o.kind == Operand::Kind::tensor && builder_.rank(o.value) > 0 && is_floating(builder_.dtype(o.value))) {
+      if (o.kind == CallArgument::Kind::tensor && builder_.rank(o.value) > 0 && is_floating(builder_.dtype(o.value))) {
         call.declared[0].dtype = promote(call.declared[0].dtype, builder_.dtype(o.value));
       }
     }
@@ -163,7 +163,7 @@ void Mutations::call(const pt2::Node& node, const pt2::Schema& schema) {
   std::vector<std::vector<Binding>> returned;
   const auto store = [&](const Binding& target) {
     if (next >= results.size())
-      fail(ErrorCode::bad_file, fmt::format("its operands give too few results for {}", call.target));
+      fail(ErrorCode::bad_file, fmt::format("its operands produce too few results for {}", call.target));
     const ValueId value = results[next++];
     if (value != kNoValue && target.kind == BindingKind::tensor) scope_.write(target, value);
   };
@@ -217,14 +217,14 @@ bool Mutations::batch_norm_training(const pt2::Node& node, const Call& call) {
   const double eps = call.target == "aten.cudnn_batch_norm.default" ? call.number("epsilon") : call.number("eps");
   std::erase_if(c.args,
                 [](const auto& a) { return a.first == "cudnn_enabled" || a.first == "epsilon" || a.first == "eps"; });
-  Operand e;
-  e.kind = Operand::Kind::number;
+  CallArgument e;
+  e.kind = CallArgument::Kind::number;
   e.number = eps;
   c.args.emplace_back("eps", e);
   const DType statistics = builder_.dtype(call.tensor("running_mean"));
   while (c.declared.size() < 5) c.declared.push_back({statistics, builder_.shape(call.tensor("running_mean"))});
   const std::vector<ValueId> results = calls_.lower(c);
-  if (results.size() < 5) fail(ErrorCode::internal, "the lowering of batch normalization gives too few results");
+  if (results.size() < 5) fail(ErrorCode::internal, "the lowering of batch normalization produces too few results");
   scope_.write(scope_.binding_of(*node.find_input("running_mean")), results[3]);
   scope_.write(scope_.binding_of(*node.find_input("running_var")), results[4]);
   const std::vector<ValueId> proper(results.begin(), results.begin() + 3);

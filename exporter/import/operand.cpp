@@ -12,26 +12,26 @@ namespace {
 using ArgumentKind = pt2::Argument::Kind;
 
 /// A schema default may stand for a list: 1 for int[2] is [1, 1].
-void widen(Operand& o, const pt2::SchemaType& type) {
+void widen(CallArgument& o, const pt2::SchemaType& type) {
   if (!type.is_list) return;
   const auto count = static_cast<std::size_t>(std::max(type.list_size, 1));
-  if (o.kind == Operand::Kind::integer) {
-    o.kind = Operand::Kind::integers;
+  if (o.kind == CallArgument::Kind::integer) {
+    o.kind = CallArgument::Kind::integers;
     o.integers.assign(count, o.integer);
-  } else if (o.kind == Operand::Kind::number) {
-    o.kind = Operand::Kind::numbers;
+  } else if (o.kind == CallArgument::Kind::number) {
+    o.kind = CallArgument::Kind::numbers;
     o.numbers.assign(count, o.number);
-  } else if (o.kind == Operand::Kind::boolean) {
-    o.kind = Operand::Kind::booleans;
+  } else if (o.kind == CallArgument::Kind::boolean) {
+    o.kind = CallArgument::Kind::booleans;
     o.integers.assign(count, o.integer);
-  } else if (o.kind == Operand::Kind::tensor && type.base == pt2::SchemaType::Base::tensor) {
-    o.kind = Operand::Kind::tensors;
+  } else if (o.kind == CallArgument::Kind::tensor && type.base == pt2::SchemaType::Base::tensor) {
+    o.kind = CallArgument::Kind::tensors;
     o.values = {o.value};
   }
 }
 
 /// Follows PyTorch's is_contiguous; true for unknown layouts.
-bool row_major(const Layout& l) {
+bool row_major(const RecordedLayout& l) {
   std::int64_t step = 1;
   if (!l.known || std::find(l.sizes.begin(), l.sizes.end(), 0) != l.sizes.end()) return true;
   for (std::size_t i = l.sizes.size(); i-- > 0;) {
@@ -42,7 +42,7 @@ bool row_major(const Layout& l) {
 }
 
 /// True if axis 1 is the innermost; false for unknown layouts.
-bool channels_last(Layout l) {
+bool channels_last(RecordedLayout l) {
   if (!l.known || l.sizes.size() < 3) return false;
   std::rotate(l.sizes.begin() + 1, l.sizes.begin() + 2, l.sizes.end());
   std::rotate(l.strides.begin() + 1, l.strides.begin() + 2, l.strides.end());
@@ -51,9 +51,9 @@ bool channels_last(Layout l) {
 
 }  // namespace
 
-Operand Arguments::operand(const pt2::Argument& a) {
-  Operand o;
-  using OK = Operand::Kind;
+CallArgument Arguments::operand(const pt2::Argument& a) {
+  CallArgument o;
+  using OK = CallArgument::Kind;
   const auto scalar = [&o](const Binding& b) {
     if (b.kind == BindingKind::integer || b.kind == BindingKind::boolean) {
       o.kind = b.kind == BindingKind::integer ? OK::integer : OK::boolean;
@@ -65,7 +65,7 @@ Operand Arguments::operand(const pt2::Argument& a) {
       o.kind = OK::tensor;
       o.value = b.value;
     } else {
-      fail(ErrorCode::bad_file, "a scalar argument names something that is no scalar");
+      fail(ErrorCode::bad_file, "a scalar argument names a value that is not a scalar");
     }
   };
   switch (a.kind) {
@@ -76,7 +76,7 @@ Operand Arguments::operand(const pt2::Argument& a) {
       if (b.kind == BindingKind::tensor || b.kind == BindingKind::quantized) {
         o.kind = OK::tensor;
         o.value = scope_.value_of(b);
-        const Layout layout = scope_.layout_of(a.name);
+        const RecordedLayout layout = scope_.layout_of(a.name);
         o.contiguous = row_major(layout);
         o.channels_last = channels_last(layout);
       } else {
@@ -117,7 +117,7 @@ Operand Arguments::operand(const pt2::Argument& a) {
         one.name = s.name;
         one.integer = s.value;
         const Binding b = scope_.binding_of(one);
-        if (!b.is_dim()) fail(ErrorCode::bad_file, fmt::format("'{}' is no integer", s.name));
+        if (!b.is_dim()) fail(ErrorCode::bad_file, fmt::format("'{}' is not an integer", s.name));
         o.integers.push_back(b.dim);
       }
       break;
@@ -140,7 +140,7 @@ Operand Arguments::operand(const pt2::Argument& a) {
         one.real = s.value;
         const Binding b = scope_.binding_of(one);
         if (b.kind != BindingKind::real || b.value != kNoValue) {
-          fail(ErrorCode::unsupported, "a list of floating-point numbers that are known only when running");
+          fail(ErrorCode::unsupported, "a list has floating-point numbers that are known only at run time");
         }
         o.numbers.push_back(b.number);
       }
@@ -162,8 +162,7 @@ Operand Arguments::operand(const pt2::Argument& a) {
     case ArgumentKind::scalar_type:
       o.kind = OK::dtype;
       o.dtype = a.dtype();
-      if (o.dtype == DType::invalid)
-        fail(ErrorCode::unsupported, fmt::format("the scalar type {} is not known", a.integer));
+      if (o.dtype == DType::invalid) fail(ErrorCode::unsupported, fmt::format("unknown scalar type {}", a.integer));
       break;
     case ArgumentKind::device:
       o.kind = OK::device;
@@ -183,7 +182,7 @@ Operand Arguments::operand(const pt2::Argument& a) {
     case ArgumentKind::nested_tensors:
       o.kind = OK::tensors;
       for (const pt2::Argument& item : a.items) {
-        const Operand list = operand(item);
+        const CallArgument list = operand(item);
         o.values.insert(o.values.end(), list.values.begin(), list.values.end());
       }
       break;
@@ -192,8 +191,8 @@ Operand Arguments::operand(const pt2::Argument& a) {
   return o;
 }
 
-Operand Arguments::operand(const pt2::Argument& a, const pt2::SchemaType& type) {
-  Operand o = operand(a);
+CallArgument Arguments::operand(const pt2::Argument& a, const pt2::SchemaType& type) {
+  CallArgument o = operand(a);
   widen(o, type);
   return o;
 }

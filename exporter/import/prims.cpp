@@ -8,7 +8,7 @@
 namespace tern::importing {
 namespace {
 
-struct Row {
+struct PrimTranslation {
   std::string_view prim;   ///< target between "torch.ops.prims." and ".default"
   std::string_view aten;   ///< without "torch.ops.aten."
   std::string_view names;  ///< arguments with other names in ATen: "inp=self"; "stride=" is left out
@@ -20,7 +20,7 @@ constexpr std::string_view kCreation = "a=self shape=size device= requires_grad=
 
 // torch/_prims/__init__.py defines each operator.
 // clang-format off
-constexpr Row kRows[] = {
+constexpr PrimTranslation kPrimTranslations[] = {
     {"abs", "abs.default", ""}, {"acos", "acos.default", ""}, {"acosh", "acosh.default", ""},
     {"asin", "asin.default", ""}, {"asinh", "asinh.default", ""}, {"atan", "atan.default", ""},
     {"atanh", "atanh.default", ""}, {"bitwise_not", "bitwise_not.default", ""}, {"ceil", "ceil.default", ""},
@@ -89,8 +89,8 @@ std::optional<pt2::Node> aten_call_of(const pt2::Node& prim) {
   std::string_view name = prim.target;
   if (!name.starts_with(kPrims) || !name.ends_with(kOverload)) return std::nullopt;
   name = name.substr(kPrims.size(), name.size() - kPrims.size() - kOverload.size());
-  const auto* const row = std::ranges::find(kRows, name, &Row::prim);
-  if (row == std::end(kRows)) return std::nullopt;
+  const auto* const row = std::ranges::find(kPrimTranslations, name, &PrimTranslation::prim);
+  if (row == std::end(kPrimTranslations)) return std::nullopt;
   pt2::Node node = prim;
   node.target = "torch.ops.aten." + std::string(row->aten);
   std::erase_if(node.inputs, [&](const pt2::NamedArgument& in) { return renamed(in.name, row->names).empty(); });
@@ -100,7 +100,7 @@ std::optional<pt2::Node> aten_call_of(const pt2::Node& prim) {
 
 std::vector<std::pair<std::string, std::string>> prims_as_aten() {
   std::vector<std::pair<std::string, std::string>> names;
-  for (const Row& row : kRows)
+  for (const PrimTranslation& row : kPrimTranslations)
     names.emplace_back("prims." + std::string(row.prim) + ".default", "aten." + std::string(row.aten));
   return names;
 }

@@ -16,8 +16,8 @@ bool Scope::memory(RefId owner, const pt2::TensorMeta** meta) const {
   return true;
 }
 
-Layout Scope::layout_of(const std::string& name) const {
-  Layout l;
+RecordedLayout Scope::layout_of(const std::string& name) const {
+  RecordedLayout l;
   const pt2::TensorMeta* meta = meta_of(name);
   if (meta == nullptr || meta->strides.size() != meta->sizes.size()) return l;
   const auto read = [](const std::vector<pt2::SymInt>& from, std::vector<std::int64_t>* to) {

@@ -9,19 +9,19 @@ constexpr std::string_view kWrites =
     "it writes its arguments: save the program before run_decompositions(), or call an operator that returns new "
     "tensors (mutates_args=())";
 constexpr std::string_view kTriton =
-    "kernels in Triton run under PyTorch only: give the operator to a library of your own (tern/custom_op.h)";
+    "Triton kernels only run under PyTorch: provide the operator in your own library (tern/custom_op.h)";
 constexpr std::string_view kScaled =
     "call torch._scaled_mm, with all_gather_into_tensor before it or reduce_scatter_tensor after it";
 constexpr std::string_view kSplits =
-    "its sizes stay in a tensor while it runs: call all_to_all_single with the sizes of tolist()";
+    "it keeps its sizes in a tensor: call all_to_all_single with the sizes of tolist()";
 constexpr std::string_view kMapped =
-    "it reads or writes memory that all ranks map, and Tern's ranks exchange messages: call a collective of "
+    "it accesses memory that all ranks map, but Tern's ranks exchange messages: call a collective of "
     "torch.distributed._functional_collectives";
 
 /// The first matching line counts.
 constexpr Refusal kTable[] = {
     {"higher_order.flex_attention",
-     "write its score function as terms of attn_mask of torch.nn.functional.scaled_dot_product_attention, which runs "
+     "write its score function as a sum in attn_mask of torch.nn.functional.scaled_dot_product_attention, which runs "
      "as one kernel with any mask"},
     {"higher_order.flex_attention_backward", "export the forward program"},
     {"higher_order.associative_scan", "call exported.run_decompositions(), or use combine_mode='generic'"},
@@ -36,7 +36,8 @@ constexpr Refusal kTable[] = {
      "its ProcessGroup object cannot be saved: call torch.distributed._functional_collectives, which take the group's "
      "name"},
     {"c10d_functional.",
-     "it lists ranks in place of a group's name: call exported.run_decompositions() before torch.export.save, which "
+     "it has a list of ranks instead of a group's name: call exported.run_decompositions() before torch.export.save, "
+     "which "
      "makes operators of _c10d_functional"},
     {"symm_mem.fused_all_gather_scaled_matmul", kScaled},
     {"symm_mem.fused_scaled_matmul_reduce_scatter", kScaled},

@@ -34,7 +34,7 @@ void Results::bind(const pt2::Node& node, const std::vector<ValueId>& results, s
           continue;
         }
         fail(ErrorCode::bad_file,
-             fmt::format("its operands give {} results, and the node names '{}' as one more", results.size(), name));
+             fmt::format("its operands produce {} results, but the node also names '{}'", results.size(), name));
       }
       if (output.kind == ArgumentKind::sym_int || output.kind == ArgumentKind::sym_bool ||
           output.kind == ArgumentKind::sym_float) {
@@ -52,7 +52,7 @@ void Results::bind(const pt2::Node& node, const std::vector<ValueId>& results, s
         auto again = [this, call, of, index](ValueId v) {
           Call c = call;
           for (auto& [arg, o] : c.args) {
-            if (o.kind == Operand::Kind::tensor && o.value == of) o.value = v;
+            if (o.kind == CallArgument::Kind::tensor && o.value == of) o.value = v;
           }
           return find_lowering(c.target)(builder_, c).at(index);
         };
@@ -93,19 +93,19 @@ void Results::check(const pt2::Node& node, const std::string& name, ValueId valu
   }
   constexpr std::size_t kMost = 100;
   if (same || shared_.warnings.size() >= kMost) return;
-  shared_.warnings.push_back(fmt::format("{} is lowered to {}, and PyTorch recorded {} ({})", short_target(node.target),
+  shared_.warnings.push_back(fmt::format("{} is lowered to {}, but PyTorch recorded {} ({})", short_target(node.target),
                                          text_of(type, pool()), text_of(symbols().hint(*meta), pool()), where(node)));
 }
 
 bool Results::copies(const pt2::Node& node, const pt2::Argument& from, const std::string& to, const Call& call) const {
   const std::string_view target = call.target;
   const std::string_view base = target.substr(0, target.rfind('.'));
-  const Layout a = scope_.layout_of(from.name), b = scope_.layout_of(to);
+  const RecordedLayout a = scope_.layout_of(from.name), b = scope_.layout_of(to);
   if (base == "aten.to" || base == "aten.contiguous" || base == "aten.type_as") {
     const pt2::TensorMeta *x = scope_.meta_of(from.name), *y = scope_.meta_of(to);
     if (x == nullptr || y == nullptr || x->dtype != y->dtype) return true;
     for (const auto& [name, o] : call.args) {
-      if (name == "copy" && o.kind == Operand::Kind::boolean && !o.integer.is(0)) return true;
+      if (name == "copy" && o.kind == CallArgument::Kind::boolean && !o.integer.is(0)) return true;
     }
     if (!a.known || !b.known) return false;
     for (std::size_t i = 0; i < a.sizes.size(); ++i) {

@@ -15,7 +15,7 @@ namespace {
 using ArgumentKind = pt2::Argument::Kind;
 
 /// "add" of "_operator.add", "torch.sym_sqrt" and "torch._sym_sqrt" become "sqrt".
-std::string_view function_of(std::string_view target) {
+std::string_view function_name(std::string_view target) {
   for (std::string_view prefix : {"_operator.", "math.", "torch.sym_", "torch._sym_"}) {
     if (target.starts_with(prefix)) return target.substr(prefix.size());
   }
@@ -23,12 +23,12 @@ std::string_view function_of(std::string_view target) {
   return sym == std::string_view::npos ? std::string_view{} : target.substr(sym + 6);
 }
 
-struct RealFunction {
+struct RealFormula {
   std::string_view name, text;
   int operands;
-  bool truth;  ///< gives a boolean
+  bool is_boolean;  ///< the result is a boolean
 };
-constexpr RealFunction kRealFunctions[] = {
+constexpr RealFormula kRealFormulas[] = {
     {"add", "a + b", 2, false},
     {"sub", "a - b", 2, false},
     {"mul", "a * b", 2, false},
@@ -72,19 +72,19 @@ Binding Scalars::from_tensor(const pt2::Node& node, ValueId value) {
   if (output.kind == ArgumentKind::sym_float || output.kind == ArgumentKind::tensor) {
     return Binding::real_value(builder_.cast(value, DType::f64));
   }
-  const bool truth = output.kind == ArgumentKind::sym_bool;
+  const bool is_boolean = output.kind == ArgumentKind::sym_bool;
   if (!is_integral(builder_.dtype(value)) && builder_.dtype(value) != DType::boolean) {
-    value = builder_.expr(truth ? "x != 0" : "trunc(x)", {{"x", value}}, builder_.dtype(value), DType::i64);
+    value = builder_.expr(is_boolean ? "x != 0" : "trunc(x)", {{"x", value}}, builder_.dtype(value), DType::i64);
   }
   Dim expected;
-  const bool known = scope_.recorded(output, &expected);
+  const bool is_recorded = scope_.recorded(output, &expected);
   // PyTorch names the result by a new symbol; a boolean is written Eq(u0, 1).
-  if (known && !truth && pool().symbol_of(expected) >= 0) {
+  if (is_recorded && !is_boolean && pool().symbol_of(expected) >= 0) {
     builder_.add_all(Op::item, {value}, {attr(AttrKey::symbols, expected)});
     return Binding::integer(expected);
   }
-  Dim symbol = truth ? pool().new_symbol("truth", 0, 1) : pool().new_symbol("item", -kNoBound, kNoBound);
-  if (truth && known && !expected.is_const()) {
+  Dim symbol = is_boolean ? pool().new_symbol("truth", 0, 1) : pool().new_symbol("item", -kNoBound, kNoBound);
+  if (is_boolean && is_recorded && !expected.is_const()) {
     const ExprNode n = pool().nodes()[expected.index()];
     if (n.op == ExprOp::eq) {
       for (std::uint32_t side : {n.a, n.b}) {
@@ -93,9 +93,10 @@ Binding Scalars::from_tensor(const pt2::Node& node, ValueId value) {
     }
   }
   builder_.add_all(Op::item, {value}, {attr(AttrKey::symbols, symbol)});
-  if (truth) return Binding::boolean(pool().ne(symbol, 0));
-  if (known) assert_dim(pool().eq(symbol, expected), "a number read off a tensor has the value that tracing assumed");
-  return Binding::integer(known ? expected : symbol);
+  if (is_boolean) return Binding::boolean(pool().ne(symbol, 0));
+  if (is_recorded)
+    assert_dim(pool().eq(symbol, expected), "a number read off a tensor has the value that tracing assumed");
+  return Binding::integer(is_recorded ? expected : symbol);
 }
 
 void Scalars::assert_dim(Dim condition, const std::string& text) {
@@ -106,17 +107,17 @@ void Scalars::assert_dim(Dim condition, const std::string& text) {
 
 void Scalars::bind_number(const pt2::Graph& graph, const pt2::Argument& argument, ValueId value) {
   scope_.enter(graph);
-  pt2::Node read;
-  read.outputs = {argument};
-  scope_.bind(argument.name, from_tensor(read, value));
+  pt2::Node node;
+  node.outputs = {argument};
+  scope_.bind(argument.name, from_tensor(node, value));
 }
 
 /// Prefers the recorded expression to a computed scalar of floats if integers can express it: the value is then known
 /// without a run.
-Binding Scalars::recorded_or(const pt2::Node& node, Binding otherwise) {
+Binding Scalars::prefer_recorded(const pt2::Node& node, Binding fallback) {
   Dim d;
   const pt2::Argument& output = node.outputs.at(0);
-  if (otherwise.is_dim() || !scope_.recorded(output, &d)) return otherwise;
+  if (fallback.is_dim() || !scope_.recorded(output, &d)) return fallback;
   return output.kind == ArgumentKind::sym_int ? Binding::integer(d) : Binding::boolean(d);
 }
 
@@ -126,23 +127,23 @@ Binding Scalars::compute_real(const pt2::Node& node, std::string_view function, 
     if (b.is_dim()) return builder_.cast(builder_.from_dim(b.dim), DType::f64);
     return scope_.value_of(b);
   };
-  const bool rounds =
+  const bool rounds_to_integer =
       function == "trunc" || function == "ceil" || function == "floor" || function == "int" || function == "round";
-  if (rounds) {
+  if (rounds_to_integer) {
     if (args.size() != 1) fail(ErrorCode::unsupported, fmt::format("{} with {} arguments", function, args.size()));
-    if (Binding b = recorded_or(node, Binding{}); b.is_dim()) return b;
+    if (Binding b = prefer_recorded(node, Binding{}); b.is_dim()) return b;
     const std::string text = fmt::format("{}(a)", function == "int" ? "trunc" : function);
     return from_tensor(node, builder_.expr(text, {{"a", tensor(args[0])}}, DType::f64, DType::i64));
   }
-  for (const RealFunction& f : kRealFunctions) {
+  for (const RealFormula& f : kRealFormulas) {
     if (f.name != function || static_cast<std::size_t>(f.operands) != args.size()) continue;
-    if (f.truth) {
-      if (Binding b = recorded_or(node, Binding{}); b.is_dim()) return b;
+    if (f.is_boolean) {
+      if (Binding b = prefer_recorded(node, Binding{}); b.is_dim()) return b;
     }
     std::vector<ExprArg> operands = {{"a", tensor(args[0])}};
     if (f.operands == 2) operands.emplace_back("b", tensor(args[1]));
-    const ValueId value = builder_.expr(f.text, operands, DType::f64, f.truth ? DType::boolean : DType::f64);
-    if (f.truth || output.kind != ArgumentKind::sym_float) return from_tensor(node, value);
+    const ValueId value = builder_.expr(f.text, operands, DType::f64, f.is_boolean ? DType::boolean : DType::f64);
+    if (f.is_boolean || output.kind != ArgumentKind::sym_float) return from_tensor(node, value);
     return Binding::real_value(value);
   }
   if (function == "ite" && args.size() == 3) {
@@ -155,18 +156,18 @@ Binding Scalars::compute_real(const pt2::Node& node, std::string_view function, 
 
 Binding Scalars::compute(const pt2::Node& node, std::string_view f, const std::vector<Binding>& args) {
   ExprPool& p = pool();
-  bool real = f == "float" || f == "truediv" || f == "sqrt";
+  bool is_real = f == "float" || f == "truediv" || f == "sqrt";
   for (const Binding& b : args) {
-    if (b.kind == BindingKind::real) real = true;
+    if (b.kind == BindingKind::real) is_real = true;
     if (!b.is_dim() && b.kind != BindingKind::real)
-      fail(ErrorCode::bad_file, fmt::format("an operand of {} is no number", f));
+      fail(ErrorCode::bad_file, fmt::format("an operand of {} is not a number", f));
   }
   if (f == "pow" && args.size() == 2 && (!args[1].dim.is_const() || args[1].dim.value() < 0) &&
       p.bounds(args[1].dim).min < 0)
-    real = true;
-  if (real) return compute_real(node, f, args);
+    is_real = true;
+  if (is_real) return compute_real(node, f, args);
   const auto d = [&](std::size_t i) { return args.at(i).dim; };
-  const auto all_truth = [&] {
+  const auto all_booleans = [&] {
     for (const Binding& b : args) {
       if (b.kind != BindingKind::boolean) return false;
     }
@@ -187,9 +188,9 @@ Binding Scalars::compute(const pt2::Node& node, std::string_view f, const std::v
     if (f == "le") return Binding::boolean(p.le(d(0), d(1)));
     if (f == "gt") return Binding::boolean(p.lt(d(1), d(0)));
     if (f == "ge") return Binding::boolean(p.le(d(1), d(0)));
-    if (all_truth() && f == "and_") return Binding::boolean(p.logical_and(d(0), d(1)));
-    if (all_truth() && f == "or_") return Binding::boolean(p.logical_or(d(0), d(1)));
-    if (all_truth() && f == "xor") return Binding::boolean(p.ne(d(0), d(1)));
+    if (all_booleans() && f == "and_") return Binding::boolean(p.logical_and(d(0), d(1)));
+    if (all_booleans() && f == "or_") return Binding::boolean(p.logical_or(d(0), d(1)));
+    if (all_booleans() && f == "xor") return Binding::boolean(p.ne(d(0), d(1)));
   }
   if (f == "min" || f == "max") {
     Dim result = d(0);
@@ -210,26 +211,26 @@ Binding Scalars::compute(const pt2::Node& node, std::string_view f, const std::v
     if (f == "neg") return Binding::integer(p.neg(d(0)));
     if (f == "abs") return Binding::integer(p.max(d(0), p.neg(d(0))));
     if (f == "not" || f == "not_") return Binding::boolean(p.logical_not(d(0)));
-    for (std::string_view same : {"pos", "int", "trunc", "ceil", "floor", "round", "index"}) {
-      if (f == same) return Binding::integer(d(0));
+    for (std::string_view identity : {"pos", "int", "trunc", "ceil", "floor", "round", "index"}) {
+      if (f == identity) return Binding::integer(d(0));
     }
   }
-  if (Binding b = recorded_or(node, Binding{}); b.is_dim()) return b;
+  if (Binding b = prefer_recorded(node, Binding{}); b.is_dim()) return b;
   return compute_real(node, f, args);
 }
 
 bool Scalars::call(const pt2::Node& node) {
-  const std::string_view function = function_of(node.target);
+  const std::string_view function = function_name(node.target);
   if (function.empty() || node.outputs.size() != 1) return false;
   std::vector<Binding> args;
   for (const pt2::NamedArgument& in : node.inputs) {
     if (in.arg.kind == ArgumentKind::sym_ints) {
       for (const auto& s : in.arg.sym_ints) {
-        pt2::Argument one;
-        one.kind = ArgumentKind::sym_int;
-        one.name = s.name;
-        one.integer = s.value;
-        args.push_back(scope_.binding_of(one));
+        pt2::Argument element;
+        element.kind = ArgumentKind::sym_int;
+        element.name = s.name;
+        element.integer = s.value;
+        args.push_back(scope_.binding_of(element));
       }
     } else if (in.arg.kind == ArgumentKind::ints) {
       for (std::int64_t v : in.arg.ints) args.push_back(Binding::integer(v));

@@ -19,7 +19,7 @@ class Scalars : ScopeUser {
  private:
   Binding compute(const pt2::Node& node, std::string_view function, const std::vector<Binding>& args);
   Binding compute_real(const pt2::Node& node, std::string_view function, const std::vector<Binding>& args);
-  Binding recorded_or(const pt2::Node& node, Binding otherwise);
+  Binding prefer_recorded(const pt2::Node& node, Binding fallback);
 };
 
 }  // namespace tern::importing

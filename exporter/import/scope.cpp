@@ -53,7 +53,7 @@ Binding Scope::binding_of(const pt2::Argument& a) const {
     }
     default: break;
   }
-  fail(ErrorCode::unsupported, fmt::format("an argument of kind {} cannot stand here", pt2::tag_of(a.kind)));
+  fail(ErrorCode::unsupported, fmt::format("an argument of kind {} is not allowed here", pt2::tag_of(a.kind)));
 }
 
 ValueId Scope::value_of(const Binding& b) {
@@ -64,11 +64,11 @@ ValueId Scope::value_of(const Binding& b) {
     case Binding::Kind::boolean: return builder_.from_dim(b.dim, DType::boolean);
     case Binding::Kind::real: return b.value != kNoValue ? b.value : builder_.scalar(b.number, DType::f64);
     case Binding::Kind::object:
-      fail(ErrorCode::unsupported, fmt::format("a custom object of class {} is used", b.text));
+      fail(ErrorCode::unsupported, fmt::format("custom objects of class {} are not supported", b.text));
     case Binding::Kind::quantized: return dequantize(builder_, *b.quantized);
     case Binding::Kind::text: break;
   }
-  fail(ErrorCode::unsupported, "a text stands where a tensor is needed");
+  fail(ErrorCode::unsupported, "a string is given where a tensor is needed");
 }
 
 std::vector<Binding> Scope::flattened(std::span<const pt2::NamedArgument> arguments) const {
@@ -123,9 +123,9 @@ bool can_have_gradient(DType t) {
 
 void Scope::write(const Binding& target, ValueId value) {
   if (target.kind == Binding::Kind::quantized)
-    fail(ErrorCode::unsupported, "a quantized tensor, a tensor subclass, is written in place");
+    fail(ErrorCode::unsupported, "the program writes a quantized tensor (a tensor subclass) in place");
   if (target.kind != Binding::Kind::tensor)
-    fail(ErrorCode::bad_file, "something that is no tensor is written in place");
+    fail(ErrorCode::bad_file, "the program writes a value in place that is not a tensor");
   const ValueId old = aliases_.read(target.ref);
   value = like(value, old);
   if (no_grad && can_have_gradient(builder_.dtype(old))) value = written_detached(builder_, old, value);

@@ -49,7 +49,7 @@ class Scope {
   void enter(const pt2::Graph& graph) { graph_ = &graph; }
   const pt2::Graph* graph() const { return graph_; }
   const pt2::TensorMeta* meta_of(std::string_view name) const;
-  Layout layout_of(const std::string& name) const;
+  RecordedLayout layout_of(const std::string& name) const;
   /// The expression of a scalar.
   bool recorded(const pt2::Argument& output, Dim* dim) const;
   /// Record of the tensor owning this memory: null without a PyTorch record. False for other Refs.

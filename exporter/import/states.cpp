@@ -32,7 +32,7 @@ std::pair<std::int64_t, std::int64_t> extent(const State& s) {
 std::int64_t literal(const pt2::SymInt& v, const std::string& name) {
   if (v.is_literal() && v.value >= 0) return v.value;
   fail(ErrorCode::bad_file,
-       fmt::format("'{}' in the file's weights has a size, stride or offset that is no natural number", name));
+       fmt::format("'{}' in the file's weights has a size, stride or offset that is not a natural number", name));
 }
 
 const pt2::Payload* payload_of(const pt2::Program& model, const pt2::InputSpec& spec) {
@@ -77,14 +77,14 @@ void reserve_storages(const pt2::Program& model, ArchiveSource& source, Program&
   }
 }
 
-const pt2::PickledTensor* States::subclass_of(const pt2::InputSpec& spec) {
+const pt2::PickledTensor* ModelStates::subclass_of(const pt2::InputSpec& spec) {
   const pt2::Payload* payload = payload_of(model_, spec);
   if (payload == nullptr || !payload->has_tensor || !payload->use_pickle) return nullptr;
   const pt2::PickledTensor& tensor = read_pickle(source_, *payload, spec);
   return tensor.is_plain() ? nullptr : &tensor;
 }
 
-std::uint32_t States::add(State state) {
+std::uint32_t ModelStates::add(State state) {
   charge_work(sizeof(State) + state.name.size());
   const auto number = static_cast<std::uint32_t>(program_.states.size());
   if (program_.storages[state.storage].size != 0) {
@@ -99,18 +99,18 @@ std::uint32_t States::add(State state) {
   return number;
 }
 
-std::uint32_t States::state_of(const pt2::InputSpec& spec) {
+std::uint32_t ModelStates::state_of(const pt2::InputSpec& spec) {
   const std::string& name = spec.target;
   const auto found = numbers_.find(name);
   if (found != numbers_.end()) return found->second;
 
   const pt2::Payload* payload = payload_of(model_, spec);
   if (payload == nullptr) {
-    fail(ErrorCode::bad_file, fmt::format("the file holds no data for the {} '{}'", kind_name(spec.kind), name));
+    fail(ErrorCode::bad_file, fmt::format("the file has no data for the {} '{}'", kind_name(spec.kind), name));
   }
   if (!payload->has_tensor) {
     fail(ErrorCode::unsupported,
-         fmt::format("the {} '{}' is an object of Python or of a library, and no tensor", kind_name(spec.kind), name));
+         fmt::format("the {} '{}' is an object of Python or of a library, not a tensor", kind_name(spec.kind), name));
   }
   if (payload->use_pickle) {
     const pt2::PickledTensor& tensor = read_pickle(source_, *payload, spec);
@@ -130,8 +130,8 @@ std::uint32_t States::state_of(const pt2::InputSpec& spec) {
   return known_or_added(spec, name, std::move(state));
 }
 
-std::uint32_t States::pickled_state(const pt2::InputSpec& spec, const std::string& name,
-                                    const pt2::PickledTensor& tensor) {
+std::uint32_t ModelStates::pickled_state(const pt2::InputSpec& spec, const std::string& name,
+                                         const pt2::PickledTensor& tensor) {
   const auto found = numbers_.find(name);
   if (found != numbers_.end()) return found->second;
   State state;
@@ -143,7 +143,7 @@ std::uint32_t States::pickled_state(const pt2::InputSpec& spec, const std::strin
   return known_or_added(spec, name, std::move(state));
 }
 
-std::uint32_t States::known_or_added(const pt2::InputSpec& spec, const std::string& name, State state) {
+std::uint32_t ModelStates::known_or_added(const pt2::InputSpec& spec, const std::string& name, State state) {
   state.name = name;
   state.kind = spec.kind == InputSpecKind::parameter ? State::Kind::parameter
                : spec.kind == InputSpecKind::buffer  ? State::Kind::buffer
@@ -152,7 +152,7 @@ std::uint32_t States::known_or_added(const pt2::InputSpec& spec, const std::stri
   const bool empty = std::ranges::any_of(state.type.shape, [](Dim d) { return d.is(0); });
   if (state.type.rank() > kMaxRank) {
     fail(ErrorCode::unsupported,
-         fmt::format("'{}' has rank {}, and at most {} is supported", name, state.type.rank(), kMaxRank));
+         fmt::format("'{}' has rank {}; at most {} is supported", name, state.type.rank(), kMaxRank));
   }
   if (program_.storages[state.storage].size == 0 && !empty) {
     fail(ErrorCode::bad_file,
@@ -173,7 +173,7 @@ std::uint32_t States::known_or_added(const pt2::InputSpec& spec, const std::stri
 }
 
 /// Kernels count on bytes of 0 and 1.
-void States::require_booleans(const State& state, const std::string& name) {
+void ModelStates::require_booleans(const State& state, const std::string& name) {
   if (state.type.dtype != DType::boolean) return;
   auto [first, last] = extent(state);
   if (first == last) return;
@@ -192,21 +192,22 @@ void States::require_booleans(const State& state, const std::string& name) {
   checked.emplace(from, to);
 }
 
-void States::require_booleans(std::uint32_t storage, std::int64_t first, std::int64_t last, const std::string& name) {
+void ModelStates::require_booleans(std::uint32_t storage, std::int64_t first, std::int64_t last,
+                                   const std::string& name) {
   const auto bytes =
       source_.bytes(storage).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
   const auto bad = std::ranges::find_if(bytes, [](std::byte b) { return b > std::byte{1}; });
   if (bad == bytes.end()) return;
-  fail(ErrorCode::bad_file, fmt::format("byte {} of the data of '{}' is {}, and a boolean is 0 or 1",
+  fail(ErrorCode::bad_file, fmt::format("byte {} of the data of '{}' is {}; a boolean must be 0 or 1",
                                         first + (bad - bytes.begin()), name, std::to_integer<int>(*bad)));
 }
 
-bool States::same_tensor(const State& a, const State& b) {
+bool ModelStates::same_tensor(const State& a, const State& b) {
   if (a.kind != b.kind || !(a.type == b.type) || a.strides != b.strides || a.offset != b.offset) return false;
   return equal_storages(a.storage, b.storage);
 }
 
-bool States::equal_storages(std::uint32_t a, std::uint32_t b) {
+bool ModelStates::equal_storages(std::uint32_t a, std::uint32_t b) {
   if (a == b) return true;
   const auto [known, added] = known_.equal.try_emplace(std::minmax(a, b), false);
   if (!added) return known->second;
@@ -215,7 +216,7 @@ bool States::equal_storages(std::uint32_t a, std::uint32_t b) {
   return known->second;
 }
 
-std::uint32_t States::whole_storage(std::uint32_t number) {
+std::uint32_t ModelStates::whole_storage(std::uint32_t number) {
   const State like = program_.states[number];
   const auto found = wholes_.find(like.storage);
   if (found != wholes_.end()) return found->second;
@@ -232,7 +233,7 @@ std::uint32_t States::whole_storage(std::uint32_t number) {
   return result;
 }
 
-bool States::overlap(std::uint32_t a, std::uint32_t b) const {
+bool ModelStates::overlap(std::uint32_t a, std::uint32_t b) const {
   const State &x = program_.states[a], &y = program_.states[b];
   if (x.storage != y.storage) return false;
   const auto [xf, xl] = extent(x);
@@ -240,7 +241,7 @@ bool States::overlap(std::uint32_t a, std::uint32_t b) const {
   return xf < yl && yf < xl;
 }
 
-void States::set_mutable(std::uint32_t state) {
+void ModelStates::set_mutable(std::uint32_t state) {
   const std::vector<std::uint32_t>& others = known_.by_storage[program_.states[state].storage];
   charge_work(others.size());
   for (std::uint32_t other : others) {

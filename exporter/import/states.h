@@ -26,10 +26,11 @@ struct KnownStates {
 
 /// States of one model. Models of one file share states equal in name and bytes: prefill and decode then work on one
 /// cache.
-class States {
+class ModelStates {
  public:
   /// `prefix` precedes the name of a state different from a known one.
-  States(Program& program, ArchiveSource& source, const pt2::Program& model, KnownStates& known, std::string prefix)
+  ModelStates(Program& program, ArchiveSource& source, const pt2::Program& model, KnownStates& known,
+              std::string prefix)
       : program_(program), source_(source), model_(model), known_(known), prefix_(std::move(prefix)) {}
 
   /// State of a parameter, buffer or tensor constant; adds new states. Throws if its bytes are absent from the file, or

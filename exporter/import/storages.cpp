@@ -8,8 +8,8 @@ namespace tern::importing {
 std::uint32_t ArchiveSource::storage_of(const std::string& entry, Program& program) {
   const auto found = numbers_.find(entry);
   if (found != numbers_.end()) return found->second;
-  const pt2::Entry* found_entry = container_.find(entry);
-  if (found_entry == nullptr) fail(ErrorCode::bad_file, fmt::format("there is no entry '{}'", entry));
+  const pt2::ContainerEntry* found_entry = container_.find(entry);
+  if (found_entry == nullptr) fail(ErrorCode::bad_file, fmt::format("entry '{}' is missing", entry));
   const std::uint32_t number = add({container_.data(*found_entry), found_entry, {}}, program);
   numbers_.emplace(entry, number);
   return number;
@@ -25,8 +25,8 @@ std::uint32_t ArchiveSource::add(Part part, Program& program) {
 ArchiveSource::Saved& ArchiveSource::saved(const std::string& entry) {
   const auto found = saved_.find(entry);
   if (found != saved_.end()) return found->second;
-  const pt2::Entry* outer = container_.find(entry);
-  if (outer == nullptr) fail(ErrorCode::bad_file, fmt::format("there is no entry '{}'", entry));
+  const pt2::ContainerEntry* outer = container_.find(entry);
+  if (outer == nullptr) fail(ErrorCode::bad_file, fmt::format("entry '{}' is missing", entry));
   container_.verify_crc(*outer);
   const std::string& label = entry;
   Saved saved;
@@ -44,7 +44,7 @@ std::uint32_t ArchiveSource::storage_of(const std::string& entry, std::string_vi
   const auto found = from.numbers.find(key);
   if (found != from.numbers.end()) return found->second;
   const pt2::SavedPart* part = from.object.storages.find(key);
-  if (part == nullptr) fail(ErrorCode::bad_file, fmt::format("there is no storage '{}' in entry '{}'", key, entry));
+  if (part == nullptr) fail(ErrorCode::bad_file, fmt::format("storage '{}' is missing from entry '{}'", key, entry));
   const std::uint32_t number = add({part->bytes, nullptr, {}}, program);  // covered by the entry's CRC
   from.numbers.emplace(key, number);
   return number;

@@ -30,8 +30,8 @@ class ArchiveSource : public StorageSource {
  private:
   struct Part {
     std::span<const std::byte> bytes;
-    const pt2::Entry* unchecked;     ///< set until the first request for bytes checks the CRC
-    std::vector<std::byte> aligned;  ///< a copy of an entry not aligned in the file (rare)
+    const pt2::ContainerEntry* unchecked;  ///< set until the first request for bytes checks the CRC
+    std::vector<std::byte> aligned;        ///< a copy of an entry not aligned in the file (rare)
   };
   /// Entry written by torch.save.
   struct Saved {

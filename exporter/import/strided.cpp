@@ -15,7 +15,7 @@ namespace {
 
 [[noreturn]] void unknown(const std::string& why) {
   fail(ErrorCode::unsupported,
-       "as_strided looks at the memory of its operand, and " + why + "; index the tensor instead of its memory");
+       "as_strided reads the memory of its operand, but " + why + "; index the tensor instead of its memory");
 }
 
 /// Orders the axes from outermost to innermost in memory for `strides` without gaps. False for strides with gaps, or if
@@ -45,10 +45,10 @@ bool Calls::strided_call(const pt2::Node& node, const Call& call) {
   const bool copy = call.target == "aten.as_strided_copy.default";
   const pt2::Argument& from = *node.find_input("self");
   const Binding self = scope_.binding_of(from);
-  if (self.kind != BindingKind::tensor) fail(ErrorCode::bad_file, "as_strided of something that is no tensor");
+  if (self.kind != BindingKind::tensor) fail(ErrorCode::bad_file, "the operand of as_strided is not a tensor");
   for (const std::string& op : aliases_.path(self.ref)) {
     if (op == "aten._conj.default" || op == "aten.conj.default" || op == "aten._neg_view.default") {
-      unknown("that is conjugated or negated on the way");
+      unknown("a view conjugates or negates that memory");
     }
   }
   Builder& b = builder_;
@@ -68,15 +68,15 @@ bool Calls::strided_call(const pt2::Node& node, const Call& call) {
       if (s.is_literal()) stride = s.value;
       return s.is_literal() || symbols().try_dim(s.expr, &stride);
     };
-    if (meta == nullptr || meta->strides.size() != rank) unknown("how that is laid out is not recorded");
+    if (meta == nullptr || meta->strides.size() != rank) unknown("the memory's layout is not recorded");
     for (const pt2::SymInt& s : meta->strides) {
-      if (!known(s)) unknown("how that is laid out depends on data");
+      if (!known(s)) unknown("the memory's layout depends on data");
       strides.push_back(stride);
     }
     if (!memory_order(pool(), b.shape(base), strides, &order)) {
       unknown("the tensor that the memory belongs to does not fill it without gaps");
     }
-    if (!known(meta->storage_offset)) unknown("where that begins depends on data");
+    if (!known(meta->storage_offset)) unknown("the offset of that memory depends on data");
     begin = stride;
   }
 
@@ -93,11 +93,11 @@ bool Calls::strided_call(const pt2::Node& node, const Call& call) {
     offset = call.dim("storage_offset");
   } else {
     const pt2::TensorMeta* meta = scope_.meta_of(from.name);
-    if (meta == nullptr) unknown("where its operand begins is not recorded");
+    if (meta == nullptr) unknown("the operand's offset is not recorded");
     if (meta->storage_offset.is_literal()) {
       offset = meta->storage_offset.value;
     } else if (!symbols().try_dim(meta->storage_offset.expr, &offset)) {
-      unknown("where its operand begins depends on data");
+      unknown("the operand's offset depends on data");
     }
   }
   offset = pool().sub(offset, begin);
@@ -112,7 +112,7 @@ bool Calls::strided_call(const pt2::Node& node, const Call& call) {
     }
   }
   if (!none && (pool().bounds(offset).max < 0 || difference(pool(), b.numel(memory), last).max <= 0)) {
-    unknown("the program holds only a part of that");
+    unknown("the program has only a part of that memory");
   }
 
   const pt2::Argument& output = node.outputs.at(0);

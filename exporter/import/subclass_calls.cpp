@@ -22,16 +22,16 @@ constexpr std::string_view kViews[] = {
 constexpr std::size_t kMaxViews = 16;
 
 /// Products with a quantized weight: the names of the other operand, the weight and the bias.
-struct Product {
+struct ProductArguments {
   std::string_view target, x, weight, bias;
 };
-constexpr Product kProducts[] = {
+constexpr ProductArguments kProductArguments[] = {
     {"aten.linear.default", "input", "weight", "bias"}, {"aten.mm.default", "self", "mat2", ""},
     {"aten.matmul.default", "self", "other", ""},       {"aten.bmm.default", "self", "mat2", ""},
     {"aten.addmm.default", "mat1", "mat2", "self"},
 };
 
-Operand& operand(Call& call, std::string_view name) {
+CallArgument& operand(Call& call, std::string_view name) {
   const auto at = std::ranges::find_if(call.args, [&](const auto& a) { return a.first == name; });
   if (at == call.args.end()) fail(ErrorCode::internal, fmt::format("{} has no argument '{}'", call.target, name));
   return at->second;
@@ -56,11 +56,12 @@ bool SubclassCalls::call(const pt2::Node& node, std::string_view target) {
 /// access_subclass_inner_tensor(tensor, attribute)
 void SubclassCalls::access(const pt2::Node& node) {
   if (node.inputs.size() != 2 || node.inputs[1].arg.kind != ArgumentKind::string || node.outputs.size() != 1)
-    fail(ErrorCode::bad_file, "it takes a tensor and a name, and gives a tensor");
+    fail(ErrorCode::bad_file, "it needs a tensor and a name as operands, and one result");
   const std::string& name = node.inputs[1].arg.text;
   const auto of = quantized(&node.inputs[0].arg);
-  if (of == nullptr) fail(ErrorCode::bad_file, "the operand is no tensor subclass of the file");
-  if (of->whole != nullptr) fail(ErrorCode::unsupported, "the inner tensors of a view of a tensor subclass are used");
+  if (of == nullptr) fail(ErrorCode::bad_file, "the operand is not a tensor subclass of the file");
+  if (of->whole != nullptr)
+    fail(ErrorCode::unsupported, "the inner tensors of a view of a tensor subclass are not supported");
   if (const auto nested = of->nested.find(name); nested != of->nested.end())
     return scope_.bind(node.outputs[0].name, Binding::quantized_tensor(nested->second));
   of->value(name);  // names the class if the tensor is absent
@@ -79,7 +80,7 @@ bool SubclassCalls::view(const pt2::Node& node, std::string_view target) {
   const LowerFn lowering = find_lowering(target);
   if (lowering == nullptr) return false;
   if (of->views.size() == kMaxViews)
-    fail(ErrorCode::unsupported, fmt::format("more than {} views of a tensor subclass", kMaxViews));
+    fail(ErrorCode::unsupported, fmt::format("a tensor subclass has more than {} nested views", kMaxViews));
   auto result = std::make_shared<QuantizedTensor>();
   result->tensor = of->tensor;
   result->whole = of->whole != nullptr ? of->whole : of;
@@ -94,14 +95,14 @@ bool SubclassCalls::view(const pt2::Node& node, std::string_view target) {
 }
 
 bool SubclassCalls::product(const pt2::Node& node, std::string_view target) {
-  const auto* rule = std::ranges::find(kProducts, target, &Product::target);
-  if (rule == std::end(kProducts)) return false;
+  const auto* rule = std::ranges::find(kProductArguments, target, &ProductArguments::target);
+  if (rule == std::end(kProductArguments)) return false;
   const auto weight = quantized(node.find_input(rule->weight));
   if (weight == nullptr) return false;
   const pt2::Schema* schema = pt2::find_schema(node);
   Call call = arguments_.bind(node, schema);
-  Operand& x = operand(call, rule->x);
-  if (x.kind != Operand::Kind::tensor) fail(ErrorCode::bad_file, fmt::format("'{}' is no tensor", rule->x));
+  CallArgument& x = operand(call, rule->x);
+  if (x.kind != CallArgument::Kind::tensor) fail(ErrorCode::bad_file, fmt::format("'{}' is not a tensor", rule->x));
   const QuantizedProduct product = quantized_product(builder_, *weight, x.value);
   x.value = product.x;
   operand(call, rule->weight).value = product.weight;
@@ -118,7 +119,7 @@ bool SubclassCalls::product(const pt2::Node& node, std::string_view target) {
     call.args = {{"self", operand(call, "mat1")}, {"mat2", operand(call, "mat2")}};
   } else if (!rule->bias.empty()) {
     bias = call.tensor_or_none("bias");
-    operand(call, rule->bias) = Operand{};
+    operand(call, rule->bias) = CallArgument{};
   }
   ValueId y = calls_.lower(call).at(0);
   y = builder_.expr("x * s", {{"x", y}, {"s", builder_.cast(product.scale, dtype)}}, dtype);

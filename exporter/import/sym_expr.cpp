@@ -286,7 +286,7 @@ class Converter {
       case SymOp::modular_indexing: return {pool_.mod(pool_.floordiv(dim(n, 0), dim(n, 1)), dim(n, 2))};
       default: break;
     }
-    throw Inexpressible{n.name.empty() ? "a function that is not one of integers" : n.name};
+    throw Inexpressible{n.name.empty() ? "a function of other values than integers" : n.name};
   }
 
   ExprPool& pool_;

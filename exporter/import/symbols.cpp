@@ -13,7 +13,7 @@ Symbols::Symbols(ExprPool& pool, const std::vector<pt2::RangeConstraint>& ranges
     : pool_(pool), prefix_(std::move(prefix)) {
   for (const pt2::RangeConstraint& r : ranges) {
     const auto name = pt2::plain_symbol(r.key);
-    if (!name) continue;  // "s77 + 1": follows from the symbol's range
+    if (!name) continue;  // the range of an expression ("s77 + 1") follows from its symbol's range
     // Sizes s* are traced as 2 or more: a range from 2 on adds no information (Dim.AUTO and Dim.DYNAMIC write it).
     // PyTorch checks no lower bound up to 2 at run time, so 0 and 1 are valid.
     const bool is_size = name->starts_with('s');
@@ -31,7 +31,7 @@ Dim Symbols::symbol(const pt2::SymNode& node) {
   return pool_.symbol(prefix_ + node.name, min, kNoBound);  // finds symbols with a declared range
 }
 
-bool Symbols::convert(const std::string& srepr, Dim* out, std::string* why) {
+bool Symbols::convert(const std::string& srepr, Dim* out, std::string* reason) {
   const auto found = cache_.find(srepr);
   if (found != cache_.end()) {
     *out = found->second;
@@ -39,11 +39,11 @@ bool Symbols::convert(const std::string& srepr, Dim* out, std::string* why) {
   }
   const pt2::SymExpr expr = pt2::parse_sympy(srepr);
   if (!to_dim(
-          pool_, expr, [this](const pt2::SymNode& n) { return symbol(n); }, out, why)) {
-    constexpr std::size_t kShown = 200;
+          pool_, expr, [this](const pt2::SymNode& n) { return symbol(n); }, out, reason)) {
+    constexpr std::size_t kMaxShownLength = 200;
     std::string text = pt2::to_text(expr);
-    if (text.size() > kShown) text.replace(kShown, std::string::npos, "...");
-    *why = fmt::format("the size {} needs {}, which sizes of a program cannot express", text, *why);
+    if (text.size() > kMaxShownLength) text.replace(kMaxShownLength, std::string::npos, "...");
+    *reason = fmt::format("the size {} needs {}, which size expressions do not support", text, *reason);
     return false;
   }
   require_shallow();
@@ -60,50 +60,49 @@ void Symbols::require_shallow() {
     for (int k = 0; k < operand_count(n.op); ++k) depth = std::max(depth, depths_[operands[k]] + 1);
     depths_.push_back(depth);
     if (depth <= kMaxExpressionDepth) continue;
-    fail(ErrorCode::unsupported,
-         fmt::format("a size is an expression nested more than {} deep; compute it in fewer steps, or export with that "
-                     "size fixed",
-                     kMaxExpressionDepth));
+    fail(ErrorCode::unsupported, fmt::format("a size expression is nested more than {} levels deep; compute it in "
+                                             "fewer steps, or export with a fixed size",
+                                             kMaxExpressionDepth));
   }
 }
 
 Dim Symbols::dim(const pt2::SymInt& size) {
   if (size.is_literal()) return size.value;
   Dim result;
-  std::string why;
-  if (!convert(size.expr, &result, &why)) fail(ErrorCode::unsupported, why);
+  std::string reason;
+  if (!convert(size.expr, &result, &reason)) fail(ErrorCode::unsupported, reason);
   return result;
 }
 
 bool Symbols::try_dim(const std::string& srepr, Dim* out) {
-  std::string why;
-  return !srepr.empty() && convert(srepr, out, &why);
+  std::string reason;
+  return !srepr.empty() && convert(srepr, out, &reason);
 }
 
 TensorType Symbols::type(const pt2::TensorMeta& meta) {
-  TensorType t{meta.dtype, {}};
+  TensorType type{meta.dtype, {}};
   if (meta.dtype == DType::invalid) {
-    fail(ErrorCode::unsupported, fmt::format("the scalar type {} is not known", meta.scalar_type));
+    fail(ErrorCode::unsupported, fmt::format("unknown scalar type {}", meta.scalar_type));
   }
   if (meta.sizes.size() > kMaxRank) {
     fail(ErrorCode::unsupported,
-         fmt::format("a tensor of rank {}; at most {} is supported", meta.sizes.size(), kMaxRank));
+         fmt::format("a tensor has rank {}; at most {} is supported", meta.sizes.size(), kMaxRank));
   }
   for (const pt2::SymInt& s : meta.sizes) {
-    t.shape.push_back(dim(s));
-    if (pool_.bounds(t.shape.back()).max < 0) fail(ErrorCode::bad_file, "a size is negative");
+    type.shape.push_back(dim(s));
+    if (pool_.bounds(type.shape.back()).max < 0) fail(ErrorCode::bad_file, "a size is negative");
   }
-  return t;
+  return type;
 }
 
 TensorType Symbols::hint(const pt2::TensorMeta& meta) {
-  TensorType t{meta.dtype, {}};
+  TensorType type{meta.dtype, {}};
   for (const pt2::SymInt& s : meta.sizes) {
-    Dim d = s.value;
-    if (!s.is_literal() && !try_dim(s.expr, &d)) d = pool_.new_symbol("size", 0, kNoBound);
-    t.shape.push_back(d);
+    Dim size = s.value;
+    if (!s.is_literal() && !try_dim(s.expr, &size)) size = pool_.new_symbol("size", 0, kNoBound);
+    type.shape.push_back(size);
   }
-  return t;
+  return type;
 }
 
 }  // namespace tern::importing

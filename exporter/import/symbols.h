@@ -18,13 +18,13 @@ class Symbols {
   Symbols(ExprPool& pool, const std::vector<pt2::RangeConstraint>& ranges, std::string prefix = {});
 
   ExprPool& pool() { return pool_; }
-  /// Throws unsupported, naming the expression, if integers do not suffice.
+  /// Converts a size. Throws unsupported, naming the expression, if integer arithmetic cannot express the size.
   Dim dim(const pt2::SymInt& size);
-  /// False when the text is no expression of integers.
+  /// Converts a sympy expression (srepr); false unless it is an expression of integers.
   bool try_dim(const std::string& srepr, Dim* out);
   /// Replaces the symbol by this number from now on.
   void pin(const std::string& name, std::int64_t value) { pinned_.emplace(name, value); }
-  /// Inexpressible sizes are errors.
+  /// Converts dtype and sizes. Inexpressible sizes are errors.
   TensorType type(const pt2::TensorMeta& meta);
   /// Like type(), but an inexpressible size becomes a fresh symbol: a result's record is only a hint.
   TensorType hint(const pt2::TensorMeta& meta);
@@ -33,7 +33,7 @@ class Symbols {
 
  private:
   Dim symbol(const pt2::SymNode& node);
-  bool convert(const std::string& srepr, Dim* out, std::string* why);
+  bool convert(const std::string& srepr, Dim* out, std::string* reason);
 
   ExprPool& pool_;
   std::string prefix_;

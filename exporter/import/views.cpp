@@ -100,7 +100,7 @@ ViewStep detaching(Builder& b) {
 }
 
 // Follows at::detail::computeStride: each run of old axes dense in memory can be divided anew.
-bool reshape_copies(const Layout& from, const Layout& to) {
+bool reshape_copies(const RecordedLayout& from, const RecordedLayout& to) {
   if (!from.known || !to.known) return false;
   const auto count = [](const std::vector<std::int64_t>& sizes) {
     std::int64_t n = 1;

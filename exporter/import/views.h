@@ -21,10 +21,10 @@ ViewStep detaching(Builder& builder);
 
 /// Decides from PyTorch's recorded strides if a view-or-copy operator (reshape, contiguous, to ...) copied its first
 /// operand.
-struct Layout {
+struct RecordedLayout {
   std::vector<std::int64_t> sizes, strides;
   bool known = false;
 };
-bool reshape_copies(const Layout& from, const Layout& to);
+bool reshape_copies(const RecordedLayout& from, const RecordedLayout& to);
 
 }  // namespace tern::importing

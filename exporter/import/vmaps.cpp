@@ -30,14 +30,13 @@ std::int64_t integer(const pt2::Node& node, std::size_t input) {
 
 std::size_t Vmaps::region(const pt2::Graph& graph, std::span<const pt2::Node> nodes, std::size_t begin) {
   constexpr int kMaxNesting = 16;
-  if (scope_.vmaps >= kMaxNesting)
-    fail(ErrorCode::unsupported, fmt::format("more than {} vmaps within each other", kMaxNesting));
+  if (scope_.vmaps >= kMaxNesting) fail(ErrorCode::unsupported, fmt::format("more than {} nested vmaps", kMaxNesting));
   std::size_t end = begin;
   for (int depth = 0; end < nodes.size(); ++end) {
     if (is(nodes[end], "_vmap_increment_nesting")) ++depth;
     if (is(nodes[end], "_vmap_decrement_nesting") && --depth == 0) break;
   }
-  if (end == nodes.size()) fail(ErrorCode::bad_file, "a vmap that does not end");
+  if (end == nodes.size()) fail(ErrorCode::bad_file, "the vmap does not end");
 
   std::vector<const pt2::Node*> batched, unbatched;
   std::vector<pt2::Node> inside;
@@ -81,7 +80,7 @@ std::size_t Vmaps::region(const pt2::Graph& graph, std::span<const pt2::Node> no
   for (const pt2::Node* n : batched) {
     const ValueId x = builder_.move_axis(scope_.tensor_of(n->inputs.at(0).arg), integer(*n, 1), 0);
     TensorType type = builder_.type(x);
-    if (type.shape.empty()) fail(ErrorCode::bad_file, "vmap over a tensor of no dimensions");
+    if (type.shape.empty()) fail(ErrorCode::bad_file, "vmap maps a tensor without dimensions");
     type.shape.erase(type.shape.begin());
     const std::string& name = n->outputs[0].name;
     inner.bind(name, Binding::tensor(inner.aliases().own(add_input(name, std::move(type)))));
@@ -105,7 +104,7 @@ std::size_t Vmaps::region(const pt2::Graph& graph, std::span<const pt2::Node> no
   walker.run(graph, inside);
   for (RefId r : captured) {
     if (inner.aliases().changed(r))
-      fail(ErrorCode::unsupported, "a function under vmap writes a tensor of its surroundings in place");
+      fail(ErrorCode::unsupported, "a function under vmap writes a captured tensor in place");
   }
   for (const pt2::Node* n : unbatched) {
     inner.enter(graph);

@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
   using Entry = const tern_device_plugin* (*)();
   const auto entry = reinterpret_cast<Entry>(dlsym(library, "tern_device_library"));
   const tern_device_plugin* plugin = entry == nullptr ? nullptr : entry();
-  if (plugin == nullptr || plugin->abi != TERN_DEVICE_ABI) return failed("it is no plugin of this version of Tern");
+  if (plugin == nullptr || plugin->abi != TERN_DEVICE_ABI) return failed("it is not a plugin for this version of Tern");
   const auto* compiler = static_cast<const tern_device_kernel_compiler_functions*>(
       plugin->get_extension("kernel_compiler", TERN_DEVICE_EXTENSION_VERSION));
   if (compiler == nullptr) return failed("it has no compiler");

@@ -66,8 +66,7 @@ std::string compiler_program() {
     folders += (folders.empty() ? "" : ", ") + std::filesystem::path(path).parent_path().string();
   }
   fail(ErrorCode::unsupported,
-       fmt::format("the program {}, which runs the compilers of device plugins, is missing from "
-                   "{}: install Tern anew",
+       fmt::format("the program {}, which runs the compilers of device plugins, is missing from {}: reinstall Tern",
                    kName, folders));
 }
 
@@ -78,7 +77,7 @@ std::string run(const Plugin& plugin, const std::string& target, const std::stri
   const std::string name = vendor == nullptr ? "the compiler of " + plugin.path : vendor->name;
   const std::string remedy = vendor == nullptr
                                  ? "update " + plugin.path
-                                 : fmt::format("name the library of another {} by {}", vendor->name, vendor->variable);
+                                 : fmt::format("set the library of another {} in {}", vendor->name, vendor->variable);
   std::vector<std::string> arguments = {plugin.path, target};
   arguments.insert(arguments.end(), words.begin(), words.end());
   try {
@@ -96,7 +95,7 @@ std::vector<std::byte> compile(const Plugin& plugin, const std::string& target, 
   run(plugin, target, "compiling " + name, {name, source, output}, &folder);
   std::vector<std::byte> module = read_module(output);
   if (const std::string problem = module_problem(target, module); !problem.empty() || module.empty())
-    fail(ErrorCode::internal, fmt::format("--target {}: what the plugin made of {}: {}", target, name,
+    fail(ErrorCode::internal, fmt::format("--target {}: the plugin compiled {} to an invalid module: {}", target, name,
                                           module.empty() ? "nothing" : problem));
   return module;
 }

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <thread>
 
-#include "user_files/descriptor.h"
+#include "user_files/file_descriptor.h"
 
 extern char** environ;
 
@@ -60,8 +60,8 @@ ProcessResult run_program(const std::string& path, const std::vector<std::string
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + limit;
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) fail(ErrorCode::io, fmt::format("no pipe: {}", std::strerror(errno)));
-  Descriptor read_end(ends[0]), write_end(ends[1]);
+  if (pipe2(ends, O_CLOEXEC) != 0) fail(ErrorCode::io, fmt::format("cannot create a pipe: {}", std::strerror(errno)));
+  FileDescriptor read_end(ends[0]), write_end(ends[1]);
   Actions actions;
   posix_spawn_file_actions_addopen(&actions.list, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions.list, write_end.number(), STDOUT_FILENO);
@@ -84,8 +84,8 @@ ProcessResult run_program(const std::string& path, const std::vector<std::string
   pid_t child = 0;
   const int error =
       posix_spawn(&child, path.c_str(), &actions.list, &actions.attributes, argv.data(), environment.data());
-  if (error != 0) fail(ErrorCode::io, fmt::format("{} cannot be run: {}", path, std::strerror(error)));
-  write_end = Descriptor(-1);
+  if (error != 0) fail(ErrorCode::io, fmt::format("cannot run {}: {}", path, std::strerror(error)));
+  write_end = FileDescriptor(-1);
   constexpr std::size_t kMost = std::size_t{1} << 20;
   ProcessResult result;
   char piece[4096];

@@ -23,20 +23,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kSignals = 256;              // base of ProcessResult::status for signals: exit by signal n gives 256 + n
-constexpr std::size_t kMostOutput = 2000;  // characters of compiler output shown in a message
+constexpr int kSignalBase = 256;  // base of ProcessResult::status for signals: exit by signal n gives 256 + n
+constexpr std::size_t kMaxShownOutput = 2000;  // characters of compiler output shown in a message
 
 std::chrono::seconds time_limit() {
-  constexpr int kSeconds = 300, kMostSeconds = 1'000'000;
+  constexpr int kDefaultSeconds = 300, kMaxSeconds = 1'000'000;
   const char* text = std::getenv("TERN_COMPILER_SECONDS");
-  if (text == nullptr || *text == 0) return std::chrono::seconds(kSeconds);
+  if (text == nullptr || *text == 0) return std::chrono::seconds(kDefaultSeconds);
   int seconds = 0;
   const char* end = text + std::strlen(text);
-  if (const auto read = std::from_chars(text, end, seconds);
-      read.ec != std::errc() || read.ptr != end || seconds < 1 || seconds > kMostSeconds)
+  if (const auto parsed = std::from_chars(text, end, seconds);
+      parsed.ec != std::errc() || parsed.ptr != end || seconds < 1 || seconds > kMaxSeconds)
     fail(ErrorCode::invalid_argument,
          fmt::format("TERN_COMPILER_SECONDS is '{}'; it takes a whole number of seconds from 1 to {}", text,
-                     kMostSeconds));
+                     kMaxSeconds));
   return std::chrono::seconds(seconds);
 }
 
@@ -48,16 +48,16 @@ std::string run_compiler(const CompilerProgram& compiler, const std::string& wor
   const std::chrono::seconds limit = time_limit();
   ProcessResult result = run_program(compiler.path, arguments, limit, variables);
   if (result.status == 0 && !result.is_late) return std::move(result.output);
-  std::string output = result.output.substr(0, kMostOutput);
+  std::string output = result.output.substr(0, kMaxShownOutput);
   output = indented(folder == nullptr ? output : folder->without_path(output));
   if (result.is_late)
     fail(ErrorCode::unsupported,
-         fmt::format("{} did not end within {} s of {}, and was stopped: {}, or give it more time by "
-                     "TERN_COMPILER_SECONDS",
-                     compiler.name, limit.count(), work, compiler.remedy));
-  if (result.status > kSignals)
+         fmt::format(
+             "{} did not finish within {} s of {} and was stopped: {}, or allow more time in TERN_COMPILER_SECONDS",
+             compiler.name, limit.count(), work, compiler.remedy));
+  if (result.status > kSignalBase)
     fail(ErrorCode::unsupported,
-         fmt::format("{} crashed ({}) while {}: {}{}{}", compiler.name, strsignal(result.status - kSignals), work,
+         fmt::format("{} crashed ({}) while {}: {}{}{}", compiler.name, strsignal(result.status - kSignalBase), work,
                      compiler.remedy, output.empty() ? "" : ". It printed:\n  ", output));
   if (compiler.explains) fail(ErrorCode::unsupported, work + ": " + output);
   fail(ErrorCode::unsupported,
@@ -67,7 +67,7 @@ std::string run_compiler(const CompilerProgram& compiler, const std::string& wor
 CompilerFolder::CompilerFolder() {
   path_ = (fs::temp_directory_path() / "tern-kernel-XXXXXX").string();
   if (mkdtemp(path_.data()) == nullptr)
-    fail(ErrorCode::io, fmt::format("no temporary folder can be made in '{}'; TMPDIR names another place",
+    fail(ErrorCode::io, fmt::format("cannot create a temporary folder in '{}'; set TMPDIR to another folder",
                                     fs::temp_directory_path().string()));
 }
 
@@ -77,13 +77,14 @@ CompilerFolder::~CompilerFolder() {
 }
 
 std::string CompilerFolder::without_path(std::string text) const {
-  for (std::size_t at = 0; (at = text.find(path_ + "/", at)) != std::string::npos;) text.erase(at, path_.size() + 1);
+  for (std::size_t position = 0; (position = text.find(path_ + "/", position)) != std::string::npos;)
+    text.erase(position, path_.size() + 1);
   return text;
 }
 
 void write_source(const std::string& path, const std::string& text) {
   if (!(std::ofstream(path, std::ios::binary) << text).flush())
-    fail(ErrorCode::io, fmt::format("the text of a kernel cannot be written in '{}'; TMPDIR names another place",
+    fail(ErrorCode::io, fmt::format("cannot write the text of a kernel in '{}'; set TMPDIR to another folder",
                                     fs::temp_directory_path().string()));
 }
 
@@ -97,16 +98,16 @@ std::vector<std::byte> read_module(const std::string& path) {
 std::vector<std::byte> compile_once(const std::string& target, const std::string& text,
                                     const std::function<std::vector<std::byte>()>& compile) {
   static std::mutex mutex;
-  static std::map<std::tuple<std::string, std::uint64_t, std::uint64_t>, std::vector<std::byte>> made;
+  static std::map<std::tuple<std::string, std::uint64_t, std::uint64_t>, std::vector<std::byte>> modules;
   const Hash128 hash = hash_of(std::as_bytes(std::span(text)));
   const std::tuple key(target, hash.low, hash.high);
   {
     const std::lock_guard lock(mutex);
-    if (const auto at = made.find(key); at != made.end()) return at->second;
+    if (const auto found = modules.find(key); found != modules.end()) return found->second;
   }
   std::vector<std::byte> module = compile();
   const std::lock_guard lock(mutex);
-  return made.emplace(key, std::move(module)).first->second;
+  return modules.emplace(key, std::move(module)).first->second;
 }
 
 }  // namespace tern

@@ -13,7 +13,7 @@ namespace tern {
 struct CompilerProgram {
   std::string name;       ///< name in messages: "clang-15", "hiprtc"
   std::string path;       ///< file of the program
-  std::string remedy;     ///< advice in messages: "name another hiprtc by TERN_HIPRTC"
+  std::string remedy;     ///< advice in messages: "set the library of another hiprtc in TERN_HIPRTC"
   bool explains = false;  ///< true if a failure's output is the whole message
 };
 

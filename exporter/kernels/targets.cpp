@@ -54,11 +54,10 @@ KernelTarget kernel_target(std::string_view name) {
     }
   }
   if (const std::string plugins = plugin_names(); !plugins.empty())
-    names += fmt::format(", and those that the plugins {} compile for (docs/devices.md)", plugins);
-  fail(
-      ErrorCode::invalid_argument,
-      fmt::format("there is no target '{}'; the targets are: {}. 'tern devices' says which plugins are absent, and why",
-                  name.substr(0, 80), names));
+    names += fmt::format(", and the targets of the plugins {} (docs/devices.md)", plugins);
+  fail(ErrorCode::invalid_argument,
+       fmt::format("unknown target '{}'; the targets are: {}. 'tern devices' lists absent plugins and the reasons",
+                   name.substr(0, 80), names));
 }
 
 }  // namespace tern

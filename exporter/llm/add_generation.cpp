@@ -97,7 +97,7 @@ class AddGenerationStep {
     if (!n.is_const()) {
       b_.add_all(
           Op::assert_dim, {},
-          {attr(AttrKey::dim, b_.pool().le(1, n)), attr_text(AttrKey::text, "tokens must hold at least one token id")});
+          {attr(AttrKey::dim, b_.pool().le(1, n)), attr_text(AttrKey::text, "tokens must have at least one token id")});
     }
     const ValueId start = b_.reshape(position, {});
     filled_ = b_.expr("p + n", {{"p", start}, {"n", b_.from_dim(n)}}, DType::i64);
@@ -110,7 +110,7 @@ class AddGenerationStep {
     const ValueId known = b_.expr("t >= 0 && t <= last", {{"t", tokens}, {"last", static_cast<double>(last)}},
                                   DType::i64, DType::boolean);
     check(b_.reduce(known, "all", {0, 1}, false, DType::boolean),
-          fmt::format("tokens holds an id that the model does not have: ids are 0 to {}", last));
+          fmt::format("tokens has an id outside the model's vocabulary: ids are 0 to {}", last));
     add_sampling_checks(b_, sampling_);
   }
 

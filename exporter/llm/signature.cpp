@@ -47,13 +47,13 @@ void find_inputs(const Program& program, const Function& f, DecoderSignature& s)
   };
   if (given.empty() || !is_index(type(given[0])) || type(given[0]).rank() != 2)
     refuse(given.empty() ? "the program has no input"
-                         : input_text(program, f, f.inputs[given[0]]) + " holds no token ids [1, n]");
+                         : input_text(program, f, f.inputs[given[0]]) + " does not have the shape [1, n] of token ids");
   for (const auto& [i, word, wanted] :
        {std::tuple{0, "mask", "token ids"}, {0, "position", "token ids"}, {1, "mask", "the position"}}) {
     const auto at = static_cast<std::size_t>(i);
     if (at < given.size() && f.inputs[given[at]].name.find(word) != std::string::npos)
-      refuse(fmt::format("{} seems to be a {}, where {} must be", input_text(program, f, f.inputs[given[at]]), word,
-                         wanted));
+      refuse(
+          fmt::format("{} seems to be a {}; expected {}", input_text(program, f, f.inputs[given[at]]), word, wanted));
   }
   s.tokens = given[0];
   const Dims& shape = type(s.tokens).shape;
@@ -66,10 +66,11 @@ void find_inputs(const Program& program, const Function& f, DecoderSignature& s)
   s.position = given[1];
   const TensorType& position = type(s.position);
   if (!is_position(program, position, s.count))
-    refuse(input_text(program, f, f.inputs[s.position]) + " is no position: int64[1] or int64[n]");
+    refuse(input_text(program, f, f.inputs[s.position]) + " is not a position: int64[1] or int64[n]");
   if (position.rank() > 0 && position.shape.back() != s.count)
     s.position_symbol = program.pool.symbol_of(position.shape.back());
-  if (given.size() > 2) refuse(input_text(program, f, f.inputs[given[2]]) + " is neither tokens nor their position");
+  if (given.size() > 2)
+    refuse(input_text(program, f, f.inputs[given[2]]) + " is neither the tokens nor their position");
 }
 
 void find_logits(const Program& program, const Function& f, DecoderSignature& s) {
@@ -99,10 +100,9 @@ std::int64_t cache_slots(const Program& program, const Function& f) {
   if (sizes.size() == 1) return *sizes.begin();
   std::string text;
   for (const std::int64_t n : sizes) text += fmt::format("{}{}", text.empty() ? "" : ", ", n);
-  fail(ErrorCode::invalid_argument,
-       fmt::format("--llm: the buffers that the program updates have {} positions; give --context, the number of "
-                   "positions that all of them can hold",
-                   text));
+  fail(ErrorCode::invalid_argument, fmt::format("--llm: the buffers that the program updates have {} positions; give "
+                                                "--context, the number of positions that fits in all of them",
+                                                text));
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ DecoderSignature decoder_signature(const Program& program, const Function& f, st
   find_inputs(program, f, s);
   find_logits(program, f, s);
   s.slots = context != 0 ? context : cache_slots(program, f);
-  if (s.slots < 2) refuse(fmt::format("a cache of {} positions is too short", s.slots));
+  if (s.slots < 2) refuse(fmt::format("the cache of {} positions is too short", s.slots));
   return s;
 }
 

@@ -13,7 +13,7 @@ Values gelu(Builder& b, const Call& c) {
     return {
         lower_text(b, c, "0.5 * self * (1 + tanh(0.79788456080286535588 * (self + 0.044715 * (self * self * self))))")};
   }
-  c.unsupported("approximation '" + mode + "'");
+  c.unsupported("unsupported approximation '" + mode + "'");
 }
 
 /// `weight` holds a value per channel (axis 1), or a single value.

@@ -29,7 +29,7 @@ Values div_mode(Builder& b, const Call& c) {
   if (mode == "floor") return floor_divide(b, c);
   if (mode == "trunc" && in_steps(b, c)) return {lower_text(b, c, "trunc(rounded(self / other))")};
   if (mode == "trunc") return {lower_text(b, c, "truncdiv(self, other)", ComputeIn::factors)};
-  c.unsupported("rounding mode '" + mode + "'");
+  c.unsupported("unsupported rounding mode '" + mode + "'");
 }
 
 /// Product with a power, its own operator in PyTorch. Integer exponents scale in three steps here: each step's power is
@@ -49,9 +49,10 @@ Values ldexp(Builder& b, const Call& c) {
 
 /// Exponents computed by PyTorch without pow().
 Values pow_scalar(Builder& b, const Call& c) {
-  const Operand& e = c.arg("exponent");
-  const bool known = e.kind == Operand::Kind::number || (e.kind == Operand::Kind::integer && e.integer.is_const()) ||
-                     e.kind == Operand::Kind::boolean;
+  const CallArgument& e = c.arg("exponent");
+  const bool known = e.kind == CallArgument::Kind::number ||
+                     (e.kind == CallArgument::Kind::integer && e.integer.is_const()) ||
+                     e.kind == CallArgument::Kind::boolean;
   const DType result = c.result_dtype();
   const bool floating = is_floating(result) || is_complex(result);
   const double n = known ? c.number("exponent") : 0;

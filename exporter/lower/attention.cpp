@@ -42,7 +42,7 @@ Inputs operands(Builder& b, const Call& c, ArgumentName mask) {
 /// pass needs the mask.
 Inputs read(Builder& b, const Call& c, ArgumentName mask) {
   if (c.number_or("dropout_p", 0.0) != 0.0)
-    c.unsupported("dropout inside a decomposed attention; export without run_decompositions, or in eval mode");
+    c.unsupported("the decomposed attention has dropout; export without run_decompositions, or in eval mode");
   return operands(b, c, mask);
 }
 

@@ -161,7 +161,7 @@ Values instance_norm(Builder& b, const Call& c) {
   for (auto& [name, operand] : each.args) {
     if (name == "input") operand.value = b.reshape(x, flat);
     const bool per_channel = name == "weight" || name == "bias" || name == "running_mean" || name == "running_var";
-    if (per_channel && operand.kind == Operand::Kind::tensor) {
+    if (per_channel && operand.kind == CallArgument::Kind::tensor) {
       operand.value = b.reshape(b.expand(operand.value, {samples, channels}), {flat[1]});
     }
   }

@@ -9,30 +9,28 @@
 namespace tern {
 namespace {
 
-using OperandKind = Operand::Kind;
-
-const char* text_of(OperandKind kind) {
+const char* text_of(CallArgumentKind kind) {
   switch (kind) {
-    case OperandKind::none: return "None";
-    case OperandKind::tensor: return "a tensor";
-    case OperandKind::integer: return "an integer";
-    case OperandKind::number: return "a number";
-    case OperandKind::boolean: return "a boolean";
-    case OperandKind::complex: return "a complex number";
-    case OperandKind::text: return "a text";
-    case OperandKind::dtype: return "a dtype";
-    case OperandKind::tensors: return "a list of tensors";
-    case OperandKind::integers: return "a list of integers";
-    case OperandKind::numbers: return "a list of numbers";
-    case OperandKind::booleans: return "a list of booleans";
-    case OperandKind::device: return "a device";
-    case OperandKind::layout: return "a layout";
-    case OperandKind::memory_format: return "a memory format";
+    case CallArgumentKind::none: return "None";
+    case CallArgumentKind::tensor: return "a tensor";
+    case CallArgumentKind::integer: return "an integer";
+    case CallArgumentKind::number: return "a number";
+    case CallArgumentKind::boolean: return "a boolean";
+    case CallArgumentKind::complex: return "a complex number";
+    case CallArgumentKind::text: return "a text";
+    case CallArgumentKind::dtype: return "a dtype";
+    case CallArgumentKind::tensors: return "a list of tensors";
+    case CallArgumentKind::integers: return "a list of integers";
+    case CallArgumentKind::numbers: return "a list of numbers";
+    case CallArgumentKind::booleans: return "a list of booleans";
+    case CallArgumentKind::device: return "a device";
+    case CallArgumentKind::layout: return "a layout";
+    case CallArgumentKind::memory_format: return "a memory format";
   }
   return "of an unknown kind";
 }
 
-const Operand* find(const Call& c, ArgumentName name) {
+const CallArgument* find(const Call& c, ArgumentName name) {
   for (const auto& [n, operand] : c.args) {
     if (n == name.text()) return &operand;
   }
@@ -40,47 +38,47 @@ const Operand* find(const Call& c, ArgumentName name) {
 }
 
 [[noreturn]] void wrong(const Call& c, ArgumentName name, const char* wanted) {
-  fail(ErrorCode::unsupported, fmt::format("{}: argument '{}' is {}, where {} is supported", c.target, name.text(),
+  fail(ErrorCode::unsupported, fmt::format("{}: argument '{}' is {}; only {} is supported", c.target, name.text(),
                                            text_of(c.arg(name).kind), wanted));
 }
 
 std::int64_t constant(const Call& c, ArgumentName name, Dim d) {
   if (d.is_const()) return d.value();
-  fail(ErrorCode::unsupported, fmt::format("{}: argument '{}' is {}, and only a constant is supported", c.target,
+  fail(ErrorCode::unsupported, fmt::format("{}: argument '{}' is {}; only a constant is supported", c.target,
                                            name.text(), c.builder->pool().text(d)));
 }
 
 }  // namespace
 
-const Operand& Call::arg(ArgumentName name) const {
-  if (const Operand* o = find(*this, name)) return *o;
+const CallArgument& Call::arg(ArgumentName name) const {
+  if (const CallArgument* o = find(*this, name)) return *o;
   fail(ErrorCode::bad_file, fmt::format("{} has no argument '{}'", target, name.text()));
 }
 
 bool Call::has(ArgumentName name) const {
-  const Operand* o = find(*this, name);
-  return o != nullptr && o->kind != OperandKind::none;
+  const CallArgument* o = find(*this, name);
+  return o != nullptr && o->kind != CallArgumentKind::none;
 }
 
 bool Call::is_tensor(ArgumentName name) const {
-  return arg(name).kind == OperandKind::tensor;
+  return arg(name).kind == CallArgumentKind::tensor;
 }
 
 ValueId Call::tensor(ArgumentName name) const {
-  const Operand& o = arg(name);
+  const CallArgument& o = arg(name);
   switch (o.kind) {
-    case OperandKind::tensor: return o.value;
-    case OperandKind::integer: return builder->from_dim(o.integer);
-    case OperandKind::boolean: return builder->from_dim(o.integer, DType::boolean);
-    case OperandKind::number: return builder->scalar(o.number, DType::f32);
-    case OperandKind::complex: return builder->full({}, {o.number, o.imaginary}, DType::c64);
+    case CallArgumentKind::tensor: return o.value;
+    case CallArgumentKind::integer: return builder->from_dim(o.integer);
+    case CallArgumentKind::boolean: return builder->from_dim(o.integer, DType::boolean);
+    case CallArgumentKind::number: return builder->scalar(o.number, DType::f32);
+    case CallArgumentKind::complex: return builder->full({}, {o.number, o.imaginary}, DType::c64);
     default: wrong(*this, name, "a tensor or a number");
   }
 }
 
 ValueId Call::tensor_as(ArgumentName name, DType dtype) const {
-  const Operand& o = arg(name);
-  if (o.kind == OperandKind::number || (o.kind == OperandKind::complex && is_complex(dtype))) {
+  const CallArgument& o = arg(name);
+  if (o.kind == CallArgumentKind::number || (o.kind == CallArgumentKind::complex && is_complex(dtype))) {
     return builder->full({}, {o.number, o.imaginary}, dtype);
   }
   return builder->cast(tensor(name), dtype);
@@ -91,18 +89,19 @@ ValueId Call::tensor_or_none(ArgumentName name) const {
 }
 
 const std::vector<ValueId>& Call::tensors(ArgumentName name) const {
-  const Operand& o = arg(name);
-  if (o.kind == OperandKind::tensors || o.kind == OperandKind::none) return o.values;
-  if ((o.kind == OperandKind::integers || o.kind == OperandKind::numbers) && o.integers.empty() && o.numbers.empty())
+  const CallArgument& o = arg(name);
+  if (o.kind == CallArgumentKind::tensors || o.kind == CallArgumentKind::none) return o.values;
+  if ((o.kind == CallArgumentKind::integers || o.kind == CallArgumentKind::numbers) && o.integers.empty() &&
+      o.numbers.empty())
     return o.values;
   wrong(*this, name, "a list of tensors");
 }
 
 Dim Call::dim(ArgumentName name) const {
-  const Operand& o = arg(name);
-  if (o.kind == OperandKind::integer || o.kind == OperandKind::boolean) return o.integer;
-  if (o.kind == OperandKind::integers && o.integers.size() == 1) return o.integers[0];
-  if (o.kind == OperandKind::number && o.number == std::floor(o.number) && std::fabs(o.number) < 9e15) {
+  const CallArgument& o = arg(name);
+  if (o.kind == CallArgumentKind::integer || o.kind == CallArgumentKind::boolean) return o.integer;
+  if (o.kind == CallArgumentKind::integers && o.integers.size() == 1) return o.integers[0];
+  if (o.kind == CallArgumentKind::number && o.number == std::floor(o.number) && std::fabs(o.number) < 9e15) {
     return static_cast<std::int64_t>(o.number);
   }
   wrong(*this, name, "an integer");
@@ -117,10 +116,10 @@ std::int64_t Call::integer_or(ArgumentName name, std::int64_t otherwise) const {
 }
 
 double Call::number(ArgumentName name) const {
-  const Operand& o = arg(name);
-  if (o.kind == OperandKind::number) return o.number;
-  if (o.kind == OperandKind::complex && o.imaginary == 0) return o.number;
-  if (o.kind == OperandKind::integer || o.kind == OperandKind::boolean) {
+  const CallArgument& o = arg(name);
+  if (o.kind == CallArgumentKind::number) return o.number;
+  if (o.kind == CallArgumentKind::complex && o.imaginary == 0) return o.number;
+  if (o.kind == CallArgumentKind::integer || o.kind == CallArgumentKind::boolean) {
     return static_cast<double>(constant(*this, name, o.integer));
   }
   wrong(*this, name, "a number known at export");
@@ -131,8 +130,9 @@ double Call::number_or(ArgumentName name, double otherwise) const {
 }
 
 bool Call::flag(ArgumentName name) const {
-  const Operand& o = arg(name);
-  if (o.kind == OperandKind::boolean || o.kind == OperandKind::integer) return constant(*this, name, o.integer) != 0;
+  const CallArgument& o = arg(name);
+  if (o.kind == CallArgumentKind::boolean || o.kind == CallArgumentKind::integer)
+    return constant(*this, name, o.integer) != 0;
   wrong(*this, name, "a boolean");
 }
 
@@ -141,8 +141,8 @@ bool Call::flag_or(ArgumentName name, bool otherwise) const {
 }
 
 std::string Call::text(ArgumentName name) const {
-  const Operand& o = arg(name);
-  if (o.kind == OperandKind::text || o.kind == OperandKind::device) return o.text;
+  const CallArgument& o = arg(name);
+  if (o.kind == CallArgumentKind::text || o.kind == CallArgumentKind::device) return o.text;
   wrong(*this, name, "a text");
 }
 
@@ -151,17 +151,17 @@ std::string Call::text_or(ArgumentName name, std::string_view otherwise) const {
 }
 
 DType Call::dtype_or(ArgumentName name, DType otherwise) const {
-  const Operand* o = find(*this, name);
-  if (o == nullptr || o->kind == OperandKind::none) return otherwise;
-  if (o->kind == OperandKind::dtype) return o->dtype;
+  const CallArgument* o = find(*this, name);
+  if (o == nullptr || o->kind == CallArgumentKind::none) return otherwise;
+  if (o->kind == CallArgumentKind::dtype) return o->dtype;
   wrong(*this, name, "a dtype");
 }
 
 Dims Call::dims(ArgumentName name) const {
-  const Operand& o = arg(name);
-  if (o.kind == OperandKind::integers || o.kind == OperandKind::booleans) return o.integers;
-  if (o.kind == OperandKind::integer) return {o.integer};
-  if (o.kind == OperandKind::none || (o.kind == OperandKind::tensors && o.values.empty())) return {};
+  const CallArgument& o = arg(name);
+  if (o.kind == CallArgumentKind::integers || o.kind == CallArgumentKind::booleans) return o.integers;
+  if (o.kind == CallArgumentKind::integer) return {o.integer};
+  if (o.kind == CallArgumentKind::none || (o.kind == CallArgumentKind::tensors && o.values.empty())) return {};
   wrong(*this, name, "a list of integers");
 }
 
@@ -172,16 +172,16 @@ std::vector<std::int64_t> Call::integers(ArgumentName name) const {
 }
 
 std::vector<double> Call::numbers(ArgumentName name) const {
-  const Operand& o = arg(name);
-  if (o.kind == OperandKind::numbers) return o.numbers;
-  if (o.kind == OperandKind::none) return {};
-  if (o.kind == OperandKind::integers || o.kind == OperandKind::booleans) {
+  const CallArgument& o = arg(name);
+  if (o.kind == CallArgumentKind::numbers) return o.numbers;
+  if (o.kind == CallArgumentKind::none) return {};
+  if (o.kind == CallArgumentKind::integers || o.kind == CallArgumentKind::booleans) {
     std::vector<double> result;
     for (Dim d : o.integers) result.push_back(static_cast<double>(constant(*this, name, d)));
     return result;
   }
-  if (o.kind == OperandKind::number || o.kind == OperandKind::integer) return {number(name)};
-  if (o.kind == OperandKind::tensors && o.values.empty()) return {};
+  if (o.kind == CallArgumentKind::number || o.kind == CallArgumentKind::integer) return {number(name)};
+  if (o.kind == CallArgumentKind::tensors && o.values.empty()) return {};
   wrong(*this, name, "a list of numbers");
 }
 

@@ -11,7 +11,7 @@ namespace tern {
 ValueId add_collective(Builder& b, const Call& c, ValueId x, CollectiveKind kind, std::int64_t groups,
                        std::string_view reduce, std::int64_t root, const Dims& sizes, const Dims& counts) {
   if (groups == 1) return x;
-  if (reduce == "premul_sum") c.unsupported("a program does not hold the factor of premul_sum");
+  if (reduce == "premul_sum") c.unsupported("premul_sum is not supported: a program does not record its factor");
   std::vector<Attr> attrs = {attr(AttrKey::kind, Dim(static_cast<std::int64_t>(kind))),
                              attr(AttrKey::groups, Dim(groups)),
                              attr_text(AttrKey::text, reduce),
@@ -86,7 +86,8 @@ Values batch(Builder& b, const Call& c) {
   const std::string kinds = c.text("op_list");
   for (std::size_t at = 0; at <= kinds.size() && !kinds.empty();) {
     const std::string kind = kinds.substr(at, kinds.find(',', at) - at);
-    if (kind != "isend" && kind != "irecv") c.unsupported("op_list has '" + kind + "'; it may have isend and irecv");
+    if (kind != "isend" && kind != "irecv")
+      c.unsupported("op_list contains '" + kind + "'; only isend and irecv are allowed");
     receives.emplace_back(kind == "irecv" ? 1 : 0);
     at += kind.size() + 1;
   }
@@ -113,9 +114,10 @@ Values shard_dim_all_to_all(Builder& b, const Call& c) {
   Dim& own = shape.at(static_cast<std::size_t>(gathered));
   Dim& rows = shape.at(static_cast<std::size_t>(divided));
   if (!whole.is_const() || !own.is_const() || !rows.is_const() || own.value() == 0)
-    c.unsupported("the number of ranks follows from sizes, which have to be constants: export it for fixed sizes");
+    c.unsupported("the number of ranks follows from sizes, which must be constants: export it for fixed sizes");
   const std::int64_t ranks = whole.value() / own.value();
-  if (ranks == 0 || rows.value() % ranks != 0) c.unsupported("the axis shard_dim does not divide among the ranks");
+  if (ranks == 0 || rows.value() % ranks != 0)
+    c.unsupported("the number of ranks does not divide the size of axis shard_dim");
   rows = Dim(rows.value() / ranks);
   own = whole;
   const Dims counts(static_cast<std::size_t>(ranks), rows);

@@ -11,7 +11,7 @@ using Sizes = std::vector<std::int64_t>;
 Sizes for_axes(const Call& c, Sizes v, std::size_t n, std::int64_t otherwise) {
   if (v.empty()) v.push_back(otherwise);
   if (v.size() == 1) v.resize(n, v[0]);
-  if (v.size() != n) c.unsupported("a list with another number of values than spatial axes");
+  if (v.size() != n) c.unsupported("a list's length differs from the number of spatial axes");
   return v;
 }
 
@@ -58,7 +58,7 @@ Values convolve(Builder& b, const Call& c, const Geometry& g) {
 
 std::size_t spatial(Builder& b, const Call& c) {
   const int r = b.rank(c.tensor("weight"));
-  if (r < 3 || r > 5) c.unsupported("a weight of a rank other than 3 to 5");
+  if (r < 3 || r > 5) c.unsupported("the weight must have 3 to 5 axes");
   return static_cast<std::size_t>(r - 2);
 }
 
@@ -93,13 +93,13 @@ Values conv_padding(Builder& b, const Call& c) {
   if (word == "same") {
     for (std::size_t i = 0; i < n; ++i) {
       const Dim k = b.size(c.tensor("weight"), static_cast<std::int64_t>(i) + 2);
-      if (!k.is_const()) c.unsupported("padding 'same' with a symbolic kernel size");
+      if (!k.is_const()) c.unsupported("padding 'same' needs a constant kernel size");
       const std::int64_t total = g.dilations[i] * (k.value() - 1);
       g.before[i] = total / 2;
       g.after[i] = total - total / 2;
     }
   } else if (word != "valid") {
-    c.unsupported("padding '" + word + "'");
+    c.unsupported("unsupported padding '" + word + "'");
   }
   return convolve(b, c, g);
 }

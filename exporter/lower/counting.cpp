@@ -86,13 +86,13 @@ Values histogramdd(Builder& b, const Call& c) {
   const DType t = b.dtype(c.tensor("self"));
   const ValueId x = c.tensor("self");
   const Dim axes_dim = b.size(x, -1);
-  if (!axes_dim.is_const()) c.unsupported("the number of axes must be known");
+  if (!axes_dim.is_const()) c.unsupported("the number of axes must be constant");
   const std::int64_t axes = axes_dim.value();
   Dim n = 1;
   const Dims shape = b.shape(x);
   for (std::size_t i = 0; i + 1 < shape.size(); ++i) n = b.pool().mul(n, shape[i]);
   const ValueId points = b.reshape(x, {n, axes});
-  const bool given = c.arg("bins").kind == Operand::Kind::tensors;
+  const bool given = c.arg("bins").kind == CallArgument::Kind::tensors;
   const std::vector<std::int64_t> counts = given ? std::vector<std::int64_t>{} : c.integers("bins");
   const std::vector<double> range = c.numbers("range");
   Values edges;
@@ -180,7 +180,7 @@ Values segment_reduce(Builder& b, const Call& c) {
   }
   if (b.dtype(offsets) != DType::i32) offsets = b.cast(offsets, DType::i64);
   const int kind = scatter_kind_from_name(c.text("reduce"));
-  if (kind < 1) c.unsupported("reduction '" + c.text("reduce") + "'");
+  if (kind < 1) c.unsupported("unsupported reduction '" + c.text("reduce") + "'");
   std::vector<Attr> attrs = {attr(AttrKey::kind, Dim(kind)), attr(AttrKey::axis, axis)};
   if (c.has("initial")) attrs.push_back(attr_number(AttrKey::value, c.number("initial")));
   return {b.add(Op::segment_reduce, {x, offsets}, std::move(attrs))};

@@ -18,7 +18,7 @@ ValueId squeezed(Builder& b, ValueId x) {
 ValueId covariance(Builder& b, const Call& c, ValueId x, double correction, ValueId weights, ValueId importance) {
   const DType t = c.result_dtype(), real = t == DType::c64 ? DType::f32 : t == DType::c128 ? DType::f64 : t;
   x = b.cast(b.rank(x) < 2 ? b.reshape(x, {1, b.numel(x)}) : x, t);
-  if (b.rank(x) != 2) c.unsupported("a tensor of more than two dimensions");
+  if (b.rank(x) != 2) c.unsupported("the tensor has more than two dimensions");
   ValueId w = weights == kNoValue ? importance : weights;
   if (weights != kNoValue && importance != kNoValue) {
     w = b.expr("f * a", {{"f", weights}, {"a", importance}}, real);

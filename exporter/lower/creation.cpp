@@ -8,14 +8,13 @@ namespace tern {
 namespace {
 
 using Values = std::vector<ValueId>;
-using OperandKind = Operand::Kind;
 
 /// Fills a tensor with `operand`: a number, a (symbolic) integer, or a tensor of one element.
-ValueId filled(Builder& b, const Operand& operand, Dims sizes, DType dtype) {
-  if (operand.kind == OperandKind::tensor) {
+ValueId filled(Builder& b, const CallArgument& operand, Dims sizes, DType dtype) {
+  if (operand.kind == CallArgumentKind::tensor) {
     return b.expand(b.cast(b.reshape(operand.value, {}), dtype), std::move(sizes));
   }
-  if (operand.kind == OperandKind::integer || operand.kind == OperandKind::boolean) {
+  if (operand.kind == CallArgumentKind::integer || operand.kind == CallArgumentKind::boolean) {
     return b.add(
         Op::full, {},
         {attr(AttrKey::sizes, std::move(sizes)), attr(AttrKey::value, Dims{operand.integer}), attr_dtype(dtype)});
@@ -50,9 +49,12 @@ Values scalar_tensor(Builder& b, const Call& c) {
 }
 
 /// start, start + step, ... before end. Integer arguments may be symbolic.
-Values arange_of(Builder& b, const Call& c, const Operand& start, const Operand& end, const Operand& step) {
+Values arange_of(Builder& b, const Call& c, const CallArgument& start, const CallArgument& end,
+                 const CallArgument& step) {
   const DType t = c.result_dtype();
-  const auto whole = [](const Operand& o) { return o.kind == OperandKind::integer || o.kind == OperandKind::boolean; };
+  const auto whole = [](const CallArgument& o) {
+    return o.kind == CallArgumentKind::integer || o.kind == CallArgumentKind::boolean;
+  };
   if (whole(start) && whole(end) && whole(step)) {
     ExprPool& pool = b.pool();
     Dim n = pool.sub(end.integer, start.integer);
@@ -62,17 +64,17 @@ Values arange_of(Builder& b, const Call& c, const Operand& start, const Operand&
         b.add(Op::iota, {},
               {attr(AttrKey::sizes, Dims{n}), attr(AttrKey::value, Dims{start.integer, step.integer}), attr_dtype(t)})};
   }
-  const auto number = [&](const Operand& o) {
-    if (whole(o) && !o.integer.is_const()) c.unsupported("a symbolic size among floating numbers");
+  const auto number = [&](const CallArgument& o) {
+    if (whole(o) && !o.integer.is_const()) c.unsupported("the range mixes a symbolic size with floating-point numbers");
     return whole(o) ? static_cast<double>(o.integer.value()) : o.number;
   };
   const double first = number(start), by = number(step), n = std::ceil((number(end) - first) / by);
-  if (!(n >= 0 && n < 9e15)) c.unsupported("the range has no size");
+  if (!(n >= 0 && n < 9e15)) c.unsupported("the range does not have a valid size");
   return {b.iota(static_cast<std::int64_t>(n), t, first, by)};
 }
-Operand integer_operand(std::int64_t v) {
-  Operand o;
-  o.kind = OperandKind::integer;
+CallArgument integer_operand(std::int64_t v) {
+  CallArgument o;
+  o.kind = CallArgumentKind::integer;
   o.integer = v;
   return o;
 }
@@ -89,7 +91,7 @@ Values arange_step(Builder& b, const Call& c) {
 /// arange with an inclusive end.
 Values range_of(Builder& b, const Call& c, double step) {
   const double start = c.number("start"), n = std::floor((c.number("end") - start) / step) + 1;
-  if (!(n >= 0 && n < 9e15)) c.unsupported("the range has no size");
+  if (!(n >= 0 && n < 9e15)) c.unsupported("the range does not have a valid size");
   return {b.iota(static_cast<std::int64_t>(n), c.result_dtype(), start, step)};
 }
 Values range(Builder& b, const Call& c) {
@@ -101,10 +103,10 @@ Values range_step(Builder& b, const Call& c) {
 
 /// An end of linspace: a number known here, or a tensor of no dimensions.
 ExprArg end_arg(Builder& b, const Call& c, ArgumentName argument, std::string_view name) {
-  const Operand& o = c.arg(argument);
-  if (o.kind == OperandKind::tensor) return {name, b.reshape(o.value, {})};
-  if (o.kind == OperandKind::integer && !o.integer.is_const()) return {name, b.from_dim(o.integer)};
-  if (o.kind == OperandKind::integer) return {name, static_cast<double>(o.integer.value())};
+  const CallArgument& o = c.arg(argument);
+  if (o.kind == CallArgumentKind::tensor) return {name, b.reshape(o.value, {})};
+  if (o.kind == CallArgumentKind::integer && !o.integer.is_const()) return {name, b.from_dim(o.integer)};
+  if (o.kind == CallArgumentKind::integer) return {name, static_cast<double>(o.integer.value())};
   return {name, std::complex<double>(o.number, o.imaginary)};
 }
 
@@ -196,21 +198,21 @@ Values triu_indices(Builder& b, const Call& c) {
 Values combinations(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const Dim size = b.size(x, 0);
-  if (!size.is_const()) c.unsupported("the number of elements must be known");
+  if (!size.is_const()) c.unsupported("the number of elements must be constant");
   const std::int64_t n = size.value(), r = c.integer("r"), apart = c.flag("with_replacement") ? 0 : 1;
-  if (r < 0) c.unsupported("a negative number of elements");
+  if (r < 0) c.unsupported("r is negative");
   if (r == 0) return {b.full({0}, 0, b.dtype(x))};
   if (n == 0 || (apart == 1 && r > n)) return {b.full({0, r}, 0, b.dtype(x))};
   std::vector<std::int64_t> places, now;
   constexpr std::size_t kMost = std::size_t{1} << 24;
-  if (static_cast<std::uint64_t>(r) > kMost) c.unsupported("too many combinations");
+  if (static_cast<std::uint64_t>(r) > kMost) c.unsupported("there are too many combinations");
   charge_work(static_cast<std::uint64_t>(r) * sizeof(std::int64_t));
   // Depth first: `now` is the choice so far, `next` the candidate for its end.
   std::int64_t next = 0;
   for (;;) {
     charge_work(1);
     if (static_cast<std::int64_t>(now.size()) == r) {
-      if (places.size() > kMost) c.unsupported("too many combinations");
+      if (places.size() > kMost) c.unsupported("there are too many combinations");
       charge_work(now.size() * sizeof(std::int64_t));
       places.insert(places.end(), now.begin(), now.end());
     }

@@ -48,7 +48,7 @@ Values choose_symmetric(Builder& b, const Call& c) {
 /// the shape function states float64 and int64.
 Values choose_per_token(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
-  if (c.dtype_or("dtype", DType::i8) != DType::i8) c.unsupported("a dtype other than int8");
+  if (c.dtype_or("dtype", DType::i8) != DType::i8) c.unsupported("the dtype must be int8");
   const DType t = b.dtype(x), result = t == DType::f16 ? DType::f32 : t;
   const ValueId magnitude = b.reduce(b.expr("abs(x)", {{"x", x}}, t), "max", {-1}, true, t);
   Steps s(b);

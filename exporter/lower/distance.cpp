@@ -19,7 +19,7 @@ Values euclidean_dist(Builder& b, const Call& c) {
 Values pdist(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const Dim rows = b.size(x, 0);
-  if (!rows.is_const() || rows.value() > 20000) c.unsupported("a symbolic number of rows");
+  if (!rows.is_const() || rows.value() > 20000) c.unsupported("the number of rows must be a constant, at most 20000");
   const std::int64_t n = rows.value();
   std::vector<std::int64_t> places;
   charge_work(static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(n) / 2 * sizeof(std::int64_t));

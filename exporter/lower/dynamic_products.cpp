@@ -19,21 +19,21 @@ Values pack(Builder& b, const Call& c) {
   return {b.concat(parts, 0)};
 }
 
-struct Weight {
+struct UnpackedWeight {
   ValueId steps;   ///< int8 [n, k]
   ValueId scales;  ///< float32 [n, k / block]
   ValueId bias;    ///< float32 [n], or kNoValue
 };
-Weight weight(Builder& b, const Call& c) {
+UnpackedWeight weight(Builder& b, const Call& c) {
   const ValueId packed = c.tensor("packed_weights");
   const std::int64_t k = c.integer("in_features"), n = c.integer("out_features"), block = c.integer("block_size");
   if (k <= 0 || n <= 0 || block <= 0 || k % 2 != 0 || k % block != 0 || k > 1 << 30 || n > 1 << 30) {
-    c.unsupported(fmt::format("a weight of {} x {} in blocks of {}", n, k, block));
+    c.unsupported(fmt::format("a weight of {} x {} in blocks of {} is not supported", n, k, block));
   }
   const std::int64_t size = n * k / 2, scales = n * (k / block);
   const Dim given = b.numel(packed);
   if (b.dtype(packed) != DType::f32 || (!(given == Dim(size + scales)) && !(given == Dim(size + scales + n)))) {
-    c.unsupported("a weight that is not packed as PyTorch's reference packs it");
+    c.unsupported("the weight's packing differs from that of PyTorch's reference");
   }
   const ValueId bytes = b.reshape(b.cast(b.slice(packed, 0, 0, size), DType::u8), {n, k / 2});
   return {b.expr("x - 8", {{"x", unpacked_pairs(b, bytes)}}, DType::i64, DType::i8),
@@ -42,13 +42,13 @@ Weight weight(Builder& b, const Call& c) {
 }
 
 /// Rows of x as int8, with the parameters of x = (q - zero_point) / scale.
-struct Rows {
+struct Int8Rows {
   ValueId q, scale, zero_point;
 };
-Rows quantized_rows(Builder& b, ValueId x) {
+Int8Rows quantized_rows(Builder& b, ValueId x) {
   const ValueId low = b.reduce(x, "min", {-1}, true, b.dtype(x)), high = b.reduce(x, "max", {-1}, true, b.dtype(x));
   const std::vector<ExprArg> range = {{"low", low}, {"high", high}};
-  Rows r;
+  Int8Rows r;
   r.scale = b.expr("l = min(low, 0); h = max(high, 0); l == h ? 1 : 255 / (h - l)", range, DType::f32);
   r.zero_point = b.expr(
       "l = min(low, 0) * s; h = max(high, 0) * s; "
@@ -69,9 +69,9 @@ ValueId truncated(Builder& b, ValueId x) {
 
 Values multiply(Builder& b, const Call& c) {
   const ValueId x = c.tensor("inp");
-  if (b.rank(x) != 2) c.unsupported("an input that is no matrix");
-  const Weight w = weight(b, c);
-  const Rows rows = quantized_rows(b, x);
+  if (b.rank(x) != 2) c.unsupported("the input must be a matrix");
+  const UnpackedWeight w = weight(b, c);
+  const Int8Rows rows = quantized_rows(b, x);
   const Dim m = b.size(x, 0), n = b.size(w.steps, 0), k = b.size(x, 1), groups = b.size(w.scales, 1);
   const ExprArg scale = {"scale", rows.scale}, zero_point = {"z", rows.zero_point};
   ValueId y = kNoValue;

@@ -39,7 +39,7 @@ Values embedding_bag(Builder& b, const Call& c) {
   // -1 means the last row in the public overload, no row in the internal overloads.
   if (padding < (given && c.target == "aten.embedding_bag.padding_idx" ? 0 : -1)) {
     const Dim rows = b.size(weight, 0);
-    if (!rows.is_const()) c.unsupported("a negative padding index of a table of unknown size");
+    if (!rows.is_const()) c.unsupported("a negative padding index needs a table of constant size");
     padding += rows.value();
   }
   const Values inputs = {weight, as_index(b, c.tensor("indices")), as_index(b, c.tensor("offsets")),

@@ -39,44 +39,44 @@ using Axes = std::vector<std::int64_t>;
 FftNorm norm_of(const Call& c, bool forward) {
   const std::string text = c.text_or("norm", "backward");
   if (text == "ortho") return FftNorm::root_n;
-  if (text != "forward" && text != "backward") c.unsupported("norm '" + text + "'");
+  if (text != "forward" && text != "backward") c.unsupported("unsupported norm '" + text + "'");
   return (text == "forward") == forward ? FftNorm::n : FftNorm::none;
 }
 
 /// Normalization of the _fft_ operators.
 FftNorm norm_number(const Call& c) {
   const std::int64_t n = c.integer("normalization");
-  if (n < 0 || n >= kFftNorms) c.unsupported("this normalization");
+  if (n < 0 || n >= kFftNorms) c.unsupported("unsupported normalization");
   return static_cast<FftNorm>(n);
 }
 
 /// Axes of a transform, and the sizes given by the call (else -1).
-struct Shape {
+struct FftAxes {
   Axes axes;
   Dims sizes;
 };
 
-Shape one_axis(Builder& b, const Call& c, ValueId x) {
+FftAxes one_axis(Builder& b, const Call& c, ValueId x) {
   return {{b.normal_axis(x, c.integer("dim"))}, {c.has("n") ? c.dim("n") : Dim(-1)}};
 }
 /// Default axes: the last `s.size()` axes, or all axes.
-Shape many_axes(Builder& b, const Call& c, ValueId x) {
-  Shape s;
+FftAxes many_axes(Builder& b, const Call& c, ValueId x) {
+  FftAxes s;
   if (c.has("s")) s.sizes = c.dims("s");
   if (c.has("dim")) {
     for (std::int64_t a : c.integers("dim")) s.axes.push_back(b.normal_axis(x, a));
   } else {
     const int first = c.has("s") ? b.rank(x) - static_cast<int>(s.sizes.size()) : 0;
-    if (first < 0) c.unsupported("more sizes than axes");
+    if (first < 0) c.unsupported("there are more sizes than axes");
     for (int i = first; i < b.rank(x); ++i) s.axes.push_back(i);
   }
   if (!c.has("s")) s.sizes.assign(s.axes.size(), -1);
-  if (s.sizes.size() != s.axes.size()) c.unsupported("lists of axes and sizes of different lengths");
+  if (s.sizes.size() != s.axes.size()) c.unsupported("the lists of axes and sizes differ in length");
   return s;
 }
 
 /// Resizes x to the transform's sizes; `half`: the last axis holds half a spectrum.
-ValueId fitted(Builder& b, ValueId x, const Shape& s, bool half, Dim length) {
+ValueId fitted(Builder& b, ValueId x, const FftAxes& s, bool half, Dim length) {
   for (std::size_t i = 0; i < s.axes.size(); ++i) {
     if (half && i + 1 == s.axes.size()) {
       x = resized(b, x, s.axes[i], b.pool().add(b.pool().floordiv(length, 2), 1));
@@ -87,12 +87,12 @@ ValueId fitted(Builder& b, ValueId x, const Shape& s, bool half, Dim length) {
   return x;
 }
 
-Values transformed(Builder& b, const Call& c, FftKind kind, bool forward, const Shape& s) {
+Values transformed(Builder& b, const Call& c, FftKind kind, bool forward, const FftAxes& s) {
   ValueId x = c.tensor("self");
   const bool to_real = kind == FftKind::complex_to_real;
   Transform t{kind, forward, norm_of(c, forward), s.axes, 0};
   if (s.axes.empty()) {
-    if (kind != FftKind::complex_to_complex) c.unsupported("no axes");
+    if (kind != FftKind::complex_to_complex) c.unsupported("the list of axes is empty");
     return {b.cast(as_complex(b, x), c.result_dtype())};
   }
   if (to_real) {

@@ -8,7 +8,6 @@ namespace tern {
 namespace {
 
 using Values = std::vector<ValueId>;
-using OperandKind = Operand::Kind;
 
 /// "add" and "List" of "aten._foreach_add.List".
 std::pair<std::string, std::string> parts_of(const std::string& target) {
@@ -41,16 +40,16 @@ const pt2::Schema* single(const std::string& op, const std::string& overload, st
 }
 
 /// Element of a list, or the operand common to all elements.
-Operand element(const Operand& o, std::size_t i) {
-  Operand e;
-  if (o.kind == OperandKind::tensors) {
-    e.kind = OperandKind::tensor;
+CallArgument element(const CallArgument& o, std::size_t i) {
+  CallArgument e;
+  if (o.kind == CallArgumentKind::tensors) {
+    e.kind = CallArgumentKind::tensor;
     e.value = o.values.at(i);
-  } else if (o.kind == OperandKind::integers || o.kind == OperandKind::booleans) {
-    e.kind = o.kind == OperandKind::integers ? OperandKind::integer : OperandKind::boolean;
+  } else if (o.kind == CallArgumentKind::integers || o.kind == CallArgumentKind::booleans) {
+    e.kind = o.kind == CallArgumentKind::integers ? CallArgumentKind::integer : CallArgumentKind::boolean;
     e.integer = o.integers.at(i);
-  } else if (o.kind == OperandKind::numbers) {
-    e.kind = OperandKind::number;
+  } else if (o.kind == CallArgumentKind::numbers) {
+    e.kind = CallArgumentKind::number;
     e.number = o.numbers.at(i);
   } else {
     e = o;
@@ -58,16 +57,16 @@ Operand element(const Operand& o, std::size_t i) {
   return e;
 }
 
-Operand constant(const pt2::Argument& a) {
-  Operand o;
+CallArgument constant(const pt2::Argument& a) {
+  CallArgument o;
   if (a.kind == pt2::Argument::Kind::integer) {
-    o.kind = OperandKind::integer;
+    o.kind = CallArgumentKind::integer;
     o.integer = a.integer;
   } else if (a.kind == pt2::Argument::Kind::boolean) {
-    o.kind = OperandKind::boolean;
+    o.kind = CallArgumentKind::boolean;
     o.integer = a.boolean;
   } else if (a.kind == pt2::Argument::Kind::real) {
-    o.kind = OperandKind::number;
+    o.kind = CallArgumentKind::number;
     o.number = a.real;
   }
   return o;
@@ -77,11 +76,11 @@ Values foreach (Builder& b, const Call& c) {
   const auto [op, overload] = parts_of(c.target);
   std::size_t count = 0;
   for (const auto& [name, o] : c.args) {
-    if (o.kind == OperandKind::tensors) count = std::max(count, o.values.size());
+    if (o.kind == CallArgumentKind::tensors) count = std::max(count, o.values.size());
   }
   std::string target;
   const pt2::Schema* schema = single(op, overload, &target);
-  if (schema == nullptr) c.unsupported("the operator on single tensors has no lowering");
+  if (schema == nullptr) c.unsupported("the operator for single tensors has no lowering");
   Values results;
   for (std::size_t i = 0; i < count; ++i) {
     Call one;
@@ -91,7 +90,7 @@ Values foreach (Builder& b, const Call& c) {
     if (i < c.declared.size()) one.declared = {c.declared[i]};
     for (std::size_t k = 0; k < schema->arguments.size(); ++k) {
       const pt2::SchemaArgument& a = schema->arguments[k];
-      const Operand* given = nullptr;  // found by name, else by position
+      const CallArgument* given = nullptr;  // found by name, else by position
       for (const auto& [name, o] : c.args) {
         if (name == a.name) given = &o;
       }

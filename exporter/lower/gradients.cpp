@@ -109,7 +109,7 @@ Values prelu_gradient(Builder& b, const Call& c) {
 double mean_scale(Builder& b, const Call& c) {
   if (c.integer("reduction") != 1) return 1;
   const Dim n = b.numel(c.tensor("self"));
-  if (!n.is_const()) c.unsupported("a mean over a symbolic number of elements");
+  if (!n.is_const()) c.unsupported("a mean needs a constant number of elements");
   return 1.0 / static_cast<double>(std::max<std::int64_t>(1, n.value()));
 }
 Values loss(Builder& b, const Call& c, std::string_view text, double parameter = 0) {

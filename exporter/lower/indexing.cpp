@@ -31,7 +31,7 @@ Dims broadcast(Builder& b, const Dims& x, const Dims& y) {
 /// x[indices] in the form of Op::index: every axis up to the last indexed axis has a list of positions, all of one
 /// shape. NumPy's result has this shape followed by the other axes. None before or between the indices becomes
 /// positions counted along an axis of their own.
-struct Positions {
+struct IndexLists {
   Values lists;
   Dims shape;
 };
@@ -46,7 +46,7 @@ Values without_masks(Builder& b, const Call& c, const Values& indices, bool read
       continue;
     }
     const int rank = b.rank(v);
-    if (rank == 0) c.unsupported("a mask of no dimensions as an index");
+    if (rank == 0) c.unsupported("a mask without dimensions cannot be an index");
     // The positions' axis takes the mask's place, or the front if None separates the indices.
     const Dim count = reads ? data_size(b, c, 0, r.size()) : b.pool().new_symbol("u", 0, kNoBound);
     const ValueId where = b.add(Op::nonzero, {v}, {attr(AttrKey::symbols, Dims{count})});
@@ -55,10 +55,10 @@ Values without_masks(Builder& b, const Call& c, const Values& indices, bool read
   return r;
 }
 
-Positions positions_of(Builder& b, const Call& c, ValueId x, const Values& given, bool reads) {
+IndexLists positions_of(Builder& b, const Call& c, ValueId x, const Values& given, bool reads) {
   Values indices = without_masks(b, c, given, reads);
   while (!indices.empty() && indices.back() == kNoValue) indices.pop_back();
-  if (indices.size() > static_cast<std::size_t>(b.rank(x))) c.unsupported("more indices than axes");
+  if (indices.size() > static_cast<std::size_t>(b.rank(x))) c.unsupported("there are more indices than axes");
   Dims common;
   std::size_t first = indices.size(), groups = 0;
   for (std::size_t i = 0; i < indices.size(); ++i) {
@@ -81,7 +81,7 @@ Positions positions_of(Builder& b, const Call& c, ValueId x, const Values& given
     axis_of[i] = adjacent ? i : shape.size();
     if (indices[i] == kNoValue && !adjacent) shape.push_back(b.size(x, static_cast<std::int64_t>(i)));
   }
-  Positions r{{}, shape};
+  IndexLists r{{}, shape};
   for (std::size_t i = 0; i < indices.size(); ++i) {
     Dims sizes(shape.size(), 1);
     ValueId v = indices[i];
@@ -171,9 +171,9 @@ Values clamped(Builder& b, ValueId x, const Values& indices) {
 }
 Values masked_index(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self"), mask = c.tensor("mask");
-  const Operand& fill = c.arg("fill");
-  const ExprArg value("f", fill.kind == Operand::Kind::complex ? std::complex<double>(fill.number, fill.imaginary)
-                                                               : std::complex<double>(c.number("fill")));
+  const CallArgument& fill = c.arg("fill");
+  const ExprArg value("f", fill.kind == CallArgument::Kind::complex ? std::complex<double>(fill.number, fill.imaginary)
+                                                                    : std::complex<double>(c.number("fill")));
   if (b.numel(x).is(0)) return {b.full(c.declared.at(0).shape, value.number, b.dtype(x))};
   const ValueId found = index_of(b, c, x, clamped(b, x, c.tensors("indices")));
   return {b.expr("m ? x : f", {{"m", mask}, {"x", found}, value}, b.dtype(x))};
@@ -213,14 +213,15 @@ Values index_copy(Builder& b, const Call& c) {
 }
 Values index_add(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
-  const Operand& alpha = c.arg("alpha");
+  const CallArgument& alpha = c.arg("alpha");
   ValueId source = c.tensor("source");
-  if (alpha.kind == Operand::Kind::complex || c.number("alpha") != 1) {
-    source = b.expr("s * a",
-                    {{"s", source},
-                     {"a", std::complex<double>(alpha.kind == Operand::Kind::complex ? alpha.number : c.number("alpha"),
-                                                alpha.imaginary)}},
-                    b.dtype(x));
+  if (alpha.kind == CallArgument::Kind::complex || c.number("alpha") != 1) {
+    source =
+        b.expr("s * a",
+               {{"s", source},
+                {"a", std::complex<double>(alpha.kind == CallArgument::Kind::complex ? alpha.number : c.number("alpha"),
+                                           alpha.imaginary)}},
+               b.dtype(x));
   }
   // 16-bit elements are rounded once, after the last addition.
   const DType dtype = b.dtype(x), wide = is_floating(dtype) ? compute_type(dtype) : dtype;

@@ -133,7 +133,7 @@ ValueId crop(Builder& b, ValueId x, const Dims& before, const Dims& after) {
 Values pad_with(Builder& b, const Call& c, const Dims& padding, std::int64_t mode, double value) {
   const ValueId x = c.tensor("self");
   Dims before(b.shape(x).size(), 0), after = before;
-  if (padding.size() > 2 * before.size()) c.unsupported("more padding than axes");
+  if (padding.size() > 2 * before.size()) c.unsupported("the padding has more entries than the tensor has axes");
   for (std::size_t i = 0; i * 2 + 1 < padding.size(); ++i) {
     before[before.size() - 1 - i] = padding[2 * i];
     after[after.size() - 1 - i] = padding[2 * i + 1];
@@ -156,7 +156,7 @@ Values pad(Builder& b, const Call& c) {
                               : mode == "replicate" ? 2
                               : mode == "circular"  ? 3
                                                     : -1;
-  if (number < 0) c.unsupported(fmt::format("padding mode '{}'", mode));
+  if (number < 0) c.unsupported(fmt::format("unsupported padding mode '{}'", mode));
   return pad_with(b, c, c.dims("pad"), number, c.number_or("value", 0));
 }
 Values constant_pad(Builder& b, const Call& c) {
@@ -176,7 +176,7 @@ Values circular_pad(Builder& b, const Call& c) {
 Values pad_enum(Builder& b, const Call& c) {
   constexpr std::int64_t kModes[] = {1, 2, kCircularPad, kConstantPad};
   const std::int64_t mode = c.integer("mode");
-  if (mode < 0 || mode > 3) c.unsupported(fmt::format("padding mode {}", mode));
+  if (mode < 0 || mode > 3) c.unsupported(fmt::format("unsupported padding mode {}", mode));
   return pad_with(b, c, c.dims("pad"), kModes[mode], c.number_or("value", 0));
 }
 

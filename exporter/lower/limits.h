@@ -11,8 +11,9 @@ namespace tern {
 /// Fails if the node names fewer results than `count`, the number given by its operands and arguments.
 inline void require_results(const Call& c, std::int64_t count) {
   if (count >= 0 && static_cast<std::uint64_t>(count) <= c.declared.size()) return;
-  fail(ErrorCode::bad_file, fmt::format("its operands give {} results, and the node names {}; save the program again",
-                                        count, c.declared.size()));
+  fail(ErrorCode::bad_file,
+       fmt::format("its operands produce {} results, but the node names {}; save the program again", count,
+                   c.declared.size()));
 }
 
 }  // namespace tern

@@ -76,7 +76,7 @@ std::vector<ValueId> lu_factor(Builder& b, ValueId a, bool check) {
   return b.add_all(Op::lu_factor, {a}, {attr(AttrKey::check, Dim(check))});
 }
 
-ValueId lu_solve(Builder& b, ValueId lu, ValueId pivots, ValueId rhs, bool left, Transpose op) {
+ValueId lu_solve(Builder& b, ValueId lu, ValueId pivots, ValueId rhs, bool left, TransposeKind op) {
   return b.add(Op::lu_solve, {lu, pivots, rhs},
                {attr(AttrKey::left, Dim(left)), attr(AttrKey::transpose, Dim(static_cast<int>(op)))});
 }
@@ -89,7 +89,7 @@ ValueId triangular_solve(Builder& b, ValueId a, ValueId rhs, const Triangle& t) 
 
 std::pair<ValueId, ValueId> inverse(Builder& b, ValueId a, bool check) {
   const std::vector<ValueId> f = lu_factor(b, a, check);
-  return {lu_solve(b, f[0], f[1], identity(b, b.size(a, -1), b.dtype(a)), true, Transpose::none), f[2]};
+  return {lu_solve(b, f[0], f[1], identity(b, b.size(a, -1), b.dtype(a)), true, TransposeKind::none), f[2]};
 }
 
 std::vector<ValueId> svd(Builder& b, ValueId a, bool full) {

@@ -41,10 +41,10 @@ ValueId no_result(Builder& b, DType t);
 bool factors_transpose(Builder& b, const Call& c);
 /// LU, pivots, info.
 std::vector<ValueId> lu_factor(Builder& b, ValueId a, bool check);
-ValueId lu_solve(Builder& b, ValueId lu, ValueId pivots, ValueId rhs, bool left, Transpose op);
+ValueId lu_solve(Builder& b, ValueId lu, ValueId pivots, ValueId rhs, bool left, TransposeKind op);
 struct Triangle {
   bool upper = false, left = true, unit = false;
-  Transpose op = Transpose::none;
+  TransposeKind op = TransposeKind::none;
 };
 ValueId triangular_solve(Builder& b, ValueId a, ValueId rhs, const Triangle& t);
 /// Inverse, and the info of its factorization.

@@ -23,8 +23,8 @@ Values cholesky_ex(Builder& b, const Call& c) {
 /// X with A X = rhs, A = L L^H or U^H U.
 ValueId solve_by_cholesky(Builder& b, ValueId factor, ValueId rhs, bool upper) {
   const ValueId y =
-      triangular_solve(b, factor, rhs, {.upper = upper, .op = upper ? Transpose::adjoint : Transpose::none});
-  return triangular_solve(b, factor, y, {.upper = upper, .op = upper ? Transpose::none : Transpose::adjoint});
+      triangular_solve(b, factor, rhs, {.upper = upper, .op = upper ? TransposeKind::adjoint : TransposeKind::none});
+  return triangular_solve(b, factor, y, {.upper = upper, .op = upper ? TransposeKind::none : TransposeKind::adjoint});
 }
 Values cholesky_solve(Builder& b, const Call& c) {
   return {solve_by_cholesky(b, c.tensor("input2"), c.tensor("self"), c.flag("upper"))};
@@ -40,7 +40,7 @@ Values cholesky_inverse(Builder& b, const Call& c) {
 // LU
 
 void require_pivots(const Call& c) {
-  if (!c.flag_or("pivot", true)) c.unsupported("an LU factorization without pivoting");
+  if (!c.flag_or("pivot", true)) c.unsupported("an LU factorization without pivoting is not supported");
 }
 
 Values lu_factor_ex(Builder& b, const Call& c) {
@@ -70,7 +70,7 @@ ValueId permutation(Builder& b, ValueId lu, ValueId pivots) {
     pivots = b.concat({pivots, b.expand(more, shape)}, -1);
   }
   const ValueId ones = b.expand(one, with_sizes(batch_of(b, lu), {m, m}));
-  return transposed(b, lu_solve(b, ones, pivots, one, true, Transpose::none));
+  return transposed(b, lu_solve(b, ones, pivots, one, true, TransposeKind::none));
 }
 /// Unit lower triangular [.., m, k], and upper triangular [.., k, n].
 std::pair<ValueId, ValueId> unpack(Builder& b, ValueId lu) {
@@ -99,22 +99,22 @@ Values linalg_lu(Builder& b, const Call& c) {
 
 // QR
 
-Values qr_op(Builder& b, ValueId a, QrMode mode) {
+Values qr_op(Builder& b, ValueId a, QrKind mode) {
   return b.add_all(Op::qr, {a}, {attr(AttrKey::mode, Dim(static_cast<int>(mode)))});
 }
 Values linalg_qr(Builder& b, const Call& c) {
   const std::string mode = c.text("mode");
-  if (mode != "reduced" && mode != "complete" && mode != "r") c.unsupported("mode '" + mode + "'");
+  if (mode != "reduced" && mode != "complete" && mode != "r") c.unsupported("unsupported mode '" + mode + "'");
   return qr_op(b, c.tensor("A"),
-               mode == "complete"  ? QrMode::complete
-               : mode == "reduced" ? QrMode::reduced
-                                   : QrMode::r);
+               mode == "complete"  ? QrKind::complete
+               : mode == "reduced" ? QrKind::reduced
+                                   : QrKind::r);
 }
 Values qr(Builder& b, const Call& c) {
-  return qr_op(b, c.tensor("self"), c.flag("some") ? QrMode::reduced : QrMode::complete);
+  return qr_op(b, c.tensor("self"), c.flag("some") ? QrKind::reduced : QrKind::complete);
 }
 Values geqrf(Builder& b, const Call& c) {
-  return qr_op(b, c.tensor("self"), QrMode::reflectors);
+  return qr_op(b, c.tensor("self"), QrKind::reflectors);
 }
 
 Values householder_product(Builder& b, ValueId v, ValueId tau) {
@@ -127,7 +127,7 @@ Values orgqr(Builder& b, const Call& c) {
   return householder_product(b, c.tensor("self"), c.tensor("input2"));
 }
 Values ormqr(Builder& b, const Call& c) {
-  const auto op = c.flag("transpose") ? Transpose::adjoint : Transpose::none;
+  const auto op = c.flag("transpose") ? TransposeKind::adjoint : TransposeKind::none;
   return {b.add(Op::householder, {c.tensor("self"), c.tensor("input2"), c.tensor("input3")},
                 {attr(AttrKey::kind, Dim(static_cast<int>(HouseholderKind::multiply))),
                  attr(AttrKey::left, Dim(c.flag("left"))), attr(AttrKey::transpose, Dim(static_cast<int>(op)))})};

@@ -22,9 +22,9 @@ ValueId values_of(Builder& b, ValueId x, const Axes& axes) {
 
 /// The two axes of the matrices, from 0.
 Axes normal_axes(Builder& b, const Call& c, ValueId x, Axes axes) {
-  if (axes.size() != 2) c.unsupported("a matrix norm along other than two axes");
+  if (axes.size() != 2) c.unsupported("a matrix norm needs two axes");
   for (std::int64_t& a : axes) a = b.normal_axis(x, a);
-  if (axes[0] == axes[1]) c.unsupported("the same axis twice");
+  if (axes[0] == axes[1]) c.unsupported("the two axes are the same");
   return axes;
 }
 
@@ -45,7 +45,7 @@ ValueId matrix_norm(Builder& b, const Call& c, ValueId x, double ord, Axes axes,
     const ValueId s = values_of(b, x, axes);
     return with_axes(b, b.reduce(s, pick, {-1}, false, result), axes, keepdims);
   }
-  if (size != 1 && !std::isinf(ord)) c.unsupported("a matrix norm of order other than 1, 2 and infinity");
+  if (size != 1 && !std::isinf(ord)) c.unsupported("the order of a matrix norm must be 1, 2 or infinity");
   if (std::isinf(ord)) std::swap(axes[0], axes[1]);
   const ValueId sums = vector_norm(b, x, 1, {axes[0]}, true, result);
   const ValueId r = b.reduce(sums, pick, {axes[1]}, true, result);
@@ -57,7 +57,7 @@ ValueId matrix_norm(Builder& b, const Call& c, ValueId x, std::string_view ord, 
                     DType result) {
   axes = normal_axes(b, c, x, std::move(axes));
   if (ord == "fro") return vector_norm(b, x, 2, axes, keepdims, result);
-  if (ord != "nuc") c.unsupported("a matrix norm of order '" + std::string(ord) + "'");
+  if (ord != "nuc") c.unsupported("unsupported order of a matrix norm: '" + std::string(ord) + "'");
   const ValueId s = values_of(b, x, axes);
   return with_axes(b, b.reduce(s, "sum", {-1}, false, result), axes, keepdims);
 }
@@ -104,7 +104,7 @@ Values linalg_powsum(Builder& b, const Call& c) {
   const ValueId x = self(b, c);
   const DType result = c.result_dtype(), wide = compute_type(result);
   const double ord = c.number("ord");
-  if (!std::isfinite(ord)) c.unsupported("an infinite order");
+  if (!std::isfinite(ord)) c.unsupported("the order must be finite");
   const DType operand = !is_complex(b.dtype(x)) ? wide : wide == DType::f64 ? DType::c128 : DType::c64;
   const ValueId magnitudes = b.expr("abs(x)", {{"x", x}}, operand, wide);
   const ValueId powers = b.expr("pow(x, p)", {{"x", magnitudes}, {"p", ord}}, wide);

@@ -150,7 +150,7 @@ Values cross(Builder& b, const Call& c) {
   for (int i = 0; i < rank; ++i) {
     if (b.size(x, i).is(3)) return {cross_along(b, c, x, y, i - rank)};
   }
-  c.unsupported("no axis of size 3");
+  c.unsupported("the tensor has no axis of size 3");
 }
 
 constexpr Lowering kLinalgPowerLowerings[] = {

@@ -27,10 +27,10 @@ struct Solution {
 /// `of_transposed`: the factors of A^T instead of A.
 Solution solve(Builder& b, const Call& c, ValueId a, ValueId rhs, bool check, bool of_transposed = false) {
   const bool left = c.flag_or("left", true), vector = is_vector(b, a, rhs);
-  if (vector && !left) c.unsupported("a vector with left=False");
+  if (vector && !left) c.unsupported("a vector needs left=True");
   const Values f = lu_factor(b, of_transposed ? transposed(b, a) : a, check);
   ValueId x = lu_solve(b, f[0], f[1], vector ? b.unsqueeze(rhs, -1) : rhs, left,
-                       of_transposed ? Transpose::transpose : Transpose::none);
+                       of_transposed ? TransposeKind::transpose : TransposeKind::none);
   if (vector) x = b.squeeze(x, -1);
   return {x, f[0], f[1], f[2]};
 }
@@ -48,11 +48,11 @@ Values linalg_solve_parts(Builder& b, const Call& c) {
 }
 
 Values linalg_lu_solve(Builder& b, const Call& c) {
-  const auto op = c.flag("adjoint") ? Transpose::adjoint : Transpose::none;
+  const auto op = c.flag("adjoint") ? TransposeKind::adjoint : TransposeKind::none;
   return {lu_solve(b, c.tensor("LU"), c.tensor("pivots"), c.tensor("B"), c.flag("left"), op)};
 }
 Values lu_solve_old(Builder& b, const Call& c) {
-  return {lu_solve(b, c.tensor("LU_data"), c.tensor("LU_pivots"), c.tensor("self"), true, Transpose::none)};
+  return {lu_solve(b, c.tensor("LU_data"), c.tensor("LU_pivots"), c.tensor("self"), true, TransposeKind::none)};
 }
 
 Values linalg_inv(Builder& b, const Call& c) {
@@ -69,11 +69,11 @@ Values linalg_inv_ex(Builder& b, const Call& c) {
 Values linalg_solve_triangular(Builder& b, const Call& c) {
   return {triangular_solve(
       b, c.tensor("self"), c.tensor("B"),
-      {.upper = c.flag("upper"), .left = c.flag("left"), .unit = c.flag("unitriangular"), .op = Transpose::none})};
+      {.upper = c.flag("upper"), .left = c.flag("left"), .unit = c.flag("unitriangular"), .op = TransposeKind::none})};
 }
 Values triangular_solve_old(Builder& b, const Call& c) {
   const ValueId a = c.tensor("A");
-  const auto op = c.flag("transpose") ? Transpose::transpose : Transpose::none;
+  const auto op = c.flag("transpose") ? TransposeKind::transpose : TransposeKind::none;
   const ValueId x = triangular_solve(
       b, a, c.tensor("self"), {.upper = c.flag("upper"), .left = true, .unit = c.flag("unitriangular"), .op = op});
   return {x, b.expand(a, with_sizes(batch_of(b, x), {b.size(a, -2), b.size(a, -1)}))};
@@ -87,7 +87,7 @@ Values linalg_tensorinv(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const std::int64_t at = c.integer("ind");
   const Dims& sizes = b.shape(x);
-  if (at <= 0 || at > b.rank(x)) c.unsupported("an index outside the tensor's axes");
+  if (at <= 0 || at > b.rank(x)) c.unsupported("ind is outside the tensor's axes");
   const auto k = static_cast<std::size_t>(at);
   Dims shape(sizes.begin() + at, sizes.end());
   shape.insert(shape.end(), sizes.begin(), sizes.begin() + at);
@@ -107,11 +107,11 @@ Values linalg_tensorsolve(Builder& b, const Call& c) {
     order.insert(order.end(), moved.begin(), moved.end());
     a = b.permute(a, order);
   }
-  if (b.rank(rhs) > b.rank(a)) c.unsupported("a right hand side of more axes than the tensor");
+  if (b.rank(rhs) > b.rank(a)) c.unsupported("the right-hand side has more axes than the tensor");
   const Dims sizes(b.shape(a).begin() + b.rank(rhs), b.shape(a).end());
   const ValueId matrix = b.reshape(a, {b.numel(rhs), b.pool().product(sizes)});
   const Values f = lu_factor(b, matrix, true);
-  const ValueId x = lu_solve(b, f[0], f[1], b.reshape(rhs, {b.numel(rhs), 1}), true, Transpose::none);
+  const ValueId x = lu_solve(b, f[0], f[1], b.reshape(rhs, {b.numel(rhs), 1}), true, TransposeKind::none);
   return {b.reshape(x, sizes)};
 }
 
@@ -120,15 +120,15 @@ Values linalg_lstsq(Builder& b, const Call& c) {
   const bool vector = is_vector(b, a, rhs);
   if (vector) rhs = b.unsqueeze(rhs, -1);
   const std::string name = c.text_or("driver", "gelsy");
-  constexpr std::array<std::string_view, kLstsqDrivers> kNames = {"gels", "gelsy", "gelsd", "gelss"};
+  constexpr std::array<std::string_view, kLstsqKinds> kNames = {"gels", "gelsy", "gelsd", "gelss"};
   const auto at = std::find(kNames.begin(), kNames.end(), name);
-  if (at == kNames.end()) c.unsupported("driver '" + name + "'");
+  if (at == kNames.end()) c.unsupported("unsupported driver '" + name + "'");
   std::vector<Attr> attrs = {attr(AttrKey::mode, Dim(at - kNames.begin()))};
   if (c.has("rcond")) {
     attrs.push_back(attr_number(AttrKey::epsilon, c.number("rcond")));
   } else {
     const Dim n = b.pool().max(b.size(a, -1), b.size(a, -2));
-    if (!n.is_const()) c.unsupported("sizes known only at run time, without rcond");
+    if (!n.is_const()) c.unsupported("symbolic sizes need rcond");
     attrs.push_back(attr_number(AttrKey::epsilon, machine_epsilon(b.dtype(a)) * static_cast<double>(n.value())));
   }
   Values r = b.add_all(Op::lstsq, {a, rhs}, std::move(attrs));

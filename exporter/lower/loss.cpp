@@ -12,7 +12,7 @@ namespace {
 Values loss(Builder& b, const Call& c, std::string_view text) {
   std::vector<ExprArg> args;
   for (const auto& [name, operand] : c.args) {
-    if (text.find(name) != std::string_view::npos && operand.kind != Operand::Kind::none) {
+    if (text.find(name) != std::string_view::npos && operand.kind != CallArgument::Kind::none) {
       args.push_back(expr_arg(b, c, name));
     }
   }

@@ -14,7 +14,7 @@
 namespace tern {
 
 /// Argument of a call: the program's, or the schema's default.
-struct Operand {
+struct CallArgument {
   enum class Kind {
     none,
     tensor,
@@ -44,17 +44,18 @@ struct Operand {
   Dims integers;                     ///< integers, booleans
   std::vector<double> numbers;
 };
+using CallArgumentKind = CallArgument::Kind;
 
 /// Call of an ATen operator with every argument of its schema present, in the schema's order.
 struct Call {
-  std::string target;                                      ///< "aten.softmax.int"
-  std::vector<std::pair<std::string_view, Operand>> args;  ///< schema name, argument
+  std::string target;                                           ///< "aten.softmax.int"
+  std::vector<std::pair<std::string_view, CallArgument>> args;  ///< schema name, argument
   std::vector<TensorType> declared;  ///< PyTorch's record of each tensor result, in order (a list flattened)
   std::string torch_version;         ///< version of the exporting PyTorch: "2.12.1"
   Builder* builder = nullptr;
 
-  const Operand& arg(ArgumentName name) const;  ///< fails if the schema lacks the argument
-  bool has(ArgumentName name) const;            ///< true if the schema has the argument, and its value is not None
+  const CallArgument& arg(ArgumentName name) const;  ///< fails if the schema lacks the argument
+  bool has(ArgumentName name) const;                 ///< true if the schema has the argument, and its value is not None
   bool is_tensor(ArgumentName name) const;
 
   // Typed reading. Each fails with a clear message when the argument has another kind.

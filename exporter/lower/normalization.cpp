@@ -43,7 +43,7 @@ Values masked_softmax(Builder& b, const Call& c) {
   ValueId mask = b.cast(c.tensor("mask"), DType::boolean);
   const std::int64_t type = c.integer_or("mask_type", 2);
   if (type == 1) {
-    if (b.rank(mask) != 2 || b.rank(x) != 4) c.unsupported("a padding mask that is not [B, L] for [B, H, L, L]");
+    if (b.rank(mask) != 2 || b.rank(x) != 4) c.unsupported("a padding mask must be [B, L] for [B, H, L, L]");
     mask = b.reshape(mask, {b.size(mask, 0), 1, 1, b.size(mask, 1)});
   }
   const DType t = b.dtype(x);

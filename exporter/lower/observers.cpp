@@ -54,7 +54,7 @@ Values observe_and_quantize(Builder& b, const Call& c) {
   const double least = c.number("quant_min"), most = c.number("quant_max");
   std::vector<std::int64_t> axes;
   if (rows) {
-    if (c.integer("ch_axis") != 0 || b.rank(x) < 2) c.unsupported("channels along another axis than the first");
+    if (c.integer("ch_axis") != 0 || b.rank(x) < 2) c.unsupported("ch_axis must be the first axis");
     for (int i = 1; i < b.rank(x); ++i) axes.push_back(i);
   }
   const auto running = [&](ArgumentName name, std::string_view kind) {

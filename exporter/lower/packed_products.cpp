@@ -24,7 +24,7 @@ ValueId bytes(Builder& b, ValueId x) {
 std::int64_t constant_size(Builder& b, const Call& c, ValueId x, std::int64_t axis) {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   const Dim d = b.size(x, axis);
-  if (!d.is_const() || d.value() > kMost) c.unsupported("a packed weight of symbolic or huge size");
+  if (!d.is_const() || d.value() > kMost) c.unsupported("the packed weight has a symbolic or too large size");
   return d.value();
 }
 
@@ -37,7 +37,7 @@ constexpr std::int64_t kPackedProductsRows = 64, kLanes = 16;
 
 ValueId unpacked_rows(Builder& b, const Call& c, ValueId packed) {
   const std::int64_t n = constant_size(b, c, packed, 0), k = 2 * constant_size(b, c, packed, 1);
-  if (n % kLanes != 0) c.unsupported(fmt::format("a packed weight of {} rows", n));
+  if (n % kLanes != 0) c.unsupported(fmt::format("a packed weight of {} rows is not supported", n));
   const std::int64_t blocks = n / kPackedProductsRows, rest = n % kPackedProductsRows;
   const ValueId flat = b.flatten(packed);
   Values parts;
@@ -56,7 +56,8 @@ ValueId unpacked_rows(Builder& b, const Call& c, ValueId packed) {
 Values pack_rows(Builder& b, const Call& c) {
   const ValueId weight = c.tensor("self");
   const std::int64_t n = constant_size(b, c, weight, 0), k = constant_size(b, c, weight, 1);
-  if (n % kLanes != 0 || k % 2 != 0) c.unsupported(fmt::format("packing a weight of {} rows and {} columns", n, k));
+  if (n % kLanes != 0 || k % 2 != 0)
+    c.unsupported(fmt::format("a weight of {} rows and {} columns cannot be packed", n, k));
   const std::int64_t blocks = n / kPackedProductsRows, rest = n % kPackedProductsRows;
   Values parts;
   if (blocks > 0) {
@@ -75,10 +76,10 @@ Values pack_rows(Builder& b, const Call& c) {
 // has row r; a word holds two tiles of 16 columns. Its bits, from the lowest, hold the even, then the odd columns;
 // within each parity the two tiles; within each tile the columns 2 q and 2 q + 8.
 ValueId unpacked_tiles(Builder& b, const Call& c, ValueId packed) {
-  if (b.rank(packed) != 4) c.unsupported("a packed weight of other than four axes");
+  if (b.rank(packed) != 4) c.unsupported("the packed weight must have four axes");
   const std::int64_t rows = constant_size(b, c, packed, 0), outer = constant_size(b, c, packed, 1),
                      lanes = constant_size(b, c, packed, 2), inner = constant_size(b, c, packed, 3);
-  if (lanes != 32) c.unsupported(fmt::format("a packed weight for {} lanes", lanes));
+  if (lanes != 32) c.unsupported(fmt::format("a packed weight for {} lanes is not supported", lanes));
   const ValueId words =
       b.expr("(x >> shift) & 15", {{"x", b.unsqueeze(packed, -1)}, {"shift", b.iota(8, DType::u8, 0, 4)}}, DType::i64,
              DType::u8);

@@ -15,8 +15,6 @@
 namespace tern {
 namespace {
 
-using OperandKind = Operand::Kind;
-
 constexpr std::int64_t kExactInDouble = std::int64_t{1} << 53;
 
 /// The names of operands and parts in an expression's text, each once.
@@ -109,13 +107,13 @@ void widen(DType& to, DType t) {
 }  // namespace
 
 ExprArg expr_arg(Builder& b, const Call& c, std::string_view name) {
-  const Operand& o = c.arg(ArgumentName::of(name));
+  const CallArgument& o = c.arg(ArgumentName::of(name));
   switch (o.kind) {
-    case OperandKind::tensor: return {name, o.value};
-    case OperandKind::number: return {name, o.number};
-    case OperandKind::complex: return {name, std::complex<double>(o.number, o.imaginary)};
-    case OperandKind::integer:
-    case OperandKind::boolean: {
+    case CallArgumentKind::tensor: return {name, o.value};
+    case CallArgumentKind::number: return {name, o.number};
+    case CallArgumentKind::complex: return {name, std::complex<double>(o.number, o.imaginary)};
+    case CallArgumentKind::integer:
+    case CallArgumentKind::boolean: {
       const bool exact = o.integer.is_const() && std::abs(o.integer.value()) <= kExactInDouble;
       if (exact) return {name, static_cast<double>(o.integer.value())};
       return {name, b.from_dim(o.integer)};
@@ -129,13 +127,13 @@ DType common_dtype(Builder& b, const Call& c, const std::vector<std::string_view
   DType without = DType::invalid;
   DType number = DType::invalid;
   for (std::string_view name : names) {
-    const Operand& o = c.arg(ArgumentName::of(name));
+    const CallArgument& o = c.arg(ArgumentName::of(name));
     switch (o.kind) {
-      case OperandKind::tensor: widen(b.rank(o.value) > 0 ? with_dimensions : without, b.dtype(o.value)); break;
-      case OperandKind::integer: widen(number, DType::i64); break;
-      case OperandKind::boolean: widen(number, DType::boolean); break;
-      case OperandKind::number: widen(number, DType::f32); break;
-      case OperandKind::complex: widen(number, DType::c64); break;
+      case CallArgumentKind::tensor: widen(b.rank(o.value) > 0 ? with_dimensions : without, b.dtype(o.value)); break;
+      case CallArgumentKind::integer: widen(number, DType::i64); break;
+      case CallArgumentKind::boolean: widen(number, DType::boolean); break;
+      case CallArgumentKind::number: widen(number, DType::f32); break;
+      case CallArgumentKind::complex: widen(number, DType::c64); break;
       default: break;
     }
   }

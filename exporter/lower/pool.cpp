@@ -55,7 +55,7 @@ Values adaptive(Builder& b, const Call& c, PoolKind k) {
   const ValueId x = c.tensor("self");
   Dims sizes = c.dims("output_size");
   if (sizes.size() == 1) sizes.resize(n, sizes[0]);
-  if (sizes.size() != n) c.unsupported("a list with another number of values than spatial axes");
+  if (sizes.size() != n) c.unsupported("a list's length differs from the number of spatial axes");
   return b.add_all(Op::adaptive_pool, {x}, {kind(k), attr(AttrKey::sizes, sizes)});
 }
 template <std::size_t n>
@@ -131,7 +131,7 @@ Values im2col(Builder& b, const Call& c) {
       steps{strides[0], strides[1], pool.mul(dilation[0], strides[2]), pool.mul(dilation[1], strides[3])};
   Dim columns = 1;
   for (std::size_t i = 0; i < 2; ++i) {
-    if (stride[i] <= 0) c.unsupported("a stride of zero");
+    if (stride[i] <= 0) c.unsupported("a stride must be positive");
     const Dim reach = pool.add(pool.mul(dilation[i], pool.sub(kernel[i], 1)), 1);
     const Dim windows = pool.add(pool.floordiv(pool.sub(s[i + 2], reach), stride[i]), 1);
     sizes.push_back(windows);

@@ -35,7 +35,7 @@ Values broadcast_in_dim(Builder& b, const Call& c) {
   const std::vector<std::int64_t> axes = c.integers("broadcast_dimensions");
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (axes[i] < 0 || static_cast<std::size_t>(axes[i]) >= shape.size() || i >= b.shape(x).size())
-      c.unsupported("broadcast_dimensions names an axis that the shape has not");
+      c.unsupported("broadcast_dimensions names an axis outside the shape");
     aligned[static_cast<std::size_t>(axes[i])] = b.shape(x)[i];
   }
   return {b.expand(b.reshape(x, aligned), shape)};
@@ -48,7 +48,7 @@ Values collapse(Builder& b, const Call& c) {
   if (shape.empty()) return {b.reshape(x, {1})};
   const auto start = static_cast<std::size_t>(b.normal_axis(x, c.integer("start")));
   const auto end = static_cast<std::size_t>(b.normal_axis(x, c.integer("end")));
-  if (start > end) c.unsupported("the first axis lies behind the last one");
+  if (start > end) c.unsupported("start is after end");
   Dims sizes(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(start));
   sizes.push_back(b.pool().product(std::span(shape).subspan(start, end - start + 1)));
   sizes.insert(sizes.end(), shape.begin() + static_cast<std::ptrdiff_t>(end) + 1, shape.end());

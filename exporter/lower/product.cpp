@@ -18,8 +18,8 @@ ValueId product(Builder& b, ValueId a, ValueId other, DType dtype, ValueId bias)
 
 std::complex<double> scalar_or(const Call& c, ArgumentName name, std::complex<double> otherwise) {
   if (!c.has(name)) return otherwise;
-  const Operand& o = c.arg(name);
-  if (o.kind == Operand::Kind::complex) return {o.number, o.imaginary};
+  const CallArgument& o = c.arg(name);
+  if (o.kind == CallArgument::Kind::complex) return {o.number, o.imaginary};
   return c.number(name);
 }
 
@@ -189,7 +189,7 @@ Values grouped_mm(Builder& b, const Call& c) {
   } else if (b.rank(x) == 2 && b.rank(w) == 3 && c.has("offs")) {
     y = b.add(Op::grouped_matmul, {x, w, c.tensor("offs")}, {attr_dtype(result)});
   } else {
-    c.unsupported("groups along another axis than the rows of the first matrix");
+    c.unsupported("groups must be along the rows of the first matrix");
   }
   return {bias == kNoValue ? y : b.expr("y + bias", {{"y", y}, {"bias", bias}}, result)};
 }

@@ -90,17 +90,17 @@ double rounded_to(double v, DType t) {
   return back;
 }
 
-std::optional<Range> range_of(DType t) {
+std::optional<QuantizedRange> range_of(DType t) {
   switch (t) {
-    case DType::u8: return Range{0, 255};
-    case DType::i8: return Range{-128, 127};
-    case DType::u16: return Range{0, 65535};
-    case DType::i16: return Range{-32768, 32767};
-    case DType::i32: return Range{-2147483648.0, 2147483647.0};
-    case DType::f8_e4m3fn: return Range{-448, 448};
-    case DType::f8_e4m3fnuz: return Range{-240, 240};
+    case DType::u8: return QuantizedRange{0, 255};
+    case DType::i8: return QuantizedRange{-128, 127};
+    case DType::u16: return QuantizedRange{0, 65535};
+    case DType::i16: return QuantizedRange{-32768, 32767};
+    case DType::i32: return QuantizedRange{-2147483648.0, 2147483647.0};
+    case DType::f8_e4m3fn: return QuantizedRange{-448, 448};
+    case DType::f8_e4m3fnuz: return QuantizedRange{-240, 240};
     case DType::f8_e5m2:
-    case DType::f8_e5m2fnuz: return Range{-57344, 57344};
+    case DType::f8_e5m2fnuz: return QuantizedRange{-57344, 57344};
     default: return std::nullopt;
   }
 }
@@ -108,7 +108,7 @@ std::optional<Range> range_of(DType t) {
 BlockAxes blocks_of(Builder& b, const Call& c, ValueId x, const Dims& block) {
   const Dims& sizes = b.shape(x);
   if (block.size() != sizes.size()) {
-    c.unsupported(fmt::format("{} block sizes for {}", block.size(), text_of(b.type(x), b.pool())));
+    c.unsupported(fmt::format("there are {} block sizes for {}", block.size(), text_of(b.type(x), b.pool())));
   }
   BlockAxes result;
   const auto add = [&](Dim size, bool within) {
@@ -127,7 +127,7 @@ BlockAxes blocks_of(Builder& b, const Call& c, ValueId x, const Dims& block) {
       add(size, false);
     } else {
       if (size.is_const() && block[i].is_const() && size.value() % block[i].value() != 0) {
-        c.unsupported(fmt::format("blocks of {} along an axis of size {}", block[i].value(), size.value()));
+        c.unsupported(fmt::format("blocks of {} do not divide an axis of size {}", block[i].value(), size.value()));
       }
       const Dim count = b.pool().floordiv(size, block[i]);
       result.counts.push_back(count);

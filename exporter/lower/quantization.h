@@ -62,10 +62,10 @@ class Steps {
 /// Rounds `v` to dtype `t`.
 double rounded_to(double v, DType t);
 /// The least and the greatest number of a quantized dtype.
-struct Range {
+struct QuantizedRange {
   double least, most;
 };
-std::optional<Range> range_of(DType t);
+std::optional<QuantizedRange> range_of(DType t);
 
 /// Tensor divided into blocks of a common scale.
 struct BlockAxes {

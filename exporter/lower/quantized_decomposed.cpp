@@ -115,7 +115,7 @@ Values dequantize_per_token(Builder& b, const Call& c) {
 
 /// Groups along the last axis; a longer group is clamped to the axis.
 BlockAxes groups(Builder& b, const Call& c, ValueId x, Dim size) {
-  if (b.rank(x) != 2) c.unsupported("groups of a tensor that is no matrix");
+  if (b.rank(x) != 2) c.unsupported("groups need a matrix");
   const Dim width = b.size(x, 1);
   if (size.is_const() && width.is_const() && size.value() > width.value()) size = width;
   return blocks_of(b, c, x, {1, size});

@@ -10,7 +10,7 @@ using Values = std::vector<ValueId>;
 Values recurrent(Builder& b, const Call& c, RnnKind kind) {
   const bool lstm = kind == RnnKind::lstm;
   if (c.flag("train") && c.number("dropout") != 0.0)
-    c.unsupported("dropout between layers; export the model in eval mode");
+    c.unsupported("dropout between layers is not supported; export the model in eval mode");
   const std::int64_t layers = c.integer("num_layers");
   const bool bidirectional = c.flag("bidirectional"), batch_first = c.flag("batch_first"),
              biases = c.flag("has_biases");
@@ -19,16 +19,16 @@ Values recurrent(Builder& b, const Call& c, RnnKind kind) {
       static_cast<std::size_t>(std::clamp<std::int64_t>(layers, 0, std::ssize(params))) * (bidirectional ? 2 : 1);
   const std::size_t plain = biases ? 4 : 2;
   if (cells == 0 || params.size() % cells != 0)
-    c.unsupported("a number of parameters that is no multiple of the layers");
+    c.unsupported("the number of parameters is not a multiple of the number of layers");
   const std::size_t each = params.size() / cells;
-  if (each != plain && !(lstm && each == plain + 1)) c.unsupported("a wrong number of parameters for each layer");
+  if (each != plain && !(lstm && each == plain + 1)) c.unsupported("the layers have a wrong number of parameters");
   ValueId x = c.tensor("input");
-  if (b.rank(x) != 3) c.unsupported("an input of another rank than 3");
+  if (b.rank(x) != 3) c.unsupported("the input must have 3 axes");
   if (batch_first) x = b.transpose(x, 0, 1);
   Values inputs{x};
   if (lstm) {
     const Values& hx = c.tensors("hx");
-    if (hx.size() != 2) c.unsupported("a state that is not a pair");
+    if (hx.size() != 2) c.unsupported("the state must be a pair");
     inputs.insert(inputs.end(), hx.begin(), hx.end());
   } else {
     inputs.push_back(c.tensor("hx"));
@@ -67,7 +67,7 @@ Values cell(Builder& b, const Call& c, RnnKind kind) {
   const bool lstm = kind == RnnKind::lstm;
   ValueId x = c.tensor("input");
   Values state = lstm ? c.tensors("hx") : Values{c.tensor("hx"), kNoValue};
-  if (state.size() != 2) c.unsupported("a state that is not a pair");
+  if (state.size() != 2) c.unsupported("the state must be a pair");
   const bool batched = b.rank(x) == 2;
   const auto grow = [&](ValueId v) { return v == kNoValue ? v : b.unsqueeze(batched ? v : b.unsqueeze(v, 0), 0); };
   const Values r =

@@ -102,17 +102,17 @@ Values run(Builder& b, RnnKind kind, const Values& state, ValueId x, ValueId val
 Values packed(Builder& b, const Call& c, RnnKind kind) {
   const bool lstm = kind == RnnKind::lstm;
   if (c.flag("train") && c.number("dropout") != 0.0)
-    c.unsupported("dropout between layers; export the model in eval mode");
+    c.unsupported("dropout between layers is not supported; export the model in eval mode");
   const std::int64_t layers = c.integer("num_layers"), directions = c.flag("bidirectional") ? 2 : 1;
   const bool biases = c.flag("has_biases");
   const Values& params = c.tensors("params");
   const std::size_t plain = biases ? 4 : 2;
   if (layers < 1 || layers > std::ssize(params) || params.size() % static_cast<std::size_t>(layers * directions) != 0)
-    c.unsupported("a number of parameters that is no multiple of the layers");
+    c.unsupported("the number of parameters is not a multiple of the number of layers");
   const std::size_t each = params.size() / static_cast<std::size_t>(layers * directions);
-  if (each != plain && !(lstm && each == plain + 1)) c.unsupported("a wrong number of parameters for each layer");
+  if (each != plain && !(lstm && each == plain + 1)) c.unsupported("the layers have a wrong number of parameters");
   const Values states = lstm ? c.tensors("hx") : Values{c.tensor("hx")};
-  if (states.size() != (lstm ? 2u : 1u)) c.unsupported("a state that is not a pair");
+  if (states.size() != (lstm ? 2u : 1u)) c.unsupported("the state must be one tensor, or a pair for LSTM");
 
   // Unpacks rows to [T, B, in]; finished sequences read arbitrary rows.
   const ValueId data = c.tensor("data"), counts = b.cast(c.tensor("batch_sizes"), DType::i64);

@@ -45,7 +45,7 @@ Values upsample(Builder& b, const Call& c) {
     if (sizes.size() == 1) sizes.resize(n, sizes[0]);
   } else {  // PyTorch's recorded size, derived from the factors
     const Dims& shape = c.declared.at(0).shape;
-    if (shape.size() != n + 2) c.unsupported("an input whose rank does not match the mode");
+    if (shape.size() != n + 2) c.unsupported("the input's rank does not match the mode");
     sizes.assign(shape.begin() + 2, shape.end());
     for (std::size_t i = 0; i < n; ++i) bind_size(b, x, static_cast<std::int64_t>(i) + 2, sizes[i], c, i);
   }
@@ -66,7 +66,7 @@ Values upsample(Builder& b, const Call& c) {
 template <std::size_t n, ResizeMode mode, bool antialias = false>
 Values upsample_gradient(Builder& b, const Call& c) {
   const Dims shape = c.dims("input_size");
-  if (shape.size() != n + 2) c.unsupported("an input whose rank does not match the mode");
+  if (shape.size() != n + 2) c.unsupported("the input's rank does not match the mode");
   std::vector<Attr> attrs{attr(AttrKey::mode, Dim(static_cast<std::int64_t>(mode))),
                           attr(AttrKey::sizes, Dims(shape.begin() + 2, shape.end())),
                           attr_numbers(AttrKey::scales, factors(c, n, false))};
@@ -95,7 +95,7 @@ Values affine_grid(Builder& b, const Call& c) {
   const ValueId theta = c.tensor("theta");
   const Dims size = c.dims("size");
   const bool align_corners = c.flag("align_corners");
-  if (size.size() != 4 && size.size() != 5) c.unsupported("a grid of another rank than 4 or 5");
+  if (size.size() != 4 && size.size() != 5) c.unsupported("the size must have 4 or 5 numbers");
   const DType dtype = b.dtype(theta), wide = compute_type(dtype);
   const std::size_t n = size.size() - 2;
   Dims grid(size.begin() + 2, size.end());

@@ -21,7 +21,7 @@ struct ScaledGroupedProductsOperands {
 
 ScaledGroupedProductsOperands operands(Builder& b, const Call& c, ValueId x_scale, ValueId w_scale) {
   const ScaledGroupedProductsOperands o = {c.tensor("self"), c.tensor("mat2"), x_scale, w_scale};
-  if (b.rank(o.w) != 3 || b.rank(o.x) < 2 || b.rank(o.x) > 3) c.unsupported("groups along another axis than rows");
+  if (b.rank(o.w) != 3 || b.rank(o.x) < 2 || b.rank(o.x) > 3) c.unsupported("groups must be along rows");
   return o;
 }
 
@@ -96,7 +96,7 @@ Values by_blocks(Builder& b, const Call& c, const ScaledGroupedProductsOperands&
   const Dim groups = b.size(o.w, 0), rows = b.size(o.x, -2), columns = b.size(o.w, 2);
   const Dim depth = b.size(o.w, 1), across = pool.floordiv(depth, kMxBlock);
   if (!depth.is_const() || depth.value() % kMxBlock != 0)
-    c.unsupported("blocks of 32 along an axis that has no known multiple of 32 elements");
+    c.unsupported("blocks of 32 need an axis with a constant multiple of 32 elements");
   const auto plain = [&](ValueId scales, const Dims& lead, Dim down) {
     if (o.tiles) return microscaling::scales_from_tiles(b, scales, lead, down, across);
     Dims shape = lead;
@@ -126,28 +126,28 @@ Values scaled_grouped_mm(Builder& b, const Call& c) {
   const DType x = b.dtype(o.x_scale), w = b.dtype(o.w_scale);
   o.mx = o.tiles = x == DType::f8_e8m0;
   if (x != w || (x != DType::f32 && x != DType::f8_e8m0))
-    c.unsupported(fmt::format("groups with scales of {} and {}", name_of(x), name_of(w)));
+    c.unsupported(fmt::format("groups with scales of {} and {} are not supported", name_of(x), name_of(w)));
   return o.mx ? by_blocks(b, c, o) : by_rows(b, c, o);
 }
 
-struct Scaling {
+struct GroupScaling {
   ScalingType type;
   bool tiles;
 };
 /// Two levels of scales mean float4, absent from .pt2 files.
-Scaling scaling(const Call& c, ArgumentName recipes, ArgumentName swizzles) {
+GroupScaling scaling(const Call& c, ArgumentName recipes, ArgumentName swizzles) {
   const std::vector<std::int64_t> types = c.integers(recipes), swizzle = c.integers(swizzles);
-  if (types.size() != 1) c.unsupported("several levels of scales");
+  if (types.size() != 1) c.unsupported("several levels of scales are not supported");
   const auto type = static_cast<ScalingType>(types[0]);
   if (type != ScalingType::row && type != ScalingType::block_1x32)
     c.unsupported(
-        fmt::format("groups with scales of recipe {}; those for rows (1) and blocks of 32 (3) are possible", types[0]));
+        fmt::format("groups with scales of recipe {} are not supported; use rows (1) or blocks of 32 (3)", types[0]));
   return {type, !swizzle.empty() && swizzle[0] != 0};
 }
 
 Values scaled_grouped_mm_by_recipes(Builder& b, const Call& c) {
-  const Scaling x = scaling(c, "recipe_a", "swizzle_a"), w = scaling(c, "recipe_b", "swizzle_b");
-  if (x.type != w.type || x.tiles != w.tiles) c.unsupported("groups with scales of two kinds");
+  const GroupScaling x = scaling(c, "recipe_a", "swizzle_a"), w = scaling(c, "recipe_b", "swizzle_b");
+  if (x.type != w.type || x.tiles != w.tiles) c.unsupported("the scales of both matrices must be of one kind");
   ScaledGroupedProductsOperands o = operands(b, c, c.tensors("scale_a").at(0), c.tensors("scale_b").at(0));
   o.mx = x.type == ScalingType::block_1x32;
   o.tiles = x.tiles;

@@ -15,14 +15,14 @@ constexpr std::int64_t kBlock = 128;
 
 /// Factor [r, k], the contracted axis last, and its scales: one number, [r, 1], blocks [r or r / 128, k / 128], or MX
 /// scales.
-struct Factor {
+struct ScaledFactor {
   ValueId x, scale;
   bool mx = false;
   ScaleLayout layout = ScaleLayout::swizzled_32_4_4;  ///< of MX
 };
 
 /// True for a scale per row or a single scale, applied to the product.
-bool along_rows(Builder& b, const Factor& f) {
+bool along_rows(Builder& b, const ScaledFactor& f) {
   return !f.mx && (b.numel(f.scale).is(1) || b.size(f.scale, 1).is(1));
 }
 
@@ -30,9 +30,9 @@ bool along_rows(Builder& b, const Factor& f) {
 ValueId repeated(Builder& b, const Call& c, ValueId scale, std::int64_t axis, Dim size) {
   const Dim count = b.size(scale, axis);
   if (count == size || count.is(1)) return scale;
-  if (!size.is_const() || !count.is_const()) c.unsupported("scales for blocks of a matrix of symbolic size");
+  if (!size.is_const() || !count.is_const()) c.unsupported("block scales need a matrix of constant size");
   if ((size.value() + kBlock - 1) / kBlock != count.value()) {
-    c.unsupported(fmt::format("{} scales along an axis of size {}", count.value(), size.value()));
+    c.unsupported(fmt::format("{} scales do not fit an axis of size {}", count.value(), size.value()));
   }
   if (size.value() % kBlock == 0) return scale;
   const ValueId block = b.expr("floordiv(i, 128)", {{"i", b.iota(size, DType::i64)}}, DType::i64);
@@ -40,7 +40,7 @@ ValueId repeated(Builder& b, const Call& c, ValueId scale, std::int64_t axis, Di
 }
 
 /// Dequantizes a factor with scales along the contracted axis.
-ValueId dequantized(Builder& b, const Call& c, const Factor& f) {
+ValueId dequantized(Builder& b, const Call& c, const ScaledFactor& f) {
   if (f.mx) {
     const std::vector<Attr> block = {attr(AttrKey::block, Dim(kMxBlock)),
                                      attr(AttrKey::layout, Dim(static_cast<std::int64_t>(f.layout)))};
@@ -62,7 +62,7 @@ ValueId dequantized(Builder& b, const Call& c, const Factor& f) {
 }
 
 /// x y^T with their scales, the bias, and the scale of a float8 result, in float32.
-Values multiply(Builder& b, const Call& c, const Factor& x, const Factor& y) {
+Values multiply(Builder& b, const Call& c, const ScaledFactor& x, const ScaledFactor& y) {
   const DType result = c.result_dtype();
   std::string text = "p";
   std::vector<ExprArg> args;
@@ -72,7 +72,7 @@ Values multiply(Builder& b, const Call& c, const Factor& x, const Factor& y) {
     args.emplace_back("y", b.numel(y.scale).is(1) ? b.reshape(y.scale, {}) : b.transpose(y.scale, 0, 1));
     text = "p * x * y";
   } else {
-    const auto numbers = [&](const Factor& f) {
+    const auto numbers = [&](const ScaledFactor& f) {
       if (!along_rows(b, f)) return dequantized(b, c, f);
       return b.expr("x * scale", {{"x", f.x}, {"scale", f.scale}}, DType::f32);
     };
@@ -93,21 +93,23 @@ Values multiply(Builder& b, const Call& c, const Factor& x, const Factor& y) {
 
 /// The dtype and sizes of the scales determine their blocks.
 Values scaled_mm(Builder& b, const Call& c) {
-  Factor x = {c.tensor("self"), c.tensor("scale_a")}, y = {b.transpose(c.tensor("mat2"), 0, 1), c.tensor("scale_b")};
-  for (Factor* f : {&x, &y}) {
+  ScaledFactor x = {c.tensor("self"), c.tensor("scale_a")},
+               y = {b.transpose(c.tensor("mat2"), 0, 1), c.tensor("scale_b")};
+  for (ScaledFactor* f : {&x, &y}) {
     f->mx = b.dtype(f->scale) == DType::f8_e8m0;
-    if (!f->mx && b.dtype(f->scale) != DType::f32) c.unsupported("scales of this dtype");
-    if (!f->mx && !b.numel(f->scale).is(1) && b.rank(f->scale) != 2) c.unsupported("scales that are no matrix");
+    if (!f->mx && b.dtype(f->scale) != DType::f32) c.unsupported("scales must be float32 or float8_e8m0fnu");
+    if (!f->mx && !b.numel(f->scale).is(1) && b.rank(f->scale) != 2) c.unsupported("scales must be a matrix");
   }
   if (!y.mx && b.rank(y.scale) == 2) y.scale = b.transpose(y.scale, 0, 1);
   return multiply(b, c, x, y);
 }
 
 /// Reads lists of scales, each with a recipe. Two levels of scales mean float4, absent from .pt2 files.
-Factor factor(Builder& b, const Call& c, ValueId x, ArgumentName scales, ArgumentName recipes, ArgumentName swizzles) {
+ScaledFactor factor(Builder& b, const Call& c, ValueId x, ArgumentName scales, ArgumentName recipes,
+                    ArgumentName swizzles) {
   const std::vector<std::int64_t> recipe = c.integers(recipes), swizzle = c.integers(swizzles);
-  if (c.tensors(scales).size() != 1 || recipe.size() != 1) c.unsupported("several levels of scales");
-  Factor f = {x, c.tensors(scales)[0]};
+  if (c.tensors(scales).size() != 1 || recipe.size() != 1) c.unsupported("several levels of scales are not supported");
+  ScaledFactor f = {x, c.tensors(scales)[0]};
   const bool swizzled = !swizzle.empty() && swizzle[0] != 0;
   f.layout = swizzled ? ScaleLayout::swizzled_32_4_4 : ScaleLayout::plain;
   switch (static_cast<ScalingType>(recipe[0])) {
@@ -121,12 +123,12 @@ Factor factor(Builder& b, const Call& c, ValueId x, ArgumentName scales, Argumen
       f.scale = b.transpose(b.slice(f.scale, 0, 0, blocks), 0, 1);
       return f;
     }
-    default: c.unsupported(fmt::format("scales of recipe {}", recipe[0]));
+    default: c.unsupported(fmt::format("scales of recipe {} are not supported", recipe[0]));
   }
 }
 
 Values scaled_mm_by_recipes(Builder& b, const Call& c) {
-  const Factor x = factor(b, c, c.tensor("self"), "scale_a", "recipe_a", "swizzle_a");
+  const ScaledFactor x = factor(b, c, c.tensor("self"), "scale_a", "recipe_a", "swizzle_a");
   return multiply(b, c, x, factor(b, c, b.transpose(c.tensor("mat2"), 0, 1), "scale_b", "recipe_b", "swizzle_b"));
 }
 

@@ -73,8 +73,9 @@ ExprArg spacing(Builder& b, const Call& c, ValueId y, std::int64_t axis) {
   bool has_x = false;
   for (const auto& [name, operand] : c.args) has_x = has_x || name == "x";
   if (!has_x) {
-    const Operand& dx = c.arg("dx");
-    return {"d", std::complex<double>(dx.kind == Operand::Kind::complex ? dx.number : c.number("dx"), dx.imaginary)};
+    const CallArgument& dx = c.arg("dx");
+    return {"d",
+            std::complex<double>(dx.kind == CallArgument::Kind::complex ? dx.number : c.number("dx"), dx.imaginary)};
   }
   ValueId x = c.tensor("x");
   const int rank = b.rank(y);
@@ -95,7 +96,7 @@ ValueId double_trapezoids(Builder& b, const Call& c, ValueId y, std::int64_t axi
   const ValueId l = without_last(b, y, axis), r = without_first(b, y, axis);
   const DType common = promote(from, steps);
   const bool whole = !is_floating(common) && !is_complex(common);
-  if (whole && (d.value != kNoValue || c.arg("dx").kind == Operand::Kind::integer)) {
+  if (whole && (d.value != kNoValue || c.arg("dx").kind == CallArgument::Kind::integer)) {
     // Integers keep integer sums and products, and wrap.
     const ValueId sum = b.expr("l + r", {{"l", l}, {"r", r}}, from);
     return b.expr("s * d", {{"s", sum}, d}, common);
@@ -183,10 +184,10 @@ Values gradient(Builder& b, const Call& c) {
   const int order = static_cast<int>(c.integer("edge_order"));
   bool has_spacing = false;
   for (const auto& [name, operand] : c.args)
-    has_spacing = has_spacing || (name == "spacing" && operand.kind != Operand::Kind::none);
+    has_spacing = has_spacing || (name == "spacing" && operand.kind != CallArgument::Kind::none);
   Values r;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (has_spacing && c.arg("spacing").kind == Operand::Kind::tensors) {
+    if (has_spacing && c.arg("spacing").kind == CallArgument::Kind::tensors) {
       r.push_back(uneven_gradient(b, x, axes[i], c.tensors("spacing").at(i), order));
       continue;
     }

@@ -34,7 +34,7 @@ ScatterKind named_kind(const Call& c) {
   if (name == "mean") return ScatterKind::mean;
   if (name == "amax") return ScatterKind::max;
   if (name == "amin") return ScatterKind::min;
-  c.unsupported("reduction '" + name + "'");
+  c.unsupported("unsupported reduction '" + name + "'");
 }
 Values scatter_src(Builder& b, const Call& c) {
   return {scatter_along(b, c, source(b, c), ScatterKind::set, true)};
@@ -76,7 +76,7 @@ Values take_along_dim(Builder& b, const Call& c) {
   const std::int64_t axis = b.normal_axis(x, c.integer("dim"));
   // Broadcasts tensor and indices to each other except along the indexed axis.
   Dims from = b.shape(x), to = b.shape(index);
-  if (from.size() != to.size()) c.unsupported("tensor and indices must have one rank");
+  if (from.size() != to.size()) c.unsupported("tensor and indices must have the same rank");
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (static_cast<std::int64_t>(i) == axis) continue;
     if (from[i].is(1)) from[i] = to[i];

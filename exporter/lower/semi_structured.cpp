@@ -20,7 +20,8 @@ ValueId product_of_weight(Builder& b, ValueId x, ValueId y, DType dtype) {
 Values linear_sparse(Builder& b, const Call& c) {
   const ValueId weight = dense(b, c, "weight", "meta"), bias = c.tensor_or_none("bias");
   // torch.export cannot write an activation: PyTorch's shape function lacks the argument.
-  if (const std::string a = c.text_or("activation", ""); !a.empty()) c.unsupported("the activation '" + a + "'");
+  if (const std::string a = c.text_or("activation", ""); !a.empty())
+    c.unsupported("unsupported activation '" + a + "'");
   return {product(b, c.tensor("input"), b.transpose(weight, 0, 1), c.result_dtype(), bias)};
 }
 

@@ -12,7 +12,7 @@ namespace {
 /// longer symmetric window without its last point; a window of one point is 1.
 Values window(Builder& b, const Call& c, std::string_view text, std::vector<ExprArg> parameters = {}) {
   const std::int64_t length = c.integer("window_length");
-  if (length < 0) c.unsupported(fmt::format("a window of length {}", length));
+  if (length < 0) c.unsupported(fmt::format("window_length is {}; it must not be negative", length));
   const DType t = c.result_dtype();
   if (length <= 1) return {b.full({length}, 1.0, t)};
   const bool periodic = c.args.size() > 1 && c.args[1].first == "periodic" ? c.flag("periodic") : true;

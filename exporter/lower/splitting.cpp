@@ -83,7 +83,7 @@ Values tensor_split_indices(Builder& b, const Call& c) {
 Values tensor_split_by_tensor(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self"), places = c.tensor("tensor_indices_or_sections");
   if (b.rank(places) == 0) return split_evenly(b, c, x, c.integer("dim"), static_cast<std::int64_t>(c.declared.size()));
-  if (!b.size(places, 0).is_const()) c.unsupported("the number of results depends on a size that is not fixed");
+  if (!b.size(places, 0).is_const()) c.unsupported("the number of results depends on a symbolic size");
   require_results(c, b.size(places, 0).value());
   Dims indices;
   for (std::int64_t i = 0; i < b.size(places, 0).value(); ++i) {
@@ -108,7 +108,7 @@ Values xsplit_array(Builder& b, const Call& c) {
 Values unbind(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const Dim size = b.size(x, c.integer("dim"));
-  if (!size.is_const()) c.unsupported("the number of results depends on a size that is not fixed");
+  if (!size.is_const()) c.unsupported("the number of results depends on a symbolic size");
   require_results(c, size.value());
   Values results;
   for (std::int64_t i = 0; i < size.value(); ++i) results.push_back(b.select(x, c.integer("dim"), i));

@@ -52,27 +52,28 @@ ValueId window_of(Builder& b, const Call& c, Dim length, Dim size, DType real) {
   return b.pad(w, {before}, {b.pool().sub(b.pool().sub(size, length), before)});
 }
 
-struct Frames {
+struct FrameSizes {
   std::int64_t size = 0, hop = 0, window = 0;
 };
-Frames frames_of(const Call& c) {
-  Frames f;
+FrameSizes frames_of(const Call& c) {
+  FrameSizes f;
   f.size = c.integer("n_fft");
   f.hop = c.integer_or("hop_length", f.size / 4);
   f.window = c.integer_or("win_length", f.size);
-  if (f.size <= 0 || f.hop <= 0 || f.window <= 0 || f.window > f.size) c.unsupported("these lengths");
+  if (f.size <= 0 || f.hop <= 0 || f.window <= 0 || f.window > f.size)
+    c.unsupported("n_fft, hop_length and win_length must be positive, and win_length at most n_fft");
   return f;
 }
 
 /// x [batch, length] -> [batch, frequencies, frames].
 Values stft_of(Builder& b, const Call& c, ValueId x, bool batched) {
   ExprPool& p = b.pool();
-  const Frames f = frames_of(c);
-  if (c.flag_or("align_to_window", false)) c.unsupported("frames aligned to the window");
+  const FrameSizes f = frames_of(c);
+  if (c.flag_or("align_to_window", false)) c.unsupported("align_to_window is not supported");
   const bool complex_window = c.has("window") && is_complex(b.dtype(c.tensor("window")));
   const bool complex = is_complex(b.dtype(x)) || complex_window;
   const bool half = c.flag_or("onesided", !complex);
-  if (half && complex) c.unsupported("half the spectrum of complex numbers");
+  if (half && complex) c.unsupported("a complex signal or window needs onesided=False");
   const Dim length = b.size(x, 1), frames = p.add(p.floordiv(p.sub(length, f.size), f.hop), 1);
   const ValueId parts = b.as_strided(x, {b.size(x, 0), frames, f.size}, {length, f.hop, 1}, 0);
   const DType wide = complex ? b.dtype(as_complex(b, x)) : b.dtype(as_real(b, x));
@@ -93,7 +94,7 @@ Values stft_of(Builder& b, const Call& c, ValueId x, bool batched) {
 
 ValueId rows_of(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
-  if (b.rank(x) != 1 && b.rank(x) != 2) c.unsupported("a signal of more than two axes");
+  if (b.rank(x) != 1 && b.rank(x) != 2) c.unsupported("the signal must have one or two axes");
   return b.rank(x) == 1 ? b.unsqueeze(x, 0) : x;
 }
 Values stft(Builder& b, const Call& c) {
@@ -109,7 +110,7 @@ Values stft_center(Builder& b, const Call& c) {
                        : mode == "replicate" ? 2
                        : mode == "circular"  ? 3
                                              : -1;
-    if (number < 0) c.unsupported("pad_mode '" + mode + "'");
+    if (number < 0) c.unsupported("unsupported pad_mode '" + mode + "'");
     x = b.add(Op::pad, {x},
               {attr(AttrKey::before, Dims{0, half}), attr(AttrKey::after, Dims{0, half}),
                attr_number(AttrKey::value, 0), attr(AttrKey::mode, Dim(number))});
@@ -118,7 +119,7 @@ Values stft_center(Builder& b, const Call& c) {
 }
 
 /// Adds windows [batch, size, frames] at their original positions.
-ValueId overlapped(Builder& b, ValueId x, const Frames& f, Dim length) {
+ValueId overlapped(Builder& b, ValueId x, const FrameSizes& f, Dim length) {
   return b.reshape(
       b.add(Op::fold, {x},
             {attr(AttrKey::sizes, Dims{length}), attr(AttrKey::kernel, Dim(f.size)), attr(AttrKey::dilations, Dim(1)),
@@ -130,16 +131,16 @@ ValueId overlapped(Builder& b, ValueId x, const Frames& f, Dim length) {
 Values istft(Builder& b, const Call& c) {
   ExprPool& p = b.pool();
   ValueId x = c.tensor("self");
-  if (!is_complex(b.dtype(x))) c.unsupported("a spectrum of real numbers");
+  if (!is_complex(b.dtype(x))) c.unsupported("the spectrum must be complex");
   const bool batched = b.rank(x) == 3;
   if (!batched) x = b.unsqueeze(x, 0);
-  if (b.rank(x) != 3) c.unsupported("a spectrum of more than three axes");
-  const Frames f = frames_of(c);
+  if (b.rank(x) != 3) c.unsupported("the spectrum must have two or three axes");
+  const FrameSizes f = frames_of(c);
   x = as_complex(b, x);
   const DType real = b.dtype(x) == DType::c128 ? DType::f64 : DType::f32;
   const bool complex = c.flag_or("return_complex", false);
   const bool half = c.flag_or("onesided", !p.proved_equal(b.size(x, 1), f.size));
-  if (half && complex) c.unsupported("complex numbers from half a spectrum");
+  if (half && complex) c.unsupported("return_complex needs onesided=False");
   const Dim frames = b.size(x, 2), length = p.add(p.mul(p.sub(frames, 1), f.hop), f.size);
   x = b.transpose(x, 1, 2);
   Transform t{complex ? FftKind::complex_to_complex : FftKind::complex_to_real,

@@ -13,8 +13,7 @@ using Values = std::vector<ValueId>;
 /// Rank count of the exporting process, derived from sizes: the operators do not state it.
 std::int64_t ranks_of(const Call& c, const Dim& more, const Dim& less) {
   if (!more.is_const() || !less.is_const() || less.value() == 0 || more.value() % less.value() != 0)
-    c.unsupported(
-        "the number of ranks follows from sizes alone, and these are not constants: export it for fixed sizes");
+    c.unsupported("the number of ranks follows from sizes, which must be constants: export it for fixed sizes");
   return more.value() / less.value();
 }
 
@@ -47,7 +46,7 @@ Values all_gather_matmul(Builder& b, const Call& c) {
   const std::int64_t axis = axis_of(b, a, c.integer("gather_dim"));
   const bool whole = c.flag_or("return_A", true);
   const TensorType& result = c.declared[whole || others.empty() ? 0 : c.declared.size() - 1];
-  if (axis + 1 == b.rank(a)) c.unsupported("it gathers along the axis that the products sum over");
+  if (axis + 1 == b.rank(a)) c.unsupported("it cannot gather along the axis that the products sum over");
   const std::int64_t ranks =
       ranks_of(c, result.shape[static_cast<std::size_t>(axis)], b.type(a).shape[static_cast<std::size_t>(axis)]);
   const ValueId first = b.move_axis(a, axis, 0);

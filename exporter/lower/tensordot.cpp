@@ -50,7 +50,7 @@ ValueId contract(Builder& b, ValueId x, ValueId y, Axes axes_x, Axes axes_y, DTy
 Values tensordot(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self"), y = c.tensor("other");
   Axes ax = c.integers("dims_self"), ay = c.integers("dims_other");
-  if (ax.size() != ay.size()) c.unsupported("lists of axes of different lengths");
+  if (ax.size() != ay.size()) c.unsupported("the lists of axes differ in length");
   for (std::int64_t& a : ax) a = b.normal_axis(x, a);
   for (std::int64_t& a : ay) a = b.normal_axis(y, a);
   return {contract(b, x, y, ax, ay, c.result_dtype())};
@@ -131,13 +131,13 @@ Values chain(Builder& b, Values matrices) {
 
 Values multi_dot(Builder& b, const Call& c) {
   const Values& m = c.tensors("tensors");
-  if (m.size() < 2) c.unsupported("a chain of fewer than two tensors");
+  if (m.size() < 2) c.unsupported("the chain needs at least two tensors");
   return chain(b, m);
 }
 
 Values chain_matmul(Builder& b, const Call& c) {
   const Values& m = c.tensors("matrices");
-  if (m.empty()) c.unsupported("an empty chain");
+  if (m.empty()) c.unsupported("the chain is empty");
   return chain(b, m);
 }
 

@@ -11,10 +11,11 @@ namespace {
 using Values = std::vector<ValueId>;
 
 /// Bounds from the call, else the dtype's bounds.
-Range range(const Call& c, ArgumentName dtype) {
-  const std::optional<Range> natural = range_of(c.dtype_or(dtype, DType::invalid));
-  if (!natural && !(c.has("quant_min") && c.has("quant_max"))) c.unsupported("quantization to this dtype needs bounds");
-  const Range all = natural.value_or(Range{0, 0});
+QuantizedRange range(const Call& c, ArgumentName dtype) {
+  const std::optional<QuantizedRange> natural = range_of(c.dtype_or(dtype, DType::invalid));
+  if (!natural && !(c.has("quant_min") && c.has("quant_max")))
+    c.unsupported("quantization to this dtype needs quant_min and quant_max");
+  const QuantizedRange all = natural.value_or(QuantizedRange{0, 0});
   return {c.number_or("quant_min", all.least), c.number_or("quant_max", all.most)};
 }
 
@@ -22,21 +23,22 @@ Range range(const Call& c, ArgumentName dtype) {
 enum class Domain { integer, floating, none };
 Domain domain(Builder& b, const Call& c) {
   const std::string name = c.text_or("zero_point_domain", "INT");
-  if (name != "INT" && name != "FLOAT" && name != "NONE") c.unsupported("the domain '" + name + "' of zero points");
+  if (name != "INT" && name != "FLOAT" && name != "NONE")
+    c.unsupported("the zero point domain '" + name + "' is not supported");
   const ValueId zero_point = c.tensor_or_none("zero_point");
   if (name == "NONE" || zero_point == kNoValue || b.numel(zero_point).is(0)) return Domain::none;
   return name == "FLOAT" ? Domain::floating : Domain::integer;
 }
 
 /// Half the steps of the range: the origin of tinygemm's zero points.
-double middle(const Range& r) {
+double middle(const QuantizedRange& r) {
   return (r.most + r.least + 1) / 2;
 }
 
 Values quantize(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
   const BlockAxes blocks = blocks_of(b, c, x, c.dims("block_size"));
-  const Range r = range(c, "output_dtype");
+  const QuantizedRange r = range(c, "output_dtype");
   Steps s(b);
   const Term input = s.tensor("input", b.reshape(x, blocks.split)),
              scale = s.tensor("scale", per_block(b, c.tensor("scale"), blocks));
@@ -84,10 +86,10 @@ Values choose(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
   const DType t = b.dtype(x);
   const BlockAxes blocks = blocks_of(b, c, x, c.dims("block_size"));
-  const Range r = range(c, "target_dtype");
+  const QuantizedRange r = range(c, "target_dtype");
   const std::string mapping = c.text("mapping_type");
   const bool keep = c.flag_or("keepdim", false);
-  if (!c.flag_or("preserve_zero", true)) c.unsupported("ranges without zero");
+  if (!c.flag_or("preserve_zero", true)) c.unsupported("preserve_zero=False is not supported");
   const ValueId view = b.reshape(x, blocks.split);
   const ValueId low = b.reduce(view, "min", blocks.within, keep, t),
                 high = b.reduce(view, "max", blocks.within, keep, t);
@@ -102,7 +104,7 @@ Values choose(Builder& b, const Call& c) {
   } else if (mapping == "ASYMMETRIC") {
     scale = s.apply(s.apply(above, "-", below), "/", s.number(r.most - r.least));
   } else {
-    c.unsupported("the mapping '" + mapping + "'");
+    c.unsupported("unsupported mapping '" + mapping + "'");
   }
   const ValueId step = s.finish(s.at_least(scale, c.number_or("eps", least_normal(t))), t);
   ValueId zero_point = kNoValue;

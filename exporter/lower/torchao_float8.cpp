@@ -14,7 +14,7 @@ struct Scaled {
 Scaled scaled(Builder& b, const Call& c) {
   const ValueId x = c.tensor("tensor"), scale = c.tensor("scale");
   if (b.numel(scale).is(1)) return {x, b.reshape(scale, {})};
-  if (b.rank(x) != b.rank(scale)) c.unsupported("scales of another number of axes than the tensor");
+  if (b.rank(x) != b.rank(scale)) c.unsupported("the scales and the tensor must have the same number of axes");
   Dims block;
   for (int i = 0; i < b.rank(x); ++i) {
     const Dim size = b.size(x, i), count = b.size(scale, i);
@@ -27,8 +27,8 @@ Scaled scaled(Builder& b, const Call& c) {
 Values quantize_float8(Builder& b, const Call& c) {
   const auto [x, scale] = scaled(b, c);
   const DType t = c.result_dtype();
-  const std::optional<Range> r = range_of(t);
-  if (!r) c.unsupported("a result that is not float8");
+  const std::optional<QuantizedRange> r = range_of(t);
+  if (!r) c.unsupported("the result must be float8");
   Steps s(b);
   const Term y = s.apply(s.to(s.tensor("x", x), DType::f32), "/", s.tensor("scale", scale));
   return {b.reshape(s.finish(s.clamp(y, r->least, r->most), t), b.shape(c.tensor("tensor")))};
@@ -45,8 +45,8 @@ Values dequantize_float8(Builder& b, const Call& c) {
 Values choose_scale(Builder& b, const Call& c) {
   const ValueId x = c.tensor("tensor");
   const DType t = b.dtype(x);
-  const std::optional<Range> r = range_of(c.dtype_or("float8_dtype", DType::f8_e4m3fn));
-  if (!r) c.unsupported("scales for a dtype that is not float8");
+  const std::optional<QuantizedRange> r = range_of(c.dtype_or("float8_dtype", DType::f8_e4m3fn));
+  if (!r) c.unsupported("float8_dtype must be a float8 dtype");
   const BlockAxes blocks = blocks_of(b, c, x, c.dims("block_size"));
   const ValueId magnitude =
       b.reduce(b.expr("abs(x)", {{"x", b.reshape(x, blocks.split)}}, t), "max", blocks.within, true, t);

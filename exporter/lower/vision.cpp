@@ -32,7 +32,8 @@ Values deform_conv2d(Builder& b, const Call& c) {
   const Dim n = b.size(x, 0), channels = b.size(x, 1), h = b.size(x, 2), w = b.size(x, 3), out = b.size(weight, 0);
   const Dim kh = b.size(weight, 2), kw = b.size(weight, 3), elements = pool.mul(kh, kw);
   const std::int64_t groups = c.integer("groups"), offset_groups = c.integer("offset_groups");
-  if (groups < 1 || offset_groups < 1 || !kw.is_const()) c.unsupported("such groups or a symbolic kernel");
+  if (groups < 1 || offset_groups < 1 || !kw.is_const())
+    c.unsupported("the groups must be positive and the kernel size constant");
   const ValueId offset = c.tensor("offset");
   const Dim oh = b.size(offset, 2), ow = b.size(offset, 3), planes = pool.mul(n, offset_groups);
   const ValueId moves = b.reshape(offset, {planes, elements, 2, oh, ow});
@@ -75,7 +76,7 @@ Values deform_conv2d(Builder& b, const Call& c) {
 }
 
 Values nms(Builder& b, const Call& c) {
-  if (c.declared.empty() || c.declared[0].rank() != 1) c.unsupported("a result whose size is not recorded");
+  if (c.declared.empty() || c.declared[0].rank() != 1) c.unsupported("the result's size is not recorded");
   return {b.add(Op::nms, {c.tensor("dets"), c.tensor("scores")},
                 {attr_number(AttrKey::value, c.number("iou_threshold")), attr(AttrKey::symbols, c.declared[0].shape)})};
 }

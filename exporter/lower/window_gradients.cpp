@@ -13,8 +13,7 @@ using Sizes = std::vector<std::int64_t>;
 Sizes for_axes(const Call& c, ArgumentName name, std::size_t n) {
   Sizes v = c.integers(name);
   if (v.size() == 1) v.assign(n, v[0]);
-  if (v.size() != n)
-    c.unsupported("argument '" + std::string(name.text()) + "' has another length than there are axes");
+  if (v.size() != n) c.unsupported("argument '" + std::string(name.text()) + "' must have one value for each axis");
   return v;
 }
 
@@ -45,7 +44,8 @@ Values convolution_gradient(Builder& b, const Call& c) {
 template <std::size_t n>
 Values avg_pool_gradient(Builder& b, const Call& c) {
   const ValueId grad = c.tensor("grad_output"), x = c.tensor("self");
-  if (b.rank(x) < static_cast<int>(n) || b.rank(grad) != b.rank(x)) c.unsupported("an image without the windows' axes");
+  if (b.rank(x) < static_cast<int>(n) || b.rank(grad) != b.rank(x))
+    c.unsupported("the image must have the axes of the windows");
   const Sizes kernel = for_axes(c, "kernel_size", n), padding = for_axes(c, "padding", n);
   const Windows windows{c.integers("stride").empty() ? kernel : for_axes(c, "stride", n), Sizes(n, 1), padding,
                         padding};
@@ -59,7 +59,8 @@ Values avg_pool_gradient(Builder& b, const Call& c) {
 template <std::size_t n>
 Values adaptive_avg_pool_gradient(Builder& b, const Call& c) {
   const ValueId grad = c.tensor("grad_output"), x = c.tensor("self");
-  if (b.rank(x) < static_cast<int>(n) || b.rank(grad) != b.rank(x)) c.unsupported("an image without the windows' axes");
+  if (b.rank(x) < static_cast<int>(n) || b.rank(grad) != b.rank(x))
+    c.unsupported("the image must have the axes of the windows");
   return {b.cast(adaptive_average_gradient(b, grad, b.shape(x), n), b.dtype(x))};
 }
 

@@ -5,7 +5,7 @@
 
 namespace tern::microscaling {
 
-/// An element type as torchao names it, and what its scales are chosen by.
+/// An element type by torchao's name, and the properties that determine its scales.
 struct NarrowFloat {
   std::string_view name;  ///< of a torch.dtype, or torchao's text
   DType dtype;
@@ -17,14 +17,14 @@ struct NarrowFloat {
 
 /// Null for another name.
 const NarrowFloat* find_narrow_float(std::string_view name);
-/// Of the element type of a quantized value; null for one that is no MX element.
+/// Finds the element type of a quantized value; null for types without MX blocks.
 const NarrowFloat* find_narrow_float(DType dtype);
 
-/// Whether numbers are elements of that type in a program: float8, and no smaller ones.
+/// True if a program's tensors can have this element type: float8, not smaller types.
 bool has_elements(const NarrowFloat& type);
 /// float32 `x` as elements of such a type, rounded as by round_to.
 ValueId elements_of(Builder& b, ValueId x, const NarrowFloat& type);
-/// float32 `x`, rounded to the nearest number of the type, ties to even; beyond the largest one, that one.
+/// Rounds float32 `x` to the nearest number of the type, ties to even, and clamps to its largest number.
 ValueId round_to(Builder& b, ValueId x, const NarrowFloat& type);
 
 }  // namespace tern::microscaling

@@ -19,9 +19,9 @@ namespace {
 
 constexpr std::size_t kMostNodes = 256;  // nodes of a cone
 
-class Finder {
+class ConeFinder {
  public:
-  explicit Finder(const Function& f) : f_(f), uses_(f) {
+  explicit ConeFinder(const Function& f) : f_(f), uses_(f) {
     std::unordered_map<std::uint32_t, ValueId> states;
     for (const FunctionInput& in : f.inputs) {
       if (in.kind == FunctionInput::Kind::state) states[in.state] = in.value;
@@ -213,10 +213,10 @@ double get(const Tensor& t, std::size_t i) {
 }  // namespace
 
 std::vector<Cone> find_cones(const Function& f) {
-  return Finder(f).run();
+  return ConeFinder(f).run();
 }
 
-std::vector<Numbers> ConeProgram::run(const std::vector<Numbers>& elements) const {
+std::vector<ConeValues> ConeProgram::run(const std::vector<ConeValues>& elements) const {
   auto part = std::make_shared<Program>();
   part->source = std::make_shared<ExtendableSource>(nullptr, 0);
   part->functions.emplace_back();
@@ -231,20 +231,20 @@ std::vector<Numbers> ConeProgram::run(const std::vector<Numbers>& elements) cons
     const bool number = type.rank() == 0;
     const auto count = static_cast<std::int64_t>(elements.size());
     const DType t = widened(type.dtype, wide_);
-    if (t != DType::f32 && t != DType::f64) fail(ErrorCode::unsupported, "an optimizer of 16 bits");
+    if (t != DType::f32 && t != DType::f64) fail(ErrorCode::unsupported, "an optimizer cannot compute in 16 bits");
     now[v] = b.add_value({t, number ? Dims() : Dims{Dim(count)}});
     b.function().inputs.push_back({FunctionInput::Kind::user, now[v], 0, "x" + std::to_string(inputs.size()), {}});
     Tensor tensor(t, number ? std::vector<std::int64_t>() : std::vector<std::int64_t>{count});
     for (std::size_t i = 0; i < (number ? 1 : elements.size()); ++i) put(tensor, i, value(elements[i]));
     inputs.push_back(std::move(tensor));
   };
-  input(cone_.param.before, [](const Numbers& n) { return n.p; });
-  input(cone_.grad, [](const Numbers& n) { return n.g; });
-  input(cone_.step.before, [](const Numbers& n) { return n.step; });
-  input(cone_.product.before, [](const Numbers& n) { return n.product; });
-  input(cone_.lr, [](const Numbers& n) { return n.lr; });
+  input(cone_.param.before, [](const ConeValues& n) { return n.p; });
+  input(cone_.grad, [](const ConeValues& n) { return n.g; });
+  input(cone_.step.before, [](const ConeValues& n) { return n.step; });
+  input(cone_.product.before, [](const ConeValues& n) { return n.product; });
+  input(cone_.lr, [](const ConeValues& n) { return n.lr; });
   for (std::size_t k = 0; k < cone_.states.size(); ++k)
-    input(cone_.states[k].before, [&](const Numbers& n) { return n.states.at(k); });
+    input(cone_.states[k].before, [&](const ConeValues& n) { return n.states.at(k); });
   for (std::uint32_t i : cone_.nodes) {
     Node n = f_.nodes[i];
     n.origin = -1;
@@ -264,7 +264,7 @@ std::vector<Numbers> ConeProgram::run(const std::vector<Numbers>& elements) cons
   options.reproducible = true;  // archives do not depend on the exporting processor
   Session session(Model(std::move(part)).prepare(options));
   const std::vector<Tensor>& outputs = session.run(inputs);
-  std::vector<Numbers> after(elements.size());
+  std::vector<ConeValues> after(elements.size());
   for (std::size_t i = 0; i < after.size(); ++i) {
     after[i].p = get(outputs[0], i);
     for (std::size_t k = 0; k < cone_.states.size(); ++k) after[i].states.push_back(get(outputs[k + 1], i));

@@ -28,8 +28,8 @@ struct Cone {
 /// Cones of all parameters updated by pointwise nodes, most states first. A state belongs to one cone.
 std::vector<Cone> find_cones(const Function& f);
 
-/// Numbers of one element and of a step: before or after.
-struct Numbers {
+/// Values of one element and of a step: before or after.
+struct ConeValues {
   double p = 0, g = 0, step = 0, lr = 0;
   std::vector<double> states;
   double product = 0;
@@ -41,7 +41,7 @@ class ConeProgram {
   /// Computes in double if `wide`: constants keep all digits.
   ConeProgram(const Function& f, const Cone& cone, bool wide) : f_(f), cone_(cone), wide_(wide) {}
   /// New values of each element; the first element supplies step, product and lr. Throws the runtime's errors.
-  std::vector<Numbers> run(const std::vector<Numbers>& elements) const;
+  std::vector<ConeValues> run(const std::vector<ConeValues>& elements) const;
 
  private:
   const Function& f_;

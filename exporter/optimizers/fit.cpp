@@ -40,12 +40,12 @@ class Probe {
   };
   /// The state after a step.
   At operator()(const At& at) const {
-    Numbers n{at.p, at.g, at.step, kRate, std::vector<double>(count_), at.product};
+    ConeValues n{at.p, at.g, at.step, kRate, std::vector<double>(count_), at.product};
     const double values[] = {at.m, at.v, at.third};
     for (std::size_t i = 0; i < 3; ++i) {
       if (places_[i] >= 0) n.states[static_cast<std::size_t>(places_[i])] = values[i];
     }
-    const Numbers after = cone_.run({n}).at(0);
+    const ConeValues after = cone_.run({n}).at(0);
     const auto state = [&](std::size_t i) {
       return places_[i] < 0 ? 0 : after.states[static_cast<std::size_t>(places_[i])];
     };
@@ -178,7 +178,7 @@ constexpr Hypothesis kHypotheses[] = {
 };
 
 /// Runs the op itself on the same numbers.
-std::vector<Numbers> run_op(const Fit& fit, const Cone& cone, DType type, const std::vector<Numbers>& elements) {
+std::vector<ConeValues> run_op(const Fit& fit, const Cone& cone, DType type, const std::vector<ConeValues>& elements) {
   auto part = std::make_shared<Program>();
   part->source = std::make_shared<ExtendableSource>(nullptr, 0);
   part->functions.emplace_back();
@@ -201,20 +201,20 @@ std::vector<Numbers> run_op(const Fit& fit, const Cone& cone, DType type, const 
     return v;
   };
   ListStep step{.kind = fit.kind, .hyper = fit.hyper, .mode = fit.mode | kOptimAdvance, .lists = {}};
-  step[OptimList::param] = {input(false, [](const Numbers& n) { return n.p; })};
-  step[OptimList::grad] = {input(false, [](const Numbers& n) { return n.g; })};
+  step[OptimList::param] = {input(false, [](const ConeValues& n) { return n.p; })};
+  step[OptimList::grad] = {input(false, [](const ConeValues& n) { return n.g; })};
   constexpr OptimList kStates[] = {OptimList::m, OptimList::v, OptimList::third};
   for (std::size_t i = 0; i < 3; ++i) {
     const int at = fit.states[i];
     if (at >= 0)
-      step[kStates[i]] = {input(false, [at](const Numbers& n) { return n.states[static_cast<std::size_t>(at)]; })};
+      step[kStates[i]] = {input(false, [at](const ConeValues& n) { return n.states[static_cast<std::size_t>(at)]; })};
   }
-  step[OptimList::step] = {input(true, [](const Numbers& n) { return n.step; })};
+  step[OptimList::step] = {input(true, [](const ConeValues& n) { return n.step; })};
   if (cone.product.before != kNoValue)
-    step[OptimList::product] = {input(true, [](const Numbers& n) { return n.product; })};
-  if (cone.lr != kNoValue) step[OptimList::lr] = {input(true, [](const Numbers& n) { return n.lr; })};
+    step[OptimList::product] = {input(true, [](const ConeValues& n) { return n.product; })};
+  if (cone.lr != kNoValue) step[OptimList::lr] = {input(true, [](const ConeValues& n) { return n.lr; })};
   const ListResults results = add_list_step(b, step);
-  std::vector<std::size_t> places;  // index in Numbers::states for each output, except the parameter
+  std::vector<std::size_t> places;  // index in ConeValues::states for each output, except the parameter
   for (std::size_t i = 0; i < kOptimLists; ++i) {
     for (ValueId v : results[i]) b.function().outputs.push_back({FunctionOutput::Kind::tensor, v, "y"});
   }
@@ -222,7 +222,7 @@ std::vector<Numbers> run_op(const Fit& fit, const Cone& cone, DType type, const 
   options.reproducible = true;
   Session session(Model(std::move(part)).prepare(options));
   const std::vector<Tensor>& outputs = session.run(inputs);
-  std::vector<Numbers> after(elements.size());
+  std::vector<ConeValues> after(elements.size());
   const auto get = [&](std::size_t k, std::size_t i) {
     return outputs[k].dtype() == DType::f64 ? outputs[k].span<const double>()[i]
                                             : static_cast<double>(outputs[k].span<const float>()[i]);
@@ -241,12 +241,12 @@ std::vector<Numbers> run_op(const Fit& fit, const Cone& cone, DType type, const 
 }
 
 /// Numbers typical of training; second moments are not negative.
-std::vector<Numbers> samples(const Fit& fit, std::size_t states, double step, double rate) {
+std::vector<ConeValues> samples(const Fit& fit, std::size_t states, double step, double rate) {
   std::mt19937_64 engine(static_cast<std::uint64_t>(step) + 1);
   std::normal_distribution<double> normal;
-  std::vector<Numbers> elements(48);
+  std::vector<ConeValues> elements(48);
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    Numbers& n = elements[i];
+    ConeValues& n = elements[i];
     const double scale = std::pow(10.0, -static_cast<double>(i % 5));
     n = {normal(engine), normal(engine) * scale, step, rate, std::vector<double>(states), step > 0 ? 0.3 : 1};
     for (double& s : n.states) s = normal(engine) * scale * 0.1;
@@ -272,10 +272,10 @@ std::vector<Numbers> samples(const Fit& fit, std::size_t states, double step, do
 
 /// Appends samples with one number replaced by each of kExtremes: limits and tests of infinity act on these alone.
 /// States without negative samples get no negative extremes.
-void add_extremes(std::vector<Numbers>& elements) {
-  const std::vector<Numbers> usual = elements;
+void add_extremes(std::vector<ConeValues>& elements) {
+  const std::vector<ConeValues> usual = elements;
   const auto add = [&](auto&& place) {
-    const bool negative = std::ranges::any_of(usual, [&](Numbers n) { return place(n) < 0; });
+    const bool negative = std::ranges::any_of(usual, [&](ConeValues n) { return place(n) < 0; });
     for (std::size_t i = 0; i < std::size(kExtremes); ++i) {
       for (const double sign : {1.0, -1.0}) {
         if (sign < 0 && !negative) continue;
@@ -284,15 +284,15 @@ void add_extremes(std::vector<Numbers>& elements) {
       }
     }
   };
-  add([](Numbers& n) -> double& { return n.p; });
-  add([](Numbers& n) -> double& { return n.g; });
-  for (std::size_t k = 0; k < usual[0].states.size(); ++k) add([k](Numbers& n) -> double& { return n.states[k]; });
+  add([](ConeValues& n) -> double& { return n.p; });
+  add([](ConeValues& n) -> double& { return n.g; });
+  for (std::size_t k = 0; k < usual[0].states.size(); ++k) add([k](ConeValues& n) -> double& { return n.states[k]; });
   elements.push_back({0, 0, usual[0].step, usual[0].lr, std::vector<double>(usual[0].states.size())});
 }
 
 /// Permitted rounding difference: `unit` times the larger of a number and its previous value, plus `lost` times the
 /// change, for step powers computed in the cone's own type.
-struct Tolerance {
+struct FitTolerance {
   double unit, lost;
 
   /// Infinities and NaN count as equal: reordered sums end in either, and only finite parameters matter.
@@ -303,9 +303,9 @@ struct Tolerance {
   }
 };
 
-bool agrees_on(const std::vector<Numbers>& before, const Fit& fit, const Cone& cone, const ConeProgram& program,
-               DType type, Tolerance tolerance) {
-  const std::vector<Numbers> theirs = program.run(before), ours = run_op(fit, cone, type, before);
+bool agrees_on(const std::vector<ConeValues>& before, const Fit& fit, const Cone& cone, const ConeProgram& program,
+               DType type, FitTolerance tolerance) {
+  const std::vector<ConeValues> theirs = program.run(before), ours = run_op(fit, cone, type, before);
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (!tolerance.close(theirs[i].p, ours[i].p, before[i].p)) return false;
     for (std::size_t k = 0; k < cone.states.size(); ++k) {
@@ -319,12 +319,12 @@ bool agrees_on(const std::vector<Numbers>& before, const Fit& fit, const Cone& c
 }
 
 /// True if the op gives the cone's numbers. Extremes apply to doubles: squares of 1e-30 are not float32.
-bool agrees(const Fit& fit, const Cone& cone, const ConeProgram& program, DType type, Tolerance tolerance) {
+bool agrees(const Fit& fit, const Cone& cone, const ConeProgram& program, DType type, FitTolerance tolerance) {
   for (double rate : kRates) {
     if (cone.lr == kNoValue && rate != kRate) break;
     for (double step : kSteps) {
       if (cone.step.before == kNoValue && step > 0) break;
-      std::vector<Numbers> before = samples(fit, cone.states.size(), step, rate);
+      std::vector<ConeValues> before = samples(fit, cone.states.size(), step, rate);
       if (type == DType::f64 && rate > 0) add_extremes(before);
       if (!agrees_on(before, fit, cone, program, type, tolerance)) return false;
     }

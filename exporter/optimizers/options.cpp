@@ -10,21 +10,21 @@
 namespace tern::optimizers {
 namespace {
 
-constexpr std::string_view kNames[] = {"sgd",   "adam",  "adamw", "adagrad", "rmsprop",   "adadelta", "adamax",
-                                       "nadam", "radam", "asgd",  "rprop",   "adafactor", "lion",     "muon"};
-static_assert(std::size(kNames) == kOptimizers);
+constexpr std::string_view kOptimizerNames[] = {"sgd",   "adam",  "adamw", "adagrad", "rmsprop",   "adadelta", "adamax",
+                                                "nadam", "radam", "asgd",  "rprop",   "adafactor", "lion",     "muon"};
+static_assert(std::size(kOptimizerNames) == kOptimizers);
 
-void require(bool holds, const OptimizerOptions& o, std::string_view what, double value) {
-  if (holds) return;
+void require_range(bool is_in_range, const OptimizerOptions& o, std::string_view name, double value) {
+  if (is_in_range) return;
   fail(ErrorCode::invalid_argument,
-       fmt::format("{}: {} is {}, which is out of range", optimizer_name(o.optimizer), what, value));
+       fmt::format("{}: {} is {}, which is out of range", optimizer_name(o.optimizer), name, value));
 }
 
-/// State of each parameter, with the parameter's sizes.
-struct Kept {
+/// A state that each parameter has, with the parameter's sizes.
+struct ParameterState {
   std::string_view name;
-  bool there = true;
-  double initial = 0;
+  bool is_present = true;
+  double initial = 0;  ///< value of each element before the first step
 };
 
 /// States with an 8-bit form, and the names of their scales.
@@ -33,7 +33,8 @@ constexpr std::pair<std::string_view, std::string_view> kScales[] = {
     {"max_exp_avg_sq", "max_exp_avg_sq_scale"},   {"exp_inf", "exp_inf_scale"},  {"sum", "sum_scale"},
     {"square_avg", "square_avg_scale"},           {"grad_avg", "grad_avg_scale"}};
 
-std::vector<Kept> kept(const OptimizerOptions& o) {
+/// States of each parameter, except for adafactor.
+std::vector<ParameterState> parameter_states(const OptimizerOptions& o) {
   switch (o.optimizer) {
     case Optimizer::sgd: return {{"momentum_buffer", o.momentum != 0}};
     case Optimizer::adam:
@@ -58,7 +59,8 @@ bool counts_steps(Optimizer o) {
          o == Optimizer::nadam || o == Optimizer::radam || o == Optimizer::asgd || o == Optimizer::adafactor;
 }
 
-/// Row and column states for matrices, full states for other tensors.
+/// Adds row and column variances of tensors with at least two axes (`axis` counts from the end and becomes 1), full
+/// variances of the others.
 void add_adafactor(std::vector<StateTensor>& states, const std::vector<TensorType>& params, const auto& state_type) {
   for (const auto& [name, axis] : {std::pair{"row_var", 1}, std::pair{"col_var", 2}, std::pair{"variance", 0}}) {
     for (std::size_t i = 0; i < params.size(); ++i) {
@@ -73,12 +75,12 @@ void add_adafactor(std::vector<StateTensor>& states, const std::vector<TensorTyp
 }  // namespace
 
 std::string_view optimizer_name(Optimizer o) {
-  return kNames[static_cast<std::size_t>(o)];
+  return kOptimizerNames[static_cast<std::size_t>(o)];
 }
 
 int optimizer_from_name(std::string_view name) {
-  const auto found = std::ranges::find(kNames, name);
-  return found == std::end(kNames) ? -1 : static_cast<int>(found - std::begin(kNames));
+  const auto found = std::ranges::find(kOptimizerNames, name);
+  return found == std::end(kOptimizerNames) ? -1 : static_cast<int>(found - std::begin(kOptimizerNames));
 }
 
 std::string full_name(const OptimizerOptions& o) {
@@ -104,10 +106,10 @@ bool is_coded(const OptimizerOptions& o, const TensorType& parameter) {
   return has_coded_states(elements);
 }
 
-OptimizerOptions options_for(Optimizer which) {
+OptimizerOptions options_for(Optimizer optimizer) {
   OptimizerOptions o;
-  o.optimizer = which;
-  switch (which) {
+  o.optimizer = optimizer;
+  switch (optimizer) {
     case Optimizer::sgd:
     case Optimizer::adam:
     case Optimizer::radam: break;
@@ -127,46 +129,47 @@ OptimizerOptions options_for(Optimizer which) {
 }
 
 void check_options(const OptimizerOptions& o) {
-  require(o.lr >= 0, o, "lr", o.lr);
-  require(o.weight_decay >= 0, o, "weight_decay", o.weight_decay);
-  require(o.eps >= 0, o, "eps", o.eps);
-  for (double beta : o.betas) require(beta >= 0 && beta < 1, o, "a beta", beta);
-  require(o.momentum >= 0, o, "momentum", o.momentum);
-  require(o.rho >= 0 && o.rho <= 1, o, "rho", o.rho);
-  require(o.alpha >= 0, o, "alpha", o.alpha);
-  require(o.lr_decay >= 0, o, "lr_decay", o.lr_decay);
-  require(o.initial_accumulator >= 0, o, "initial_accumulator", o.initial_accumulator);
-  require(o.momentum_decay >= 0, o, "momentum_decay", o.momentum_decay);
-  require(o.etas[0] > 0 && o.etas[0] < 1 && o.etas[1] > 1, o, "an eta", o.etas[0]);
-  require(o.step_sizes[0] <= o.step_sizes[1], o, "the least step size", o.step_sizes[0]);
-  require(o.beta2_decay <= 0, o, "beta2_decay", o.beta2_decay);
-  require(o.d >= 1, o, "d", o.d);
+  require_range(o.lr >= 0, o, "lr", o.lr);
+  require_range(o.weight_decay >= 0, o, "weight_decay", o.weight_decay);
+  require_range(o.eps >= 0, o, "eps", o.eps);
+  for (double beta : o.betas) require_range(beta >= 0 && beta < 1, o, "a beta", beta);
+  require_range(o.momentum >= 0, o, "momentum", o.momentum);
+  require_range(o.rho >= 0 && o.rho <= 1, o, "rho", o.rho);
+  require_range(o.alpha >= 0, o, "alpha", o.alpha);
+  require_range(o.lr_decay >= 0, o, "lr_decay", o.lr_decay);
+  require_range(o.initial_accumulator >= 0, o, "initial_accumulator", o.initial_accumulator);
+  require_range(o.momentum_decay >= 0, o, "momentum_decay", o.momentum_decay);
+  require_range(o.etas[0] > 0 && o.etas[0] < 1 && o.etas[1] > 1, o, "an eta", o.etas[0]);
+  require_range(o.step_sizes[0] <= o.step_sizes[1], o, "the least step size", o.step_sizes[0]);
+  require_range(o.beta2_decay <= 0, o, "beta2_decay", o.beta2_decay);
+  require_range(o.d >= 1, o, "d", o.d);
   if (o.coded && !can_be_coded(o.optimizer))
     fail(ErrorCode::invalid_argument, fmt::format("{} has no states of 8 bits", optimizer_name(o.optimizer)));
   if (o.coded && o.initial_accumulator != 0)
-    require(false, o, "initial_accumulator of states of 8 bits", o.initial_accumulator);
-  require(o.ns_steps > 0 && o.ns_steps < 100, o, "ns_steps", o.ns_steps);
+    require_range(false, o, "initial_accumulator of states of 8 bits", o.initial_accumulator);
+  require_range(o.ns_steps > 0 && o.ns_steps < 100, o, "ns_steps", o.ns_steps);
   if (o.optimizer == Optimizer::sgd && o.nesterov)
-    require(o.momentum > 0 && o.dampening == 0, o, "nesterov's momentum", o.momentum);
-  if (o.optimizer == Optimizer::muon) require(!o.maximize, o, "maximize", 1);
+    require_range(o.momentum > 0 && o.dampening == 0, o, "nesterov's momentum", o.momentum);
+  if (o.optimizer == Optimizer::muon) require_range(!o.maximize, o, "maximize", 1);
 }
 
 bool is_dampened(const OptimizerOptions& o) {
   return o.optimizer == Optimizer::sgd && o.momentum != 0 && o.dampening != 0;
 }
 
-std::vector<StateTensor> optimizer_states(const OptimizerOptions& o, const std::vector<TensorType>& params, bool wide) {
+std::vector<StateTensor> optimizer_states(const OptimizerOptions& o, const std::vector<TensorType>& params,
+                                          bool float32_states) {
   std::vector<StateTensor> states;
   if (counts_steps(o.optimizer) || is_dampened(o)) states.push_back({"step", -1, {DType::f32, {}}, 0});
   if (o.optimizer == Optimizer::nadam) states.push_back({"mu_product", -1, {DType::f32, {}}, 1});
   const auto state_type = [&](std::size_t i) {
     TensorType t = params[i];
-    if (wide && element_size(t.dtype) == 2) t.dtype = DType::f32;
+    if (float32_states && element_size(t.dtype) == 2) t.dtype = DType::f32;
     return t;
   };
   if (o.optimizer == Optimizer::adafactor) add_adafactor(states, params, state_type);
-  for (const Kept& k : kept(o)) {
-    if (!k.there) continue;
+  for (const ParameterState& state : parameter_states(o)) {
+    if (!state.is_present) continue;
     std::vector<StateTensor> scales;
     for (std::size_t i = 0; i < params.size(); ++i) {
       TensorType t = state_type(i);
@@ -174,10 +177,10 @@ std::vector<StateTensor> optimizer_states(const OptimizerOptions& o, const std::
         std::int64_t elements = 1;
         for (const Dim d : t.shape) elements *= d.value();
         scales.push_back(
-            {scale_name(k.name), static_cast<std::int64_t>(i), {DType::f32, {Dim(elements / kStateBlock)}}, 0});
+            {scale_name(state.name), static_cast<std::int64_t>(i), {DType::f32, {Dim(elements / kStateBlock)}}, 0});
         t.dtype = DType::u8;
       }
-      states.push_back({k.name, static_cast<std::int64_t>(i), std::move(t), k.initial});
+      states.push_back({state.name, static_cast<std::int64_t>(i), std::move(t), state.initial});
     }
     states.insert(states.end(), scales.begin(), scales.end());
   }

@@ -102,9 +102,9 @@ struct StateTensor {
 /// | lion | | exp_avg |
 /// | muon | | momentum_buffer |
 ///
-/// All others start with 0. Parameters of 16 bits have float32 states if `wide`. Coded states are uint8; each list of
-/// them precedes a list of scales ("exp_avg_scale"): float32, one per 256 elements.
+/// All others start with 0. Parameters of 16 bits have float32 states if `float32_states`. Coded states are uint8; each
+/// list of them precedes a list of scales ("exp_avg_scale"): float32, one per 256 elements.
 std::vector<StateTensor> optimizer_states(const OptimizerOptions& o, const std::vector<TensorType>& params,
-                                          bool wide = false);
+                                          bool float32_states = false);
 
 }  // namespace tern::optimizers

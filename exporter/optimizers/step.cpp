@@ -118,7 +118,7 @@ StepResults optimizer_step(Builder& b, const OptimizerOptions& o, const Values& 
   const std::vector<StateTensor> table = optimizer_states(o, types);
   if (table.size() != states.size())
     fail(ErrorCode::invalid_argument,
-         fmt::format("{} has {} states for {} parameters, and {} were given", optimizer_name(o.optimizer), table.size(),
+         fmt::format("{} has {} states for {} parameters, but {} were given", optimizer_name(o.optimizer), table.size(),
                      params.size(), states.size()));
   StepResults out;
   if (params.empty()) {

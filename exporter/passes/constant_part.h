@@ -10,7 +10,7 @@
 
 namespace tern {
 
-/// The nodes and states that one value is computed of.
+/// The nodes and states from which a value is computed.
 struct ConstantSlice {
   std::vector<std::size_t> nodes;     ///< numbers in the function, ascending
   std::vector<std::uint32_t> states;  ///< each once
@@ -21,8 +21,8 @@ bool is_plain_op(const Node& n);
 
 class ConstantPart {
  public:
-  /// The part consists of nodes that `takes` accepts, all of them pure.
-  ConstantPart(const Program& program, const Function& function, bool (*takes)(const Node&) = is_plain_op);
+  /// The part consists of nodes that `accepts` accepts, all of them pure.
+  ConstantPart(const Program& program, const Function& function, bool (*accepts)(const Node&) = is_plain_op);
 
   bool constant(ValueId v) const { return v != kNoValue && constant_[static_cast<std::size_t>(v)]; }
   const DefUse& uses() const { return uses_; }
@@ -32,14 +32,14 @@ class ConstantPart {
   std::int64_t state(ValueId v) const { return state_[static_cast<std::size_t>(v)]; }
   /// Computed values that nodes outside the part, or the caller, read.
   std::vector<ValueId> results() const;
-  /// No states when there are more than kMaxNodes nodes.
+  /// Collects the nodes and states that compute `v`. Empty if there are more than kMaxNodes nodes.
   ConstantSlice slice(ValueId v) const;
   static constexpr std::size_t kMaxNodes = 256;
-  /// Bytes that the slice reads and computes.
+  /// Cost of evaluate(): bytes that the slice reads and computes, plus a fixed cost.
   std::uint64_t work(const ConstantSlice& slice) const;
-  /// Runs the slice, and passes the value to `use`. False if that fails: a run of the program reports the error.
+  /// Runs the slice, and passes the value to `receive`. False if the run fails: a run of the program reports the error.
   [[nodiscard]] bool evaluate(ValueId v, const ConstantSlice& slice,
-                              const std::function<void(const Tensor&)>& use) const;
+                              const std::function<void(const Tensor&)>& receive) const;
 
  private:
   const Program& program_;

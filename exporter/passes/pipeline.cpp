@@ -25,13 +25,13 @@ bool drops_origins(const ImportOptions& o) {
 bool folds(const ImportOptions& o) {
   return o.fold;
 }
-bool no_folding(const ImportOptions& o) {
+bool skips_folding(const ImportOptions& o) {
   return !o.fold;
 }
 bool quantizes(const ImportOptions& o) {
   return o.quantizes();
 }
-/// `keep` names weights if `quantize` is given alone.
+/// True if option `keep` names nodes: beside `quantize` alone it names weights.
 bool notes_precision(const ImportOptions& o) {
   return o.precision != DType::invalid || !o.quantizes();
 }
@@ -64,8 +64,9 @@ void run_quantize_weights(PassContext& c) {
 }
 
 void run_note_precision(PassContext& c) {
-  const bool rounds = c.options.precision == DType::bf16;
-  c.report.narrowed = note_precision(c.program, rounds ? Precision::bfloat16 : Precision::exported, c.options.keep);
+  const bool to_bfloat16 = c.options.precision == DType::bf16;
+  c.report.narrowed =
+      note_precision(c.program, to_bfloat16 ? Precision::bfloat16 : Precision::exported, c.options.keep);
 }
 
 void run_narrow_weights(PassContext& c) {
@@ -97,7 +98,7 @@ constexpr Pass kExportPasses[] = {
 
     {TERN_PASS(turn_halves_in_place),      Stage::fold,      always,          {"remove_dead_code"}},
     {TERN_PASS(fold_constants),            Stage::fold,      folds,           {"read_quantized_weights", "turn_halves_in_place"}},
-    {TERN_OPTION_PASS(note_unfolded),      Stage::fold,      no_folding,      {}},
+    {TERN_OPTION_PASS(note_unfolded),      Stage::fold,      skips_folding,   {}},
 
     {TERN_OPTION_PASS(quantize_weights),   Stage::quantize,  quantizes,       {"fold_constants"}},
 
@@ -120,10 +121,10 @@ constexpr Pass kExportPasses[] = {
 /// True if stages ascend, and each pass stands behind the passes that it needs.
 consteval bool is_in_order(std::span<const Pass> table) {
   for (std::size_t i = 0; i < table.size(); ++i) {
-    const std::span<const Pass> before = table.first(i);
+    const std::span<const Pass> earlier = table.first(i);
     if (i > 0 && table[i].stage < table[i - 1].stage) return false;
     for (const char* name : table[i].after) {
-      if (name != nullptr && std::ranges::find(before, std::string_view(name), &Pass::name) == before.end())
+      if (name != nullptr && std::ranges::find(earlier, std::string_view(name), &Pass::name) == earlier.end())
         return false;
     }
   }
@@ -138,8 +139,8 @@ std::span<const Pass> passes() {
 }
 
 void run_passes(Program& program, Stage first, Stage last, const ImportOptions& options, ImportReport* report) {
-  ImportReport ignored;
-  PassContext context{program, options, report == nullptr ? ignored : *report};
+  ImportReport unused_report;
+  PassContext context{program, options, report == nullptr ? unused_report : *report};
   for (const Pass& p : kExportPasses) {
     if (p.stage >= first && p.stage <= last && p.runs(options)) p.run(context);
   }

@@ -14,12 +14,12 @@ std::string_view name_in(std::string_view line) {
 }
 
 // All lines, each with its schema after the first request.
-struct Table {
+struct SchemaTable {
   std::vector<std::string_view> lines;
   std::vector<std::unique_ptr<const Schema>> schemas;
   std::mutex mutex;
 
-  Table() {
+  SchemaTable() {
     std::string_view text = aten_schema_text();
     while (!text.empty()) {
       const auto end = std::min(text.find('\n'), text.size());
@@ -48,8 +48,8 @@ struct Table {
   }
 };
 
-Table& table() {
-  static Table table;
+SchemaTable& table() {
+  static SchemaTable table;
   return table;
 }
 

@@ -224,7 +224,7 @@ class AtenSchemaParseParser {
     parse_number(value);
     if (value.kind != ArgumentKind::integer) {
       if (base != Base::real && base != Base::number && base != Base::complex)
-        bad("the default is a fraction, its type is not");
+        bad("the default is a fraction, but its type is not");
       return value;
     }
     switch (base) {
@@ -243,7 +243,7 @@ class AtenSchemaParseParser {
       case Base::integer:
       case Base::sym_int:
       case Base::number: break;
-      default: bad("a number is no default of this type");
+      default: bad("a number cannot be the default of this type");
     }
     return value;
   }

@@ -21,23 +21,23 @@ struct Container::State {
   std::span<const std::byte> bytes;
   std::string label;
   std::string root;
-  std::vector<Entry> entries;
+  std::vector<ContainerEntry> entries;
   std::vector<std::uint32_t> by_name;
   std::vector<std::string> models;
 
   void load();
-  const Entry* find(std::string_view name) const;
+  const ContainerEntry* find(std::string_view name) const;
   void expect(std::string_view name, std::string_view value, const char* advice) const;
 };
 
-const Entry* Container::State::find(std::string_view name) const {
+const ContainerEntry* Container::State::find(std::string_view name) const {
   const auto at = std::lower_bound(by_name.begin(), by_name.end(), name,
                                    [&](std::uint32_t i, std::string_view n) { return entries[i].name < n; });
   return at != by_name.end() && entries[*at].name == name ? &entries[*at] : nullptr;
 }
 
 void Container::State::expect(std::string_view name, std::string_view value, const char* advice) const {
-  const Entry* entry = find(fmt::format("{}/{}", root, name));
+  const ContainerEntry* entry = find(fmt::format("{}/{}", root, name));
   if (!entry) fail(ErrorCode::bad_file, fmt::format("{}: entry '{}' is missing; save the program again", label, name));
   const std::string_view got(reinterpret_cast<const char*>(bytes.data() + entry->offset), entry->size);
   if (got != value)
@@ -64,7 +64,7 @@ void Container::State::load() {
   for (const auto& entry : entries)
     if (entry.name.starts_with(start) && entry.name.ends_with(kEnd) && entry.name.size() > start.size() + kEnd.size())
       models.push_back(entry.name.substr(start.size(), entry.name.size() - start.size() - kEnd.size()));
-  if (models.empty()) fail(ErrorCode::bad_file, fmt::format("{}: there is no models/*.json", label));
+  if (models.empty()) fail(ErrorCode::bad_file, fmt::format("{}: models/*.json is missing", label));
 }
 
 Container Container::open(const std::string& path) {
@@ -95,31 +95,31 @@ std::span<const std::byte> Container::bytes() const {
 const std::string& Container::root() const {
   return state_->root;
 }
-const std::vector<Entry>& Container::entries() const {
+const std::vector<ContainerEntry>& Container::entries() const {
   return state_->entries;
 }
 const std::vector<std::string>& Container::models() const {
   return state_->models;
 }
-const Entry* Container::find(std::string_view name) const {
+const ContainerEntry* Container::find(std::string_view name) const {
   return state_->find(name);
 }
 
-const Entry* Container::find_under_root(std::string_view name) const {
+const ContainerEntry* Container::find_under_root(std::string_view name) const {
   return state_->find(fmt::format("{}/{}", state_->root, name));
 }
 
-std::span<const std::byte> Container::data(const Entry& entry) const {
+std::span<const std::byte> Container::data(const ContainerEntry& entry) const {
   return state_->bytes.subspan(entry.offset, entry.size);
 }
 
 std::span<const std::byte> Container::data(std::string_view name) const {
-  const Entry* entry = find(name);
-  if (!entry) fail(ErrorCode::bad_file, fmt::format("{}: there is no entry {}", label(), quote(name)));
+  const ContainerEntry* entry = find(name);
+  if (!entry) fail(ErrorCode::bad_file, fmt::format("{}: entry {} is missing", label(), quote(name)));
   return data(*entry);
 }
 
-void Container::verify_crc(const Entry& entry) const {
+void Container::verify_crc(const ContainerEntry& entry) const {
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   const auto bytes = data(entry);
   std::vector<uLong> pieces(std::max<std::size_t>((bytes.size() + kPiece - 1) / kPiece, 1));

@@ -12,7 +12,7 @@
 namespace tern::pt2 {
 
 /// Stored (never compressed) entry.
-struct Entry {
+struct ContainerEntry {
   std::string name;          ///< full name with the root folder: "model/data/weights/weight_0"
   std::uint64_t offset = 0;  ///< file offset of the data; a multiple of 64 in PyTorch's files
   std::uint64_t size = 0;
@@ -34,21 +34,21 @@ class Container {
   /// Root folder of all entries, without a slash.
   const std::string& root() const;
   /// Entries in file order.
-  const std::vector<Entry>& entries() const;
+  const std::vector<ContainerEntry>& entries() const;
   /// Names of the programs: torch.export.save writes one, "model".
   const std::vector<std::string>& models() const;
 
   /// Finds an entry by full name; null if absent.
-  const Entry* find(std::string_view name) const;
+  const ContainerEntry* find(std::string_view name) const;
   /// Finds an entry by name under the root folder: "data/weights/weight_0".
-  const Entry* find_under_root(std::string_view name) const;
-  std::span<const std::byte> data(const Entry& entry) const;
+  const ContainerEntry* find_under_root(std::string_view name) const;
+  std::span<const std::byte> data(const ContainerEntry& entry) const;
   /// Data of the entry with the full name. Throws bad_file if absent.
   std::span<const std::byte> data(std::string_view name) const;
 
   /// Computes the entry's CRC-32 on all cores; throws bad_file on a mismatch. Opening skips the CRCs: users of an
   /// entry's bytes verify them.
-  void verify_crc(const Entry& entry) const;
+  void verify_crc(const ContainerEntry& entry) const;
   void verify_all_crcs() const;
 
  private:

@@ -40,14 +40,14 @@ constexpr GuardInfix kGuardInfix[] = {
     {"%", 7, SymOp::python_mod},
 };
 
-struct Function {
+struct GuardFunction {
   std::string_view name;   ///< bare, behind the name of a module
   std::string_view shown;  ///< in messages
   SymOp op;
   std::size_t min_arguments = 1, max_arguments = 1;
 };
 constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
-constexpr Function kFunctions[] = {
+constexpr GuardFunction kGuardFunctions[] = {
     {"sym_float", "float", SymOp::to_float},
     {"float", "float", SymOp::to_float},
     {"sym_int", "int", SymOp::trunc_to_int},
@@ -251,7 +251,7 @@ class GuardParser {
     if (is_real) {
       node.op = SymOp::real;
       const auto r = std::from_chars(begin, end, node.real);
-      if (r.ec != std::errc()) bad("the number is no double");
+      if (r.ec != std::errc()) bad("the number is not a valid double");
       stop = r.ptr;
     } else {
       node.op = SymOp::integer;
@@ -272,7 +272,7 @@ class GuardParser {
       node.op = SymOp::infinity;
       node.value = 1;
     } else {
-      bad(fmt::format("{} is not known", quote(name)));
+      bad(fmt::format("unknown name {}", quote(name)));
     }
     return add(std::move(node));
   }
@@ -305,10 +305,10 @@ class GuardParser {
     SymNode node;
     std::size_t min_arguments = 1, max_arguments = kAny;
     std::string_view shown = bare;
-    const auto* function = std::ranges::find(kFunctions, bare, &Function::name);
+    const auto* function = std::ranges::find(kGuardFunctions, bare, &GuardFunction::name);
     if (bare == "round") {
       max_arguments = 2;
-    } else if (function != std::end(kFunctions) && !is_symbolic) {
+    } else if (function != std::end(kGuardFunctions) && !is_symbolic) {
       node.op = function->op;
       shown = function->shown;
       min_arguments = function->min_arguments;
@@ -326,7 +326,7 @@ class GuardParser {
       }
       const bool literal = node.op == SymOp::integer || node.op == SymOp::rational || node.op == SymOp::real ||
                            node.op == SymOp::symbol || node.op == SymOp::piecewise;
-      if (node.op == SymOp::unknown || literal) bad(fmt::format("the function {} is not known", quote(name)));
+      if (node.op == SymOp::unknown || literal) bad(fmt::format("unknown function {}", quote(name)));
     }
     shows(start, at_, shown);
     const std::vector<Index> operands = arguments();
@@ -395,7 +395,7 @@ class GuardParser {
         ++at_;
         const std::size_t begin = at_;
         while (is_letter(peek()) || is_digit(peek())) ++at_;
-        if (peek() == '(') bad("only size(), stride() and storage_offset() can be asked of an input");
+        if (peek() == '(') bad("an input only has size(), stride() and storage_offset()");
         s.path.emplace_back(text_.substr(begin, at_ - begin));
       } else {
         break;

@@ -58,7 +58,7 @@ class JsonBuilder {
   JsonDocument::Value& add(Kind kind) {
     if (!open_.empty()) ++document_.values_[open_.back()].count;
     if (document_.values_.size() >= kMaxJsonValues)
-      document_.root().bad(fmt::format("the JSON holds more than {} values", kMaxJsonValues));
+      document_.root().bad(fmt::format("the JSON has more than {} values", kMaxJsonValues));
     auto& value = document_.values_.emplace_back();
     value.kind = kind;
     value.key = std::exchange(key_, JsonDocument::Text{});
@@ -105,7 +105,7 @@ class JsonBuilder {
 JsonDocument::JsonDocument(std::string_view text, std::string entry) : entry_(std::move(entry)) {
   if (text.size() > kMaxJsonBytes)
     fail(ErrorCode::bad_file,
-         fmt::format("{}: {} bytes of JSON are more than the limit of {}", entry_, text.size(), kMaxJsonBytes));
+         fmt::format("{}: {} bytes of JSON exceed the limit of {}", entry_, text.size(), kMaxJsonBytes));
   JsonBuilder builder(*this);
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder) || values_.empty())
     fail(ErrorCode::bad_file, fmt::format("{}: not valid JSON", entry_));

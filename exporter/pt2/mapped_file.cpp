@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "user_files/descriptor.h"
+#include "user_files/file_descriptor.h"
 
 namespace tern::pt2 {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 
 std::unique_ptr<const MappedFile> MappedFile::open(const std::string& path) {
   // Not blocking: opening a pipe must fail the test below rather than wait for a writer.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open()) fail_with_errno(path, "open");
   struct stat info {};
   if (::fstat(file.number(), &info) != 0) fail_with_errno(path, "examine");

@@ -21,7 +21,7 @@ SchemaVersion parse_version(JsonValue root) {
   const std::int64_t minor = value["minor"].as_int();
   const auto refuse = [&](const char* advice) {
     value.fail_here(ErrorCode::unsupported,
-                    fmt::format("schema {}.{} cannot be read, only {}.{} and later ones of {}; {}", major, minor,
+                    fmt::format("schema {}.{} is not supported, only {}.{} and later ones of {}; {}", major, minor,
                                 kSchemaMajor, kOldestMinor, kSchemaMajor, advice));
   };
   if (major > kSchemaMajor) refuse("it is newer than this version of Tern");
@@ -81,17 +81,17 @@ std::string choose_model(const Container& container, std::string_view wanted) {
   for (std::size_t i = 0; i < models.size() && i < 20; ++i) names += (i ? ", " : "") + quote(models[i]);
   if (wanted.empty())
     fail(ErrorCode::invalid_argument,
-         fmt::format("{}: holds {} programs, choose one of {}", container.label(), models.size(), names));
+         fmt::format("{}: the file has {} programs; choose one of {}", container.label(), models.size(), names));
   if (std::find(models.begin(), models.end(), wanted) == models.end())
     fail(ErrorCode::invalid_argument,
-         fmt::format("{}: holds no program {}, only {}", container.label(), quote(wanted), names));
+         fmt::format("{}: the file has no program {}, only {}", container.label(), quote(wanted), names));
   return std::string(wanted);
 }
 
 NameMap<Payload> load_payloads(const Container& container, const std::string& model, const std::string& what) {
   const std::string folder = "data/" + what;
   const std::string name = fmt::format("{}/{}_{}_config.json", folder, model, what);
-  const Entry* config = container.find_under_root(name);
+  const ContainerEntry* config = container.find_under_root(name);
   if (!config) fail(ErrorCode::bad_file, fmt::format("{}: entry {} is missing", container.label(), quote(name)));
   return parse_payloads(container, *config, folder);
 }
@@ -105,7 +105,7 @@ Program parse_program_json(std::string_view json, std::string_view entry) {
 
 Program parse_program(const Container& container, std::string_view model) {
   const std::string name = choose_model(container, model);
-  const Entry* entry = container.find_under_root(fmt::format("models/{}.json", name));
+  const ContainerEntry* entry = container.find_under_root(fmt::format("models/{}.json", name));
   container.verify_crc(*entry);
   const auto bytes = container.data(*entry);
   Program program = parse_program_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()},

@@ -50,7 +50,7 @@ void check_inside(const JsonValue& value, const Payload& payload, std::uint64_t 
   if (!reached || !countable(meta)) value.bad("the tensor is larger than 2^63 bytes");
   const bool not_saved = entry_bytes == 0;
   if (*reached > entry_bytes && !not_saved)
-    value.bad(fmt::format("the tensor reaches {} bytes into entry {}, which has {}", *reached, quote(payload.entry),
+    value.bad(fmt::format("the tensor needs {} bytes of entry {}, which has {}", *reached, quote(payload.entry),
                           entry_bytes));
 }
 
@@ -60,8 +60,8 @@ Payload parse_payload(JsonValue value, const Container& container, const std::st
   payload.use_pickle = value["use_pickle"].as_bool();
   const JsonValue path = value["path_name"];
   payload.entry = fmt::format("{}/{}/{}", container.root(), folder, parse_identifier(path));
-  const Entry* entry = container.find(payload.entry);
-  if (!entry) path.bad(fmt::format("there is no entry {} in the archive", quote(payload.entry)));
+  const ContainerEntry* entry = container.find(payload.entry);
+  if (!entry) path.bad(fmt::format("entry {} is missing from the archive", quote(payload.entry)));
   if (const auto meta = value.find("tensor_meta")) {
     payload.has_tensor = true;
     payload.tensor = parse_tensor_meta(*meta);
@@ -72,7 +72,7 @@ Payload parse_payload(JsonValue value, const Container& container, const std::st
 
 }  // namespace
 
-NameMap<Payload> parse_payloads(const Container& container, const Entry& config, const std::string& folder) {
+NameMap<Payload> parse_payloads(const Container& container, const ContainerEntry& config, const std::string& folder) {
   container.verify_crc(config);
   const auto bytes = container.data(config);
   const JsonDocument document({reinterpret_cast<const char*>(bytes.data()), bytes.size()},

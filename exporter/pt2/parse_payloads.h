@@ -10,6 +10,6 @@ namespace tern::pt2 {
 
 /// `config` is the entry with the table; `folder`, under the root, contains its named entries. Throws Error: bad_file,
 /// also for tensors outside their entry.
-NameMap<Payload> parse_payloads(const Container& container, const Entry& config, const std::string& folder);
+NameMap<Payload> parse_payloads(const Container& container, const ContainerEntry& config, const std::string& folder);
 
 }  // namespace tern::pt2

@@ -7,7 +7,7 @@ namespace tern::pt2 {
 namespace {
 
 // Notation of a spec's value.
-enum class Form {
+enum class SpecNotation {
   argument,    // "arg": an Argument
   tensor,      // "arg": {"name": ...}
   custom_obj,  // "arg": {"name": ..., "class_fqn": ...}
@@ -17,38 +17,38 @@ template <class Kind>
 struct SpecTag {
   const char* tag;
   Kind kind;
-  Form form;
+  SpecNotation notation;
   const char* target;  // key of the target's name, or null
 };
 
 using In = InputSpec::Kind;
 constexpr SpecTag<In> kInputTags[] = {
-    {"user_input", In::user_input, Form::argument, nullptr},
-    {"parameter", In::parameter, Form::tensor, "parameter_name"},
-    {"buffer", In::buffer, Form::tensor, "buffer_name"},
-    {"tensor_constant", In::tensor_constant, Form::tensor, "tensor_constant_name"},
-    {"custom_obj", In::custom_obj, Form::custom_obj, "custom_obj_name"},
-    {"token", In::token, Form::tensor, nullptr},
+    {"user_input", In::user_input, SpecNotation::argument, nullptr},
+    {"parameter", In::parameter, SpecNotation::tensor, "parameter_name"},
+    {"buffer", In::buffer, SpecNotation::tensor, "buffer_name"},
+    {"tensor_constant", In::tensor_constant, SpecNotation::tensor, "tensor_constant_name"},
+    {"custom_obj", In::custom_obj, SpecNotation::custom_obj, "custom_obj_name"},
+    {"token", In::token, SpecNotation::tensor, nullptr},
 };
 
 using Out = OutputSpec::Kind;
 constexpr SpecTag<Out> kOutputTags[] = {
-    {"user_output", Out::user_output, Form::argument, nullptr},
-    {"loss_output", Out::loss_output, Form::tensor, nullptr},
-    {"buffer_mutation", Out::buffer_mutation, Form::tensor, "buffer_name"},
-    {"parameter_mutation", Out::parameter_mutation, Form::tensor, "parameter_name"},
-    {"user_input_mutation", Out::user_input_mutation, Form::tensor, "user_input_name"},
-    {"gradient_to_parameter", Out::gradient_to_parameter, Form::tensor, "parameter_name"},
-    {"gradient_to_user_input", Out::gradient_to_user_input, Form::tensor, "user_input_name"},
-    {"token", Out::token, Form::tensor, nullptr},
+    {"user_output", Out::user_output, SpecNotation::argument, nullptr},
+    {"loss_output", Out::loss_output, SpecNotation::tensor, nullptr},
+    {"buffer_mutation", Out::buffer_mutation, SpecNotation::tensor, "buffer_name"},
+    {"parameter_mutation", Out::parameter_mutation, SpecNotation::tensor, "parameter_name"},
+    {"user_input_mutation", Out::user_input_mutation, SpecNotation::tensor, "user_input_name"},
+    {"gradient_to_parameter", Out::gradient_to_parameter, SpecNotation::tensor, "parameter_name"},
+    {"gradient_to_user_input", Out::gradient_to_user_input, SpecNotation::tensor, "user_input_name"},
+    {"token", Out::token, SpecNotation::tensor, nullptr},
 };
 
-Argument parse_spec_argument(JsonValue value, Form form) {
-  if (form == Form::argument) return parse_argument(value);
+Argument parse_spec_argument(JsonValue value, SpecNotation notation) {
+  if (notation == SpecNotation::argument) return parse_argument(value);
   Argument argument;
-  argument.kind = form == Form::tensor ? Argument::Kind::tensor : Argument::Kind::custom_obj;
+  argument.kind = notation == SpecNotation::tensor ? Argument::Kind::tensor : Argument::Kind::custom_obj;
   argument.name = parse_name(value);
-  if (form == Form::custom_obj) argument.text = value["class_fqn"].as_string();
+  if (notation == SpecNotation::custom_obj) argument.text = value["class_fqn"].as_string();
   return argument;
 }
 
@@ -57,7 +57,7 @@ bool parse_tagged(JsonValue content, const Tags& tags, Spec& spec) {
   for (const auto& tag : tags) {
     if (content.key() != tag.tag) continue;
     spec.kind = tag.kind;
-    spec.arg = parse_spec_argument(content["arg"], tag.form);
+    spec.arg = parse_spec_argument(content["arg"], tag.notation);
     if (tag.target) spec.target = content[tag.target].as_string();
     return true;
   }

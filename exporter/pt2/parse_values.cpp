@@ -51,8 +51,8 @@ std::vector<SymInt> read_sym_ints(JsonValue value) {
 std::string checked_name(JsonValue value, std::string_view name) {
   if (name.empty()) value.bad("the name is empty");
   if (name.size() > kMaxNameBytes)
-    value.bad(fmt::format("a name of {} bytes is longer than the limit of {}", name.size(), kMaxNameBytes));
-  if (name.find('\0') != std::string_view::npos) value.bad("the name has a NUL");
+    value.bad(fmt::format("a name of {} bytes exceeds the limit of {}", name.size(), kMaxNameBytes));
+  if (name.find('\0') != std::string_view::npos) value.bad("the name contains a NUL byte");
   return std::string(name);
 }
 
@@ -83,7 +83,7 @@ TensorMeta parse_tensor_meta(JsonValue value) {
   meta.sizes = read_sym_ints(value["sizes"]);
   meta.strides = read_sym_ints(value["strides"]);
   if (meta.sizes.size() > kMaxRank)
-    value["sizes"].bad(fmt::format("{} dimensions are more than the limit of {}", meta.sizes.size(), kMaxRank));
+    value["sizes"].bad(fmt::format("{} dimensions exceed the limit of {}", meta.sizes.size(), kMaxRank));
   const JsonValue layout = value["layout"];
   if (layout.as_int() < 0 || layout.as_int() > 7) layout.bad(fmt::format("unknown layout {}", layout.as_int()));
   meta.layout = static_cast<Layout>(layout.as_int());

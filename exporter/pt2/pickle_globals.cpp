@@ -5,12 +5,12 @@ namespace {
 
 using G = PickleGlobal;
 
-struct Known {
+struct KnownGlobal {
   std::string_view name;
   PickleGlobal global;
 };
 
-constexpr Known kKnown[] = {
+constexpr KnownGlobal kKnownGlobals[] = {
     {"collections OrderedDict", G::ordered_dict},
     {"torch Size", G::size},
     {"torch device", G::device},
@@ -89,12 +89,12 @@ constexpr Known kKnown[] = {
     {"torchao.quantization.linear_activation_quantized_tensor LinearActivationQuantizedTensor", G::tensor_class},
 };
 
-struct Storage {
+struct StorageClass {
   std::string_view name;
   DType dtype;
 };
 
-constexpr Storage kStorages[] = {
+constexpr StorageClass kStorageClasses[] = {
     {"torch BFloat16Storage", DType::bf16},
     {"torch BoolStorage", DType::boolean},
     {"torch ByteStorage", DType::u8},
@@ -157,9 +157,9 @@ PickleGlobal pickle_global(std::string_view name, std::string_view* known) {
     *known = text;
     return global;
   };
-  for (const Known& k : kKnown)
+  for (const KnownGlobal& k : kKnownGlobals)
     if (k.name == name) return found(k.name, k.global);
-  for (const Storage& s : kStorages)
+  for (const StorageClass& s : kStorageClasses)
     if (s.name == name) return found(s.name, G::storage);
   for (const std::string_view d : kDTypes)
     if (d == name) return found(d, G::dtype);
@@ -167,7 +167,7 @@ PickleGlobal pickle_global(std::string_view name, std::string_view* known) {
 }
 
 DType storage_dtype(std::string_view name) {
-  for (const Storage& s : kStorages)
+  for (const StorageClass& s : kStorageClasses)
     if (s.name == name) return s.dtype;
   return DType::invalid;
 }

@@ -17,17 +17,17 @@ namespace {
 using PickleValueKind = PickleValue::Kind;
 using Code = PickleOpcode;
 
-class Machine {
+class PickleMachine {
  public:
-  Machine(std::span<const std::byte> pickle, const std::string& label, std::uint64_t base, std::size_t most)
+  PickleMachine(std::span<const std::byte> pickle, const std::string& label, std::uint64_t base, std::size_t most)
       : pickle_(pickle), label_(label), base_(base), most_(most) {}
 
   PickleValues run() {
     if (pickle_.size() > most_)
       fail_at(0, ErrorCode::unsupported,
-              fmt::format("the pickle has {} bytes, and at most {} are read", pickle_.size(), most_));
+              fmt::format("the pickle has {} bytes; at most {} are supported", pickle_.size(), most_));
     while (!done_) step();
-    if (at_ != pickle_.size()) fail_at(at_, ErrorCode::bad_file, "bytes follow the pickle's end");
+    if (at_ != pickle_.size()) fail_at(at_, ErrorCode::bad_file, "there are bytes after the end of the pickle");
     return std::move(values_);
   }
 
@@ -113,7 +113,7 @@ class Machine {
     return items;
   }
   std::vector<PickleId> pop_to_mark() {
-    if (marks_.empty()) bad("there is no mark on the stack");
+    if (marks_.empty()) bad("the stack has no mark");
     std::vector<PickleId> items = pop_several(stack_.size() - marks_.back());
     marks_.pop_back();
     return items;
@@ -126,7 +126,7 @@ class Machine {
 
   // The memo
   void remember(std::uint32_t key) {
-    if (!memo_.emplace(key, top()).second) bad(fmt::format("the memo's entry {} is written again", key));
+    if (!memo_.emplace(key, top()).second) bad(fmt::format("entry {} of the memo is written twice", key));
   }
   void recall(std::uint32_t key) {
     const auto at = memo_.find(key);
@@ -142,8 +142,8 @@ class Machine {
     v.global = pickle_global(full, &v.text);
     if (v.global == PickleGlobal::refused)
       fail_at(opcode_at_, ErrorCode::unsupported,
-              fmt::format("pickle opcode {}: {} is not among the names that are read; Tern reads the tensors of "
-                          "PyTorch and torchao, and never runs code from a file",
+              fmt::format("pickle opcode {}: {} is not a supported name; Tern reads the tensors of PyTorch and "
+                          "torchao, and never runs code from a file",
                           pickle_opcode_name(std::to_integer<std::uint8_t>(pickle_[opcode_at_])),
                           quote(fmt::format("{}.{}", module, name))));
     push(std::move(v));
@@ -151,7 +151,7 @@ class Machine {
   void call(PickleValueKind kind, const char* arguments_are) {
     const PickleId arguments = pop(), callee = pop();
     if (values_[callee].kind != PickleValueKind::global)
-      bad(fmt::format("{} is called, and not a name", name_of(values_[callee].kind)));
+      bad(fmt::format("{} is called instead of a name", name_of(values_[callee].kind)));
     if (values_[arguments].kind != PickleValueKind::tuple)
       bad(fmt::format("{} is {}, not a tuple", arguments_are, name_of(values_[arguments].kind)));
     push_items(kind, {callee, arguments});
@@ -171,7 +171,7 @@ class Machine {
     if (target.kind != PickleValueKind::dict && target.kind != PickleValueKind::call)
       bad(fmt::format("items are put into {}", name_of(target.kind)));
     if (target.kind == PickleValueKind::call && values_[target.items[0]].global != PickleGlobal::ordered_dict)
-      bad("items are put into something that is no dict");
+      bad("items are put into a value that is not a dict");
     if (target.kind == PickleValueKind::call)
       target = {PickleValueKind::dict, {}, kNoPickleValue, target.offset, 0, 0, {}, {}};
     target.items.insert(target.items.end(), items.begin(), items.end());
@@ -195,18 +195,18 @@ class Machine {
   std::map<std::uint32_t, PickleId> memo_;
 };
 
-void Machine::step() {
+void PickleMachine::step() {
   opcode_at_ = at_;
   const auto code = std::to_integer<std::uint8_t>(take(1)[0]);
   switch (static_cast<Code>(code)) {
     case Code::proto:
-      if (opcode_at_ != 0) bad("it stands after the start");
+      if (opcode_at_ != 0) bad("it is not at the start");
       if (const auto protocol = number<std::uint8_t>(); protocol < 2 || protocol > 5)
-        bad(fmt::format("protocol {} is not among 2 to 5", protocol));
+        bad(fmt::format("protocol {} is outside 2 to 5", protocol));
       return;
     case Code::frame:
       if (const auto size = number<std::uint64_t>(); size > pickle_.size() - at_)
-        bad(fmt::format("a frame of {} bytes reaches over the end", size));
+        bad(fmt::format("a frame of {} bytes goes past the end", size));
       return;
     case Code::stop:
       values_.root = pop();
@@ -224,7 +224,7 @@ void Machine::step() {
     case Code::binint2: return push_number(PickleValueKind::integer, number<std::uint16_t>());
     case Code::long1: {
       const auto size = number<std::uint8_t>();
-      if (size > 8) bad(fmt::format("an integer of {} bytes; at most 8 are read", size));
+      if (size > 8) bad(fmt::format("an integer has {} bytes; at most 8 are supported", size));
       const auto bytes = take(size);
       std::uint64_t value = size != 0 && (bytes[size - 1] & std::byte{0x80}) != std::byte{0} ? ~std::uint64_t{0} : 0;
       for (std::size_t i = size; i-- > 0;) value = value << 8 | std::to_integer<std::uint64_t>(bytes[i]);
@@ -264,7 +264,7 @@ void Machine::step() {
     case Code::stack_global: {
       const std::vector<PickleId> names = pop_several(2);
       if (values_[names[0]].kind != PickleValueKind::text || values_[names[1]].kind != PickleValueKind::text)
-        bad("a name is no text");
+        bad("a name is not a string");
       return push_global(values_[names[0]].text, values_[names[1]].text);
     }
     case Code::reduce: return call(PickleValueKind::call, "the list of arguments");
@@ -276,8 +276,8 @@ void Machine::step() {
   }
   const std::string_view name = pickle_opcode_name(code);
   fail_at(opcode_at_, name.empty() ? ErrorCode::bad_file : ErrorCode::unsupported,
-          name.empty() ? fmt::format("byte 0x{:02x} is no pickle opcode", code)
-                       : fmt::format("pickle opcode {} is not among those that PyTorch's tensors need", name));
+          name.empty() ? fmt::format("byte 0x{:02x} is not a pickle opcode", code)
+                       : fmt::format("pickle opcode {} is not supported: PyTorch's tensors do not need it", name));
 }
 
 }  // namespace
@@ -294,7 +294,7 @@ const char* name_of(PickleValue::Kind kind) {
 
 PickleValues read_pickle(std::span<const std::byte> pickle, const std::string& label, std::uint64_t base,
                          std::size_t most) {
-  return Machine(pickle, label, base, most).run();
+  return PickleMachine(pickle, label, base, most).run();
 }
 
 }  // namespace tern::pt2

@@ -37,7 +37,7 @@ const PickleValue& PickleView::value(PickleId id, PickleValueKind kind, const ch
 std::string_view PickleView::text(PickleId id, const char* role) const {
   const PickleValue& v = value(id, PickleValueKind::text, role);
   if (v.text.size() > kMaxTextBytes)
-    bad(v, fmt::format("{} has {} bytes, and at most {} are read", role, v.text.size(), kMaxTextBytes));
+    bad(v, fmt::format("{} has {} bytes; at most {} are supported", role, v.text.size(), kMaxTextBytes));
   return v.text;
 }
 
@@ -65,7 +65,7 @@ const PickleValue& PickleView::sequence(PickleId id, const char* role) const {
 
 std::string_view PickleView::dtype_name(PickleId id) const {
   const PickleValue& v = value(id, PickleValueKind::global, "the dtype");
-  if (v.global != PickleGlobal::dtype) bad(v, fmt::format("{} is no dtype", quote(v.text)));
+  if (v.global != PickleGlobal::dtype) bad(v, fmt::format("{} is not a dtype", quote(v.text)));
   return v.text.substr(v.text.find(' ') + 1);
 }
 

@@ -38,7 +38,7 @@ Attribute attribute(PickleView& view, PickleId id) {
       a.fields = fields(view, id);
       return a;
     case PickleValueKind::global:
-      if (v.global != G::dtype) view.bad(v, fmt::format("{} is no attribute of a tensor", quote(v.text)));
+      if (v.global != G::dtype) view.bad(v, fmt::format("{} is not an attribute of a tensor", quote(v.text)));
       a.kind = Attribute::Kind::dtype;
       a.text = view.dtype_name(id);
       return a;
@@ -88,7 +88,7 @@ Attribute named(PickleView& view, const PickleValue& v) {
       return a;
     default: break;
   }
-  view.bad(v, fmt::format("{} is no attribute of a tensor", quote(type.text)));
+  view.bad(v, fmt::format("{} is not an attribute of a tensor", quote(type.text)));
 }
 
 std::vector<PickledField> fields(PickleView& view, PickleId id) {

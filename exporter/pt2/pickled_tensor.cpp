@@ -68,8 +68,7 @@ PickledTensor Interpreter::tensor(PickleId id) {
   const PickleView::Visit visit(view_, v);
   charge_work(sizeof(PickledInner));
   if (++tensors_ > kMaxTensors) view_.bad(v, fmt::format("the pickle has more than {} tensors", kMaxTensors));
-  if (!is_tensor(v))
-    view_.bad(v, fmt::format("a tensor is expected, and there is {}", name_of(v.kind)), ErrorCode::unsupported);
+  if (!is_tensor(v)) view_.bad(v, fmt::format("expected a tensor, found {}", name_of(v.kind)), ErrorCode::unsupported);
   switch (view_.callee(v)) {
     case G::rebuild_from_type: return subclass(v);
     case G::rebuild_wrapper: return wrapper(view_.arguments(v, 8, 8).items[0], v.items[1]);
@@ -93,7 +92,7 @@ PickledTensor Interpreter::plain(const PickleValue& v, bool typed) {
   t.offset = view_.natural(a.items[1], "the storage offset");
   t.sizes = view_.naturals(a.items[2], "the list of sizes");
   t.strides = view_.naturals(a.items[3], "the list of strides");
-  if (t.sizes.size() != t.strides.size()) view_.bad(v, "there are not as many strides as sizes");
+  if (t.sizes.size() != t.strides.size()) view_.bad(v, "the numbers of strides and sizes differ");
   if (typed) t.dtype = dtype(a.items[6]);
   if (t.dtype == DType::f4_e2m1) t.dtype = DType::u8;  // PyTorch and its programs count bytes
   place(t, v, a.items[0], typed);
@@ -105,20 +104,20 @@ void Interpreter::place(PickledTensor& t, const PickleValue& v, PickleId id, boo
   const PickleValue& persistent = view_.value(id, PickleValueKind::persistent, "the storage");
   const PickleValue& tuple = view_.value(persistent.items[0], PickleValueKind::tuple, "the reference to stored data");
   if (tuple.items.size() != 5 || view_.text(tuple.items[0], "the kind of stored data") != "storage")
-    view_.bad(tuple, "a reference to stored data is no storage", ErrorCode::unsupported);
+    view_.bad(tuple, "a reference to stored data is not a storage", ErrorCode::unsupported);
   const PickleValue& type = view_.value(tuple.items[1], PickleValueKind::global, "the class of the storage");
-  if (type.global != G::storage) view_.bad(type, fmt::format("{} is no storage", quote(type.text)));
+  if (type.global != G::storage) view_.bad(type, fmt::format("{} is not a storage", quote(type.text)));
   const DType elements = storage_dtype(type.text);
-  if (!typed && elements == DType::invalid) view_.bad(type, "the dtype of the tensor is not given");
+  if (!typed && elements == DType::invalid) view_.bad(type, "the dtype of the tensor is missing");
   if (!typed) t.dtype = elements;
   t.storage = view_.text(tuple.items[2], "the key of the storage");
   const SavedPart* part = view_.object().storages.find(t.storage);
-  if (part == nullptr) view_.bad(tuple, fmt::format("there is no entry data/{}", quote(t.storage)));
+  if (part == nullptr) view_.bad(tuple, fmt::format("entry data/{} is missing", quote(t.storage)));
   std::int64_t bytes = 0;
   const std::int64_t count = view_.natural(tuple.items[4], "the size of the storage");
   if (__builtin_mul_overflow(count, elements == DType::invalid ? 1 : element_size(elements), &bytes) ||
       static_cast<std::uint64_t>(bytes) != part->bytes.size())
-    view_.bad(tuple, fmt::format("the storage {} has {} elements of {}, and its entry has {} bytes", quote(t.storage),
+    view_.bad(tuple, fmt::format("the storage {} has {} elements of {}, but its entry has {} bytes", quote(t.storage),
                                  count, quote(type.text), part->bytes.size()));
   check_inside(t, v, part->bytes.size());
 }
@@ -141,8 +140,8 @@ void Interpreter::check_inside(const PickledTensor& t, const PickleValue& v, std
   if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, element_size(t.dtype), &reached))
     view_.bad(v, "the tensor is larger than 2^63 bytes");
   if (static_cast<std::uint64_t>(reached) > bytes)
-    view_.bad(v, fmt::format("the tensor reaches {} bytes into the storage {}, which has {}", reached, quote(t.storage),
-                             bytes));
+    view_.bad(
+        v, fmt::format("the tensor needs {} bytes of the storage {}, which has {}", reached, quote(t.storage), bytes));
 }
 
 // _rebuild_from_type_v2(function, class, arguments, state)
@@ -155,7 +154,7 @@ PickledTensor Interpreter::subclass(const PickleValue& v) {
               ErrorCode::unsupported);
   const PickleValue& type = view_.value(a.items[1], PickleValueKind::global, "the class of the tensor");
   PickledTensor t = wrapper(a.items[1], a.items[2]);
-  if (t.class_name != type.text) view_.bad(type, "the class of the tensor is given twice, and differs");
+  if (t.class_name != type.text) view_.bad(type, "the two classes of the tensor differ");
   state(t, a.items[3]);
   return t;
 }
@@ -163,16 +162,16 @@ PickledTensor Interpreter::subclass(const PickleValue& v) {
 // (class, dtype, sizes, strides, offset, layout, device, requires_grad)
 PickledTensor Interpreter::wrapper(PickleId type, PickleId arguments) {
   const PickleValue& a = view_.value(arguments, PickleValueKind::tuple, "the list of arguments");
-  if (a.items.size() != 8) view_.bad(a, "a tensor subclass is rebuilt with 8 arguments");
+  if (a.items.size() != 8) view_.bad(a, "a tensor subclass needs 8 arguments");
   const PickleValue& name = view_.value(a.items[0], PickleValueKind::global, "the class of the tensor");
   if (name.global != G::tensor_class || view_[type].text != name.text)
-    view_.bad(name, fmt::format("{} is no tensor class", quote(name.text)));
+    view_.bad(name, fmt::format("{} is not a tensor class", quote(name.text)));
   PickledTensor t;
   t.class_name = name.text;
   t.dtype = dtype(a.items[1]);
   t.sizes = view_.naturals(a.items[2], "the list of sizes");
   t.strides = view_.naturals(a.items[3], "the list of strides");
-  if (t.sizes.size() != t.strides.size()) view_.bad(a, "there are not as many strides as sizes");
+  if (t.sizes.size() != t.strides.size()) view_.bad(a, "the numbers of strides and sizes differ");
   return t;
 }
 
@@ -195,7 +194,7 @@ void Interpreter::attributes(PickledTensor& t, const PickleValue& v, Names& name
     if (!names.insert(name).second) view_.bad(item, fmt::format("the attribute {} occurs twice", quote(name)));
     if (is_tensor(item)) {
       if (name.size() > kMaxInnerNameBytes)
-        view_.bad(item, fmt::format("the name of an inner tensor has {} bytes, and at most {} are read", name.size(),
+        view_.bad(item, fmt::format("the name of an inner tensor has {} bytes; at most {} are supported", name.size(),
                                     kMaxInnerNameBytes));
       t.inner.push_back({name, tensor(v.items[i + 1])});
     } else {

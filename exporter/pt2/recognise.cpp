@@ -51,7 +51,7 @@ std::string recognise_archive(const std::vector<ZipRecord>& records, const std::
         "arrays of NumPy (.npz), which hold no program; 'tern run MODEL --input FILE.npz' and 'tern verify' take them");
   if (slash == std::string::npos || slash == 0)
     other(ErrorCode::bad_file,
-          fmt::format("the first entry {} is in no folder, so this is no .pt2 archive", quote(first)));
+          fmt::format("the first entry {} is not in a folder, so this is not a .pt2 archive", quote(first)));
   const bool has_model = names.any_under_root("models/", ".json");
   const bool has_config = names.any_under_root("data/weights/", "_weights_config.json");
   if (has_model && has_config) {
@@ -71,7 +71,7 @@ std::string recognise_archive(const std::vector<ZipRecord>& records, const std::
                       kSaveAgain));
   if (names.any_under_root("data/aotinductor/", ""))
     other(ErrorCode::unsupported,
-          "the archive holds native code compiled by AOTInductor and no program; save the exported program itself with "
+          "the archive has native code of AOTInductor, but no program; save the exported program itself with "
           "torch.export.save");
   if (names.has_under_root("data.pkl") && names.any_under_root("code/", ""))
     other(ErrorCode::unsupported,
@@ -81,7 +81,7 @@ std::string recognise_archive(const std::vector<ZipRecord>& records, const std::
     other(ErrorCode::unsupported,
           "a Python pickle (torch.save), which holds no program; export the model with torch.export and save it with "
           "torch.export.save");
-  other(ErrorCode::bad_file, "a zip archive, but not one that torch.export.save wrote: there is no models/*.json");
+  other(ErrorCode::bad_file, "a zip archive, but not one of torch.export.save: models/*.json is missing");
   return {};
 }
 

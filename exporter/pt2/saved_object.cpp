@@ -38,7 +38,7 @@ SavedObject read_saved_object(std::span<const std::byte> bytes, std::uint64_t of
     }
   }
   object.storages.seal();  // check_local_headers refuses equal names
-  if (!has_pickle) fail(ErrorCode::bad_file, fmt::format("{}: there is no entry {}data.pkl", label, root));
+  if (!has_pickle) fail(ErrorCode::bad_file, fmt::format("{}: entry {}data.pkl is missing", label, root));
   return object;
 }
 

@@ -14,7 +14,7 @@ namespace tern::pt2 {
 namespace {
 
 // A call whose parenthesis is still open.
-struct Call {
+struct OpenCall {
   SymNode node;
   std::vector<std::uint32_t> children;
   std::vector<std::int64_t> numbers;  // Integer and Rational
@@ -87,7 +87,7 @@ class SympyParser {
   void open(std::string_view name) {
     if (calls_.size() >= kMaxSymDepth) bad(fmt::format("nested deeper than {} levels", kMaxSymDepth));
     if (const auto dot = name.rfind('.'); dot != std::string_view::npos) name.remove_prefix(dot + 1);
-    Call& call = calls_.emplace_back();
+    OpenCall& call = calls_.emplace_back();
     call.is_pair = name == "ExprCondPair";
     for (const auto& known : kSymNames)
       if (known.name == name) call.node.op = known.op;
@@ -103,7 +103,7 @@ class SympyParser {
     const char quote = text_[at_];
     const auto end = text_.find(quote, at_ + 1);
     if (end == std::string_view::npos) bad("a string is not closed");
-    if (calls_.empty() || !calls_.back().text.empty()) bad("a string has no place here");
+    if (calls_.empty() || !calls_.back().text.empty()) bad("a string is not allowed here");
     calls_.back().text = text_.substr(at_ + 1, end - at_ - 1);
     at_ = end + 1;
   }
@@ -159,7 +159,7 @@ class SympyParser {
   }
 
   void close() {
-    Call call = std::move(calls_.back());
+    OpenCall call = std::move(calls_.back());
     calls_.pop_back();
     just_opened_ = false;
     SymNode& node = call.node;
@@ -183,10 +183,10 @@ class SympyParser {
     const bool leaf =
         node.op == SymOp::integer || node.op == SymOp::rational || node.op == SymOp::real || node.op == SymOp::symbol;
     if (leaf && !call.children.empty()) bad("a number or symbol has arguments");
-    if (!leaf && !call.text.empty()) bad("a string has no place here");
+    if (!leaf && !call.text.empty()) bad("a string is not allowed here");
     if (call.is_pair) {
       if (calls_.empty() || calls_.back().node.op != SymOp::piecewise || call.children.size() != 2)
-        bad("a pair of value and condition outside Piecewise");
+        bad("a pair of value and condition is only allowed in Piecewise");
       auto& children = calls_.back().children;
       children.insert(children.end(), call.children.begin(), call.children.end());
       return;
@@ -198,11 +198,11 @@ class SympyParser {
     add(std::move(node));
   }
 
-  void check_count(const Call& call) const {
+  void check_count(const OpenCall& call) const {
     if (call.node.op == SymOp::unknown) return;
     const std::size_t count = call.children.size();
     const auto [min, max] = arity_of(call.node.op);
-    if (count < min || count > max) bad(fmt::format("a function has {} arguments", count));
+    if (count < min || count > max) bad(fmt::format("a function has a wrong number of arguments, {}", count));
   }
 
   double read_real(std::string_view text) const {
@@ -216,7 +216,7 @@ class SympyParser {
   std::string_view text_;
   std::size_t at_ = 0;
   bool just_opened_ = false;
-  std::vector<Call> calls_;
+  std::vector<OpenCall> calls_;
   SymExpr expr_;
 };
 

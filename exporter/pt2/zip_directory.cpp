@@ -20,7 +20,7 @@ struct End {
   std::uint64_t limit;  ///< required end of the directory
 };
 
-struct Reader {
+struct ZipDirectoryReader {
   Bytes file;
   const std::string& label;
 
@@ -83,8 +83,7 @@ struct Reader {
       *value = field<std::uint64_t>(space, used);
       used += 8;
     }
-    if (used != space.size())
-      bad(at, fmt::format("entry {}: its zip64 field holds more than is needed", quote(record.name)));
+    if (used != space.size()) bad(at, fmt::format("entry {}: its zip64 field has unneeded values", quote(record.name)));
   }
 
   std::uint64_t read_record(std::uint64_t at, std::uint64_t end, ZipRecord& record) const {
@@ -94,7 +93,7 @@ struct Reader {
     const std::size_t extra_bytes = field<std::uint16_t>(file, at + 30);
     const std::size_t comment_bytes = field<std::uint16_t>(file, at + 32);
     const std::uint64_t total = kCentralHeaderBytes + name_bytes + extra_bytes + comment_bytes;
-    if (end - at < total) bad(at + 28, "an entry reaches over the end of the zip directory");
+    if (end - at < total) bad(at + 28, "an entry goes past the end of the zip directory");
     const char* name = reinterpret_cast<const char*>(file.data() + at + kCentralHeaderBytes);
     if (name_bytes == 0 || name_bytes > kMaxZipNameBytes)
       bad(at + 28, fmt::format("an entry's name has {} bytes; 1 to {} are allowed", name_bytes, kMaxZipNameBytes));
@@ -119,7 +118,7 @@ struct Reader {
 }  // namespace
 
 ZipDirectory read_zip_directory(Bytes file, const std::string& label) {
-  const Reader reader{file, label};
+  const ZipDirectoryReader reader{file, label};
   const End end = reader.read_end();
   if (end.offset > end.limit || end.size != end.limit - end.offset)
     reader.bad(end.limit,
@@ -127,15 +126,14 @@ ZipDirectory read_zip_directory(Bytes file, const std::string& label) {
                            end.offset, end.size));
   // Precedes any allocation: each record has at least its fixed fields.
   if (end.count > kMaxZipEntries || end.count > end.size / kCentralHeaderBytes)
-    reader.bad(end.limit,
-               fmt::format("{} entries are more than the directory of {} bytes can hold, or than the limit of {}",
-                           end.count, end.size, kMaxZipEntries));
+    reader.bad(end.limit, fmt::format("{} entries exceed the capacity of the directory of {} bytes, or the limit of {}",
+                                      end.count, end.size, kMaxZipEntries));
   ZipDirectory directory;
   directory.offset = end.offset;
   directory.records.resize(end.count);
   std::uint64_t at = end.offset;
   for (auto& record : directory.records) at = reader.read_record(at, end.limit, record);
-  if (at != end.limit) reader.bad(at, "bytes between the last entry of the zip directory and its end record");
+  if (at != end.limit) reader.bad(at, "there are bytes between the last entry of the zip directory and its end record");
   return directory;
 }
 

@@ -34,7 +34,7 @@ struct Checker {
       bad(record, at, fmt::format("has unknown flags 0x{:04x}", record.flags));
     if (record.compressed_size != record.size)
       bad(record, at,
-          fmt::format("is stored, yet its two sizes differ ({} and {})", record.compressed_size, record.size));
+          fmt::format("is stored, but its two sizes differ ({} and {})", record.compressed_size, record.size));
   }
 
   // The local zip64 field holds both sizes (zero if stored in the data descriptor), the offset, or all three.
@@ -58,7 +58,7 @@ struct Checker {
     check_kind(record);
     const std::uint64_t at = record.header_offset;
     if (!inside(file, at, kLocalHeaderBytes)) bad(record, at, "its header lies outside the file");
-    if (field<std::uint32_t>(file, at) != kLocalHeader) bad(record, at, "there is no local header");
+    if (field<std::uint32_t>(file, at) != kLocalHeader) bad(record, at, "the local header is missing");
     if (field<std::uint16_t>(file, at + 6) != record.flags)
       bad(record, at + 6, "its flags differ from the directory's");
     if (field<std::uint16_t>(file, at + 8) != record.method)
@@ -66,7 +66,7 @@ struct Checker {
     const std::size_t name_bytes = field<std::uint16_t>(file, at + 26);
     const std::size_t extra_bytes = field<std::uint16_t>(file, at + 28);
     if (!inside(file, at + kLocalHeaderBytes, name_bytes + extra_bytes))
-      bad(record, at + 26, "its header reaches over the end");
+      bad(record, at + 26, "its header goes past the end");
     const Bytes name = file.subspan(at + kLocalHeaderBytes, name_bytes);
     if (record.name != std::string_view(reinterpret_cast<const char*>(name.data()), name.size()))
       bad(record, at + kLocalHeaderBytes, "its name differs from the directory's");
@@ -76,7 +76,7 @@ struct Checker {
     check_local_sizes(record, extra);
     record.data_offset = at + kLocalHeaderBytes + name_bytes + extra_bytes;
     if (!inside(file, record.data_offset, record.size))
-      bad(record, record.data_offset, fmt::format("its {} bytes reach over the end", record.size));
+      bad(record, record.data_offset, fmt::format("its {} bytes go past the end", record.size));
     const std::uint64_t end = record.data_offset + record.size;
     return record.flags & kFlagDescriptor ? check_descriptor(record, end, extra.zip64.has_value()) : end;
   }
@@ -98,7 +98,7 @@ struct Checker {
   std::uint64_t check_descriptor(const ZipRecord& record, std::uint64_t at, bool wide) const {
     const std::size_t bytes = wide ? 24 : 16;
     if (!inside(file, at, bytes) || field<std::uint32_t>(file, at) != kDataDescriptor)
-      bad(record, at, "there is no data descriptor after its data");
+      bad(record, at, "the data descriptor after its data is missing");
     if (field<std::uint32_t>(file, at + 4) != record.crc)
       bad(record, at + 4, "its data descriptor's CRC differs from the directory's");
     const std::size_t step = wide ? 8 : 4;
@@ -136,12 +136,12 @@ void check_local_headers(Bytes file, ZipDirectory& directory, const std::string&
   std::uint64_t at = 0;
   for (const auto& extent : extents) {
     if (extent.begin < at) checker.bad(*extent.record, extent.begin, "overlaps the entry before it");
-    if (extent.begin > at) checker.bad(*extent.record, at, "there are bytes before it that belong to no entry");
+    if (extent.begin > at) checker.bad(*extent.record, at, "bytes before it belong to no entry");
     at = extent.end;
   }
   if (at != directory.offset)
     fail(ErrorCode::bad_file,
-         fmt::format("{}: offset {}: bytes between the last entry and the zip directory", label, at));
+         fmt::format("{}: offset {}: there are bytes between the last entry and the zip directory", label, at));
 }
 
 }  // namespace tern::pt2

@@ -11,7 +11,7 @@
 namespace tern::pt2 {
 namespace {
 
-struct Discard {
+struct ZipDiscard {
   void operator()(zip_t* archive) const { zip_discard(archive); }
 };
 
@@ -27,7 +27,8 @@ void compare_with_libzip(std::span<const std::byte> file, const ZipDirectory& di
   ErrorText text;
   zip_source_t* source = zip_source_buffer_create(file.data(), file.size(), /*freep=*/0, &text.error);
   if (!source) fail(ErrorCode::out_of_memory, fmt::format("{}: {}", label, zip_error_strerror(&text.error)));
-  const std::unique_ptr<zip_t, Discard> archive(zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &text.error));
+  const std::unique_ptr<zip_t, ZipDiscard> archive(
+      zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &text.error));
   if (!archive) {
     zip_source_free(source);
     fail(ErrorCode::bad_file,

@@ -9,9 +9,9 @@ namespace {
 constexpr std::uint64_t kSmall = 4;
 constexpr std::size_t kMostSteps = 1000;
 
-class Maker {
+class RecomputePlanner {
  public:
-  Maker(const Schedule& schedule, ValueId root, Sharing sharing)
+  RecomputePlanner(const Schedule& schedule, ValueId root, Sharing sharing)
       : s_(schedule), root_(root), sharing_(sharing), peak_(static_cast<std::int32_t>(schedule.peak_step())) {}
 
   std::optional<Again> run() {
@@ -35,7 +35,7 @@ class Maker {
   }
 
  private:
-  const Recipe& recipe_of(ValueId base) const {
+  const NodeRecipe& recipe_of(ValueId base) const {
     return s_.source().recipes[static_cast<std::size_t>(s_.source().uses.producer(base))];
   }
 
@@ -62,7 +62,7 @@ class Maker {
     const ValueId v = newest(base);
     if (v != kNoValue && is_held(v)) return v;
     if (s_.source().uses.producer(base) < 0) return base;  // an input
-    const Recipe& r = recipe_of(base);
+    const NodeRecipe& r = recipe_of(base);
     if (v != kNoValue && !r.view) {
       const ValueId root = s_.root(v);
       const bool beyond_peak = s_.life(root).last >= peak_;
@@ -83,10 +83,10 @@ class Maker {
     const auto known = made_.find(base);
     if (known != made_.end()) return known->second;
     const auto number = static_cast<std::uint32_t>(s_.source().uses.producer(base));
-    const Recipe& r = s_.source().recipes[number];
+    const NodeRecipe& r = s_.source().recipes[number];
     if (again_.steps.size() > kMostSteps) possible_ = false;
     if (!possible_) return base;
-    Step step{number, r.node->inputs, r.node->outputs};
+    ScheduleStep step{number, r.node->inputs, r.node->outputs};
     for (ValueId& v : step.inputs) v = v == kNoValue ? v : need(v);
     for (ValueId& v : step.outputs) {
       if (v == kNoValue) continue;
@@ -115,7 +115,7 @@ class Maker {
 }  // namespace
 
 std::optional<Again> make_again(const Schedule& schedule, ValueId root, Sharing sharing) {
-  return Maker(schedule, root, sharing).run();
+  return RecomputePlanner(schedule, root, sharing).run();
 }
 
 }  // namespace tern::recompute

@@ -15,7 +15,7 @@ enum class Sharing : bool { off, on };
 
 struct Again {
   std::int32_t before = 0;             ///< the step
-  std::vector<Step> steps;             ///< recomputed steps, in order
+  std::vector<ScheduleStep> steps;     ///< recomputed steps, in order
   std::vector<ValueId> bases;          ///< bases of the steps' results
   std::map<ValueId, ValueId> instead;  ///< for Schedule::insert
   double cost = 0;                     ///< cost of the steps, less the cost of omitted steps

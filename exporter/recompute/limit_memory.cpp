@@ -94,7 +94,7 @@ double next_estimate(double estimate, double measured, double limit) {
 }
 
 /// Measured schedule, as a program.
-struct Measured {
+struct MeasuredProgram {
   Program program;
   RecomputeReport report;
 };
@@ -102,8 +102,8 @@ struct Measured {
 [[noreturn]] void refuse_memory_limit(const Program& program, std::uint32_t function, const MemoryLimit& limit,
                                       const RecomputeReport& least) {
   fail(ErrorCode::invalid_argument,
-       fmt::format("{} bytes are too few for the intermediate values of '{}'{}: they take at least {} bytes, with all "
-                   "made again that may be, and {} with nothing made again",
+       fmt::format("{} bytes are too few for the intermediate values of '{}'{}: they need at least {} bytes with full "
+                   "recomputation, and {} without",
                    *limit.bytes, program.functions[function].name, sizes_text(limit.sizes), least.after, least.before));
 }
 
@@ -117,7 +117,7 @@ RecomputeReport limit_memory(Program& program, std::uint32_t function, const Mem
   const Program before = program;
   Schedule schedule(before, function, evaluate(before, limit.sizes));
   const double cost = std::max(schedule.cost(), 1.0);
-  Measured least{before, report};
+  MeasuredProgram least{before, report};
   bool lower = true;
   while (lower && least.report.after > target) {
     const double wanted = next_estimate(static_cast<double>(schedule.peak()), static_cast<double>(report.after),

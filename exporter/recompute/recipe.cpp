@@ -50,11 +50,11 @@ std::uint64_t bytes_of(const TensorType& type, std::span<const std::int64_t> exp
   return byte_size(known, &bytes) ? bytes : 0;
 }
 
-std::vector<Recipe> recipes_of(const Program& program, const Function& function,
-                               std::span<const std::int64_t> expressions) {
-  std::vector<Recipe> recipes;
+std::vector<NodeRecipe> recipes_of(const Program& program, const Function& function,
+                                   std::span<const std::int64_t> expressions) {
+  std::vector<NodeRecipe> recipes;
   for (const Node& n : function.nodes) {
-    Recipe r{&n, is_view(n.op), is_repeatable(n), has_trait(n.op, Trait::effect) || n.has(AttrKey::symbols), 0};
+    NodeRecipe r{&n, is_view(n.op), is_repeatable(n), has_trait(n.op, Trait::effect) || n.has(AttrKey::symbols), 0};
     for (std::uint32_t body : n.functions) r.lasting = r.lasting || !program.functions[body].nodes.empty();
     if (!r.view) {
       for (const auto* list : {&n.inputs, &n.outputs}) {

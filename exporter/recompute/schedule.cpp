@@ -41,13 +41,13 @@ Schedule::Schedule(const Program& program, std::uint32_t function, std::span<con
   find_lives();
 }
 
-void Schedule::insert(std::int32_t before, std::vector<Step> steps, const std::vector<ValueId>& bases,
+void Schedule::insert(std::int32_t before, std::vector<ScheduleStep> steps, const std::vector<ValueId>& bases,
                       const std::map<ValueId, ValueId>& instead) {
   for (ValueId base : bases) {
     const auto id = static_cast<ValueId>(versions_.size());
     versions_.push_back({base, id});
   }
-  for (const Step& s : steps) {
+  for (const ScheduleStep& s : steps) {
     if (recipe(s).view && s.outputs[0] != kNoValue) versions_[at(s.outputs[0])].root = root(s.inputs[0]);
   }
   for (auto s = static_cast<std::size_t>(before); s < steps_.size(); ++s) {
@@ -67,7 +67,7 @@ void Schedule::remove_unread() {
   for (std::size_t v = 0; v < source_->bytes.size(); ++v) needed[v] = source_->is_pinned(v);
   std::vector<bool> gone(steps_.size());
   for (std::size_t s = steps_.size(); s-- > 0;) {
-    const Recipe& r = recipe(steps_[s]);
+    const NodeRecipe& r = recipe(steps_[s]);
     const bool runs =
         r.lasting || std::ranges::any_of(steps_[s].outputs, [&](ValueId v) { return v != kNoValue && needed[at(v)]; });
     gone[s] = !runs;
@@ -98,7 +98,7 @@ void Schedule::find_lives() {
   }
   cost_ = 0;
   for (std::int32_t s = 0; s < count; ++s) {
-    const Step& step = steps_[static_cast<std::size_t>(s)];
+    const ScheduleStep& step = steps_[static_cast<std::size_t>(s)];
     cost_ += recipe(step).cost;
     for (ValueId v : step.outputs) {
       if (v == kNoValue) continue;
@@ -120,7 +120,7 @@ void Schedule::find_lives() {
 }
 
 std::uint64_t Schedule::taken_over(std::int32_t s) const {
-  const Step& step = steps_[static_cast<std::size_t>(s)];
+  const ScheduleStep& step = steps_[static_cast<std::size_t>(s)];
   if (recipe(step).node->op != Op::pointwise || step.outputs[0] == kNoValue) return 0;
   const std::uint64_t size = bytes(step.outputs[0]);
   const bool found = std::ranges::any_of(step.inputs, [&](ValueId v) {
@@ -158,7 +158,7 @@ void Schedule::find_peak() {
 std::size_t Schedule::repeated() const {
   std::vector<bool> ran(source_->recipes.size());
   std::size_t count = 0;
-  for (const Step& s : steps_) {
+  for (const ScheduleStep& s : steps_) {
     count += ran[s.recipe] && !recipe(s).view ? 1 : 0;
     ran[s.recipe] = true;
   }
@@ -169,7 +169,7 @@ Function Schedule::function() const {
   Function f = *source_->function;
   f.nodes.clear();
   for (std::size_t v = f.values.size(); v < versions_.size(); ++v) f.values.push_back(f.values[at(versions_[v].base)]);
-  for (const Step& s : steps_) {
+  for (const ScheduleStep& s : steps_) {
     Node n = *recipe(s).node;
     n.inputs = s.inputs;
     n.outputs = s.outputs;

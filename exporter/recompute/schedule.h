@@ -12,7 +12,7 @@
 namespace tern::recompute {
 
 /// Execution of a node, possibly repeated.
-struct Step {
+struct ScheduleStep {
   std::uint32_t recipe = 0;
   std::vector<ValueId> inputs, outputs;
 };
@@ -34,7 +34,7 @@ struct Source {
   const Program* program = nullptr;
   const Function* function = nullptr;
   DefUse uses;
-  std::vector<Recipe> recipes;
+  std::vector<NodeRecipe> recipes;
   std::vector<std::uint64_t> bytes;  ///< memory of each value's own in a run
 
   /// True for results of the function, and values that it writes back.
@@ -48,8 +48,8 @@ class Schedule {
   Schedule(const Program& program, std::uint32_t function, std::span<const std::int64_t> expressions);
 
   const Source& source() const { return *source_; }
-  const Recipe& recipe(const Step& s) const { return source_->recipes[s.recipe]; }
-  const std::vector<Step>& steps() const { return steps_; }
+  const NodeRecipe& recipe(const ScheduleStep& s) const { return source_->recipes[s.recipe]; }
+  const std::vector<ScheduleStep>& steps() const { return steps_; }
   ValueId base(ValueId v) const { return versions_[at(v)].base; }
   ValueId root(ValueId v) const { return versions_[at(v)].root; }
   std::uint64_t bytes(ValueId v) const { return source_->bytes[at(base(v))]; }
@@ -71,7 +71,7 @@ class Schedule {
 
   /// Inserts `steps` before step `before`. Their results are new versions, numbered from versions() on in the order of
   /// `bases`. Later nodes read `instead[base]` in place of each version of the base.
-  void insert(std::int32_t before, std::vector<Step> steps, const std::vector<ValueId>& bases,
+  void insert(std::int32_t before, std::vector<ScheduleStep> steps, const std::vector<ValueId>& bases,
               const std::map<ValueId, ValueId>& instead);
 
   /// The function with its nodes in this order, extended by the recomputed values.
@@ -86,7 +86,7 @@ class Schedule {
   std::uint64_t taken_over(std::int32_t step) const;
 
   std::shared_ptr<const Source> source_;
-  std::vector<Step> steps_;
+  std::vector<ScheduleStep> steps_;
   std::vector<Version> versions_;
   // Recomputed after each change.
   std::vector<std::vector<ValueId>> of_base_;

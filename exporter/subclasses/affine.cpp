@@ -28,10 +28,10 @@ ValueId dequantize_affine(Builder& b, const QuantizedTensor& q) {
   for (std::size_t i = 0; i < sizes.items.size(); ++i) {
     std::int64_t size = sizes.items[i].integer;
     if (size == -1 && i < shape.size() && shape[i].is_const()) size = shape[i].value();
-    if (size < 1) fail(ErrorCode::bad_file, fmt::format("a block of {} elements", size));
+    if (size < 1) fail(ErrorCode::bad_file, fmt::format("a block has {} elements", size));
     block.push_back(size);
   }
-  if (block.size() != shape.size()) fail(ErrorCode::bad_file, "block_size has not as many numbers as there are axes");
+  if (block.size() != shape.size()) fail(ErrorCode::bad_file, "block_size must have one number for each axis");
   // Shapes scales for blocks as [blocks, 1, blocks, 1, ..].
   Dims scales;
   for (std::size_t i = 0; i < block.size(); ++i) {
@@ -57,7 +57,7 @@ ValueId dequantize_float8(Builder& b, const QuantizedTensor& q) {
     Dims split, whole;
     for (std::size_t i = 0; i < shape.size(); ++i) {
       const Dim count = b.shape(scale)[i];
-      if (count.is(0)) fail(ErrorCode::bad_file, "there are no scales along an axis");
+      if (count.is(0)) fail(ErrorCode::bad_file, "an axis has no scales");
       split.push_back(count);
       split.push_back(b.pool().floordiv(shape[i], count));
       whole.push_back(count);
@@ -65,7 +65,7 @@ ValueId dequantize_float8(Builder& b, const QuantizedTensor& q) {
     }
     scale = b.reshape(b.expand(b.reshape(scale, whole), split), shape);
   } else {
-    fail(ErrorCode::bad_file, "the scales have not as many axes as the elements");
+    fail(ErrorCode::bad_file, "the scales and the elements must have the same number of axes");
   }
   return b.expr("x * s", {{"x", data}, {"s", scale}}, DType::f32, q.tensor->dtype);
 }

@@ -29,7 +29,7 @@ const Family& family_of(const QuantizedTensor& q) {
   const auto* at = std::ranges::find(kFamilies, std::string_view(q.tensor->class_name), &Family::class_name);
   if (at != std::end(kFamilies)) return *at;
   fail(ErrorCode::unsupported,
-       fmt::format("an operator of PyTorch works on a tensor of class {}, whose numbers are not known; call exported = "
+       fmt::format("an operator of PyTorch reads a tensor of class {}, which Tern does not know; call exported = "
                    "exported.run_decompositions() before torch.export.save",
                    python_name(q)));
 }
@@ -67,7 +67,7 @@ const pt2::PickledAttribute& QuantizedTensor::attribute(std::string_view name) c
 std::int64_t QuantizedTensor::integer(std::string_view name) const {
   const pt2::PickledAttribute& a = attribute(name);
   if (a.kind != pt2::PickledAttribute::Kind::integer && a.kind != pt2::PickledAttribute::Kind::boolean)
-    fail(ErrorCode::bad_file, fmt::format("attribute '{}' of a {} is no integer", name, python_name(*this)));
+    fail(ErrorCode::bad_file, fmt::format("attribute '{}' of a {} is not an integer", name, python_name(*this)));
   return a.integer;
 }
 
@@ -85,7 +85,7 @@ ValueId dequantize(Builder& b, QuantizedTensor& q) {
   if (q.whole != nullptr) return q.dequantized = viewed(b, q, dequantize(b, *q.whole));
   const DType t = q.tensor->dtype;
   if (t != DType::f16 && t != DType::bf16 && t != DType::f32 && t != DType::f64)
-    fail(ErrorCode::unsupported, fmt::format("a {} of {}", python_name(q), name_of(t)));
+    fail(ErrorCode::unsupported, fmt::format("a {} of {} is not supported", python_name(q), name_of(t)));
   return q.dequantized = family_of(q).dequantize(b, q);
 }
 

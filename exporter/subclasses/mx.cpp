@@ -12,7 +12,7 @@ using microscaling::NarrowFloat;
 
 const NarrowFloat& element_type(const pt2::PickledAttribute& a) {
   const NarrowFloat* type = microscaling::find_narrow_float(a.text);
-  if (type == nullptr) fail(ErrorCode::unsupported, fmt::format("MX elements of '{}' are not known", a.text));
+  if (type == nullptr) fail(ErrorCode::unsupported, fmt::format("unknown element type '{}' of MX blocks", a.text));
   return *type;
 }
 
@@ -48,10 +48,11 @@ QuantizedProduct multiply_mx(Builder& b, QuantizedTensor& weight, ValueId x) {
   const NarrowFloat& type = element_type(field(how, "elem_dtype"));
   const std::int64_t block = field(how, "block_size").integer;
   const pt2::PickledAttribute& rule = field(how, "scaling_mode");
-  if (block < 1 || block > (1 << 20)) fail(ErrorCode::bad_file, fmt::format("MX blocks of {} elements", block));
+  if (block < 1 || block > (1 << 20))
+    fail(ErrorCode::bad_file, fmt::format("MX blocks of {} elements are not supported", block));
   if (b.rank(x) == 0) fail(ErrorCode::bad_file, "the activation has no dimensions");
   const std::string rule_name(rule.items.size() == 1 ? rule.items[0].text : "");
-  return {microscaling::rounded_with_gradient(b, x, type, block, rule_name), dequantize(b, weight)};
+  return {microscaling::round_to_mx_with_gradient(b, x, type, block, rule_name), dequantize(b, weight)};
 }
 
 }  // namespace tern::subclasses

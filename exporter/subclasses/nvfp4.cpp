@@ -10,9 +10,9 @@
 namespace tern::subclasses {
 namespace {
 
-constexpr double kLeastScale = 0.015625;  // the smallest normal float8_e4m3fn
+constexpr double kMinScale = 0.015625;  // the smallest normal float8_e4m3fn
 
-/// The numbers of float4 codes, two in a byte, the first in the lower bits: [.., n] becomes [.., 2 n].
+/// Converts float4 codes, two per byte with the first in the lower bits, to float32: [.., n] becomes [.., 2 n].
 ValueId widen_float4(Builder& b, ValueId packed) {
   Dims shape(b.shape(packed));
   shape.back() = b.pool().mul(shape.back(), 2);
@@ -25,9 +25,9 @@ ValueId widen_float4(Builder& b, ValueId packed) {
   return b.expr("x * 0.5", {{"x", doubled}}, DType::f32);
 }
 
-/// `scaled`: with the tensor's own scale.
-ValueId numbers(Builder& b, const QuantizedTensor& q, bool scaled, DType dtype) {
-  ExprPool& p = b.pool();
+/// Elements times block scales, and times the tensor's own scale if `with_tensor_scale`.
+ValueId block_scaled_values(Builder& b, const QuantizedTensor& q, bool with_tensor_scale, DType dtype) {
+  ExprPool& pool = b.pool();
   ValueId packed = q.value("qdata"), scales = q.value("scale");
   const bool transposed = stored_transposed(q, "qdata");
   if (transposed) {
@@ -38,20 +38,20 @@ ValueId numbers(Builder& b, const QuantizedTensor& q, bool scaled, DType dtype) 
   if (block < 1) fail(ErrorCode::bad_file, "the block of an NVFP4 tensor has no elements");
   const ValueId elements = widen_float4(b, b.dtype(packed) == DType::u8 ? packed : b.cast(packed, DType::u8));
   const Dims shape(b.shape(elements));
-  const Dim columns = p.floordiv(shape.back(), block);
-  const Dim rows = p.product(std::span(shape).first(shape.size() - 1));
-  const pt2::PickledAttribute* swizzled = q.tensor->attribute("is_swizzled_scales");
-  if (swizzled != nullptr && swizzled->integer != 0)
-    scales = microscaling::scales_from_tiles(b, scales, {}, rows, columns);
+  const Dim blocks_per_row = pool.floordiv(shape.back(), block);
+  const Dim rows = pool.product(std::span(shape).first(shape.size() - 1));
+  const pt2::PickledAttribute* swizzled_attribute = q.tensor->attribute("is_swizzled_scales");
+  if (swizzled_attribute != nullptr && swizzled_attribute->integer != 0)
+    scales = microscaling::scales_from_tiles(b, scales, {}, rows, blocks_per_row);
   Dims blocks(shape.begin(), shape.end() - 1);
-  blocks.push_back(columns);
+  blocks.push_back(blocks_per_row);
   blocks.emplace_back(1);
   scales = b.cast(b.reshape(scales, blocks), DType::f32);
-  const ValueId outer = q.value_or_none("per_tensor_scale");
-  if (scaled && outer != kNoValue) {
+  const ValueId per_tensor_scale = q.value_or_none("per_tensor_scale");
+  if (with_tensor_scale && per_tensor_scale != kNoValue) {
     // Aligns a scale per expert, [experts, 1, 1], with [experts, rows, blocks, 1].
-    const ValueId above = b.rank(outer) == 0 ? outer : b.unsqueeze(outer, -1);
-    scales = b.expr("t * s", {{"t", above}, {"s", scales}}, DType::f32);
+    const ValueId tensor_scale = b.rank(per_tensor_scale) == 0 ? per_tensor_scale : b.unsqueeze(per_tensor_scale, -1);
+    scales = b.expr("t * s", {{"t", tensor_scale}, {"s", scales}}, DType::f32);
   }
   blocks.back() = block;
   ValueId y = b.expr("x * s", {{"x", b.reshape(elements, blocks)}, {"s", scales}}, DType::f32, dtype);
@@ -59,7 +59,7 @@ ValueId numbers(Builder& b, const QuantizedTensor& q, bool scaled, DType dtype) 
   return transposed ? b.transpose(y, -2, -1) : y;
 }
 
-bool flag(const pt2::PickledAttribute& record, std::string_view name) {
+bool is_set(const pt2::PickledAttribute& record, std::string_view name) {
   const pt2::PickledAttribute* f = record.find(name);
   return f != nullptr && f->integer != 0;
 }
@@ -67,15 +67,17 @@ bool flag(const pt2::PickledAttribute& record, std::string_view name) {
 }  // namespace
 
 ValueId dequantize_nvfp4(Builder& b, const QuantizedTensor& q) {
-  return numbers(b, q, /*scaled=*/true, q.tensor->dtype);
+  return block_scaled_values(b, q, /*with_tensor_scale=*/true, q.tensor->dtype);
 }
 
-/// Multiplies elements times block scales, exact in bfloat16; the tensors' scales follow.
+/// Multiplies (elements times block scales), which are exact in bfloat16; the product's scale holds the scales per
+/// tensor.
 QuantizedProduct multiply_nvfp4(Builder& b, QuantizedTensor& weight, ValueId x) {
-  const pt2::PickledAttribute& how = weight.attribute("act_quant_kwargs");
-  const pt2::PickledAttribute* size = how.find("block_size");
+  const pt2::PickledAttribute& activation_options = weight.attribute("act_quant_kwargs");
+  const pt2::PickledAttribute* size = activation_options.find("block_size");
   const std::int64_t block = size == nullptr ? 16 : size->integer;
-  if (block < 1 || block > (1 << 20)) fail(ErrorCode::bad_file, fmt::format("NVFP4 blocks of {} elements", block));
+  if (block < 1 || block > (1 << 20))
+    fail(ErrorCode::bad_file, fmt::format("NVFP4 blocks of {} elements are not supported", block));
   const microscaling::NarrowFloat& float4 = *microscaling::find_narrow_float("float4_e2m1fn_x2");
   const DType dtype = b.dtype(x);
   const Dims shape(b.shape(x));
@@ -84,31 +86,32 @@ QuantizedProduct multiply_nvfp4(Builder& b, QuantizedTensor& weight, ValueId x) 
   blocks.back() = b.pool().floordiv(shape.back(), block);
   blocks.emplace_back(block);
   const ValueId magnitude = b.expr("abs(x)", {{"x", x}}, DType::f32);
-  ValueId outer = weight.value_or_none("act_per_tensor_scale");
+  ValueId per_tensor_scale = weight.value_or_none("act_per_tensor_scale");
   // torchao multiplies a batch of weights one by one: each activation has its own scale.
   const bool batch = weight.tensor->sizes.size() == 3 && shape.size() == 3;
-  if (flag(how, "use_dynamic_per_tensor_scale")) {
+  if (is_set(activation_options, "use_dynamic_per_tensor_scale")) {
     const std::vector<std::int64_t> axes = batch ? std::vector<std::int64_t>{1, 2} : b.all_axes(magnitude);
     const ValueId largest = b.reduce(magnitude, "max", axes, batch, DType::f32);
-    outer = b.expr("m / 2688", {{"m", largest}}, DType::f32);  // 448 * 6: the largest scale times the largest element
+    per_tensor_scale =
+        b.expr("m / 2688", {{"m", largest}}, DType::f32);  // 448 * 6: the largest scale times the largest element
   }
-  const ValueId most = b.reduce(b.reshape(magnitude, blocks), "max", {-1}, true, DType::f32);
-  ValueId above = outer == kNoValue ? b.scalar(1, DType::f32) : outer;
-  if (b.rank(above) == 3) above = b.unsqueeze(above, -1);
-  const ValueId scale = b.cast(
-      b.cast(b.expr("max(min(m / 6 / t, 448), least)", {{"m", most}, {"t", above}, {"least", kLeastScale}}, DType::f32),
-             DType::f8_e4m3fn),
-      DType::f32);
-  const ValueId scaled =
-      b.expr("x * ((1 / t) / s)", {{"x", b.reshape(x, blocks)}, {"t", above}, {"s", scale}}, DType::f32);
+  const ValueId block_max = b.reduce(b.reshape(magnitude, blocks), "max", {-1}, true, DType::f32);
+  ValueId tensor_scale = per_tensor_scale == kNoValue ? b.scalar(1, DType::f32) : per_tensor_scale;
+  if (b.rank(tensor_scale) == 3) tensor_scale = b.unsqueeze(tensor_scale, -1);
+  const ValueId scale = b.cast(b.cast(b.expr("max(min(m / 6 / t, 448), least)",
+                                             {{"m", block_max}, {"t", tensor_scale}, {"least", kMinScale}}, DType::f32),
+                                      DType::f8_e4m3fn),
+                               DType::f32);
+  const ValueId x_scaled =
+      b.expr("x * ((1 / t) / s)", {{"x", b.reshape(x, blocks)}, {"t", tensor_scale}, {"s", scale}}, DType::f32);
   const ValueId rounded =
-      b.expr("x * s", {{"x", microscaling::round_to(b, scaled, float4)}, {"s", scale}}, DType::f32, dtype);
-  QuantizedProduct product{b.reshape(rounded, shape), numbers(b, weight, false, dtype), outer};
-  const ValueId own = weight.value_or_none("per_tensor_scale");
-  if (own != kNoValue && outer != kNoValue) {
-    product.scale = b.expr("x * y", {{"x", outer}, {"y", own}}, DType::f32);
-  } else if (own != kNoValue) {
-    product.scale = own;
+      b.expr("x * s", {{"x", microscaling::round_to(b, x_scaled, float4)}, {"s", scale}}, DType::f32, dtype);
+  QuantizedProduct product{b.reshape(rounded, shape), block_scaled_values(b, weight, false, dtype), per_tensor_scale};
+  const ValueId weight_scale = weight.value_or_none("per_tensor_scale");
+  if (weight_scale != kNoValue && per_tensor_scale != kNoValue) {
+    product.scale = b.expr("x * y", {{"x", per_tensor_scale}, {"y", weight_scale}}, DType::f32);
+  } else if (weight_scale != kNoValue) {
+    product.scale = weight_scale;
   }
   return product;
 }

@@ -13,7 +13,7 @@ ValueId dequantize_semi_structured(Builder& b, const QuantizedTensor& q) {
 
 ValueId refuse_cusparselt(Builder&, const QuantizedTensor&) {
   fail(ErrorCode::unsupported,
-       "a 2:4 sparse matrix in cuSPARSELt's form, which that library alone can read; set "
+       "a 2:4 sparse matrix is in cuSPARSELt's format, which only that library can read; set "
        "torch.sparse.SparseSemiStructuredTensor._FORCE_CUTLASS = True before to_sparse_semi_structured, and export "
        "again");
 }

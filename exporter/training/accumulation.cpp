@@ -11,56 +11,57 @@
 namespace tern {
 namespace {
 
-std::uint32_t add_method(Program& program, Function f, std::string_view name) {
-  f.name = name;
-  f.entry = true;
-  program.functions.push_back(std::move(f));
+std::uint32_t add_method(Program& program, Function method, std::string_view name) {
+  method.name = name;
+  method.entry = true;
+  program.functions.push_back(std::move(method));
   return static_cast<std::uint32_t>(program.functions.size() - 1);
 }
 
 }  // namespace
 
-void set_step_results(Function& f, ValueId loss, ValueId norm) {
-  f.outputs.clear();
-  f.in_tree.clear();
-  f.out_tree.clear();
+void set_step_results(Function& method, ValueId loss, ValueId gradient_norm) {
+  method.outputs.clear();
+  method.in_tree.clear();
+  method.out_tree.clear();
   constexpr auto kTensor = FunctionOutput::Kind::tensor;
-  if (loss != kNoValue) f.outputs.push_back({kTensor, loss, std::string(training::kLossResult)});
-  if (norm != kNoValue) f.outputs.push_back({kTensor, norm, std::string(training::kNormResult)});
+  if (loss != kNoValue) method.outputs.push_back({kTensor, loss, std::string(training::kLossResult)});
+  if (gradient_norm != kNoValue) method.outputs.push_back({kTensor, gradient_norm, std::string(training::kNormResult)});
 }
 
 void add_accumulation(Program& program, std::uint32_t step, ValueId loss,
                       const std::vector<TrainedParameter>& parameters, const std::vector<ValueId>& gradients,
-                      Update& update, std::optional<std::uint64_t> bucket) {
-  std::vector<std::uint32_t> sums;
+                      Update& update, std::optional<std::uint64_t> bucket_bytes) {
+  std::vector<std::uint32_t> gradient_sums;
   for (const TrainedParameter& p : parameters) {
-    const State& s = program.states[p.state];
-    sums.push_back(add_training_state(program, fmt::format("{}{}", training::kGradientState, s.name), s.type, 0));
+    const State& sum_state = program.states[p.state];
+    gradient_sums.push_back(
+        add_training_state(program, fmt::format("{}{}", training::kGradientState, sum_state.name), sum_state.type, 0));
   }
-  const TensorType number{DType::f32, {}};
-  const std::uint32_t count = add_training_state(program, std::string(training::kBatchesState), number, 0);
+  const TensorType scalar{DType::f32, {}};
+  const std::uint32_t batch_count = add_training_state(program, std::string(training::kBatchesState), scalar, 0);
 
-  Builder a(program, add_method(program, program.functions[step], training::kAccumulate));
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    const ValueId sum = value_of_state(program, a.function(), sums[i]);
-    write_state(a, sums[i], add_gradients(a, sum, gradients[i]));
+  Builder accumulate(program, add_method(program, program.functions[step], training::kAccumulate));
+  for (std::size_t i = 0; i < gradient_sums.size(); ++i) {
+    const ValueId sum = value_of_state(program, accumulate.function(), gradient_sums[i]);
+    write_state(accumulate, gradient_sums[i], add_gradients(accumulate, sum, gradients[i]));
   }
-  const ValueId before = value_of_state(program, a.function(), count);
-  write_state(a, count, a.expr("n + 1", {{"n", before}}, DType::f32));
-  set_step_results(a.function(), loss, kNoValue);
+  const ValueId batches_before = value_of_state(program, accumulate.function(), batch_count);
+  write_state(accumulate, batch_count, accumulate.expr("n + 1", {{"n", batches_before}}, DType::f32));
+  set_step_results(accumulate.function(), loss, kNoValue);
 
-  Builder b(program, add_method(program, {}, training::kApply));
-  const ValueId n = value_of_state(program, b.function(), count);
-  std::vector<ValueId> means;
-  for (std::uint32_t s : sums) {
-    const ValueId sum = value_of_state(program, b.function(), s);
-    means.push_back(b.expr("sum / n", {{"sum", sum}, {"n", n}}, b.dtype(sum)));
-    write_state(b, s, zeros_like(b, sum));
+  Builder apply(program, add_method(program, {}, training::kApply));
+  const ValueId batches = value_of_state(program, apply.function(), batch_count);
+  std::vector<ValueId> mean_gradient_values;
+  for (std::uint32_t sum_state : gradient_sums) {
+    const ValueId sum = value_of_state(program, apply.function(), sum_state);
+    mean_gradient_values.push_back(apply.expr("sum / n", {{"sum", sum}, {"n", batches}}, apply.dtype(sum)));
+    write_state(apply, sum_state, zeros_like(apply, sum));
   }
-  write_state(b, count, b.full({}, 0, DType::f32));
-  if (bucket) means = mean_gradients(b, means, *bucket);
-  const ValueId norm = update.add(b, means);
-  set_step_results(b.function(), kNoValue, norm);
+  write_state(apply, batch_count, apply.full({}, 0, DType::f32));
+  if (bucket_bytes) mean_gradient_values = mean_gradients(apply, mean_gradient_values, *bucket_bytes);
+  const ValueId gradient_norm = update.add(apply, mean_gradient_values);
+  set_step_results(apply.function(), kNoValue, gradient_norm);
 }
 
 }  // namespace tern

@@ -10,13 +10,14 @@
 
 namespace tern {
 
-/// `accumulate`: function `step` without an update, adding its gradients to states; returns `loss`. `apply`: an update
-/// with the gradients' mean, also over the ranks of shared batches.
+/// Adds two methods. `accumulate` is function `step` without the update: it adds the gradients to states and returns
+/// `loss`. `apply` updates the parameters with the mean of the gradients, over the ranks too if `bucket_bytes` is set
+/// (the size of a bucket of mean_gradients, data_parallel.h).
 void add_accumulation(Program& program, std::uint32_t step, ValueId loss,
                       const std::vector<TrainedParameter>& parameters, const std::vector<ValueId>& gradients,
-                      Update& update, std::optional<std::uint64_t> bucket);
+                      Update& update, std::optional<std::uint64_t> bucket_bytes);
 
-/// Results of a method with steps; each may be kNoValue.
-void set_step_results(Function& f, ValueId loss, ValueId norm);
+/// Replaces the results of a method by those of a step; kNoValue omits a result.
+void set_step_results(Function& method, ValueId loss, ValueId gradient_norm);
 
 }  // namespace tern

@@ -108,10 +108,10 @@ const State* tied_to(const Program& program, std::uint32_t state) {
 
 /// Why a parameter gets no adapter; empty if it can have one.
 std::string obstacle(const Program& program, std::uint32_t state, AdaptersForm form) {
-  if (!is_matrix(program.states[state])) return "is no matrix of floats";
+  if (!is_matrix(program.states[state])) return "is not a matrix of floats";
   if (const State* other = tied_to(program, state)) return fmt::format("is tied to {}", other->name);
   if (form == AdaptersForm::none) return "is not read by a product";
-  return form == AdaptersForm::other ? "is not the weight of linear layers alone" : "";
+  return form == AdaptersForm::other ? "is not only a weight of linear layers" : "";
 }
 
 void add_products(Program& program, std::uint32_t function, const std::vector<Adapter>& adapters) {
@@ -167,14 +167,13 @@ void refuse_unused(const Program& program, const LoraRule& rule, const std::vect
   };
   for (const Adapter& a : adapters) {
     if (const std::string& name = program.states[a.weight].name; matches(rule, name))
-      refuse(fmt::format("an earlier --lora has taken {}, and the first that matches counts: give this one before it",
-                         name));
+      refuse(fmt::format("an earlier --lora matches {}, and the first match applies: give this one before it", name));
   }
   for (const LeftOut& l : left_out) {
     if (matches(rule, l.name))
-      refuse(fmt::format("it matches {}, which {}: adapters go with linear weights", l.name, l.why));
+      refuse(fmt::format("it matches {}, which {}: adapters need linear weights", l.name, l.why));
   }
-  refuse("no parameter has such a name; 'tern inspect --weights 1000' lists them");
+  refuse("no parameter matches; 'tern inspect --weights 1000' lists them");
 }
 
 template <class T>
@@ -196,7 +195,7 @@ void require_fitting(const Program& program, const Adapter& a) {
   const bool fits = is_matrix(w) && down.type == TensorType{w.type.dtype, {a.rank, w.type.shape[a.in_axis()]}} &&
                     up.type == TensorType{w.type.dtype, {w.type.shape[a.out_axis()], a.rank}};
   if (!fits) {
-    fail(ErrorCode::bad_file, fmt::format("the adapter of '{}' has sizes that do not fit its weight, {}", a.module,
+    fail(ErrorCode::bad_file, fmt::format("the sizes of the adapter of '{}' do not fit its weight, {}", a.module,
                                           text_of(w.type, program.pool)));
   }
 }
@@ -303,7 +302,7 @@ void remove_adapters(Program& program, std::uint32_t function, const std::vector
     std::vector<ValueId> forms;
     if (b == kNoValue) continue;
     if (form_of(f, b, forms) != AdaptersForm::transposed)
-      fail(ErrorCode::internal, "an adapter is not as export made it");
+      fail(ErrorCode::internal, "an adapter differs from the one that export made");
     std::vector<ValueId> products;
     for (const Node& n : f.nodes) {
       if (n.op == Op::matmul && std::ranges::find(forms, n.inputs[1]) != forms.end()) products.push_back(n.outputs[0]);
@@ -312,7 +311,7 @@ void remove_adapters(Program& program, std::uint32_t function, const std::vector
       const auto sum = std::ranges::find_if(
           f.nodes, [z](const Node& n) { return std::ranges::find(n.inputs, z) != n.inputs.end(); });
       if (sum == f.nodes.end() || sum->op != Op::pointwise || sum->inputs.size() != 2)
-        fail(ErrorCode::internal, "an adapter is not as export made it");
+        fail(ErrorCode::internal, "an adapter differs from the one that export made");
       use_instead(f, sum->outputs[0], sum->inputs[sum->inputs[0] == z ? 1 : 0]);
     }
   }

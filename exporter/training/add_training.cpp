@@ -23,7 +23,7 @@ namespace {
 
 std::uint32_t index_of(const Program& program, std::string_view name) {
   const int found = program.find_entry(std::string(name));
-  if (found < 0) fail(ErrorCode::internal, fmt::format("there is no function '{}'", name));
+  if (found < 0) fail(ErrorCode::internal, fmt::format("function '{}' does not exist", name));
   return static_cast<std::uint32_t>(found);
 }
 
@@ -87,7 +87,7 @@ TrainingReport add_training(Program& program, const TrainingOptions& options) {
   const bool joint = is_joint(program.functions[step]);
   if (joint && loss_record != nullptr) {
     fail(ErrorCode::invalid_argument,
-         "--train: the file holds a joint graph, which computes its own loss and gradients; give --loss none");
+         "--train: the file has a joint graph, which computes its own loss and gradients; give --loss none");
   }
   AddedAdapters added;
   if (!options.lora.empty()) added = add_adapters(program, options.lora, options.lora_seed);
@@ -105,7 +105,7 @@ TrainingReport add_training(Program& program, const TrainingOptions& options) {
   if (options.bucket) {
     own = add_rank_loss(b, loss_record, options);
   } else {
-    own.own = own.differentiated = joint ? own_loss(b) : add_head(b, loss_record, options);
+    own.own = own.differentiated = joint ? require_loss_result(b) : add_head(b, loss_record, options);
   }
   std::vector<ValueId> gradients =
       joint ? joint_gradients(b, parameters) : gradients_of(b, own.differentiated, parameters);

@@ -111,7 +111,7 @@ std::optional<Dim> samples(Builder& b) {
 }
 
 RankLoss own_rank_loss(Builder& b) {
-  const ValueId loss = own_loss(b);
+  const ValueId loss = require_loss_result(b);
   const std::optional<Dim> n = samples(b);
   if (!n) return {loss, kNoValue, loss};
   const std::size_t first = b.function().nodes.size();

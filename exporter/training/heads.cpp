@@ -14,16 +14,16 @@ namespace {
 
 using FunctionOutputKind = FunctionOutput::Kind;
 
-/// Prediction for the loss, or the program's own loss.
-ValueId first_result(const Function& f) {
+/// Returns the first tensor among the results: the prediction, or the program's own loss.
+ValueId first_tensor_result(const Function& f) {
   for (const FunctionOutput& o : f.outputs) {
     if (o.kind == FunctionOutputKind::tensor && o.value != kNoValue) return o.value;
   }
-  fail(ErrorCode::invalid_argument, "--train: the program has no tensor as its result");
+  fail(ErrorCode::invalid_argument, "--train: the program's result is not a tensor");
 }
 
-/// Removes the batch counts updated by batch norms in training mode, of no use here.
-void leave_batch_counts(const Program& program, Function& f) {
+/// Removes the updates of batch counts by batch norms in training mode: the loss does not read the counts.
+void remove_batch_count_updates(const Program& program, Function& f) {
   std::erase_if(f.writebacks, [&](const WriteBack& w) {
     return w.target == WriteBack::Target::state && program.states[w.index].name.ends_with("num_batches_tracked");
   });
@@ -31,32 +31,32 @@ void leave_batch_counts(const Program& program, Function& f) {
 
 }  // namespace
 
-ValueId own_loss(Builder& b) {
-  const ValueId v = first_result(b.function());
+ValueId require_loss_result(Builder& b) {
+  const ValueId v = first_tensor_result(b.function());
   if (b.rank(v) != 0 || !is_floating(b.dtype(v))) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("--loss none: the program's first result is {}, and a loss is one float; give --loss",
+         fmt::format("--loss none: the program's first result is {}, but a loss is one float; give --loss",
                      text_of(b.type(v), b.program().pool)));
   }
   return v;
 }
 
 Head add_head(Builder& b, const LossRecord& loss, const TrainingOptions& options, Reduction reduction) {
-  const ValueId prediction = first_result(b.function());
+  const ValueId prediction = first_tensor_result(b.function());
   const ValueId target = add_training_input(b, target_type(loss, b.type(prediction), options), training::kTarget);
   if (reduction == Reduction::mean || element_size(b.dtype(prediction)) > 2)
     return {add_loss(b, loss, prediction, target, options, reduction), target};
-  const ValueId wide = loss.classes ? target : b.cast(target, DType::f32);
-  return {add_loss(b, loss, b.cast(prediction, DType::f32), wide, options, reduction), target};
+  const ValueId float32_target = loss.classes ? target : b.cast(target, DType::f32);
+  return {add_loss(b, loss, b.cast(prediction, DType::f32), float32_target, options, reduction), target};
 }
 
 ValueId add_head(Builder& b, const LossRecord* loss, const TrainingOptions& options) {
-  return loss == nullptr ? own_loss(b) : add_head(b, *loss, options, Reduction::mean).loss;
+  return loss == nullptr ? require_loss_result(b) : add_head(b, *loss, options, Reduction::mean).loss;
 }
 
 void add_loss_method(Program& program, std::uint32_t source, const LossRecord* loss, const TrainingOptions& options) {
   const bool joint = is_joint(program.functions[source]);
-  if (!joint) leave_batch_counts(program, program.functions[source]);
+  if (!joint) remove_batch_count_updates(program, program.functions[source]);
   Function copy = program.functions[source];
   copy.name = training::kLoss;
   copy.in_tree.clear();

@@ -10,7 +10,7 @@
 namespace tern {
 
 /// The program's first result. Fails (invalid_argument) unless it is one float.
-ValueId own_loss(Builder& b);
+ValueId require_loss_result(Builder& b);
 struct Head {
   ValueId loss = kNoValue, target = kNoValue;
 };

@@ -9,7 +9,7 @@ ValueId add_training_input(Builder& b, TensorType type, std::string_view name) {
   for (const FunctionInput& in : b.function().inputs) {
     if (in.kind == FunctionInput::Kind::user && in.name == name)
       fail(ErrorCode::invalid_argument,
-           fmt::format("--train: the program has an input '{0}', and training adds one of that name; rename the "
+           fmt::format("--train: the program has an input '{0}', but training adds an input of that name; rename the "
                        "argument, or compute the loss in the program and give --loss none",
                        name));
   }

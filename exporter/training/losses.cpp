@@ -18,21 +18,21 @@ constexpr LossRecord kLosses[] = {
     {"bce_with_logits", "aten.binary_cross_entropy_with_logits.default"},
 };
 
-Operand of_tensor(ValueId v) {
-  Operand o;
-  o.kind = Operand::Kind::tensor;
+CallArgument of_tensor(ValueId v) {
+  CallArgument o;
+  o.kind = CallArgument::Kind::tensor;
   o.value = v;
   return o;
 }
-Operand of_integer(std::int64_t i) {
-  Operand o;
-  o.kind = Operand::Kind::integer;
+CallArgument of_integer(std::int64_t i) {
+  CallArgument o;
+  o.kind = CallArgument::Kind::integer;
   o.integer = Dim(i);
   return o;
 }
-Operand of_number(double x) {
-  Operand o;
-  o.kind = Operand::Kind::number;
+CallArgument of_number(double x) {
+  CallArgument o;
+  o.kind = CallArgument::Kind::number;
   o.number = x;
   return o;
 }
@@ -42,9 +42,9 @@ std::size_t class_axis_of(const TensorType& prediction, const TrainingOptions& o
   const std::int64_t axis = options.class_axis < 0 ? options.class_axis + rank : options.class_axis;
   if (rank < 2 || axis < 1 || axis >= rank) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("--class-axis {}: the prediction has {} axes, and the loss needs axis 0 for samples and one for "
-                     "classes",
-                     options.class_axis, rank));
+         fmt::format(
+             "--class-axis {}: the prediction has {} axes; the loss needs axis 0 for samples and one for classes",
+             options.class_axis, rank));
   }
   return static_cast<std::size_t>(axis);
 }
@@ -68,7 +68,7 @@ const LossRecord* find_loss(std::string_view name) {
 TensorType target_type(const LossRecord& loss, const TensorType& prediction, const TrainingOptions& options) {
   if (!is_floating(prediction.dtype)) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("--loss {}: the program's first result is {}, and a loss needs floats", loss.name,
+         fmt::format("--loss {}: the program's first result is {}, but a loss needs floats", loss.name,
                      name_of(prediction.dtype)));
   }
   if (!loss.classes) return prediction;
@@ -95,7 +95,7 @@ ValueId add_loss(Builder& b, const LossRecord& loss, ValueId prediction, ValueId
   call.declared = {TensorType{b.dtype(prediction), {}}};
   call.builder = &b;
   const LowerFn lower = find_lowering(call.target);
-  if (lower == nullptr) fail(ErrorCode::internal, fmt::format("no lowering of {}", call.target));
+  if (lower == nullptr) fail(ErrorCode::internal, fmt::format("{} has no lowering", call.target));
   return lower(b, call).at(0);
 }
 

@@ -145,12 +145,11 @@ std::vector<TrainedParameter> choose_parameters(Program& program, std::uint32_t 
   for (std::size_t i = 0; i < freeze.size(); ++i) {
     if (!used[i]) {
       fail(ErrorCode::invalid_argument,
-           fmt::format("--freeze {}: no parameter has such a name; 'tern inspect --weights 1000' lists them",
-                       freeze[i]));
+           fmt::format("--freeze {}: no parameter matches; 'tern inspect --weights 1000' lists them", freeze[i]));
     }
   }
   if (chosen.empty())
-    fail(ErrorCode::invalid_argument, "--train: the program has no floating parameter that could be trained");
+    fail(ErrorCode::invalid_argument, "--train: the program has no floating-point parameter to train");
   refuse_overlaps(program, chosen, all);
   for (const TrainedParameter& p : chosen) {
     const std::uint32_t storage = program.states[p.state].storage;

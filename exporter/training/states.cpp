@@ -12,7 +12,7 @@ namespace tern {
 
 std::uint32_t add_training_state(Program& program, std::string name, const TensorType& type, double initial) {
   std::uint64_t size = 0;
-  if (!byte_size(type, &size)) fail(ErrorCode::internal, "a state of training has no known size");
+  if (!byte_size(type, &size)) fail(ErrorCode::internal, "a state of training has a symbolic size");
   std::vector<std::byte> bytes(size);
   if (initial != 0 && !bytes.empty()) {
     const auto step = static_cast<std::size_t>(element_size(type.dtype));

@@ -21,13 +21,13 @@ bool is_number(DType t) {
   return is_floating(t) || is_complex(t);
 }
 
-std::vector<Number> numbers_compare(const HostTensor& t) {
+std::vector<Number> complex_elements(const HostTensor& t) {
   std::vector<Number> v(static_cast<std::size_t>(t.numel()));
   convert(t.data.data(), t.dtype, v.data(), DType::c128, t.numel());
   return v;
 }
 
-bool finite(Number z) {
+bool is_finite(Number z) {
   return std::isfinite(z.real()) && std::isfinite(z.imag());
 }
 bool same_number(double a, double b) {
@@ -36,7 +36,8 @@ bool same_number(double a, double b) {
 bool same_number(Number a, Number b) {
   return same_number(a.real(), b.real()) && same_number(a.imag(), b.imag());
 }
-bool same_part(double a, double b) {
+/// Compares real or imaginary components and the signs of zeros. All NaN are equal.
+bool same_component(double a, double b) {
   return same_number(a, b) && (std::isnan(a) || std::signbit(a) == std::signbit(b));
 }
 
@@ -49,8 +50,8 @@ bool same_element(const HostTensor& a, const HostTensor& b, std::int64_t i) {
   return std::ranges::equal(element(a, i), element(b, i));
 }
 
-/// Describes a difference in sizes or types; empty if equal.
-std::string difference_of_kind(const Results& a, const Results& b) {
+/// Describes a difference in failure, number of results, sizes or types; empty if equal.
+std::string difference_of_kind(const NodeResults& a, const NodeResults& b) {
   if (a.failed || b.failed) {
     if (a.failed && b.failed) return {};
     return a.failed ? "fails: " + a.message : "gives results, and the definition fails: " + b.message;
@@ -64,7 +65,7 @@ std::string difference_of_kind(const Results& a, const Results& b) {
 }
 
 /// The type used to compute with type `t`.
-DType computed_in(DType t) {
+DType float_compute_type(DType t) {
   switch (t) {
     case DType::f64:
     case DType::c128: return DType::f64;
@@ -72,7 +73,8 @@ DType computed_in(DType t) {
   }
 }
 
-double largest_of(DType t) {
+/// Largest finite number of `t`; a smaller number for f8_e5m2.
+double overflow_bound(DType t) {
   switch (t) {
     case DType::f64:
     case DType::c128: return std::numeric_limits<double>::max();
@@ -84,14 +86,14 @@ double largest_of(DType t) {
   }
 }
 
-/// A compared result of each run.
-struct Output {
+/// Holds one result of each run.
+struct ComparedOutput {
   const HostTensor &actual, &defined;
-  const HostTensor* exact;  ///< null if absent
-  std::vector<const HostTensor*> shaken;
+  const HostTensor* exact;                ///< the definition in float64; null if absent
+  std::vector<const HostTensor*> shaken;  ///< the definition on operands changed in their last bits
 };
 
-Verdict exact_near(const Output& o, std::size_t k) {
+Verdict compare_exact(const ComparedOutput& o, std::size_t k) {
   for (std::int64_t i = 0; i < o.actual.numel(); ++i) {
     if (same_element(o.actual, o.defined, i)) continue;
     const bool undetermined = o.exact != nullptr && std::ranges::any_of(o.shaken, [&](const HostTensor* s) {
@@ -105,46 +107,47 @@ Verdict exact_near(const Output& o, std::size_t k) {
   return {};
 }
 
-Verdict number_near(const Output& o, std::size_t k, double terms) {
+Verdict compare_numbers(const ComparedOutput& o, std::size_t k, double terms) {
   const DType type = o.actual.dtype;
-  const std::vector<Number> actual = numbers_compare(o.actual), defined = numbers_compare(o.defined),
-                            exact = o.exact == nullptr ? defined : numbers_compare(*o.exact);
+  const std::vector<Number> actual = complex_elements(o.actual), defined = complex_elements(o.defined),
+                            exact = o.exact == nullptr ? defined : complex_elements(*o.exact);
   std::vector<std::vector<Number>> shaken;
-  for (const HostTensor* s : o.shaken) shaken.push_back(numbers_compare(*s));
-  constexpr double kFew = 4, kOfDefinition = 4;
-  const double units = kFew * (2 + std::sqrt(terms));
+  for (const HostTensor* s : o.shaken) shaken.push_back(complex_elements(*s));
+  constexpr double kUnitsPerRounding = 4;
+  constexpr double kDefinitionErrors = 4;  // largest allowed multiple of the definition's own error
+  const double units = kUnitsPerRounding * (2 + std::sqrt(terms));
   Verdict verdict;
   for (std::size_t i = 0; i < actual.size(); ++i) {
     if (same_number(actual[i], defined[i])) continue;
-    double moved = 0;
-    bool lost = false;  // a shaken result is not finite
+    double sensitivity = 0;
+    bool shaken_overflows = false;  // any shaken result is infinite or NaN
     for (const std::vector<Number>& s : shaken) {
-      lost = lost || !finite(s[i]);
-      moved = std::max(moved, std::abs(s[i] - exact[i]));
+      shaken_overflows = shaken_overflows || !is_finite(s[i]);
+      sensitivity = std::max(sensitivity, std::abs(s[i] - exact[i]));
     }
-    double share = std::numeric_limits<double>::infinity(), allowed = 0;
-    if (finite(actual[i])) {
-      const Number from = finite(exact[i]) ? exact[i] : defined[i];
-      const double size = std::abs(from);
-      allowed = unit_of_last_place(type, size) + units * unit_of_last_place(computed_in(type), size);
-      if (!lost) allowed += units * moved;
-      if (finite(defined[i])) allowed += kOfDefinition * std::abs(defined[i] - from);
-      const double error = std::abs(actual[i] - from);
-      share = error == 0 ? 0 : error / allowed;
+    double error_ratio = std::numeric_limits<double>::infinity(), max_error = 0;
+    if (is_finite(actual[i])) {
+      const Number reference = is_finite(exact[i]) ? exact[i] : defined[i];
+      const double magnitude = std::abs(reference);
+      max_error = unit_of_last_place(type, magnitude) + units * unit_of_last_place(float_compute_type(type), magnitude);
+      if (!shaken_overflows) max_error += units * sensitivity;
+      if (is_finite(defined[i])) max_error += kDefinitionErrors * std::abs(defined[i] - reference);
+      const double error = std::abs(actual[i] - reference);
+      error_ratio = error == 0 ? 0 : error / max_error;
     } else {
       // Intermediate overflows and parts of a complex infinity may become any infinity or NaN.
-      const bool may_overflow = finite(exact[i]) && std::abs(exact[i]) > largest_of(type) / 1024;
-      const bool overflowed = o.exact != nullptr && (finite(exact[i]) || lost);
-      if (may_overflow || (!finite(defined[i]) && (is_complex(type) || overflowed))) share = 0;
+      const bool may_overflow = is_finite(exact[i]) && std::abs(exact[i]) > overflow_bound(type) / 1024;
+      const bool overflowed = o.exact != nullptr && (is_finite(exact[i]) || shaken_overflows);
+      if (may_overflow || (!is_finite(defined[i]) && (is_complex(type) || overflowed))) error_ratio = 0;
     }
-    verdict.share = std::max(verdict.share, share);
-    if (share > 1 && verdict.ok) {
+    verdict.share = std::max(verdict.share, error_ratio);
+    if (error_ratio > 1 && verdict.ok) {
       const auto at = static_cast<std::int64_t>(i);
       verdict.ok = false;
       verdict.difference =
           fmt::format("result {}{}: {}, defined {}, in float64 {}; allowed is {:.3g}", k, index_text(o.actual, at),
                       element_text(o.actual, at), element_text(o.defined, at),
-                      o.exact == nullptr ? "unknown" : element_text(*o.exact, at), allowed);
+                      o.exact == nullptr ? "unknown" : element_text(*o.exact, at), max_error);
     }
   }
   return verdict;
@@ -152,55 +155,58 @@ Verdict number_near(const Output& o, std::size_t k, double terms) {
 
 }  // namespace
 
-Verdict same_bits(const Results& actual, const Results& defined) {
-  constexpr double kAll = std::numeric_limits<double>::infinity();
-  if (const std::string text = difference_of_kind(actual, defined); !text.empty()) return {false, kAll, text};
+Verdict compare_all_bits(const NodeResults& actual, const NodeResults& defined) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (const std::string text = difference_of_kind(actual, defined); !text.empty()) return {false, kInfinity, text};
   if (actual.failed) return {};
   for (std::size_t k = 0; k < actual.outputs.size(); ++k) {
     const HostTensor &a = actual.outputs[k], &b = defined.outputs[k];
     if (a.data == b.data) continue;
-    const bool real = is_number(a.dtype);
-    const std::vector<Number> x = real ? numbers_compare(a) : std::vector<Number>(), y = real ? numbers_compare(b) : x;
+    const bool numeric = is_number(a.dtype);
+    const std::vector<Number> x = numeric ? complex_elements(a) : std::vector<Number>(),
+                              y = numeric ? complex_elements(b) : x;
     for (std::int64_t i = 0; i < a.numel(); ++i) {
       const auto at = static_cast<std::size_t>(i);
-      if (real ? same_part(x[at].real(), y[at].real()) && same_part(x[at].imag(), y[at].imag()) : same_element(a, b, i))
+      if (numeric ? same_component(x[at].real(), y[at].real()) && same_component(x[at].imag(), y[at].imag())
+                  : same_element(a, b, i))
         continue;
-      return {false, kAll,
+      return {false, kInfinity,
               fmt::format("result {}{}: {}, defined {}", k, index_text(a, i), element_text(a, i), element_text(b, i))};
     }
   }
   return {};
 }
 
-Verdict near(const Results& actual, const Results& defined, const References& references, double terms) {
-  constexpr double kAll = std::numeric_limits<double>::infinity();
-  const auto same_kind = [&](const Results& r) { return !r.failed && r.outputs.size() == defined.outputs.size(); };
+Verdict compare_near(const NodeResults& actual, const NodeResults& defined, const References& references,
+                     double terms) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto same_kind = [&](const NodeResults& r) { return !r.failed && r.outputs.size() == defined.outputs.size(); };
   if (const std::string text = difference_of_kind(actual, defined); !text.empty()) {
     // The number of results may depend on the last bits, too.
-    const bool undetermined = std::ranges::any_of(references.shaken, [&](const Results& r) {
+    const bool undetermined = std::ranges::any_of(references.shaken, [&](const NodeResults& r) {
       return r.failed.has_value() != references.exact.failed.has_value() ||
              (!r.failed && !difference_of_kind(r, references.exact).empty());
     });
-    return undetermined ? Verdict{} : Verdict{false, kAll, text};
+    return undetermined ? Verdict{} : Verdict{false, kInfinity, text};
   }
   if (actual.failed) return {};
-  Verdict all;
-  for (std::size_t k = 0; k < actual.outputs.size() && all.ok; ++k) {
-    Output o{actual.outputs[k], defined.outputs[k], nullptr, {}};
-    const bool known = same_kind(references.exact) && references.exact.outputs[k].sizes == o.defined.sizes &&
-                       is_number(references.exact.outputs[k].dtype) == is_number(o.defined.dtype);
-    if (known) {
+  Verdict total;
+  for (std::size_t k = 0; k < actual.outputs.size() && total.ok; ++k) {
+    ComparedOutput o{actual.outputs[k], defined.outputs[k], nullptr, {}};
+    const bool has_reference = same_kind(references.exact) && references.exact.outputs[k].sizes == o.defined.sizes &&
+                               is_number(references.exact.outputs[k].dtype) == is_number(o.defined.dtype);
+    if (has_reference) {
       o.exact = &references.exact.outputs[k];
-      for (const Results& r : references.shaken) {
+      for (const NodeResults& r : references.shaken) {
         if (same_kind(r) && r.outputs[k].sizes == o.defined.sizes) o.shaken.push_back(&r.outputs[k]);
       }
     }
-    const Verdict v = is_number(o.actual.dtype) ? number_near(o, k, terms) : exact_near(o, k);
-    all.ok = v.ok;
-    all.share = std::max(all.share, v.share);
-    all.difference = v.difference;
+    const Verdict v = is_number(o.actual.dtype) ? compare_numbers(o, k, terms) : compare_exact(o, k);
+    total.ok = v.ok;
+    total.share = std::max(total.share, v.share);
+    total.difference = v.difference;
   }
-  return all;
+  return total;
 }
 
 }  // namespace tern::fuzz

@@ -175,7 +175,7 @@ std::vector<HostTensor> operands_of(const NodeCase& c) {
   NodeCase before = c;
   before.threads = 1;
   before.program = std::make_shared<const Program>(std::move(program));
-  Results results = run_case(before, Mode::native, cpu_kernels());
+  NodeResults results = run_case(before, Mode::native, cpu_kernels());
   if (results.failed) return {};
   std::vector<HostTensor> operands(values.size());
   auto next = results.outputs.begin();
@@ -247,7 +247,7 @@ NodeCase shaken(const NodeCase& wide, const std::vector<HostTensor>& operands, s
   return made;
 }
 
-Results run_case(const NodeCase& c, Mode mode, const KernelTable& definitions) {
+NodeResults run_case(const NodeCase& c, Mode mode, const KernelTable& definitions) {
   constexpr std::uint64_t kMaxMemory = 256 << 20;
   PrepareOptions options;
   options.threads = mode == Mode::native ? c.threads : 1;
@@ -264,7 +264,7 @@ Results run_case(const NodeCase& c, Mode mode, const KernelTable& definitions) {
     }
     settings.tuning = &tuning;
   }
-  Results results;
+  NodeResults results;
   try {
     Session session(Prepared(prepare_program(c.program, options, settings)));
     std::vector<Tensor> inputs;

@@ -37,7 +37,7 @@ std::string text_of(const NodeCase& c);
 /// Additions, at most about, in an element of the first result.
 double terms_of(const NodeCase& c);
 
-struct Results {
+struct NodeResults {
   std::optional<ErrorCode> failed;
   std::string message;  ///< error of the failed run
   std::vector<HostTensor> outputs;
@@ -55,6 +55,6 @@ NodeCase shaken(const NodeCase& wide, const std::vector<HostTensor>& operands, s
 
 enum class Mode : std::uint8_t { native, algorithm, reproducible, definition };
 /// `definitions`: the kernels of Mode::definition.
-Results run_case(const NodeCase& c, Mode mode, const KernelTable& definitions);
+NodeResults run_case(const NodeCase& c, Mode mode, const KernelTable& definitions);
 
 }  // namespace tern::fuzz

@@ -120,7 +120,7 @@ void convolution(Make& m) {
 }
 /// A hidden NaN may or may not reach the result.
 void attention(Make& m) {
-  m.special = Special::no;
+  m.special = SpecialData::no;
   const DType dtype = m.pick({DType::f32, DType::f32, DType::f64, DType::f16, DType::bf16});
   const std::int64_t heads = m.in(1, 4), shared = m.pick<std::int64_t>({1, heads}), queries = m.extent(0, 9),
                      keys = m.extent(0, 9), width = m.extent(m.tame() ? 1 : 0, 8);

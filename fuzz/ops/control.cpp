@@ -9,8 +9,8 @@ namespace tern::fuzz {
 namespace {
 
 /// A function under construction, called by the node.
-struct Body {
-  explicit Body(Make& m)
+struct RandomBody {
+  explicit RandomBody(Make& m)
       : make(m), number(static_cast<std::uint32_t>(m.program.functions.size())), b(m.program, number) {
     m.program.functions.emplace_back();
     m.program.functions.back().name = "body" + std::to_string(number);
@@ -57,7 +57,7 @@ void cond(Make& m) {
   std::size_t differing = 0;
   const bool repeated = m.chance(20) && !s.empty();
   for (int i = 0; i < 2; ++i) {
-    Body body(m);
+    RandomBody body(m);
     const ValueId x = body.input(dtype, shapes[i]);
     body.output(i == 0 && repeated ? body.b.concat({x, x}, 0) : body.some(x));
   }
@@ -76,11 +76,11 @@ void while_loop(Make& m) {
   m.node.inputs.push_back(m.b.constant(DType::i64, {}, &rounds));
   m.operand(dtype, s);
   const Dims shapes[] = {declared(m, s), declared(m, s)};
-  Body condition(m);
+  RandomBody condition(m);
   const ValueId left = condition.input(DType::i64, {});
   condition.input(dtype, shapes[0]);
   condition.output(condition.b.expr("x > 0", {{"x", left}}, DType::i64, DType::boolean));
-  Body body(m);
+  RandomBody body(m);
   const ValueId before = body.input(DType::i64, {}), x = body.input(dtype, shapes[1]);
   body.output(body.b.expr("x - 1", {{"x", before}}, DType::i64));
   body.output(body.some(x));
@@ -94,7 +94,7 @@ void scan_loop(Make& m) {
   m.operand(dtype, s);
   m.operand(dtype, rows);
   const Dims shapes[] = {declared(m, s), declared(m, s)};
-  Body body(m);
+  RandomBody body(m);
   const ValueId carried = body.input(dtype, shapes[0]), row = body.input(dtype, shapes[1]);
   body.output(body.b.expr("a + b", {{"a", carried}, {"b", row}}, dtype));
   body.output(body.some(row));
@@ -108,7 +108,7 @@ void map_loop(Make& m) {
   const DType dtype = plain(m);
   m.operand(dtype, rows);
   const Dims shape = declared(m, s);
-  Body body(m);
+  RandomBody body(m);
   body.output(body.some(body.input(dtype, shape)));
   m.set(Key::mapped, 1);
 }
@@ -117,7 +117,7 @@ void call(Make& m) {
   const DType dtype = plain(m);
   m.operand(dtype, s);
   const Dims shape = declared(m, s);
-  Body body(m);
+  RandomBody body(m);
   body.output(body.some(body.input(dtype, shape)));
 }
 /// A number read by the host, and a tensor of the same size.

@@ -33,7 +33,7 @@ void fft(Make& m) {
 }
 /// Regular matrices, small enough for definitions to take milliseconds.
 void regular(Make& m) {
-  m.special = Special::no;
+  m.special = SpecialData::no;
   m.independent = true;
 }
 std::int64_t order(Make& m) {

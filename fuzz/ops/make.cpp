@@ -16,23 +16,24 @@ namespace {
 
 using MakeLimits = std::numeric_limits<std::int64_t>;
 
-/// Around the widths of registers and the lengths of unrolled loops, and more.
-constexpr std::initializer_list<std::int64_t> kLong = {7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 64, 65, 100, 130, 300};
+/// Sizes around the widths of registers and the lengths of unrolled loops, and larger ones.
+constexpr std::initializer_list<std::int64_t> kLongSizes = {7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 64, 65, 100, 130, 300};
 
-std::int64_t product(const Sizes& shape) {
+std::int64_t element_count(const Sizes& shape) {
   std::int64_t n = 1;
   for (std::int64_t d : shape) n *= d;
   return n;
 }
 
-std::int64_t near(std::int64_t value, std::int64_t by) {
+/// value + offset; `value` if the sum overflows.
+std::int64_t add_unless_overflow(std::int64_t value, std::int64_t offset) {
   std::int64_t sum = 0;
-  return checked_add(value, by, &sum) ? sum : value;
+  return checked_add(value, offset, &sum) ? sum : value;
 }
 
 }  // namespace
 
-Make::Make(Op op, Choices& c, Wild wild) : choices(c), b(program, 0), wild_(wild) {
+Make::Make(Op op, Choices& c, Wild is_wild) : choices(c), b(program, 0), wild_(is_wild) {
   program.source = std::make_shared<ExtendableSource>(nullptr, 0);
   program.functions.emplace_back();
   program.functions[0].name = "forward";
@@ -60,11 +61,11 @@ double Make::number() {
 Sizes Make::shape(std::int64_t rank, std::int64_t low) {
   Sizes s;
   for (std::int64_t i = 0; i < rank; ++i) s.push_back(chance(6) ? low : in(1, 5));
-  if (tame() && rank > 0 && chance(30)) s[choices.index(s.size())] = pick<std::int64_t>(kLong);
+  if (tame() && rank > 0 && chance(30)) s[choices.index(s.size())] = pick<std::int64_t>(kLongSizes);
   return s;
 }
 std::int64_t Make::extent(std::int64_t low, std::int64_t high) {
-  return tame() && chance(25) ? pick<std::int64_t>(kLong) : in(low, high);
+  return tame() && chance(25) ? pick<std::int64_t>(kLongSizes) : in(low, high);
 }
 Sizes Make::list(std::int64_t count, std::int64_t low, std::int64_t high) {
   Sizes s;
@@ -111,25 +112,25 @@ ValueId Make::state(TensorType type, const Sizes& sizes) {
 
 /// A view into a longer buffer, with strides within bounds.
 ValueId Make::strided(DType dtype, const Sizes& shape) {
-  const std::int64_t total = std::max<std::int64_t>(1, product(shape)) + in(0, 20);
+  const std::int64_t total = std::max<std::int64_t>(1, element_count(shape)) + in(0, 20);
   const ValueId base = source(dtype, {total}, {total});
-  std::int64_t room = total - 1;
+  std::int64_t free_elements = total - 1;
   Sizes strides(shape.size(), 0);
   for (std::size_t a = 0; a < shape.size(); ++a) {
-    if (shape[a] > 1 && room > 0) {
-      strides[a] = chance(60) ? in(0, room / (shape[a] - 1)) : 0;
-      room -= strides[a] * (shape[a] - 1);
+    if (shape[a] > 1 && free_elements > 0) {
+      strides[a] = chance(60) ? in(0, free_elements / (shape[a] - 1)) : 0;
+      free_elements -= strides[a] * (shape[a] - 1);
     } else {
       strides[a] = pick<std::int64_t>({0, 1, 5});
     }
   }
   Dims dims;
   for (std::int64_t d : shape) dims.push_back(size(d));
-  ValueId v = b.as_strided(base, dims, Dims(strides.begin(), strides.end()), in(0, room));
+  ValueId v = b.as_strided(base, dims, Dims(strides.begin(), strides.end()), in(0, free_elements));
   if (!shape.empty() && chance(20)) {
     const std::int64_t a = axis(shape);
-    const auto at = static_cast<std::size_t>(a);
-    if (shape[at] > 0) v = b.slice(v, a, shape[at] - 1, dims[at], -1);
+    const auto index = static_cast<std::size_t>(a);
+    if (shape[index] > 0) v = b.slice(v, a, shape[index] - 1, dims[index], -1);
   }
   return v;
 }
@@ -206,14 +207,15 @@ void Make::change_attribute() {
   AttrData& data = node.attrs[choices.index(node.attrs.size())].data;
   if (auto* dims = std::get_if<Dims>(&data); dims != nullptr && !dims->empty()) {
     Dim& d = (*dims)[choices.index(dims->size())];
-    const std::int64_t was = d.is_const() ? d.value() : 0;
+    const std::int64_t old_value = d.is_const() ? d.value() : 0;
     if (chance(20)) {
       dims->erase(dims->begin() + (&d - dims->data()));
     } else if (chance(30)) {
-      d = size(pick<std::int64_t>({was, near(was, 1), 0, -1}));
+      d = size(pick<std::int64_t>({old_value, add_unless_overflow(old_value, 1), 0, -1}));
     } else {
-      d = pick<std::int64_t>({near(was, 1), near(was, -1), 0, 1, 2, -1, -2, 7, 1 << 20, MakeLimits::max() / 2,
-                              std::int64_t{1} << 31, MakeLimits::max(), MakeLimits::min()});
+      d = pick<std::int64_t>({add_unless_overflow(old_value, 1), add_unless_overflow(old_value, -1), 0, 1, 2, -1, -2, 7,
+                              1 << 20, MakeLimits::max() / 2, std::int64_t{1} << 31, MakeLimits::max(),
+                              MakeLimits::min()});
     }
   } else if (auto* values = std::get_if<std::vector<double>>(&data); values != nullptr && !values->empty()) {
     (*values)[choices.index(values->size())] = number();
@@ -221,15 +223,16 @@ void Make::change_attribute() {
 }
 
 void Make::change_result(TensorType& type) {
-  const int what = static_cast<int>(in(0, 3));
-  if (what == 0 || type.shape.empty()) {
+  const int change = static_cast<int>(in(0, 3));
+  if (change == 0 || type.shape.empty()) {
     type.dtype = any();
   } else {
     Dim& d = type.shape[choices.index(type.shape.size())];
-    const std::int64_t was = d.is_const() ? d.value() : 1;
-    d = what == 1 ? Dim(near(was, in(-1, 1))) : program.pool.symbol("r" + std::to_string(symbols_++), 0, 8);
+    const std::int64_t old_value = d.is_const() ? d.value() : 1;
+    d = change == 1 ? Dim(add_unless_overflow(old_value, in(-1, 1)))
+                    : program.pool.symbol("r" + std::to_string(symbols_++), 0, 8);
     if (d.is_const() || chance(20)) return;  // or nothing binds the symbol
-    const std::int64_t value = near(was, in(0, 1));
+    const std::int64_t value = add_unless_overflow(old_value, in(0, 1));
     Node item;
     item.op = Op::item;
     item.inputs = {b.constant(DType::i64, {}, &value)};
@@ -239,16 +242,16 @@ void Make::change_result(TensorType& type) {
 }
 
 void Make::finish() {
-  const bool wild = !tame();
-  if (wild && chance(12)) change_attribute();
-  if (wild && !node.inputs.empty() && chance(2)) node.inputs[choices.index(node.inputs.size())] = kNoValue;
+  const bool is_wild = !tame();
+  if (is_wild && chance(12)) change_attribute();
+  if (is_wild && !node.inputs.empty() && chance(2)) node.inputs[choices.index(node.inputs.size())] = kNoValue;
   node.version = op_record(node.op).version;
   std::vector<const TensorType*> types;
   for (ValueId v : node.inputs) types.push_back(v == kNoValue ? nullptr : &b.type(v));
   std::vector<TensorType> results = infer(program, program.pool, node, types);
-  if (wild && !results.empty() && chance(5)) change_result(results[choices.index(results.size())]);
-  const bool some_unwanted = chance(results.size() > 1 ? 25 : 1);
-  for (const TensorType& t : results) node.outputs.push_back(some_unwanted && chance(50) ? kNoValue : b.add_value(t));
+  if (is_wild && !results.empty() && chance(5)) change_result(results[choices.index(results.size())]);
+  const bool drops_results = chance(results.size() > 1 ? 25 : 1);
+  for (const TensorType& t : results) node.outputs.push_back(drops_results && chance(50) ? kNoValue : b.add_value(t));
   Function& f = b.function();
   f.nodes.push_back(node);
   for (ValueId v : node.outputs) {

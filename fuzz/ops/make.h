@@ -77,8 +77,8 @@ class Make {
   void finish();
 
   // Constraints of tame programs:
-  Special special = Special::yes;  ///< of data
-  bool independent = false;        ///< no element of an operand is another one's
+  SpecialData special = SpecialData::yes;  ///< of data
+  bool independent = false;                ///< no element of an operand is another one's
   Choices& choices;
   Program program;
   Builder b;

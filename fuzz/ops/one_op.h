@@ -17,7 +17,7 @@ std::vector<std::byte> one_op(Op op, Choices& c);
 /// A tame program, and the special values allowed in its inputs; nullopt if the rule refuses.
 struct TameOp {
   Program program;
-  Special special;
+  SpecialData special;
 };
 std::optional<TameOp> tame_op(Op op, Choices& c);
 

@@ -44,7 +44,7 @@ void make_sampled(Make& m) {
   const auto& s = samples[static_cast<std::size_t>(m.in(0, static_cast<std::int64_t>(samples.size()) - 1))];
   const bool other_type = m.chance(60);
   const DType from = s.inputs.empty() ? DType::invalid : s.inputs[0].dtype, to = m.floating();
-  for (const generate::Operand& o : s.inputs) {
+  for (const generate::SampleOperand& o : s.inputs) {
     if (o.dtype == DType::invalid) {
       m.absent();
       continue;

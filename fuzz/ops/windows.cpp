@@ -74,8 +74,9 @@ void fold(Make& m) {
               before = m.list(rank, 0, 1), sizes = m.list(rank, 2, 6);
   std::int64_t windows = 1, elements = 1;
   for (std::size_t i = 0; i < kernel.size(); ++i) {
-    const std::int64_t room = sizes[i] + 2 * before[i] - dilations[i] * (kernel[i] - 1) - 1;
-    windows *= room < 0 ? 0 : room / strides[i] + 1;
+    // Last possible start of a window in the padded axis.
+    const std::int64_t last_start = sizes[i] + 2 * before[i] - dilations[i] * (kernel[i] - 1) - 1;
+    windows *= last_start < 0 ? 0 : last_start / strides[i] + 1;
     elements *= kernel[i];
   }
   m.operand(m.pick({DType::f32, DType::f64, DType::f16, DType::i64, DType::c64}),

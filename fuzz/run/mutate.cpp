@@ -191,12 +191,12 @@ void change(fb::IndexT& index, Choices& c) {
   f.change_one();
 }
 
-struct Extent {
+struct SegmentRange {
   std::uint64_t offset, size;
 };
 
-std::vector<Extent> segments_of(const fb::IndexT& index) {
-  std::vector<Extent> segments;
+std::vector<SegmentRange> segments_of(const fb::IndexT& index) {
+  std::vector<SegmentRange> segments;
   for (const auto& s : index.segments) {
     if (s->stored_size > 0) segments.push_back({s->offset, s->stored_size});
   }
@@ -242,7 +242,7 @@ std::vector<std::byte> mutate_archive(std::span<const std::byte> given, Choices&
   if (read_archive(FileBytes::borrow(archive), findings).stage == ReadStage::container || findings.broken() != 0)
     return {};
   std::unique_ptr<fb::IndexT> tables = fb::UnPackIndex(index.data());
-  const std::vector<Extent> segments = segments_of(*tables);
+  const std::vector<SegmentRange> segments = segments_of(*tables);
   const auto count = c.pick<std::int64_t>({1, 1, 1, 2, 3, 0});
   for (std::int64_t i = 0; i < count; ++i) change(*tables, c);
   flatbuffers::FlatBufferBuilder builder;
@@ -257,7 +257,7 @@ std::vector<std::byte> mutate_archive(std::span<const std::byte> given, Choices&
               archive.begin() + static_cast<std::ptrdiff_t>(p.index_offset));
   made.insert(made.end(), bytes.begin(), bytes.end());
   if (!segments.empty() && (count == 0 || c.chance(30))) {
-    const Extent e = segments[c.index(segments.size())];
+    const SegmentRange e = segments[c.index(segments.size())];
     change_bytes(std::span(made).subspan(e.offset, e.size), c);
   }
   return made;

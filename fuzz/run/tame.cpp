@@ -89,11 +89,11 @@ DType part_of(DType dtype) {
 }
 
 void fill_reals(Choices& c, DType dtype, std::span<const std::int64_t> sizes, std::span<std::byte> bytes,
-                Special special) {
+                SpecialData special) {
   const bool square = sizes.size() >= 2 && sizes.back() == sizes[sizes.size() - 2];
   Reals mode = c.pick({Reals::uneven, Reals::uneven, Reals::uneven, Reals::uneven, Reals::unit, Reals::ascending,
                        Reals::few, Reals::special});
-  if (special == Special::no && (mode == Reals::special || mode == Reals::few)) mode = Reals::uneven;
+  if (special == SpecialData::no && (mode == Reals::special || mode == Reals::few)) mode = Reals::uneven;
   if (square && c.chance(50)) mode = Reals::definite;
   const DType part = part_of(dtype);
   const std::size_t size = static_cast<std::size_t>(element_size(part));
@@ -107,7 +107,7 @@ void fill_reals(Choices& c, DType dtype, std::span<const std::int64_t> sizes, st
 }  // namespace
 
 void fill_tame(Choices& c, DType dtype, std::span<const std::int64_t> sizes, std::span<std::byte> bytes,
-               Special special) {
+               SpecialData special) {
   if (dtype == DType::f4_e2m1) {
     for (std::byte& b : bytes) b = static_cast<std::byte>(c.byte());
   } else if (is_floating(dtype) || is_complex(dtype)) {

@@ -13,10 +13,10 @@
 namespace tern::fuzz {
 
 /// yes: some data have infinities, NaN and tiny values, and some many equal values.
-enum class Special : bool { no, yes };
+enum class SpecialData : bool { no, yes };
 
 /// Fills a contiguous tensor; booleans are 0 or 1.
 void fill_tame(Choices& c, DType dtype, std::span<const std::int64_t> sizes, std::span<std::byte> bytes,
-               Special special = Special::yes);
+               SpecialData special = SpecialData::yes);
 
 }  // namespace tern::fuzz

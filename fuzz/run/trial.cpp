@@ -65,9 +65,9 @@ std::optional<std::vector<Tensor>> make_inputs(const Function& f, const std::vec
   return inputs;
 }
 
-class Trial {
+class ProgramTrial {
  public:
-  Trial(std::shared_ptr<const Program> program, Choices& c) : program_(std::move(program)), c_(c) {}
+  ProgramTrial(std::shared_ptr<const Program> program, Choices& c) : program_(std::move(program)), c_(c) {}
 
   Outcome run() {
     outcome_.kind = Outcome::too_large;
@@ -189,7 +189,7 @@ Outcome run_archive(std::span<const std::byte> archive, Choices& c) {
   } catch (const Error& e) {
     return {e.code() == ErrorCode::internal ? Outcome::finding : Outcome::refused, e.what()};
   }
-  return Trial(std::move(program), c).run();
+  return ProgramTrial(std::move(program), c).run();
 }
 
 }  // namespace tern::fuzz

@@ -20,8 +20,8 @@ void run_algorithm(KernelCall& c) {
   const AlgorithmState& s = state_of(c);
   const Scratch scratch(c, scratch_of_algorithm(c));
   ScratchParts parts(scratch.data());
-  const Left left = s.prepared->run(c, parts, s.epilogue.get());
-  if (left == Left::epilogue && s.epilogue != nullptr) s.epilogue->apply(c);
+  const RemainingWork left = s.prepared->run(c, parts, s.epilogue.get());
+  if (left == RemainingWork::epilogue && s.epilogue != nullptr) s.epilogue->apply(c);
 }
 
 }  // namespace tern::cpu

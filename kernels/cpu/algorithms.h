@@ -16,7 +16,7 @@
 namespace tern::cpu {
 
 /// Work left after a run: the epilogue, unless the algorithm applied it.
-enum class Left : std::uint8_t { nothing, epilogue };
+enum class RemainingWork : std::uint8_t { nothing, epilogue };
 
 /// An algorithm prepared for a node: sessions on several threads run an object at the same time.
 class PreparedAlgorithm {
@@ -24,8 +24,8 @@ class PreparedAlgorithm {
   virtual ~PreparedAlgorithm() = default;
   /// Reserves the scratch memory of `run`, in the same order.
   virtual void reserve(const KernelCall& call, ScratchParts& parts) const = 0;
-  /// `epilogue` may be null. Returns Left::epilogue unless applied.
-  virtual Left run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const = 0;
+  /// `epilogue` may be null. Returns RemainingWork::epilogue unless applied.
+  virtual RemainingWork run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const = 0;
 
   // The kernel state copies these fields.
   AlgorithmChoice choice;

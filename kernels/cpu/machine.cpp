@@ -25,9 +25,9 @@ double shortest(const Run& run) {
 }
 
 /// Memory that begins with a line of the cache.
-class Lines {
+class CacheAlignedBytes {
  public:
-  explicit Lines(std::size_t bytes) : memory_(bytes + 64) {}
+  explicit CacheAlignedBytes(std::size_t bytes) : memory_(bytes + 64) {}
   std::byte* data() { return memory_.data() + (64 - reinterpret_cast<std::uintptr_t>(memory_.data()) % 64) % 64; }
 
  private:
@@ -35,7 +35,7 @@ class Lines {
 };
 
 /// A product that the second-level cache holds.
-struct Sample {
+struct CachedProduct {
   static constexpr std::int64_t m = 64, n = 128, k = 256;
   static constexpr auto work = static_cast<double>(m * n * k);
   const std::vector<float> x = std::vector<float>(m * k, 1.0F), w = std::vector<float>(n * k, 0.5F);
@@ -47,7 +47,7 @@ struct Sample {
   double of_rows() {
     const auto bytes = [](const std::vector<float>& v) { return reinterpret_cast<const std::byte*>(v.data()); };
     const tiles::RowLinear rows({m, n, k, k, k, tiles::kRounded});
-    Lines packed(static_cast<std::size_t>(rows.packed_bytes())), scratch(rows.scratch());
+    CacheAlignedBytes packed(static_cast<std::size_t>(rows.packed_bytes())), scratch(rows.scratch());
     rows.pack({bytes(w)}, packed.data());
     return work / shortest([&] {
              rows.run({{bytes(x)}, packed.data(), nullptr, reinterpret_cast<std::byte*>(y.data()), false, {}},
@@ -67,8 +67,8 @@ bool measure_rows() {
   if (!tiles::rows_possible()) return false;
   if (tiles::available()) return true;
   const ThreadScope alone(Threads(1));
-  Sample sample;
-  return sample.of_rows() > kWorthWhile * sample.on_vectors();
+  CachedProduct product;
+  return product.of_rows() > kWorthWhile * product.on_vectors();
 }
 
 }  // namespace

@@ -15,10 +15,12 @@ class UpcomingLines {
 
   UpcomingLines() = default;
   /// Takes the share of the thread that computes [begin, end) of `count`: about the same share of the constants.
-  UpcomingLines(std::span<const Upcoming> all, std::int64_t begin, std::int64_t end, std::int64_t count)
-      : next_(all), from_(share(begin, count)), part_(share(end, count) - from_) {
-    for (const Upcoming& u : all) left_ += lines_of(u);
-    open();
+  UpcomingLines(std::span<const Upcoming> constants, std::int64_t begin, std::int64_t end, std::int64_t count)
+      : next_(constants),
+        begin_fraction_(fraction_before(begin, count)),
+        fraction_(fraction_before(end, count) - begin_fraction_) {
+    for (const Upcoming& u : constants) remaining_lines_ += lines_of(u);
+    open_next();
   }
 
   /// Items [begin, end) of `count`.
@@ -26,45 +28,45 @@ class UpcomingLines {
     std::int64_t begin, end, count;
   };
   /// Takes the share of the thread with these channels of these lines; threads divide one or the other.
-  static UpcomingLines of(std::span<const Upcoming> all, Slice lines, Slice channels) {
+  static UpcomingLines for_slice(std::span<const Upcoming> constants, Slice lines, Slice channels) {
     const Slice& s = channels.end - channels.begin == channels.count ? lines : channels;
-    return {all, s.begin, s.end, s.count};
+    return {constants, s.begin, s.end, s.count};
   }
 
-  /// Returns the number of lines not yet taken.
-  std::int64_t left() const { return left_; }
-  /// Takes the next adjacent lines: `count`, or fewer if fewer exist.
-  const std::byte* take(std::int64_t* count) {
-    *count = std::min(*count, lines_);
-    const std::byte* taken = at_;
-    at_ += *count * kLine;
-    lines_ -= *count;
-    left_ -= *count;
-    if (lines_ == 0) open();
-    return taken;
+  /// Returns the number of cache lines not yet taken.
+  std::int64_t remaining_lines() const { return remaining_lines_; }
+  /// Takes the next adjacent cache lines: `*count`, or fewer if the open constant has fewer; sets `*count`.
+  const std::byte* take_lines(std::int64_t* count) {
+    *count = std::min(*count, open_lines_);
+    const std::byte* lines = position_;
+    position_ += *count * kLine;
+    open_lines_ -= *count;
+    remaining_lines_ -= *count;
+    if (open_lines_ == 0) open_next();
+    return lines;
   }
 
  private:
-  static double share(std::int64_t i, std::int64_t count) {
+  static double fraction_before(std::int64_t i, std::int64_t count) {
     return static_cast<double>(i) / static_cast<double>(std::max<std::int64_t>(count, 1));
   }
   std::int64_t lines_of(const Upcoming& u) const {
-    return static_cast<std::int64_t>(part_ * static_cast<double>(u.end - u.begin)) / kLine;
+    return static_cast<std::int64_t>(fraction_ * static_cast<double>(u.end - u.begin)) / kLine;
   }
   /// Opens the next constant with lines for this thread.
-  void open() {
-    for (; lines_ == 0 && !next_.empty(); next_ = next_.subspan(1)) {
+  void open_next() {
+    for (; open_lines_ == 0 && !next_.empty(); next_ = next_.subspan(1)) {
       const Upcoming& u = next_.front();
-      lines_ = lines_of(u);
-      at_ = u.data +
-            static_cast<std::ptrdiff_t>(from_ * static_cast<double>(u.size) + part_ * static_cast<double>(u.begin));
+      open_lines_ = lines_of(u);
+      position_ = u.data + static_cast<std::ptrdiff_t>(begin_fraction_ * static_cast<double>(u.size) +
+                                                       fraction_ * static_cast<double>(u.begin));
     }
   }
 
   std::span<const Upcoming> next_;
-  double from_ = 0, part_ = 0;
-  const std::byte* at_ = nullptr;
-  std::int64_t lines_ = 0, left_ = 0;
+  double begin_fraction_ = 0, fraction_ = 0;  ///< begin and size of this thread's part of each constant, 0 to 1
+  const std::byte* position_ = nullptr;
+  std::int64_t open_lines_ = 0, remaining_lines_ = 0;
 };
 
 }  // namespace tern::cpu

@@ -31,7 +31,7 @@ std::uint64_t bytes_of(const tern_tensor& t) {
 void add_launch(const KernelCall& c, CustomCall& call, const tern_op_kernel& kernel, Launches& list) {
   constexpr std::size_t kMostTensors = 48;
   if (c.in.size() + c.out.size() > kMostTensors)
-    fail(ErrorCode::unsupported, fmt::format("'{}' has more tensors than a kernel can take", call.name()));
+    fail(ErrorCode::unsupported, fmt::format("'{}' has more tensors than a kernel supports", call.name()));
   const tern_op_plan plan = call.plan(kernel);
   Launch k("custom");
   std::string arguments;

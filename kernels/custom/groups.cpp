@@ -8,7 +8,7 @@ template <class Work>
 int OperatorGroups::guarded(void* context, Work work) noexcept {
   auto& self = *static_cast<OperatorGroups*>(context);
   try {
-    if (self.groups_ == nullptr) fail(ErrorCode::invalid_argument, "an operator communicates in sessions alone");
+    if (self.groups_ == nullptr) fail(ErrorCode::invalid_argument, "an operator can only communicate in a session");
     work(self);
     return 0;
   } catch (...) {
@@ -23,7 +23,7 @@ OperatorGroups::OperatorGroups(GroupAccess* groups, const Node& node)
   functions_.context = this;
   functions_.place = [](void* context, const char* group, std::int32_t* rank, std::int32_t* ranks) {
     return guarded(context, [&](OperatorGroups& self) {
-      if (group == nullptr) fail(ErrorCode::invalid_argument, "an operator gives no group");
+      if (group == nullptr) fail(ErrorCode::invalid_argument, "an operator passes no group");
       const NamedGroups::Place place = self.groups_->place(group, self.node_);
       *rank = place.rank;
       *ranks = place.ranks;
@@ -32,7 +32,7 @@ OperatorGroups::OperatorGroups(GroupAccess* groups, const Node& node)
   functions_.run = [](void* context, const char* group, const tern_op_collective* call) {
     return guarded(context, [&](OperatorGroups& self) {
       if (call == nullptr || group == nullptr)
-        fail(ErrorCode::invalid_argument, "an operator gives no group, or no call");
+        fail(ErrorCode::invalid_argument, "an operator passes no group, or no call");
       if (call->size < sizeof *call)
         fail(ErrorCode::invalid_argument,
              "tern_op_collective::size is too small: set it to sizeof(tern_op_collective)");

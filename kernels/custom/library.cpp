@@ -17,14 +17,14 @@ namespace {
 struct Operator {
   const tern_op* op;
   std::string library;
-  const tern_op_kernel* kernel = nullptr;
+  const tern_op_kernel* kernel = nullptr;  ///< device kernel; null if the library has none
 };
 
 struct Registry {
   std::recursive_mutex mutex;  ///< a library may load another while loading
   std::map<std::string, Operator, std::less<>> ops;
-  std::set<const tern_ops*> loaded;
-  bool searched = false;  ///< TERN_OP_PATH
+  std::set<const tern_ops*> tables;  ///< registered tables: several paths may lead to one library
+  bool path_loaded = false;          ///< the libraries of TERN_OP_PATH are loaded
 };
 
 Registry& registry() {
@@ -32,42 +32,44 @@ Registry& registry() {
   return r;
 }
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
-  fail(ErrorCode::invalid_argument, fmt::format("the operator library {}: {}", path, why));
+[[noreturn]] void reject_library(const std::string& path, const std::string& reason) {
+  fail(ErrorCode::invalid_argument, fmt::format("the operator library {}: {}", path, reason));
 }
 
+/// Registers a library's operators, then its kernels for devices. The lock is held.
 void load(Registry& r, const std::string& path) {
-  // A bare name would be searched in the system's folders.
+  // dlopen searches the system's folders for a bare name.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   std::error_code ignored;
   if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored))
-    refuse(path, "it is no regular file");
+    reject_library(path, "it is not a regular file");
   void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) fail(ErrorCode::io, fmt::format("cannot load an operator library: {}", dlerror()));
-  using Entry = const tern_ops* (*)();
-  const auto entry = reinterpret_cast<Entry>(dlsym(handle, "tern_op_library"));
-  if (entry == nullptr) refuse(path, "it does not export tern_op_library");
+  using GetOps = const tern_ops* (*)();
+  const auto get_ops = reinterpret_cast<GetOps>(dlsym(handle, "tern_op_library"));
+  if (get_ops == nullptr) reject_library(path, "it does not export tern_op_library");
   const tern_ops* ops = nullptr;
-  guard_library(fmt::format("the operator library {}", path), [&] { return ops = entry(), 0; });
-  constexpr std::uint32_t kWithoutKernels = 1;
-  if (ops == nullptr || ops->abi < kWithoutKernels || ops->abi > TERN_OP_ABI) {
-    refuse(path, fmt::format("it was made for version {} of tern/custom_op.h, this Tern has {}: compile it anew",
-                             ops == nullptr ? 0 : ops->abi, TERN_OP_ABI));
+  call_library(fmt::format("the operator library {}", path), [&] { return ops = get_ops(), 0; });
+  constexpr std::uint32_t kAbiWithoutKernels = 1;
+  if (ops == nullptr || ops->abi < kAbiWithoutKernels || ops->abi > TERN_OP_ABI) {
+    reject_library(path,
+                   fmt::format("it was built for version {} of tern/custom_op.h, but this Tern has {}: recompile it",
+                               ops == nullptr ? 0 : ops->abi, TERN_OP_ABI));
   }
-  if (!r.loaded.insert(ops).second) return;
+  if (!r.tables.insert(ops).second) return;
   for (std::uint32_t i = 0; i < ops->count; ++i) {
     const tern_op& op = ops->ops[i];
     if (op.name == nullptr || op.infer == nullptr || op.run == nullptr)
-      refuse(path, fmt::format("its operator {} lacks a name or a function", i));
-    const auto [at, added] = r.ops.try_emplace(op.name, Operator{&op, path});
-    if (!added) refuse(path, fmt::format("{} has '{}' already", at->second.library, op.name));
+      reject_library(path, fmt::format("its operator {} lacks a name or a function", i));
+    const auto [found, added] = r.ops.try_emplace(op.name, Operator{&op, path});
+    if (!added) reject_library(path, fmt::format("{} has '{}' already", found->second.library, op.name));
   }
-  for (std::uint32_t i = 0; ops->abi > kWithoutKernels && i < ops->kernel_count; ++i) {
+  for (std::uint32_t i = 0; ops->abi > kAbiWithoutKernels && i < ops->kernel_count; ++i) {
     const tern_op_kernel& kernel = ops->kernels[i];
-    const auto at = kernel.name == nullptr ? r.ops.end() : r.ops.find(kernel.name);
-    if (at == r.ops.end() || at->second.library != path || kernel.plan == nullptr)
-      refuse(path, fmt::format("its kernel {} lacks a plan, or names no operator of the library", i));
-    at->second.kernel = &kernel;
+    const auto found = kernel.name == nullptr ? r.ops.end() : r.ops.find(kernel.name);
+    if (found == r.ops.end() || found->second.library != path || kernel.plan == nullptr)
+      reject_library(path, fmt::format("its kernel {} lacks a plan, or names no operator of the library", i));
+    found->second.kernel = &kernel;
   }
 }
 
@@ -76,7 +78,7 @@ void load(Registry& r, const std::string& path) {
 const tern_op* find_custom_op(std::string_view name) {
   Registry& r = registry();
   const std::lock_guard lock(r.mutex);
-  if (!r.searched) {
+  if (!r.path_loaded) {
     const char* list = ::secure_getenv("TERN_OP_PATH");
     std::string_view paths = list == nullptr ? "" : list;
     while (!paths.empty()) {
@@ -84,20 +86,20 @@ const tern_op* find_custom_op(std::string_view name) {
       paths.remove_prefix(std::min(paths.size(), path.size() + 1));
       if (!path.empty()) load(r, std::string(path));
     }
-    r.searched = true;
+    r.path_loaded = true;
   }
-  const auto at = r.ops.find(name);
-  return at == r.ops.end() ? nullptr : at->second.op;
+  const auto found = r.ops.find(name);
+  return found == r.ops.end() ? nullptr : found->second.op;
 }
 
 const tern_op_kernel* find_custom_kernel(std::string_view name) {
   Registry& r = registry();
   const std::lock_guard lock(r.mutex);
-  const auto at = r.ops.find(name);
-  return at == r.ops.end() ? nullptr : at->second.kernel;
+  const auto found = r.ops.find(name);
+  return found == r.ops.end() ? nullptr : found->second.kernel;
 }
 
-int guard_library(const std::string& what, const std::function<int()>& call) {
+int call_library(const std::string& what, const std::function<int()>& call) {
   try {
     return call();
   } catch (const Error&) {
@@ -107,7 +109,7 @@ int guard_library(const std::string& what, const std::function<int()>& call) {
   } catch (const std::exception& e) {
     fail(ErrorCode::runtime, fmt::format("{}: it threw '{}'", what, e.what()));
   } catch (...) {
-    fail(ErrorCode::runtime, fmt::format("{}: it threw an exception that is no std::exception", what));
+    fail(ErrorCode::runtime, fmt::format("{}: it threw an exception that is not a std::exception", what));
   }
 }
 

@@ -20,7 +20,7 @@ const tern_op* find_custom_op(std::string_view name);
 const tern_op_kernel* find_custom_kernel(std::string_view name);
 
 /// Calls code of a library. Converts exceptions to an Error beginning with `what`; an Error passes unchanged.
-int guard_library(const std::string& what, const std::function<int()>& call);
+int call_library(const std::string& what, const std::function<int()>& call);
 
 /// Number of custom nodes run by this thread on the host for another device.
 std::uint64_t& custom_nodes_on_host();

@@ -25,7 +25,7 @@ class SampleNode {
     node_.op = sample.op;
     node_.attrs = sample.attrs;
     for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
-      const Operand& o = sample.inputs[i];
+      const SampleOperand& o = sample.inputs[i];
       const bool there = o.dtype != DType::invalid;
       types_[i].dtype = o.dtype;
       types_[i].shape.assign(o.sizes.begin(), o.sizes.end());

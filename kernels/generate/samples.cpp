@@ -66,19 +66,19 @@ DType dtype(std::string_view s, DType t) {
 }
 
 /// "T[3,2|4]": an operand for each alternative size.
-std::vector<Operand> operands(std::string_view s, DType t) {
-  std::vector<Operand> all;
+std::vector<SampleOperand> operands(std::string_view s, DType t) {
+  std::vector<SampleOperand> all;
   for (std::string_view alternative : split(s, '|')) {
     if (alternative == "-") {
       all.emplace_back();
       continue;
     }
     const std::size_t bracket = std::min(alternative.find('['), alternative.size());
-    std::vector<Operand> some{{dtype(alternative.substr(0, bracket), t), {}}};
+    std::vector<SampleOperand> some{{dtype(alternative.substr(0, bracket), t), {}}};
     for (std::string_view size : elements(alternative.substr(bracket))) {
-      std::vector<Operand> longer;
+      std::vector<SampleOperand> longer;
       for (std::string_view one : split(size, '|')) {
-        for (Operand o : some) {
+        for (SampleOperand o : some) {
           o.sizes.push_back(number<std::int64_t>(one));
           longer.push_back(std::move(o));
         }
@@ -147,7 +147,7 @@ std::vector<Sample> read_samples(Op op, std::string_view line) {
     const DType t = dtype(type, DType::invalid);
     std::vector<Sample> some{{op, {}, {}}};
     for (std::string_view in : inputs)
-      combine(some, operands(in, t), [](Sample& s, const Operand& o) { s.inputs.push_back(o); });
+      combine(some, operands(in, t), [](Sample& s, const SampleOperand& o) { s.inputs.push_back(o); });
     for (std::string_view a : attrs)
       combine(some, attributes(op, a, t), [](Sample& s, const Attr& value) { s.attrs.push_back(value); });
     all.insert(all.end(), some.begin(), some.end());

@@ -15,14 +15,14 @@
 
 namespace tern::generate {
 
-struct Operand {
+struct SampleOperand {
   DType dtype = DType::invalid;  ///< invalid: absent
   std::vector<std::int64_t> sizes;
 };
 
 struct Sample {
   Op op;
-  std::vector<Operand> inputs;
+  std::vector<SampleOperand> inputs;
   std::vector<Attr> attrs;
 };
 

@@ -150,7 +150,7 @@ void TextCompiler::finish() {
   if (number != 0) fail(ErrorCode::runtime, portable::failure_message(number));
 }
 
-void TextCompiler::launch(portable::KernelHandle kernel, std::span<const portable::Argument> arguments,
+void TextCompiler::launch(portable::KernelHandle kernel, std::span<const portable::LaunchArgument> arguments,
                           std::int64_t items, std::uint32_t) {
   if (collecting_) fail(ErrorCode::unsupported, "texts are being collected");
   portable::run_items(kernels_[static_cast<std::size_t>(kernel)].run, arguments, items);

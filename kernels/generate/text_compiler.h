@@ -35,7 +35,7 @@ class TextCompiler : public portable::Launcher {
   const portable::Target& target() const override { return options_.target; }
   portable::KernelHandle kernel(const std::string& key, const std::string& name,
                                 const std::function<std::string()>& text) override;
-  void launch(portable::KernelHandle kernel, std::span<const portable::Argument> arguments, std::int64_t items,
+  void launch(portable::KernelHandle kernel, std::span<const portable::LaunchArgument> arguments, std::int64_t items,
               std::uint32_t group) override;
   void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) override;
   void upload(std::byte* to, const void* from, std::uint64_t bytes) override;

@@ -35,7 +35,8 @@ class Recorder : public portable::Launcher {
     if (!texts.contains(hash)) texts[hash] = {name, text()};
     return {};
   }
-  void launch(portable::KernelHandle, std::span<const portable::Argument>, std::int64_t, std::uint32_t) override {}
+  void launch(portable::KernelHandle, std::span<const portable::LaunchArgument>, std::int64_t, std::uint32_t) override {
+  }
   void copy(std::byte*, const std::byte*, std::uint64_t) override {}
   void upload(std::byte*, const void*, std::uint64_t) override {}
   void download(void*, const std::byte*, std::uint64_t) override {}

@@ -19,8 +19,8 @@ constexpr std::int64_t kMostLines = std::int64_t{1} << 31;
 constexpr std::int64_t kAttentionBlocksColumns = 8;  // columns in 16 bytes
 
 /// Columns of a head, in up to four equal steps of at most 64, each a multiple of 16.
-struct Columns {
-  explicit Columns(std::int64_t width) {
+struct HeadColumns {
+  explicit HeadColumns(std::int64_t width) {
     const std::int64_t steps = divided_up(width, 64);
     step = divided_up(width, 16 * steps) * 16;
     all = step * steps;
@@ -28,10 +28,10 @@ struct Columns {
   std::int64_t step, all;
 };
 
-struct Shape {
+struct AttentionBlockShape {
   std::int64_t planes;  ///< keys and values, and chunks of the latter
   std::int64_t lines;   ///< queries of all heads sharing keys
-  Columns width, chunk;
+  HeadColumns width, chunk;
 };
 
 struct AttentionBlocksBlocks {
@@ -42,7 +42,7 @@ struct AttentionBlocksBlocks {
 constexpr std::int64_t kFlags = 16;  // bytes of attention_blocks.inc, excluding the offset of each line
 
 /// Local memory of attention_tiles.inc, including OpenCL's memory for joining.
-std::int64_t tile_bytes(const AttentionBlocksBlocks& b, const Shape& s) {
+std::int64_t tile_bytes(const AttentionBlocksBlocks& b, const AttentionBlockShape& s) {
   const std::int64_t weights = b.tile_keys / 32 * 32 + 16;
   const std::int64_t floats =
       b.rows * (s.width.all + 4 + weights + 2) + b.tile_keys * (std::max(s.width.step, s.chunk.step) + 4) + b.items;
@@ -50,7 +50,7 @@ std::int64_t tile_bytes(const AttentionBlocksBlocks& b, const Shape& s) {
 }
 
 /// Local memory of attention_units.inc.
-std::int64_t unit_bytes(const AttentionBlocksBlocks& b, const Shape& s) {
+std::int64_t unit_bytes(const AttentionBlocksBlocks& b, const AttentionBlockShape& s) {
   return 2 * (std::max(b.unit_keys, b.rows) * (s.width.all + 8) + b.unit_keys * (s.chunk.all + 8)) + 8 * b.rows +
          kFlags;
 }
@@ -66,16 +66,16 @@ constexpr AttentionBlocksDivision kAttentionBlocksFewLines[] = {{4, 32, 64}, {8,
 constexpr AttentionBlocksDivision kAttentionBlocksUnits[] = {{64, 64, 4}, {64, 32, 4}, {32, 64, 2}, {32, 32, 2},
                                                              {16, 64, 1}, {16, 32, 1}, {16, 16, 1}};
 
-std::int64_t groups_of(const Shape& s, std::int64_t rows) {
+std::int64_t groups_of(const AttentionBlockShape& s, std::int64_t rows) {
   return s.planes * divided_up(s.lines, rows);
 }
 
 /// True for the most lines without idle multiprocessors on a large device.
-bool is_small(const AttentionBlocksDivision& d, const Shape& s) {
+bool is_small(const AttentionBlocksDivision& d, const AttentionBlockShape& s) {
   return d.rows == 16 || groups_of(s, d.rows) >= kAttentionBlocksManyGroups;
 }
 
-std::optional<AttentionBlocksBlocks> choose_tiles(const Target& target, const Shape& s) {
+std::optional<AttentionBlocksBlocks> choose_tiles(const Target& target, const AttentionBlockShape& s) {
   for (const AttentionBlocksDivision& d : kAttentionBlocksFewLines) {
     const AttentionBlocksBlocks b{d.rows, d.items, d.keys, d.keys};
     if (s.lines <= d.rows && tile_bytes(b, s) <= local_memory_bytes(target.dialect)) return b;
@@ -88,7 +88,7 @@ std::optional<AttentionBlocksBlocks> choose_tiles(const Target& target, const Sh
 }
 
 /// Chooses a division for units, with a division for loops in case the device lacks matrix units.
-std::optional<AttentionBlocksBlocks> choose_units(const Target& target, const Shape& s) {
+std::optional<AttentionBlocksBlocks> choose_units(const Target& target, const AttentionBlockShape& s) {
   const std::int64_t wave = target.dialect == Dialect::hip ? 64 : 32;  // largest wave size
   for (const AttentionBlocksDivision& d : kAttentionBlocksUnits) {
     AttentionBlocksBlocks b{d.rows, d.items * wave, 0, d.keys};
@@ -112,7 +112,8 @@ bool add_attention_blocks(const KernelCall& c, Launches& list) {
   const std::int64_t rows = out.numel() / out_width, shared = shared_heads(c);
   const std::int64_t chunks = divided_up(out_width, kAttentionBlocksWidestChunk);
   const std::int64_t lines = out.size(r - 2) * shared;
-  const Shape s{rows / lines * chunks, lines, Columns(width), Columns(divided_up(out_width, chunks))};
+  const AttentionBlockShape s{rows / lines * chunks, lines, HeadColumns(width),
+                              HeadColumns(divided_up(out_width, chunks))};
   if (lines >= kMostLines) return false;
 
   const bool units = q.dtype == DType::f16 || q.dtype == DType::bf16;

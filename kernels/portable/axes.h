@@ -28,7 +28,7 @@ struct Axes {
     count *= size;
   }
   /// at_NAME of the text.
-  void declare(Source& s, const std::string& name) const { s.view(name, sizes, strides); }
+  void declare(KernelSource& s, const std::string& name) const { s.view(name, sizes, strides); }
 };
 
 /// `kept` and `reduced` of an op with attribute `axes` (none: all are reduced).

@@ -13,7 +13,7 @@ constexpr std::int64_t kLeastAcross = 4, kColumnsMostAcross = 16;
 
 }  // namespace
 
-std::optional<Columns> Columns::choose(const Target& target, const RowLayout& layout, DType x) {
+std::optional<Columns> Columns::choose(const Target& target, const RowGeometry& layout, DType x) {
   if (!target.groups || layout.nearer || layout.length < kColumnsLeast) return std::nullopt;
   Columns c;
   c.across_ = kColumnsMostAcross;

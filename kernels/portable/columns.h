@@ -13,10 +13,10 @@ namespace tern::portable {
 class Columns {
  public:
   /// Empty on devices without groups, and for short columns. `layout`: columns of elements of `x`.
-  static std::optional<Columns> choose(const Target& target, const RowLayout& layout, DType x);
+  static std::optional<Columns> choose(const Target& target, const RowGeometry& layout, DType x);
   /// Number of parts of each column needed to fill a device; parts have multiples of 512 elements.
   std::int64_t parts() const { return parts_; }
-  void declare(Source& s) const { s.define("ACROSS", across_); }
+  void declare(KernelSource& s) const { s.define("ACROSS", across_); }
   void add(Launches& list, Launch k, std::int64_t parts) const;
 
  private:

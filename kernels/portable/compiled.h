@@ -11,7 +11,7 @@
 
 namespace tern::portable {
 
-/// The hash of a text's key (Source::key).
+/// The hash of a text's key (KernelSource::key).
 using TextHash = std::array<std::uint64_t, 2>;
 TextHash hash_of(std::string_view key);
 
@@ -28,7 +28,7 @@ std::span<const CompiledText> compiled_texts();
 inline constexpr Target kCompiledTarget{.dialect = Dialect::cpp, .has_double = true, .any_strides = true};
 
 /// Runs all items; long launches use the kernel threads.
-void run_items(CompiledFunction run, std::span<const Argument> arguments, std::int64_t items);
+void run_items(CompiledFunction run, std::span<const LaunchArgument> arguments, std::int64_t items);
 
 /// Launcher running items on the kernel threads. Shared: a failure belongs to the launching thread.
 Launcher& compiled_launcher();

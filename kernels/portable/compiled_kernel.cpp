@@ -17,7 +17,7 @@ namespace tern::portable {
 namespace {
 
 /// An operand or result in another type, in the node's scratch.
-struct Converted {
+struct ConvertedTensor {
   std::size_t index;
   std::uint64_t offset;
 };
@@ -45,7 +45,7 @@ struct CompiledState : KernelState {
   const Kernel* kernel = nullptr;
   std::unique_ptr<KernelState> inner;
   std::vector<TensorView> in, out;  ///< operands and results in the texts' types
-  std::vector<Converted> inputs, outputs;
+  std::vector<ConvertedTensor> inputs, outputs;
   /// Bytes. The scratch holds the inner kernel's scratch first, then converted tensors, then a run's views.
   std::uint64_t inner_scratch = 0, views_at = 0, scratch = 0;
 };
@@ -56,8 +56,8 @@ std::uint64_t bytes_of(const TensorView& v) {
 
 /// `views` in the texts' types, given by `type`; converted tensors get space in the scratch.
 template <class Type>
-std::vector<Converted> place(std::vector<TensorView>& views, std::uint64_t* scratch, const Type& type) {
-  std::vector<Converted> changed;
+std::vector<ConvertedTensor> place(std::vector<TensorView>& views, std::uint64_t* scratch, const Type& type) {
+  std::vector<ConvertedTensor> changed;
   for (std::size_t k = 0; k < views.size(); ++k) {
     if (views[k].dtype == DType::invalid || type(k) == views[k].dtype) continue;
     views[k].dtype = type(k);
@@ -113,11 +113,11 @@ void run(KernelCall& c) {
   for (std::size_t k = 0; k < in.size(); ++k) in[k].data = c.in[k].data;
   for (std::size_t k = 0; k < out.size(); ++k) out[k].data = c.out[k].data;
   std::byte* const converted = c.scratch.data() + state.inner_scratch;
-  for (const Converted& x : state.inputs) {
+  for (const ConvertedTensor& x : state.inputs) {
     in[x.index].data = converted + x.offset;
     convert(c.in[x.index].data, c.in[x.index].dtype, converted + x.offset, in[x.index].dtype, c.in[x.index].numel());
   }
-  for (const Converted& x : state.outputs) out[x.index].data = converted + x.offset;
+  for (const ConvertedTensor& x : state.outputs) out[x.index].data = converted + x.offset;
   KernelCall inner = inner_call(c, state, in, out);
   inner.scratch = c.scratch.first(state.inner_scratch);
   auto* const number = reinterpret_cast<std::int32_t*>(compiled_launcher().failure());
@@ -126,7 +126,7 @@ void run(KernelCall& c) {
   const int failure = std::exchange(*number, 0);
   if (failure != 0) fail(ErrorCode::runtime, failure_message(failure));
   if (has_trait(c.node->op, Trait::data_sized)) std::ranges::copy(out, c.out.begin());  // the memory is known now
-  for (const Converted& x : state.outputs) {
+  for (const ConvertedTensor& x : state.outputs) {
     convert(converted + x.offset, out[x.index].dtype, c.out[x.index].data, c.out[x.index].dtype,
             c.out[x.index].numel());
   }

@@ -32,7 +32,8 @@ class CompiledLauncher : public Launcher {
     return static_cast<KernelHandle>(at - texts.begin());
   }
 
-  void launch(KernelHandle kernel, std::span<const Argument> arguments, std::int64_t items, std::uint32_t) override {
+  void launch(KernelHandle kernel, std::span<const LaunchArgument> arguments, std::int64_t items,
+              std::uint32_t) override {
     run_items(compiled_texts()[static_cast<std::size_t>(kernel)].run, arguments, items);
   }
 
@@ -64,7 +65,7 @@ TextHash hash_of(std::string_view key) {
 }
 
 // The first items predict the time of the others.
-void run_items(CompiledFunction run, std::span<const Argument> arguments, std::int64_t items) {
+void run_items(CompiledFunction run, std::span<const LaunchArgument> arguments, std::int64_t items) {
   std::array<const void*, kMostArguments> list;
   for (std::size_t i = 0; i < arguments.size(); ++i) list.at(i) = arguments[i].data;
   const std::int64_t first = std::max<std::int64_t>(items / 64, 1);

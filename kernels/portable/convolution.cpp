@@ -30,7 +30,7 @@ DType total_type(const KernelCall& c, DType sum) {
 }
 
 /// Declares everything except the weight and the layout of items.
-void declare(Launch& k, const KernelCall& c, const ConvolutionProblem& problem, DType sum) {
+void declare(Launch& k, const KernelCall& c, const ConvolutionChannels& problem, DType sum) {
   const DType total = total_type(c, sum);
   const Node& node = *c.node;
   const TensorView &x = c.in[0], &out = c.out[0];
@@ -70,7 +70,7 @@ void declare_weight(Launch& k, const KernelCall& c, DType sum) {
   k.source.define("LOAD_W(from, i)", "W((i) / p.w_row, (i) % p.w_row)");
 }
 
-void by_elements(const KernelCall& c, Launches& list, const ConvolutionProblem& problem, DType sum) {
+void by_elements(const KernelCall& c, Launches& list, const ConvolutionChannels& problem, DType sum) {
   const TensorView& out = c.out[0];
   const TensorView w = convolution_weight(c);
   Launch k("convolution");
@@ -107,8 +107,8 @@ constexpr std::int64_t kLeastWork = std::int64_t{1} << 15;
 constexpr std::int64_t kMostPositions = std::int64_t{1} << 29;  // positions are counted in 32 bits
 
 /// The largest tile without many empty channels.
-Tile tile_of(const Target& target, std::int64_t channels) {
-  Tile t = widest_tile(target);
+VectorTile tile_of(const Target& target, std::int64_t channels) {
+  VectorTile t = widest_tile(target);
   t.rows = std::min(t.rows, kMostRows);
   const auto many_empty = [&] {
     const std::int64_t padded = (channels + t.panel() - 1) / t.panel() * t.panel();
@@ -123,22 +123,22 @@ Tile tile_of(const Target& target, std::int64_t channels) {
 }
 
 /// Division of a group's channels into tiles.
-struct Tiles {
-  Tile tile;
+struct ChannelTiles {
+  VectorTile tile;
   std::int64_t width, panels;  ///< channels of a tile; tiles of a group
   std::int64_t weights;        ///< all tiles
 };
 
-Tiles tiles_of(const ConvolutionProblem& problem, const Target& target) {
-  const Tile tile = tile_of(target, problem.out);
-  Tiles t{tile, tile.panel(), 0, 0};
+ChannelTiles tiles_of(const ConvolutionChannels& problem, const Target& target) {
+  const VectorTile tile = tile_of(target, problem.out);
+  ChannelTiles t{tile, tile.panel(), 0, 0};
   t.panels = (problem.out + t.width - 1) / t.width;
   t.weights = problem.groups * t.panels * problem.elements * problem.in * t.width;
   return t;
 }
 
 /// The weight with the channels of a tile side by side. The destination is not set yet.
-Launch pack(const KernelCall& c, const ConvolutionProblem& problem, const Tiles& tiles) {
+Launch pack(const KernelCall& c, const ConvolutionChannels& problem, const ChannelTiles& tiles) {
   const TensorView w = convolution_weight(c);
   Launch k("pack_weight");
   k.type("SUM_T", DType::f32);
@@ -159,8 +159,8 @@ Launch pack(const KernelCall& c, const ConvolutionProblem& problem, const Tiles&
 }
 
 /// Declares the packed weight: constant weights are packed now, other weights at each run of the node.
-void declare_packed(Launch& k, const KernelCall& c, Launches& list, const ConvolutionProblem& problem,
-                    const Tiles& tiles) {
+void declare_packed(Launch& k, const KernelCall& c, Launches& list, const ConvolutionChannels& problem,
+                    const ChannelTiles& tiles) {
   const std::uint64_t bytes = static_cast<std::uint64_t>(tiles.weights) * sizeof(float);
   Launch packing = pack(c, problem, tiles);
   if (c.constant == nullptr || !c.constant[1] || c.in[1].data == nullptr) {
@@ -181,13 +181,13 @@ void declare_packed(Launch& k, const KernelCall& c, Launches& list, const Convol
   k.table("w", packed, DType::f32);
 }
 
-void tiled(const KernelCall& c, Launches& list, const ConvolutionProblem& problem) {
+void tiled(const KernelCall& c, Launches& list, const ConvolutionChannels& problem) {
   const TensorView& out = c.out[0];
   const bool once = c.constant != nullptr && c.constant[1] && c.in[1].data != nullptr;
   if (c.in[1].blocks.columns != 0)
     list.widening = {static_cast<std::uint64_t>(c.in[1].numel() * element_size(DType::f32)), once};
   const std::int64_t positions = out.numel() / (out.size(0) * out.size(1));
-  const Tiles tiles = tiles_of(problem, list.target());
+  const ChannelTiles tiles = tiles_of(problem, list.target());
   const std::int64_t blocks = (positions + tiles.tile.rows - 1) / tiles.tile.rows;
   Launch k("convolution_tiled");
   declare(k, c, problem, DType::f32);
@@ -230,7 +230,7 @@ bool is_small(const KernelCall& c) {
 /// `faster`: allows device-specific bits.
 void convolve(const KernelCall& c, Launches& list, bool faster) {
   const DType number = number_type(c.in[0].dtype);
-  const ConvolutionProblem problem = describe_convolution(c);
+  const ConvolutionChannels problem = describe_convolution(c);
   if (number == DType::f32 && c.out[0].numel() > 0 && c.out[0].numel() * problem.in * problem.elements >= kLeastWork &&
       is_small(c)) {
     if (list.target().groups && add_convolution_by_groups(c, list, problem, faster)) return;
@@ -248,9 +248,9 @@ void faster_convolution(const KernelCall& c, Launches& list) {
 
 }  // namespace
 
-ConvolutionProblem describe_convolution(const KernelCall& c) {
+ConvolutionChannels describe_convolution(const KernelCall& c) {
   const TensorView w = convolution_weight(c);
-  ConvolutionProblem p{c.node->integer(AttrKey::groups), 0, 0, 1, c.node->integer(AttrKey::transposed) != 0, 0, 0};
+  ConvolutionChannels p{c.node->integer(AttrKey::groups), 0, 0, 1, c.node->integer(AttrKey::transposed) != 0, 0, 0};
   p.in = c.in[0].size(1) / p.groups;
   p.out = c.out[0].size(1) / p.groups;
   for (int i = 2; i < w.rank; ++i) p.elements *= w.size(i);

@@ -20,7 +20,7 @@ std::int64_t reach(std::int64_t size, std::int64_t step) {
   return (size - 1) * std::abs(step);
 }
 
-bool fits_groups(const KernelCall& c, const ConvolutionProblem& problem, const ProductWindow& window) {
+bool fits_groups(const KernelCall& c, const ConvolutionChannels& problem, const ProductWindow& window) {
   if (problem.transposed || c.in[1].blocks.columns != 0 || problem.out < kLeastRows) return false;
   std::int64_t x = reach(window.channels, window.x_channel);
   for (std::size_t i = 0; i < 3; ++i) {  // windows may begin before the image and end after it
@@ -31,7 +31,7 @@ bool fits_groups(const KernelCall& c, const ConvolutionProblem& problem, const P
   return x < kMostOfPlane && problem.in * problem.elements < kMostOfPlane;
 }
 
-ProductWindow window_of(const KernelCall& c, const ConvolutionProblem& problem, bool faster) {
+ProductWindow window_of(const KernelCall& c, const ConvolutionChannels& problem, bool faster) {
   const auto n = static_cast<std::size_t>(c.in[0].rank - 2);
   return {last_sizes(c.in[0], n),
           last_strides(c.in[0], n),
@@ -47,7 +47,7 @@ ProductWindow window_of(const KernelCall& c, const ConvolutionProblem& problem, 
 
 /// The weight as rows [element, channel] or [channel, element] without gaps: in place if already in this layout, else a
 /// copy (made now for constant weights, else at each run).
-ProductOperand weight_rows(const KernelCall& c, Launches& list, const ConvolutionProblem& problem, bool by_elements) {
+ProductOperand weight_rows(const KernelCall& c, Launches& list, const ConvolutionChannels& problem, bool by_elements) {
   TensorView from = convolution_weight(c);
   if (by_elements) {
     const auto move = [&](auto& axes) { std::rotate(axes.begin() + 1, axes.begin() + 2, axes.begin() + from.rank); };
@@ -91,7 +91,7 @@ std::int64_t position_step(const ProductWindow& w) {
 
 }  // namespace
 
-bool add_convolution_by_groups(const KernelCall& c, Launches& list, const ConvolutionProblem& problem, bool faster) {
+bool add_convolution_by_groups(const KernelCall& c, Launches& list, const ConvolutionChannels& problem, bool faster) {
   const ProductWindow window = window_of(c, problem, faster);
   if (!fits_groups(c, problem, window)) return false;
   const TensorView &x = c.in[0], &out = c.out[0];

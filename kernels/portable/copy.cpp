@@ -60,7 +60,7 @@ std::int64_t piece_of(const Target& target, std::span<const Copy> copies) {
 }
 
 /// at_NAME(i, &p): offset of piece i.
-void declare_view(Source& s, const std::string& name, const TensorView& v, std::int64_t each) {
+void declare_view(KernelSource& s, const std::string& name, const TensorView& v, std::int64_t each) {
   if (each == 1) return s.view(name, v);
   std::vector<std::int64_t> sizes, strides;
   for (const Axis& a : axes_of(v)) {
@@ -73,7 +73,7 @@ void declare_view(Source& s, const std::string& name, const TensorView& v, std::
 }
 
 /// The statement moving piece `i`; offsets and views have `number` in their names.
-std::string declare_copy(Source& s, const Copy& c, const std::string& number, std::int64_t each, const char* i) {
+std::string declare_copy(KernelSource& s, const Copy& c, const std::string& number, std::int64_t each, const char* i) {
   s.parameter("from_offset" + number, c.from.offset);
   s.parameter("to_offset" + number, c.to.offset);
   declare_view(s, "from" + number, c.from.view, each);
@@ -82,7 +82,7 @@ std::string declare_copy(Source& s, const Copy& c, const std::string& number, st
                      number, i);
 }
 
-void define_piece(Source& s, DType t, std::int64_t each) {
+void define_piece(KernelSource& s, DType t, std::int64_t each) {
   const std::int64_t bytes = each * element_size(t);
   s.define("EACH", each);
   if (each == 1) return;
@@ -166,7 +166,7 @@ void copy(Launcher& launcher, const TensorView& from, const TensorView& to) {
   const std::int64_t bytes = (to.numel() + per - 1) / per * element_size(to.dtype);
   if (bytes == 0) return;
   if (from.contiguous() && to.contiguous()) return launcher.copy(to.data, from.data, static_cast<std::uint64_t>(bytes));
-  if (per != 1) fail(ErrorCode::unsupported, "packed pairs of elements are copied whole only");
+  if (per != 1) fail(ErrorCode::unsupported, "packed pairs of elements can only be copied whole");
   TensorView views[] = {from, to};
   KernelCall call;
   call.launcher = &launcher;

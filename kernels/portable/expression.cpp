@@ -9,13 +9,13 @@
 namespace tern::portable {
 namespace {
 
-struct Form {
+struct OperatorText {
   Scalar op;
   std::string_view text;  ///< {0}, {1}, {2}: the operands
 };
 
 // Operators, and functions with the same name in all languages, for floating types ...
-constexpr Form kFloatForms[] = {
+constexpr OperatorText kFloatTexts[] = {
     {Scalar::add, "({0} + {1})"},
     {Scalar::sub, "({0} - {1})"},
     {Scalar::mul, "({0} * {1})"},
@@ -36,7 +36,7 @@ constexpr Form kFloatForms[] = {
     {Scalar::real, "{0}"},
 };
 // ... for integers ...
-constexpr Form kIntegerForms[] = {
+constexpr OperatorText kIntegerTexts[] = {
     {Scalar::and_, "({0} & {1})"},
     {Scalar::or_, "({0} | {1})"},
     {Scalar::xor_, "({0} ^ {1})"},
@@ -50,7 +50,7 @@ constexpr Form kIntegerForms[] = {
     {Scalar::conj, "{0}"},
 };
 // ... for booleans (0 or 1) ...
-constexpr Form kBooleanForms[] = {
+constexpr OperatorText kBooleanTexts[] = {
     {Scalar::add, "(tern_boolean)({0} | {1})"},  {Scalar::max, "(tern_boolean)({0} | {1})"},
     {Scalar::fmax, "(tern_boolean)({0} | {1})"}, {Scalar::fmin, "(tern_boolean)({0} & {1})"},
     {Scalar::mul, "(tern_boolean)({0} & {1})"},  {Scalar::min, "(tern_boolean)({0} & {1})"},
@@ -58,19 +58,19 @@ constexpr Form kBooleanForms[] = {
     {Scalar::xor_, "(tern_boolean)({0} ^ {1})"}, {Scalar::not_, "(tern_boolean)({0} ^ 1)"},
 };
 // ... for complex numbers ...
-constexpr Form kComplexForms[] = {
+constexpr OperatorText kComplexTexts[] = {
     {Scalar::real, "({0}).x"},
     {Scalar::imag, "({0}).y"},
 };
 // ... and for all types except complex.
-constexpr Form kOrderForms[] = {
+constexpr OperatorText kOrderTexts[] = {
     {Scalar::eq, "(tern_boolean)({0} == {1})"}, {Scalar::ne, "(tern_boolean)({0} != {1})"},
     {Scalar::lt, "(tern_boolean)({0} < {1})"},  {Scalar::le, "(tern_boolean)({0} <= {1})"},
     {Scalar::gt, "(tern_boolean)({0} > {1})"},  {Scalar::ge, "(tern_boolean)({0} >= {1})"},
 };
 
-std::string_view find(std::span<const Form> forms, Scalar op) {
-  for (const Form& f : forms) {
+std::string_view find(std::span<const OperatorText> texts, Scalar op) {
+  for (const OperatorText& f : texts) {
     if (f.op == op) return f.text;
   }
   return {};
@@ -101,7 +101,7 @@ std::string fill(std::string_view form, const std::array<std::string, 3>& operan
 
 class Emitter {
  public:
-  Emitter(Source& source, const PointwiseExpr& expr, std::span<const std::string> loads,
+  Emitter(KernelSource& source, const PointwiseExpr& expr, std::span<const std::string> loads,
           std::span<const std::string> positions)
       : source_(source), code_(expr.code), loads_(loads), positions_(positions) {}
 
@@ -143,12 +143,12 @@ class Emitter {
     const std::array<std::string, 3> names{name(i.a), operands > 1 ? name(i.b) : "", operands > 2 ? name(i.c) : ""};
     std::string_view form;
     if (is_complex(t)) {
-      form = find(kComplexForms, i.op);
+      form = find(kComplexTexts, i.op);
     } else {
-      form = is_floating(t)        ? find(kFloatForms, i.op)
-             : t == DType::boolean ? find(kBooleanForms, i.op)
-                                   : find(kIntegerForms, i.op);
-      if (form.empty()) form = find(kOrderForms, i.op);
+      form = is_floating(t)        ? find(kFloatTexts, i.op)
+             : t == DType::boolean ? find(kBooleanTexts, i.op)
+                                   : find(kIntegerTexts, i.op);
+      if (form.empty()) form = find(kOrderTexts, i.op);
     }
     if (!form.empty()) return fill(form, names);
     std::string arguments = names[0];
@@ -170,14 +170,14 @@ class Emitter {
     return fmt::format("tern_{}_{}({})", op, type_name(t), arguments);
   }
 
-  Source& source_;
+  KernelSource& source_;
   const std::vector<Instruction>& code_;
   std::span<const std::string> loads_, positions_;
 };
 
 }  // namespace
 
-std::string emit_expression(Source& source, const PointwiseExpr& expr, std::span<const std::string> loads,
+std::string emit_expression(KernelSource& source, const PointwiseExpr& expr, std::span<const std::string> loads,
                             std::span<const std::string> positions, std::string* result) {
   *result = fmt::format("v{}", expr.code.size() - 1);
   return Emitter(source, expr, loads, positions).run();

@@ -4,20 +4,20 @@ namespace tern::portable {
 namespace {
 
 struct Search {
-  DType t;
-  bool max;
+  DType type;  ///< type of the comparisons
+  bool max;    ///< finds the largest element, otherwise the smallest
 };
 
-/// The text argument_rows without x and without the use of the position.
-Launch argument_rows(const Rows& how, const Search& search, DType x, const Axes& rows, const Axes& columns) {
+/// A launch of kernel source argument_rows. Callers add operand x and the macros that use the position.
+Launch argument_rows(const RowItems& row_kernel, const Search& search, DType x, const Axes& rows, const Axes& columns) {
   Launch k("argument_rows");
-  const DType t = search.t;
-  how.declare(k.source);
-  how.type(k.source, "VALUE_T", t);
-  how.load(k.source, "LOAD_X", x, x, t);
-  k.source.define("START", lowest_or_highest(t, search.max));
+  const DType type = search.type;
+  row_kernel.declare(k.source);
+  row_kernel.type(k.source, "VALUE_T", type);
+  row_kernel.load(k.source, "LOAD_X", x, x, type);
+  k.source.define("START", lowest_or_highest(type, search.max));
   k.source.define("JOIN(a, b)", extreme(search.max));
-  k.source.define("MATCHES(a)", is_floating(t) ? "(best != best ? (a) != (a) : (a) == best)" : "((a) == best)");
+  k.source.define("MATCHES(a)", is_floating(type) ? "(best != best ? (a) != (a) : (a) == best)" : "((a) == best)");
   rows.declare(k.source, "kept");
   columns.declare(k.source, "reduced");
   k.parameter("results", rows.count);
@@ -25,41 +25,42 @@ Launch argument_rows(const Rows& how, const Search& search, DType x, const Axes&
   return k;
 }
 
-/// Few long rows: finds the positions in parts first, then the best part.
-void in_parts(const KernelCall& c, Launches& list, const Rows& how, const Search& search, const Axes& rows,
-              const Axes& columns, const RowParts& parts, const std::function<void(Launch&)>& results) {
-  const auto bytes = [&](DType t) {
+/// Splits few long rows into parts: the first launch finds the position in each part, the second the best part.
+void add_two_stages(const KernelCall& c, Launches& list, const RowItems& row_kernel, const Search& search,
+                    const Axes& rows, const Axes& columns, const RowParts& parts,
+                    const std::function<void(Launch&)>& results) {
+  const auto bytes = [&](DType type) {
     return list.scratch(static_cast<std::uint64_t>(rows.count * parts.count) *
-                        static_cast<std::uint64_t>(element_size(t)));
+                        static_cast<std::uint64_t>(element_size(type)));
   };
-  const std::uint64_t values = bytes(search.t), places = bytes(DType::i64);
+  const std::uint64_t part_values = bytes(search.type), part_positions = bytes(DType::i64);
   const DType x = c.in[0].dtype;
-  Launch first = argument_rows(how, search, x, rows, columns);
-  first.source.define("PARTS", 1);
-  first.parameter("parts", parts.count);
-  first.parameter("run", parts.run);
-  first.source.define("FOUND", "part_values[item] = best; part_places[item] = at;");
-  first.input("x", 0, x);
-  first.scratch("part_values", values, search.t, true);
-  first.scratch("part_places", places, DType::i64, true);
-  how.add(list, std::move(first), rows.count * parts.count);
-  Axes lines, line;
-  lines.add(rows.count, parts.count);
-  line.add(parts.count, 1);
-  RowLayout joined(lines, line);
-  joined.length = columns.count;  // a single text for all counts of parts
-  const Rows join = *Rows::choose(list.target(), joined, search.t, false);
-  Launch last = argument_rows(join, search, search.t, lines, line);
-  last.source.define("PARTS", std::int64_t{0});
-  last.source.define("PLACE", "part_places[item * p.count + at]");
-  last.source.define("EXTREME", "operand[at_row(item, &p) + at_element(PLACE, &p)]");
-  last.scratch("x", values, search.t, false);
-  last.scratch("part_places", places, DType::i64, false);
-  last.input("operand", 0, x);
-  rows.declare(last.source, "row");
-  columns.declare(last.source, "element");
-  results(last);
-  join.add(list, std::move(last), rows.count);
+  Launch stage1 = argument_rows(row_kernel, search, x, rows, columns);
+  stage1.source.define("PARTS", 1);
+  stage1.parameter("parts", parts.count);
+  stage1.parameter("run", parts.run);
+  stage1.source.define("FOUND", "part_values[item] = best; part_places[item] = at;");
+  stage1.input("x", 0, x);
+  stage1.scratch("part_values", part_values, search.type, true);
+  stage1.scratch("part_places", part_positions, DType::i64, true);
+  row_kernel.add(list, std::move(stage1), rows.count * parts.count);
+  Axes part_rows, part_columns;
+  part_rows.add(rows.count, parts.count);
+  part_columns.add(parts.count, 1);
+  RowGeometry stage2_layout(part_rows, part_columns);
+  stage2_layout.length = columns.count;  // gives one kernel source for all numbers of parts
+  const RowItems stage2_kernel = *RowItems::choose(list.target(), stage2_layout, search.type, false);
+  Launch stage2 = argument_rows(stage2_kernel, search, search.type, part_rows, part_columns);
+  stage2.source.define("PARTS", std::int64_t{0});
+  stage2.source.define("PLACE", "part_places[item * p.count + at]");
+  stage2.source.define("EXTREME", "operand[at_row(item, &p) + at_element(PLACE, &p)]");
+  stage2.scratch("x", part_values, search.type, false);
+  stage2.scratch("part_places", part_positions, DType::i64, false);
+  stage2.input("operand", 0, x);
+  rows.declare(stage2.source, "row");
+  columns.declare(stage2.source, "element");
+  results(stage2);
+  stage2_kernel.add(list, std::move(stage2), rows.count);
 }
 
 }  // namespace
@@ -68,26 +69,26 @@ std::string extreme(bool max) {
   return std::string(max ? "((b) > (a)" : "((b) < (a)") + " || (b) != (b) ? (b) : (a))";
 }
 
-bool add_argument(const KernelCall& c, Launches& list, const Axes& rows, const Axes& columns, DType t, bool max,
+bool add_argument(const KernelCall& c, Launches& list, const Axes& rows, const Axes& columns, DType type, bool max,
                   const std::function<void(Launch&)>& results) {
-  RowLayout layout(rows, columns);
+  RowGeometry layout(rows, columns);
   const RowParts parts = row_parts(list.target(), layout);
   layout.count *= parts.count;
   layout.length = parts.run;
-  const auto how = Rows::choose(list.target(), layout, t, true);
-  if (!how) return false;
-  const Search search{t, max};
+  const auto row_kernel = RowItems::choose(list.target(), layout, type, true);
+  if (!row_kernel) return false;
+  const Search search{type, max};
   if (parts.count > 1) {
-    in_parts(c, list, *how, search, rows, columns, parts, results);
+    add_two_stages(c, list, *row_kernel, search, rows, columns, parts, results);
     return true;
   }
-  Launch k = argument_rows(*how, search, c.in[0].dtype, rows, columns);
+  Launch k = argument_rows(*row_kernel, search, c.in[0].dtype, rows, columns);
   k.source.define("PARTS", std::int64_t{0});
   k.source.define("PLACE", "at");
   k.source.define("EXTREME", "x[base + ALONG(at)]");
   k.input("x", 0, c.in[0].dtype);
   results(k);
-  how->add(list, std::move(k), rows.count);
+  row_kernel->add(list, std::move(k), rows.count);
   return true;
 }
 

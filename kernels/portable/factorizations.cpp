@@ -17,8 +17,8 @@ std::optional<MatrixGroups> groups_of(const Launches& list, std::int64_t count, 
 }
 
 /// `work`, or W(r, c) and panels of a group.
-void declare_work(Launch& k, Launches& list, std::optional<MatrixGroups>& groups, const Numbers& w, const TensorView& a,
-                  std::int64_t rows, std::int64_t columns) {
+void declare_work(Launch& k, Launches& list, std::optional<MatrixGroups>& groups, const LinalgTypes& w,
+                  const TensorView& a, std::int64_t rows, std::int64_t columns) {
   if (groups) groups->declare(k.source);
   const bool kept = groups && groups->keep(k.source, "W", "work", rows, columns, w.number);
   k.scratch("work", list.scratch(kept ? 0 : w.bytes(a.numel())), w.number, true);
@@ -29,7 +29,7 @@ void declare_work(Launch& k, Launches& list, std::optional<MatrixGroups>& groups
 
 void lu_factor(const KernelCall& c, Launches& list) {
   const TensorView& a = c.in[0];
-  const Numbers w(a.dtype, list.target());
+  const LinalgTypes w(a.dtype, list.target());
   const std::int64_t count = matrix_count(a), rows = a.size(a.rank - 2), columns = a.size(a.rank - 1);
   auto groups = groups_of(list, count, rows, columns);
   Launch k(groups ? "lu_factor_group" : "lu_factor");
@@ -54,7 +54,7 @@ void lu_factor(const KernelCall& c, Launches& list) {
 
 void cholesky(const KernelCall& c, Launches& list) {
   const TensorView& a = c.in[0];
-  const Numbers w(a.dtype, list.target());
+  const LinalgTypes w(a.dtype, list.target());
   const std::int64_t count = matrix_count(a), n = a.size(a.rank - 1);
   const bool upper = c.node->integer(AttrKey::upper) != 0;
   auto groups = groups_of(list, count, n, n);

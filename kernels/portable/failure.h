@@ -16,15 +16,15 @@ namespace tern::portable {
   X(4, not_positive_definite, "is not positive definite")                \
   X(5, no_convergence, "has eigenvalues that were not found")            \
   X(6, argument, "an operand has a value that the op does not take")     \
-  X(7, range, "the range of the elements is not finite: name a range")   \
+  X(7, range, "the range of the elements is not finite: give a range")   \
   X(8, extent, "a segment or bag does not lie within its elements")      \
   X(9, box, "a box is not finite or names an image outside the batch")
 // Failures in the texts of linear algebra only. The host reports the largest of several failures of a matrix.
 #define TERN_MATRIX_FAILURES(X)                                                \
-  X(10, right_side_not_finite, "has a right hand side with NaN or infinities") \
-  X(11, pivots, "has pivots that are no rows")                                 \
-  X(12, ldl_pivots, "has pivots that no LDL factorization gives")              \
-  X(13, not_of_full_rank, "is not of full rank")                               \
+  X(10, right_side_not_finite, "has a right-hand side with NaN or infinities") \
+  X(11, pivots, "has pivots that are not rows")                                \
+  X(12, ldl_pivots, "has pivots that are not those of an LDL factorization")   \
+  X(13, not_of_full_rank, "does not have full rank")                           \
   X(14, no_singular_values, "has singular values that were not found")         \
   X(15, not_finite, "has NaN or infinities")
 

@@ -13,7 +13,7 @@ namespace tern::portable {
 namespace {
 
 /// A stage: joins `radix` transforms of `before` elements each, along an axis of `size` elements.
-struct Stage {
+struct FftStage {
   std::int64_t outer, size, inner, before, radix;
   bool first;  ///< first stage of its axis
   bool half_in = false, half_out = false;
@@ -36,9 +36,9 @@ std::vector<std::int64_t> radices(std::int64_t n) {
 }
 
 /// The stages along `axis` of a tensor of these sizes; the axis itself has `size` elements.
-void add_axis(std::vector<Stage>& stages, std::span<const std::int64_t> sizes, int axis, std::int64_t size,
+void add_axis(std::vector<FftStage>& stages, std::span<const std::int64_t> sizes, int axis, std::int64_t size,
               FftKind kind, bool forward) {
-  Stage s{.outer = 1, .size = size, .inner = 1, .before = 1, .radix = 1, .first = true, .forward = forward};
+  FftStage s{.outer = 1, .size = size, .inner = 1, .before = 1, .radix = 1, .first = true, .forward = forward};
   for (int i = 0; i < static_cast<int>(sizes.size()); ++i) {
     if (i != axis) (i < axis ? s.outer : s.inner) *= sizes[static_cast<std::size_t>(i)];
   }
@@ -90,7 +90,7 @@ double scale_of(const KernelCall& c, const TensorView& signal) {
   }
 }
 
-std::vector<Stage> stages_of(const KernelCall& c) {
+std::vector<FftStage> stages_of(const KernelCall& c) {
   const TensorView &x = c.in[0], &out = c.out[0];
   const auto kind = static_cast<FftKind>(c.node->integer(AttrKey::kind));
   const bool forward = c.node->integer(AttrKey::forward) != 0;
@@ -98,7 +98,7 @@ std::vector<Stage> stages_of(const KernelCall& c) {
   for (Dim a : c.node->dims(AttrKey::axes)) {
     axes.push_back(static_cast<int>(a.value() < 0 ? a.value() + x.rank : a.value()));
   }
-  std::vector<Stage> stages;
+  std::vector<FftStage> stages;
   if (axes.empty()) {  // a copy
     const std::int64_t all[] = {x.numel(), 1};
     add_axis(stages, all, 1, 1, FftKind::complex_to_complex, forward);
@@ -132,16 +132,16 @@ void fft(const KernelCall& c, Launches& list) {
   const bool wide = x.dtype == DType::f64 || x.dtype == DType::c128;
   const DType t = wide ? DType::c128 : DType::c64;
   const double scale = scale_of(c, is_complex(out.dtype) ? x : out);
-  const std::vector<Stage> stages = stages_of(c);
+  const std::vector<FftStage> stages = stages_of(c);
   std::int64_t largest = 0;
-  for (const Stage& s : stages) largest = std::max(largest, s.count());
+  for (const FftStage& s : stages) largest = std::max(largest, s.count());
   const auto bytes = static_cast<std::uint64_t>(largest * element_size(t));
   std::uint64_t between[2] = {};
   if (stages.size() > 1) between[0] = list.scratch(bytes);
   if (stages.size() > 2) between[1] = list.scratch(bytes);
   std::size_t table = 0;
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    const Stage& s = stages[i];
+    const FftStage& s = stages[i];
     const bool begins = i == 0, ends = i + 1 == stages.size();
     // Long sums lose digits.
     const DType sum = s.radix <= kUnrolled ? t : wide_type(t, list.target().has_double);

@@ -54,7 +54,7 @@ class OwnKernel {
 };
 
 /// An argument of a launch: an address, or the bytes of a value.
-struct Argument {
+struct LaunchArgument {
   const void* data = nullptr;
   std::uint32_t size = 0;
   bool is_address = false;
@@ -76,7 +76,7 @@ class Launcher {
   /// compiler rejects the text.
   virtual KernelHandle kernel(const std::string& key, const std::string& name,
                               const std::function<std::string()>& text) = 0;
-  virtual void launch(KernelHandle kernel, std::span<const Argument> arguments, std::int64_t items,
+  virtual void launch(KernelHandle kernel, std::span<const LaunchArgument> arguments, std::int64_t items,
                       std::uint32_t group) = 0;
   virtual void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;  ///< within the device
   virtual void upload(std::byte* to, const void* from, std::uint64_t bytes) = 0;     ///< synchronous

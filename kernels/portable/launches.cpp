@@ -11,7 +11,7 @@ void Launch::argument(std::string_view name, DType t, Place place, bool writes) 
 
 void Launches::add(Launch launch, std::int64_t items, std::uint32_t group) {
   if (items <= 0) return;
-  Source& s = launch.source;
+  KernelSource& s = launch.source;
   s.complete(launcher_.target());
   if (launcher_.target().groups) s.require_group(group);
   const KernelHandle kernel = launcher_.kernel(s.key(), "tern_" + s.name(), [&] { return s.text(launcher_.target()); });
@@ -52,7 +52,7 @@ std::byte* Launches::address(const KernelCall& call, const Launch::Place& place)
 void Launches::run(KernelCall& call, std::size_t begin, std::size_t end) const {
   constexpr std::size_t kMostArguments = 64;
   std::array<std::byte*, kMostArguments> addresses;
-  std::array<Argument, kMostArguments + 1> arguments;
+  std::array<LaunchArgument, kMostArguments + 1> arguments;
   for (std::size_t i = begin; i < end; ++i) {
     const PreparedLaunch& launch = launches_[i];
     std::size_t n = 0;

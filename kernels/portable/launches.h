@@ -18,7 +18,7 @@ class Launch {
  public:
   explicit Launch(std::string family) : source(std::move(family)) {}
 
-  Source source;
+  KernelSource source;
 
   /// Operand `k` of the node, as elements of `t`.
   void input(std::string_view name, std::size_t k, DType t) { argument(name, t, {Place::Kind::input, k, 0}, false); }
@@ -41,7 +41,7 @@ class Launch {
   /// The kernel may TERN_FAIL(TERN_FAIL_index).
   void may_fail() { argument("tern_failure", DType::i32, {Place::Kind::failure, 0, 0}, true); }
 
-  /// Shortcuts for frequently used functions of Source.
+  /// Shortcuts for frequently used functions of KernelSource.
   void load(std::string_view name, DType from, DType to) { source.load(name, from, to); }
   void store(std::string_view name, DType from, DType to) { source.store(name, from, to); }
   void type(std::string_view name, DType t) { source.type(name, t); }

@@ -8,7 +8,7 @@ namespace {
 
 void ldl_factor(const KernelCall& c, Launches& list) {
   const TensorView& a = c.in[0];
-  const Numbers w(a.dtype, list.target());
+  const LinalgTypes w(a.dtype, list.target());
   const std::int64_t count = matrix_count(a), n = a.size(a.rank - 1);
   Launch k("ldl_factor");
   w.declare(k);
@@ -31,7 +31,7 @@ void ldl_factor(const KernelCall& c, Launches& list) {
 void ldl_solve(const KernelCall& c, Launches& list) {
   const TensorView &a = c.in[0], &b = c.in[2], &out = c.out[0];
   if (out.numel() == 0) return;
-  const Numbers w(a.dtype, list.target());
+  const LinalgTypes w(a.dtype, list.target());
   const std::int64_t n = a.size(a.rank - 1), matrices = matrix_count(out), vectors = out.numel() / n / matrices;
   Launch k("ldl_solve");
   w.declare(k);

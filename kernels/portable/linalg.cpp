@@ -5,11 +5,11 @@
 
 namespace tern::portable {
 
-Numbers::Numbers(DType t, const Target& target) : number(wide_type(t, target.has_double)) {
+LinalgTypes::LinalgTypes(DType t, const Target& target) : number(wide_type(t, target.has_double)) {
   real = number == DType::c128 ? DType::f64 : number == DType::c64 ? DType::f32 : number;
 }
 
-void Numbers::declare(Launch& k) const {
+void LinalgTypes::declare(Launch& k) const {
   k.source.arithmetic("W", number);
   k.type("R_T", real);
   const bool pair = is_complex(number);
@@ -39,11 +39,11 @@ void declare_finished(Launch& k, const KernelCall& c, std::size_t extra) {
   if (has_finished) k.input("unfinished", extra, DType::i32);
 }
 
-std::uint64_t Numbers::bytes(std::int64_t count) const {
+std::uint64_t LinalgTypes::bytes(std::int64_t count) const {
   return static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(element_size(number));
 }
 
-std::uint64_t Numbers::real_bytes(std::int64_t count) const {
+std::uint64_t LinalgTypes::real_bytes(std::int64_t count) const {
   return static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(element_size(real));
 }
 

@@ -6,8 +6,8 @@
 namespace tern::portable {
 
 /// The number types used for a matrix of `t`: double if the device has double.
-struct Numbers {
-  Numbers(DType t, const Target& target);
+struct LinalgTypes {
+  LinalgTypes(DType t, const Target& target);
   DType number, real;
   /// Declares W_T with its arithmetic, and R_T, the type of its parts: W_CONJ, W_REAL, W_OF(r), W_SCALE(a, r), W_SIZE
   /// (a cheap norm: LAPACK's cabs1), W_NORM2 (the square of the absolute value). W_LIFT(r) is 1, or a power of two for

@@ -14,96 +14,99 @@ namespace {
 
 using Operand = ProductOperand;
 
-/// The batch axes of `v`, with the sizes of the result's.
-TensorView planes(const TensorView& v, const TensorView& out) {
+/// View of the batch axes of `v`, broadcast to the sizes of the result's batch axes.
+TensorView batch_planes(const TensorView& v, const TensorView& out) {
   TensorView b = out;
   b.rank = out.rank - 2;
   b.dtype = v.dtype;
-  const int skip = out.rank - v.rank;
+  const int missing_axes = out.rank - v.rank;
   for (int i = 0; i < b.rank; ++i) {
-    const bool repeats = i < skip || v.size(i - skip) == 1;
-    b.strides[static_cast<std::size_t>(i)] = repeats ? 0 : v.stride(i - skip);
+    const bool repeats = i < missing_axes || v.size(i - missing_axes) == 1;
+    b.strides[static_cast<std::size_t>(i)] = repeats ? 0 : v.stride(i - missing_axes);
   }
   return b;
 }
 
-Operand left(const KernelCall& c) {
+Operand left_operand(const KernelCall& c) {
   const TensorView& a = c.in[0];
-  return {0, planes(a, c.out[0]), a.size(a.rank - 2), a.size(a.rank - 1), a.stride(a.rank - 2), a.stride(a.rank - 1)};
+  return {
+      0, batch_planes(a, c.out[0]), a.size(a.rank - 2), a.size(a.rank - 1), a.stride(a.rank - 2), a.stride(a.rank - 1)};
 }
-Operand right(const KernelCall& c) {
+Operand right_operand(const KernelCall& c) {
   const TensorView& b = c.in[1];
-  return {1, planes(b, c.out[0]), b.size(b.rank - 1), b.size(b.rank - 2), b.stride(b.rank - 1), b.stride(b.rank - 2)};
+  return {
+      1, batch_planes(b, c.out[0]), b.size(b.rank - 1), b.size(b.rank - 2), b.stride(b.rank - 1), b.stride(b.rank - 2)};
 }
 
 /// Quantized matrices are stored by columns, and their planes are numbered.
-Operand quantized_right(const KernelCall& c) {
+Operand quantized_right_operand(const KernelCall& c) {
   const TensorView& b = c.in[1];
   const std::int64_t columns = b.size(b.rank - 2), depth = b.size(b.rank - 1);
-  Operand o{1, planes(b, c.out[0]), columns, depth, depth, 1};
+  Operand o{1, batch_planes(b, c.out[0]), columns, depth, depth, 1};
   for (std::int64_t& stride : o.planes.strides) stride /= std::max<std::int64_t>(1, columns * depth);
   return o;
 }
 
-/// Consecutive planes multiplied by the same matrix become rows of a single plane.
+/// Merges planes: consecutive planes of `a` that multiply the same matrix of `b` become rows of one plane.
 void merge_planes(Operand& a, Operand& b) {
   for (int i = a.planes.rank - 1; i >= 0; --i) {
-    const auto at = static_cast<std::size_t>(i);
-    const std::int64_t size = a.planes.sizes[at];
+    const auto axis = static_cast<std::size_t>(i);
+    const std::int64_t size = a.planes.sizes[axis];
     if (size != 1) {
-      if (b.planes.strides[at] != 0) return;
-      if (a.length == 1) a.step = a.planes.strides[at];
-      if (a.planes.strides[at] != a.length * a.step) return;
+      if (b.planes.strides[axis] != 0) return;
+      if (a.length == 1) a.step = a.planes.strides[axis];
+      if (a.planes.strides[axis] != a.length * a.step) return;
       a.length *= size;
-      a.planes.sizes[at] = b.planes.sizes[at] = 1;
+      a.planes.sizes[axis] = b.planes.sizes[axis] = 1;
     }
   }
 }
 
-constexpr std::int64_t kLeastWork = std::int64_t{1} << 15;  // smallest number of products worth a tile's set-up
-constexpr std::int64_t kWorthPacking = 32;                  // reads of a panel making packing worthwhile
-constexpr std::int64_t kMatmulRun = 64;                     // steps of k packed by an item
-constexpr std::int64_t kMatmulFewRows = 2;                  // rows without sharing of tiles in a group
+constexpr std::int64_t kMinTiledWork = std::int64_t{1} << 15;  // smallest number of products worth a tile's set-up
+constexpr std::int64_t kMinPackedReads = 32;                   // reads of a panel making packing worthwhile
+constexpr std::int64_t kMatmulRun = 64;                        // steps of k packed by an item
+constexpr std::int64_t kMatmulMinTileRows = 2;                 // rows without sharing of tiles in a group
 
-/// Packs the operand into the scratch, `width` of its rows side by side; repeating planes are packed once.
+/// Adds a launch that packs the operand into scratch memory, in panels of `width` rows, and declares the packed operand
+/// in `k`. Broadcast planes are packed once.
 void declare_packed(Launch& k, const char* name, const Operand& m, std::int64_t width, bool by_elements,
                     Launches& list) {
-  TensorView once = m.planes, dense = m.planes;
-  for (int i = 0; i < once.rank; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    if (once.strides[at] == 0) once.sizes[at] = 1;
+  TensorView distinct_planes = m.planes, packed_planes = m.planes;
+  for (int i = 0; i < distinct_planes.rank; ++i) {
+    const auto axis = static_cast<std::size_t>(i);
+    if (distinct_planes.strides[axis] == 0) distinct_planes.sizes[axis] = 1;
   }
   const std::int64_t panels = (m.length + width - 1) / width, size = panels * width * m.depth;
   std::int64_t stride = size;
-  for (int i = dense.rank - 1; i >= 0; --i) {
-    const auto at = static_cast<std::size_t>(i);
-    dense.strides[at] = once.strides[at] == 0 ? 0 : stride;
-    stride *= once.sizes[at];
+  for (int i = packed_planes.rank - 1; i >= 0; --i) {
+    const auto axis = static_cast<std::size_t>(i);
+    packed_planes.strides[axis] = distinct_planes.strides[axis] == 0 ? 0 : stride;
+    stride *= distinct_planes.sizes[axis];
   }
-  const std::int64_t each = by_elements ? 1 : width, run = by_elements ? 1 : kMatmulRun,
-                     runs = (m.depth + run - 1) / run;
-  const std::uint64_t packed = list.scratch(static_cast<std::uint64_t>(once.numel() * size) * sizeof(float));
+  const std::int64_t rows_per_item = by_elements ? 1 : width, steps_per_item = by_elements ? 1 : kMatmulRun,
+                     items_per_row = (m.depth + steps_per_item - 1) / steps_per_item;
+  const std::uint64_t packed = list.scratch(static_cast<std::uint64_t>(distinct_planes.numel() * size) * sizeof(float));
   Launch pack("pack_panels");
   pack.type("SUM_T", DType::f32);
   pack.source.define("WIDTH", width);
-  pack.source.define("EACH", each);
-  pack.source.define("RUN", run);
+  pack.source.define("EACH", rows_per_item);
+  pack.source.define("RUN", steps_per_item);
   pack.source.define("STEP", m.step == 1 ? "1" : "p.step");
   pack.source.define("DEPTH_STEP", m.depth_step == 1 ? "1" : "p.depth_step");
   pack.input("from", m.index, m.planes.dtype);
   pack.load("LOAD", m.planes.dtype, DType::f32);
   pack.scratch("to", packed, DType::f32, true);
-  pack.source.view("planes", once);
-  pack.parameter("count", once.numel() * panels * runs * (width / each));
-  pack.parameter("runs", runs);
+  pack.source.view("planes", distinct_planes);
+  pack.parameter("count", distinct_planes.numel() * panels * items_per_row * (width / rows_per_item));
+  pack.parameter("runs", items_per_row);
   pack.parameter("panels", panels);
   pack.parameter("length", m.length);
   pack.parameter("depth", m.depth);
   pack.parameter("step", m.step);
   pack.parameter("depth_step", m.depth_step);
-  list.add(std::move(pack), once.numel() * panels * runs * (width / each));
+  list.add(std::move(pack), distinct_planes.numel() * panels * items_per_row * (width / rows_per_item));
   k.scratch(name, packed, DType::f32, false);
-  k.source.view(name, dense);
+  k.source.view(name, packed_planes);
 }
 
 /// The result, and the bias.
@@ -123,25 +126,26 @@ void declare_sizes(Launch& k, const Operand& a, const Operand& b) {
   k.parameter("b_column", b.step);
 }
 
-void tiled(const KernelCall& c, Launches& list, bool faster) {
-  Operand a = left(c), b = right(c);
+void add_tiled_product(const KernelCall& c, Launches& list, bool faster) {
+  Operand a = left_operand(c), b = right_operand(c);
   merge_planes(a, b);
   if (list.target().groups) {
-    const TensorView whole = c.has(2) ? broadcast(c.in[2], c.out[0]) : TensorView{};
-    const TensorView* const bias = c.has(2) ? &whole : nullptr;
-    const bool few = a.length < kMatmulFewRows || (a.length <= kMostFewRows && a.planes.dtype != b.planes.dtype);
-    if (faster && few && b.depth_step == 1) return add_row_product(c, list, a, b, bias);
-    if (a.length >= kMatmulFewRows) return add_product(c, list, a, b, bias, faster);
+    const TensorView broadcast_bias = c.has(2) ? broadcast(c.in[2], c.out[0]) : TensorView{};
+    const TensorView* const bias = c.has(2) ? &broadcast_bias : nullptr;
+    const bool has_few_rows =
+        a.length < kMatmulMinTileRows || (a.length <= kMostFewRows && a.planes.dtype != b.planes.dtype);
+    if (faster && has_few_rows && b.depth_step == 1) return add_row_product(c, list, a, b, bias);
+    if (a.length >= kMatmulMinTileRows) return add_product(c, list, a, b, bias, faster);
   }
-  Tile tile = widest_tile(list.target());
-  for (std::int64_t fewer : {8, 6, 4, 2, 1}) {
-    if (a.length < tile.rows && fewer < tile.rows) tile.rows = fewer;
+  VectorTile tile = widest_tile(list.target());
+  for (std::int64_t row_count : {8, 6, 4, 2, 1}) {
+    if (a.length < tile.rows && row_count < tile.rows) tile.rows = row_count;
   }
   const std::int64_t width = tile.panel(), row_blocks = (a.length + tile.rows - 1) / tile.rows,
                      panels = (b.length + width - 1) / width;
-  const bool packs_a = row_blocks > 1 && b.length >= kWorthPacking;
-  const bool packs_b = a.length >= kWorthPacking;
-  const bool beside = b.step == 1 && b.planes.dtype == DType::f32 && b.length % width == 0;
+  const bool packs_a = row_blocks > 1 && b.length >= kMinPackedReads;
+  const bool packs_b = a.length >= kMinPackedReads;
+  const bool has_adjacent_columns = b.step == 1 && b.planes.dtype == DType::f32 && b.length % width == 0;
   Launch k("matmul_tiled");
   declare_tile(k.source, tile);
   declare_result(k, c, DType::f32);
@@ -152,7 +156,7 @@ void tiled(const KernelCall& c, Launches& list, bool faster) {
   k.source.define("A_PACKED", packs_a ? 1 : 0);
   k.source.define("A_DEPTH", a.depth_step == 1 ? "1" : "p.a_depth");
   k.source.define("B_PACKED", packs_b ? 1 : 0);
-  k.source.define("B_BESIDE", beside ? 1 : 0);
+  k.source.define("B_BESIDE", has_adjacent_columns ? 1 : 0);
   k.source.define("B_COLUMN", b.step == 1 ? "1" : "p.b_column");
   if (packs_a) {
     declare_packed(k, "a", a, tile.rows, !tile.has_vectors(), list);
@@ -173,9 +177,9 @@ void tiled(const KernelCall& c, Launches& list, bool faster) {
 }
 
 /// Products with quantized matrices, stored by columns.
-void quantized(const KernelCall& c, Launches& list, bool faster) {
+void add_quantized_product(const KernelCall& c, Launches& list, bool faster) {
   const TensorView& out = c.out[0];
-  Operand a = left(c), b = quantized_right(c);
+  Operand a = left_operand(c), b = quantized_right_operand(c);
   if (faster && list.target().groups && out.numel() > 0) {
     merge_planes(a, b);
     const TensorView bias = c.has(2) ? broadcast(c.in[2], out) : TensorView{};
@@ -198,12 +202,13 @@ void quantized(const KernelCall& c, Launches& list, bool faster) {
 }
 
 /// `faster`: allows device-specific bits.
-void product(const KernelCall& c, Launches& list, bool faster) {
-  if (c.in[1].blocks.columns != 0) return quantized(c, list, faster);
+void add_any_product(const KernelCall& c, Launches& list, bool faster) {
+  if (c.in[1].blocks.columns != 0) return add_quantized_product(c, list, faster);
   const TensorView& out = c.out[0];
-  const Operand a = left(c), b = right(c);
+  const Operand a = left_operand(c), b = right_operand(c);
   const DType sum = number_type(a.planes.dtype);
-  if (sum == DType::f32 && out.numel() > 0 && out.numel() * a.depth >= kLeastWork) return tiled(c, list, faster);
+  if (sum == DType::f32 && out.numel() > 0 && out.numel() * a.depth >= kMinTiledWork)
+    return add_tiled_product(c, list, faster);
   Launch k("matmul");
   declare_result(k, c, sum);
   k.input("a", 0, a.planes.dtype);
@@ -218,14 +223,14 @@ void product(const KernelCall& c, Launches& list, bool faster) {
 }
 
 void matmul(const KernelCall& c, Launches& list) {
-  product(c, list, false);
+  add_any_product(c, list, false);
 }
 
 std::unique_ptr<KernelState> prepare_faster(const KernelCall& c) {
   auto list = std::make_unique<LibraryLaunches>(c);
-  Operand a = left(c), b = c.in[1].blocks.columns != 0 ? quantized_right(c) : right(c);
+  Operand a = left_operand(c), b = c.in[1].blocks.columns != 0 ? quantized_right_operand(c) : right_operand(c);
   merge_planes(a, b);
-  if (!add_staged_product(c, *list, a, b)) product(c, *list, true);
+  if (!add_staged_product(c, *list, a, b)) add_any_product(c, *list, true);
   return list;
 }
 

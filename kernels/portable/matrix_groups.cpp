@@ -11,10 +11,10 @@ namespace {
 // An item for each matrix keeps all items busy if there are enough matrices; a group leaves items idle for small
 // matrices, and synchronises at each step. The counts fill an H100: its 8,448 warps, at about equal numbers of
 // instructions per matrix in both forms.
-struct Crossover {
+struct GroupCrossover {
   std::int64_t side, count;
 };
-constexpr Crossover kMatrixGroupsItems[] = {{1, 1}, {2, 32}, {4, 1024}, {8, 65536}};
+constexpr GroupCrossover kMatrixGroupsItems[] = {{1, 1}, {2, 32}, {4, 1024}, {8, 65536}};
 
 // All items read the results of the searching items: about the square root of a column's elements.
 constexpr std::int64_t kScanners = 8, kFewScanners = 4, kMatrixGroupsFewRows = 32;
@@ -46,7 +46,8 @@ std::int64_t room_for(std::int64_t elements) {
 
 std::optional<MatrixGroups> MatrixGroups::choose(const Target& target, const MatrixWork& work) {
   if (!target.groups || work.count == 0 || work.side == 0 || work.side > kMostElements / work.side) return std::nullopt;
-  const auto* items = std::ranges::find_if(kMatrixGroupsItems, [&](const Crossover& c) { return work.side <= c.side; });
+  const auto* items =
+      std::ranges::find_if(kMatrixGroupsItems, [&](const GroupCrossover& c) { return work.side <= c.side; });
   if (items != std::end(kMatrixGroupsItems) && work.count >= items->count) return std::nullopt;
   MatrixGroups g;
   g.count_ = work.count;
@@ -58,14 +59,14 @@ std::optional<MatrixGroups> MatrixGroups::choose(const Target& target, const Mat
   return g;
 }
 
-void MatrixGroups::declare(Source& s) const {
+void MatrixGroups::declare(KernelSource& s) const {
   s.use("matrix_groups");
   s.define("WIDTH", width_);
   s.define("ACROSS", across_);
   s.define("SCANNERS", scanners_);
 }
 
-bool MatrixGroups::keep(Source& s, const std::string& name, const std::string& buffer, std::int64_t lines,
+bool MatrixGroups::keep(KernelSource& s, const std::string& name, const std::string& buffer, std::int64_t lines,
                         std::int64_t length, DType t) {
   const std::int64_t padded = length | 1;  // places elements of neighbouring lines in different banks
   const std::int64_t elements = std::max<std::int64_t>(room_for(lines * padded), 1), bytes = elements * element_size(t);
@@ -85,7 +86,7 @@ bool MatrixGroups::keep(Source& s, const std::string& name, const std::string& b
   return kept;
 }
 
-std::int64_t MatrixGroups::keep_panel(Source& s, std::int64_t rows, bool whole, DType t) {
+std::int64_t MatrixGroups::keep_panel(KernelSource& s, std::int64_t rows, bool whole, DType t) {
   std::int64_t panel = rows <= kPanels[0] ? kPanels[0] : kPanels[1];
   if (!whole) {
     for (const std::int64_t columns : kPanels) {

@@ -25,15 +25,15 @@ class MatrixGroups {
   static std::optional<MatrixGroups> choose(const Target& target, const MatrixWork& work);
 
   /// Declares the texts of groups, before the kernel's own text. Call before `keep`.
-  void declare(Source& s) const;
+  void declare(KernelSource& s) const;
   /// NAME(line, k) is element k of a line of the matrix, of type W_T or R_T `t`; NAME_MEMORY declares its memory: local
   /// memory if large enough (then NAME_KEPT is 1), else `buffer`, scratch with consecutive matrices. Returns true for
   /// local memory.
-  bool keep(Source& s, const std::string& name, const std::string& buffer, std::int64_t lines, std::int64_t length,
-            DType t);
+  bool keep(KernelSource& s, const std::string& name, const std::string& buffer, std::int64_t lines,
+            std::int64_t length, DType t);
   /// Columns factored before the rest of a matrix: PANEL, and P(r, q) for their elements, if W is not local. Returns
   /// the number of elements of the scratch `panel` needed per matrix.
-  std::int64_t keep_panel(Source& s, std::int64_t rows, bool whole, DType t);
+  std::int64_t keep_panel(KernelSource& s, std::int64_t rows, bool whole, DType t);
   void add(Launches& list, Launch k) const;
 
  private:

@@ -40,7 +40,7 @@ void declare_statistics(const KernelCall& c, Launch& k, DType sum) {
 }
 
 /// The text norm_rows without its result.
-Launch norm_rows(const KernelCall& c, Launches& list, const Rows& how, const Axes& rows, const Axes& columns,
+Launch norm_rows(const KernelCall& c, Launches& list, const RowItems& how, const Axes& rows, const Axes& columns,
                  bool root_mean_square) {
   const DType t = compute_type(c.in[0].dtype), sum = sum_type(c, list);
   Launch k("norm_rows");
@@ -64,7 +64,7 @@ Moments moments(const KernelCall& c, Launches& list, const Axes& rows, const Axe
   const DType sum = sum_type(c, list);
   const auto bytes = static_cast<std::uint64_t>(rows.count) * static_cast<std::uint64_t>(element_size(sum));
   const Moments m{list.scratch(bytes), list.scratch(bytes)};
-  const auto how = Rows::choose(list.target(), RowLayout(rows, columns), compute_type(c.in[0].dtype), true);
+  const auto how = RowItems::choose(list.target(), RowGeometry(rows, columns), compute_type(c.in[0].dtype), true);
   if (how) {
     Launch k = norm_rows(c, list, *how, rows, columns, root_mean_square);
     k.source.define("STATISTICS", 1);
@@ -149,7 +149,7 @@ struct Channels {
 };
 
 /// Statistics and results of a row in a single launch.
-void in_one(const KernelCall& c, Launches& list, const Rows& how, const Axes& rows, const Axes& columns,
+void in_one(const KernelCall& c, Launches& list, const RowItems& how, const Axes& rows, const Axes& columns,
             bool root_mean_square, const std::optional<Channels>& channels) {
   const DType t = compute_type(c.in[0].dtype);
   Launch k = norm_rows(c, list, how, rows, columns, root_mean_square);
@@ -182,9 +182,9 @@ void by_last_axes(const KernelCall& c, Launches& list, bool root_mean_square) {
   Axes rows, columns;
   for (int i = 0; i < x.rank; ++i) (i < x.rank - last ? rows : columns).add(x.size(i), x.stride(i));
   const std::size_t bias = root_mean_square ? kAbsent : 2;
-  RowLayout layout(rows, columns);
+  RowGeometry layout(rows, columns);
   layout.dense = layout.dense && is_contiguous(c, 1) && is_contiguous(c, bias);
-  const auto how = Rows::choose(list.target(), layout, compute_type(x.dtype), true);
+  const auto how = RowItems::choose(list.target(), layout, compute_type(x.dtype), true);
   if (how && c.wants(0)) return in_one(c, list, *how, rows, columns, root_mean_square, std::nullopt);
   const Moments m = moments(c, list, rows, columns, root_mean_square);
   if (!c.wants(0)) return;
@@ -202,7 +202,7 @@ void rms_norm(const KernelCall& c, Launches& list) {
 // with 32 bits.
 constexpr std::int64_t kFewRows = 66, kLongRow = 32768, kMostOfRow = std::int64_t{1} << 31;
 
-bool in_one_launch(const Target& target, const RowLayout& layout) {
+bool in_one_launch(const Target& target, const RowGeometry& layout) {
   return target.groups && layout.length < (layout.count < kFewRows ? kLongRow : kMostOfRow);
 }
 
@@ -218,9 +218,9 @@ void group_norm(const KernelCall& c, Launches& list) {
     columns.add(x.size(i), x.stride(i));
     inner *= x.size(i);
   }
-  const RowLayout layout(rows, columns);
+  const RowGeometry layout(rows, columns);
   if (c.wants(0) && in_one_launch(list.target(), layout)) {
-    if (const auto how = Rows::choose(list.target(), layout, compute_type(x.dtype), true))
+    if (const auto how = RowItems::choose(list.target(), layout, compute_type(x.dtype), true))
       return in_one(c, list, *how, rows, columns, false, Channels{groups, channels / groups, inner});
   }
   const Moments m = moments(c, list, rows, columns, false);

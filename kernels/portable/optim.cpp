@@ -15,26 +15,26 @@ namespace tern::portable {
 namespace {
 
 // A tensor with an element per parameter element: the names of the operand and of the result in the text.
-struct Part {
+struct OptimTensorNames {
   OptimList list;
   const char *name, *has, *out;
 };
-constexpr Part kParts[] = {{OptimList::param, "param", "HAS_PARAM", "OUT_PARAM"},
-                           {OptimList::grad, "grad", "HAS_GRAD", "OUT_GRAD"},
-                           {OptimList::m, "m", "HAS_M", "OUT_M"},
-                           {OptimList::v, "v", "HAS_V", "OUT_V"},
-                           {OptimList::third, "vmax", "HAS_VMAX", "OUT_VMAX"},
-                           {OptimList::master, "master", "HAS_MASTER", "OUT_MASTER"}};
+constexpr OptimTensorNames kParts[] = {{OptimList::param, "param", "HAS_PARAM", "OUT_PARAM"},
+                                       {OptimList::grad, "grad", "HAS_GRAD", "OUT_GRAD"},
+                                       {OptimList::m, "m", "HAS_M", "OUT_M"},
+                                       {OptimList::v, "v", "HAS_V", "OUT_V"},
+                                       {OptimList::third, "vmax", "HAS_VMAX", "OUT_VMAX"},
+                                       {OptimList::master, "master", "HAS_MASTER", "OUT_MASTER"}};
 // Tensors with an element per block, for states of 8 bits.
-constexpr Part kScales[] = {{OptimList::m_scale, "m_scale", "HAS_M_SCALE", "OUT_M_SCALE"},
-                            {OptimList::v_scale, "v_scale", "HAS_V_SCALE", "OUT_V_SCALE"},
-                            {OptimList::third_scale, "vmax_scale", "HAS_VMAX_SCALE", "OUT_VMAX_SCALE"}};
+constexpr OptimTensorNames kScales[] = {{OptimList::m_scale, "m_scale", "HAS_M_SCALE", "OUT_M_SCALE"},
+                                        {OptimList::v_scale, "v_scale", "HAS_V_SCALE", "OUT_V_SCALE"},
+                                        {OptimList::third_scale, "vmax_scale", "HAS_VMAX_SCALE", "OUT_VMAX_SCALE"}};
 // Operands with a single number.
-constexpr Part kScalars[] = {{OptimList::step, "steps", "HAS_STEP", "LOAD_STEP"},
-                             {OptimList::lr, "lr", "HAS_LR", "LOAD_LR"},
-                             {OptimList::grad_scale, "scale", "HAS_SCALE", "LOAD_SCALE"},
-                             {OptimList::found_inf, "inf", "HAS_INF", "LOAD_INF"},
-                             {OptimList::product, "product", "HAS_PRODUCT", "LOAD_PRODUCT"}};
+constexpr OptimTensorNames kScalars[] = {{OptimList::step, "steps", "HAS_STEP", "LOAD_STEP"},
+                                         {OptimList::lr, "lr", "HAS_LR", "LOAD_LR"},
+                                         {OptimList::grad_scale, "scale", "HAS_SCALE", "LOAD_SCALE"},
+                                         {OptimList::found_inf, "inf", "HAS_INF", "LOAD_INF"},
+                                         {OptimList::product, "product", "HAS_PRODUCT", "LOAD_PRODUCT"}};
 constexpr std::array kHyper{"lr", "a", "b", "weight_decay", "eps", "c"};
 constexpr std::uint64_t kSettings = 6;  // numbers computed by text/optim_settings.inc
 
@@ -50,7 +50,7 @@ std::size_t add_code_tables(Launches& list) {
 }
 
 /// A node being converted to launches.
-struct OptimStep {
+struct OptimLaunches {
   const KernelCall& c;
   Launches& list;
   OptimLayout layout{*c.node};
@@ -64,21 +64,21 @@ struct OptimStep {
   std::int64_t mode(std::int64_t bit) const { return (c.node->integer(AttrKey::mode) & bit) != 0 ? 1 : 0; }
   /// Elements of an item: elements sharing a scale.
   std::int64_t together() const { return layout.coded() ? kStateBlock : 1; }
-  std::vector<Part> parts() const {
-    std::vector<Part> all(std::begin(kParts), std::end(kParts));
+  std::vector<OptimTensorNames> parts() const {
+    std::vector<OptimTensorNames> all(std::begin(kParts), std::end(kParts));
     if (layout.coded()) all.insert(all.end(), std::begin(kScales), std::end(kScales));
     return all;
   }
 };
 
 /// The settings of parameter `i`; advances step and product if the node does.
-void add_settings(const OptimStep& s, std::size_t i, std::uint64_t settings) {
+void add_settings(const OptimLaunches& s, std::size_t i, std::uint64_t settings) {
   Launch k("optim_settings");
   k.type("SCALAR_T", s.scalar);
   k.source.math("SCALAR_MATH", s.scalar);
   k.source.choice("KIND", s.c.node->integer(AttrKey::kind));
   k.source.choice("ADVANCE", s.mode(kOptimAdvance));
-  for (const Part& part : kScalars) {
+  for (const OptimTensorNames& part : kScalars) {
     const bool given = s.layout.has(part.list);
     const std::size_t operand = given ? s.layout.operand(part.list, i) : 0;
     const DType t = given ? s.c.in[operand].dtype : s.scalar;
@@ -100,9 +100,10 @@ void add_settings(const OptimStep& s, std::size_t i, std::uint64_t settings) {
 }
 
 /// A launch over the elements of some parameters.
-class Places {
+class OptimElementLaunch {
  public:
-  Places(const OptimStep& s, std::size_t first, std::size_t count) : s_(s), first_(first), count_(count) {}
+  OptimElementLaunch(const OptimLaunches& s, std::size_t first, std::size_t count)
+      : s_(s), first_(first), count_(count) {}
 
   void add(std::uint64_t settings, bool shared_settings) {
     declare_types();
@@ -172,7 +173,7 @@ class Places {
   }
   void declare_one() {
     k_.source.define("LOCATE", s_.layout.coded() ? "const tern_i64 block = i;" : "");
-    for (const Part& part : s_.parts()) {
+    for (const OptimTensorNames& part : s_.parts()) {
       const bool given = s_.layout.has(part.list);
       k_.optional_input(part.has, part.name, given ? s_.layout.operand(part.list, first_) : 0, dtype(part.list), given);
       k_.source.view(part.name, given ? operand(part.list, 0) : param(0));
@@ -192,7 +193,7 @@ class Places {
     std::string locate = "tern_i64 parameter = 0;";
     for (std::size_t i = 1; i < count_; ++i) locate += fmt::format(" if (i >= p.starts[{0}]) parameter = {0};", i);
     locate += fmt::format(" const tern_i64 {} = i - p.starts[parameter];", s_.layout.coded() ? "block" : "place");
-    for (const Part& part : s_.parts()) {
+    for (const OptimTensorNames& part : s_.parts()) {
       const bool given = s_.layout.has(part.list), wanted = wants(part.list, 0);
       k_.source.choice(part.has, given ? 1 : 0);
       k_.source.choice(part.out, wanted ? 1 : 0);
@@ -200,7 +201,7 @@ class Places {
     }
     k_.source.define("LOCATE", locate);
   }
-  std::string pointer(const Part& part, bool there, bool result) {
+  std::string pointer(const OptimTensorNames& part, bool there, bool result) {
     const std::string name = std::string(result ? "out_" : "") + part.name;
     const DType t = dtype(part.list);
     std::string chosen;
@@ -213,7 +214,7 @@ class Places {
     return fmt::format(" TERN_GLOBAL {}{}* {} = {};", result ? "" : "const ", c_type(t), name, there ? chosen : "0");
   }
 
-  const OptimStep& s_;
+  const OptimLaunches& s_;
   std::size_t first_, count_;
   Launch k_{"optim"};
 };
@@ -224,8 +225,8 @@ std::size_t most_arguments(const Target& target) {
 }
 
 /// True if parameter `i` can share a launch: contiguous tensors, and the same wanted results.
-bool joins(const OptimStep& s, std::size_t first, std::size_t i) {
-  for (const Part& part : s.parts()) {
+bool joins(const OptimLaunches& s, std::size_t first, std::size_t i) {
+  for (const OptimTensorNames& part : s.parts()) {
     if (s.layout.has(part.list) && !s.c.in[s.layout.operand(part.list, i)].contiguous()) return false;
     if (!s.layout.gives(part.list)) continue;
     if (s.c.wants(s.layout.result(part.list, i)) != s.c.wants(s.layout.result(part.list, first))) return false;
@@ -236,20 +237,21 @@ bool joins(const OptimStep& s, std::size_t first, std::size_t i) {
 /// Parameters sharing a step share the settings, computed before the step advances. Parameters also share launches up
 /// to the argument limit; texts compiled beforehand have a launch each.
 void optim(const KernelCall& c, Launches& list) {
-  const OptimStep s{c, list};
+  const OptimLaunches s{c, list};
   const bool shared = s.layout.count(OptimList::step) <= 1;
   const std::size_t rows = shared ? 1 : s.layout.params();
   const std::uint64_t bytes = kSettings * static_cast<std::uint64_t>(element_size(s.scalar));
   const std::uint64_t settings = list.scratch(rows * bytes);
   for (std::size_t i = 0; i < rows; ++i) add_settings(s, i, settings + i * bytes);
   std::size_t each = 0;
-  for (const Part& part : s.parts()) each += (s.layout.has(part.list) ? 1 : 0) + (s.layout.gives(part.list) ? 1 : 0);
+  for (const OptimTensorNames& part : s.parts())
+    each += (s.layout.has(part.list) ? 1 : 0) + (s.layout.gives(part.list) ? 1 : 0);
   const std::size_t room = most_arguments(list.target()) - (s.layout.coded() ? 1 : 0);
   const std::size_t most = list.target().any_strides ? 1 : room / each;
   for (std::size_t i = 0; i < s.layout.params();) {
     std::size_t count = 1;
     while (count < most && i + count < s.layout.params() && joins(s, i, i) && joins(s, i, i + count)) ++count;
-    Places(s, i, count).add(settings + (shared ? 0 : i * bytes), shared);
+    OptimElementLaunch(s, i, count).add(settings + (shared ? 0 : i * bytes), shared);
     i += count;
   }
 }

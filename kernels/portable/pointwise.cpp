@@ -29,9 +29,9 @@ void pointwise(const KernelCall& c, Launches& list) {
     views[i].dtype = c.in[i].dtype;
   }
   std::optional<Turned> turned;
-  std::optional<Wide> wide;
+  std::optional<WideItems> wide;
   if (!pairs) turned = Turned::choose(list.target(), out, views);
-  if (!pairs && !turned) wide = Wide::choose(list.target(), out, views, c.node->expr);
+  if (!pairs && !turned) wide = WideItems::choose(list.target(), out, views, c.node->expr);
   Launch k(pairs ? "pointwise_pairs" : turned ? "turned" : wide ? "pointwise_wide" : "pointwise");
   const std::int64_t count = out.numel();
   k.parameter("count", count);

@@ -61,7 +61,7 @@ std::int64_t stages_of(const ProductTile& t, bool a_turned, bool b_turned) {
 
 }  // namespace
 
-void ProductTile::declare(Source& s, bool units, bool a_turned, bool b_turned) const {
+void ProductTile::declare(KernelSource& s, bool units, bool a_turned, bool b_turned) const {
   s.define("TILE_M", rows);
   s.define("TILE_N", columns);
   s.define("TILE_K", depth);

@@ -19,7 +19,7 @@ struct ProductTile {
   std::int64_t row_blocks(std::int64_t length) const { return (length + rows - 1) / rows; }
   std::int64_t panels(std::int64_t length) const { return (length + columns - 1) / columns; }
   /// `a_turned`: the left operand's rows are adjacent; `b_turned`: the right operand's depth steps are adjacent.
-  void declare(Source& s, bool units, bool a_turned, bool b_turned) const;
+  void declare(KernelSource& s, bool units, bool a_turned, bool b_turned) const;
 };
 
 /// True if operands of these types use matrix units, if the device has any.

@@ -15,9 +15,9 @@ namespace {
 constexpr std::int64_t kRandomGroup = 256, kMostGroups = 132 * 8;  // threads per group; concurrent groups
 
 /// Partition of the session's stream for a tensor of `count` numbers.
-struct PhiloxStream {
+struct PhiloxPartition {
   std::int64_t count, threads, unit, blocks;
-  PhiloxStream(std::int64_t n, std::int64_t per_block)
+  PhiloxPartition(std::int64_t n, std::int64_t per_block)
       : count(n),
         threads(kRandomGroup * std::clamp<std::int64_t>((n - 1) / kRandomGroup + 1, 1, kMostGroups)),
         unit(per_block) {
@@ -41,7 +41,7 @@ struct Sampler {
 /// Seed and offset are at the beginning of the node's scratch.
 constexpr std::uint64_t kState = 2 * sizeof(std::uint64_t);
 
-void add(RandomLaunches& list, const TensorView& out, DType stored, const Sampler& sampler, const PhiloxStream& s,
+void add(RandomLaunches& list, const TensorView& out, DType stored, const Sampler& sampler, const PhiloxPartition& s,
          std::int64_t run_random, double scale, std::int64_t low, std::int64_t width) {
   Launch k("random");
   k.source.use("philox");
@@ -83,13 +83,13 @@ void generate(const KernelCall& c, RandomLaunches& list) {
     if (kind == "uniform" && wide) text = "tern_random_below_f64(tern_random_uniform_f64(w, u))";
     if (kind == "normal") text += " * p.scale";
     const std::int64_t unit = wide ? 2 : 4;
-    return add(list, out, stored, {text, real, unit}, PhiloxStream(n, unit), 1, complex ? std::sqrt(0.5) : 1, 0, 0);
+    return add(list, out, stored, {text, real, unit}, PhiloxPartition(n, unit), 1, complex ? std::sqrt(0.5) : 1, 0, 0);
   }
   if (kind == "dropout") {
     // A run of elements for each thread; a thread drawing pairs uses half of its words.
     const std::int64_t run_random = n % 4 == 0 ? 4 : n % 2 == 0 ? 2 : 1;
-    return add(list, out, stored, {"tern_random_uniform_f32(w, u)", DType::f32, 4}, PhiloxStream(n, 4), run_random, 1,
-               0, 0);
+    return add(list, out, stored, {"tern_random_uniform_f32(w, u)", DType::f32, 4}, PhiloxPartition(n, 4), run_random,
+               1, 0, 0);
   }
   std::int64_t low = 0, width = std::int64_t{1} << 53;
   if (kind == "randint") {
@@ -102,12 +102,12 @@ void generate(const KernelCall& c, RandomLaunches& list) {
   const std::int64_t unit = narrow ? 4 : 2;
   const std::string text = narrow ? "(tern_i64)((tern_u64)p.low + w.w[u] % (tern_u64)p.width)"
                                   : "tern_random_integer(w, u, (tern_u64)p.low, (tern_u64)p.width)";
-  add(list, out, stored, {text, DType::i64, unit}, PhiloxStream(n, unit), 1, 1, low, width);
+  add(list, out, stored, {text, DType::i64, unit}, PhiloxPartition(n, unit), 1, 1, low, width);
 }
 
 void permute(const KernelCall& c, RandomLaunches& list) {
   const TensorView& out = c.out[0];
-  const PhiloxStream s(out.numel(), 1);
+  const PhiloxPartition s(out.numel(), 1);
   Launch k("random_permutation");
   k.source.use("philox");
   k.scratch("state", list.scratch(kState), DType::u64, false);

@@ -83,7 +83,7 @@ void reduce_axes(const KernelCall& c, Launches& list, const SplitAxes& axes, Red
   const TensorView &x = c.in[0], &out = c.out[0];
   const Joining j = joining(kind, x.dtype, out.dtype, list.target().has_double);
   const std::int64_t results = axes.kept.count, count = axes.reduced.count;
-  RowLayout layout(axes.kept, axes.reduced);
+  RowGeometry layout(axes.kept, axes.reduced);
   const auto columns = Columns::choose(list.target(), layout, x.dtype);
   const bool by_groups = list.target().groups && layout.nearer;
   const std::int64_t many = by_groups ? (count <= kMostOfGroup ? 1 : kReduceManyGroups) : kReduceManyItems;
@@ -107,7 +107,7 @@ void reduce_axes(const KernelCall& c, Launches& list, const SplitAxes& axes, Red
           : list.scratch(static_cast<std::uint64_t>(results * parts) * static_cast<std::uint64_t>(element_size(j.acc)));
   layout.count *= parts;
   layout.length = std::min(layout.length, run);
-  const std::optional<Rows> rows = Rows::choose(list.target(), layout, j.lanes, false);
+  const std::optional<RowItems> rows = RowItems::choose(list.target(), layout, j.lanes, false);
   Launch k(rows ? "reduce_rows" : columns ? "reduce_columns" : "reduce");
   declare_joining(k, j, j.ordered);
   k.input("x", 0, x.dtype);
@@ -198,7 +198,7 @@ void variance(const KernelCall& c, Launches& list) {
   const DType sum = wide_type(number_type(x.dtype), list.target().has_double);
   const DType part = sum == DType::c128 ? DType::f64 : sum == DType::c64 ? DType::f32 : sum;
   const auto count = static_cast<double>(axes.reduced.count);
-  const auto rows = Rows::choose(list.target(), RowLayout(axes.kept, axes.reduced), sum, true);
+  const auto rows = RowItems::choose(list.target(), RowGeometry(axes.kept, axes.reduced), sum, true);
   Launch k(rows ? "variance_rows" : "reduce_variance");
   k.source.arithmetic("SUM", sum);
   k.source.define("OVER_COUNT(a)", is_complex(sum)

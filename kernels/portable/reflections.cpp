@@ -19,7 +19,7 @@ struct Reflected {
   bool right = false, adjoint = false;
 };
 
-void declare_reflected(Launch& k, Launches& list, const Reflected& s, const Numbers& w) {
+void declare_reflected(Launch& k, Launches& list, const Reflected& s, const LinalgTypes& w) {
   k.source.choice("RIGHT", s.right ? 1 : 0);
   k.source.choice("ADJOINT", s.adjoint ? 1 : 0);
   // Q C and C Q^H begin with the last reflection.
@@ -35,12 +35,12 @@ void declare_reflected(Launch& k, Launches& list, const Reflected& s, const Numb
 
 void qr(const KernelCall& c, Launches& list) {
   const TensorView& a = c.in[0];
-  const auto mode = static_cast<QrMode>(c.node->integer(AttrKey::mode));
-  const Numbers w(a.dtype, list.target());
+  const auto mode = static_cast<QrKind>(c.node->integer(AttrKey::mode));
+  const LinalgTypes w(a.dtype, list.target());
   const std::int64_t count = matrix_count(a), rows = a.size(a.rank - 2), columns = a.size(a.rank - 1);
-  const std::int64_t steps = std::min(rows, columns), inner = mode == QrMode::complete ? rows : steps;
-  const bool reflectors = mode == QrMode::reflectors;
-  const bool applied = !reflectors && mode != QrMode::r && c.wants(0) && c.out[0].numel() != 0;
+  const std::int64_t steps = std::min(rows, columns), inner = mode == QrKind::complete ? rows : steps;
+  const bool reflectors = mode == QrKind::reflectors;
+  const bool applied = !reflectors && mode != QrKind::r && c.wants(0) && c.out[0].numel() != 0;
   // An item has a column.
   auto groups = MatrixGroups::choose(
       list.target(), {.count = count, .side = std::max(rows, columns), .elements = columns, .columns = columns});
@@ -92,7 +92,7 @@ void qr(const KernelCall& c, Launches& list) {
 void householder(const KernelCall& c, Launches& list) {
   const TensorView &v = c.in[0], &tau = c.in[1], &out = c.out[0];
   const bool multiply = static_cast<HouseholderKind>(c.node->integer(AttrKey::kind)) == HouseholderKind::multiply;
-  const Numbers w(v.dtype, list.target());
+  const LinalgTypes w(v.dtype, list.target());
   const std::int64_t rows = v.size(v.rank - 2), columns = v.size(v.rank - 1), steps = tau.size(tau.rank - 1);
   if (rows < (multiply ? steps : columns) || columns < steps)
     fail(ErrorCode::runtime, "there are more reflections than rows or columns");
@@ -101,7 +101,7 @@ void householder(const KernelCall& c, Launches& list) {
   Reflected s{.count = count, .length = rows, .vectors = out.numel() / rows / count, .steps = steps};
   if (multiply) {
     s.right = c.node->integer(AttrKey::left) == 0;
-    s.adjoint = static_cast<Transpose>(c.node->integer(AttrKey::transpose)) != Transpose::none;
+    s.adjoint = static_cast<TransposeKind>(c.node->integer(AttrKey::transpose)) != TransposeKind::none;
   }
   Launch k("reflect");
   w.declare(k);

@@ -18,11 +18,11 @@ constexpr std::int64_t kMostLoads = 8;          // loads of 16 bytes in flight p
 constexpr std::int64_t kManyColumns = 1 << 13;  // enough columns to fill a large device with two columns per item
 
 /// Rows and columns of an item: decoded values and loaded rows are reused for this number of sums.
-struct Share {
+struct ItemBlock {
   std::int64_t rows, columns;
 };
 
-Share share_of(std::int64_t rows, std::int64_t columns) {
+ItemBlock share_of(std::int64_t rows, std::int64_t columns) {
   const std::int64_t own =
       std::min<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 1))), kMostFewRows);
   if (own == 1) return {1, columns >= kManyColumns ? 2 : 1};
@@ -68,7 +68,7 @@ std::string element(DType t) {
 }
 
 /// Common declarations of both kinds, before the result's declaration.
-void declare_items(Launch& k, const ProductOperand& a, DType b, const Words& words, const Share& share) {
+void declare_items(Launch& k, const ProductOperand& a, DType b, const Words& words, const ItemBlock& share) {
   const std::int64_t each = words.count * words.elements;
   k.source.define("ITEMS", kRowProductsItems);
   k.source.define("LANES", kRowProductsLanes);
@@ -94,7 +94,7 @@ void declare_items(Launch& k, const ProductOperand& a, DType b, const Words& wor
 }
 
 void add(const KernelCall& c, Launches& list, Launch k, const ProductOperand& a, std::int64_t columns,
-         const Share& share) {
+         const ItemBlock& share) {
   const std::int64_t of_group = kRowProductsItems / kRowProductsLanes * share.columns,
                      panels = (columns + of_group - 1) / of_group,
                      row_blocks = (a.length + share.rows - 1) / share.rows,
@@ -116,7 +116,7 @@ void add_row_product(const KernelCall& c, Launches& list, const ProductOperand& 
                      const TensorView* bias) {
   const DType type = b.planes.dtype;
   const Words words = is_usual_float(type) ? words_of(a, type, 0, 0) : Words{};
-  const Share share = share_of(a.length, b.length);
+  const ItemBlock share = share_of(a.length, b.length);
   Launch k("product_row");
   declare_items(k, a, type, words, share);
   k.source.define("SCALED", 0);
@@ -137,7 +137,7 @@ void add_quantized_row_product(const KernelCall& c, Launches& list, const Produc
                                const TensorView* bias) {
   const QuantizedMatrix m = quantized_matrix(c.in[1]);
   const Words words = m.blocks.sparse() ? Words{} : words_of(a, m.element, m.blocks.columns, m.row_bytes());
-  const Share share = share_of(a.length, b.length);
+  const ItemBlock share = share_of(a.length, b.length);
   Launch k("product_row");
   declare_items(k, a, m.element, words, share);
   k.source.define("SCALED", 1);

@@ -69,21 +69,21 @@ bool has_vector(DType t) {
 
 }  // namespace
 
-RowLayout::RowLayout(const Axes& rows, const Axes& columns)
+RowGeometry::RowGeometry(const Axes& rows, const Axes& columns)
     : count(rows.count), length(columns.count), dense(is_dense(columns)) {
   const std::optional<std::int64_t> own = step_of(columns), others = step_of(rows);
   nearer = !own || !others || *own <= *others;
 }
 
-RowParts row_parts(const Target& target, const RowLayout& layout) {
+RowParts row_parts(const Target& target, const RowGeometry& layout) {
   const RowParts whole{layout.length, 1};
   if (!target.groups || !layout.nearer || layout.count == 0 || layout.count >= kFewGroups || layout.length < kRowsLong)
     return whole;
   return {kRowsPart, (layout.length + kRowsPart - 1) / kRowsPart};
 }
 
-std::optional<Rows> Rows::choose(const Target& target, const RowLayout& layout, DType t, bool kept) {
-  Rows r;
+std::optional<RowItems> RowItems::choose(const Target& target, const RowGeometry& layout, DType t, bool kept) {
+  RowItems r;
   if (layout.count == 0 || !layout.nearer) return std::nullopt;
   if (target.groups) {
     if (layout.length < kLeastOfGroup) return std::nullopt;
@@ -107,11 +107,11 @@ std::optional<Rows> Rows::choose(const Target& target, const RowLayout& layout, 
   return r;
 }
 
-std::int64_t Rows::items_at_once() const {
+std::int64_t RowItems::items_at_once() const {
   return chunks_ <= kFewChunks ? kRowsManyItems : wide_ ? kRowsManyItems / 4 : kRowsManyItems / 2;
 }
 
-void Rows::declare(Source& s, bool neutral) const {
+void RowItems::declare(KernelSource& s, bool neutral) const {
   s.use("parts");
   s.use("row_parts");
   s.use(groups_ ? "row_groups" : "row_vectors");
@@ -125,7 +125,7 @@ void Rows::declare(Source& s, bool neutral) const {
   s.parameter("together", together_);
 }
 
-void Rows::type(Source& s, const std::string& name, DType t) const {
+void RowItems::type(KernelSource& s, const std::string& name, DType t) const {
   s.type(name, t);
   s.define(name + "_V", groups_ ? name : vector_of(t));
   s.define(name + "_OF(v)", groups_ ? fmt::format("(({})(v))", name) : fmt::format("convert_{}(v)", vector_of(t)));
@@ -136,7 +136,7 @@ void Rows::type(Source& s, const std::string& name, DType t) const {
                                  : "TERN_SHUFFLE_XOR(v, mask)");
 }
 
-void Rows::load(Source& s, const std::string& name, DType from, DType by, DType to) const {
+void RowItems::load(KernelSource& s, const std::string& name, DType from, DType by, DType to) const {
   s.load(name, from, by, to);
   const std::string lanes = name + "_LANES(p, at, PLACE, k)";
   if (groups_) {
@@ -155,7 +155,7 @@ void Rows::load(Source& s, const std::string& name, DType from, DType by, DType 
   s.define(lanes, fmt::format("tern_{}_lanes((p) + (at) + (k))", name));
 }
 
-void Rows::store(Source& s, const std::string& name, DType from, DType to) const {
+void RowItems::store(KernelSource& s, const std::string& name, DType from, DType to) const {
   s.store(name, from, to);
   const std::string lanes = name + "_LANES(p, at, PLACE, k, v)";
   if (groups_)
@@ -170,13 +170,13 @@ void Rows::store(Source& s, const std::string& name, DType from, DType to) const
   s.define(lanes, fmt::format("tern_{}_lanes((p) + (at) + (k), v)", name));
 }
 
-void Rows::math(Source& s, const std::string& macro, DType t) const {
+void RowItems::math(KernelSource& s, const std::string& macro, DType t) const {
   s.math(macro, t);
   if (!groups_) s.use("exp_lanes");
   s.define(macro + "_LANES(name)", std::string("tern_##name##_") + (groups_ ? "" : "lanes_") + type_name(t));
 }
 
-void Rows::add(Launches& list, Launch k, std::int64_t rows) const {
+void RowItems::add(Launches& list, Launch k, std::int64_t rows) const {
   if (!groups_) return list.add(std::move(k), rows, 1);
   const std::int64_t items = together_ * slots_ * kRowsLanes;
   list.add(std::move(k), (rows + together_ - 1) / together_ * items, static_cast<std::uint32_t>(items));

@@ -12,8 +12,8 @@
 namespace tern::portable {
 
 /// Memory layout of the elements of rows: strides within a row, and strides of rows.
-struct RowLayout {
-  RowLayout(const Axes& rows, const Axes& columns);
+struct RowGeometry {
+  RowGeometry(const Axes& rows, const Axes& columns);
   std::int64_t count, length;
   bool dense;   ///< a row's elements are adjacent
   bool nearer;  ///< elements of a row are nearer to each other than to other rows
@@ -24,29 +24,29 @@ struct RowLayout {
 struct RowParts {
   std::int64_t run, count;
 };
-RowParts row_parts(const Target& target, const RowLayout& layout);
+RowParts row_parts(const Target& target, const RowGeometry& layout);
 
-class Rows {
+class RowItems {
  public:
   /// Groups of items on devices with groups, vectors on processors running OpenCL C; empty if an item for each row is
   /// as fast: short rows, and rows with strided elements. `t` is the type of computation; `kept`: the kernel keeps
   /// elements between passes.
-  static std::optional<Rows> choose(const Target& target, const RowLayout& layout, DType t, bool kept);
+  static std::optional<RowItems> choose(const Target& target, const RowGeometry& layout, DType t, bool kept);
 
   /// True if elements are kept, to read each once.
   bool keeps() const { return kept_ > 0; }
 
   /// Declares the texts of rows, before the kernel's own text. `neutral`: joining with the start value of ordered sums
   /// changes no bit.
-  void declare(Source& s, bool neutral = true) const;
-  /// NAME of Source::type, NAME_V, NAME_OF(v) of other lanes, NAME_SHUFFLE(v, mask).
-  void type(Source& s, const std::string& name, DType t) const;
-  /// NAME of Source::load, NAME_LANES(p, at, PLACE, k): for each lane the element at + PLACE(k + lane).
-  void load(Source& s, const std::string& name, DType from, DType by, DType to) const;
-  /// NAME of Source::store, NAME_LANES(p, at, PLACE, k, v).
-  void store(Source& s, const std::string& name, DType from, DType to) const;
-  /// MACRO as Source::math, MACRO_LANES(exp)(v).
-  void math(Source& s, const std::string& macro, DType t) const;
+  void declare(KernelSource& s, bool neutral = true) const;
+  /// NAME of KernelSource::type, NAME_V, NAME_OF(v) of other lanes, NAME_SHUFFLE(v, mask).
+  void type(KernelSource& s, const std::string& name, DType t) const;
+  /// NAME of KernelSource::load, NAME_LANES(p, at, PLACE, k): for each lane the element at + PLACE(k + lane).
+  void load(KernelSource& s, const std::string& name, DType from, DType by, DType to) const;
+  /// NAME of KernelSource::store, NAME_LANES(p, at, PLACE, k, v).
+  void store(KernelSource& s, const std::string& name, DType from, DType to) const;
+  /// MACRO as KernelSource::math, MACRO_LANES(exp)(v).
+  void math(KernelSource& s, const std::string& macro, DType t) const;
   void add(Launches& list, Launch k, std::int64_t rows) const;
 
  private:

@@ -26,7 +26,7 @@ cpu::ResizeTable<T> transposed(const cpu::ResizeTable<T>& t) {
   r.taps = std::max<std::int64_t>(2, *std::ranges::max_element(readers));
   r.identity = false;
   if (r.taps > (1 << 28) / r.out)
-    fail(ErrorCode::unsupported, "the gradient of so uneven a resize takes too much memory");
+    fail(ErrorCode::unsupported, "the gradient of such an uneven resize needs too much memory");
   r.index.assign(static_cast<std::size_t>(r.taps * r.out), -1);
   r.weight.assign(r.index.size(), T(0));
   std::ranges::fill(readers, 0);

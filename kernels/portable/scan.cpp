@@ -15,7 +15,7 @@ constexpr std::int64_t kManyLines =
 bool by_groups(const Launches& list, const TensorView& x, int axis) {
   Axes along;
   along.add(x.size(axis), x.stride(axis));
-  const RowLayout layout(axes_without(x, axis), along);
+  const RowGeometry layout(axes_without(x, axis), along);
   return scans_by_groups(list.target(), layout.length) && layout.count > 0 &&
          (layout.nearer || layout.count < kManyLines);
 }
@@ -48,7 +48,7 @@ void extremum(const KernelCall& c, Launches& list, bool max) {
   const TensorView x = as_line(c.in[0]), y = as_line(c.out[0]);
   const int axis = axis_of(*c.node, x.rank);
   const DType t = number_type(x.dtype);
-  const auto order = [&](Source& s) {
+  const auto order = [&](KernelSource& s) {
     s.define("IS_NAN(a)", is_floating(t) ? "((a) != (a))" : "0");
     s.define("REACHES(a, b)", max ? "((a) >= (b))" : "((a) <= (b))");
   };
@@ -104,7 +104,7 @@ void join(const KernelCall& c, Launches& list, bool any_order) {
   const DType read = number_type(y.dtype);
   const DType acc = wide_type(read, list.target().has_double);
   const int axis = axis_of(*c.node, x.rank);
-  const auto arithmetic = [&](Source& s) {
+  const auto arithmetic = [&](KernelSource& s) {
     s.arithmetic("ACC", acc);
     std::string join = kind == ScanKind::cumprod ? "ACC_MUL(a, b)" : "ACC_ADD(a, b)";
     if (acc == DType::i64) {  // wraps

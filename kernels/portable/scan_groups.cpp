@@ -11,9 +11,9 @@ constexpr std::int64_t kScanGroupsLeast = 32;                                // 
 constexpr std::int64_t kMostLength = std::int64_t{1} << 30;                  // places are int
 constexpr std::int64_t kScanGroupsFewLines = 66, kScanGroupsManyBlocks = 8;  // half the multiprocessors of an H100
 
-class Scan {
+class GroupScan {
  public:
-  Scan(Launches& list, const ScannedLines& lines) : list_(list), lines_(lines) {
+  GroupScan(Launches& list, const ScannedLines& lines) : list_(list), lines_(lines) {
     items_ = lines.length <= kFewItems * kScanGroupsEach ? kFewItems : kScanGroupsItems;
   }
 
@@ -86,13 +86,13 @@ bool scans_by_groups(const Target& target, std::int64_t length) {
 }
 
 void scan_by_groups(Launches& list, const ScannedLines& lines) {
-  Scan(list, lines).add();
+  GroupScan(list, lines).add();
 }
 
 void start_sums(Launches& list, std::int64_t count, std::uint64_t starts, std::uint64_t total,
                 const std::function<void(Launch&)>& read) {
   ScannedLines sums{1, count, DType::i64, false, {}, read, {}};
-  sums.declare = [](Source& s) { s.define("JOIN(a, b)", "((a) + (b))"); };
+  sums.declare = [](KernelSource& s) { s.define("JOIN(a, b)", "((a) + (b))"); };
   sums.write = [&](Launch& k) {
     k.scratch("starts", starts, DType::i64, true);
     k.scratch("total", total, DType::i64, true);

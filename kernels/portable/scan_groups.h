@@ -11,11 +11,11 @@ namespace tern::portable {
 
 struct ScannedLines {
   std::int64_t lines = 0, length = 0;
-  DType t = DType::invalid;              ///< type of joined values: ACC_T
-  bool places = false;                   ///< extrema, with their positions: REACHES and IS_NAN instead of JOIN
-  std::function<void(Source&)> declare;  ///< defines JOIN(a, b), or alternative macros
-  std::function<void(Launch&)> read;     ///< defines READ(line, k, v, place)
-  std::function<void(Launch&)> write;    ///< defines WRITE(line, k, v, place)
+  DType t = DType::invalid;                    ///< type of joined values: ACC_T
+  bool places = false;                         ///< extrema, with their positions: REACHES and IS_NAN instead of JOIN
+  std::function<void(KernelSource&)> declare;  ///< defines JOIN(a, b), or alternative macros
+  std::function<void(Launch&)> read;           ///< defines READ(line, k, v, place)
+  std::function<void(Launch&)> write;          ///< defines WRITE(line, k, v, place)
 };
 
 /// True if a device scans lines of this length by groups.

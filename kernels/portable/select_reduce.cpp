@@ -53,7 +53,7 @@ void select_reduce(const KernelCall& c, Launches& list) {
   const DType t = number_type(x.dtype);
   const Axes from = axes_without(x, axis);
   const std::int64_t length = x.size(axis);
-  if (length == 0 && from.count > 0) fail(ErrorCode::runtime, "an axis without elements has nothing to select");
+  if (length == 0 && from.count > 0) fail(ErrorCode::runtime, "an axis without elements cannot be selected from");
   if (kind <= static_cast<std::int64_t>(SelectKind::min)) {
     Axes along;
     along.add(length, x.stride(axis));

@@ -9,9 +9,9 @@ namespace tern::portable {
 namespace {
 
 /// Common declarations of both texts: a line for each item, or a line by lanes.
-struct Lines {
+struct SoftmaxLines {
   Axes from, to, along;
-  RowLayout layout;
+  RowGeometry layout;
   std::int64_t length, x_step, y_step;
   DType t, sum;  ///< types of elements, and of the sums of their powers
   void declare(Launch& k) const {
@@ -26,13 +26,13 @@ struct Lines {
   }
 };
 
-Lines lines_of(const KernelCall& c, const Target& target) {
+SoftmaxLines lines_of(const KernelCall& c, const Target& target) {
   const TensorView x = as_line(c.in[0]), y = as_line(c.out[0]);
   const int axis = axis_of(*c.node, x.rank);
   const Axes from = axes_without(x, axis);
   Axes along;
   along.add(x.size(axis), x.stride(axis));
-  RowLayout layout(from, along);
+  RowGeometry layout(from, along);
   layout.dense = layout.dense && y.stride(axis) == 1;
   const bool wide = compute_type(x.dtype) == DType::f64 || compute_type(y.dtype) == DType::f64;
   const DType t = wide ? DType::f64 : DType::f32;
@@ -40,7 +40,7 @@ Lines lines_of(const KernelCall& c, const Target& target) {
           t,    wide_type(t, target.has_double)};
 }
 
-void by_rows(const KernelCall& c, Launches& list, const Rows& rows, const Lines& lines) {
+void by_rows(const KernelCall& c, Launches& list, const RowItems& rows, const SoftmaxLines& lines) {
   const DType x = c.in[0].dtype, y = c.out[0].dtype, t = lines.t, sum = lines.sum;
   Launch k("softmax_rows");
   rows.declare(k.source);
@@ -81,7 +81,7 @@ void join_sums(Launches& list, std::uint64_t from, std::uint64_t to, DType sum, 
 }
 
 /// A launch with a part of a row for each group. The caller adds the scratch, `declare` and the division of rows.
-Launch part_launch(const KernelCall& c, const Rows& how, const Lines& lines, const char* name) {
+Launch part_launch(const KernelCall& c, const RowItems& how, const SoftmaxLines& lines, const char* name) {
   const DType x = c.in[0].dtype;
   Launch k(name);
   how.declare(k.source);
@@ -94,7 +94,7 @@ Launch part_launch(const KernelCall& c, const Rows& how, const Lines& lines, con
 }
 
 /// The launch writing long rows. The caller adds the scratch, then add_end.
-Launch end_launch(const KernelCall& c, const Lines& lines, const char* name) {
+Launch end_launch(const KernelCall& c, const SoftmaxLines& lines, const char* name) {
   Launch k(name);
   k.type("T", lines.t);
   k.source.math("MATH", lines.t);
@@ -108,7 +108,8 @@ Launch end_launch(const KernelCall& c, const Lines& lines, const char* name) {
 }
 
 /// A group writes `run` elements of a row; the row has `parts` partial sums.
-void add_end(const KernelCall& c, Launches& list, const Lines& lines, Launch k, std::int64_t parts, std::int64_t run) {
+void add_end(const KernelCall& c, Launches& list, const SoftmaxLines& lines, Launch k, std::int64_t parts,
+             std::int64_t run) {
   const DType y = c.out[0].dtype;
   k.output("y", 0, y);
   k.store("STORE", lines.t, y);
@@ -120,7 +121,7 @@ void add_end(const KernelCall& c, Launches& list, const Lines& lines, Launch k, 
 }
 
 /// Few long rows, each by several groups: the largest elements of parts, their sums, the result.
-void in_parts(const KernelCall& c, Launches& list, const RowParts& parts, const Lines& lines) {
+void in_parts(const KernelCall& c, Launches& list, const RowParts& parts, const SoftmaxLines& lines) {
   const DType x = c.in[0].dtype, t = lines.t, sum = lines.sum;
   const std::int64_t rows = lines.from.count, count = rows * parts.count;
   const auto bytes = [&](std::int64_t n, DType e) {
@@ -128,10 +129,10 @@ void in_parts(const KernelCall& c, Launches& list, const RowParts& parts, const 
   };
   const std::uint64_t tops = bytes(count, t), top_of = bytes(rows, t);
   std::uint64_t sums = bytes(count, sum);
-  RowLayout layout = lines.layout;
+  RowGeometry layout = lines.layout;
   layout.count = count;
   layout.length = parts.run;
-  const Rows how = *Rows::choose(list.target(), layout, t, false);
+  const RowItems how = *RowItems::choose(list.target(), layout, t, false);
   Launch top("reduce_rows");
   top.source.define("ORDERED", std::int64_t{0});
   top.source.define("START", lowest_or_highest(t, true));
@@ -172,16 +173,16 @@ void in_parts(const KernelCall& c, Launches& list, const RowParts& parts, const 
 }
 
 /// Long rows, each by several groups, in a device-specific order: reads elements twice, not three times.
-void in_pieces(const KernelCall& c, Launches& list, const Lines& lines) {
+void in_pieces(const KernelCall& c, Launches& list, const SoftmaxLines& lines) {
   const DType t = lines.t, sum = lines.sum;
   const std::int64_t run = (lines.length + kSoftmaxRun * kMostPieces - 1) / (kSoftmaxRun * kMostPieces) * kSoftmaxRun;
   const std::int64_t parts = (lines.length + run - 1) / run, count = lines.from.count * parts;
   const auto bytes = [&](DType e) { return list.scratch(static_cast<std::uint64_t>(count * element_size(e))); };
   const std::uint64_t tops = bytes(t), sums = bytes(sum);
-  RowLayout layout = lines.layout;
+  RowGeometry layout = lines.layout;
   layout.count = count;
   layout.length = run;
-  const Rows how = *Rows::choose(list.target(), layout, t, true);
+  const RowItems how = *RowItems::choose(list.target(), layout, t, true);
   Launch piece = part_launch(c, how, lines, "softmax_pieces");
   piece.scratch("tops", tops, t, true);
   piece.scratch("part_sums", sums, sum, true);
@@ -197,10 +198,11 @@ void in_pieces(const KernelCall& c, Launches& list, const Lines& lines) {
 
 void softmax(const KernelCall& c, Launches& list) {
   if (c.out[0].numel() == 0) return;
-  const Lines lines = lines_of(c, list.target());
+  const SoftmaxLines lines = lines_of(c, list.target());
   const RowParts parts = row_parts(list.target(), lines.layout);
   if (parts.count > 1 && lines.from.count < kSoftmaxFewRows) return in_parts(c, list, parts, lines);
-  if (const auto rows = Rows::choose(list.target(), lines.layout, lines.t, true)) return by_rows(c, list, *rows, lines);
+  if (const auto rows = RowItems::choose(list.target(), lines.layout, lines.t, true))
+    return by_rows(c, list, *rows, lines);
   Launch k("softmax");
   k.type("T", lines.t);
   k.source.math("MATH", lines.t);
@@ -218,10 +220,10 @@ void softmax(const KernelCall& c, Launches& list) {
 
 void faster_softmax(const KernelCall& c, Launches& list) {
   if (c.out[0].numel() == 0) return;
-  const Lines lines = lines_of(c, list.target());
+  const SoftmaxLines lines = lines_of(c, list.target());
   if (!list.target().groups || !lines.layout.nearer || lines.length < kSoftmaxLong) return softmax(c, list);
   if (lines.from.count >= kSoftmaxFewRows) {
-    const auto rows = Rows::choose(list.target(), lines.layout, lines.t, true);
+    const auto rows = RowItems::choose(list.target(), lines.layout, lines.t, true);
     if (rows && rows->keeps()) return by_rows(c, list, *rows, lines);
   }
   in_pieces(c, list, lines);

@@ -8,15 +8,15 @@ namespace tern::portable {
 namespace {
 
 /// Processing of a triangle: skipped, divided by its diagonal, or with a unit diagonal.
-enum Triangle : std::int64_t { kNone = 0, kPlain = 1, kUnit = 2 };
+enum TriangleMode : std::int64_t { kNone = 0, kPlain = 1, kUnit = 2 };
 
 /// A matrix and right hand sides. X op(A) = B is op(A)^T X^T = B^T, expressed by strides.
 struct Sides {
   explicit Sides(const KernelCall& c) {
     left = c.node->integer(AttrKey::left) != 0;
-    const auto op = static_cast<Transpose>(c.node->integer(AttrKey::transpose));
-    transposed = (op != Transpose::none) == left;
-    conjugate = op == Transpose::adjoint;
+    const auto op = static_cast<TransposeKind>(c.node->integer(AttrKey::transpose));
+    transposed = (op != TransposeKind::none) == left;
+    conjugate = op == TransposeKind::adjoint;
   }
   bool left, transposed, conjugate;
 };
@@ -24,7 +24,7 @@ struct Sides {
 // Smallest number of right hand sides per matrix with neighbouring items reading the same matrix element.
 constexpr std::int64_t kFewVectors = 8;
 
-std::optional<MatrixGroups> groups_of(const Launches& list, const Numbers& w, std::int64_t matrices, std::int64_t n,
+std::optional<MatrixGroups> groups_of(const Launches& list, const LinalgTypes& w, std::int64_t matrices, std::int64_t n,
                                       std::int64_t vectors) {
   constexpr std::int64_t kMostRows = 1 << 10;  // largest number of rows fitting in every device's local memory
   const std::int64_t rows = w.number == DType::c128 ? kMostRows / 2 : kMostRows;
@@ -32,11 +32,11 @@ std::optional<MatrixGroups> groups_of(const Launches& list, const Numbers& w, st
   return MatrixGroups::choose(list.target(), {.count = matrices * vectors, .side = n, .elements = n, .columns = n});
 }
 
-void solve(const KernelCall& c, Launches& list, const Sides& s, std::size_t rhs, Triangle lower, Triangle upper,
+void solve(const KernelCall& c, Launches& list, const Sides& s, std::size_t rhs, TriangleMode lower, TriangleMode upper,
            bool swaps) {
   const TensorView &a = c.in[0], &b = c.in[rhs], &out = c.out[0];
   if (out.numel() == 0) return;
-  const Numbers w(a.dtype, list.target());
+  const LinalgTypes w(a.dtype, list.target());
   const std::int64_t n = a.size(a.rank - 1), matrices = matrix_count(out), vectors = out.numel() / n / matrices;
   auto groups = groups_of(list, w, matrices, n, vectors);
   Launch k(groups ? "solve_group" : "solve");
@@ -79,7 +79,7 @@ void solve(const KernelCall& c, Launches& list, const Sides& s, std::size_t rhs,
 void triangular_solve(const KernelCall& c, Launches& list) {
   const Sides s(c);
   const bool upper = (c.node->integer(AttrKey::upper) != 0) != s.transposed;
-  const Triangle triangle = c.node->integer(AttrKey::unit) != 0 ? kUnit : kPlain;
+  const TriangleMode triangle = c.node->integer(AttrKey::unit) != 0 ? kUnit : kPlain;
   solve(c, list, s, 1, upper ? kNone : triangle, upper ? triangle : kNone, false);
 }
 

@@ -15,7 +15,7 @@ constexpr std::int64_t kSortGroupsJoining = 256;  // items merging two runs
 constexpr std::int64_t kFew = 4;  // number of blocks reduced to a single block if only their first elements
                                   // are kept
 
-struct Runs {
+struct SortedRuns {
   std::uint64_t values, places;  ///< offsets in the scratch
 };
 
@@ -26,8 +26,8 @@ class Sort {
 
   void add() {
     std::int64_t length = lines_.along.count;
-    const Runs* from = nullptr;
-    Runs runs[2] = {};
+    const SortedRuns* from = nullptr;
+    SortedRuns runs[2] = {};
     const std::int64_t blocks = (length + kSortGroupsRoom - 1) / kSortGroupsRoom;
     const bool few = lines_.kept * kFew <= kSortGroupsRoom;
     if (length <= kSortGroupsRooms[std::size(kSortGroupsRooms) - 1]) {
@@ -36,7 +36,7 @@ class Sort {
     }
     if (blocks > 1) {
       const std::int64_t first = few ? blocks * lines_.kept : length;
-      for (Runs& r : runs) r = {scratch(first, t_), scratch(first, DType::i32)};
+      for (SortedRuns& r : runs) r = {scratch(first, t_), scratch(first, DType::i32)};
     }
     int to = 0;
     while (length > kSortGroupsRoom) {
@@ -55,7 +55,7 @@ class Sort {
                          static_cast<std::uint64_t>(element_size(t)));
   }
 
-  void declare(Launch& k, std::int64_t room, std::int64_t slots, std::int64_t items, const Runs* to) {
+  void declare(Launch& k, std::int64_t room, std::int64_t slots, std::int64_t items, const SortedRuns* to) {
     declare_order(k.source, t_, lines_.descending);
     k.source.use("sort_rank");
     k.source.define("ROOM", room);
@@ -68,7 +68,7 @@ class Sort {
   }
 
   /// Sorts each block. Returns the number of remaining elements of each line.
-  std::int64_t add_blocks(std::int64_t length, const Runs* from, const Runs* to, std::int64_t kept) {
+  std::int64_t add_blocks(std::int64_t length, const SortedRuns* from, const SortedRuns* to, std::int64_t kept) {
     // Sorting the remainders of blocks takes little time: a single text for all lengths.
     const std::int64_t needed = from != nullptr || to != nullptr ? kSortGroupsRoom : length;
     const std::int64_t room = *std::ranges::find_if(kSortGroupsRooms, [&](std::int64_t r) { return r >= needed; });
@@ -104,7 +104,7 @@ class Sort {
   }
 
   /// Merges sorted blocks in pairs; runs are truncated to the kept length.
-  void merge(const Runs* runs, int from) {
+  void merge(const SortedRuns* runs, int from) {
     for (std::int64_t run = kSortGroupsRoom; run < lines_.along.count; run *= 2) {
       const bool last = 2 * run >= lines_.along.count;
       Launch k("sort_join");
@@ -132,7 +132,7 @@ class Sort {
 
 }  // namespace
 
-void declare_order(Source& s, DType t, bool descending) {
+void declare_order(KernelSource& s, DType t, bool descending) {
   s.type("VALUE_T", t);
   s.define("IS_NAN(a)", is_floating(t) ? "((a) != (a))" : "0");
   s.use("order");

@@ -19,7 +19,7 @@ struct SortedLines {
 };
 
 /// Defines the comparison in the texts of sorts: VALUE_T and COMES_BEFORE.
-void declare_order(Source& s, DType t, bool descending);
+void declare_order(KernelSource& s, DType t, bool descending);
 
 /// True if a device sorts lines by groups.
 bool sorts_by_groups(const Target& target, DType t, std::int64_t length);

@@ -48,7 +48,7 @@ void refuse_double(std::string_view said) {
 
 }  // namespace
 
-void Source::use(std::string_view file) {
+void KernelSource::use(std::string_view file) {
   static constexpr std::string_view kMath[] = {"double_math", "float_math", "wide_math"};
   static constexpr std::string_view kWithout[] = {"integers",       "local_memory", "matrix_groups",    "matrix_units",
                                                   "order",          "parts",        "product_elements", "product_table",
@@ -66,48 +66,48 @@ void Source::use(std::string_view file) {
   if (file != "math") add(file);
 }
 
-void Source::define(std::string_view name, std::string_view value) {
+void KernelSource::define(std::string_view name, std::string_view value) {
   body_ += fmt::format("#define {} {}\n", name, value);
 }
 
-void Source::define(std::string_view name, std::int64_t value) {
+void KernelSource::define(std::string_view name, std::int64_t value) {
   define(name, std::to_string(value));
 }
 
-void Source::type(std::string_view name, DType t) {
+void KernelSource::type(std::string_view name, DType t) {
   define(name, c_type(t));
 }
 
-void Source::choice(std::string_view name, std::int64_t value) {
+void KernelSource::choice(std::string_view name, std::int64_t value) {
   parameter(name, value);
   define(name, fmt::format("p.{}", name));
 }
 
-void Source::parameter(std::string_view name, std::int64_t value) {
+void KernelSource::parameter(std::string_view name, std::int64_t value) {
   parameter(name, std::span(&value, 1));
 }
 
-void Source::math(std::string_view macro, DType t) {
+void KernelSource::math(std::string_view macro, DType t) {
   use("math");
   define(std::string(macro) + "(name)", "tern_##name##_" + type_name(t));
 }
 
-void Source::load(std::string_view name, DType from, DType by, DType to) {
+void KernelSource::load(std::string_view name, DType from, DType by, DType to) {
   const std::string element =
       from == DType::f4_e2m1 ? "(tern_u8)((p)[(i) >> 1] >> (4 * ((i)&1)) & 15)" : std::string("(p)[i]");
   define(std::string(name) + "(p, i)", converted(by, to, converted(from, by, element)));
 }
 
-void Source::load(std::string_view name, DType from, DType to) {
+void KernelSource::load(std::string_view name, DType from, DType to) {
   load(name, from, from, to);
 }
 
-void Source::store(std::string_view name, DType from, DType to) {
-  if (to == DType::f4_e2m1) fail(ErrorCode::unsupported, "this kernel has no float4_e2m1 results");
+void KernelSource::store(std::string_view name, DType from, DType to) {
+  if (to == DType::f4_e2m1) fail(ErrorCode::unsupported, "this kernel does not support float4_e2m1 results");
   define(std::string(name) + "(p, i, v)", "(p)[i] = " + converted(from, to, "(v)"));
 }
 
-void Source::arithmetic(std::string_view name, DType t) {
+void KernelSource::arithmetic(std::string_view name, DType t) {
   const std::string prefix(name);
   type(prefix + "_T", t);
   define(prefix + "_ZERO", literal(t, std::int64_t{0}));
@@ -129,23 +129,23 @@ void Source::arithmetic(std::string_view name, DType t) {
   define(prefix + "_DIV(a, b)", "((a) / (b))");
 }
 
-void Source::buffer(std::string_view name, DType t, bool writes) {
+void KernelSource::buffer(std::string_view name, DType t, bool writes) {
   buffers_.push_back({std::string(name), c_type(t), writes});
 }
 
-void Source::append(std::uint64_t slot) {
+void KernelSource::append(std::uint64_t slot) {
   const auto bytes = std::bit_cast<std::array<std::byte, 8>>(slot);
   values_.insert(values_.end(), bytes.begin(), bytes.end());
 }
 
-void Source::parameter(std::string_view name, std::span<const std::int64_t> values) {
+void KernelSource::parameter(std::string_view name, std::span<const std::int64_t> values) {
   struct_ += values.size() == 1 ? fmt::format("  tern_i64 {};\n", name)
                                 : fmt::format("  tern_i64 {}[{}];\n", name, std::max<std::size_t>(values.size(), 1));
   for (std::int64_t v : values) append(static_cast<std::uint64_t>(v));
   if (values.empty()) append(0);
 }
 
-void Source::parameter(std::string_view name, DType t, double value) {
+void KernelSource::parameter(std::string_view name, DType t, double value) {
   if (t == DType::f64) {
     struct_ += fmt::format("  double {};\n", name);
     append(std::bit_cast<std::uint64_t>(value));
@@ -155,17 +155,18 @@ void Source::parameter(std::string_view name, DType t, double value) {
   }
 }
 
-void Source::view(std::string_view name, const TensorView& v) {
+void KernelSource::view(std::string_view name, const TensorView& v) {
   const std::span strides(v.strides.data(), static_cast<std::size_t>(v.rank));
   view(name, v.shape(), strides);
   pending_.back().contiguous = v.contiguous();
 }
 
-void Source::view(std::string_view name, std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
+void KernelSource::view(std::string_view name, std::span<const std::int64_t> sizes,
+                        std::span<const std::int64_t> strides) {
   pending_.push_back({std::string(name), {sizes.begin(), sizes.end()}, {strides.begin(), strides.end()}, false});
 }
 
-void Source::complete(const Target& target) {
+void KernelSource::complete(const Target& target) {
   for (std::size_t k = 0; k < pending_.size(); ++k) {
     const View& v = pending_[k];
     if (target.any_strides && !v.contiguous) {
@@ -186,7 +187,7 @@ void Source::complete(const Target& target) {
   pending_.clear();
 }
 
-void Source::declare(const View& v) {
+void KernelSource::declare(const View& v) {
   const std::string& name = v.name;
   const std::vector<Axis> axes = collapse(v.sizes, v.strides);
   std::string body;
@@ -230,7 +231,7 @@ void Source::declare(const View& v) {
 }
 
 /// Like `declare`, with the number of axes as a parameter.
-void Source::declare_any(const View& v) {
+void KernelSource::declare_any(const View& v) {
   const std::string& name = v.name;
   std::vector<std::int64_t> sizes(kMaxRank, 1), strides(kMaxRank, 0);
   const std::vector<Axis> axes = collapse(v.sizes, v.strides);
@@ -248,12 +249,12 @@ void Source::declare_any(const View& v) {
                              name));
 }
 
-void Source::add_view(const std::string& name, const std::string& body) {
+void KernelSource::add_view(const std::string& name, const std::string& body) {
   views_ += fmt::format("TERN_FN tern_i64 at_{}(tern_i64 i, TERN_PARAM const struct tern_parameters* p) {{\n{}}}\n",
                         name, body);
 }
 
-std::string Source::key() const {
+std::string KernelSource::key() const {
   std::string key = name_ + (group_ == 0 ? "\n" : fmt::format(" {}\n", group_));
   for (const std::string& f : files_) key += f + "\n";
   key += body_ + struct_ + views_;
@@ -261,7 +262,7 @@ std::string Source::key() const {
   return key;
 }
 
-std::string Source::text(const Target& target) const {
+std::string KernelSource::text(const Target& target) const {
   if (!target.has_double) {
     std::string said = body_ + struct_;
     for (const Buffer& b : buffers_) said += b.type + " ";

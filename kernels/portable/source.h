@@ -15,10 +15,10 @@
 
 namespace tern::portable {
 
-class Source {
+class KernelSource {
  public:
   /// `name`: the family's text file; the file uses TERN_KERNEL { ... } once, and `p.NAME` for parameters.
-  explicit Source(std::string name) : name_(std::move(name)) {}
+  explicit KernelSource(std::string name) : name_(std::move(name)) {}
 
   /// Adds a library text, after its dependencies; "math" means only the functions.
   void use(std::string_view file);

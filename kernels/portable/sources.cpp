@@ -12,8 +12,8 @@ namespace tern::portable {
 namespace {
 
 /// Number `i` of the attribute `value`, an array of integers or floats.
-struct Values {
-  explicit Values(const Node& node) : data(*node.find(AttrKey::value)) {}
+struct AttributeNumbers {
+  explicit AttributeNumbers(const Node& node) : data(*node.find(AttrKey::value)) {}
   bool integers() const { return std::holds_alternative<Dims>(data); }
   std::int64_t integer(std::size_t i) const {
     return integers() ? std::get<Dims>(data).at(i).value() : float_to_int<std::int64_t>(number(i));
@@ -48,7 +48,7 @@ void fill(const TensorView& out, const std::byte* bytes, Launches& list) {
 
 void full(const KernelCall& c, Launches& list) {
   const TensorView& out = c.out[0];
-  const Values v(*c.node);
+  const AttributeNumbers v(*c.node);
   // Two elements, to fill a packed pair.
   std::byte element[2 * sizeof(std::complex<double>)] = {};
   if (v.integers()) {
@@ -70,7 +70,7 @@ void from_dim(const KernelCall& c, Launches& list) {
 
 void iota(const KernelCall& c, Launches& list) {
   const TensorView& out = c.out[0];
-  const Values v(*c.node);
+  const AttributeNumbers v(*c.node);
   const DType t = out.dtype;
   const bool floating = is_floating(t) || is_complex(t);
   const DType compute = !floating ? DType::i64

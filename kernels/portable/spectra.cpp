@@ -24,7 +24,7 @@ double epsilon_of(DType real) {
 
 void eigh(const KernelCall& c, Launches& list) {
   const TensorView& a = c.in[0];
-  const Numbers w(a.dtype, list.target());
+  const LinalgTypes w(a.dtype, list.target());
   const std::int64_t count = matrix_count(a), n = a.size(a.rank - 1);
   const bool upper = c.node->integer(AttrKey::upper) != 0;
   // A rotation changes two rows and columns, and two vectors.
@@ -58,7 +58,7 @@ void eigh(const KernelCall& c, Launches& list) {
 /// Singular value decompositions of operand 0; `declare` declares the outputs `u`, `values` and `vh`, and their
 /// presence U, VALUES and VH. `u` and `vh` repeat the presence.
 template <class Declare>
-void add_svd(const KernelCall& c, Launches& list, const Numbers& w, bool full, bool u, bool vh,
+void add_svd(const KernelCall& c, Launches& list, const LinalgTypes& w, bool full, bool u, bool vh,
              const Declare& declare) {
   const std::size_t operands = c.node->op == Op::svd ? 1 : 2;
   const TensorView& a = c.in[0];
@@ -99,7 +99,7 @@ void add_svd(const KernelCall& c, Launches& list, const Numbers& w, bool full, b
 }
 
 void svd(const KernelCall& c, Launches& list) {
-  const Numbers w(c.in[0].dtype, list.target());
+  const LinalgTypes w(c.in[0].dtype, list.target());
   const bool full = c.node->integer(AttrKey::full) != 0;
   add_svd(c, list, w, full, c.wants(0), c.wants(2), [&](Launch& k) {
     k.optional_output("U", "u", 0, c.in[0].dtype, c.wants(0));
@@ -113,10 +113,10 @@ void svd(const KernelCall& c, Launches& list) {
 // Uses singular values for every driver: the shortest of the best solutions.
 void lstsq(const KernelCall& c, Launches& list) {
   const TensorView &a = c.in[0], &b = c.in[1];
-  const Numbers w(a.dtype, list.target());
+  const LinalgTypes w(a.dtype, list.target());
   const std::int64_t count = matrix_count(a), rows = a.size(a.rank - 2), columns = a.size(a.rank - 1);
   const std::int64_t n = std::min(rows, columns), vectors = b.size(b.rank - 1);
-  const auto driver = static_cast<LstsqDriver>(c.node->integer(AttrKey::mode));
+  const auto driver = static_cast<LstsqKind>(c.node->integer(AttrKey::mode));
   const DType real = real_part(a.dtype);
   const std::uint64_t u = list.scratch(w.bytes(count * rows * n)), values = list.scratch(w.real_bytes(count * n)),
                       vh = list.scratch(w.bytes(count * n * columns));
@@ -129,7 +129,7 @@ void lstsq(const KernelCall& c, Launches& list) {
     k.store("STORE_VALUE", w.real, w.real);
   });
   const bool residuals = c.wants(1) && c.out[1].numel() > 0;
-  const bool ranks = c.wants(2) && driver != LstsqDriver::gels, stored = c.wants(3) && c.out[3].numel() > 0;
+  const bool ranks = c.wants(2) && driver != LstsqKind::gels, stored = c.wants(3) && c.out[3].numel() > 0;
   const double epsilon = c.node->number(AttrKey::epsilon);
   Launch k("lstsq");
   w.declare(k);
@@ -143,7 +143,7 @@ void lstsq(const KernelCall& c, Launches& list) {
   declare_matrix(k, "a", a, a);
   declare_matrix(k, "b", b, a);
   k.scratch("work", list.scratch(w.bytes(count * columns * vectors)), w.number, true);
-  k.source.choice("FULL_RANK", driver == LstsqDriver::gels ? 1 : 0);
+  k.source.choice("FULL_RANK", driver == LstsqKind::gels ? 1 : 0);
   k.optional_output("SOLUTION", "x", 0, a.dtype, c.wants(0));
   k.optional_output("RESIDUALS", "residuals", 1, real, residuals);
   k.optional_output("RANKS", "ranks", 2, DType::i64, ranks);
@@ -163,7 +163,7 @@ void lstsq(const KernelCall& c, Launches& list) {
 void eig(const KernelCall& c, Launches& list) {
   const TensorView& a = c.in[0];
   const DType complex = real_part(a.dtype) == DType::f64 ? DType::c128 : DType::c64;
-  const Numbers w(complex, list.target());
+  const LinalgTypes w(complex, list.target());
   const std::int64_t count = matrix_count(a), n = a.size(a.rank - 1);
   Launch k("eig");
   w.declare(k);
@@ -188,7 +188,7 @@ void eig(const KernelCall& c, Launches& list) {
 void matrix_exp(const KernelCall& c, Launches& list) {
   constexpr std::int64_t kMatrices = 7;  // matrices in the text's work memory
   const TensorView& a = c.in[0];
-  const Numbers w(a.dtype, list.target());
+  const LinalgTypes w(a.dtype, list.target());
   const std::int64_t count = matrix_count(a), n = a.size(a.rank - 1);
   Launch k("matrix_exp");
   w.declare(k);

@@ -55,7 +55,7 @@ std::string type_name(DType t) {
     case DType::i2:
     case DType::invalid: break;
   }
-  fail(ErrorCode::internal, "no kernel has elements of no type");
+  fail(ErrorCode::internal, "a kernel's elements need a type");
 }
 
 std::string c_type(DType t) {

@@ -11,20 +11,20 @@
 namespace tern::portable {
 
 /// A tile of a product: rows of `vectors` vectors of `vector` floats for an item; `items` items share a panel.
-struct Tile {
+struct VectorTile {
   std::int64_t rows, vectors, vector, items;
   std::int64_t panel() const { return vectors * vector * items; }
   bool has_vectors() const { return vector > 1; }
 };
 
 /// The tile with sums filling a device's registers: 32 registers of 16 floats, or 16 of fewer.
-inline Tile widest_tile(const Target& target) {
+inline VectorTile widest_tile(const Target& target) {
   if (target.dialect != Dialect::opencl || target.vector_floats < 4) return {12, 1, 1, 64};
-  return target.vector_floats >= 16 ? Tile{12, 2, 16, 1} : Tile{6, 2, target.vector_floats >= 8 ? 8 : 4, 1};
+  return target.vector_floats >= 16 ? VectorTile{12, 2, 16, 1} : VectorTile{6, 2, target.vector_floats >= 8 ? 8 : 4, 1};
 }
 
 /// VECTOR_T, VECTOR_LOAD(p), VECTOR_STORE(p, v), and the tile's numbers.
-inline void declare_tile(Source& s, const Tile& t) {
+inline void declare_tile(KernelSource& s, const VectorTile& t) {
   s.define("ROWS", t.rows);
   s.define("VECTORS", t.vectors);
   s.define("VECTOR", t.vector);

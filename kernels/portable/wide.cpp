@@ -57,7 +57,7 @@ std::int64_t enough_items(std::int64_t count, std::int64_t most) {
   return most;
 }
 
-std::optional<Wide::Way> Wide::way_of(const TensorView& view, std::int64_t each) {
+std::optional<WideItems::Way> WideItems::way_of(const TensorView& view, std::int64_t each) {
   const std::vector<Axis> axes = collapse(view.shape(), {view.strides.data(), static_cast<std::size_t>(view.rank)});
   if (axes.empty()) return Way::once;
   const Axis inner = axes.back();
@@ -68,8 +68,8 @@ std::optional<Wide::Way> Wide::way_of(const TensorView& view, std::int64_t each)
   return in_words ? std::optional(Way::words) : std::nullopt;
 }
 
-std::optional<Wide> Wide::choose(const Target& target, const TensorView& out, std::span<const TensorView> views,
-                                 const PointwiseExpr& expr) {
+std::optional<WideItems> WideItems::choose(const Target& target, const TensorView& out,
+                                           std::span<const TensorView> views, const PointwiseExpr& expr) {
   const std::optional<std::int64_t> length = statements(expr);
   if (!target.groups || !length) return std::nullopt;
   std::int64_t least = element_size(out.dtype), most = least;
@@ -86,7 +86,7 @@ std::optional<Wide> Wide::choose(const Target& target, const TensorView& out, st
   // operands.
   for (const bool repeats : {false, true}) {
     for (std::int64_t each = start; each > 1 && each * least >= 4; each /= 2) {
-      Wide w;
+      WideItems w;
       w.each_ = each;
       const bool fits = std::ranges::all_of(views, [&](const TensorView& v) {
         const std::optional<Way> way = v.dtype == DType::invalid ? Way::once : way_of(v, each);
@@ -99,12 +99,12 @@ std::optional<Wide> Wide::choose(const Target& target, const TensorView& out, st
   return std::nullopt;
 }
 
-void Wide::misaligned(const std::string& name, std::int64_t bytes) {
+void WideItems::misaligned(const std::string& name, std::int64_t bytes) {
   misaligned_ +=
       fmt::format("{}((tern_u64){} & {}u)", misaligned_.empty() ? "" : " | ", name, std::min(bytes, kWideBytes) - 1);
 }
 
-std::string Wide::load(std::size_t k, const std::string& name, const TensorView& view, const std::string& single) {
+std::string WideItems::load(std::size_t k, const std::string& name, const TensorView& view, const std::string& single) {
   if (ways_[k] == Way::each) return single;
   const DType t = view.dtype;
   const std::string place = fmt::format("at_{}(first, &p)", name);
@@ -118,7 +118,7 @@ std::string Wide::load(std::size_t k, const std::string& name, const TensorView&
   return of_bits(t, fmt::format("TERN_ELEMENT_{}({}_words, e)", element_size(t), name));
 }
 
-void Wide::add(Launches& list, Launch k, const TensorView& out) {
+void WideItems::add(Launches& list, Launch k, const TensorView& out) {
   const std::int64_t size = element_size(out.dtype), bytes = each_ * size;
   misaligned("out", bytes);
   k.source.use("word_elements");

@@ -16,12 +16,12 @@ namespace tern::portable {
 std::int64_t enough_items(std::int64_t count, std::int64_t most);
 
 /// Wide items for pointwise work (text/pointwise_wide.inc).
-class Wide {
+class WideItems {
  public:
   /// `views` have the sizes of `out`, which is contiguous; views without data type are absent. Empty if an item for
   /// each element is as fast: few elements, long expressions, operands without contiguous neighbours.
-  static std::optional<Wide> choose(const Target& target, const TensorView& out, std::span<const TensorView> views,
-                                    const PointwiseExpr& expr);
+  static std::optional<WideItems> choose(const Target& target, const TensorView& out, std::span<const TensorView> views,
+                                         const PointwiseExpr& expr);
   /// The text of an element of operand k, with the buffer and view `name`; `single` is the text for an item with a
   /// single element.
   std::string load(std::size_t k, const std::string& name, const TensorView& view, const std::string& single);

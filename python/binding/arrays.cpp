@@ -17,16 +17,16 @@ namespace nb = nanobind;
 namespace tern::python {
 namespace {
 
-struct Format {
+struct BufferFormat {
   DType dtype;
   const char* letters;
 };
 
 /// Letters of Python's struct module, used by NumPy. Integers are found by their sizes.
-constexpr Format kFormats[] = {{DType::boolean, "?"}, {DType::u8, "B"},   {DType::i8, "b"},  {DType::i16, "h"},
-                               {DType::u16, "H"},     {DType::i32, "i"},  {DType::u32, "I"}, {DType::i64, "q"},
-                               {DType::u64, "Q"},     {DType::f16, "e"},  {DType::f32, "f"}, {DType::f64, "d"},
-                               {DType::c64, "Zf"},    {DType::c128, "Zd"}};
+constexpr BufferFormat kBufferFormats[] = {
+    {DType::boolean, "?"}, {DType::u8, "B"},  {DType::i8, "b"},   {DType::i16, "h"},  {DType::u16, "H"},
+    {DType::i32, "i"},     {DType::u32, "I"}, {DType::i64, "q"},  {DType::u64, "Q"},  {DType::f16, "e"},
+    {DType::f32, "f"},     {DType::f64, "d"}, {DType::c64, "Zf"}, {DType::c128, "Zd"}};
 
 DType integer_of(bool is_signed, Py_ssize_t size) {
   switch (size) {
@@ -45,7 +45,7 @@ DType dtype_of(const Py_buffer& view) {
     return integer_of(true, view.itemsize);
   if (letters.size() == 1 && std::string_view("BHILQN").find(letters) != std::string_view::npos)
     return integer_of(false, view.itemsize);
-  for (const Format& f : kFormats) {
+  for (const BufferFormat& f : kBufferFormats) {
     if (letters == f.letters) return f.dtype;
   }
   return DType::invalid;
@@ -69,7 +69,7 @@ std::vector<std::int64_t> element_strides(std::span<const Py_ssize_t> shape, con
   std::vector<std::int64_t> strides;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (bytes[i] % size != 0)
-      refuse(name, "has elements that lie no whole number of elements apart; pass numpy.ascontiguousarray of it");
+      refuse(name, "has strides that are not whole numbers of elements; pass numpy.ascontiguousarray of it");
     strides.push_back(bytes[i] / size);
   }
   return strides;
@@ -178,7 +178,7 @@ Tensor of_number(nb::handle object, DType wanted, std::string_view name) {
 }  // namespace
 
 const char* buffer_format(DType dtype) {
-  for (const Format& f : kFormats) {
+  for (const BufferFormat& f : kBufferFormats) {
     if (f.dtype == dtype) return f.letters;
   }
   return nullptr;
@@ -199,8 +199,8 @@ Tensor tensor_of(nb::handle object, DType wanted, std::string_view name) {
   Tensor tensor;
   if (tensor_of_dlpack(object, name, &tensor)) return tensor;
   throw nb::type_error(
-      fmt::format("input '{}' is of type {}; Tern takes NumPy arrays, torch tensors, numbers and whatever "
-                  "has DLPack or a buffer (numpy.asarray makes an array of a list)",
+      fmt::format("input '{}' is of type {}; Tern takes NumPy arrays, torch tensors, numbers and objects with DLPack "
+                  "or a buffer (numpy.asarray makes an array from a list)",
                   name, nb::cast<std::string>(nb::module_::import_("tern._describe").attr("describe")(object)))
           .c_str());
 }

@@ -18,27 +18,28 @@ namespace {
 
 constexpr const char* kOut = "out";
 
-std::string list_inputs(const Entry& entry) {
+std::string list_inputs(const FunctionEntry& entry) {
   std::string names;
-  for (const Entry::Input& in : entry.inputs) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", in.name);
+  for (const FunctionEntry::Input& in : entry.inputs)
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", in.name);
   return names;
 }
 
-std::size_t place_of(const Entry& entry, std::string_view name) {
-  const auto found = std::ranges::find(entry.inputs, name, &Entry::Input::name);
+std::size_t place_of(const FunctionEntry& entry, std::string_view name) {
+  const auto found = std::ranges::find(entry.inputs, name, &FunctionEntry::Input::name);
   if (found == entry.inputs.end())
     fail(ErrorCode::invalid_argument,
          fmt::format("'{}' has no input '{}'; it takes {}", entry.info->name, name, list_inputs(entry)));
   return static_cast<std::size_t>(found - entry.inputs.begin());
 }
 
-[[noreturn]] void refuse_count(const Entry& entry, std::size_t given) {
+[[noreturn]] void refuse_count(const FunctionEntry& entry, std::size_t given) {
   fail(ErrorCode::invalid_argument, fmt::format("'{}' takes {} inputs ({}), but {} were given", entry.info->name,
                                                 entry.inputs.size(), list_inputs(entry), given));
 }
 
 /// Positional arguments, then arguments by name.
-std::vector<Tensor> flat_arguments(const Entry& entry, nb::handle args, nb::handle kwargs, const char* except) {
+std::vector<Tensor> flat_arguments(const FunctionEntry& entry, nb::handle args, nb::handle kwargs, const char* except) {
   const auto given = static_cast<std::size_t>(PyTuple_Size(args.ptr()));
   if (given > entry.inputs.size()) refuse_count(entry, given);
   std::vector<Tensor> tensors;
@@ -74,7 +75,8 @@ std::vector<Tensor> flat_arguments(const Entry& entry, nb::handle args, nb::hand
 }
 
 /// Arguments in their PyTorch structure.
-std::vector<Tensor> nested_arguments(const Entry& entry, nb::handle args, nb::handle kwargs, const char* except) {
+std::vector<Tensor> nested_arguments(const FunctionEntry& entry, nb::handle args, nb::handle kwargs,
+                                     const char* except) {
   nb::dict named;
   if (kwargs.is_valid()) {
     named.update(nb::borrow<nb::dict>(kwargs));
@@ -88,7 +90,7 @@ std::vector<Tensor> nested_arguments(const Entry& entry, nb::handle args, nb::ha
 }
 
 /// The caller's arrays for results; an empty tensor for None.
-std::vector<Tensor> caller_outputs(const Entry& entry, nb::handle out) {
+std::vector<Tensor> caller_outputs(const FunctionEntry& entry, nb::handle out) {
   std::vector<Tensor> tensors;
   const auto add = [&](nb::handle o) {
     const std::size_t i = tensors.size();
@@ -104,7 +106,7 @@ std::vector<Tensor> caller_outputs(const Entry& entry, nb::handle out) {
 }
 
 /// True if the program itself has an argument named "out".
-bool has_out(const Entry& entry) {
+bool has_out(const FunctionEntry& entry) {
   return std::ranges::any_of(entry.info->inputs, [](const ValueInfo& v) {
     return v.name == kOut || v.name.starts_with(std::string(kOut) + ".");
   });
@@ -112,19 +114,19 @@ bool has_out(const Entry& entry) {
 
 }  // namespace
 
-std::vector<Tensor> arguments_of(const Entry& entry, nb::handle args, nb::handle kwargs, const char* except) {
+std::vector<Tensor> arguments_of(const FunctionEntry& entry, nb::handle args, nb::handle kwargs, const char* except) {
   return entry.flatten.is_none() ? flat_arguments(entry, args, kwargs, except)
                                  : nested_arguments(entry, args, kwargs, except);
 }
 
-nb::object results_of(const Entry& entry, std::vector<Tensor> results) {
+nb::object results_of(const FunctionEntry& entry, std::vector<Tensor> results) {
   if (entry.unflatten.is_none() && results.size() == 1) return tensor_object(std::move(results[0]));
   nb::list list;
   for (Tensor& t : results) list.append(tensor_object(std::move(t)));
   return entry.unflatten.is_none() ? nb::object(nb::tuple(list)) : nb::object(entry.unflatten(list));
 }
 
-nb::object call(const Entry& entry, Runner& runner, PyObject* args, PyObject* kwargs) {
+nb::object call(const FunctionEntry& entry, Runner& runner, PyObject* args, PyObject* kwargs) {
   PyObject* const out = kwargs != nullptr ? PyDict_GetItemString(kwargs, kOut) : nullptr;
   if (out == nullptr || has_out(entry))
     return results_of(entry, runner.run(entry.info->name, arguments_of(entry, args, kwargs)));

@@ -13,12 +13,12 @@
 namespace tern::python {
 
 /// The tensors of a call, in the function's order. `kwargs` may be null; `except` names a keyword without an input.
-std::vector<Tensor> arguments_of(const Entry& entry, nanobind::handle args, nanobind::handle kwargs,
+std::vector<Tensor> arguments_of(const FunctionEntry& entry, nanobind::handle args, nanobind::handle kwargs,
                                  const char* except = nullptr);
 /// The return value of a call with these results: a tensor, a tuple, or the program's structure in PyTorch.
-nanobind::object results_of(const Entry& entry, std::vector<Tensor> results);
+nanobind::object results_of(const FunctionEntry& entry, std::vector<Tensor> results);
 /// The whole call.
-nanobind::object call(const Entry& entry, Runner& runner, PyObject* args, PyObject* kwargs);
+nanobind::object call(const FunctionEntry& entry, Runner& runner, PyObject* args, PyObject* kwargs);
 
 /// Wrapper for slots, because nanobind does not catch their exceptions: the result of `act` as a new reference, or null
 /// with the Python exception set.

@@ -38,16 +38,16 @@ std::optional<Stream> stream_of(std::string_view name, int type, int id) {
     if (number == type) device = text;
   }
   if (type != kCuda && type != kRocm)
-    fail(ErrorCode::invalid_argument,
-         fmt::format(
-             "input '{}' lies on {}:{}, but Tern takes arrays in memory of the CPU, CUDA or ROCm and copies those "
-             "of the CPU to its devices itself; pass x.cpu()",
-             name, device, id));
+    fail(
+        ErrorCode::invalid_argument,
+        fmt::format("input '{}' is on {}:{}, but Tern takes arrays in memory of the CPU, CUDA or ROCm and copies those "
+                    "of the CPU to its devices itself; pass x.cpu()",
+                    name, device, id));
   try {
     return Stream::current(fmt::format("{}:{}", device, id));
   } catch (const Error& e) {
-    fail(e.code(), fmt::format("input '{}' lies on {}:{}, which Tern cannot reach ({}); pass x.cpu()", name, device, id,
-                               e.what()));
+    fail(e.code(),
+         fmt::format("input '{}' is on {}:{}, which Tern cannot reach ({}); pass x.cpu()", name, device, id, e.what()));
   }
 }
 
@@ -96,8 +96,8 @@ bool take(nb::handle object, std::string_view name, Tensor* tensor) {
   if (const DlpackExchange* exchange = exchange_of(object, name)) {
     dlpack::Versioned* managed = nullptr;
     if (exchange->from_python(object.ptr(), &managed) != 0) throw nb::python_error();
-    if (managed == nullptr) fail(ErrorCode::invalid_argument, "its type gives a null pointer");
-    const dlpack::Device device = managed->array.device;
+    if (managed == nullptr) fail(ErrorCode::invalid_argument, "its type returns a null pointer");
+    const dlpack::DeviceId device = managed->array.device;
     try {
       if (const std::optional<Stream> stream = stream_of(name, device.type, device.id)) {
         void* producer = nullptr;
@@ -151,13 +151,13 @@ bool tensor_of_dlpack(nb::handle object, std::string_view name, Tensor* tensor) 
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception&) {  // nb::cast failed
-    refuse(ErrorCode::invalid_argument, name, "its __dlpack_device__() does not give two integers of 32 bits");
+    refuse(ErrorCode::invalid_argument, name, "its __dlpack_device__() does not return two integers of 32 bits");
   }
 }
 
 nb::tuple place_of(const Tensor& tensor) {
   try {
-    const dlpack::Device place = dlpack_device(tensor);
+    const dlpack::DeviceId place = dlpack_device(tensor);
     return nb::make_tuple(place.type, place.id);
   } catch (const Error& e) {
     throw nb::buffer_error(e.what());

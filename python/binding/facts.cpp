@@ -23,8 +23,8 @@ bool remembers_runs(const Program& program) {
                              [&](const Function& f) { return std::ranges::any_of(f.nodes, is_random); });
 }
 
-Entry entry_of(const FunctionInfo& info, const Function& f) {
-  Entry e;
+FunctionEntry entry_of(const FunctionInfo& info, const Function& f) {
+  FunctionEntry e;
   e.info = std::make_shared<const FunctionInfo>(info);
   nb::list inputs, fixed;
   for (const ValueInfo& v : info.inputs) {
@@ -86,19 +86,19 @@ void Facts::close() {
   file.reset();
 }
 
-const Entry& Facts::entry(std::string_view name) const {
+const FunctionEntry& Facts::entry(std::string_view name) const {
   check_open();
   std::string names;
-  for (const Entry& e : entries) {
+  for (const FunctionEntry& e : entries) {
     if (e.info->name == name) return e;
     names += (names.empty() ? "" : ", ") + e.info->name;
   }
   fail(ErrorCode::invalid_argument, fmt::format("the program has no function '{}'; it has: {}", name, names));
 }
 
-const Entry& Facts::main() const {
+const FunctionEntry& Facts::main() const {
   check_open();
-  for (const Entry& e : entries) {
+  for (const FunctionEntry& e : entries) {
     if (e.info->name == "forward" || entries.size() == 1) return e;
   }
   fail(ErrorCode::invalid_argument,

@@ -15,7 +15,7 @@ class MemoryFile;
 class OneSession;
 
 /// A function of the program.
-struct Entry {
+struct FunctionEntry {
   struct Input {
     std::string name;
     DType dtype = DType::invalid;
@@ -31,8 +31,8 @@ struct Entry {
 class Facts {
  public:
   Facts(std::string path, std::shared_ptr<const MemoryFile> file, Model model, PrepareOptions options);
-  const Entry& entry(std::string_view name) const;  ///< throws Error and lists the names
-  const Entry& main() const;                        ///< "forward", or the only function
+  const FunctionEntry& entry(std::string_view name) const;  ///< throws Error and lists the names
+  const FunctionEntry& main() const;                        ///< "forward", or the only function
 
   /// Throw once the model is closed.
   void check_open() const;
@@ -47,7 +47,7 @@ class Facts {
   std::string path;                        ///< for messages
   std::shared_ptr<const MemoryFile> file;  ///< copy of an archive given as bytes, else null
   PrepareOptions options;
-  std::vector<Entry> entries;
+  std::vector<FunctionEntry> entries;
   /// Runs depend on earlier runs: mutable states, random numbers.
   bool remembers = false;
 

@@ -24,8 +24,7 @@ void check_fork() {
   if (orphaned.load(std::memory_order_relaxed))
     fail(ErrorCode::runtime,
          "this process was forked from one that had used Tern, and Tern's threads do not survive a fork; start "
-         "processes "
-         "by multiprocessing.get_context('spawn'), or load models after the fork only");
+         "processes with multiprocessing.get_context('spawn'), or load models only after the fork");
   used.store(true, std::memory_order_relaxed);
 }
 

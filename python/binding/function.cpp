@@ -23,7 +23,7 @@ PyObject* call_function(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 nb::dict functions_of(const std::shared_ptr<Facts>& facts, const std::shared_ptr<Runner>& runner) {
   nb::dict all;
-  for (const Entry& e : facts->entries) all[nb::cast(e.info->name)] = PyFunction{facts, &e, runner};
+  for (const FunctionEntry& e : facts->entries) all[nb::cast(e.info->name)] = PyFunction{facts, &e, runner};
   return all;
 }
 
@@ -31,9 +31,9 @@ void add_function(nb::module_& m) {
   static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(call_function)}, {0, nullptr}};
   nb::class_<PyFunction>(m, "Function", nb::type_slots(slots), R"(A function of a program. Call it as in PyTorch.
 
-f(x, mask=m) takes NumPy arrays, torch tensors, numbers and whatever has DLPack, without a copy if they are contiguous,
-and gives a Tensor, or the structure of tensors that the program had in PyTorch. f(x, out=y) writes the results to the
-arrays y, and gives y.)")
+f(x, mask=m) takes NumPy arrays, torch tensors, numbers and objects with DLPack, without a copy if they are contiguous,
+and returns a Tensor, or the structure of tensors that the program had in PyTorch. f(x, out=y) writes the results to the
+arrays y, and returns y.)")
       .def_prop_ro("name", [](const PyFunction& f) { return f.entry->info->name; })
       .def_prop_ro(
           "inputs", [](const PyFunction& f) { return f.entry->info->inputs; }, "A ValueInfo for each input.")

@@ -15,7 +15,7 @@ namespace tern::python {
 namespace {
 
 /// Keeps the inputs alive, because replays read their memory. The graph owns the results' memory.
-struct Captured {
+struct CapturedGraph {
   std::shared_ptr<Facts> facts;
   std::shared_ptr<OneSession> session;
   std::vector<Tensor> inputs;
@@ -23,11 +23,11 @@ struct Captured {
   Graph graph;
 };
 struct PyGraph {
-  std::shared_ptr<Captured> captured;
+  std::shared_ptr<CapturedGraph> captured;
   nb::object outputs;
 };
 
-std::vector<Tensor> lent(const std::shared_ptr<Captured>& c) {
+std::vector<Tensor> lent(const std::shared_ptr<CapturedGraph>& c) {
   const std::shared_ptr<void> owner = owner_of(std::shared_ptr<void>(c));
   std::vector<Tensor> tensors;
   for (Tensor& t : c->outputs) {
@@ -43,8 +43,8 @@ std::vector<Tensor> lent(const std::shared_ptr<Captured>& c) {
 }
 
 PyGraph capture(const PySession& s, const nb::args& args, const std::string& function, const nb::kwargs& kwargs) {
-  const Entry& entry = function.empty() ? s.facts->main() : s.facts->entry(function);
-  auto c = std::make_shared<Captured>();
+  const FunctionEntry& entry = function.empty() ? s.facts->main() : s.facts->entry(function);
+  auto c = std::make_shared<CapturedGraph>();
   c->facts = s.facts;
   c->session = s.session;
   c->inputs = arguments_of(entry, args, kwargs);
@@ -77,7 +77,8 @@ void add_graph(nb::module_& m) {
 
 replay() plans, checks and allocates nothing. It reads the arrays that capture() was given, so write new values into them,
 and writes its results to the same tensors each time.)")
-      .def("replay", &replay, nb::sig("def replay(self) -> typing.Any"), "Runs the captured call and gives `outputs`.")
+      .def("replay", &replay, nb::sig("def replay(self) -> typing.Any"),
+           "Runs the captured call and returns `outputs`.")
       .def_ro("outputs", &PyGraph::outputs, "The results, which each replay overwrites.")
       .def_prop_ro(
           "memory_bytes", [](const PyGraph& g) { return g.captured->graph.memory_bytes(); },

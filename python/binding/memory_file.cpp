@@ -26,7 +26,7 @@ namespace {
 }  // namespace
 
 MemoryFile::MemoryFile(std::span<const std::byte> bytes) : file_(::memfd_create("tern", MFD_CLOEXEC)) {
-  if (file_ < 0) fail_system("a file in memory cannot be created");
+  if (file_ < 0) fail_system("cannot create a file in memory");
   path_ = fmt::format("/proc/self/fd/{}", file_);
   while (!bytes.empty()) {
     const ssize_t written = ::write(file_, bytes.data(), bytes.size());
@@ -35,7 +35,7 @@ MemoryFile::MemoryFile(std::span<const std::byte> bytes) : file_(::memfd_create(
       const int error = errno;
       ::close(file_);
       errno = error;
-      fail_system("the bytes cannot be copied");
+      fail_system("cannot copy the bytes");
     }
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }

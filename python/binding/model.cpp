@@ -46,7 +46,7 @@ Value choice(const std::pair<std::string_view, Value> (&choices)[N], const char*
     if (name == given) return value;
     names += fmt::format("{}'{}'", names.empty() ? "" : ", ", name);
   }
-  fail(ErrorCode::invalid_argument, fmt::format("{} is one of {}, not '{}'", option, names, given));
+  fail(ErrorCode::invalid_argument, fmt::format("{} must be one of {}, not '{}'", option, names, given));
 }
 
 constexpr const char* kLoadText = R"(Opens an archive (.tern), or imports a .pt2 file, and prepares it for a device.
@@ -55,10 +55,10 @@ path          a .tern archive, which is mapped, or a .pt2 file: its path, or its
               bytearray, memoryview, a binary file such as io.BytesIO)
 device        'cpu', or one that devices() lists: 'xpu', 'cuda:1'
 threads       threads of a run; 0: as many as OpenMP reports
-precision     in what products of float32 multiply: 'exported', 'bfloat16', 'float16' or 'auto', what is fastest here
+precision     precision of float32 products: 'exported', 'bfloat16', 'float16' or 'auto', the fastest one here
 keep          patterns of nodes that keep float32: 'lm_head', 'layers.0.*'
 reproducible  the same bits on every device and processor; slower
-native_code   run the compiled kernels of the archive, which can do anything: only for archives that you trust
+native_code   run the compiled kernels of the archive, which can do anything: use it only for archives that you trust
 copy_weights  copy the weights to devices that can read the mapped file
 access        of an archive: 'map' the file, 'populate': load all pages now, 'read': read it into memory
 verify        when hashes of an archive's weights are checked: 'never', 'first_use', 'now'
@@ -77,7 +77,7 @@ constexpr const char* kLoadSignature =
 
 PyModel model_of(std::string path, std::shared_ptr<const MemoryFile> file, Model model, PrepareOptions options) {
   auto facts = std::make_shared<Facts>(std::move(path), std::move(file), std::move(model), std::move(options));
-  return {facts, std::make_shared<Pool>(facts)};
+  return {facts, std::make_shared<SessionPool>(facts)};
 }
 
 /// The model of another model's archive with other weights.
@@ -179,7 +179,7 @@ void add_facts(nb::class_<PyModel>& c) {
         const Precision p = m.facts->prepared().precision();
         return std::string(std::ranges::find(kPrecision, p, [](const auto& c) { return c.second; })->first);
       },
-      "In what products of float32 multiply: 'exported' or 'bfloat16', 'float16'.");
+      "Precision of float32 products: 'exported' or 'bfloat16', 'float16'.");
   c.def(
       "inspect",
       [](const PyModel& m) {
@@ -201,7 +201,7 @@ void add_state(nb::class_<PyModel>& c) {
       "read_state",
       [](const PyModel& m, const std::string& name) {
         Tensor t;
-        m.pool->own().with([&](Session& s) { t = s.read_state(name); });
+        m.pool->states_session().with([&](Session& s) { t = s.read_state(name); });
         return t;
       },
       "name"_a, "A copy of a state as calls of the model see it.");
@@ -209,14 +209,17 @@ void add_state(nb::class_<PyModel>& c) {
       "write_state",
       [](const PyModel& m, const std::string& name, nb::handle value) {
         const Tensor t = tensor_of(value, DType::invalid, name);
-        m.pool->own().with([&](Session& s) { s.write_state(name, t); });
+        m.pool->states_session().with([&](Session& s) { s.write_state(name, t); });
       },
-      "name"_a, "value"_a, "Gives a mutable state a new value of the same dtype and shape.");
+      "name"_a, "value"_a, "Sets a mutable state to a new value of the same dtype and shape.");
   c.def(
-      "reset_state", [](const PyModel& m) { m.pool->own().with([](Session& s) { s.reset_state(); }); },
-      "Gives all mutable states their values from the archive.");
+      "reset_state", [](const PyModel& m) { m.pool->states_session().with([](Session& s) { s.reset_state(); }); },
+      "Resets all mutable states to their values in the archive.");
   c.def(
-      "seed", [](const PyModel& m, std::uint64_t seed) { m.pool->own().with([&](Session& s) { s.set_seed(seed); }); },
+      "seed",
+      [](const PyModel& m, std::uint64_t seed) {
+        m.pool->states_session().with([&](Session& s) { s.set_seed(seed); });
+      },
       "seed"_a, "Seeds the random numbers of later calls of the model.");
 }
 
@@ -263,7 +266,7 @@ void add_makers(nb::class_<PyModel>& c) {
       nb::sig(
           "def profile(self, *args: typing.Any, runs: int = 10, function: str | None = None, **kwargs: typing.Any) -> "
           "tern._profile.Profile"),
-      "Runs a new session `runs` times and gives the time of each node.");
+      "Runs a new session `runs` times and returns the time of each node.");
 }
 
 }  // namespace
@@ -272,10 +275,10 @@ void add_model(nb::module_& m) {
   add_function(m);
   static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(call_model)}, {0, nullptr}};
   nb::class_<PyModel> c(m, "Model", nb::type_slots(slots),
-                        R"(A model that is ready to run on a device; tern.load() gives it.
+                        R"(A model that is ready to run on a device; tern.load() returns it.
 
 model(x, mask=m) calls 'forward', or the only function; model['decode'](...) another. Calls take NumPy arrays, torch
-tensors, numbers and whatever has DLPack, and share their memory. Results are Tensors with memory of their own.
+tensors, numbers and objects with DLPack, and share their memory. Results are Tensors with memory of their own.
 
 Any number of threads may call a model. If the program has mutable states or random numbers, calls see those that earlier
 calls left, and wait for each other; session() gives a thread its own.)");

@@ -12,7 +12,7 @@ namespace tern::python {
 
 struct PyModel {
   std::shared_ptr<Facts> facts;
-  std::shared_ptr<Pool> pool;
+  std::shared_ptr<SessionPool> pool;
 };
 struct PySession {
   std::shared_ptr<Facts> facts;
@@ -21,7 +21,7 @@ struct PySession {
 /// A function of a model or a session.
 struct PyFunction {
   std::shared_ptr<Facts> facts;
-  const Entry* entry;
+  const FunctionEntry* entry;
   std::shared_ptr<Runner> runner;
 };
 

@@ -15,20 +15,20 @@ bool on_device(std::span<const Tensor> inputs) {
   return std::ranges::any_of(inputs, [](const Tensor& t) { return t.device() != "cpu"; });
 }
 
-OneSession::OneSession(std::shared_ptr<const Facts> facts, bool waits)
-    : facts_(std::move(facts)), session_((check_fork(), facts_->prepared())), waits_(waits) {}
+OneSession::OneSession(std::shared_ptr<const Facts> facts, bool wait_for_runs)
+    : facts_(std::move(facts)), session_((check_fork(), facts_->prepared())), wait_for_runs_(wait_for_runs) {}
 
-std::shared_ptr<OneSession> OneSession::make(std::shared_ptr<Facts> facts, bool waits) {
-  const std::shared_ptr<OneSession> session(new OneSession(facts, waits));
+std::shared_ptr<OneSession> OneSession::make(std::shared_ptr<Facts> facts, bool wait_for_runs) {
+  const std::shared_ptr<OneSession> session(new OneSession(facts, wait_for_runs));
   facts->add(session);
   return session;
 }
 
-std::unique_lock<std::mutex> OneSession::enter() {
+std::unique_lock<std::mutex> OneSession::lock_session() {
   check_fork();
-  std::unique_lock lock(busy_, std::try_to_lock);
+  std::unique_lock lock(run_mutex_, std::try_to_lock);
   if (!lock.owns_lock()) {
-    if (!waits_)
+    if (!wait_for_runs_)
       fail(ErrorCode::invalid_argument,
            "the session runs on another thread; a session belongs to one thread at a time: model.session() makes "
            "another");
@@ -44,7 +44,7 @@ std::unique_lock<std::mutex> OneSession::enter() {
 
 void OneSession::close() {
   check_fork();
-  std::unique_lock lock(busy_, std::defer_lock);
+  std::unique_lock lock(run_mutex_, std::defer_lock);
   {
     const WithoutGil released;
     lock.lock();
@@ -53,14 +53,14 @@ void OneSession::close() {
 }
 
 template <class Act>
-auto OneSession::run_alone(Act act) {
-  const std::unique_lock lock = enter();
+auto OneSession::run_alone(Act body) {
+  const std::unique_lock lock = lock_session();
   token_.reset();
   const Interruptible interruptible(token_);
   try {
     const WithoutGil released;
     const CancelScope scope(token_);
-    return act();
+    return body();
   } catch (const Cancelled&) {
     raise_interrupt();
     throw;
@@ -77,20 +77,20 @@ void OneSession::run_into(std::string_view function, std::span<const Tensor> inp
   run_alone([&] { session_->run_into(function, inputs, outputs); });
 }
 
-void OneSession::with(const std::function<void(Session&)>& use) {
-  run_alone([&] { use(*session_); });
+void OneSession::with(const std::function<void(Session&)>& body) {
+  run_alone([&] { body(*session_); });
 }
 
-OneSession& Pool::own() {
-  if (own_ == nullptr) own_ = OneSession::make(facts_, true);
-  return *own_;
+OneSession& SessionPool::states_session() {
+  if (states_session_ == nullptr) states_session_ = OneSession::make(facts_, true);
+  return *states_session_;
 }
 
-std::shared_ptr<OneSession> Pool::take() {
+std::shared_ptr<OneSession> SessionPool::acquire_session() {
   facts_->check_open();
   if (facts_->remembers) {
-    own();
-    return own_;
+    states_session();
+    return states_session_;
   }
   if (idle_.empty()) return OneSession::make(facts_);
   std::shared_ptr<OneSession> session = std::move(idle_.back());
@@ -98,31 +98,31 @@ std::shared_ptr<OneSession> Pool::take() {
   return session;
 }
 
-void Pool::give(std::shared_ptr<OneSession> session) {
-  if (session != own_ && !session->is_closed()) idle_.push_back(std::move(session));
+void SessionPool::return_session(std::shared_ptr<OneSession> session) {
+  if (session != states_session_ && !session->is_closed()) idle_.push_back(std::move(session));
 }
 
-void Pool::close() {
+void SessionPool::close() {
   facts_->close();
   idle_.clear();
-  own_.reset();
+  states_session_.reset();
 }
 
-void Pool::cancel() const {
+void SessionPool::cancel() const {
   for (const std::shared_ptr<OneSession>& session : facts_->sessions()) session->cancel();
 }
 
-std::vector<Tensor> Pool::run(std::string_view function, std::span<const Tensor> inputs) {
-  std::shared_ptr<OneSession> session = take();
+std::vector<Tensor> SessionPool::run(std::string_view function, std::span<const Tensor> inputs) {
+  std::shared_ptr<OneSession> session = acquire_session();
   std::vector<Tensor> results = session->run(function, inputs);
-  give(std::move(session));  // failed sessions are dropped
+  return_session(std::move(session));  // failed sessions are dropped
   return results;
 }
 
-void Pool::run_into(std::string_view function, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
-  std::shared_ptr<OneSession> session = take();
+void SessionPool::run_into(std::string_view function, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  std::shared_ptr<OneSession> session = acquire_session();
   session->run_into(function, inputs, outputs);
-  give(std::move(session));
+  return_session(std::move(session));
 }
 
 }  // namespace tern::python

@@ -25,7 +25,7 @@ PyObject* call_session(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 double step(const PySession& s, const nb::args& args, double rate, const nb::kwargs& kwargs) {
   // The rate is the last input of train_step.
-  Entry entry = s.facts->entry("train_step");
+  FunctionEntry entry = s.facts->entry("train_step");
   if (!entry.inputs.empty()) entry.inputs.pop_back();
   entry.flatten = nb::none();
   const std::vector<Tensor> inputs = arguments_of(entry, args, kwargs);
@@ -37,7 +37,7 @@ double step(const PySession& s, const nb::args& args, double rate, const nb::kwa
 /// Time of a call without Python.
 double time_of(const PySession& s, const nb::args& args, int runs, const std::string& function,
                const nb::kwargs& kwargs) {
-  const Entry& entry = function.empty() ? s.facts->main() : s.facts->entry(function);
+  const FunctionEntry& entry = function.empty() ? s.facts->main() : s.facts->entry(function);
   const std::vector<Tensor> inputs = arguments_of(entry, args, kwargs);
   double seconds = 0;
   s.session->with([&](Session& session) {
@@ -64,10 +64,10 @@ void add_state(nb::class_<PySession>& c) {
         const Tensor t = tensor_of(value, DType::invalid, name);
         s.session->with([&](Session& session) { session.write_state(name, t); });
       },
-      "name"_a, "value"_a, "Gives a mutable state a new value of the same dtype and shape.");
+      "name"_a, "value"_a, "Sets a mutable state to a new value of the same dtype and shape.");
   c.def(
       "reset_state", [](const PySession& s) { s.session->with([](Session& session) { session.reset_state(); }); },
-      "Gives all mutable states their values from the archive.");
+      "Resets all mutable states to their values in the archive.");
   c.def(
       "seed",
       [](const PySession& s, std::uint64_t seed) {
@@ -82,7 +82,7 @@ void add_times(nb::class_<PySession>& c) {
       nb::sig("def profile(self) -> tern._profile.Profile"),
       "Times each node of the calls in a block: with session.profile() as p: ...; print(p).");
   c.def("time", &time_of, "args"_a, nb::kw_only(), "runs"_a = 10, "function"_a = "", "kwargs"_a,
-        "Seconds of a call: the mean of `runs` runs in C++, one after the other, after one that plans.");
+        "Seconds of a call: the mean of `runs` successive runs in C++, after one that plans.");
   c.def("_set_profiling",
         [](const PySession& s, bool on) { s.session->with([&](Session& session) { session.set_profiling(on); }); });
   c.def("_times", [](const PySession& s) {
@@ -135,7 +135,7 @@ error.)");
   add_state(c);
   add_times(c);
   c.def("step", &step, "args"_a, nb::kw_only(), "rate"_a, "kwargs"_a,
-        "One step of training of an archive of export(train=...): gives the loss before the update.");
+        "One step of training of an archive of export(train=...): returns the loss before the update.");
   c.def("__reduce_ex__",
         [](nb::handle self, int) { return nb::module_::import_("tern._arrays").attr("reduce")(self); });
 }

@@ -37,15 +37,14 @@ nb::object helper(const char* name) {
 Tensor bits(const Tensor& t) {
   constexpr DType kUnsigned[] = {DType::u8, DType::u16, DType::u32, DType::u64};
   if (t.device() != "cpu")
-    fail(ErrorCode::invalid_argument,
-         fmt::format("bits(): the tensor lies on {}; take bits() of its cpu()", t.device()));
+    fail(ErrorCode::invalid_argument, fmt::format("bits(): the tensor is on {}; use bits() of its cpu()", t.device()));
   const int size = element_size(t.dtype());
   if (elements_per_byte(t.dtype()) != 1)
     return Tensor::borrow(t.data(), DType::u8, {static_cast<std::int64_t>(t.byte_size())}, {},
                           std::make_shared<Tensor>(t));
   int log2 = 0;
   while ((1 << log2) < size) ++log2;
-  if (log2 > 3) fail(ErrorCode::unsupported, fmt::format("bits() has no integers of {} bytes", size));
+  if (log2 > 3) fail(ErrorCode::unsupported, fmt::format("bits() does not support elements of {} bytes", size));
   auto owner = std::make_shared<Tensor>(t);
   if (t.read_only()) return Tensor::borrow(t.data(), kUnsigned[log2], t.sizes(), t.strides(), std::move(owner));
   return Tensor::borrow(owner->data(), kUnsigned[log2], t.sizes(), t.strides(), owner);
@@ -59,13 +58,14 @@ Tensor copy_on(const Tensor& t, const std::string& device) {
 nb::object dlpack_of(const Tensor& t, nb::handle stream, nb::handle max_version, nb::handle device, nb::handle copy) {
   const bool on_host = t.device() == "cpu";
   // Elements on a device are complete: calls wait for their results.
-  if (on_host && !stream.is_none()) fail(ErrorCode::invalid_argument, "__dlpack__: memory of the CPU takes no stream");
+  if (on_host && !stream.is_none()) fail(ErrorCode::invalid_argument, "__dlpack__: memory of the CPU has no stream");
   const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
   const bool copies = !copy.is_none() && nb::cast<bool>(copy);
   const bool to_host = !device.is_none() && nb::cast<int>(nb::int_(device[0])) == 1;
   const bool moves = !device.is_none() && (to_host ? !on_host : !nb::tuple(device).equal(place_of(t)));
   if (moves && (!to_host || (!copy.is_none() && !copies)))
-    throw nb::buffer_error(fmt::format("the tern.Tensor lies on {}; move what from_dlpack gives", t.device()).c_str());
+    throw nb::buffer_error(
+        fmt::format("the tern.Tensor is on {}; move the result of from_dlpack instead", t.device()).c_str());
   return capsule_of(moves ? copy_on(t, "cpu") : copies ? copy_on(t, t.device()) : t, versioned);
 }
 
@@ -83,7 +83,7 @@ void add_tensor(nb::module_& m) {
   nb::class_<Tensor> c(m, "Tensor", nb::type_slots(tensor_buffer_slots()),
                        R"(An array of elements of one type, in memory of the CPU or of a device.
 
-Calls give them. numpy.asarray(t), torch.from_dlpack(t) and memoryview(t) share its memory, which they keep alive.
+Calls return them. numpy.asarray(t), torch.from_dlpack(t) and memoryview(t) share its memory, which they keep alive.
 Tensor(x) shares the memory of x: a NumPy array, a torch tensor, or anything with DLPack or a buffer.)");
   c.def(
       "__init__", [](Tensor* self, nb::handle array) { new (self) Tensor(tensor_of(array, DType::invalid, "array")); },

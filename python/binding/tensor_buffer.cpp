@@ -13,7 +13,7 @@ namespace tern::python {
 namespace {
 
 /// Sizes and strides in bytes; a view points to them.
-struct Layout {
+struct BufferLayout {
   std::vector<Py_ssize_t> sizes, strides;
 };
 
@@ -46,12 +46,13 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   view->obj = nullptr;
   if (!nb::inst_ready(self)) return refuse("the tensor was made by __new__ and never initialized");
   const Tensor& t = *nb::inst_ptr<Tensor>(self);
-  if (t.device() != "cpu") return refuse("the tensor lies on a device; take its cpu()");
+  if (t.device() != "cpu") return refuse("the tensor is on a device; use its cpu()");
   const char* format = buffer_format(t.dtype());
-  if (format == nullptr) return refuse("Python's buffers have no such element type; Tensor.bits() gives the codes");
+  if (format == nullptr)
+    return refuse("Python's buffers do not support this element type; Tensor.bits() returns the codes");
   if (t.read_only() && (flags & PyBUF_WRITABLE) != 0) return refuse("the tensor is read-only");
-  if (!has_layout(t, flags)) return refuse("the tensor is strided otherwise; Tensor.copy() is contiguous");
-  auto layout = std::make_unique<Layout>();
+  if (!has_layout(t, flags)) return refuse("the tensor has other strides; Tensor.copy() is contiguous");
+  auto layout = std::make_unique<BufferLayout>();
   const int size = element_size(t.dtype());
   for (const std::int64_t s : t.sizes()) layout->sizes.push_back(s);
   for (const std::int64_t s : t.strides()) layout->strides.push_back(s * size);
@@ -70,7 +71,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
 }
 
 void release_buffer(PyObject*, Py_buffer* view) {
-  const std::unique_ptr<Layout> layout(static_cast<Layout*>(view->internal));
+  const std::unique_ptr<BufferLayout> layout(static_cast<BufferLayout*>(view->internal));
 }
 
 }  // namespace

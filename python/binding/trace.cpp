@@ -22,7 +22,7 @@ class PyTrace {
   PyTrace(std::string path, TraceOptions options) : path_(std::move(path)), options_(std::move(options)) {}
 
   void enter() {
-    if (trace_ != nullptr) throw nb::value_error("this trace records already");
+    if (trace_ != nullptr) throw nb::value_error("this trace is already recording");
     trace_ = std::make_unique<Trace>(path_, options_);
   }
   void exit() {
@@ -55,7 +55,7 @@ class PyScope {
   }
 
   void enter() {
-    if (scope_ != nullptr) throw nb::value_error("this scope is open already");
+    if (scope_ != nullptr) throw nb::value_error("this scope is already open");
     outer_ = innermost();
     scope_ = std::make_unique<Trace::Scope>(name_);
     innermost() = this;

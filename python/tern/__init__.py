@@ -21,7 +21,7 @@ def _require_main_interpreter():
     except ImportError:
         return
     if interpreters.get_current() != interpreters.get_main():
-        raise ImportError("tern runs in the main interpreter alone, not in subinterpreters; use threads or processes")
+        raise ImportError("tern only runs in the main interpreter, not in subinterpreters; use threads or processes")
 
 
 if sys.version_info < (3, 12):

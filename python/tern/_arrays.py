@@ -17,19 +17,19 @@ def numpy(tensor):
     import numpy as np
 
     if tensor.device != "cpu":
-        raise TypeError(f"the tensor lies on {tensor.device}, and NumPy's arrays in the CPU's memory; take its cpu()")
+        raise TypeError(f"the tensor is on {tensor.device}, but NumPy's arrays are in the CPU's memory; use its cpu()")
     try:
         return np.asarray(memoryview(tensor))
     except BufferError:
         name = _ML_DTYPES.get(tensor.dtype)
         if name is None:
-            raise TypeError(f"NumPy has no {tensor.dtype}; Tensor.bits() gives the bytes") from None
+            raise TypeError(f"NumPy does not support {tensor.dtype}; Tensor.bits() returns the bytes") from None
     try:
         import ml_dtypes
     except ImportError:
         raise TypeError(
-            f"NumPy has {tensor.dtype} by the package ml_dtypes alone: pip install ml_dtypes; "
-            "Tensor.bits() gives the codes, Tensor.torch() a torch tensor"
+            f"NumPy supports {tensor.dtype} only with the package ml_dtypes: pip install ml_dtypes; "
+            "Tensor.bits() returns the codes, Tensor.torch() a torch tensor"
         ) from None
     return np.asarray(memoryview(tensor.bits())).view(getattr(ml_dtypes, name))
 

@@ -11,11 +11,11 @@ class Error(Exception):
     code    'invalid_argument', 'io', 'bad_file', 'unsupported', 'runtime', 'cancelled', 'out_of_memory' or
             'internal'
     node    number of the node in its function, or None
-    op      what the node does: Tern's op or the ATen operator, or None
+    op      the node's operation: Tern's op or the ATen operator, or None
     line    'model.py:4', the Python line that the node comes from, or None
     rule    the rule of the archive that a file breaks, or None (docs/format.md)
     offset  byte of the file, or None
-    hint    what to do about it, where the message says so, or None
+    hint    advice, if the message has any, or None
     """
 
     code = "internal"
@@ -54,7 +54,7 @@ class BadFile(Error, ValueError):
 
 
 class Unsupported(Error, NotImplementedError):
-    """Valid, but this version cannot do it."""
+    """Valid, but this version does not support it."""
 
     code = "unsupported"
 

@@ -35,7 +35,7 @@ def pt2_file(program):
         return
     if not hasattr(program, "graph_signature"):
         raise TypeError(
-            f"a {describe(program)} is no program: pass torch.export.export(model, args), or the path of a .pt2 file"
+            f"a {describe(program)} is not a program: pass torch.export.export(model, args), or the path of a .pt2 file"
         )
     with tempfile.TemporaryDirectory(prefix="tern-") as folder:
         path = os.path.join(folder, "program.pt2")

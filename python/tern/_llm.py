@@ -48,7 +48,7 @@ def _decoder(model, slots, mask):
     accepted = _accepted(model)
     cache_name = "cache" if "cache" in accepted else "past_key_values"
     if cache_name not in accepted:
-        raise ValueError(f"{type(model).__name__}.forward takes no cache")
+        raise ValueError(f"{type(model).__name__}.forward does not take a cache")
 
     def call(tokens, position, cache):
         more: dict[str, Any] = {cache_name: cache, "use_cache": True}

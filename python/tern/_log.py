@@ -9,7 +9,7 @@ _function: Callable[[str, str], object] | None = None
 
 
 def set_log(function: Callable[[str, str], object] | None) -> None:
-    """Gives Tern's messages to function(level, message); level is 'warning' or 'error'. None: to logging's logger 'tern',
+    """Passes Tern's messages to function(level, message); level is 'warning' or 'error'. None: to logging's logger 'tern',
     as at first.
 
     Messages are what no call raises, such as a flight record that cannot be written. Any thread may call the function.

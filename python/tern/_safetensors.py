@@ -31,7 +31,7 @@ def save(path, tensors):
     header, start, parts = {}, 0, []
     for name, tensor in tensors.items():
         if tensor.dtype not in _NAMES:
-            raise TypeError(f"a .safetensors file has no elements of type {tensor.dtype} ('{name}')")
+            raise TypeError(f".safetensors files do not support elements of type {tensor.dtype} ('{name}')")
         # Results of copy() are contiguous, and codes have a buffer for every type.
         data = memoryview(tensor.copy() if tensor.dtype.startswith("complex") else tensor.copy().bits())
         data = data.tobytes()

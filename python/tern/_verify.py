@@ -113,10 +113,10 @@ def verify(
              how Tern runs it, as load() takes them
     against  the reference of the nodes, by Tern on the CPU: 'reproducible', the definitions of the ops, or 'float32'
     min_cosine, min_sqnr, min_agreement
-             what each result must reach; SQNR in dB
+             limits for each result; SQNR in dB
     nodes    whether nodes are measured, too
 
-    Gives a Verification, which is true if the results hold. Needs torch.
+    Returns a Verification, which is true if the results meet the limits. Needs torch.
     """
     import copy
     import json

@@ -116,7 +116,7 @@ def test_memory_of_other_devices(digits):
         def __dlpack__(self, **_):
             raise AssertionError("must not be called")
 
-    with pytest.raises(tern.InvalidArgument, match=r"input 'images' lies on cuda:1.*x.cpu\(\)"):
+    with pytest.raises(tern.InvalidArgument, match=r"input 'images' is on cuda:1.*x.cpu\(\)"):
         digits(OnGpu())
 
 

@@ -35,7 +35,7 @@ def test_facts(digits, digits_path):
 def test_options(digits_path, images, recorded):
     model = tern.load(digits_path, threads=1, reproducible=True, access="read", verify="now", weight_cache="off")
     np.testing.assert_allclose(model(images).numpy(), recorded["logits"][:2], rtol=1e-4, atol=1e-5)
-    with pytest.raises(tern.InvalidArgument, match="access is one of 'map', 'populate', 'read', not 'mmap'"):
+    with pytest.raises(tern.InvalidArgument, match="access must be one of 'map', 'populate', 'read', not 'mmap'"):
         tern.load(digits_path, access="mmap")
     with pytest.raises(tern.Error, match="(?i)device"):
         tern.load(digits_path, device="nonsense")

@@ -59,7 +59,7 @@ def test_what_is_refused(digits, images, tmp_path):
         with pytest.raises(tern.InvalidArgument):
             with tern.Trace(tmp_path / "b.json"):
                 pass
-        with pytest.raises(ValueError, match="records already"):
+        with pytest.raises(ValueError, match="already recording"):
             trace.__enter__()
     outer, inner = tern.scope("outer"), tern.scope("inner")
     outer.__enter__()

@@ -71,21 +71,21 @@ void check_call(const Collective& c, int rank, int ranks) {
   if (reduces(c.kind) && !is_reducible(c.reduce, c.dtype)) refuse("the reduction is not defined for this type");
   const bool divides = c.kind == CollectiveKind::reduce_scatter || c.kind == CollectiveKind::scatter ||
                        (c.kind == CollectiveKind::all_to_all && c.in_parts.empty());
-  if (divides && c.count % ranks != 0) refuse("the ranks' parts would not be equal");
+  if (divides && c.count % ranks != 0) refuse("the ranks cannot have equal parts");
   if (has_root(c.kind) && (c.root < 0 || c.root >= ranks)) refuse("the root rank does not exist");
-  if (is_point_to_point(c.kind) && c.root == rank) refuse("a rank does not send to itself");
+  if (is_point_to_point(c.kind) && c.root == rank) refuse("a rank cannot send to itself");
   if (c.kind == CollectiveKind::all_to_all && c.in_parts.empty() != c.out_parts.empty())
     refuse("parts are given for both the input and the output, or for neither");
   if ((c.kind == CollectiveKind::reduce_scatter_v || !c.in_parts.empty()) && !is_division(c.in_parts, c.count, ranks))
-    refuse("the parts of the input are not one number for each rank that add up to its elements");
+    refuse("the parts of the input must be one number for each rank, and add up to its elements");
   if (c.kind == CollectiveKind::all_gather_v || !c.out_parts.empty()) {
     const std::int64_t all = std::accumulate(c.out_parts.begin(), c.out_parts.end(), std::int64_t{0});
-    if (!is_division(c.out_parts, all, ranks)) refuse("the parts of the output are not one number for each rank");
+    if (!is_division(c.out_parts, all, ranks)) refuse("the parts of the output must be one number for each rank");
     if (c.kind == CollectiveKind::all_gather_v && c.out_parts[static_cast<std::size_t>(rank)] != c.count)
-      refuse("this rank's part of the output is not its input");
+      refuse("this rank's part of the output must be its input");
   }
   if (ranks == 1 && !c.in_parts.empty() && c.kind == CollectiveKind::all_to_all && c.in_parts[0] != c.out_parts[0])
-    refuse("a rank alone gets what it gives");
+    refuse("a group of one rank must receive as much as it sends");
 }
 
 std::uint64_t fingerprint(const Collective& c) {

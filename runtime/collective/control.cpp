@@ -368,7 +368,7 @@ class Client : public Control {
       const bool is_broken = socket_.open() && after(milliseconds(0)) < end;
       fail(ErrorCode::io,
            fmt::format("group '{}': rank {} of {}, at rank 0's address '{}': {}", o.name, o.rank, o.size, o.address,
-                       server_ != nullptr ? "not all ranks have come in time"
+                       server_ != nullptr ? "not all ranks connected in time"
                        : is_broken        ? "rank 0 has ended"
                                           : e.what()));
     }
@@ -447,7 +447,7 @@ class Client : public Control {
   void put(const std::string& key, std::span<const std::byte> value) override {
     std::vector<std::byte> body(key.size() + 1 + value.size());
     if (body.size() > control::kLongest)
-      fail(ErrorCode::invalid_argument, fmt::format("'{}': a value of {} bytes; ranks tell each other at most {}", key,
+      fail(ErrorCode::invalid_argument, fmt::format("'{}': the value has {} bytes; ranks exchange at most {}", key,
                                                     value.size(), control::kLongest - key.size() - 1));
     std::memcpy(body.data(), key.c_str(), key.size() + 1);
     std::ranges::copy(value, body.begin() + static_cast<std::ptrdiff_t>(key.size()) + 1);
@@ -459,7 +459,7 @@ class Client : public Control {
     tell(What::get, bytes_of_text(key));
     const bool came = changed_.wait_for(lock, options_.timeout, [&] { return value_ || !failure_.empty(); });
     if (!failure_.empty()) fail(ErrorCode::runtime, failure_);
-    if (!came) fail(ErrorCode::io, fmt::format("no rank has told '{}' in time", key));
+    if (!came) fail(ErrorCode::io, fmt::format("no rank sent '{}' in time", key));
     return std::move(*value_);
   }
 

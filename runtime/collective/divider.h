@@ -14,7 +14,7 @@ namespace tern {
 using Invitation = std::array<char, 256>;
 
 /// A new group, seen by one of its ranks.
-struct Part {
+struct SubgroupMembership {
   std::vector<std::int32_t> members;  ///< ranks of the parent group, ascending
   int rank = 0;                       ///< rank in the new group
   std::string name;
@@ -25,9 +25,9 @@ class Divider {
  public:
   virtual ~Divider() = default;
   /// Called by the first rank of a new group before joining.
-  virtual std::string invite(const Part& part) = 0;
+  virtual std::string invite(const SubgroupMembership& membership) = 0;
   /// Called by all ranks of a new group; returns after all have joined.
-  virtual std::shared_ptr<ProcessGroup> join(const Part& part, const std::string& invitation) = 0;
+  virtual std::shared_ptr<ProcessGroup> join(const SubgroupMembership& membership, const std::string& invitation) = 0;
 };
 
 }  // namespace tern

@@ -151,20 +151,20 @@ class EngineDivider : public Divider {
         control_(control),
         host_(control.own_host()),
         group_(group) {}
-  std::string invite(const Part&) override {
+  std::string invite(const SubgroupMembership&) override {
     listener_ = Socket::listen(host_ + ":0");
     return listener_.own_address();
   }
-  std::shared_ptr<ProcessGroup> join(const Part& part, const std::string& invitation) override {
+  std::shared_ptr<ProcessGroup> join(const SubgroupMembership& membership, const std::string& invitation) override {
     GroupOptions o = options_;
-    o.rank = part.rank;
-    o.size = part.size();
-    o.name = part.name;
+    o.rank = membership.rank;
+    o.size = membership.size();
+    o.name = membership.name;
     o.address = invitation;
     // A rank ending before its arrival fails the parent group.
     const auto lost = [this] { return control_.failure(milliseconds(0)); };
     try {
-      return make_group(kind_, o, Control::connect(o, std::move(listener_), lost), group_, part.members);
+      return make_group(kind_, o, Control::connect(o, std::move(listener_), lost), group_, membership.members);
     } catch (const Error&) {
       if (const std::string why = control_.failure(kCause); !why.empty()) fail(ErrorCode::runtime, why);
       throw;

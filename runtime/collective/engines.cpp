@@ -45,7 +45,7 @@ Engine load(const std::string& path, const std::string& name) {
   e.info.path = path;
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) {  // dlopen() would block on a pipe
-    e.info.problem = "it is no regular file";
+    e.info.problem = "it is not a regular file";
     return e;
   }
   // Open MPI looks up its components among the global symbols.
@@ -57,7 +57,7 @@ Engine load(const std::string& path, const std::string& name) {
   const auto entry = reinterpret_cast<const tern_engine* (*)()>(dlsym(handle, "tern_engine_library"));
   const tern_engine* const table = entry == nullptr ? nullptr : entry();
   if (table == nullptr || table->abi != TERN_ENGINE_ABI || table->size < offsetof(tern_engine, share)) {
-    e.info.problem = "it is no engine for this version of tern/engine.h: compile it anew";
+    e.info.problem = "it is not an engine for this version of tern/engine.h: recompile it";
     return e;
   }
   e.info.version = table->version;
@@ -118,11 +118,11 @@ const tern_engine& find_engine(const std::string& name) {
   for (const Package& p : kPackages) {
     if (name == p.engine)
       hint = fmt::format(
-          "this build of Tern is without it: install {} and build again, or put libtern_{}.so into "
+          "this build of Tern does not include it: install {} and build again, or put libtern_{}.so into "
           "engines/ beside Tern's library (it needs {})",
           p.build, name, p.run);
   }
-  fail(ErrorCode::unsupported, fmt::format("there is no engine '{}'; {}", name, hint));
+  fail(ErrorCode::unsupported, fmt::format("unknown engine '{}'; {}", name, hint));
 }
 
 std::vector<EngineInfo> group_engines() {

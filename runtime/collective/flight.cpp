@@ -140,17 +140,17 @@ void FlightRecorder::add_group(const std::string& name, int size, int rank, bool
   const std::optional<int> launched = in_process ? std::nullopt : launched_rank();
   const std::lock_guard lock(mutex_);
   groups_[name] = size;
-  if (in_process || size <= largest_) return;
-  largest_ = size;
+  if (in_process || size <= largest_group_size_) return;
+  largest_group_size_ = size;
   rank_ = launched.value_or(rank);
 }
 
 std::uint64_t FlightRecorder::schedule(const Place& place, const Collective& c, std::uint64_t number) {
   const int rank = place.rank, ranks = place.ranks;
   const std::lock_guard lock(mutex_);
-  if (ring_.empty()) ring_.resize(kKept);
-  Entry& e = ring_[records_ % kKept];
-  e = {.record = ++records_,
+  if (ring_.empty()) ring_.resize(kMaxRecords);
+  Entry& e = ring_[record_count_ % kMaxRecords];
+  e = {.record = ++record_count_,
        .number = number,
        .kind = c.kind,
        .reduce = c.reduce,
@@ -168,12 +168,12 @@ std::uint64_t FlightRecorder::schedule(const Place& place, const Collective& c, 
   put(e.engine, place.engine);
   put(e.group, place.group);
   put(e.where, c.where);
-  if (largest_ == 0) rank_ = rank;
+  if (largest_group_size_ == 0) rank_ = rank;
   return e.record;
 }
 
 FlightRecorder::Entry* FlightRecorder::find(std::uint64_t record) {
-  Entry& e = ring_[(record - 1) % kKept];
+  Entry& e = ring_[(record - 1) % kMaxRecords];
   return e.record == record ? &e : nullptr;
 }
 
@@ -207,7 +207,7 @@ void FlightRecorder::failed(int rank) noexcept {
 }
 
 /// Pickles the calls of this process, or of rank `rank` in groups of threads.
-std::string FlightRecorder::text(int rank) const {
+std::string FlightRecorder::pickle_bytes(int rank) const {
   PickleWriter p;
   p.begin_dict();
   p.text("version");
@@ -230,8 +230,8 @@ std::string FlightRecorder::text(int rank) const {
   p.end_dict();
   p.text("entries");
   p.begin_list();
-  for (std::uint64_t i = records_ > kKept ? records_ - kKept : 0; i < records_; ++i) {
-    const Entry& e = ring_[i % kKept];
+  for (std::uint64_t i = record_count_ > kMaxRecords ? record_count_ - kMaxRecords : 0; i < record_count_; ++i) {
+    const Entry& e = ring_[i % kMaxRecords];
     if (e.in_process && e.rank != rank) continue;
     const bool p2p = is_point_to_point(e.kind);
     std::string name = kFlightNames[static_cast<std::size_t>(e.kind)];
@@ -296,11 +296,11 @@ std::string FlightRecorder::text(int rank) const {
 }
 
 std::string FlightRecorder::write(const std::string& folder, int rank) {
-  const std::lock_guard one(writing_);
+  const std::lock_guard one(files_mutex_);
   std::string bytes;
   {
     const std::lock_guard lock(mutex_);
-    bytes = text(rank);
+    bytes = pickle_bytes(rank);
   }
   return files_.write(folder, rank, bytes);
 }

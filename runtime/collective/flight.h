@@ -19,7 +19,7 @@ namespace tern {
 
 class FlightRecorder {
  public:
-  static constexpr std::size_t kKept = 2048;
+  static constexpr std::size_t kMaxRecords = 2048;
   static constexpr std::string_view kInProcess = "local";  ///< engine name of groups of threads
 
   static FlightRecorder& process();
@@ -45,32 +45,33 @@ class FlightRecorder {
   using Clock = std::chrono::system_clock;
   enum class State : std::uint8_t { scheduled, started, completed };
   struct Entry {
-    std::uint64_t record = 0, number = 0;
+    std::uint64_t record = 0;  ///< number in the recorder, from schedule()
+    std::uint64_t number = 0;  ///< sequence number of the call in its group
     State state = State::scheduled;
     CollectiveKind kind{};
     ReduceOp reduce{};
     DType dtype{};
-    std::int64_t in = 0, out = 0;
+    std::int64_t in = 0, out = 0;  ///< element counts
     int rank = 0, ranks = 0, root = 0;
     bool in_process = false;
     std::array<char, 16> engine{};
     std::array<char, 48> group{};
-    std::array<char, 160> where{};
+    std::array<char, 160> where{};  ///< position in the model's Python source
     Clock::time_point created, started, completed;
   };
   FlightRecorder();
   Entry* find(std::uint64_t record);
-  std::string text(int rank) const;
+  std::string pickle_bytes(int rank) const;
 
-  std::mutex writing_;  ///< guards files_
+  std::mutex files_mutex_;  ///< guards files_
   FlightFiles files_;
   mutable std::mutex mutex_;  ///< guards the members below
   std::vector<Entry> ring_;
-  std::uint64_t records_ = 0;
+  std::uint64_t record_count_ = 0;
   std::map<std::string, int> groups_;
   std::string folder_;
-  int rank_ = 0;     ///< this process's rank: the launcher's, else the rank in the largest group
-  int largest_ = 0;  ///< size of that group; 0 before the first group
+  int rank_ = 0;                ///< this process's rank: the launcher's, else the rank in the largest group
+  int largest_group_size_ = 0;  ///< size of that group; 0 before the first group
 };
 
 }  // namespace tern

@@ -81,7 +81,7 @@ std::string FlightFiles::write(const std::string& folder, int rank, std::string_
   const std::string name = fmt::format("tern_flight_{}", rank);
   std::string path = fmt::format("{}/{}", folder, name);
   // Other users may write to the folder: symbolic links are not followed, and the folder's descriptor stays open.
-  const Descriptor there(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const FileDescriptor there(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   PendingFile file(there.number(), kUnfinished, bytes.size(), 0666);
   // fsync() publishes the bytes to other hosts of a network file system; close() would too, but the lock needs an open
   // file.
@@ -91,10 +91,9 @@ std::string FlightFiles::write(const std::string& folder, int rank, std::string_
     // torchfrtrace reads names containing tern_flight_ and names ending in digits.
     const std::string other = fmt::format("flight-{}-of-process-{}.pickle", rank, getpid());
     const std::string other_path = fmt::format("{}/{}", folder, other);
-    log_message(LogLevel::warning,
-                fmt::format("'{}' is the flight record of another running process; this one's is '{}'. Give processes "
-                            "of different groups folders of their own",
-                            path, other_path));
+    log_message(LogLevel::warning, fmt::format("'{}' is the flight record of another running process; this one's is "
+                                               "'{}'. Give processes of different groups different folders",
+                                               path, other_path));
     path = other_path;
     done = file.rename(other) ? Put::done : Put::failed;
   }

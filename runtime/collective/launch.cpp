@@ -11,11 +11,11 @@
 namespace tern {
 namespace {
 
-struct Launcher {
+struct LauncherVariables {
   const char *name, *rank, *size, *local_rank;
 };
 /// The first match counts: each launcher may run inside the launchers below.
-constexpr Launcher kLaunchers[] = {
+constexpr LauncherVariables kLaunchers[] = {
     {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
     {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
     {"srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
@@ -38,18 +38,18 @@ std::int64_t number(const char* name, std::int64_t most) {
 constexpr std::int64_t kMostRanks = 1 << 20;
 constexpr std::int64_t kMostPort = 65535;
 
-struct Ranks {
+struct LaunchedRank {
   std::int64_t rank, size, local;
 };
-std::optional<Ranks> ranks_by(const Launcher& l) {
+std::optional<LaunchedRank> launched_rank(const LauncherVariables& l) {
   const bool rank = !variable(l.rank).empty(), size = !variable(l.size).empty();
   if (!rank && !size) return {};
   // A Slurm allocation sets the number of tasks even outside of srun.
   if (!rank && std::string_view(l.name) == "srun") return {};
   if (!rank || !size)
     fail(ErrorCode::invalid_argument,
-         fmt::format("{} is set, and {} is not; {} sets both", rank ? l.rank : l.size, rank ? l.size : l.rank, l.name));
-  Ranks r{number(l.rank, kMostRanks), number(l.size, kMostRanks), 0};
+         fmt::format("{} is set, but {} is not; {} sets both", rank ? l.rank : l.size, rank ? l.size : l.rank, l.name));
+  LaunchedRank r{number(l.rank, kMostRanks), number(l.size, kMostRanks), 0};
   if (r.rank >= r.size)
     fail(ErrorCode::invalid_argument,
          fmt::format("{}={} does not fit {}={}: ranks count from 0", l.rank, r.rank, l.size, r.size));
@@ -90,7 +90,7 @@ std::string address_by(const std::string& launcher) {
     if (variable("OMPI_COMM_WORLD_LOCAL_SIZE") == variable("OMPI_COMM_WORLD_SIZE"))
       return fmt::format("127.0.0.1:{}", port_of(variable("PMIX_NAMESPACE")));
     fail(ErrorCode::invalid_argument,
-         "mpirun does not tell the host of rank 0: set TERN_GROUP_ADDRESS=HOST:PORT with its option -x");
+         "mpirun does not pass on the host of rank 0: set TERN_GROUP_ADDRESS=HOST:PORT with its option -x");
   }
   std::string_view nodes = variable("SLURM_STEP_NODELIST");
   if (nodes.empty()) nodes = variable("SLURM_JOB_NODELIST");
@@ -103,10 +103,10 @@ std::string address_by(const std::string& launcher) {
 }  // namespace
 
 GroupOptions launched_group_options() {
-  const Launcher* by = nullptr;
-  Ranks found{};
-  for (const Launcher& l : kLaunchers) {
-    const std::optional<Ranks> r = ranks_by(l);
+  const LauncherVariables* by = nullptr;
+  LaunchedRank found{};
+  for (const LauncherVariables& l : kLaunchers) {
+    const std::optional<LaunchedRank> r = launched_rank(l);
     if (!r) continue;
     if (by == nullptr) {
       by = &l;
@@ -117,12 +117,12 @@ GroupOptions launched_group_options() {
     const bool inside = !variable("TORCHELASTIC_RUN_ID").empty() || std::string_view(by->name) == "mpirun";
     if (!inside && (r->rank != found.rank || r->size != found.size))
       fail(ErrorCode::invalid_argument,
-           fmt::format("{}={} and {}={} contradict {}={} and {}={}: unset those that are not of this run's launcher",
-                       by->rank, found.rank, by->size, found.size, l.rank, r->rank, l.size, r->size));
+           fmt::format("{}={} and {}={} contradict {}={} and {}={}: unset the variables of other launchers", by->rank,
+                       found.rank, by->size, found.size, l.rank, r->rank, l.size, r->size));
   }
   if (by == nullptr)
     fail(ErrorCode::invalid_argument,
-         "no launcher has set a rank: RANK (torchrun --no-python), OMPI_COMM_WORLD_RANK (mpirun) and SLURM_PROCID "
+         "no launcher set a rank: RANK (torchrun --no-python), OMPI_COMM_WORLD_RANK (mpirun) and SLURM_PROCID "
          "(srun) "
          "are not set");
   GroupOptions o;

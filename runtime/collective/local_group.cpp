@@ -35,8 +35,8 @@ std::string gone(int rank) {
 }
 
 /// State shared by all ranks.
-struct Room {
-  explicit Room(int size) : states(static_cast<std::size_t>(size)), left(states.size(), false) {}
+struct LocalGroupState {
+  explicit LocalGroupState(int size) : states(static_cast<std::size_t>(size)), left(states.size(), false) {}
 
   static constexpr std::size_t kRemembered = 64;  ///< calls a rank may be ahead of other ranks
   struct Rank {
@@ -55,7 +55,7 @@ struct Room {
 
   /// A group of some of these ranks, not yet joined by all members.
   struct Child {
-    std::shared_ptr<Room> room;
+    std::shared_ptr<LocalGroupState> group;
     int missing;
   };
   std::map<std::string, Child> children;  ///< keyed by invitation
@@ -70,7 +70,7 @@ struct Room {
 
 class LocalTransport : public Transport {
  public:
-  LocalTransport(std::shared_ptr<Room> room, int rank) : room_(std::move(room)), rank_(rank) {}
+  LocalTransport(std::shared_ptr<LocalGroupState> group, int rank) : group_(std::move(group)), rank_(rank) {}
   ~LocalTransport() override { LocalTransport::close(); }
 
   Request send(int peer, std::uint64_t tag, const void* data, std::size_t bytes) override {
@@ -85,50 +85,50 @@ class LocalTransport : public Transport {
   }
   bool wait(Request request, milliseconds timeout) override {
     Post& p = *static_cast<Post*>(request);
-    std::unique_lock lock(room_->mutex);
-    std::condition_variable& changed = room_->states[static_cast<std::size_t>(rank_)].changed;
-    changed.wait_for(lock, timeout, [&] { return p.is == Post::Is::done || !room_->failure.empty(); });
+    std::unique_lock lock(group_->mutex);
+    std::condition_variable& changed = group_->states[static_cast<std::size_t>(rank_)].changed;
+    changed.wait_for(lock, timeout, [&] { return p.is == Post::Is::done || !group_->failure.empty(); });
     // The moving thread is about to finish.
     changed.wait(lock, [&] { return p.is != Post::Is::moving; });
     const bool done = p.is == Post::Is::done;
-    if (!done && !room_->failure.empty()) fail(ErrorCode::io, room_->failure);
+    if (!done && !group_->failure.empty()) fail(ErrorCode::io, group_->failure);
     if (done) free_.push_back(&p);
     return done;
   }
   void interrupt() noexcept override {}
   void close() noexcept override {
-    std::unique_lock lock(room_->mutex);
-    std::condition_variable& changed = room_->states[static_cast<std::size_t>(rank_)].changed;
-    for (auto& [key, waiting] : room_->posts) std::erase_if(waiting, [&](const Post* p) { return p->owner == rank_; });
+    std::unique_lock lock(group_->mutex);
+    std::condition_variable& changed = group_->states[static_cast<std::size_t>(rank_)].changed;
+    for (auto& [key, waiting] : group_->posts) std::erase_if(waiting, [&](const Post* p) { return p->owner == rank_; });
     for (Post& p : mine_) changed.wait(lock, [&] { return p.is != Post::Is::moving; });
   }
 
  private:
   Request post(const Post& what) {
-    std::unique_lock lock(room_->mutex);
-    if (!room_->failure.empty()) fail(ErrorCode::io, room_->failure);
+    std::unique_lock lock(group_->mutex);
+    if (!group_->failure.empty()) fail(ErrorCode::io, group_->failure);
     Post* const p = fresh();
     *p = what;
-    std::vector<Post*>& waiting = room_->posts[p->key];
+    std::vector<Post*>& waiting = group_->posts[p->key];
     if (waiting.empty() || waiting.front()->sends == p->sends) {
       const int peer = p->sends ? std::get<1>(p->key) : std::get<0>(p->key);
-      if (room_->left[static_cast<std::size_t>(peer)]) {
-        room_->stop(gone(peer));
-        fail(ErrorCode::io, room_->failure);
+      if (group_->left[static_cast<std::size_t>(peer)]) {
+        group_->stop(gone(peer));
+        fail(ErrorCode::io, group_->failure);
       }
       waiting.push_back(p);
       return p;
     }
     Post* const other = waiting.front();
     waiting.erase(waiting.begin());
-    if (waiting.empty()) room_->posts.erase(p->key);
+    if (waiting.empty()) group_->posts.erase(p->key);
     p->is = other->is = Post::Is::moving;
     lock.unlock();
     const Post &from = p->sends ? *p : *other, &to = p->sends ? *other : *p;
     std::memcpy(to.data, from.data, to.bytes);
     lock.lock();
     p->is = other->is = Post::Is::done;
-    room_->states[static_cast<std::size_t>(other->owner)].changed.notify_all();
+    group_->states[static_cast<std::size_t>(other->owner)].changed.notify_all();
     return p;
   }
   Post* fresh() {
@@ -138,7 +138,7 @@ class LocalTransport : public Transport {
     return p;
   }
 
-  std::shared_ptr<Room> room_;
+  std::shared_ptr<LocalGroupState> group_;
   int rank_;
   std::deque<Post> mine_;
   std::vector<Post*> free_;
@@ -146,122 +146,123 @@ class LocalTransport : public Transport {
 
 class LocalWatch : public Watch {
  public:
-  LocalWatch(std::shared_ptr<Room> room, int rank) : room_(std::move(room)), rank_(rank) {}
+  LocalWatch(std::shared_ptr<LocalGroupState> group, int rank) : group_(std::move(group)), rank_(rank) {}
   ~LocalWatch() override {
-    const std::lock_guard lock(room_->mutex);
-    room_->left[static_cast<std::size_t>(rank_)] = true;
+    const std::lock_guard lock(group_->mutex);
+    group_->left[static_cast<std::size_t>(rank_)] = true;
     const std::uint64_t done = me().done;
-    for (const Room::Rank& r : room_->states) {
-      if (!is_point_to_point(r.current.kind) && r.current.number > done) room_->stop(gone(rank_));
+    for (const LocalGroupState::Rank& r : group_->states) {
+      if (!is_point_to_point(r.current.kind) && r.current.number > done) group_->stop(gone(rank_));
     }
-    for (const auto& [key, waiting] : room_->posts) {  // messages without a receiver from now on
+    for (const auto& [key, waiting] : group_->posts) {  // messages without a receiver from now on
       const bool mine = std::get<0>(key) == rank_ || std::get<1>(key) == rank_;
       if (mine && std::ranges::any_of(waiting, [&](const Post* p) { return p->owner != rank_; }))
-        room_->stop(gone(rank_));
+        group_->stop(gone(rank_));
     }
   }
   void begin(const CallState& state) override {
-    const std::lock_guard lock(room_->mutex);
-    if (!room_->failure.empty()) fail(ErrorCode::runtime, room_->failure);
+    const std::lock_guard lock(group_->mutex);
+    if (!group_->failure.empty()) fail(ErrorCode::runtime, group_->failure);
     me().current = state;
     const std::string why = compare(state);
     if (why.empty()) return;
-    room_->stop(why);
+    group_->stop(why);
     fail(ErrorCode::runtime, why);
   }
   void device_waits(const CallState& state) noexcept override {
     if (state.number == 0) return;
-    const std::lock_guard lock(room_->mutex);
-    if (const std::string why = compare(state); !why.empty()) room_->stop(why);
+    const std::lock_guard lock(group_->mutex);
+    if (const std::string why = compare(state); !why.empty()) group_->stop(why);
   }
   void made(std::uint64_t number) noexcept override {
-    const std::lock_guard lock(room_->mutex);
+    const std::lock_guard lock(group_->mutex);
     me().done = std::max(me().done, number);
   }
   void end() noexcept override {
-    const std::lock_guard lock(room_->mutex);
+    const std::lock_guard lock(group_->mutex);
     if (!is_point_to_point(me().current.kind)) me().done = std::max(me().done, me().current.number);
     me().current = {};
   }
   std::string failure(milliseconds patience) override {
-    const std::lock_guard lock(room_->mutex);
-    return room_->failure;
+    const std::lock_guard lock(group_->mutex);
+    return group_->failure;
   }
   void stop(const std::string& why) noexcept override {
-    const std::lock_guard lock(room_->mutex);
-    room_->stop(why);
+    const std::lock_guard lock(group_->mutex);
+    group_->stop(why);
   }
-  FailureActs& acts() override { return room_->acts; }
+  FailureActs& acts() override { return group_->acts; }
   std::string place_of(int rank) override {
-    const std::lock_guard lock(room_->mutex);
-    const Room::Rank& r = room_->states[static_cast<std::size_t>(rank)];
+    const std::lock_guard lock(group_->mutex);
+    const LocalGroupState::Rank& r = group_->states[static_cast<std::size_t>(rank)];
     if (r.current.number != 0) return fmt::format(", which is in {}", describe(r.current));
     return fmt::format(", which has done {} calls", r.done);
   }
 
  private:
-  Room::Rank& me() { return room_->states[static_cast<std::size_t>(rank_)]; }
+  LocalGroupState::Rank& me() { return group_->states[static_cast<std::size_t>(rank_)]; }
   /// Remembers the call. Returns the reason if this rank and others can never finish, else an empty string.
   std::string compare(const CallState& state) {
     const bool p2p = is_point_to_point(state.kind);
-    if (!p2p) me().calls[state.number % Room::kRemembered] = state;
+    if (!p2p) me().calls[state.number % LocalGroupState::kRemembered] = state;
     std::string why;
-    for (int r = 0; r < static_cast<int>(room_->states.size()) && why.empty(); ++r) {
-      const Room::Rank& other = room_->states[static_cast<std::size_t>(r)];
+    for (int r = 0; r < static_cast<int>(group_->states.size()) && why.empty(); ++r) {
+      const LocalGroupState::Rank& other = group_->states[static_cast<std::size_t>(r)];
       if (r == rank_) continue;
-      const CallState& at = p2p ? other.current : other.calls[state.number % Room::kRemembered];
+      const CallState& at = p2p ? other.current : other.calls[state.number % LocalGroupState::kRemembered];
       why = r < rank_ ? conflict(r, at, rank_, state) : conflict(rank_, state, r, at);
-      if (why.empty() && !p2p && room_->left[static_cast<std::size_t>(r)] && other.done < state.number) why = gone(r);
+      if (why.empty() && !p2p && group_->left[static_cast<std::size_t>(r)] && other.done < state.number) why = gone(r);
     }
     return why;
   }
-  std::shared_ptr<Room> room_;
+  std::shared_ptr<LocalGroupState> group_;
   int rank_;
 };
 
 class LocalDivider : public Divider {
  public:
-  LocalDivider(std::shared_ptr<Room> room, milliseconds timeout) : room_(std::move(room)), timeout_(timeout) {}
-  std::string invite(const Part& part) override {
-    const std::lock_guard lock(room_->mutex);
-    std::string number = std::to_string(++room_->invitations);
-    room_->children[number] = {std::make_shared<Room>(part.size()), part.size()};
+  LocalDivider(std::shared_ptr<LocalGroupState> group, milliseconds timeout)
+      : group_(std::move(group)), timeout_(timeout) {}
+  std::string invite(const SubgroupMembership& membership) override {
+    const std::lock_guard lock(group_->mutex);
+    std::string number = std::to_string(++group_->invitations);
+    group_->children[number] = {std::make_shared<LocalGroupState>(membership.size()), membership.size()};
     return number;
   }
-  std::shared_ptr<ProcessGroup> join(const Part& part, const std::string& invitation) override;
+  std::shared_ptr<ProcessGroup> join(const SubgroupMembership& membership, const std::string& invitation) override;
 
  private:
-  std::shared_ptr<Room> room_;
+  std::shared_ptr<LocalGroupState> group_;
   milliseconds timeout_;
 };
 
-std::shared_ptr<ProcessGroup> enter(const std::shared_ptr<Room>& room, int rank, const std::string& name,
+std::shared_ptr<ProcessGroup> enter(const std::shared_ptr<LocalGroupState>& group, int rank, const std::string& name,
                                     milliseconds timeout) {
   return std::make_shared<TransportGroup>(
-      TransportGroup::Place{rank, static_cast<int>(room->states.size()), "local", name, timeout},
-      std::make_unique<LocalTransport>(room, rank), std::make_unique<LocalWatch>(room, rank),
-      std::make_unique<LocalDivider>(room, timeout));
+      TransportGroup::Place{rank, static_cast<int>(group->states.size()), "local", name, timeout},
+      std::make_unique<LocalTransport>(group, rank), std::make_unique<LocalWatch>(group, rank),
+      std::make_unique<LocalDivider>(group, timeout));
 }
 
-std::shared_ptr<ProcessGroup> LocalDivider::join(const Part& part, const std::string& invitation) {
-  std::shared_ptr<Room> room;
+std::shared_ptr<ProcessGroup> LocalDivider::join(const SubgroupMembership& membership, const std::string& invitation) {
+  std::shared_ptr<LocalGroupState> group;
   {
-    const std::lock_guard lock(room_->mutex);
-    const auto found = room_->children.find(invitation);
-    if (found == room_->children.end()) fail(ErrorCode::internal, "an invitation that nobody has made");
-    room = found->second.room;
-    if (--found->second.missing == 0) room_->children.erase(found);
+    const std::lock_guard lock(group_->mutex);
+    const auto found = group_->children.find(invitation);
+    if (found == group_->children.end()) fail(ErrorCode::internal, "the invitation does not exist");
+    group = found->second.group;
+    if (--found->second.missing == 0) group_->children.erase(found);
   }
-  return enter(room, part.rank, part.name, timeout_);
+  return enter(group, membership.rank, membership.name, timeout_);
 }
 
 }  // namespace
 
 std::vector<std::shared_ptr<ProcessGroup>> local_group(int size, milliseconds timeout) {
   check_rank(0, size);
-  auto room = std::make_shared<Room>(size);
+  auto group = std::make_shared<LocalGroupState>(size);
   std::vector<std::shared_ptr<ProcessGroup>> ranks;
-  for (int r = 0; r < size; ++r) ranks.push_back(enter(room, r, "0", timeout));
+  for (int r = 0; r < size; ++r) ranks.push_back(enter(group, r, "0", timeout));
   return ranks;
 }
 

@@ -68,10 +68,10 @@ void need_devices(const ProcessGroup& group, const std::vector<DeviceRank::Offer
   }
   fail(ErrorCode::unsupported,
        fmt::format(
-           "group '{}' of {}: the ranks' devices do not communicate by themselves: {}; run each rank on a device "
-           "of its own that 'tern devices' lists with {}, and without --reproducible, or take another engine",
+           "group '{}' of {}: the ranks' devices cannot communicate directly: {}; run each rank on its own device that "
+           "'tern devices' lists with {}, without --reproducible, or use another engine",
            known->name(), known->engine(),
-           without.empty() ? "two ranks have one device, or their plugins differ" : fmt::format("{} cannot", without),
+           without.empty() ? "two ranks share a device, or their plugins differ" : fmt::format("{} cannot", without),
            known->engine() == "rccl" ? "RCCL" : "NCCL"));
 }
 
@@ -93,7 +93,7 @@ void SessionGroups::set(std::string_view name, std::shared_ptr<ProcessGroup> gro
   members_[std::string(name)] = std::move(member);
 }
 
-SessionGroups::Member* SessionGroups::find(const std::string& name) {
+SessionGroups::Member* SessionGroups::find_member(const std::string& name) {
   auto found = members_.find(name);
   if (found == members_.end()) found = members_.find("");
   return found == members_.end() ? nullptr : found->second.get();
@@ -103,54 +103,56 @@ void SessionGroups::run(const KernelCall& call) {
   called_ = true;
   switch (call.node->op) {
     case Op::wait: return wait(call);
-    case Op::exchange: return exchange(call);
-    default: return collective(call);
+    case Op::exchange: return run_exchange(call);
+    default: return run_collective(call);
   }
 }
 
-const char* SessionGroups::place_of(const Node& node) const {
+const char* SessionGroups::source_line(const Node& node) const {
   const std::vector<Origin>& origins = context_.prepared->program->origins;
   const auto i = static_cast<std::size_t>(node.origin);
   return node.origin >= 0 && i < origins.size() ? origins[i].source.c_str() : "";
 }
 
-void SessionGroups::collective(const KernelCall& call) {
+void SessionGroups::run_collective(const KernelCall& call) {
   const Node& node = *call.node;
   const std::string& name = node.text(AttrKey::name);
-  const std::int64_t wanted = node.integer(AttrKey::groups);
-  Member* member = find(name);
+  const std::int64_t expected_ranks = node.integer(AttrKey::groups);
+  Member* member = find_member(name);
   const int ranks = member == nullptr ? 1 : member->group->size();
-  if (wanted > 1 && member == nullptr) {
+  if (expected_ranks > 1 && member == nullptr) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("{} ranks of the group '{}' do this together, and the session has no group: the application makes "
-                     "one and gives it to Session::set_group (tern/collective.h)",
-                     wanted, name));
+         fmt::format("{} ranks of the group '{}' do this together, but the session has no group: create one and pass "
+                     "it to Session::set_group (tern/collective.h)",
+                     expected_ranks, name));
   }
-  if (wanted > 0 && wanted != ranks) {
+  if (expected_ranks > 0 && expected_ranks != ranks) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("the program was exported for {} ranks of the group '{}', but the session's has {}", wanted, name,
-                     ranks));
+         fmt::format("the program was exported for {} ranks of the group '{}', but the session's has {}",
+                     expected_ranks, name, ranks));
   }
   const TensorView &in = call.in[0], &out = call.out[0];
   Collective c = call_of(node, in);
   const bool divides = c.kind == CollectiveKind::reduce_scatter ||
                        (c.kind == CollectiveKind::all_to_all && node.dims(AttrKey::sizes).empty());
   if (divides && in.size(0) % ranks != 0) {
-    fail(ErrorCode::runtime, fmt::format("axis 0 has {} elements, which {} ranks cannot share", in.size(0), ranks));
+    fail(ErrorCode::runtime,
+         fmt::format("axis 0 has {} elements, which {} ranks cannot share equally", in.size(0), ranks));
   }
   if (c.kind == CollectiveKind::broadcast && c.root >= ranks)
     fail(ErrorCode::runtime, fmt::format("rank {} sends, in a group of {}", c.root, ranks));
   if (ranks == 1) {
-    if (in.numel() != out.numel()) fail(ErrorCode::runtime, "a rank alone gets what it gives, and the sizes differ");
+    if (in.numel() != out.numel())
+      fail(ErrorCode::runtime, "a group of one rank must receive as much as it sends, but the sizes differ");
     if (in.data != out.data) context_.copy(in, out);
     return;
   }
-  c.where = place_of(node);
+  c.where = source_line(node);
   if (c.kind == CollectiveKind::all_to_all && !node.dims(AttrKey::sizes).empty()) {
     c.in_parts = elements_of(node.dims(AttrKey::sizes), in, in_parts_);
     c.out_parts = elements_of(node.dims(AttrKey::counts), in, out_parts_);
   }
-  if (!member->agreed) agree(*member);
+  if (!member->agreed) agree_on_communicator(*member);
   const Called as{name, member->channel.take_number()};
   c.in = in.data;
   c.out = out.data;
@@ -160,11 +162,11 @@ void SessionGroups::collective(const KernelCall& call) {
                          [&] { return collective_args(c, name, member->group->rank(), ranks); });
     if (member->communicator->run(c, as.number)) return member->channel.on_device(as.number);
   }
-  if (node.integer(AttrKey::mode) != 0) return start(*member, as, c, call);
+  if (node.integer(AttrKey::mode) != 0) return start_on_host(*member, as, c, call);
   run_on_host(*member, as, c, in, out);
 }
 
-const void* SessionGroups::host(const TensorView& view, Buffer& copy) {
+const void* SessionGroups::host_data(const TensorView& view, Buffer& copy) {
   if (context_.device().traits().host_memory) return view.data;
   const std::uint64_t bytes = Transfer::bytes_of(view);
   copy.reserve(bytes, cpu_device());
@@ -173,7 +175,7 @@ const void* SessionGroups::host(const TensorView& view, Buffer& copy) {
 }
 
 void SessionGroups::run_on_host(Member& member, Called as, Collective c, const TensorView& in, const TensorView& out) {
-  c.in = host(in, in_);
+  c.in = host_data(in, in_);
   if (context_.device().traits().host_memory) return member.channel.run(c, as.name, as.number);
   const std::uint64_t made = Transfer::bytes_of(out);
   out_.reserve(made, cpu_device());
@@ -183,7 +185,7 @@ void SessionGroups::run_on_host(Member& member, Called as, Collective c, const T
   context_.stream->synchronize();
 }
 
-void SessionGroups::start(Member& member, Called as, const Collective& call, const KernelCall& kernel) {
+void SessionGroups::start_on_host(Member& member, Called as, const Collective& call, const KernelCall& kernel) {
   const TensorView &in = kernel.in[0], &out = kernel.out[0];
   Collective c = call;
   auto free = std::ranges::find_if(pending_, [](const auto& p) { return !p->busy; });
@@ -191,7 +193,7 @@ void SessionGroups::start(Member& member, Called as, const Collective& call, con
   Pending& p = **free;
   p.staged = !context_.device().traits().host_memory;
   p.bytes = Transfer::bytes_of(out);
-  c.in = host(in, p.from);
+  c.in = host_data(in, p.from);
   if (p.staged) {
     p.to.reserve(p.bytes, cpu_device());
     c.out = p.to.data();
@@ -223,23 +225,22 @@ void SessionGroups::wait(const KernelCall& call) {
   if (in.data != out.data) context_.copy(in, out);
 }
 
-SessionGroups::Member& SessionGroups::need(const std::string& name, std::string_view what) {
-  Member* const member = find(name);
+SessionGroups::Member& SessionGroups::require_member(const std::string& name, std::string_view what) {
+  Member* const member = find_member(name);
   if (member != nullptr) return *member;
-  fail(ErrorCode::invalid_argument,
-       fmt::format("{} of the group '{}', and the session has no group: the application makes one and gives it to "
-                   "Session::set_group (tern/collective.h)",
-                   what, name));
+  fail(ErrorCode::invalid_argument, fmt::format("{} of the group '{}', but the session has no group: create one and "
+                                                "pass it to Session::set_group (tern/collective.h)",
+                                                what, name));
 }
 
 NamedGroups::Place SessionGroups::place(const std::string& name, const Node& node) {
-  const ProcessGroup& group = *need(name, "an operator asks for the ranks").group;
+  const ProcessGroup& group = *require_member(name, "an operator asks for the ranks").group;
   return {group.rank(), group.size()};
 }
 
 void SessionGroups::run(const std::string& name, const tern_op_collective& call, const Node& node) {
   called_ = true;
-  Member& member = need(name, "an operator calls the ranks");
+  Member& member = require_member(name, "an operator calls the ranks");
   const auto ranks = static_cast<std::size_t>(member.group->size());
   const auto parts = [&](const std::int64_t* p) { return std::span(p, p == nullptr ? 0 : ranks); };
   const Collective c{.kind = static_cast<CollectiveKind>(call.kind),
@@ -252,14 +253,14 @@ void SessionGroups::run(const std::string& name, const tern_op_collective& call,
                      .in_parts = parts(call.in_parts),
                      .out_parts = parts(call.out_parts),
                      .tag = call.tag,
-                     .where = place_of(node)};
+                     .where = source_line(node)};
   const auto within = [](std::int32_t x, int end) { return x >= 0 && x < end; };
   if (!within(call.kind, static_cast<int>(CollectiveKind::receive) + 1) ||
       !within(call.reduction, static_cast<int>(ReduceOp::bxor) + 1) || !within(call.dtype, kTensorDTypeCount))
     fail(ErrorCode::invalid_argument,
-         fmt::format("an operator makes a collective of kind {}, reduction {} and type {}, which do not exist",
-                     call.kind, call.reduction, call.dtype));
-  if (!member.agreed) agree(member);
+         fmt::format("an operator requests an unknown collective: kind {}, reduction {}, type {}", call.kind,
+                     call.reduction, call.dtype));
+  if (!member.agreed) agree_on_communicator(member);
   if (is_point_to_point(c.kind)) {
     member.channel.settle();
     return member.group->run(c);
@@ -275,23 +276,23 @@ Collective SessionGroups::message_of(const Node& node, const TensorView& in, std
   c.count = in.numel() * parts_of(in.dtype);
   c.root = static_cast<int>(node.integer_at(AttrKey::sizes, i));
   c.tag = static_cast<int>(node.integer_at(AttrKey::mapped, i));
-  c.where = place_of(node);
+  c.where = source_line(node);
   return c;
 }
 
-void SessionGroups::exchange(const KernelCall& call) {
+void SessionGroups::run_exchange(const KernelCall& call) {
   const Node& node = *call.node;
   const std::string& name = node.text(AttrKey::name);
-  Member* const member = &need(name, "ranks send each other messages, those");
+  Member* const member = &require_member(name, "ranks send each other messages, those");
   const bool on_host = context_.device().traits().host_memory;
-  if (member->communicator != nullptr && exchange_on_device(*member, call)) return;
+  if (member->communicator != nullptr && run_exchange_on_device(*member, call)) return;
   batch_.clear();
   staged_.resize(std::max(staged_.size(), call.in.size()));
   for (std::size_t i = 0; i < call.in.size(); ++i) {
     const TensorView &in = call.in[i], &out = call.out[i];
     Collective c = message_of(node, in, i);
     if (c.kind == CollectiveKind::send) {
-      c.in = host(in, staged_[i]);
+      c.in = host_data(in, staged_[i]);
       if (out.data != nullptr) context_.copy(in, out);
     } else if (on_host && out.data != nullptr) {
       c.out = out.data;
@@ -311,7 +312,7 @@ void SessionGroups::exchange(const KernelCall& call) {
 }
 
 /// Returns false if the device does not support the messages.
-bool SessionGroups::exchange_on_device(Member& member, const KernelCall& call) {
+bool SessionGroups::run_exchange_on_device(Member& member, const KernelCall& call) {
   batch_.clear();
   staged_.resize(std::max(staged_.size(), call.in.size()));
   for (std::size_t i = 0; i < call.in.size(); ++i) {
@@ -337,7 +338,7 @@ bool SessionGroups::exchange_on_device(Member& member, const KernelCall& call) {
 }
 
 /// Exchanges the device offers of all ranks.
-void SessionGroups::agree(Member& member) {
+void SessionGroups::agree_on_communicator(Member& member) {
   member.channel.settle();  // the group may be in use under another name
   ProcessGroup& group = *member.group;
   DeviceRank* const rank = context_.prepared->options.reproducible ? nullptr : context_.stream->rank();

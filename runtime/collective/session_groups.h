@@ -47,19 +47,21 @@ class SessionGroups : public GroupAccess, public NamedGroups {
     bool busy = false;
     ValueId value = kNoValue;
     Channel* channel = nullptr;
-    std::uint64_t ticket = 0, number = 0;
+    std::uint64_t ticket = 0;           ///< result of Channel::start
+    std::uint64_t number = 0;           ///< sequence number of the call in its group
     const std::string* name = nullptr;  ///< the group's name in the program
     std::byte* out = nullptr;
     bool staged = false;  ///< the result is in `to` and must be copied to the device
     std::uint64_t bytes = 0;
     Buffer from, to;  ///< host memory
   };
-  Member* find(const std::string& name);
-  Member& need(const std::string& name, std::string_view what);
-  void agree(Member& member);
-  void collective(const KernelCall& call);
-  void exchange(const KernelCall& call);
-  bool exchange_on_device(Member& member, const KernelCall& call);
+  Member* find_member(const std::string& name);
+  Member& require_member(const std::string& name, std::string_view what);
+  /// Creates a device communicator if all ranks offer compatible devices.
+  void agree_on_communicator(Member& member);
+  void run_collective(const KernelCall& call);
+  void run_exchange(const KernelCall& call);
+  bool run_exchange_on_device(Member& member, const KernelCall& call);
   Collective message_of(const Node& node, const TensorView& in, std::size_t i) const;
   void wait(const KernelCall& call);
   /// A group's name in the program and the number of the current call.
@@ -67,18 +69,19 @@ class SessionGroups : public GroupAccess, public NamedGroups {
     const std::string& name;
     std::uint64_t number;
   };
-  void start(Member& member, Called as, const Collective& call, const KernelCall& kernel);
+  void start_on_host(Member& member, Called as, const Collective& call, const KernelCall& kernel);
   void run_on_host(Member& member, Called as, Collective call, const TensorView& in, const TensorView& out);
-  const char* place_of(const Node& node) const;
-  /// Host memory of a view: the view's own memory or a copy.
-  const void* host(const TensorView& view, Buffer& copy);
+  /// Position of the node in the model's Python source; empty if unknown.
+  const char* source_line(const Node& node) const;
+  /// Returns a view's elements in host memory: the view's own memory, or `copy` filled from the device.
+  const void* host_data(const TensorView& view, Buffer& copy);
 
   const SessionContext& context_;
   std::map<std::string, std::shared_ptr<Member>, std::less<>> members_;
   bool called_ = false;
-  Buffer in_, out_;  ///< host copies of a device's tensors
-  std::vector<std::int64_t> in_parts_, out_parts_;
-  std::vector<std::unique_ptr<Pending>> pending_;  ///< operations in flight and free records
+  Buffer in_, out_;                                 ///< host copies of a device's tensors
+  std::vector<std::int64_t> in_parts_, out_parts_;  ///< elements per rank of the current call
+  std::vector<std::unique_ptr<Pending>> pending_;   ///< operations in flight and free records
   std::vector<Collective> batch_;
   std::vector<Buffer> staged_;
 };

@@ -31,8 +31,8 @@ TransportGroup& own(ProcessGroup& group) {
   auto* const found = dynamic_cast<TransportGroup*>(&group);
   if (found == nullptr || found->divider() == nullptr)
     fail(ErrorCode::unsupported,
-         "only groups of local_group, connect_group and split_group can be divided: make the application's own another "
-         "way");
+         "only groups of local_group, connect_group and split_group can be divided: create groups of the application's "
+         "own engine directly");
   return *found;
 }
 
@@ -40,10 +40,10 @@ TransportGroup& own(ProcessGroup& group) {
 constexpr char kRefusal = '!';
 
 /// Creates the invitation of a new group's first rank. Failures are sent as well, because the members wait.
-Invitation invite(TransportGroup& group, const Part& part) {
+Invitation invite(TransportGroup& group, const SubgroupMembership& membership) {
   std::string text;
   try {
-    text = group.divider()->invite(part);
+    text = group.divider()->invite(membership);
     if (text.size() >= Invitation{}.size()) fail(ErrorCode::internal, "an invitation is too long");
   } catch (const std::exception& e) {
     text = kRefusal + std::string(e.what());
@@ -69,14 +69,14 @@ std::shared_ptr<ProcessGroup> divide(TransportGroup& group, int color, const std
       fail(ErrorCode::runtime, fmt::format("ranks 0 and {} divide their group differently: they ask for other {}", r,
                                            wishes[r].name != wishes[0].name ? "names" : "ranks"));
   }
-  Part part{{}, 0, name};
+  SubgroupMembership membership{{}, 0, name};
   for (std::size_t r = 0; r < wishes.size(); ++r) {
     if (wishes[r].color != color) continue;
-    if (static_cast<int>(r) == group.rank()) part.rank = part.size();
-    part.members.push_back(static_cast<std::int32_t>(r));
+    if (static_cast<int>(r) == group.rank()) membership.rank = membership.size();
+    membership.members.push_back(static_cast<std::int32_t>(r));
   }
   const bool belongs = color >= 0;
-  const Invitation invitation = belongs && part.rank == 0 ? invite(group, part) : Invitation{};
+  const Invitation invitation = belongs && membership.rank == 0 ? invite(group, membership) : Invitation{};
   std::vector<Invitation> invitations(wishes.size());
   group.run({.kind = CollectiveKind::all_gather,
              .dtype = DType::u8,
@@ -90,7 +90,7 @@ std::shared_ptr<ProcessGroup> divide(TransportGroup& group, int color, const std
       fail(ErrorCode::runtime, fmt::format("rank {} cannot begin the new group '{}': {}", r, name, text.substr(1)));
   }
   if (!belongs) return nullptr;
-  return group.divider()->join(part, invitations[static_cast<std::size_t>(part.members[0])].data());
+  return group.divider()->join(membership, invitations[static_cast<std::size_t>(membership.members[0])].data());
 }
 
 }  // namespace

@@ -9,20 +9,20 @@
 namespace tern {
 namespace {
 
-struct Numbers {
+struct DeviceNumbers {
   std::mutex mutex;
   std::deque<Device*> devices{&cpu_device()};
 };
 
-Numbers& numbers() {
-  static auto& all = *new Numbers;  // never destroyed, like devices
+DeviceNumbers& device_numbers() {
+  static auto& all = *new DeviceNumbers;  // never destroyed, like devices
   return all;
 }
 
 }  // namespace
 
 std::uint16_t number_of(Device& device) {
-  Numbers& n = numbers();
+  DeviceNumbers& n = device_numbers();
   const std::lock_guard lock(n.mutex);
   auto found = std::ranges::find(n.devices, &device);
   if (found == n.devices.end()) found = n.devices.insert(n.devices.end(), &device);
@@ -30,7 +30,7 @@ std::uint16_t number_of(Device& device) {
 }
 
 Device& numbered_device(std::uint16_t number) {
-  Numbers& n = numbers();
+  DeviceNumbers& n = device_numbers();
   const std::lock_guard lock(n.mutex);
   return *n.devices[number];
 }

@@ -14,19 +14,19 @@ class SectionDivision {
   SectionDivision(const Function& f, std::uint32_t begin, std::uint32_t end, const Concrete& concrete)
       : f_(f), begin_(begin), end_(end), concrete_(concrete), maker_(f.values.size(), -1) {}
 
-  std::vector<Part> parts(PartCompiler& device) {
+  std::vector<SectionPart> parts(PartCompiler& device) {
     const std::vector<std::int32_t> part_of = divide_into_parts(uses(), groups(device));
     const std::int32_t count = part_of.empty() ? 0 : *std::ranges::max_element(part_of) + 1;
-    std::vector<Part> all(static_cast<std::size_t>(count));
+    std::vector<SectionPart> all(static_cast<std::size_t>(count));
     for (std::size_t i = 0; i < part_of.size(); ++i) {
       if (part_of[i] >= 0)
         all[static_cast<std::size_t>(part_of[i])].nodes.push_back(begin_ + static_cast<std::uint32_t>(i));
     }
     // Views need no work.
-    std::erase_if(all, [&](const Part& p) {
+    std::erase_if(all, [&](const SectionPart& p) {
       return std::ranges::all_of(p.nodes, [&](std::uint32_t i) { return is_view(f_.nodes[i].op); });
     });
-    for (Part& p : all) find_ends(p);
+    for (SectionPart& p : all) find_ends(p);
     return all;
   }
 
@@ -88,7 +88,7 @@ class SectionDivision {
   }
 
   /// Finds the part's inputs and outputs.
-  void find_ends(Part& part) const {
+  void find_ends(SectionPart& part) const {
     const auto add = [](std::vector<ValueId>& list, ValueId v) {
       if (std::ranges::find(list, v) == list.end()) list.push_back(v);
     };
@@ -120,8 +120,8 @@ class SectionDivision {
 
 }  // namespace
 
-std::vector<Part> find_section_parts(PartCompiler& device, const Function& f, std::uint32_t begin, std::uint32_t end,
-                                     const Concrete& concrete) {
+std::vector<SectionPart> find_section_parts(PartCompiler& device, const Function& f, std::uint32_t begin,
+                                            std::uint32_t end, const Concrete& concrete) {
   return SectionDivision(f, begin, end, concrete).parts(device);
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 [[noreturn]] void refuse_native(DeviceStream& stream) {
   fail(ErrorCode::unsupported,
-       fmt::format("{}: the device has no streams of a vendor beside Tern's", stream.device().name()));
+       fmt::format("{}: the device has no vendor's streams besides Tern's", stream.device().name()));
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ class DeviceTimes : public StreamWatch {
 
 /// Runs a step and adds its time to the session's profile and trace. `run` sets the views.
 template <class Run>
-void measure_step(const SessionContext& session, std::uint32_t function, const Step& step,
+void measure_step(const SessionContext& session, std::uint32_t function, const PlanStep& step,
                   std::span<const TensorView> in, std::span<const TensorView> out, const Run& run) {
   const TracedStep traced(session.trace, function, step, in, out);
   if (session.times != nullptr) {

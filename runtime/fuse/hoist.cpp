@@ -30,9 +30,9 @@ bool is_costly(Scalar op) {
   }
 }
 
-class Rows {
+class RowInvariants {
  public:
-  Rows(Function& f, const Node& n) : f_(f), n_(n), shape_(type(n.outputs[0]).shape) {
+  RowInvariants(Function& f, const Node& n) : f_(f), n_(n), shape_(type(n.outputs[0]).shape) {
     if (shape_.empty() || !shape_.back().is_const() || shape_.back().value() < kFewest) return;
     const std::vector<Instruction>& code = n.expr.code;
     once_.resize(code.size());
@@ -161,15 +161,15 @@ void hoist_rows(FusedFunction& fused) {
   for (std::size_t i = 0; i < f.nodes.size(); ++i) {
     Node n = std::move(f.nodes[i]);
     if (n.op == Op::pointwise && n.outputs.size() == 1 && n.outputs[0] != kNoValue) {
-      Rows rows(f, n);
-      const std::vector<std::size_t> found = rows.found();
+      RowInvariants invariants(f, n);
+      const std::vector<std::size_t> found = invariants.found();
       std::vector<ValueId> values;
       for (const std::size_t at : found) {
-        nodes.push_back(rows.node(at));
+        nodes.push_back(invariants.node(at));
         numbers.push_back(fused.numbers[i]);
         values.push_back(nodes.back().outputs[0]);
       }
-      if (!found.empty()) n = rows.reading(found, values);
+      if (!found.empty()) n = invariants.reading(found, values);
     }
     nodes.push_back(std::move(n));
     numbers.push_back(fused.numbers[i]);

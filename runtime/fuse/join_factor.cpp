@@ -25,8 +25,8 @@ bool same_batch(const Dims& matrix, const Dims& result) {
 
 void join_factor(FunctionInFusion& f, std::uint32_t i) {
   const Node& n = f.f.nodes[i];
-  const auto transpose = static_cast<Transpose>(n.integer(AttrKey::transpose));
-  if (n.integer(AttrKey::left) == 0 || transpose == Transpose::adjoint || n.outputs[0] == kNoValue) return;
+  const auto transpose = static_cast<TransposeKind>(n.integer(AttrKey::transpose));
+  if (n.integer(AttrKey::left) == 0 || transpose == TransposeKind::adjoint || n.outputs[0] == kNoValue) return;
   const std::int32_t at = factor_of(f, i);
   if (at < 0) return;
   const auto factor = static_cast<std::uint32_t>(at);

@@ -9,7 +9,7 @@ namespace tern {
 namespace {
 
 /// A product or convolution and the views leading to the only reader of its result.
-struct Product {
+struct ViewedProduct {
   std::int32_t node = -1;
   std::vector<std::uint32_t> views;
 };
@@ -30,8 +30,8 @@ bool keeps_order(const FunctionInFusion& f, const Node& n) {
 }
 
 /// Finds the product producing `v` for node `reader` alone.
-Product product_behind(FunctionInFusion& f, ValueId v, std::uint32_t reader) {
-  Product p;
+ViewedProduct product_behind(FunctionInFusion& f, ValueId v, std::uint32_t reader) {
+  ViewedProduct p;
   for (std::int32_t at = f.only_producer(v, reader); at >= 0;) {
     const auto i = static_cast<std::uint32_t>(at);
     const Node& n = f.f.nodes[i];
@@ -67,7 +67,7 @@ bool reads_positions(const PointwiseExpr& expr) {
 }
 
 /// True if product `p`, producing operand `v` of pointwise node `i`, can absorb the node at `made`.
-bool suits(FunctionInFusion& f, std::uint32_t i, ValueId v, const Product& p, Place made) {
+bool suits(FunctionInFusion& f, std::uint32_t i, ValueId v, const ViewedProduct& p, Place made) {
   if (p.node < 0 || !f.may_wait(static_cast<std::uint32_t>(p.node), made)) return false;
   const Node& n = f.f.nodes[i];
   const Node& producer = f.f.nodes[static_cast<std::size_t>(p.node)];
@@ -95,10 +95,10 @@ void join_product(FunctionInFusion& f, std::uint32_t i) {
   if ((dtype != DType::f32 && !is_byte_integer(dtype)) || f.has_pairs(f.f.nodes[i]) || f.use(output).written_back)
     return;
   const Place made = f.operands_made(f.f.nodes[i].inputs);
-  Product product;
+  ViewedProduct product;
   ValueId own = kNoValue;
   for (ValueId v : f.f.nodes[i].inputs) {
-    Product p = product_behind(f, v, i);
+    ViewedProduct p = product_behind(f, v, i);
     if (!suits(f, i, v, p, made)) continue;
     // Prefers the later of two products: the other product's result exists by then.
     if (product.node >= 0 &&

@@ -81,7 +81,7 @@ bool FunctionInFusion::has_pairs(const Node& n) const {
 
 std::int32_t FunctionInFusion::only_producer(ValueId v, std::uint32_t reader) {
   if (v == kNoValue) return -1;
-  const Use& u = use(v);
+  const ValueUse& u = use(v);
   if (u.producer < 0 || u.readers != 1 || u.pinned) return -1;
   return sections_[static_cast<std::size_t>(u.producer)] == sections_[reader] ? u.producer : -1;
 }

@@ -18,7 +18,7 @@ inline constexpr std::size_t kMostFusedOperands = 16;
 using Place = std::array<std::uint32_t, 3>;
 
 /// Facts about a value.
-struct Use {
+struct ValueUse {
   std::int32_t producer = -1;  ///< node, or -1 for an input
   std::int32_t readers = 0;    ///< nodes
   bool pinned = false;         ///< an output or written back
@@ -38,7 +38,7 @@ class FunctionInFusion {
   std::vector<Place> places;           ///< indexed by node
   std::vector<std::uint32_t> numbers;  ///< exported number of each node
 
-  Use& use(ValueId v) { return uses_[static_cast<std::size_t>(v)]; }
+  ValueUse& use(ValueId v) { return uses_[static_cast<std::size_t>(v)]; }
   const TensorType& type(ValueId v) const { return f.values[static_cast<std::size_t>(v)].type; }
   bool one_element(ValueId v) const;
   /// True if an operand or result of the node has packed pairs; their elements are not addressable.
@@ -62,7 +62,7 @@ class FunctionInFusion {
  private:
   void add_reshape(ValueId from, ValueId to, Place place, std::uint32_t near);
 
-  std::vector<Use> uses_;
+  std::vector<ValueUse> uses_;
   std::vector<std::uint32_t> sections_;
 };
 

@@ -12,7 +12,7 @@
 namespace tern {
 
 void GraphImpl::begin(const Stream& stream) {
-  if (stream.is_capturing()) fail(ErrorCode::invalid_argument, "the stream is captured already");
+  if (stream.is_capturing()) fail(ErrorCode::invalid_argument, "the stream is already being captured");
   reset();
   stream_ = stream.impl();
   stream_->capture = this;

@@ -28,9 +28,9 @@ bool is_factorization(Op op) {
   return std::ranges::find(kOps, op) != std::end(kOps);
 }
 
-bool fits(const Step& step) {
-  if (step.kind == Step::Kind::copy) return true;
-  if (step.kind != Step::Kind::kernel) return false;
+bool fits(const PlanStep& step) {
+  if (step.kind == PlanStep::Kind::copy) return true;
+  if (step.kind != PlanStep::Kind::kernel) return false;
   const Node& n = *step.resolved;
   return !has_trait(n.op, Trait::effect) && !has_trait(n.op, Trait::data_sized) && n.dims(AttrKey::symbols).empty() &&
          !is_factorization(n.op);
@@ -38,11 +38,11 @@ bool fits(const Step& step) {
 
 }  // namespace
 
-std::unique_ptr<KeptGraphs> KeptGraphs::of(const Plan& plan, const SessionContext& context) {
+std::unique_ptr<KeptGraphs> KeptGraphs::of(const SectionPlan& plan, const SessionContext& context) {
   if (context.stream->graphs() == nullptr || !wanted()) return nullptr;
   auto kept = std::make_unique<KeptGraphs>();
   kept->plan_ = &plan;
-  const std::vector<Step>& steps = plan.steps;
+  const std::vector<PlanStep>& steps = plan.steps;
   for (std::size_t begin = 0; begin < steps.size();) {
     std::size_t end = begin;
     while (end < steps.size() && fits(steps[end])) ++end;
@@ -81,7 +81,8 @@ KeptGraphs::Variant& KeptGraphs::variant(Span& span, const std::vector<TensorVie
   return added;
 }
 
-void KeptGraphs::record(SessionContext& context, Span& span, Variant& v, const std::function<void(const Step&)>& put) {
+void KeptGraphs::record(SessionContext& context, Span& span, Variant& v,
+                        const std::function<void(const PlanStep&)>& put) {
   ++span.recorded;
   const std::uint64_t before = context.bytes_copied;
   try {
@@ -98,7 +99,7 @@ void KeptGraphs::record(SessionContext& context, Span& span, Variant& v, const s
 }
 
 std::size_t KeptGraphs::run(SessionContext& context, const std::vector<TensorView>& args, std::size_t step,
-                            const std::function<void(const Step&)>& put) {
+                            const std::function<void(const PlanStep&)>& put) {
   const auto found = std::ranges::find(spans_, step, &Span::begin);
   if (found == spans_.end()) return 0;
   Span& span = *found;

@@ -18,14 +18,14 @@ namespace tern {
 class KeptGraphs {
  public:
   /// Returns null if the device has no graphs or the plan has no suitable steps.
-  static std::unique_ptr<KeptGraphs> of(const Plan& plan, const SessionContext& context);
+  static std::unique_ptr<KeptGraphs> of(const SectionPlan& plan, const SessionContext& context);
 
   /// True if a graph may begin with this step.
   bool begins(std::size_t step) const;
   /// Starts the graph beginning at this step and returns its number of steps; 0: run the steps one by one. `args`: the
   /// plan's arguments with the addresses of this run; `put` enqueues a step on the stream.
   std::size_t run(SessionContext& context, const std::vector<TensorView>& args, std::size_t step,
-                  const std::function<void(const Step&)>& put);
+                  const std::function<void(const PlanStep&)>& put);
 
  private:
   /// A graph of the steps for particular addresses.
@@ -43,9 +43,9 @@ class KeptGraphs {
     int recorded = 0;  ///< number of recordings so far
   };
   Variant& variant(Span& span, const std::vector<TensorView>& args, const std::byte* scratch);
-  void record(SessionContext& context, Span& span, Variant& variant, const std::function<void(const Step&)>& put);
+  void record(SessionContext& context, Span& span, Variant& variant, const std::function<void(const PlanStep&)>& put);
 
-  const Plan* plan_ = nullptr;
+  const SectionPlan* plan_ = nullptr;
   std::vector<Span> spans_;
   std::uint64_t clock_ = 0;
 };

@@ -32,22 +32,22 @@ std::unique_ptr<Recording> empty_like(const Recording& outer) {
 
 }  // namespace
 
-void Frame::record(PlanRun& run, const Step& step) {
+void Frame::record(PlanRun& run, const PlanStep& step) {
   Recording& recording = *context_.recording;
   recording.function = index_;
   recording.node = step.node;
   // A copy may belong to a function without nodes.
-  if (step.kind != Step::Kind::copy && !f_.nodes[step.node].dims(AttrKey::symbols).empty())
-    fail(ErrorCode::unsupported, fmt::format("{}a size depends on data here, which a graph cannot hold",
-                                             step.kind == Step::Kind::control ? describe(step.node) + ": " : ""));
+  if (step.kind != PlanStep::Kind::copy && !f_.nodes[step.node].dims(AttrKey::symbols).empty())
+    fail(ErrorCode::unsupported, fmt::format("{}a size depends on data here, which graphs do not support",
+                                             step.kind == PlanStep::Kind::control ? describe(step.node) + ": " : ""));
   const std::span<TensorView> in = run.inputs(step), out = run.outputs(step);
   switch (step.kind) {
-    case Step::Kind::kernel:
+    case PlanStep::Kind::kernel:
       return recording.add(RecordedKernel{
           &step, {in.data(), in.data() + step.inputs + step.outputs}, run.plan->constant.get() + step.args});
-    case Step::Kind::copy: return recording.add(RecordedCopy{in[0], out[0]});
-    case Step::Kind::control: return run_control(*this, step.node, *step.resolved, in, out);
-    case Step::Kind::assert_true: return recording.add(RecordedCheck{in[0], step.resolved->text(AttrKey::text)});
+    case PlanStep::Kind::copy: return recording.add(RecordedCopy{in[0], out[0]});
+    case PlanStep::Kind::control: return run_control(*this, step.node, *step.resolved, in, out);
+    case PlanStep::Kind::assert_true: return recording.add(RecordedCheck{in[0], step.resolved->text(AttrKey::text)});
     default: return;
   }
 }

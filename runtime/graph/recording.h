@@ -18,7 +18,7 @@ struct Recording;
 
 /// Plans and their steps belong to the frames of the captured run.
 struct RecordedKernel {
-  const Step* step = nullptr;
+  const PlanStep* step = nullptr;
   std::vector<TensorView> args;    ///< operands, then results
   const bool* constant = nullptr;  ///< KernelCall::constant
 };
@@ -71,7 +71,7 @@ struct Recording {
   template <class T>
   void add(T what) {
     constexpr std::size_t kMostItems = std::size_t{1} << 18;
-    if (items.size() >= kMostItems) fail(ErrorCode::unsupported, "a graph of more than 262144 steps");
+    if (items.size() >= kMostItems) fail(ErrorCode::unsupported, "the graph has more than 262144 steps");
     items.push_back({std::move(what), function, node});
   }
 };

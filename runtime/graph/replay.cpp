@@ -58,7 +58,7 @@ void Replay::run_loop(const RecordedItem& item, const RecordedLoop& loop) const 
 }
 
 void Replay::run_kernel(const RecordedItem& item, const RecordedKernel& kernel) const {
-  const Step& step = *kernel.step;
+  const PlanStep& step = *kernel.step;
   // Results sized by kernels do not occur here, so kernels write nothing to the arguments.
   KernelCall call = step.call(const_cast<TensorView*>(kernel.args.data()), kernel.constant);
   call.precision = captured.prepared->options.precision;

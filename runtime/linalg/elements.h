@@ -5,6 +5,8 @@
 
 #include <complex>
 
+#include "dtypes/real_of.h"
+
 namespace tern::linalg {
 
 inline DType real_type(DType t) {
@@ -20,14 +22,6 @@ void visit(DType t, F f) {
     default: return f(std::complex<double>());
   }
 }
-template <class T>
-struct RealOf {
-  using type = T;
-};
-template <class T>
-struct RealOf<std::complex<T>> {
-  using type = T;
-};
 
 /// Machine epsilon of the type's real and imaginary parts.
 double epsilon(DType t);

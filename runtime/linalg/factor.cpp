@@ -12,8 +12,8 @@
 namespace tern::linalg {
 namespace {
 
-static_assert(static_cast<int>(QrMode::r) == static_cast<int>(tern::QrMode::r));
-static_assert(static_cast<int>(Transpose::adjoint) == static_cast<int>(tern::Transpose::adjoint));
+static_assert(static_cast<int>(QrMode::r) == static_cast<int>(QrKind::r));
+static_assert(static_cast<int>(Transpose::adjoint) == static_cast<int>(TransposeKind::adjoint));
 
 CholeskyResult cholesky_of(const char* function, const Tensor& a, const TriangleOptions& o, bool check) {
   const Nodes nodes(function, o.threads);
@@ -128,7 +128,7 @@ Tensor householder_product(const Tensor& a, const Tensor& tau, const Options& op
 
 QrResult qr(const Tensor& a, const QrOptions& options) {
   const Nodes nodes("qr", options.threads);
-  if (options.mode > QrMode::r) nodes.refuse("there is no such mode");
+  if (options.mode > QrMode::r) nodes.refuse("unknown mode");
   std::vector<Tensor> r = nodes.run(Op::qr, {a}, {attr(AttrKey::mode, static_cast<std::int64_t>(options.mode))});
   return {r[0], r[1]};
 }

@@ -60,7 +60,8 @@ std::vector<Tensor> Nodes::run(Op op, std::initializer_list<Tensor> operands, st
       fail(ErrorCode::bad_file, fmt::format("{} axes; there may be {}", t.sizes().size(), kMaxRank));
     if (!TensorMemory::on_host(t))
       fail(ErrorCode::invalid_argument,
-           fmt::format("{} lies on {}, but this computes on the host; pass it as to(\"cpu\")", text_of(t), t.device()));
+           fmt::format("{} is on {}, but this function computes on the host; pass it as to(\"cpu\")", text_of(t),
+                       t.device()));
     request.operands.push_back(tensor_view(t));
     request.operands.back().data = nullptr;
   }
@@ -82,7 +83,7 @@ std::vector<Tensor> Nodes::run(Op op, std::initializer_list<Tensor> operands, st
   const ErrorCode code = e.code() == ErrorCode::bad_file ? ErrorCode::invalid_argument : e.code();
   fail(code, fmt::format("tern::linalg::{}: {}", function_, e.what()));
 } catch (const std::bad_alloc&) {
-  fail(ErrorCode::out_of_memory, fmt::format("tern::linalg::{}: there is no memory for its work", function_));
+  fail(ErrorCode::out_of_memory, fmt::format("tern::linalg::{}: cannot allocate its work memory", function_));
 }
 
 }  // namespace tern::linalg

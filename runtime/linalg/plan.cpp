@@ -8,14 +8,16 @@
 namespace tern::linalg {
 namespace {
 
-constexpr std::size_t kKept = 16;  // programs alternate between few functions and sizes
+constexpr std::size_t kMaxPlans = 16;  // programs alternate between few functions and sizes
 
-bool same(const TensorView& a, const TensorView& b) {
+/// True if dtype, sizes and strides are equal.
+bool has_same_layout(const TensorView& a, const TensorView& b) {
   return a.dtype == b.dtype && std::ranges::equal(a.shape(), b.shape()) &&
          std::equal(a.strides.begin(), a.strides.begin() + a.rank, b.strides.begin());
 }
 
-std::vector<TensorView> results(const Node& node, const Request& request) {
+/// Contiguous views of the results, without memory; unwanted results stay empty.
+std::vector<TensorView> infer_results(const Node& node, const Request& request) {
   Program program;
   std::vector<TensorType> types(request.operands.size());
   std::vector<const TensorType*> pointers;
@@ -36,12 +38,12 @@ std::vector<TensorView> results(const Node& node, const Request& request) {
   return out;
 }
 
-std::shared_ptr<const Plan> make(Request request) {
+std::shared_ptr<const Plan> make_plan(Request request) {
   auto plan = std::make_shared<Plan>();
   plan->node.op = request.op;
   plan->node.attrs = request.attrs;
   for (std::size_t i = 0; i < request.operands.size(); ++i) plan->node.inputs.push_back(static_cast<ValueId>(i));
-  plan->out = results(plan->node, request);
+  plan->out = infer_results(plan->node, request);
   plan->in = request.operands;
   plan->kernel = &portable::kernel_for(cpu_kernels(), call_of(*plan, plan->in, plan->out));
   for (std::size_t i = 0; i < plan->in.size(); ++i) {
@@ -61,7 +63,7 @@ std::shared_ptr<const Plan> make(Request request) {
 
 bool Request::operator==(const Request& other) const {
   return op == other.op && unwanted == other.unwanted && threads == other.threads && attrs == other.attrs &&
-         std::ranges::equal(operands, other.operands, same);
+         std::ranges::equal(operands, other.operands, has_same_layout);
 }
 
 KernelCall call_of(const Plan& plan, std::span<TensorView> in, std::span<TensorView> out) {
@@ -78,14 +80,14 @@ KernelCall call_of(const Plan& plan, std::span<TensorView> in, std::span<TensorV
 
 std::shared_ptr<const Plan> plan_for(Request request) {
   thread_local std::vector<std::shared_ptr<const Plan>> plans;  // most recently used first
-  auto at = std::ranges::find_if(plans, [&](const auto& plan) { return plan->request == request; });
-  if (at == plans.end()) {
-    std::shared_ptr<const Plan> made = make(std::move(request));
-    if (plans.size() < kKept) plans.emplace_back();
-    at = plans.end() - 1;
-    *at = std::move(made);
+  auto found = std::ranges::find_if(plans, [&](const auto& plan) { return plan->request == request; });
+  if (found == plans.end()) {
+    std::shared_ptr<const Plan> new_plan = make_plan(std::move(request));
+    if (plans.size() < kMaxPlans) plans.emplace_back();
+    found = plans.end() - 1;
+    *found = std::move(new_plan);
   }
-  std::rotate(plans.begin(), at, at + 1);
+  std::rotate(plans.begin(), found, found + 1);
   return plans.front();
 }
 

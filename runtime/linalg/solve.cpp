@@ -11,7 +11,7 @@
 namespace tern::linalg {
 namespace {
 
-static_assert(static_cast<int>(LstsqDriver::gelss) == static_cast<int>(tern::LstsqDriver::gelss));
+static_assert(static_cast<int>(LstsqDriver::gelss) == static_cast<int>(LstsqKind::gelss));
 
 /// True if B holds one vector per matrix, by the rule of torch.linalg.solve.
 bool is_vector(const Tensor& a, const Tensor& b) {

@@ -5,13 +5,13 @@
 namespace tern {
 namespace {
 
-/// Fills in Plan::output_args.
+/// Fills in SectionPlan::output_args.
 void find_output_args(Draft& d) {
-  Plan& plan = d.plan;
+  SectionPlan& plan = d.plan;
   plan.output_args.resize(plan.outputs.size());
   std::vector<std::int32_t> output_of(d.roots.size(), -1);  // -2: of several
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
-    const Block* block = d.block_of(d.output_root[i]);
+    const MemoryBlock* block = d.block_of(d.output_root[i]);
     if (block == nullptr) continue;
     const auto root = static_cast<std::size_t>(d.output_root[i]);
     const auto& [view, at] = plan.outputs[i];
@@ -29,12 +29,12 @@ void find_output_args(Draft& d) {
 }  // namespace
 
 void pack_arena(Draft& d) {
-  Plan& plan = d.plan;
+  SectionPlan& plan = d.plan;
   plan.arena_bytes = pack(d.blocks);
   // Checks the limit before kernels prepare tables as large as their results.
   RunLimits().check_memory(plan.arena_bytes, d.prepared.options);
   const auto settle = [&](Location& at, RootId root) {
-    if (const Block* block = d.block_of(root)) at.offset += static_cast<std::int64_t>(block->offset);
+    if (const MemoryBlock* block = d.block_of(root)) at.offset += static_cast<std::int64_t>(block->offset);
   };
   for (std::size_t i = 0; i < plan.args.size(); ++i) settle(plan.locations[i], d.arg_root[i]);
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) settle(plan.outputs[i].at, d.output_root[i]);

@@ -5,7 +5,7 @@
 
 namespace tern {
 
-std::uint64_t pack(std::vector<Block>& blocks) {
+std::uint64_t pack(std::vector<MemoryBlock>& blocks) {
   std::vector<std::size_t> order(blocks.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -13,11 +13,11 @@ std::uint64_t pack(std::vector<Block>& blocks) {
   std::vector<std::size_t> placed;  // ordered by offset
   std::uint64_t total = 0;
   for (std::size_t i : order) {
-    Block& b = blocks[i];
+    MemoryBlock& b = blocks[i];
     const std::uint64_t size = (b.size + 63) / 64 * 64;
     std::uint64_t at = 0;
     for (std::size_t j : placed) {
-      const Block& p = blocks[j];
+      const MemoryBlock& p = blocks[j];
       if (p.last < b.first || p.first > b.last) continue;
       if (at + size <= p.offset) break;
       at = std::max(at, p.offset + (p.size + 63) / 64 * 64);

@@ -14,9 +14,8 @@ std::int64_t Concrete::value(Dim d) const {
   const std::int64_t v = value_or_undefined(d);
   if (v == kUndefined) {
     fail(ErrorCode::runtime,
-         fmt::format(
-             "the size '{}' has no value: it overflows, divides by zero or depends on a size that is not known here",
-             program_.pool.text(d)));
+         fmt::format("the size '{}' has no value: it overflows, divides by zero or depends on an unknown size",
+                     program_.pool.text(d)));
   }
   return v;
 }
@@ -56,7 +55,7 @@ std::uint64_t view_bytes(const TensorType& type, const TensorView& view) {
   for (const std::int64_t size : view.shape()) most *= std::max<std::int64_t>(size, 1);
   if (most > kMostElements)
     fail(ErrorCode::runtime,
-         fmt::format("a tensor of {}; at most {} elements are allowed", text_of(view), kMostElements));
+         fmt::format("a tensor has the shape {}; at most {} elements are allowed", text_of(view), kMostElements));
   return bytes;
 }
 

@@ -9,7 +9,7 @@ constexpr std::uint32_t kForever = ~0u;
 
 std::vector<Placed> placed_before(const PlanRequest& request, std::size_t count) {
   std::vector<Placed> values(count);
-  for (const Plan* p = request.key.before.get(); p != nullptr; p = p->key.before.get()) {
+  for (const SectionPlan* p = request.key.before.get(); p != nullptr; p = p->key.before.get()) {
     for (const auto& [v, placed] : p->placed) values[static_cast<std::size_t>(v)] = placed;
   }
   return values;
@@ -50,7 +50,7 @@ std::uint64_t Draft::bytes(ValueId v, const TensorView& view) const {
   return view_bytes(stored, view);
 }
 
-Block* Draft::block_of(RootId root) {
+MemoryBlock* Draft::block_of(RootId root) {
   const std::int32_t block = root == kNoRoot ? -1 : at(root).block;
   return block < 0 ? nullptr : &blocks[static_cast<std::size_t>(block)];
 }
@@ -83,23 +83,23 @@ void Draft::place(ValueId v, const TensorView& view, std::int64_t offset, RootId
 }
 
 void Draft::keep(RootId root) {
-  if (Block* block = block_of(root)) block->last = kForever;
+  if (MemoryBlock* block = block_of(root)) block->last = kForever;
 }
 
-void Draft::add_arg(const Operand& operand) {
+void Draft::add_arg(const PlannedOperand& operand) {
   plan.args.push_back(operand.placed.view);
   plan.locations.push_back(operand.placed.at);
   arg_root.push_back(operand.root);
-  if (Block* block = block_of(operand.root))
+  if (MemoryBlock* block = block_of(operand.root))
     block->last = std::max(block->last, static_cast<std::uint32_t>(plan.steps.size()));
 }
 
-Step& Draft::add_step(Step::Kind kind, std::uint32_t node, const std::vector<Operand>& inputs,
-                      const std::vector<Operand>& outputs) {
+PlanStep& Draft::add_step(PlanStep::Kind kind, std::uint32_t node, const std::vector<PlannedOperand>& inputs,
+                          const std::vector<PlannedOperand>& outputs) {
   const auto args = static_cast<std::uint32_t>(plan.args.size());
-  for (const Operand& o : inputs) add_arg(o);
-  for (const Operand& o : outputs) add_arg(o);
-  Step& s = plan.steps.emplace_back();
+  for (const PlannedOperand& o : inputs) add_arg(o);
+  for (const PlannedOperand& o : outputs) add_arg(o);
+  PlanStep& s = plan.steps.emplace_back();
   s.kind = kind;
   s.node = node;
   if (!facts.numbers.empty()) s.number = facts.numbers[node];
@@ -109,22 +109,22 @@ Step& Draft::add_step(Step::Kind kind, std::uint32_t node, const std::vector<Ope
   return s;
 }
 
-void Draft::add_copy(std::uint32_t node, ValueId v, const Operand& from, const Operand& to) {
-  const auto whole = [&](const Operand& o) {
-    return Operand{{view_to_copy(type(v), o.placed.view), o.placed.at}, o.root};
+void Draft::add_copy(std::uint32_t node, ValueId v, const PlannedOperand& from, const PlannedOperand& to) {
+  const auto whole = [&](const PlannedOperand& o) {
+    return PlannedOperand{{view_to_copy(type(v), o.placed.view), o.placed.at}, o.root};
   };
-  add_step(Step::Kind::copy, node, {whole(from)}, {whole(to)});
+  add_step(PlanStep::Kind::copy, node, {whole(from)}, {whole(to)});
 }
 
-Operand Draft::copied(ValueId v, std::uint32_t node, const TensorView& view) {
+PlannedOperand Draft::copied(ValueId v, std::uint32_t node, const TensorView& view) {
   const RootId block = new_block(bytes(v, view));
-  const Operand to{{view, at(block).at}, block};
+  const PlannedOperand to{{view, at(block).at}, block};
   add_copy(node, v, operand(v), to);
   return to;
 }
 
-Operand Draft::contiguous(ValueId v, std::uint32_t node, bool always) {
-  const Operand from = operand(v);
+PlannedOperand Draft::contiguous(ValueId v, std::uint32_t node, bool always) {
+  const PlannedOperand from = operand(v);
   if (!always && from.placed.view.contiguous()) return from;
   TensorView view = from.placed.view;
   make_contiguous(view);

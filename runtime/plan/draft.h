@@ -27,7 +27,7 @@ using RootId = std::int32_t;
 inline constexpr RootId kNoRoot = -1;
 
 /// A view and its root.
-struct Operand {
+struct PlannedOperand {
   Placed placed;
   RootId root = kNoRoot;
 };
@@ -52,24 +52,24 @@ struct Draft {
   const FunctionFacts& facts;
   const Section section;
   const Concrete concrete;
-  Plan plan;
+  SectionPlan plan;
 
   std::vector<const Node*> resolved;    ///< nodes of the section with constant attributes
   double intensity = 0;                 ///< like KernelCall::intensity
-  std::vector<Part> parts;              ///< parts the device may take
+  std::vector<SectionPart> parts;       ///< parts the device may take
   std::vector<std::int32_t> part_of;    ///< part of each node of the section, or -1; empty without parts
   std::vector<Placed> values;           ///< location of each value; Location::Kind::none if not placed yet
   std::vector<RootId> root_of;          ///< root of each value
   std::vector<std::uint32_t> last_use;  ///< FunctionFacts::last_use or later
   std::vector<bool> rounded;            ///< true for float32 values stored as bfloat16; or empty
   std::vector<ValueId> made;            ///< values placed by this section
-  std::vector<Block> blocks;
+  std::vector<MemoryBlock> blocks;
   std::vector<Root> roots;
-  std::vector<RootId> arg_root;     ///< parallel to Plan::args
-  std::vector<RootId> output_root;  ///< parallel to Plan::outputs
+  std::vector<RootId> arg_root;     ///< parallel to SectionPlan::args
+  std::vector<RootId> output_root;  ///< parallel to SectionPlan::outputs
   RootUses root_uses;               ///< uses of the last queried large node
   /// Keyed by the result of a starting collective: its operand and the copy being sent.
-  std::unordered_map<ValueId, std::pair<ValueId, Operand>> sent;
+  std::unordered_map<ValueId, std::pair<ValueId, PlannedOperand>> sent;
 
   const TensorType& type(ValueId v) const { return f.values[static_cast<std::size_t>(v)].type; }
   /// Contiguous view of a value of this section.
@@ -80,11 +80,11 @@ struct Draft {
   const std::byte* constant_bytes(ValueId v) const;
   Placed& placed(ValueId v) { return values[static_cast<std::size_t>(v)]; }
   RootId& root(ValueId v) { return root_of[static_cast<std::size_t>(v)]; }
-  Operand operand(ValueId v) { return {placed(v), root(v)}; }
+  PlannedOperand operand(ValueId v) { return {placed(v), root(v)}; }
   const Node& node(std::uint32_t i) const { return *resolved[i - section.begin]; }
   Root& at(RootId root) { return roots[static_cast<std::size_t>(root)]; }
   /// Returns null for memory outside this section's blocks.
-  Block* block_of(RootId root);
+  MemoryBlock* block_of(RootId root);
 
   RootId new_root(Root root);
   RootId new_block(std::uint64_t bytes);
@@ -93,16 +93,16 @@ struct Draft {
   /// Extends a block's life to the end of the run.
   void keep(RootId root);
 
-  void add_arg(const Operand& operand);
+  void add_arg(const PlannedOperand& operand);
   /// Adds a step with the arguments `inputs`, then `outputs`.
-  Step& add_step(Step::Kind kind, std::uint32_t node, const std::vector<Operand>& inputs,
-                 const std::vector<Operand>& outputs);
+  PlanStep& add_step(PlanStep::Kind kind, std::uint32_t node, const std::vector<PlannedOperand>& inputs,
+                     const std::vector<PlannedOperand>& outputs);
   /// Copies value `v`.
-  void add_copy(std::uint32_t node, ValueId v, const Operand& from, const Operand& to);
+  void add_copy(std::uint32_t node, ValueId v, const PlannedOperand& from, const PlannedOperand& to);
   /// Copies `v` with this view's strides into a new block.
-  Operand copied(ValueId v, std::uint32_t node, const TensorView& view);
+  PlannedOperand copied(ValueId v, std::uint32_t node, const TensorView& view);
   /// A contiguous version of `v`, copied if necessary or `always`.
-  Operand contiguous(ValueId v, std::uint32_t node, bool always = false);
+  PlannedOperand contiguous(ValueId v, std::uint32_t node, bool always = false);
 
   /// A state's view with the state's own strides. Packed elements are always contiguous; strides of empty states mean
   /// nothing.

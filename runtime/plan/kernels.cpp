@@ -18,7 +18,7 @@ class Preparation {
   explicit Preparation(Draft& d) : d_(d), plan_(d.plan) {}
 
   void prepare_all() {
-    for (Step& s : plan_.steps) {
+    for (PlanStep& s : plan_.steps) {
       const bool defers = s.kernel != nullptr && s.kernel->defers_weights;
       for (std::uint32_t i = 0; i < s.inputs && !defers; ++i) read(s.args + i);
       if (s.kernel == nullptr || (s.kernel->scratch == nullptr && s.kernel->prepare == nullptr)) continue;
@@ -41,7 +41,7 @@ class Preparation {
   }
 
  private:
-  void prepare(Step& s) {
+  void prepare(PlanStep& s) {
     StepWeights weights(d_.prepared, plan_, s);
     KernelCall call = s.call(plan_.args.data() + s.args, plan_.constant.get() + s.args);
     call.weights = &weights;
@@ -73,7 +73,7 @@ class Preparation {
   }
 
   Draft& d_;
-  Plan& plan_;
+  SectionPlan& plan_;
   std::set<std::int64_t> read_, left_;  ///< constant storages read by runs, and storages not read
   std::uint64_t table_bytes_ = 0;
 };
@@ -81,7 +81,7 @@ class Preparation {
 }  // namespace
 
 void mark_constants(Draft& d) {
-  Plan& plan = d.plan;
+  SectionPlan& plan = d.plan;
   plan.constant = std::make_unique<bool[]>(plan.args.size());
   for (std::size_t i = 0; i < plan.args.size(); ++i) {
     const Location& at = plan.locations[i];

@@ -55,8 +55,8 @@ bool makes_channels_last(Draft& d, std::uint32_t i, const Node& n, const Kernel&
   return kernel.channels_last(call);
 }
 
-Operand with_channels_last(Draft& d, ValueId v, std::uint32_t node) {
-  const Operand from = d.operand(v);
+PlannedOperand with_channels_last(Draft& d, ValueId v, std::uint32_t node) {
+  const PlannedOperand from = d.operand(v);
   TensorView view = from.placed.view;
   if (is_channels_last(view)) return from;
   make_channels_last(view);

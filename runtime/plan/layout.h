@@ -8,7 +8,7 @@ namespace tern {
 /// True if the node produces a channels-last result.
 bool makes_channels_last(Draft& d, std::uint32_t i, const Node& n, const Kernel& kernel);
 /// Returns `v` with channels last, copied if necessary.
-Operand with_channels_last(Draft& d, ValueId v, std::uint32_t node);
+PlannedOperand with_channels_last(Draft& d, ValueId v, std::uint32_t node);
 /// Gives a result such strides that its only reader, a permutation, is contiguous.
 void lie_for_reader(const Draft& d, ValueId v, TensorView& view);
 

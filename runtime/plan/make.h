@@ -8,6 +8,6 @@
 namespace tern {
 
 /// Fails if the program does not fit these sizes, naming the node. Thread-safe.
-std::shared_ptr<const Plan> make_plan(PlanRequest request);
+std::shared_ptr<const SectionPlan> make_plan(PlanRequest request);
 
 }  // namespace tern

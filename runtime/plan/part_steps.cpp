@@ -38,7 +38,7 @@ void find_parts(Draft& d) {
   d.parts = find_section_parts(*d.prepared.parts, d.f, d.section.begin, d.section.end, d.concrete);
   d.part_of.assign(d.section.end - d.section.begin, -1);
   for (std::size_t p = 0; p < d.parts.size(); ++p) {
-    const Part& part = d.parts[p];
+    const SectionPart& part = d.parts[p];
     for (std::uint32_t i : part.nodes) d.part_of[i - d.section.begin] = static_cast<std::int32_t>(p);
     // The nodes run at the position of the last node: no earlier step may overwrite their operands.
     for (ValueId v : part.inputs) {
@@ -49,7 +49,7 @@ void find_parts(Draft& d) {
 }
 
 void plan_part(Draft& d, std::size_t number) {
-  const Part& part = d.parts[number];
+  const SectionPart& part = d.parts[number];
   std::vector<const Node*> nodes;
   for (std::uint32_t i : part.nodes) nodes.push_back(&d.node(i));
   auto compiled = d.prepared.parts->compile({nodes, part.inputs, part.outputs,
@@ -59,14 +59,14 @@ void plan_part(Draft& d, std::size_t number) {
     for (std::uint32_t i : part.nodes) plan_node(d, i);
     return;
   }
-  std::vector<Operand> inputs, outputs;
+  std::vector<PlannedOperand> inputs, outputs;
   for (ValueId v : part.inputs) inputs.push_back(d.operand(v));
   for (ValueId v : part.outputs) {
     const TensorView out = d.concrete.view(d.type(v));
     d.place(v, out, 0, d.new_block(view_bytes(d.type(v), out)));
     outputs.push_back(d.operand(v));
   }
-  Step& s = d.add_step(Step::Kind::kernel, part.nodes.back(), inputs, outputs);
+  PlanStep& s = d.add_step(PlanStep::Kind::kernel, part.nodes.back(), inputs, outputs);
   s.members = static_cast<std::uint32_t>(part.nodes.size());
   s.resolved = nodes.back();
   s.kernel = &kPartKernel;

@@ -16,14 +16,14 @@ void find_parts(Draft& d);
 void place_inputs(Draft& d);
 /// Draft::rounded: values stored as bfloat16.
 void find_rounded(Draft& d);
-/// Plan::steps and Plan::args: each node becomes a view, a step or a member of a part. Results get blocks of the arena
-/// or the memory of a dead operand.
+/// SectionPlan::steps and SectionPlan::args: each node becomes a view, a step or a member of a part. Results get blocks
+/// of the arena or the memory of a dead operand.
 void plan_steps(Draft& d);
 /// Places the function's results and copies its write-backs (last section only).
 void plan_results(Draft& d);
 /// Gives each block its offset in the arena, and each argument its final location.
 void pack_arena(Draft& d);
-/// Plan::constant, and the addresses of constants.
+/// SectionPlan::constant, and the addresses of constants.
 void mark_constants(Draft& d);
 /// Prepares each step's kernel: states, scratch memory, packed weights.
 void prepare_kernels(Draft& d);

@@ -12,7 +12,7 @@
 
 namespace tern {
 
-struct Plan;
+struct SectionPlan;
 
 /// Key of a plan.
 struct PlanKey {
@@ -21,7 +21,7 @@ struct PlanKey {
   /// Kernels divide their work and scratch memory among threads. Plans of other devices do not depend on the thread
   /// count.
   Threads threads{1};
-  std::shared_ptr<const Plan> before;  ///< plan of the previous section; this section reads its values in place
+  std::shared_ptr<const SectionPlan> before;  ///< plan of the previous section; this section reads its values in place
   friend bool operator==(const PlanKey&, const PlanKey&) = default;
 };
 
@@ -46,14 +46,14 @@ struct Placed {
   Location at;
 };
 
-struct Step {
+struct PlanStep {
   enum class Kind : std::uint8_t { kernel, copy, control, item, assert_true };
   Kind kind = Kind::kernel;
   std::uint32_t node = 0;    ///< index in the running function
   std::uint32_t number = 0;  ///< exported number of the node, for messages
   const Kernel* kernel = nullptr;
   const Node* resolved = nullptr;  ///< the node with constant attributes
-  std::uint32_t args = 0;          ///< first of this step's entries in Plan::args
+  std::uint32_t args = 0;          ///< first of this step's entries in SectionPlan::args
   std::uint32_t inputs = 0, outputs = 0;
   std::uint32_t members = 0;  ///< nodes of a part compiled by the device; `node` is the last
   std::uint64_t scratch = 0;  ///< bytes
@@ -74,10 +74,10 @@ struct Step {
   }
 };
 
-struct Plan {
+struct SectionPlan {
   PlanKey key;
   std::vector<std::unique_ptr<const Node>> nodes;  ///< owns resolved nodes different from the program's
-  std::vector<Step> steps;
+  std::vector<PlanStep> steps;
   std::vector<TensorView> args;                    ///< arguments of all steps; data is set for constants alone
   std::vector<Location> locations;                 ///< parallel to args
   std::unique_ptr<bool[]> constant;                ///< parallel to args: true for constant bytes

@@ -4,8 +4,9 @@
 
 namespace tern {
 
-std::shared_ptr<const Plan> Plans::get(const PlanKey& key, const std::function<std::shared_ptr<const Plan>()>& make,
-                                       bool* made) {
+std::shared_ptr<const SectionPlan> Plans::get(const PlanKey& key,
+                                              const std::function<std::shared_ptr<const SectionPlan>()>& make,
+                                              bool* made) {
   const std::shared_ptr<Entry> entry = entry_for(key);
   const std::lock_guard lock(entry->making);
   *made = entry->plan == nullptr;
@@ -36,14 +37,14 @@ void Plans::drop_one(Entries& entries) {
   entries.erase(std::ranges::min_element(entries, std::less<>(), order));
 }
 
-std::vector<std::shared_ptr<const Plan>> Plans::all() {
+std::vector<std::shared_ptr<const SectionPlan>> Plans::all() {
   std::vector<std::shared_ptr<Entry>> entries;
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [section, of_section] : sections_)
       entries.insert(entries.end(), of_section.begin(), of_section.end());
   }
-  std::vector<std::shared_ptr<const Plan>> plans;
+  std::vector<std::shared_ptr<const SectionPlan>> plans;
   for (const std::shared_ptr<Entry>& e : entries) {
     const std::lock_guard lock(e->making);
     if (e->plan != nullptr) plans.push_back(e->plan);

@@ -20,16 +20,16 @@ class Plans {
 
   /// Returns the plan for the key, calling `make` if necessary and setting *made; other threads with the same key wait.
   /// An exception of `make` goes to its caller, and the next caller retries. Thread-safe.
-  std::shared_ptr<const Plan> get(const PlanKey& key, const std::function<std::shared_ptr<const Plan>()>& make,
-                                  bool* made);
+  std::shared_ptr<const SectionPlan> get(const PlanKey& key,
+                                         const std::function<std::shared_ptr<const SectionPlan>()>& make, bool* made);
   /// Returns the plans kept now.
-  std::vector<std::shared_ptr<const Plan>> all();
+  std::vector<std::shared_ptr<const SectionPlan>> all();
 
  private:
   struct Entry {
     PlanKey key;
     std::mutex making;
-    std::shared_ptr<const Plan> plan;
+    std::shared_ptr<const SectionPlan> plan;
     std::uint64_t used = 0;
   };
   using Entries = std::vector<std::shared_ptr<Entry>>;

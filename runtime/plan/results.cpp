@@ -10,24 +10,24 @@
 namespace tern {
 namespace {
 
-struct Pending {
+struct PendingWriteBack {
   ValueId value;
-  Operand from, to;
+  PlannedOperand from, to;
 };
 
-Operand target_of(Draft& d, const WriteBack& w) {
+PlannedOperand target_of(Draft& d, const WriteBack& w) {
   const bool state = w.target == WriteBack::Target::state;
-  Operand to;
+  PlannedOperand to;
   to.placed.at = {state ? Location::Kind::state : Location::Kind::input, w.index, 0};
   to.placed.view = state ? d.state_view(d.program.states[w.index]) : d.placed(d.f.inputs[w.index].value).view;
   return to;
 }
 
 /// Returns the write-backs whose values are not in place yet.
-std::vector<Pending> pending_write_backs(Draft& d) {
-  std::vector<Pending> pending;
+std::vector<PendingWriteBack> pending_write_backs(Draft& d) {
+  std::vector<PendingWriteBack> pending;
   for (const WriteBack& w : d.f.writebacks) {
-    const Pending p{w.value, d.operand(w.value), target_of(d, w)};
+    const PendingWriteBack p{w.value, d.operand(w.value), target_of(d, w)};
     const Placed &from = p.from.placed, &to = p.to.placed;
     if (!std::ranges::equal(from.view.shape(), to.view.shape())) {
       const bool state = w.target == WriteBack::Target::state;
@@ -45,13 +45,14 @@ std::vector<Pending> pending_write_backs(Draft& d) {
 void plan_results(Draft& d) {
   if (d.request.key.section + 1 != d.facts.sections.size()) return;
   const auto end = d.f.nodes.empty() ? 0u : static_cast<std::uint32_t>(d.f.nodes.size() - 1);
-  std::vector<Pending> pending = pending_write_backs(d);
+  std::vector<PendingWriteBack> pending = pending_write_backs(d);
   const auto will_change = [changed = pending](const Location& at) {
-    return std::ranges::any_of(
-        changed, [&](const Pending& p) { return p.to.placed.at.kind == at.kind && p.to.placed.at.index == at.index; });
+    return std::ranges::any_of(changed, [&](const PendingWriteBack& p) {
+      return p.to.placed.at.kind == at.kind && p.to.placed.at.index == at.index;
+    });
   };
   for (const FunctionOutput& o : d.f.outputs) {
-    Operand result;
+    PlannedOperand result;
     if (o.value != kNoValue) {
       const Location& at = d.placed(o.value).at;
       const bool outside = at.kind == Location::Kind::input || at.kind == Location::Kind::state;
@@ -61,12 +62,12 @@ void plan_results(Draft& d) {
     d.plan.outputs.push_back(result.placed);
     d.output_root.push_back(result.root);
   }
-  for (Pending& p : pending) {
+  for (PendingWriteBack& p : pending) {
     if (!will_change(p.from.placed.at)) continue;
     p.from = d.contiguous(p.value, end, true);
     d.keep(p.from.root);
   }
-  for (const Pending& p : pending) d.add_copy(end, p.value, p.from, p.to);
+  for (const PendingWriteBack& p : pending) d.add_copy(end, p.value, p.from, p.to);
 }
 
 }  // namespace tern

@@ -10,7 +10,7 @@ namespace tern {
 
 class StepWeights : public WeightAccess {
  public:
-  StepWeights(const PreparedProgram& prepared, const Plan& plan, const Step& step)
+  StepWeights(const PreparedProgram& prepared, const SectionPlan& plan, const PlanStep& step)
       : prepared_(prepared), plan_(plan), step_(step) {}
 
   std::span<const std::byte> packed(std::size_t input, const std::string& key) override;
@@ -23,8 +23,8 @@ class StepWeights : public WeightAccess {
   std::optional<std::uint32_t> whole_storage(std::size_t input) const;
 
   const PreparedProgram& prepared_;
-  const Plan& plan_;
-  const Step& step_;
+  const SectionPlan& plan_;
+  const PlanStep& step_;
 };
 
 }  // namespace tern

@@ -16,7 +16,7 @@ namespace {
 void plan_view(Draft& d, std::uint32_t i, const Node& n) {
   const ValueId v = n.outputs[0];
   if (v == kNoValue) return;
-  Operand from = d.operand(n.inputs[0]);
+  PlannedOperand from = d.operand(n.inputs[0]);
   const auto plain = [&] {
     TensorView made = d.concrete.view(d.type(v));
     if (n.op != Op::bitcast) made.dtype = from.placed.view.dtype;
@@ -47,9 +47,9 @@ bool takes_strides(const Work& w, std::size_t k) {
 }
 
 /// A starting collective reads its operand until its wait; a copy of the operand lives equally long.
-void remember_sent(Draft& d, const Node& n, const std::vector<Operand>& operands) {
+void remember_sent(Draft& d, const Node& n, const std::vector<PlannedOperand>& operands) {
   if (n.op != Op::collective || n.integer(AttrKey::mode) == 0) return;
-  const Operand& operand = operands[0];
+  const PlannedOperand& operand = operands[0];
   if (operand.root == d.root(n.inputs[0])) return;
   d.sent[n.outputs[0]] = {n.inputs[0], operand};
   const std::uint32_t last = d.last_use[static_cast<std::size_t>(n.outputs[0])];
@@ -57,13 +57,13 @@ void remember_sent(Draft& d, const Node& n, const std::vector<Operand>& operands
 }
 
 /// Returns the operand a wait keeps alive: the copy if the collective sends a copy.
-Operand kept(Draft& d, const Node& n, std::size_t k) {
+PlannedOperand kept(Draft& d, const Node& n, std::size_t k) {
   const auto sent = d.sent.find(n.inputs[0]);
   return sent != d.sent.end() && sent->second.first == n.inputs[k] ? sent->second.second : d.operand(n.inputs[k]);
 }
 
-std::vector<Operand> operands_of(Draft& d, const Work& w) {
-  std::vector<Operand> inputs;
+std::vector<PlannedOperand> operands_of(Draft& d, const Work& w) {
+  std::vector<PlannedOperand> inputs;
   for (std::size_t k = 0; k < w.n.inputs.size(); ++k) {
     const ValueId v = w.n.inputs[k];
     if (v == kNoValue) {
@@ -83,16 +83,16 @@ std::vector<Operand> operands_of(Draft& d, const Work& w) {
 }
 
 /// A result sized by its kernel at run time.
-Operand unknown_result(const Draft& d, const Node& n, ValueId v) {
+PlannedOperand unknown_result(const Draft& d, const Node& n, ValueId v) {
   if (n.dims(AttrKey::symbols).empty()) d.concrete.view(d.type(v));  // fails: no kernel sizes this result
-  Operand o;
+  PlannedOperand o;
   o.placed.view.dtype = d.type(v).dtype;
   o.placed.view.rank = d.type(v).rank();
   o.placed.at = {Location::Kind::dynamic, static_cast<std::uint32_t>(v), 0};
   return o;
 }
 
-Operand result(Draft& d, const Work& w, std::size_t k) {
+PlannedOperand result(Draft& d, const Work& w, std::size_t k) {
   const ValueId v = w.n.outputs[k];
   if (v == kNoValue) return {};
   if (!d.concrete.known(d.type(v))) return unknown_result(d, w.n, v);
@@ -112,10 +112,10 @@ Operand result(Draft& d, const Work& w, std::size_t k) {
   return d.operand(v);
 }
 
-Step::Kind kind_of(Op op) {
-  if (has_trait(op, Trait::control)) return Step::Kind::control;
-  if (op == Op::item) return Step::Kind::item;
-  return op == Op::assert_true ? Step::Kind::assert_true : Step::Kind::kernel;
+PlanStep::Kind kind_of(Op op) {
+  if (has_trait(op, Trait::control)) return PlanStep::Kind::control;
+  if (op == Op::item) return PlanStep::Kind::item;
+  return op == Op::assert_true ? PlanStep::Kind::assert_true : PlanStep::Kind::kernel;
 }
 
 /// Returns null for host ops.
@@ -134,14 +134,14 @@ const Kernel* kernel_of(Draft& d, const Node& n) {
 void plan_work(Draft& d, std::uint32_t i, const Node& n) {
   const Kernel* kernel = kernel_of(d, n);
   const Work w{i, n, kernel, kernel != nullptr && makes_channels_last(d, i, n, *kernel)};
-  std::vector<Operand> inputs = operands_of(d, w), outputs;
+  std::vector<PlannedOperand> inputs = operands_of(d, w), outputs;
   for (std::size_t k = 0; k < n.outputs.size(); ++k) outputs.push_back(result(d, w, k));
   if (w.channels_last && n.op == Op::pointwise) {  // axes mean nothing: the result is contiguous in this order
     const int rank = outputs[0].placed.view.rank;
-    for (Operand& o : inputs) o.placed.view = in_channels_last_order(o.placed.view, rank);
-    for (Operand& o : outputs) o.placed.view = in_channels_last_order(o.placed.view, rank);
+    for (PlannedOperand& o : inputs) o.placed.view = in_channels_last_order(o.placed.view, rank);
+    for (PlannedOperand& o : outputs) o.placed.view = in_channels_last_order(o.placed.view, rank);
   }
-  Step& s = d.add_step(kind_of(n.op), i, inputs, outputs);
+  PlanStep& s = d.add_step(kind_of(n.op), i, inputs, outputs);
   s.resolved = &n;
   s.kernel = kernel;
 }
@@ -167,7 +167,7 @@ void plan_node(Draft& d, std::uint32_t i) {
   if (n.op == Op::assert_dim) return;
   for (ValueId v : n.inputs) {
     if (v != kNoValue && d.placed(v).at.kind == Location::Kind::none)
-      fail(ErrorCode::internal, "an operand has no place in memory");
+      fail(ErrorCode::internal, "an operand has no memory");
   }
   if (is_view(n.op)) {
     plan_view(d, i, n);

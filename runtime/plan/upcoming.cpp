@@ -15,14 +15,14 @@ constexpr double kFlopsForAByte = 12;       // flops per prefetched byte: memory
 constexpr std::size_t kSmallest = 8192;     // smallest prefetch in bytes
 constexpr std::size_t kFarthest = 8 << 20;  // largest distance in bytes between prefetch and use
 
-double flops(Plan& plan, const Step& s) {
+double flops(SectionPlan& plan, const PlanStep& s) {
   const KernelCall call = s.call(plan.args.data() + s.args, plan.constant.get() + s.args);
   return flops_of(*call.node, call.in, call.out);
 }
 
 /// Returns the constant read once from end to end by a memory-bound step; empty for other steps.
-std::span<const std::byte> read_once(Plan& plan, const Step& s) {
-  if (s.kind != Step::Kind::kernel || s.kernel->algorithms.empty()) return {};
+std::span<const std::byte> read_once(SectionPlan& plan, const PlanStep& s) {
+  if (s.kind != PlanStep::Kind::kernel || s.kernel->algorithms.empty()) return {};
   if (s.inputs < 2 || !plan.constant[s.args + 1] || (s.state != nullptr && (s.state->unread & 2) != 0)) return {};
   const TensorView& weight = plan.args[s.args + 1];
   std::int64_t reach = 1;
@@ -38,13 +38,13 @@ std::span<const std::byte> read_once(Plan& plan, const Step& s) {
 
 }  // namespace
 
-void plan_upcoming(Plan& plan) {
+void plan_upcoming(SectionPlan& plan) {
   struct Asker {
     std::vector<Upcoming>& upcoming;
     std::size_t room;  ///< bytes left to prefetch
   };
   std::vector<Asker> askers;  // steps before the reading step
-  for (Step& s : plan.steps) {
+  for (PlanStep& s : plan.steps) {
     const std::span<const std::byte> constant = askers.empty() ? std::span<const std::byte>() : read_once(plan, s);
     // The nearest steps prefetch the beginning: older bytes are more likely to be evicted.
     std::size_t begin = 0, passed = 0;

@@ -5,7 +5,7 @@
 
 namespace tern {
 
-/// Sets Step::upcoming of the plan's steps. Requires prepared kernels.
-void plan_upcoming(Plan& plan);
+/// Sets PlanStep::upcoming of the plan's steps. Requires prepared kernels.
+void plan_upcoming(SectionPlan& plan);
 
 }  // namespace tern

@@ -62,7 +62,7 @@ std::shared_ptr<TraceRecorder> TraceRecorder::current() {
 void TraceRecorder::start(const std::shared_ptr<TraceRecorder>& recorder) {
   const std::lock_guard lock(current_mutex);
   if (current_recorder() != nullptr)
-    fail(ErrorCode::invalid_argument, "a trace records already, and a process has one at a time: stop it first");
+    fail(ErrorCode::invalid_argument, "a trace is already recording, and a process has one at a time: stop it first");
   current_recorder() = recorder;
   span_listener = add_check;
   recording = true;

@@ -16,7 +16,7 @@ SessionTrace::SessionTrace(std::shared_ptr<TraceRecorder> recorder, const Sessio
       device_(recorder_->number_of(context.device())),
       stream_(device_ < 0 ? 0 : recorder_->number_of(*context.stream)) {}
 
-const EventLabel* SessionTrace::label(std::uint32_t function, const Step& step, std::span<const TensorView> in,
+const EventLabel* SessionTrace::label(std::uint32_t function, const PlanStep& step, std::span<const TensorView> in,
                                       std::span<const TensorView> out) {
   if (plans_dropped_ != context_.plans_dropped) {  // untraced runs drop plans, too; new steps may reuse old addresses
     labels_.clear();
@@ -27,11 +27,11 @@ const EventLabel* SessionTrace::label(std::uint32_t function, const Step& step, 
   return label;
 }
 
-void SessionTrace::forget(const Plan& plan) {
-  for (const Step& step : plan.steps) labels_.erase(reinterpret_cast<std::uintptr_t>(&step));
+void SessionTrace::forget(const SectionPlan& plan) {
+  for (const PlanStep& step : plan.steps) labels_.erase(reinterpret_cast<std::uintptr_t>(&step));
 }
 
-const EventLabel* SessionTrace::annotation(std::uint32_t function, const Step& step) {
+const EventLabel* SessionTrace::annotation(std::uint32_t function, const PlanStep& step) {
   const Program& program = *context_.prepared->program;
   const std::vector<Node>& nodes = program.functions[function].nodes;
   if (step.number >= nodes.size() || nodes[step.number].annotations.empty()) return nullptr;
@@ -72,7 +72,7 @@ TracedRun::~TracedRun() {
   context_.trace = nullptr;
 }
 
-void TracedStep::begin(std::uint32_t function, const Step& step, std::span<const TensorView> in,
+void TracedStep::begin(std::uint32_t function, const PlanStep& step, std::span<const TensorView> in,
                        std::span<const TensorView> out) {
   exceptions_ = std::uncaught_exceptions();
   TraceRecorder& recorder = session_->recorder();

@@ -19,12 +19,12 @@ class SessionTrace {
   bool is_of(const TraceRecorder& recorder) const { return recorder_.get() == &recorder; }
 
   /// Returns the label of a step with these views; created once per living step.
-  const EventLabel* label(std::uint32_t function, const Step& step, std::span<const TensorView> in,
+  const EventLabel* label(std::uint32_t function, const PlanStep& step, std::span<const TensorView> in,
                           std::span<const TensorView> out);
   /// Forgets a dropped plan: new steps may reuse the addresses of its steps.
-  void forget(const Plan& plan);
+  void forget(const SectionPlan& plan);
   /// Returns the scope for the annotations of the step's node; null without annotations.
-  const EventLabel* annotation(std::uint32_t function, const Step& step);
+  const EventLabel* annotation(std::uint32_t function, const PlanStep& step);
   const EventLabel* kernel_label(portable::KernelHandle kernel);
 
   std::int16_t device() const { return device_; }
@@ -64,7 +64,7 @@ class TracedRun {
 /// A step of a possibly traced session.
 class TracedStep {
  public:
-  TracedStep(SessionTrace* session, std::uint32_t function, const Step& step, std::span<const TensorView> in,
+  TracedStep(SessionTrace* session, std::uint32_t function, const PlanStep& step, std::span<const TensorView> in,
              std::span<const TensorView> out)
       : session_(session) {
     if (session_ != nullptr) begin(function, step, in, out);
@@ -76,7 +76,8 @@ class TracedStep {
   TracedStep& operator=(const TracedStep&) = delete;
 
  private:
-  void begin(std::uint32_t function, const Step& step, std::span<const TensorView> in, std::span<const TensorView> out);
+  void begin(std::uint32_t function, const PlanStep& step, std::span<const TensorView> in,
+             std::span<const TensorView> out);
   void end() noexcept;
 
   SessionTrace* session_;

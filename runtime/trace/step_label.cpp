@@ -126,7 +126,7 @@ std::string collective_args(const Collective& call, std::string_view group, int 
   return text + group_arg(group);
 }
 
-std::string annotations_of_step(const Program& program, std::uint32_t function, const Step& step) {
+std::string annotations_of_step(const Program& program, std::uint32_t function, const PlanStep& step) {
   std::string text;
   const std::vector<Node>& nodes = program.functions[function].nodes;
   if (step.number >= nodes.size()) return text;
@@ -137,11 +137,11 @@ std::string annotations_of_step(const Program& program, std::uint32_t function, 
   return text;
 }
 
-EventLabel label_of_step(const PreparedProgram& prepared, std::uint32_t function, const Step& step,
+EventLabel label_of_step(const PreparedProgram& prepared, std::uint32_t function, const PlanStep& step,
                          std::span<const TensorView> in, std::span<const TensorView> out) {
   const Program& program = *prepared.program;
   const Function& f = program.functions[function];
-  const bool is_copy = step.kind == Step::Kind::copy;
+  const bool is_copy = step.kind == PlanStep::Kind::copy;
   const Node* node = step.number < f.nodes.size() ? &f.nodes[step.number] : nullptr;  // copies may have no node
   const Node* ran = step.resolved != nullptr ? step.resolved : node;
   EventLabel label;
@@ -164,7 +164,7 @@ EventLabel label_of_step(const PreparedProgram& prepared, std::uint32_t function
     label.module = escaped(origin.module);
     if (!origin.source.empty()) label.source = frame_of(origin);
   }
-  const bool is_kernel = step.kind == Step::Kind::kernel && ran != nullptr;
+  const bool is_kernel = step.kind == PlanStep::Kind::kernel && ran != nullptr;
   const double flops = is_kernel && step.members <= 1 ? flops_of(*ran, in, out) : 0;
   const double bytes = ran != nullptr ? least_bytes(*ran, in, out) : 0;
   if (is_kernel && ran->op == Op::collective && !in.empty()) {

@@ -12,10 +12,10 @@
 
 namespace tern {
 
-EventLabel label_of_step(const PreparedProgram& prepared, std::uint32_t function, const Step& step,
+EventLabel label_of_step(const PreparedProgram& prepared, std::uint32_t function, const PlanStep& step,
                          std::span<const TensorView> in, std::span<const TensorView> out);
 /// Annotations of the step's node, "precision=high, stage=2"; empty without annotations.
-std::string annotations_of_step(const Program& program, std::uint32_t function, const Step& step);
+std::string annotations_of_step(const Program& program, std::uint32_t function, const PlanStep& step);
 /// PyTorch's name in traces: "float", "c10::BFloat16"; Tern's own name for other types.
 std::string_view traced_name(DType t);
 

@@ -29,8 +29,7 @@ std::string path_of(const std::string& choice) {
 
 CacheFolder::CacheFolder(const std::string& choice)
     : UserFolder(path_of(choice) == kOff ? std::string() : path_of(choice)), limit_(limit_of_environment()) {
-  if (path_.empty())
-    problem_ = path_of(choice) == kOff ? "it is off" : "there is no home folder of this user to keep weights in";
+  if (path_.empty()) problem_ = path_of(choice) == kOff ? "it is off" : "this user has no home folder for the cache";
 }
 
 }  // namespace tern

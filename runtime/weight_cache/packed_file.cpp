@@ -14,7 +14,7 @@
 
 #include "runtime/weight_cache/file_names.h"
 #include "runtime/weight_cache/packed_format.h"
-#include "user_files/descriptor.h"
+#include "user_files/file_descriptor.h"
 
 namespace tern {
 namespace {
@@ -57,7 +57,7 @@ PackedFile::~PackedFile() {
 std::shared_ptr<const PackedFile> PackedFile::open(const CacheFolder& folder, const std::string& key) {
   if (!folder.usable()) return nullptr;
   const std::string name = packed_name(key);
-  const Descriptor file = folder.open(name);
+  const FileDescriptor file = folder.open(name);
   struct stat info {};
   if (!file.is_open() || ::fstat(file.number(), &info) != 0) {
     if (errno == ELOOP) folder.remove(name);  // a link
@@ -91,7 +91,7 @@ std::shared_ptr<const PackedFile> PackedFile::open(const CacheFolder& folder, co
 
 bool has_packed(const CacheFolder& folder, const std::string& key) {
   if (!folder.usable()) return false;
-  const Descriptor file = folder.open(packed_name(key));
+  const FileDescriptor file = folder.open(packed_name(key));
   struct stat info {};
   if (!file.is_open() || ::fstat(file.number(), &info) != 0 || !is_own_file(info)) return false;
   std::vector<std::byte> head(head_size(key));

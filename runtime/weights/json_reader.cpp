@@ -62,7 +62,7 @@ bool JsonReader::next(char close, bool& first) {
 
 void JsonReader::end() {
   peek();
-  if (at_ != text_.size()) bad("something follows the end");
+  if (at_ != text_.size()) bad("unexpected text after the end");
 }
 
 std::string JsonReader::key() {
@@ -76,7 +76,7 @@ std::string JsonReader::string() {
   const std::size_t begin = at_;
   std::string text;
   for (;;) {
-    if (at_ == text_.size()) bad("a string does not end");
+    if (at_ == text_.size()) bad("a string is not closed");
     const char c = text_[at_];
     if (static_cast<unsigned char>(c) < 0x20) bad("a control character in a string");
     ++at_;
@@ -96,7 +96,7 @@ void JsonReader::escape(std::string& to) {
   constexpr std::string_view kNames = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
   const char c = at_ < text_.size() ? text_[at_] : '\0';
   const std::size_t found = kNames.find(c);
-  if (c != 'u' && found == std::string_view::npos) bad("there is no such escape sequence");
+  if (c != 'u' && found == std::string_view::npos) bad("unknown escape sequence");
   ++at_;
   if (c == 'u') {
     append_utf8(code_point(), to);
@@ -120,8 +120,7 @@ std::uint32_t JsonReader::four_digits() {
   const std::string_view digits = text_.substr(at_, 4);
   std::uint32_t code = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
-  if (digits.size() != 4 || error != std::errc() || end != digits.data() + 4)
-    bad("\\u without four hexadecimal digits");
+  if (digits.size() != 4 || error != std::errc() || end != digits.data() + 4) bad("\\u needs four hexadecimal digits");
   at_ += 4;
   return code;
 }
@@ -131,13 +130,13 @@ std::string_view JsonReader::number() const {
   std::size_t i = at_;
   const auto at = [&] { return i < text_.size() ? text_[i] : '\0'; };
   const auto digits = [&] {
-    if (!is_digit(at())) bad("a number without digits");
+    if (!is_digit(at())) bad("a number has no digits");
     while (is_digit(at())) ++i;
   };
   if (at() == '-') ++i;
   const std::size_t whole = i;
   digits();
-  if (text_[whole] == '0' && i > whole + 1) bad("a number begins with 0");
+  if (text_[whole] == '0' && i > whole + 1) bad("a number starts with 0");
   if (at() == '.') ++i, digits();
   if (at() == 'e' || at() == 'E') {
     ++i;

@@ -13,7 +13,7 @@
 namespace tern {
 namespace {
 
-struct Pair {
+struct LoraPair {
   const FileTensor *a = nullptr, *b = nullptr;
 };
 
@@ -77,11 +77,11 @@ void add_product(std::span<std::byte> to, DType dtype, std::int64_t rows, std::i
 }
 
 /// Returns the reason for a mismatch between adapter and state; empty if they match.
-std::string mismatch(const State& s, const Pair& p, bool transposed) {
-  if (!takes(s.type.dtype) || s.type.rank() != 2) return "is no matrix of float32, float16 or bfloat16";
+std::string mismatch(const State& s, const LoraPair& p, bool transposed) {
+  if (!takes(s.type.dtype) || s.type.rank() != 2) return "is not a matrix of float32, float16 or bfloat16";
   if (p.a == nullptr || p.b == nullptr) return p.a == nullptr ? "has no A in the file" : "has no B in the file";
   if (!takes(p.a->dtype) || !takes(p.b->dtype) || p.a->sizes.size() != 2 || p.b->sizes.size() != 2)
-    return "has an A or B that is no matrix of float32, float16 or bfloat16";
+    return "has an A or B that is not a matrix of float32, float16 or bfloat16";
   const std::int64_t out = s.type.shape[transposed ? 1 : 0].value(), in = s.type.shape[transposed ? 0 : 1].value();
   if (p.a->sizes[1] != in || p.b->sizes[0] != out || p.a->sizes[0] != p.b->sizes[1])
     return "is [" + std::to_string(out) + " out, " + std::to_string(in) + " in], but A is [" +
@@ -97,7 +97,7 @@ Model Model::with_lora(const std::string& path, const LoraOptions& options) cons
   const WeightFile adapter = open_weights(path);
   const Program& program = *program_;
   NameList unknown, wrong;
-  std::map<std::string, Pair> pairs;  // keyed by module
+  std::map<std::string, LoraPair> pairs;  // keyed by module
   for (const auto& [name, tensor] : adapter.tensors) {
     std::string module;
     if (a.match(name, module)) {
@@ -118,7 +118,7 @@ Model Model::with_lora(const std::string& path, const LoraOptions& options) cons
     if (found == program.states.end() || !replaceable[state]) {
       wrong.add("'" + name +
                 (is_folded(program, name)        ? "' was merged into other weights ('tern export --no-fold' keeps it)"
-                 : found == program.states.end() ? "' is no state of the program"
+                 : found == program.states.end() ? "' is not a state of the program"
                                                  : "' cannot be replaced"));
       continue;
     }

@@ -86,7 +86,7 @@ class HeaderReader {
     const std::string name = in_.string();
     const DType dtype = dtype_from_safetensors(name);
     if (dtype == DType::invalid)
-      fail(ErrorCode::unsupported, fmt::format("{}: {}: dtype {} is not known", file_, where, shown_name(name)));
+      fail(ErrorCode::unsupported, fmt::format("{}: {}: unknown dtype {}", file_, where, shown_name(name)));
     return dtype;
   }
 

@@ -78,7 +78,7 @@ void check_attributes(const Inference& c) {
     if (r != nullptr) {
       check(c, *r, a.data);
     } else if (attr_name(a.key) != "unknown") {  // the validator reports keys unknown to this version
-      c.fail(fmt::format("attribute '{}' means nothing to this op", attr_name(a.key)));
+      c.fail(fmt::format("the op has no attribute '{}'", attr_name(a.key)));
     }
   }
   for (const AttrRecord& r : op_record(c.node.op).attributes) {

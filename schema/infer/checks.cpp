@@ -23,7 +23,7 @@ void require_same_dtype(const Inference& c, std::size_t a, std::size_t b) {
 void require_numbers_type(const Inference& c) {
   const DType t = c.dtype();
   c.require(t == DType::f16 || t == DType::bf16 || t == DType::f32 || t == DType::f64,
-            "the dtype must be a floating one");
+            "the dtype must be a floating-point type");
 }
 
 void require_at_least(const Inference& c, Dim d, std::int64_t min, const char* what) {

@@ -55,7 +55,7 @@ inline const Dims& data_sizes(const Inference& c, std::size_t count) {
 inline void parameter(const Inference& c, std::size_t i, const Dims& shape, const char* what) {
   if (!c.has(i)) return;
   const TensorType& t = floating_operand(c, i);
-  if (t.shape.size() != shape.size()) c.fail(std::string(what) + " has another rank than expected");
+  if (t.shape.size() != shape.size()) c.fail(std::string(what) + " has a wrong number of axes");
   for (std::size_t k = 0; k < shape.size(); ++k) c.same(t.shape[k], shape[k], what);
 }
 

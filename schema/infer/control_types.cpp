@@ -64,7 +64,7 @@ std::vector<std::pair<Dim, Dim>> differing_sizes(const Program& program, ExprPoo
   std::vector<std::pair<Dim, Dim>> result;
   if (t.outputs.size() != f.outputs.size()) {
     fail(ErrorCode::bad_file,
-         fmt::format("cond: one branch gives {} results, the other {}", t.outputs.size(), f.outputs.size()));
+         fmt::format("cond: one branch has {} results, the other {}", t.outputs.size(), f.outputs.size()));
   }
   Dependence local_t(pool, bound_symbols(program, on_true)), local_f(pool, bound_symbols(program, on_false));
   for (std::size_t i = 0; i < t.outputs.size(); ++i) {

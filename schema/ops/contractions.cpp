@@ -116,7 +116,7 @@ void attention(Inference& c) {
       c.require(heads == groups || (groups.value() > 0 && heads.value() % groups.value() == 0),
                 "the heads of k must divide those of q");
     } else {
-      c.same(heads, groups, "symbolic numbers of heads");
+      c.same(heads, groups, "the numbers of heads must be constant");
     }
     shape.push_back(heads);
   }
@@ -156,7 +156,7 @@ void rnn(Inference& c) {
   const TensorType& h0 = c.in(1);
   c.require(x.rank() == 3 && h0.rank() == 3, "x and h0 must have three axes");
   const bool lstm = kind == RnnKind::lstm;
-  c.require(c.has(2) == lstm, "c0 belongs to an LSTM, and only to that");
+  c.require(c.has(2) == lstm, "an LSTM needs c0, and no other network has it");
   const Dim batch = x.shape[1], projected = h0.shape[2];
   Dim hidden = projected;
   c.same(h0.shape[0], layers * directions, "the layers of h0");
@@ -179,12 +179,12 @@ void rnn(Inference& c) {
     };
     matrix(at, rows, l < directions ? x.shape[2] : width);
     matrix(at + 1, rows, projected);
-    c.require(c.has(at + 2) == c.has(at + 3), "both biases or neither");
+    c.require(c.has(at + 2) == c.has(at + 3), "give both biases or neither");
     for (std::size_t i = at + 2; i < at + 4 && c.has(i); ++i) {
       c.require(c.in(i).rank() == 1, "a bias must have one axis");
       c.same(c.in(i).shape[0], rows, "the length of a bias");
     }
-    c.require(lstm || !c.has(at + 4), "projections belong to an LSTM");
+    c.require(lstm || !c.has(at + 4), "only an LSTM has projections");
     if (c.has(at + 4)) {
       matrix(at + 4, projected, hidden);
     } else {
@@ -220,7 +220,7 @@ constexpr AttrRecord kGroupedMatmul[] = {
     may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result"),
 };
 constexpr AttrRecord kAttention[] = {
-    flag(AttrKey::causal, "query i sees keys up to i"),
+    flag(AttrKey::causal, "query i attends to keys up to i"),
     may(AttrKey::scale, AttrType::number, "1 / sqrt(head size)", "of the scores"),
 };
 constexpr AttrRecord kRnn[] = {

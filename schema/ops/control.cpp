@@ -54,13 +54,13 @@ void same_type(const Inference& c, const TensorType& a, const TensorType& b, con
 void check_operands(Inference& c, const Function& f, std::size_t first, std::size_t mapped = 0, std::size_t count = 0) {
   const auto types = user_inputs(c, f);
   if (types.size() != c.input_count() - first) {
-    c.fail(fmt::format("the body takes {} operands, and {} are given", types.size(), c.input_count() - first));
+    c.fail(fmt::format("the body takes {} operands, but {} are given", types.size(), c.input_count() - first));
   }
   for (std::size_t i = 0; i < types.size(); ++i) {
     TensorType t = c.in(first + i);
     if (i >= mapped && i < mapped + count) {
-      c.require(t.rank() > 0, "a loop over a tensor of no dimensions");
-      c.require(!t.packed(), "a loop over packed elements");
+      c.require(t.rank() > 0, "a loop cannot run over a tensor without dimensions");
+      c.require(!t.packed(), "a loop cannot run over packed elements");
       t.shape.erase(t.shape.begin());
     }
     same_type(c, t, *types[i], "types of an operand and of the body's input");
@@ -68,7 +68,7 @@ void check_operands(Inference& c, const Function& f, std::size_t first, std::siz
 }
 
 void check_truth(Inference& c, const TensorType& t) {
-  c.require(t.dtype == DType::boolean && t.rank() == 0, "the condition must be a boolean of no dimensions");
+  c.require(t.dtype == DType::boolean && t.rank() == 0, "the condition must be a boolean without dimensions");
 }
 
 // cond(predicate, operands...; functions {if true, if false}; symbols): the results of the branch chosen by the
@@ -107,9 +107,9 @@ void while_loop(Inference& c) {
   c.require(carried <= c.input_count(), "more values are carried than given");
   check_operands(c, condition, 0);
   check_operands(c, loop, 0);
-  c.require(condition.outputs.size() == 1, "the condition must give one result");
+  c.require(condition.outputs.size() == 1, "the condition must have one result");
   check_truth(c, output(c, condition, 0));
-  c.require(loop.outputs.size() == carried, "the body must give as many results as values are carried");
+  c.require(loop.outputs.size() == carried, "the body must have one result for each carried value");
   for (std::size_t i = 0; i < carried; ++i) {
     same_type(c, c.in(i), output(c, loop, i), "types of a carried value before and after the body");
     c.outputs.push_back(c.in(i));
@@ -129,11 +129,11 @@ void stack(Inference& c, const Function& f, std::size_t first, Dim count) {
 }
 
 Dim rounds(Inference& c, std::size_t first, std::size_t count) {
-  c.require(count > 0 && first + count <= c.input_count(), "a loop needs something to run over");
+  c.require(count > 0 && first + count <= c.input_count(), "a loop needs an operand to run over");
   const TensorType& x = c.in(first);
-  c.require(x.rank() > 0, "a loop over a tensor of no dimensions");
+  c.require(x.rank() > 0, "a loop cannot run over a tensor without dimensions");
   for (std::size_t i = 1; i < count; ++i) {
-    c.require(c.in(first + i).rank() > 0, "a loop over a tensor of no dimensions");
+    c.require(c.in(first + i).rank() > 0, "a loop cannot run over a tensor without dimensions");
     c.same(x.shape[0], c.in(first + i).shape[0], "the numbers of rounds");
   }
   return x.shape[0];
@@ -148,7 +148,7 @@ void scan_loop(Inference& c) {
   const auto mapped = static_cast<std::size_t>(c.integer(AttrKey::mapped));
   const Dim count = rounds(c, carried, mapped);
   check_operands(c, f, 0, carried, mapped);
-  c.require(f.outputs.size() >= carried, "the body must give the new carried values");
+  c.require(f.outputs.size() >= carried, "the body must return the new carried values");
   for (std::size_t i = 0; i < carried; ++i) {
     same_type(c, c.in(i), output(c, f, i), "types of a carried value before and after the body");
     c.outputs.push_back(c.in(i));
@@ -173,7 +173,7 @@ void call(Inference& c) {
   Dependence local(c.pool, bound_symbols(c.program, c.node.functions[0]));
   for (std::size_t i = 0; i < f.outputs.size(); ++i) {
     const TensorType& t = output(c, f, i);
-    for (Dim d : t.shape) c.require(!local(d), "a size of the result is known inside the body only");
+    for (Dim d : t.shape) c.require(!local(d), "a size of the result is known only inside the body");
     c.outputs.push_back(t);
   }
 }
@@ -182,7 +182,7 @@ void call(Inference& c) {
 // symbol's range.
 void item(Inference& c) {
   const TensorType& x = c.in(0);
-  c.require(x.rank() == 0, "only a tensor of no dimensions is a number");
+  c.require(x.rank() == 0, "a number must be a tensor without dimensions");
   c.require(is_integral(x.dtype) || x.dtype == DType::boolean, "only an integer or a boolean can be a size");
   const Dim symbol = c.node.dims(AttrKey::symbols)[0];
   c.require(symbol.is_const() || c.pool.symbol_of(symbol) >= 0, "attribute 'symbols' must name a symbol");
@@ -193,7 +193,7 @@ void item(Inference& c) {
 void assert_dim(Inference& c) {
   const std::string& names = c.node.text(AttrKey::name);
   const auto lines = static_cast<std::size_t>(std::ranges::count(names, '\n')) + (names.empty() ? 0 : 1);
-  c.require(lines == c.node.dims(AttrKey::sizes).size(), "the names are not as many as the sizes");
+  c.require(lines == c.node.dims(AttrKey::sizes).size(), "the numbers of names and sizes differ");
 }
 
 // assert_true(x; text): fails with `text` if x, a zero-dimensional boolean, is false.
@@ -237,8 +237,8 @@ constexpr AttrRecord kItem[] = {need(AttrKey::symbols, AttrType::symbols, "that 
 constexpr AttrRecord kAssertDim[] = {
     need(AttrKey::dim, AttrType::dim, "the condition: not 0"),
     kMessage,
-    may(AttrKey::sizes, AttrType::dims, "no relation between inputs", "that the relation is between"),
-    may(AttrKey::name, AttrType::text, "no relation between inputs", "of each size, a line each"),
+    may(AttrKey::sizes, AttrType::dims, "no relation between inputs", "sizes of the relation"),
+    may(AttrKey::name, AttrType::text, "no relation between inputs", "the names of these sizes, one on each line"),
 };
 constexpr AttrRecord kAssertTrue[] = {kMessage};
 constexpr AttrRecord kCustom[] = {

@@ -33,9 +33,9 @@ void infer_index_select(Inference& c) {
   const TensorType& index = index_operand(c, 1);
   const auto axis = static_cast<std::ptrdiff_t>(c.axis(AttrKey::axis, x.rank()));
   c.require(c.node.has(AttrKey::dtype) == quantized,
-            "a quantized operand, and no other, needs the dtype of the result");
+            "a quantized operand needs attribute 'dtype', and no other operand takes it");
   if (quantized) {
-    c.require(axis + 1 < x.rank(), "rows of a quantized value are selected, not parts of them");
+    c.require(axis + 1 < x.rank(), "only whole rows of a quantized value can be selected");
     require_numbers_type(c);
   }
   Dims shape(x.shape.begin(), x.shape.begin() + axis);
@@ -47,11 +47,11 @@ void infer_index_select(Inference& c) {
 /// Shape of x[idx...]: the common shape of the indices (operands first, first + 1, ...) + x.shape[k:].
 Dims indexed_shape(const Inference& c, const TensorType& x, std::size_t first) {
   const std::size_t k = c.input_count() - first;
-  c.require(k <= x.shape.size(), "more indices than axes");
+  c.require(k <= x.shape.size(), "there are more indices than axes");
   const TensorType& lead = index_operand(c, first);
   for (std::size_t i = first + 1; i < c.input_count(); ++i) {
     const TensorType& index = index_operand(c, i);
-    c.require(index.rank() == lead.rank(), "the indices must have one shape");
+    c.require(index.rank() == lead.rank(), "the indices must have the same shape");
     for (std::size_t d = 0; d < lead.shape.size(); ++d) c.same(index.shape[d], lead.shape[d], "sizes of the indices");
   }
   Dims shape = lead.shape;
@@ -74,10 +74,10 @@ void infer_index_put(Inference& c) {
   const TensorType& values = movable_operand(c, 1);
   c.require(values.dtype == x.dtype, "the values must have the type of the operand");
   const Dims shape = indexed_shape(c, x, 2);
-  c.require(values.shape.size() <= shape.size(), "the values have more axes than the place they go to");
+  c.require(values.shape.size() <= shape.size(), "the values have more axes than their destination");
   const std::size_t skip = shape.size() - values.shape.size();
   for (std::size_t i = 0; i < values.shape.size(); ++i) {
-    if (!values.shape[i].is(1)) c.same(values.shape[i], shape[skip + i], "sizes of the values and their place");
+    if (!values.shape[i].is(1)) c.same(values.shape[i], shape[skip + i], "sizes of the values and their destination");
   }
   c.out(x.dtype, x.shape);
 }
@@ -117,8 +117,8 @@ void infer_nonzero(Inference& c) {
 void infer_masked_select(Inference& c) {
   const TensorType& x = movable_operand(c, 0);
   const TensorType& mask = plain(c, 1);
-  c.require(mask.dtype == DType::boolean, "a mask is boolean");
-  c.require(c.broadcast(x.shape, mask.shape).size() <= static_cast<std::size_t>(kMaxRank), "too many axes");
+  c.require(mask.dtype == DType::boolean, "the mask must be boolean");
+  c.require(c.broadcast(x.shape, mask.shape).size() <= static_cast<std::size_t>(kMaxRank), "there are too many axes");
   c.out(x.dtype, {data_sizes(c, 1)[0]});
 }
 
@@ -152,8 +152,8 @@ void infer_bincount(Inference& c) {
   DType dtype = DType::i64;
   if (c.has(1)) {
     const TensorType& w = plain(c, 1);
-    c.require(w.dtype == DType::f32 || w.dtype == DType::f64, "weights are float32 or float64");
-    c.require(w.rank() == 1, "weights are a list");
+    c.require(w.dtype == DType::f32 || w.dtype == DType::f64, "the weights must be float32 or float64");
+    c.require(w.rank() == 1, "the weights must be a list");
     c.same(w.shape[0], x.shape[0], "the number of weights and of elements");
     dtype = w.dtype;
   }
@@ -176,7 +176,7 @@ void infer_embedding_bag(Inference& c) {
   if (c.has(3)) {
     const TensorType& w = plain(c, 3);
     c.require(kind == BagKind::sum && w.dtype == weight.dtype && w.rank() == 1,
-              "weights per sample go with sums, and have the type of the matrix");
+              "weights per sample need sums and the type of the matrix");
     c.same(w.shape[0], indices.shape[0], "the number of weights and of indices");
   }
   const bool full = c.flag(AttrKey::full);
@@ -195,7 +195,7 @@ void infer_repeat_interleave(Inference& c) {
   const TensorType& x = movable_operand(c, 0);
   const TensorType& repeats = index_operand(c, 1);
   const std::size_t axis = c.axis(AttrKey::axis, x.rank());
-  c.require(repeats.rank() == 1, "repeats are a list");
+  c.require(repeats.rank() == 1, "the repeats must be a list");
   if (!repeats.shape[0].is(1)) c.same(repeats.shape[0], x.shape[axis], "the number of repeats and the axis");
   Dims shape = x.shape;
   shape[axis] = data_sizes(c, 1)[0];
@@ -203,7 +203,7 @@ void infer_repeat_interleave(Inference& c) {
 }
 
 constexpr Attribute kIndexedAxis = need(AttrKey::axis, AttrType::axis, "that is indexed");
-constexpr Attribute kCount = need(AttrKey::symbols, AttrType::symbols, "how many there are").exactly(1);
+constexpr Attribute kCount = need(AttrKey::symbols, AttrType::symbols, "the number of results").exactly(1);
 constexpr AttrRecord kGather[] = {kIndexedAxis};
 constexpr AttrRecord kIndexSelect[] = {
     kIndexedAxis,
@@ -229,7 +229,7 @@ constexpr AttrRecord kBincount[] = {
 constexpr AttrRecord kEmbeddingBag[] = {
     need(AttrKey::kind, kBagNames, "how rows are joined"),
     flag(AttrKey::full, "the last offset only ends the last bag"),
-    with(AttrKey::padding_index, AttrType::integer, -1, "a row that is left out; -1: none").within(-1, kHuge),
+    with(AttrKey::padding_index, AttrType::integer, -1, "a row to leave out; -1: none").within(-1, kHuge),
 };
 constexpr AttrRecord kRepeatInterleave[] = {need(AttrKey::axis, AttrType::axis, "along which"), kCount};
 

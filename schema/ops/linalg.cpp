@@ -15,13 +15,13 @@ namespace {
 void require_pivots(const Inference& c, std::size_t i, const Dims& batch, Dim n) {
   const TensorType& t = c.in(i);
   c.require(t.dtype == DType::i32, "pivots must be int32");
-  c.require(t.shape.size() == batch.size() + 1, "pivots must have one axis less than the matrices");
+  c.require(t.shape.size() == batch.size() + 1, "pivots must have one axis fewer than the matrices");
   for (std::size_t k = 0; k < batch.size(); ++k) c.same(t.shape[k], batch[k], "the batches of matrices and pivots");
   c.same(t.shape.back(), n, "the number of pivots");
 }
 
-/// Type of the solution of op(A) X = B, or X op(A) = B without `left`: shaped like B, with broadcast batches.
-void solution(Inference& c, const Matrices& a, std::size_t rhs, bool left) {
+/// Infers the solution of op(A) X = B, or X op(A) = B without `left`: shaped like B, with broadcast batches.
+void infer_solution(Inference& c, const Matrices& a, std::size_t rhs, bool left) {
   const Matrices b = matrices(c, rhs);
   require_same_type(c, 0, rhs);
   c.same(left ? b.rows : b.columns, a.rows, "the sizes of the matrix and of the right hand side");
@@ -36,21 +36,21 @@ void cholesky(Inference& c) {
   c.out(DType::i32, a.batch);
 }
 
-// A [..., m, n] -> Q, R; k = min(m, n). `mode` (QrMode) reduced: Q [..., m, k], R [..., k, n]. complete: Q [..., m, m],
+// A [..., m, n] -> Q, R; k = min(m, n). `mode` (QrKind) reduced: Q [..., m, k], R [..., k, n]. complete: Q [..., m, m],
 // R [..., m, n]. r: Q [0], R [..., k, n]. reflectors: R above the vectors of the Householder reflections [..., m, n],
 // and their factors tau [..., k], as in LAPACK's geqrf. The diagonal of R has LAPACK's signs.
 void qr(Inference& c) {
   const Matrices a = matrices(c, 0);
-  const auto mode = static_cast<QrMode>(c.integer(AttrKey::mode));
+  const auto mode = static_cast<QrKind>(c.integer(AttrKey::mode));
   const Dim k = c.pool.min(a.rows, a.columns);
-  if (mode == QrMode::reflectors) {
+  if (mode == QrKind::reflectors) {
     c.out(a.dtype, shape_of(a.batch, {a.rows, a.columns}));
     c.out(a.dtype, shape_of(a.batch, {k}));
     return;
   }
-  const Dim inner = mode == QrMode::complete ? a.rows : k;
-  c.out(a.dtype, mode == QrMode::r ? Dims{0} : shape_of(a.batch, {a.rows, inner}));
-  c.out(a.dtype, shape_of(a.batch, {inner, a.columns}));
+  const Dim q_columns = mode == QrKind::complete ? a.rows : k;
+  c.out(a.dtype, mode == QrKind::r ? Dims{0} : shape_of(a.batch, {a.rows, q_columns}));
+  c.out(a.dtype, shape_of(a.batch, {q_columns, a.columns}));
 }
 
 // Householder reflections H_1 .. H_k: vectors below the diagonal of V, factors tau [..., k], as returned by qr. `kind`
@@ -62,11 +62,11 @@ void householder(Inference& c) {
   const Matrices v = matrices(c, 0);
   require_same_type(c, 0, 1);
   const TensorType& tau = c.in(1);
-  c.require(tau.shape.size() == v.batch.size() + 1, "tau must have one axis less than the vectors");
+  c.require(tau.shape.size() == v.batch.size() + 1, "tau must have one axis fewer than the vectors");
   for (std::size_t i = 0; i < v.batch.size(); ++i) c.same(tau.shape[i], v.batch[i], "the batches");
   c.require(difference(c.pool, tau.shape.back(), v.columns).min <= 0, "there are more factors than vectors");
-  const Interval spare = difference(c.pool, v.rows, tau.shape.back());
-  c.require(spare.max >= 0, "there are more factors than rows");
+  const Interval rows_beyond_reflections = difference(c.pool, v.rows, tau.shape.back());
+  c.require(rows_beyond_reflections.max >= 0, "there are more factors than rows");
   if (kind == HouseholderKind::product) {
     c.require(!c.has(2), "a product of reflections has two operands");
     c.require(difference(c.pool, v.rows, v.columns).max >= 0, "there are more vectors than rows");
@@ -75,8 +75,9 @@ void householder(Inference& c) {
   }
   const Matrices m = matrices(c, 2);
   require_same_type(c, 0, 2);
-  const auto op = static_cast<Transpose>(c.integer(AttrKey::transpose));
-  c.require(op != Transpose::transpose || !is_complex(v.dtype), "complex reflections have an adjoint alone");
+  const auto op = static_cast<TransposeKind>(c.integer(AttrKey::transpose));
+  c.require(op != TransposeKind::transpose || !is_complex(v.dtype),
+            "complex reflections support only the adjoint, not the transpose");
   c.require(m.batch.size() == v.batch.size(), "the batches must have the same number of axes");
   for (std::size_t i = 0; i < v.batch.size(); ++i) c.same(m.batch[i], v.batch[i], "the batches");
   c.same(c.flag(AttrKey::left) ? m.rows : m.columns, v.rows, "the sizes of the reflections and of the matrix");
@@ -97,14 +98,14 @@ void lu_factor(Inference& c) {
 void lu_solve(Inference& c) {
   const Matrices a = square_matrices(c, 0);
   require_pivots(c, 1, a.batch, a.rows);
-  solution(c, a, 2, c.flag(AttrKey::left));
+  infer_solution(c, a, 2, c.flag(AttrKey::left));
 }
 
 // A [..., n, n], B -> X as lu_solve, with A triangular: reads the lower triangle only, or with `upper` the upper
 // triangle; with `unit` the diagonal counts as ones.
 void triangular_solve(Inference& c) {
   const Matrices a = square_matrices(c, 0);
-  solution(c, a, 1, c.flag(AttrKey::left));
+  infer_solution(c, a, 1, c.flag(AttrKey::left));
 }
 
 // A [..., n, n] symmetric, or hermitian with `hermitian`, read in its lower triangle -> LD [..., n, n], pivots int32
@@ -120,13 +121,13 @@ void ldl_factor(Inference& c) {
 void ldl_solve(Inference& c) {
   const Matrices a = square_matrices(c, 0);
   require_pivots(c, 1, a.batch, a.rows);
-  solution(c, a, 2, true);
+  infer_solution(c, a, 2, true);
 }
 
 // A [..., m, n], B [..., m, k] of equal batches -> X [..., n, k] minimizing |A X - B|, then |X|; residuals [..., k]
 // (the squared length of each column of A X - B; [0] unless m > n and the driver is not gelsy; NaN for rank-deficient
 // A), rank int64 [...] ([0] for gels), and the singular values [..., min(m, n)] of A (gelsd and gelss, else [0]).
-// `mode`: LstsqDriver. `epsilon`: singular values below this fraction of the largest count as zero.
+// `mode`: LstsqKind. `epsilon`: singular values below this fraction of the largest count as zero.
 void lstsq(Inference& c) {
   const Matrices a = matrices(c, 0);
   const Matrices b = matrices(c, 1);
@@ -134,16 +135,16 @@ void lstsq(Inference& c) {
   c.require(a.batch.size() == b.batch.size(), "the batches must have the same number of axes");
   for (std::size_t i = 0; i < a.batch.size(); ++i) c.same(a.batch[i], b.batch[i], "the batches");
   c.same(a.rows, b.rows, "the rows of the matrix and of the right hand side");
-  const auto driver = static_cast<LstsqDriver>(c.integer(AttrKey::mode));
-  const Interval extra = difference(c.pool, a.rows, a.columns);
-  c.require(driver == LstsqDriver::gelsy || extra.min > 0 || extra.max <= 0,
+  const auto driver = static_cast<LstsqKind>(c.integer(AttrKey::mode));
+  const Interval rows_beyond_columns = difference(c.pool, a.rows, a.columns);
+  c.require(driver == LstsqKind::gelsy || rows_beyond_columns.min > 0 || rows_beyond_columns.max <= 0,
             "whether there are more rows than columns must be known");
-  const bool residuals = driver != LstsqDriver::gelsy && extra.min > 0;
-  const bool values = driver == LstsqDriver::gelsd || driver == LstsqDriver::gelss;
+  const bool has_residuals = driver != LstsqKind::gelsy && rows_beyond_columns.min > 0;
+  const bool has_singular_values = driver == LstsqKind::gelsd || driver == LstsqKind::gelss;
   c.out(a.dtype, shape_of(a.batch, {a.columns, b.columns}));
-  c.out(real_part(a.dtype), residuals ? shape_of(a.batch, {b.columns}) : Dims{0});
-  c.out(DType::i64, driver == LstsqDriver::gels ? Dims{0} : a.batch);
-  c.out(real_part(a.dtype), values ? shape_of(a.batch, {c.pool.min(a.rows, a.columns)}) : Dims{0});
+  c.out(real_part(a.dtype), has_residuals ? shape_of(a.batch, {b.columns}) : Dims{0});
+  c.out(DType::i64, driver == LstsqKind::gels ? Dims{0} : a.batch);
+  c.out(real_part(a.dtype), has_singular_values ? shape_of(a.batch, {c.pool.min(a.rows, a.columns)}) : Dims{0});
 }
 
 constexpr Attribute kCheck = flag(AttrKey::check, "a matrix that cannot be factored fails the run");

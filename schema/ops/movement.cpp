@@ -14,7 +14,7 @@ constexpr std::int64_t kAny = kNoBound - 1;
 
 Dims sizes_attr(Inference& c) {
   const Dims& sizes = c.node.dims(AttrKey::sizes);
-  c.require(sizes.size() <= kMaxRank, "more sizes than the highest rank");
+  c.require(sizes.size() <= kMaxRank, "there are more sizes than the highest rank");
   for (Dim d : sizes) c.require(c.pool.bounds(d).max >= 0, "a size is negative");
   return sizes;
 }
@@ -56,7 +56,7 @@ void check_range(Inference& c, Dim size, Dim start, Dim length, std::int64_t ste
 void slice(Inference& c) {
   const TensorType& x = c.in(0);
   c.require(!x.packed(), "packed elements cannot be sliced");
-  c.require(x.rank() > 0, "a tensor of no dimensions cannot be sliced");
+  c.require(x.rank() > 0, "a tensor without dimensions cannot be sliced");
   const std::size_t axis = c.axis(AttrKey::axis, x.rank());
   const std::int64_t step = c.integer(AttrKey::step);
   const Dim start = c.node.dim(AttrKey::start), length = c.node.dim(AttrKey::length);
@@ -82,7 +82,7 @@ void expand(Inference& c) {
 // Checks that the farthest element reached by (sizes, strides, offset) lies below `numel`; negative elements are never
 // reached.
 void check_extent(Inference& c, const TensorType& base, const Dims& sizes, const Dims& strides, Dim offset) {
-  c.require(strides.size() == sizes.size(), "as many strides as sizes are needed");
+  c.require(strides.size() == sizes.size(), "the numbers of strides and sizes must be equal");
   __int128 last = offset.is_const() ? offset.value() : 0;
   bool known = offset.is_const();
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -112,7 +112,7 @@ void bitcast(Inference& c) {
   c.require(!x.quantized(), "a quantized value must be dequantized first");
   const DType to = c.dtype();
   const int from_size = element_size(x.dtype), to_size = element_size(to);
-  c.require(elements_per_byte(x.dtype) == elements_per_byte(to), "a packed type has no bit cast");
+  c.require(elements_per_byte(x.dtype) == elements_per_byte(to), "a packed type cannot be bit cast");
   Dims sizes = x.shape;
   if (c.flag(AttrKey::k)) {
     if (is_complex(x.dtype)) {
@@ -125,12 +125,12 @@ void bitcast(Inference& c) {
       sizes.pop_back();
     }
   } else if (from_size != to_size) {
-    c.require(!sizes.empty(), "a tensor of no dimensions cannot change its element size");
+    c.require(!sizes.empty(), "a tensor without dimensions cannot change its element size");
     if (from_size > to_size) {
       sizes.back() = c.pool.mul(sizes.back(), from_size / to_size);
     } else {
       const Dim r = c.pool.mod(sizes.back(), to_size / from_size);
-      c.require(!r.is_const() || r.is(0), "the last axis is no multiple of the new element size");
+      c.require(!r.is_const() || r.is(0), "the last axis is not a multiple of the new element size");
       sizes.back() = c.pool.floordiv(sizes.back(), to_size / from_size);
     }
   }
@@ -140,15 +140,15 @@ void bitcast(Inference& c) {
 // concat(xs...; axis): joins tensors along an axis; all other sizes and the dtype agree.
 void concat(Inference& c) {
   const TensorType& first = c.in(0);
-  c.require(first.rank() > 0, "tensors of no dimensions cannot be concatenated");
+  c.require(first.rank() > 0, "tensors without dimensions cannot be concatenated");
   const std::size_t axis = c.axis(AttrKey::axis, first.rank());
   Dims sizes = first.shape, lengths = {first.shape[axis]};
   for (std::size_t i = 1; i < c.input_count(); ++i) {
     const TensorType& x = c.in(i);
-    c.require(x.dtype == first.dtype && !x.packed(), "all operands need one dtype");
-    c.require(x.rank() == first.rank(), "all operands need one rank");
+    c.require(x.dtype == first.dtype && !x.packed(), "all operands need the same dtype");
+    c.require(x.rank() == first.rank(), "all operands need the same rank");
     for (std::size_t a = 0; a < sizes.size(); ++a) {
-      if (a != axis) c.same(sizes[a], x.shape[a], "sizes beside the axis");
+      if (a != axis) c.same(sizes[a], x.shape[a], "sizes of the other axes");
     }
     lengths.push_back(x.shape[axis]);
   }
@@ -170,13 +170,13 @@ void pad(Inference& c) {
     c.require(c.pool.bounds(sizes[i]).max >= 0, "a size becomes negative");
     if (mode != 0 && size.is_const()) {
       const bool pads = !before[i].is(0) || !after[i].is(0);
-      c.require(!pads || size.value() > 0, "an empty axis has nothing to repeat");
+      c.require(!pads || size.value() > 0, "an empty axis cannot be repeated");
       const std::int64_t limit = mode == 1 ? size.value() - 1 : mode == 3 ? size.value() : kAny;
       for (Dim p : {before[i], after[i]})
         c.require(!pads || !p.is_const() || p.value() <= limit, "padding is wider than the axis allows");
     }
     for (Dim p : {before[i], after[i]}) {
-      c.require(mode == 0 || c.pool.bounds(p).max >= 0, "negative padding, which only the constant mode has");
+      c.require(mode == 0 || c.pool.bounds(p).max >= 0, "only the constant mode allows negative padding");
     }
   }
   c.out(x.dtype, std::move(sizes));
@@ -185,13 +185,13 @@ void pad(Inference& c) {
 // slice_scatter(x, src; axis, start, length, step): x with the elements selected by slice replaced by src.
 void slice_scatter(Inference& c) {
   const TensorType &x = c.in(0), &src = c.in(1);
-  c.require(x.dtype == src.dtype && !x.packed(), "both operands need one unpacked dtype");
-  c.require(x.rank() > 0 && src.rank() == x.rank(), "both operands need one rank above 0");
+  c.require(x.dtype == src.dtype && !x.packed(), "both operands need the same unpacked dtype");
+  c.require(x.rank() > 0 && src.rank() == x.rank(), "both operands need the same rank, at least 1");
   const std::size_t axis = c.axis(AttrKey::axis, x.rank());
   const std::int64_t step = c.integer(AttrKey::step);
   check_range(c, x.shape[axis], c.node.dim(AttrKey::start), src.shape[axis], step);
   for (std::size_t a = 0; a < x.shape.size(); ++a) {
-    if (a != axis) c.same(x.shape[a], src.shape[a], "sizes beside the axis");
+    if (a != axis) c.same(x.shape[a], src.shape[a], "sizes of the other axes");
   }
   c.out(x.dtype, x.shape);
 }
@@ -200,7 +200,7 @@ void slice_scatter(Inference& c) {
 // src.
 void as_strided_scatter(Inference& c) {
   const TensorType &x = c.in(0), &src = c.in(1);
-  c.require(x.dtype == src.dtype && !x.packed(), "both operands need one unpacked dtype");
+  c.require(x.dtype == src.dtype && !x.packed(), "both operands need the same unpacked dtype");
   check_extent(c, x, src.shape, c.node.dims(AttrKey::strides), c.node.dim(AttrKey::offset));
   c.out(x.dtype, x.shape);
 }
@@ -215,7 +215,7 @@ constexpr std::int64_t kAnyStep = std::numeric_limits<std::int64_t>::max() - 1;
 constexpr AttrRecord kSlice[] = {
     need(AttrKey::axis, AttrType::axis, "along which"),
     need(AttrKey::start, AttrType::dim, "the first element"),
-    need(AttrKey::length, AttrType::dim, "how many elements"),
+    need(AttrKey::length, AttrType::dim, "the number of elements"),
     with(AttrKey::step, AttrType::integer, 1, "from one element to the next; not 0").within(-kAnyStep, kAnyStep),
 };
 constexpr AttrRecord kExpand[] = {
@@ -228,12 +228,12 @@ constexpr AttrRecord kAsStrided[] = {
 };
 constexpr AttrRecord kBitcast[] = {
     need(AttrKey::dtype, AttrType::dtype, "of the result"),
-    flag(AttrKey::k, "complex elements are two real ones, along an axis of their own"),
+    flag(AttrKey::k, "complex elements as two real ones, along an additional axis"),
 };
 constexpr AttrRecord kSliceScatter[] = {
     need(AttrKey::axis, AttrType::axis, "along which"),
     with(AttrKey::start, AttrType::dim, 0, "the first element replaced"),
-    may(AttrKey::length, AttrType::dim, "the size of src", "how many elements; src says it, too"),
+    may(AttrKey::length, AttrType::dim, "the size of src", "the number of elements; also follows from src"),
     with(AttrKey::step, AttrType::integer, 1, "from one element to the next; not 0").within(-kAnyStep, kAnyStep),
 };
 constexpr AttrRecord kAsStridedScatter[] = {
@@ -246,7 +246,7 @@ constexpr AttrRecord kConcat[] = {
 constexpr AttrRecord kPad[] = {
     need(AttrKey::before, AttrType::dims, "elements added in front of each axis; negative numbers crop"),
     need(AttrKey::after, AttrType::dims, "elements added behind each axis"),
-    with(AttrKey::mode, kPadNames, 0, "what is added"),
+    with(AttrKey::mode, kPadNames, 0, "the kind of the added elements"),
     with_number(AttrKey::value, 0, "mode constant: a number, or a real and an imaginary part", AttrType::numbers),
 };
 

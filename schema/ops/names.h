@@ -48,7 +48,7 @@ static_assert(std::size(kPoolNames) == kPoolKindCount && std::size(kResizeNames)
 static_assert(std::size(kGridNames) == kGridModeCount && std::size(kGridPaddingNames) == kGridPaddingCount);
 static_assert(std::size(kRnnNames) == kRnnKindCount && std::size(kRoiNames) == kRoiKindCount);
 static_assert(std::size(kFftNames) == kFftKinds && std::size(kFftNormNames) == kFftNorms);
-static_assert(std::size(kQrNames) == kQrModes && std::size(kHouseholderNames) == kHouseholderKinds);
-static_assert(std::size(kTransposeNames) == kTransposes && std::size(kLstsqNames) == kLstsqDrivers);
+static_assert(std::size(kQrNames) == kQrKinds && std::size(kHouseholderNames) == kHouseholderKinds);
+static_assert(std::size(kTransposeNames) == kTransposes && std::size(kLstsqNames) == kLstsqKinds);
 
 }  // namespace tern::ops

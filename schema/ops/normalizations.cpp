@@ -8,7 +8,7 @@ namespace {
 /// Type of mean and rstd: attribute `dtype`, else x's.
 DType statistics_type(const Inference& c, const TensorType& x) {
   const DType t = c.dtype_or(x.dtype);
-  c.require(is_floating(t) && t != DType::f4_e2m1, "mean and rstd are floating");
+  c.require(is_floating(t) && t != DType::f4_e2m1, "mean and rstd must be floating-point");
   return t;
 }
 
@@ -18,14 +18,14 @@ void infer_softmax(Inference& c) {
   const TensorType& x = floating_operand(c, 0);
   c.axis(AttrKey::axis, x.rank());
   const DType dtype = c.dtype_or(x.dtype);
-  c.require(is_floating(dtype) && dtype != DType::f4_e2m1, "the result is floating");
+  c.require(is_floating(dtype) && dtype != DType::f4_e2m1, "the result must be floating-point");
   c.out(dtype, x.shape);
 }
 
 /// Sizes of the last k axes, required of weight and bias.
 Dims normalized_sizes(const Inference& c, const TensorType& x) {
   const std::int64_t k = c.integer(AttrKey::k);
-  c.require(k <= x.rank(), "more axes are normalised than there are");
+  c.require(k <= x.rank(), "attribute 'k' exceeds the number of axes");
   return Dims(x.shape.end() - k, x.shape.end());
 }
 
@@ -85,8 +85,7 @@ void infer_batch_norm(Inference& c) {
 
 constexpr Attribute kEpsilon = need(AttrKey::epsilon, AttrType::number, "added to the variance").finite();
 constexpr Attribute kStatistics = may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of mean and rstd");
-constexpr Attribute kLastAxes =
-    need(AttrKey::k, AttrType::integer, "how many of the last axes are normalized").at_least(1);
+constexpr Attribute kLastAxes = need(AttrKey::k, AttrType::integer, "the number of last axes to normalize").at_least(1);
 constexpr AttrRecord kSoftmax[] = {
     kAlongAxis,
     flag(AttrKey::log, "its logarithm"),

@@ -15,7 +15,7 @@ namespace tern::ops {
 namespace {
 
 /// Checks attribute `sizes`: at most kMaxRank sizes, none provably negative.
-Dims sizes_of(const Inference& c) {
+Dims checked_sizes(const Inference& c) {
   const Dims& sizes = c.node.dims(AttrKey::sizes);
   if (sizes.size() > static_cast<std::size_t>(kMaxRank))
     c.fail(fmt::format("rank {} (at most {})", sizes.size(), kMaxRank));
@@ -25,7 +25,8 @@ Dims sizes_of(const Inference& c) {
   return sizes;
 }
 
-void require_not_mx(const Inference& c, std::size_t i) {
+/// Fails if operand `i` is a quantized value.
+void require_not_quantized(const Inference& c, std::size_t i) {
   if (c.in(i).quantized()) c.fail(fmt::format("operand {} is a quantized value; dequantize it first", i));
 }
 
@@ -33,20 +34,20 @@ void require_not_mx(const Inference& c, std::size_t i) {
 /// instruction `index` gives the position along an axis of that shape. float4_e2m1fn_x2 does not broadcast, because its
 /// elements are not addressable.
 void pointwise_rule(Inference& c) {
-  Dims shape = sizes_of(c);
+  Dims shape = checked_sizes(c);
   std::vector<DType> dtypes;
   for (std::size_t i = 0; i < c.input_count(); ++i) {
-    require_not_mx(c, i);
+    require_not_quantized(c, i);
     dtypes.push_back(c.in(i).dtype);
     shape = c.broadcast(shape, c.in(i).shape);
   }
   const PointwiseExpr& expr = c.node.expr;
   c.require(!expr.code.empty(), "the expression is empty");
   const DType result = expr.code.back().dtype;
-  if (const std::string wrong = check(expr, dtypes, result); !wrong.empty()) c.fail(wrong);
+  if (const std::string error = check(expr, dtypes, result); !error.empty()) c.fail(error);
   for (const Instruction& i : expr.code) {
     if (i.op == Scalar::index && static_cast<std::uint64_t>(i.integer) >= shape.size()) {
-      c.fail(fmt::format("index {} of a result of rank {}", i.integer, shape.size()));
+      c.fail(fmt::format("index {} is outside a result of rank {}", i.integer, shape.size()));
     }
   }
   for (std::size_t i = 0; i < c.input_count(); ++i) {
@@ -65,22 +66,22 @@ void full_rule(Inference& c) {
   } else {
     c.list(AttrKey::value, 1);
   }
-  c.out(c.dtype(), sizes_of(c));
+  c.out(c.dtype(), checked_sizes(c));
 }
 
 /// iota(; sizes, value, dtype): one axis; element i is start + i * step for `value` = [start, step], numbers or
 /// (possibly symbolic) integers. Computed in int64 for integers, in float for float16 and bfloat16, else in double.
 void iota_rule(Inference& c) {
-  const DType t = c.dtype();
-  c.require(t != DType::boolean && t != DType::f4_e2m1, "not for this dtype");
-  c.out(t, sizes_of(c));
+  const DType dtype = c.dtype();
+  c.require(dtype != DType::boolean && dtype != DType::f4_e2m1, "the dtype is not supported");
+  c.out(dtype, checked_sizes(c));
 }
 
 /// from_dim(; dim, dtype): the value of a size, as a zero-dimensional tensor.
 void from_dim_rule(Inference& c) {
-  const DType t = c.dtype();
-  c.require(t != DType::f4_e2m1, "not for this dtype");
-  c.out(t, {});
+  const DType dtype = c.dtype();
+  c.require(dtype != DType::f4_e2m1, "the dtype is not supported");
+  c.out(dtype, {});
 }
 
 /// random(; kind, sizes, dtype): new numbers in every run, from the session's generator (Philox 4x32-10).
@@ -98,34 +99,34 @@ void from_dim_rule(Inference& c) {
 /// PyTorch's on a CUDA device, as described in kernels/cpu/pointwise/random.cpp, except for randperm and bits.
 void random_rule(Inference& c) {
   const std::string& kind = c.node.text(AttrKey::kind);
-  const DType t = c.dtype();
-  Dims sizes = sizes_of(c);
+  const DType dtype = c.dtype();
+  Dims sizes = checked_sizes(c);
   const std::size_t operands = kind == "binomial" ? 2 : kind == "poisson" || kind == "gamma" ? 1 : 0;
-  c.require(c.input_count() == operands, "the number of operands is not that of the kind");
+  c.require(c.input_count() == operands, "the number of operands does not fit the kind");
   for (std::size_t i = 0; i < operands; ++i) {
     parameter(c, i, sizes, "an operand of random");
-    c.require(c.in(i).dtype == t, "an operand's dtype must be the result's");
+    c.require(c.in(i).dtype == dtype, "an operand must have the result's dtype");
   }
-  c.require(t != DType::f4_e2m1, "not for float4_e2m1fn_x2");
+  c.require(dtype != DType::f4_e2m1, "float4_e2m1fn_x2 is not supported");
   if (kind == "uniform" || kind == "exponential" || kind == "dropout") {
-    c.require(is_floating(t), "the dtype must be floating");
+    c.require(is_floating(dtype), "the dtype must be floating");
   } else if (operands > 0) {
     // No further rules: results have the operands' type.
   } else if (kind == "normal") {
-    c.require(is_floating(t) || is_complex(t), "the dtype must be floating or complex");
+    c.require(is_floating(dtype) || is_complex(dtype), "the dtype must be floating or complex");
   } else if (kind == "bits") {
-    c.require(t == DType::i64, "the dtype must be int64");
+    c.require(dtype == DType::i64, "the dtype must be int64");
   } else if (kind == "randint") {
-    c.require(!is_complex(t), "the dtype must be real");
+    c.require(!is_complex(dtype), "the dtype must be real");
     const Dims& range = c.list(AttrKey::range, 2);  // absent for other kinds
     if (range[0].is_const() && range[1].is_const() && range[0].value() >= range[1].value()) {
       c.fail(fmt::format("the range {}..{} is empty", range[0].value(), range[1].value()));
     }
   } else {  // randperm
-    c.require(!is_complex(t), "the dtype must be real");
-    c.require(sizes.size() == 1, "a permutation has one axis");
+    c.require(!is_complex(dtype), "the dtype must be real");
+    c.require(sizes.size() == 1, "a permutation must have one axis");
   }
-  c.out(t, std::move(sizes));
+  c.out(dtype, std::move(sizes));
 }
 
 constexpr AttrRecord kPointwise[] = {

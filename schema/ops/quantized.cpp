@@ -22,7 +22,7 @@ void mx_pack_rule(Inference& c) {
   TensorType t = c.in(0);
   c.require(t.rank() >= 1, "the elements need an axis");
   if (c.node.has(AttrKey::dtype) && c.dtype() != t.dtype) {
-    c.require(t.dtype == DType::u8, "elements of another type must come as uint8");
+    c.require(t.dtype == DType::u8, "elements of another type must be stored as uint8");
     t.dtype = c.dtype();
     if (t.dtype == DType::f4_e2m1) t.shape.back() = c.pool.mul(t.shape.back(), 2);
   }

@@ -35,7 +35,8 @@ void infer_reduce(Inference& c) {
                 "complex numbers need a complex result");
       break;
     case ReduceKind::mean:
-      c.require(number && (is_complex(dtype) || (is_floating(dtype) && !complex)), "a mean is floating or complex");
+      c.require(number && (is_complex(dtype) || (is_floating(dtype) && !complex)),
+                "a mean must be floating-point or complex");
       break;
     case ReduceKind::max:
     case ReduceKind::min:
@@ -43,13 +44,15 @@ void infer_reduce(Inference& c) {
       break;
     case ReduceKind::any:
     case ReduceKind::all:
-      c.require(dtype == DType::boolean || dtype == DType::u8, "the result is boolean or uint8");
+      c.require(dtype == DType::boolean || dtype == DType::u8, "the result must be boolean or uint8");
       break;
     case ReduceKind::argmax:
-    case ReduceKind::argmin: c.require(!complex && dtype == DType::i64, "needs real numbers, and gives int64"); break;
+    case ReduceKind::argmin:
+      c.require(!complex && dtype == DType::i64, "needs real numbers and an int64 result");
+      break;
     case ReduceKind::var:
       c.require(is_floating(x.dtype) || complex, "a variance needs floating or complex numbers");
-      c.require(number && is_floating(dtype), "a variance is floating");
+      c.require(number && is_floating(dtype), "a variance must be floating-point");
       break;
     case ReduceKind::bit_xor:
       c.require(dtype == x.dtype && (is_integral(dtype) || dtype == DType::boolean),
@@ -58,7 +61,7 @@ void infer_reduce(Inference& c) {
   }
   const std::vector<std::size_t> axes = c.axes(AttrKey::axes, x.rank());
   if (kind == ReduceKind::argmax || kind == ReduceKind::argmin)
-    c.require(axes.size() <= 1, "an argument is of one axis or all");
+    c.require(axes.size() <= 1, "argmin and argmax take one axis or all");
   Dims shape;
   const bool keep = c.flag(AttrKey::keepdims);
   for (std::size_t i = 0; i < x.shape.size(); ++i) {
@@ -92,10 +95,10 @@ void infer_select_reduce(Inference& c) {
   const std::size_t axis = c.axis(AttrKey::axis, x.rank());
   if (kind == SelectKind::kthvalue) {
     const Dim k = c.node.dim(AttrKey::k), n = x.shape[axis];
-    c.require(!k.is_const() || k.value() >= 1, "k counts from 1");
+    c.require(!k.is_const() || k.value() >= 1, "k must be at least 1");
     c.require(!(k.is_const() && n.is_const()) || k.value() <= n.value(), "k is larger than the axis");
   } else {
-    c.require(!x.shape[axis].is(0), "an axis without elements has nothing to select");
+    c.require(!x.shape[axis].is(0), "an axis without elements cannot be selected from");
   }
   const Dims shape = without_axis(x.shape, axis, c.flag(AttrKey::keepdims));
   c.out(x.dtype, shape);
@@ -171,14 +174,14 @@ void infer_histogram(Inference& c) {
   Dim bins;
   if (c.has(1)) {
     const TensorType& e = real_operand(c, 1);
-    c.require(e.rank() == 1 && e.dtype == x.dtype, "edges are a list of the type of the elements");
+    c.require(e.rank() == 1 && e.dtype == x.dtype, "the edges must be a list of the elements' type");
     c.require(!e.shape[0].is_const() || e.shape[0].value() >= 1, "at least one edge is needed");
     bins = c.pool.sub(e.shape[0], 1);
   } else {
     c.require(c.node.has(AttrKey::bins), "attribute 'bins' is missing");
     bins = c.integer(AttrKey::bins);
     const std::vector<double>& range = c.node.numbers(AttrKey::range);
-    c.require(range.empty() || range[0] <= range[1], "the range is upside down");
+    c.require(range.empty() || range[0] <= range[1], "the range ends before it begins");
   }
   c.out(x.dtype, {bins});
   c.out(x.dtype, {c.pool.add(bins, 1)});
@@ -192,20 +195,21 @@ void infer_histogram(Inference& c) {
 void infer_searchsorted(Inference& c) {
   const TensorType& s = real_operand(c, 0);
   const TensorType& v = real_operand(c, 1);
-  c.require(s.dtype == v.dtype, "the sequence and the values must have one type");
+  c.require(s.dtype == v.dtype, "the sequence and the values must have the same type");
   c.require(s.rank() >= 1, "the sequence needs an axis");
   if (s.rank() > 1) {
-    c.require(s.rank() == v.rank(), "a sequence of several axes needs values of as many");
+    c.require(s.rank() == v.rank(), "a sequence of several axes needs values with the same number of axes");
     for (std::size_t i = 0; i + 1 < s.shape.size(); ++i) c.same(s.shape[i], v.shape[i], "leading sizes");
   }
   if (c.has(2)) {
     const TensorType& o = plain(c, 2);
-    c.require(o.dtype == DType::i64 && o.rank() == s.rank(), "a sorter is int64 and has the shape of the sequence");
+    c.require(o.dtype == DType::i64 && o.rank() == s.rank(),
+              "the sorter must be int64 and have the shape of the sequence");
     for (std::size_t i = 0; i < s.shape.size(); ++i)
       c.same(s.shape[i], o.shape[i], "sizes of the sorter and the sequence");
   }
   const DType dtype = c.dtype();
-  c.require(dtype == DType::i32 || dtype == DType::i64, "positions are int32 or int64");
+  c.require(dtype == DType::i32 || dtype == DType::i64, "positions must be int32 or int64");
   c.out(dtype, v.shape);
 }
 
@@ -231,7 +235,7 @@ constexpr AttrRecord kReduce[] = {
     may(AttrKey::axes, AttrType::axes, "all axes", "that are reduced"),
     kKeepdims,
     need(AttrKey::dtype, AttrType::dtype, "of the result"),
-    with_number(AttrKey::correction, 1, "var: what is subtracted from the number of elements"),
+    with_number(AttrKey::correction, 1, "var: the number subtracted from the number of elements"),
 };
 constexpr AttrRecord kSelectReduce[] = {
     need(AttrKey::kind, kSelectNames, "which element"),
@@ -251,11 +255,11 @@ constexpr AttrRecord kSort[] = {
 };
 constexpr AttrRecord kTopk[] = {
     kAlongAxis,
-    need(AttrKey::k, AttrType::dim, "how many").at_least(0),
+    need(AttrKey::k, AttrType::dim, "the number of elements").at_least(0),
     with(AttrKey::largest, AttrType::boolean, 1, "the largest elements, not the smallest"),
 };
 constexpr AttrRecord kHistogram[] = {
-    may(AttrKey::bins, AttrType::integer, "between the edges", "how many").within(1, kHuge),
+    may(AttrKey::bins, AttrType::integer, "between the edges", "the number of bins").within(1, kHuge),
     with_number(AttrKey::range, 0, "the outer edges; two equal ones: the smallest and the largest element",
                 AttrType::numbers)
         .exactly(2)
@@ -270,7 +274,7 @@ constexpr AttrRecord kSearchsorted[] = {
 constexpr AttrRecord kSegmentReduce[] = {
     need(AttrKey::kind, kScatterNames, "how elements are combined").within(1, kScatterKinds - 1),
     kAlongAxis,
-    may(AttrKey::value, AttrType::number, "the neutral element", "what each segment starts with"),
+    may(AttrKey::value, AttrType::number, "the neutral element", "the first value of each segment"),
 };
 
 constexpr OpRecord kReductionsOps[] = {
@@ -292,7 +296,8 @@ constexpr OpRecord kReductionsOps[] = {
     TERN_OP(24, topk, "x -> values, indices", "the k largest or smallest elements of each line, in order")
         .attrs(kTopk)
         .rule(infer_topk),
-    TERN_OP(30, histogram, "x, edges?, weight? -> counts, edges", "how many elements, or how much weight, each bin has")
+    TERN_OP(30, histogram, "x, edges?, weight? -> counts, edges",
+            "the number of elements, or their weight, in each bin")
         .attrs(kHistogram)
         .rule(infer_histogram),
     TERN_OP(31, searchsorted, "sorted, values, sorter? -> positions", "where values go in a sorted sequence")

@@ -120,13 +120,13 @@ constexpr AttrRecord kResize[] = {
     flag(AttrKey::align_corners, "corner elements keep their places"),
     flag(AttrKey::antialias, "each result averages over the elements that it covers"),
     with(AttrKey::layout, kImageLayoutNames, 0,
-         "channels_last where PyTorch had more than three channels so; its positions differ then"),
+         "channels_last where PyTorch had more than three channels in this layout; its positions differ then"),
     with_number(AttrKey::scales, 0, "result size / input size for each spatial axis; 0: by the sizes",
                 AttrType::numbers),
 };
 constexpr AttrRecord kGridSample[] = {
     need(AttrKey::mode, kGridNames, "how elements are interpolated"),
-    need(AttrKey::kind, kGridPaddingNames, "what lies outside of x"),
+    need(AttrKey::kind, kGridPaddingNames, "the values outside of x"),
     kAligned,
 };
 constexpr AttrRecord kRoiAlign[] = {
@@ -138,7 +138,7 @@ constexpr AttrRecord kRoiAlign[] = {
 };
 constexpr AttrRecord kNms[] = {
     with_number(AttrKey::value, 0, "the largest overlap of kept boxes, intersection over union").any_number(),
-    need(AttrKey::symbols, AttrType::symbols, "how many are kept").exactly(1),
+    need(AttrKey::symbols, AttrType::symbols, "the number of kept boxes").exactly(1),
 };
 
 constexpr OpRecord kSamplingOps[] = {

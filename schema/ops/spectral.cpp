@@ -73,7 +73,7 @@ constexpr AttrRecord kFft[] = {
     need(AttrKey::kind, kFftNames, "of the operand and the result"),
     may(AttrKey::axes, AttrType::axes, "no axes", "that are transformed"),
     flag(AttrKey::forward, "exp(-2 pi i j k / n), not exp(2 pi i j k / n)"),
-    with(AttrKey::norm, kFftNormNames, 0, "what sums are divided by"),
+    with(AttrKey::norm, kFftNormNames, 0, "the divisor of sums"),
     may(AttrKey::length, AttrType::dim, "not complex_to_real", "complex_to_real: size of the last axis").at_least(1),
 };
 constexpr AttrRecord kEigh[] = {kUpperTriangle};

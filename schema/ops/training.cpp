@@ -38,7 +38,7 @@ std::array<std::int64_t, kOptimLists> optim_counts(const Inference& c) {
       sum += counts[i];
     }
     if (sum != static_cast<std::int64_t>(c.input_count()))
-      c.fail(fmt::format("counts of {} operands, and there are {}", sum, c.input_count()));
+      c.fail(fmt::format("the counts add up to {} operands, but there are {}", sum, c.input_count()));
     for (std::size_t i = 0; i < c.input_count(); ++i) c.in(i);
   }
   constexpr std::string_view kNames[] = {"p",       "g",       "m",          "v",          "third",
@@ -78,13 +78,13 @@ void check_optim_lists(const Inference& c, const std::array<std::int64_t, kOptim
   c.require(counts[10] == 0 || counts[10] == counts[5], "there are as many products as steps");
   const std::vector<double>& hyper = c.node.numbers(AttrKey::hyper);
   if (hyper.size() != record.hyper_count())
-    c.fail(fmt::format("hyper has {} numbers, and this optimizer has {}", hyper.size(), record.hyper_count()));
+    c.fail(fmt::format("hyper has {} numbers, but this optimizer needs {}", hyper.size(), record.hyper_count()));
   if (record.kind == OptimKind::sgd) c.require(hyper[1] == 0 || counts[2] > 0, "momentum needs a buffer");
   if (record.kind == OptimKind::rmsprop) c.require(hyper[2] == 0 || counts[2] > 0, "momentum needs a buffer");
   const std::int64_t mode = c.integer(AttrKey::mode);
   // Kinds older than the lists ignore foreign bits.
   const std::int64_t ignored = record.kind <= OptimKind::adagrad ? kOptimNesterov | kOptimFirst : 0;
-  c.require((mode & ~(record.modes | ignored | kOptimAdvance)) == 0, "this optimizer has no such mode");
+  c.require((mode & ~(record.modes | ignored | kOptimAdvance)) == 0, "this optimizer does not have this mode");
   c.require((mode & kOptimAdvance) == 0 || counts[5] > 0, "there is no step to advance");
 }
 
@@ -94,7 +94,7 @@ void check_optim_codes(const Inference& c, const std::array<std::int64_t, kOptim
   const OptimRecord& record = optim_record(static_cast<OptimKind>(c.integer(AttrKey::kind)));
   const auto count = [&](OptimList list) { return counts[static_cast<std::size_t>(list)]; };
   for (OptimList list : kOptimCoded) {
-    c.require(count(scales_of(list)) == count(list), "scales go with all states, or with none");
+    c.require(count(scales_of(list)) == count(list), "either all states have scales or none");
     c.require(count(list) == 0 || record.code(list) != '-', "this optimizer has no states of 8 bits");
   }
   c.require(c.in(0).dtype != DType::f64, "parameters of float64 have no states of 8 bits");
@@ -106,14 +106,14 @@ void check_optim_state_codes(const Inference& c, OptimList list, std::int64_t co
     const TensorType& t = c.in(start + static_cast<std::size_t>(i));
     const TensorType& param = c.in(static_cast<std::size_t>(i));
     c.require(!t.quantized() && t.dtype == (is_scales(list) ? DType::f32 : DType::u8),
-              "codes of states are uint8, and their scales float32");
+              "codes of states must be uint8, and their scales float32");
     if (!is_scales(list)) {
-      c.require(t.rank() == param.rank(), "all tensors of a parameter need one rank");
+      c.require(t.rank() == param.rank(), "all tensors of a parameter need the same rank");
       for (std::size_t a = 0; a < param.shape.size(); ++a)
         c.same(param.shape[a], t.shape[a], "sizes of the parameter and its codes");
       continue;
     }
-    c.require(t.rank() == 1, "scales have one dimension");
+    c.require(t.rank() == 1, "scales must have one dimension");
     c.same(c.pool.product(param.shape), c.pool.mul(t.shape[0], kStateBlock), "256 times the scales and the elements");
   }
 }
@@ -125,21 +125,22 @@ void check_optim_list(const Inference& c, OptimList list, std::int64_t count, st
   const bool large = is_large(list);
   c.require(is_floating(first.dtype) && element_size(first.dtype) > 1,
             large ? "a parameter and its states must be of a floating dtype of 16 bits or more"
-                  : "step, lr, grad_scale, found_inf and product are floating");
+                  : "step, lr, grad_scale, found_inf and product must be floating-point");
   const bool wider = element_size(p.dtype) == 2 && first.dtype == DType::f32;
-  c.require(!large || first.dtype == p.dtype || wider, "states have the parameter's dtype, or float32 beside 16 bits");
+  c.require(!large || first.dtype == p.dtype || wider,
+            "states must have the parameter's dtype, or float32 for a parameter of 16 bits");
   c.require(list != OptimList::master || element_size(first.dtype) > 2,
             "master weights of parameters of 16 bits must be float32");
   for (std::int64_t i = 0; i < count; ++i) {
     const TensorType& t = c.in(start + static_cast<std::size_t>(i));
     c.require(!t.quantized(), "a quantized value cannot be trained");
-    c.require(t.dtype == first.dtype, "all tensors of a list need one dtype");
+    c.require(t.dtype == first.dtype, "all tensors of a list need the same dtype");
     if (!large) {
       c.same(c.pool.product(t.shape), 1, "the number of elements of step, lr, grad_scale or found_inf, and 1");
       continue;
     }
     const TensorType& param = c.in(static_cast<std::size_t>(i));
-    c.require(t.rank() == param.rank(), "all tensors of a parameter need one rank");
+    c.require(t.rank() == param.rank(), "all tensors of a parameter need the same rank");
     for (std::size_t a = 0; a < param.shape.size(); ++a)
       c.same(param.shape[a], t.shape[a], "sizes of the parameter and its state");
   }
@@ -169,7 +170,7 @@ void require_reduction(Inference& c, DType t) {
   const std::string& name = c.node.text(AttrKey::text);
   const int number = reduce_op_from_name(name);
   if (number < 0 || number == static_cast<int>(ReduceOp::premul_sum))
-    c.fail(fmt::format("there is no reduction '{}'", name));
+    c.fail(fmt::format("unknown reduction '{}'", name));
   const auto op = static_cast<ReduceOp>(number);
   const bool defined = is_complex(t) ? op == ReduceOp::sum || op == ReduceOp::avg : is_reducible(op, t);
   if (!defined) c.fail(fmt::format("the reduction '{}' is not defined for {}", name, name_of(t)));
@@ -184,26 +185,27 @@ void collective(Inference& c) {
   const TensorType& x = c.in(0);
   const auto kind = static_cast<CollectiveKind>(c.integer(AttrKey::kind));
   const std::int64_t groups = c.integer(AttrKey::groups);
-  c.require(kind <= CollectiveKind::all_to_all, "a group has this kind, a program has not");
-  c.require(!x.packed(), "elements that share bytes are not sent");
+  c.require(kind <= CollectiveKind::all_to_all, "only groups have this kind, not programs");
+  c.require(!x.packed(), "elements that share bytes cannot be sent");
   if (kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter) require_reduction(c, x.dtype);
   Dims shape = x.shape;
   if (kind == CollectiveKind::all_gather || kind == CollectiveKind::reduce_scatter) {
     c.require(groups > 0, "the number of processes is needed");
-    c.require(x.rank() > 0, "a tensor of no dimensions has no axis 0");
+    c.require(x.rank() > 0, "a tensor without dimensions has no axis 0");
     shape[0] = kind == CollectiveKind::all_gather ? c.pool.mul(shape[0], groups) : c.pool.floordiv(shape[0], groups);
   }
   if (kind == CollectiveKind::all_to_all) {
-    c.require(x.rank() > 0, "a tensor of no dimensions has no axis 0");
+    c.require(x.rank() > 0, "a tensor without dimensions has no axis 0");
     const Dims &sizes = c.node.dims(AttrKey::sizes), &counts = c.node.dims(AttrKey::counts);
-    c.require(sizes.size() == counts.size(), "sizes and counts are lists of one length");
+    c.require(sizes.size() == counts.size(), "sizes and counts must be lists of the same length");
     if (!sizes.empty()) {
       Dim given = 0, taken = 0;
       for (const Dim d : sizes) given = c.pool.add(given, d);
       for (const Dim d : counts) taken = c.pool.add(taken, d);
-      c.require(groups == static_cast<std::int64_t>(sizes.size()), "sizes and counts have one number for each rank");
+      c.require(groups == static_cast<std::int64_t>(sizes.size()),
+                "sizes and counts must have one number for each rank");
       c.same(given, shape[0], "the sum of sizes and axis 0");
-      if (groups == 1) c.same(given, taken, "what a rank alone gives and takes");
+      if (groups == 1) c.same(given, taken, "the sizes that a single rank sends and receives");
       shape[0] = taken;
     }
   }
@@ -215,9 +217,9 @@ void collective(Inference& c) {
 void exchange(Inference& c) {
   const std::size_t n = c.input_count();
   for (const AttrKey key : {AttrKey::counts, AttrKey::sizes, AttrKey::mapped})
-    c.require(c.node.dims(key).size() == n, "counts, sizes and mapped have a number for each operand");
+    c.require(c.node.dims(key).size() == n, "counts, sizes and mapped must have a number for each operand");
   for (std::size_t i = 0; i < n; ++i) {
-    c.require(!c.in(i).packed(), "elements that share bytes are not sent");
+    c.require(!c.in(i).packed(), "elements that share bytes cannot be sent");
     c.out(c.in(i).dtype, c.in(i).shape);
   }
 }
@@ -239,14 +241,14 @@ constexpr AttrRecord kOptim[] = {
 };
 constexpr std::int64_t kMostRows = std::int64_t{1} << 48;
 constexpr AttrRecord kCollective[] = {
-    need(AttrKey::kind, kCollectiveNames, "what the ranks do"),
+    need(AttrKey::kind, kCollectiveNames, "the operation of the ranks"),
     may(AttrKey::text, AttrType::text, "no reduction", "a reduction, by its name in tern/collective.h"),
     may(AttrKey::name, AttrType::text, "the default group", "of the group"),
-    with(AttrKey::groups, AttrType::integer, 0, "how many ranks; 0: all of the group").within(0, 1 << 20),
+    with(AttrKey::groups, AttrType::integer, 0, "the number of ranks; 0: all of the group").within(0, 1 << 20),
     with(AttrKey::k, AttrType::integer, 0, "broadcast: the rank whose x all get").within(0, 1 << 20),
     may(AttrKey::sizes, AttrType::dims, "equal parts", "all_to_all: of axis 0, for each rank").within(0, kMostRows),
     may(AttrKey::counts, AttrType::dims, "equal parts", "all_to_all: of axis 0, from each rank").within(0, kMostRows),
-    with(AttrKey::mode, AttrType::integer, 0, "1: it starts, and a wait ends it").within(0, 1),
+    with(AttrKey::mode, AttrType::integer, 0, "1: only starts the collective; a wait ends it").within(0, 1),
 };
 constexpr AttrRecord kExchange[] = {
     need(AttrKey::counts, AttrType::integers, "for each operand 0: sends it; 1: receives").within(0, 1),
@@ -266,7 +268,9 @@ constexpr OpRecord kTrainingOps[] = {
         .attrs(kCollective)
         .traits_of(Trait::effect)
         .rule(collective),
-    TERN_OP(102, wait, "y, kept* -> z", "a collective's result when it is there").traits_of(Trait::effect).rule(wait),
+    TERN_OP(102, wait, "y, kept* -> z", "a collective's result, as soon as it is available")
+        .traits_of(Trait::effect)
+        .rule(wait),
     TERN_OP(103, exchange, "x+ -> y+", "messages to and from other ranks of a group, all in flight together")
         .attrs(kExchange)
         .traits_of(Trait::effect)

@@ -57,13 +57,12 @@ void convolution(Inference& c) {
   require_plain(c, 0);
   const TensorType& x = c.in(0);
   const bool quantized = c.in(1).quantized();
-  c.require(c.node.has(AttrKey::kernel) == quantized,
-            "a quantized weight, and no other, needs the sizes of its kernel");
+  c.require(c.node.has(AttrKey::kernel) == quantized, "only a quantized weight needs the sizes of its kernel");
   if (quantized) {
     c.require(x.dtype == DType::f32 || x.dtype == DType::f16 || x.dtype == DType::bf16,
               "a quantized weight is multiplied by float32, float16 or bfloat16");
-    c.require(!c.flag(AttrKey::transposed), "a transposed convolution by a quantized weight");
-    c.require(!c.in(1).blocks.sparse(), "a convolution by a 2:4 sparse weight");
+    c.require(!c.flag(AttrKey::transposed), "a transposed convolution cannot have a quantized weight");
+    c.require(!c.in(1).blocks.sparse(), "a convolution cannot have a 2:4 sparse weight");
   } else {
     require_plain(c, 1);
   }
@@ -71,14 +70,13 @@ void convolution(Inference& c) {
   if (!bytes && !quantized) require_same_dtype(c, 0, 1);
   const DType dtype = c.dtype_or(x.dtype);
   c.require(dtype == x.dtype || (bytes && (dtype == DType::i32 || dtype == DType::f32)),
-            "integers of 8 bits alone have a result of another type, int32 or float32");
+            "only 8-bit integers allow a result of another type, int32 or float32");
   const std::int64_t fill = c.integer(AttrKey::fill);
   const std::int64_t least = x.dtype == DType::i8 ? -128 : 0, most = x.dtype == DType::i8 ? 127 : 255;
-  c.require(
-      fill == 0 || (bytes && fill >= least && fill <= most && !c.flag(AttrKey::transposed)),
-      "padding adds a number other than 0 to images of 8-bit integers alone, one of theirs, and never transposed");
+  c.require(fill == 0 || (bytes && fill >= least && fill <= most && !c.flag(AttrKey::transposed)),
+            "only images of 8-bit integers allow a padding value other than 0, in their range and not transposed");
   c.require(x.rank() >= 3 && x.rank() <= 5 && (quantized ? c.in(1).rank() == 2 : c.in(1).rank() == x.rank()),
-            "input and weight need 3 to 5 axes, as many each, and a quantized weight two");
+            "input and weight need the same number of axes, 3 to 5; a quantized weight needs two");
   const std::size_t n = x.shape.size() - 2;
   const Dims w = quantized ? kernel_matrix(c, n) : c.in(1).shape;
   const auto strides = c.integers(AttrKey::strides, n);
@@ -120,7 +118,7 @@ void convolution(Inference& c) {
       require_at_least(c, size, 0, "a size of the result");
       shape.push_back(size);
     } else {
-      c.require(output_pads[i] == 0, "output padding belongs to a transposed convolution");
+      c.require(output_pads[i] == 0, "only a transposed convolution has output padding");
       const Dim room = pool.sub(pool.add(in, before[i] + after[i]), pool.add(reach, 1));
       require_at_least(c, room, 0, "the padded input beyond the kernel");
       shape.push_back(pool.add(pool.floordiv(room, strides[i]), 1));
@@ -153,7 +151,7 @@ void pool(Inference& c) {
   Dims shape = x.shape;
   for (std::size_t i = 0; i < n; ++i) {
     const std::int64_t stride = strides[i];
-    c.require(kind == PoolKind::max || dilations[i] == 1, "dilation belongs to max pooling");
+    c.require(kind == PoolKind::max || dilations[i] == 1, "only max pooling has dilation");
     std::int64_t reach = 0;
     if (__builtin_mul_overflow(dilations[i], kernel[i] - 1, &reach)) c.fail("the window is too large");
     c.require(pads[i] <= (reach + 1) / 2, "padding must be at most half of the window");
@@ -268,8 +266,7 @@ constexpr AttrRecord kConvolution[] = {
     with(AttrKey::groups, AttrType::integer, 1, "parts of the channels").within(1, kMaxWindow),
     flag(AttrKey::transposed, "the gradient of a convolution"),
     with(AttrKey::output_pads, AttrType::integers, 0, "transposed: extra size at the far end").within(0, kMaxWindow),
-    with(AttrKey::fill, AttrType::integer, 0,
-         "what is added in front and behind: other than 0 for 8-bit integers alone")
+    with(AttrKey::fill, AttrType::integer, 0, "the padding value: other than 0 only for 8-bit integers")
         .within(-128, 255),
     may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result: of 8-bit integers also int32 or float32"),
     may(AttrKey::kernel, AttrType::integers, "that of the weight's axes", "sizes of the kernel of a quantized weight")
@@ -283,7 +280,7 @@ constexpr AttrRecord kPool[] = {
     kPadding,
     flag(AttrKey::ceil_mode, "sizes round up, but no window starts in the far padding"),
     flag(AttrKey::count_pads, "avg: padding counts as elements"),
-    may(AttrKey::divisor, AttrType::integer, "the number of elements", "avg: what sums are divided by; not 0")
+    may(AttrKey::divisor, AttrType::integer, "the number of elements", "avg: the divisor of sums; not 0")
         .within(-kMaxWindow, kMaxWindow),
 };
 constexpr AttrRecord kAdaptivePool[] = {

@@ -19,9 +19,9 @@ std::vector<bool> functions_with_effects(const Program& program) {
     for (std::size_t f = 0; f < program.functions.size(); ++f) {
       if (result[f]) continue;
       for (const Node& n : program.functions[f].nodes) {
-        bool effect = has_effect(n);
-        for (std::uint32_t body : n.functions) effect = effect || (body < result.size() && result[body]);
-        if (effect) {
+        bool found = has_effect(n);
+        for (std::uint32_t body : n.functions) found = found || (body < result.size() && result[body]);
+        if (found) {
           result[f] = changed = true;
           break;
         }
@@ -31,49 +31,50 @@ std::vector<bool> functions_with_effects(const Program& program) {
   return result;
 }
 
-void mark(std::vector<bool>& set, ValueId v) {
-  if (v != kNoValue) set[static_cast<std::size_t>(v)] = true;
+void mark(std::vector<bool>& marks, ValueId v) {
+  if (v != kNoValue) marks[static_cast<std::size_t>(v)] = true;
 }
 
-void clean(Function& f, const std::vector<bool>& effects) {
+/// Removes nodes without effects and read results, drops unread results of other nodes, and renumbers the values.
+void remove_unneeded(Function& f, const std::vector<bool>& function_has_effect) {
   std::vector<bool> needed(f.values.size());
   for (const FunctionOutput& o : f.outputs) mark(needed, o.value);
   for (const WriteBack& w : f.writebacks) mark(needed, w.value);
-  std::vector<bool> keep(f.nodes.size());
+  std::vector<bool> is_kept(f.nodes.size());
   for (std::size_t i = f.nodes.size(); i-- > 0;) {
     const Node& n = f.nodes[i];
-    keep[i] = has_effect(n);
-    for (std::uint32_t body : n.functions) keep[i] = keep[i] || effects[body];
-    for (ValueId v : n.outputs) keep[i] = keep[i] || (v != kNoValue && needed[static_cast<std::size_t>(v)]);
-    if (!keep[i]) continue;
+    is_kept[i] = has_effect(n);
+    for (std::uint32_t body : n.functions) is_kept[i] = is_kept[i] || function_has_effect[body];
+    for (ValueId v : n.outputs) is_kept[i] = is_kept[i] || (v != kNoValue && needed[static_cast<std::size_t>(v)]);
+    if (!is_kept[i]) continue;
     for (ValueId v : n.inputs) mark(needed, v);
   }
   // Renumbers the remaining values.
   std::vector<bool> defined(f.values.size());
   for (const FunctionInput& in : f.inputs) mark(defined, in.value);
-  std::size_t kept = 0;
+  std::size_t kept_count = 0;
   for (std::size_t i = 0; i < f.nodes.size(); ++i) {
-    if (!keep[i]) continue;
+    if (!is_kept[i]) continue;
     Node& n = f.nodes[i];
     for (ValueId& v : n.outputs) {
       // Kernels skip the work for unused results, such as the positions of a pool's maxima.
       if (v != kNoValue && !needed[static_cast<std::size_t>(v)] && !has_effect(n) && n.functions.empty()) v = kNoValue;
       mark(defined, v);
     }
-    if (kept != i) f.nodes[kept] = std::move(f.nodes[i]);
-    ++kept;
+    if (kept_count != i) f.nodes[kept_count] = std::move(f.nodes[i]);
+    ++kept_count;
   }
-  f.nodes.resize(kept);
-  std::vector<ValueId> number(f.values.size(), kNoValue);
+  f.nodes.resize(kept_count);
+  std::vector<ValueId> new_id(f.values.size(), kNoValue);
   std::vector<Value> values;
   for (std::size_t v = 0; v < f.values.size(); ++v) {
     if (!defined[v]) continue;
-    number[v] = static_cast<ValueId>(values.size());
+    new_id[v] = static_cast<ValueId>(values.size());
     values.push_back(std::move(f.values[v]));
   }
   f.values = std::move(values);
-  const auto renumber = [&number](ValueId& v) {
-    if (v != kNoValue) v = number[static_cast<std::size_t>(v)];
+  const auto renumber = [&new_id](ValueId& v) {
+    if (v != kNoValue) v = new_id[static_cast<std::size_t>(v)];
   };
   for (FunctionInput& in : f.inputs) renumber(in.value);
   for (FunctionOutput& out : f.outputs) renumber(out.value);
@@ -87,8 +88,8 @@ void clean(Function& f, const std::vector<bool>& effects) {
 }  // namespace
 
 void remove_dead_code(Program& program) {
-  const std::vector<bool> effects = functions_with_effects(program);
-  for (Function& f : program.functions) clean(f, effects);
+  const std::vector<bool> function_has_effect = functions_with_effects(program);
+  for (Function& f : program.functions) remove_unneeded(f, function_has_effect);
 }
 
 }  // namespace tern

@@ -6,18 +6,18 @@
 namespace tern {
 namespace {
 
-/// Removes the inputs of these states, and renumbers inputs in write-backs.
-void drop_inputs(Function& f, const std::vector<bool>& gone) {
-  std::vector<std::uint32_t> number(f.inputs.size());
-  std::vector<FunctionInput> kept;
+/// Removes the inputs that hold removed states, and renumbers inputs in write-backs.
+void remove_state_inputs(Function& f, const std::vector<bool>& removed) {
+  std::vector<std::uint32_t> new_index(f.inputs.size());
+  std::vector<FunctionInput> remaining;
   for (std::size_t i = 0; i < f.inputs.size(); ++i) {
-    number[i] = static_cast<std::uint32_t>(kept.size());
-    const bool drop = f.inputs[i].kind == FunctionInput::Kind::state && gone[f.inputs[i].state];
-    if (!drop) kept.push_back(std::move(f.inputs[i]));
+    new_index[i] = static_cast<std::uint32_t>(remaining.size());
+    const bool is_removed = f.inputs[i].kind == FunctionInput::Kind::state && removed[f.inputs[i].state];
+    if (!is_removed) remaining.push_back(std::move(f.inputs[i]));
   }
-  f.inputs = std::move(kept);
+  f.inputs = std::move(remaining);
   for (WriteBack& w : f.writebacks) {
-    if (w.target == WriteBack::Target::input) w.index = number[w.index];
+    if (w.target == WriteBack::Target::input) w.index = new_index[w.index];
   }
 }
 
@@ -36,38 +36,38 @@ std::vector<bool> read_states(const Program& program) {
 
 void remove_unread_states(Program& program, const std::vector<bool>& candidates) {
   remove_dead_code(program);
-  std::vector<bool> gone = candidates;
-  gone.resize(program.states.size());
+  std::vector<bool> removed = candidates;
+  removed.resize(program.states.size());
   const std::vector<bool> read = read_states(program);
-  for (std::size_t s = 0; s < gone.size(); ++s) gone[s] = gone[s] && !read[s];
+  for (std::size_t s = 0; s < removed.size(); ++s) removed[s] = removed[s] && !read[s];
   for (const Function& f : program.functions) {
     for (const WriteBack& w : f.writebacks) {
-      if (w.target == WriteBack::Target::state) gone[w.index] = false;
+      if (w.target == WriteBack::Target::state) removed[w.index] = false;
     }
   }
   for (const State& s : program.states) {
-    if (s.tied >= 0) gone[static_cast<std::size_t>(s.tied)] = false;
+    if (s.tied >= 0) removed[static_cast<std::size_t>(s.tied)] = false;
   }
-  for (Function& f : program.functions) drop_inputs(f, gone);
-  std::vector<std::uint32_t> number(program.states.size());
-  std::vector<State> kept;
+  for (Function& f : program.functions) remove_state_inputs(f, removed);
+  std::vector<std::uint32_t> new_index(program.states.size());
+  std::vector<State> remaining;
   for (std::size_t i = 0; i < program.states.size(); ++i) {
-    number[i] = static_cast<std::uint32_t>(kept.size());
-    if (!gone[i]) kept.push_back(std::move(program.states[i]));
+    new_index[i] = static_cast<std::uint32_t>(remaining.size());
+    if (!removed[i]) remaining.push_back(std::move(program.states[i]));
   }
-  program.states = std::move(kept);
+  program.states = std::move(remaining);
   for (State& s : program.states) {
-    if (s.tied >= 0) s.tied = static_cast<std::int32_t>(number[static_cast<std::size_t>(s.tied)]);
+    if (s.tied >= 0) s.tied = static_cast<std::int32_t>(new_index[static_cast<std::size_t>(s.tied)]);
   }
   for (Function& f : program.functions) {
     for (FunctionInput& in : f.inputs) {
-      if (in.kind == FunctionInput::Kind::state) in.state = number[in.state];
+      if (in.kind == FunctionInput::Kind::state) in.state = new_index[in.state];
     }
     for (WriteBack& w : f.writebacks) {
-      if (w.target == WriteBack::Target::state) w.index = number[w.index];
+      if (w.target == WriteBack::Target::state) w.index = new_index[w.index];
     }
   }
-  remove_dead_code(program);  // renumbers values: those of the removed inputs are gone
+  remove_dead_code(program);  // removes the values of removed inputs and renumbers the others
 }
 
 }  // namespace tern

@@ -208,8 +208,8 @@ TEST_P(DeviceTensorTest, IsReadAfterTheVendorsStream) {
     ASSERT_NE(own.native(), nullptr);
     runs.wait_native(nullptr);
   } else {
-    EXPECT_NE(message_of([&] { (void)own.native(); }).find("no streams of a vendor"), std::string::npos);
-    EXPECT_NE(message_of([&] { runs.wait_native(nullptr); }).find("no streams of a vendor"), std::string::npos);
+    EXPECT_NE(message_of([&] { (void)own.native(); }).find("no vendor's streams"), std::string::npos);
+    EXPECT_NE(message_of([&] { runs.wait_native(nullptr); }).find("no vendor's streams"), std::string::npos);
     return;
   }
   // Writes of another session on its stream stand for the application's work.
@@ -247,13 +247,13 @@ TEST_P(DeviceTensorTest, IsRefusedElsewhere) {
   EXPECT_EQ(message_of([&] {
               host.run({away, kDeviceTensorY.clone()});
             }),
-            "input 'in0' lies on " + device() + ":0, but the session runs on cpu; pass it as to(\"cpu\")");
+            "input 'in0' is on " + device() + ":0, but the session runs on cpu; pass it as to(\"cpu\")");
   EXPECT_EQ(message_of([&] {
               host.run_into({kDeviceTensorX, kDeviceTensorY.clone()}, {empty, Tensor()});
             }),
-            "the tensor for result 'out0' lies on " + device() + ":0, but the session runs on cpu");
+            "the tensor for result 'out0' is on " + device() + ":0, but the session runs on cpu");
   EXPECT_EQ(message_of([&] { (void)away.span<const float>(); }),
-            "Tensor::span: the tensor lies on " + device() + ":0; take span() of its to(\"cpu\")");
+            "Tensor::span: the tensor is on " + device() + ":0; use span() of its to(\"cpu\")");
   Session s(program_device_tensor().model().prepare(on(device())));
   Floats memory(16);
   const Tensor unaligned = Tensor::borrow(memory.data() + 1, DType::f32, {2, 3});

@@ -56,7 +56,7 @@ std::vector<Attr> flags(std::initializer_list<std::pair<AttrKey, std::int64_t>> 
 void add_ops(TestProgram& p, ValueId x, std::int64_t rows, std::int64_t columns, std::vector<std::string>& names) {
   const Outputs output{p, names};
   const std::vector<ValueId> lu = output("lu_factor", Op::lu_factor, {x}, flags({{AttrKey::check, 0}}));
-  for (const QrMode mode : {QrMode::reduced, QrMode::complete, QrMode::reflectors})
+  for (const QrKind mode : {QrKind::reduced, QrKind::complete, QrKind::reflectors})
     output("qr", Op::qr, {x}, flags({{AttrKey::mode, static_cast<std::int64_t>(mode)}}));
   for (const std::int64_t full : {0, 1}) output("svd", Op::svd, {x}, flags({{AttrKey::full, full}}));
   if (rows != columns) return;

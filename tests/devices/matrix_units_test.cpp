@@ -88,7 +88,7 @@ struct MatrixUnitsLayout {
 class Products {
  public:
   Products(const std::string& device, DType t) : stream_(Device::open(device).open_stream()) {
-    portable::Source s("custom");
+    portable::KernelSource s("custom");
     s.use("matrix_units:" + portable::type_name(t));
     s.define("MOST(x, y)", "((x) > (y) ? (x) : (y))");
     s.define("TOTAL(x, y)", "((x) + (y))");
@@ -108,7 +108,7 @@ class Products {
            const std::vector<Tensor*>& results) {
     portable::Launcher& launcher = stream_->launcher();
     std::vector<std::unique_ptr<portable::Memory>> memory;
-    std::vector<portable::Argument> arguments;
+    std::vector<portable::LaunchArgument> arguments;
     for (const Tensor* t : {&a, &b}) {
       memory.push_back(launcher.allocate(t->byte_size()));
       launcher.upload(memory.back()->data, t->data(), t->byte_size());

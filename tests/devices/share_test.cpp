@@ -41,8 +41,8 @@ TEST_P(ShareTest, AStreamHasAtLeastWhatItAsksFor) {
 TEST_P(ShareTest, ImpossiblePartsAreRefused) {
   if (!has_parts()) GTEST_SKIP() << "the device has no parts";
   EXPECT_NE(message_of(GetParam(), {60000, 0}, ErrorCode::invalid_argument).find("multiprocessors"), std::string::npos);
-  EXPECT_NE(message_of(GetParam(), {0, 3}, ErrorCode::invalid_argument).find("begin at 1"), std::string::npos);
-  EXPECT_NE(message_of(GetParam(), {-1, 0}, ErrorCode::invalid_argument).find("begin at 1"), std::string::npos);
+  EXPECT_NE(message_of(GetParam(), {0, 3}, ErrorCode::invalid_argument).find("count from 1"), std::string::npos);
+  EXPECT_NE(message_of(GetParam(), {-1, 0}, ErrorCode::invalid_argument).find("count from 1"), std::string::npos);
 }
 
 /// Two sessions on parts, and a third on the whole device: each waits for events of the others.

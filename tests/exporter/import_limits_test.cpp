@@ -41,7 +41,7 @@ TEST(ImportLimits, NoMoreResultsThanOperandsGive) {
               {{"a", meta({1})}, {"b", meta({3})}, {"c", meta({3})}});
   m.result("c");
   const std::string error = error_of([&] { m.load(); });
-  EXPECT_NE(error.find("give 2 results, and the node names 'c' as one more"), std::string::npos) << error;
+  EXPECT_NE(error.find("produce 2 results, but the node also names 'c'"), std::string::npos) << error;
 }
 
 // p_sum
@@ -124,7 +124,7 @@ TEST(ImportLimits, BooleansAboveOne) {
   m.buffer("mask", meta({4}, kBool));
   m.result("b_mask");
   const std::string error = error_of([&] { m.load(); });
-  EXPECT_NE(error.find("byte 2 of the data of 'mask' is 2, and a boolean is 0 or 1"), std::string::npos) << error;
+  EXPECT_NE(error.find("byte 2 of the data of 'mask' is 2; a boolean must be 0 or 1"), std::string::npos) << error;
 }
 
 // a1_bool: every byte is read exactly once.

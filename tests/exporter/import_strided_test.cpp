@@ -54,7 +54,7 @@ TEST(ImportStrided, MemoryBeforeAndBehindAnInputIsRefused) {
 }
 
 TEST(ImportStrided, ConjugatesAreRefused) {
-  EXPECT_NE(refusal(meta({4}, kC64), {2}, {1}, kNone, "_conj.default").find("conjugated"), std::string::npos);
+  EXPECT_NE(refusal(meta({4}, kC64), {2}, {1}, kNone, "_conj.default").find("conjugates"), std::string::npos);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ TEST(Pt2Container, GivesEntriesAsViewsOfTheBytes) {
   EXPECT_EQ(container.models(), std::vector<std::string>{"model"});
   ASSERT_EQ(container.entries().size(), items.size());
   for (const auto& item : items) {
-    const Entry* entry = container.find(item.name);
+    const ContainerEntry* entry = container.find(item.name);
     ASSERT_NE(entry, nullptr) << item.name;
     EXPECT_EQ(entry->offset % 64, 0u);
     EXPECT_EQ(text_of(container.data(*entry)), item.data);
@@ -132,7 +132,7 @@ TEST(Pt2Container, NamesOtherKindsOfArchives) {
       {{"m/data.pkl", "m/data/0", "m/version"}, ErrorCode::unsupported, "torch.save"},
       {{"m/data/aotinductor/model/m.so", "m/archive_format"}, ErrorCode::unsupported, "AOTInductor"},
       {{"docs/readme.txt"}, ErrorCode::bad_file, "models/*.json"},
-      {{"readme.txt"}, ErrorCode::bad_file, "in no folder"},
+      {{"readme.txt"}, ErrorCode::bad_file, "not in a folder"},
       {{}, ErrorCode::bad_file, "no entries"},
   };
   for (const auto& c : cases) {

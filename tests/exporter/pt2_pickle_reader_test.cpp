@@ -82,17 +82,17 @@ TEST(Pt2PickleReader, RecordsCallsAndRunsNone) {
 TEST(Pt2PickleReader, RefusesNamesThatAreNotListed) {
   // python3 -c "import os, pickle; class A: __reduce__ = lambda s: (os.system, ('true',)); pickle.dumps(A())"
   expect_refused(pickle(call(global("posix", "system"), {text("true")})),
-                 "w: offset 102: pickle opcode GLOBAL: 'posix.system' is not among the names", ErrorCode::unsupported);
+                 "w: offset 102: pickle opcode GLOBAL: 'posix.system' is not a supported name", ErrorCode::unsupported);
   expect_refused("\x80\x04" + text("builtins") + text("eval") + "\x93.",
-                 "pickle opcode STACK_GLOBAL: 'builtins.eval' is not among", ErrorCode::unsupported);
+                 "pickle opcode STACK_GLOBAL: 'builtins.eval' is not a supported", ErrorCode::unsupported);
   for (const char* name : {"torch load", "torch.storage _load_from_bytes", "torch.jit._script unpickle", "torch nn"}) {
     const std::string full = name;
     const auto space = full.find(' ');
-    expect_refused(pickle(global(full.substr(0, space), full.substr(space + 1))), "is not among the names",
+    expect_refused(pickle(global(full.substr(0, space), full.substr(space + 1))), "is not a supported name",
                    ErrorCode::unsupported);
   }
   // The space between module and name is the reader's own.
-  expect_refused(pickle(global("torch device", "")), "is not among the names", ErrorCode::unsupported);
+  expect_refused(pickle(global("torch device", "")), "is not a supported name", ErrorCode::unsupported);
 }
 
 TEST(Pt2PickleReader, RefusesEveryOtherOpcodeByName) {
@@ -104,7 +104,7 @@ TEST(Pt2PickleReader, RefusesEveryOtherOpcodeByName) {
     if (name.empty()) {
       expect_refused(bytes, "w: offset 102: byte 0x");
     } else {
-      expect_refused(bytes, "w: offset 102: pickle opcode " + name + " is not among", ErrorCode::unsupported);
+      expect_refused(bytes, "w: offset 102: pickle opcode " + name + " is not a supported", ErrorCode::unsupported);
     }
   }
 }
@@ -116,37 +116,37 @@ TEST(Pt2PickleReader, RefusesBadStacks) {
       {"", "opcode STOP: the stack has too few values"},
       {"NN", "opcode STOP: values are left on the stack"},
       {"(N", "opcode STOP: values are left on the stack"},
-      {"Nt", "opcode TUPLE: there is no mark on the stack"},
-      {"1", "opcode POP_MARK: there is no mark"},
+      {"Nt", "opcode TUPLE: the stack has no mark"},
+      {"1", "opcode POP_MARK: the stack has no mark"},
       {"(0", "opcode POP: the stack has too few values"},
       {"N(\x85", "opcode TUPLE1: the stack has too few values"},
       {"NN\x87", "opcode TUPLE3: the stack has too few values"},
       {"NNa", "opcode APPEND: the stack holds None, not a list"},
       {"N(NNu", "opcode SETITEMS: items are put into None"},
       {"}(Nu", "opcode SETITEMS: a key has no value"},
-      {global("torch", "device") + ")R(NNu", "items are put into something that is no dict"},
-      {"N)R", "opcode REDUCE: None is called, and not a name"},
+      {global("torch", "device") + ")R(NNu", "items are put into a value that is not a dict"},
+      {"N)R", "opcode REDUCE: None is called instead of a name"},
       {global("torch", "device") + "NR", "the list of arguments is None, not a tuple"},
       {"NNb", "opcode BUILD: state is given to None"},
       {global("torch", "device") + ")R}b}b", "opcode BUILD: state is given twice"},
-      {"NN\x93", "opcode STACK_GLOBAL: a name is no text"},
+      {"NN\x93", "opcode STACK_GLOBAL: a name is not a string"},
       {"h\x01", "opcode BINGET: the memo has no entry 1"},
-      {"Nq\x01q\x01", "opcode BINPUT: the memo's entry 1 is written again"},
-      {"Nr\xff\xff\xff\xffr\xff\xff\xff\xff", "opcode LONG_BINPUT: the memo's entry 4294967295 is written again"},
+      {"Nq\x01q\x01", "opcode BINPUT: entry 1 of the memo is written twice"},
+      {"Nr\xff\xff\xff\xffr\xff\xff\xff\xff", "opcode LONG_BINPUT: entry 4294967295 of the memo is written twice"},
       {"q\x01", "opcode BINPUT: the stack has too few values"},
-      {"N\x80\x02", "opcode PROTO: it stands after the start"},
-      {"\x8a\x09" + std::string(9, '\1'), "opcode LONG1: an integer of 9 bytes"},
+      {"N\x80\x02", "opcode PROTO: it is not at the start"},
+      {"\x8a\x09" + std::string(9, '\1'), "opcode LONG1: an integer has 9 bytes"},
       {"\x95" + number(1000, 8) + "N", "opcode FRAME: a frame of 1000 bytes"},
       {"\x95" + std::string(8, '\xff') + "N", "opcode FRAME: a frame of 18446744073709551615 bytes"},
       {"X" + number(0xffffffff, 4), "4294967295 bytes are needed"},
       {"\x8d" + std::string(8, '\xff'), "18446744073709551615 bytes are needed"},
       {"X" + number(2, 4) + "\xc3(", "the text is not valid UTF-8"},
       {"c\xff\nx\n", "the name is not valid UTF-8"},
-      {"N.N", "bytes follow the pickle's end"},
+      {"N.N", "there are bytes after the end of the pickle"},
   };
   for (const auto& c : cases) expect_refused("\x80\x02" + c.value + ".", c.says);
-  expect_refused(std::string("\x80\x01N."), "protocol 1 is not among 2 to 5");
-  expect_refused(std::string("\x80\x06N."), "protocol 6 is not among 2 to 5");
+  expect_refused(std::string("\x80\x01N."), "protocol 1 is outside 2 to 5");
+  expect_refused(std::string("\x80\x06N."), "protocol 6 is outside 2 to 5");
 }
 
 TEST(Pt2PickleReader, RefusesPicklesThatAreTooLarge) {

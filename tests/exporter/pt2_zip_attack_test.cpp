@@ -126,7 +126,7 @@ TEST(Pt2ZipAttack, RefusesAbsurdCounts) {
     for (std::size_t i = 0; i < 8; ++i)
       bytes[end64 + 24 + i] = bytes[end64 + 32 + i] = static_cast<char>(count >> (8 * i));
     for (std::size_t i = 8; i < 12; ++i) bytes[end + i] = '\xff';
-    EXPECT_NE(open_error(bytes).find("entries are more than the directory"), std::string::npos) << count;
+    EXPECT_NE(open_error(bytes).find("entries exceed the capacity of the directory"), std::string::npos) << count;
   }
 }
 

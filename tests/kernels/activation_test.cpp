@@ -11,8 +11,8 @@
 namespace tern::test {
 namespace {
 
-using pointwise::Activation;
 using pointwise::LoopTable;
+using pointwise::SelfGatedActivation;
 
 constexpr DType f_activation = DType::f32;
 
@@ -57,7 +57,7 @@ PointwiseExpr gelu_tanh() {
 }
 
 /// The activation of an expression that depends on load 0 alone.
-std::optional<Activation> activation_of(const PointwiseExpr& e) {
+std::optional<SelfGatedActivation> activation_of(const PointwiseExpr& e) {
   const auto end = pointwise::activation_end(e, e.code.size() - 1);
   if (!end || e.code[end->of].op != Scalar::load || e.code[end->of].integer != 0) return std::nullopt;
   return end->activation;
@@ -72,16 +72,16 @@ TEST(Activation, IsFoundAtTheEnd) {
   c.push(Scalar::mul, f_activation, silu_of_x, c.load(2, f_activation));
   const auto end = pointwise::activation_end(c.expr, silu_of_x);
   ASSERT_TRUE(end);
-  EXPECT_EQ(end->activation, Activation::silu);
+  EXPECT_EQ(end->activation, SelfGatedActivation::silu);
   EXPECT_EQ(end->of, x);
   EXPECT_FALSE(pointwise::activation_end(c.expr, c.expr.code.size() - 1));
 }
 
 TEST(Activation, IsFoundInItsExpressionAlone) {
-  EXPECT_EQ(activation_of(hardswish(6)), Activation::hardswish);
-  EXPECT_EQ(activation_of(silu()), Activation::silu);
-  EXPECT_EQ(activation_of(gelu()), Activation::gelu);
-  EXPECT_EQ(activation_of(gelu_tanh()), Activation::gelu_tanh);
+  EXPECT_EQ(activation_of(hardswish(6)), SelfGatedActivation::hardswish);
+  EXPECT_EQ(activation_of(silu()), SelfGatedActivation::silu);
+  EXPECT_EQ(activation_of(gelu()), SelfGatedActivation::gelu);
+  EXPECT_EQ(activation_of(gelu_tanh()), SelfGatedActivation::gelu_tanh);
   EXPECT_EQ(activation_of(hardswish(5)), std::nullopt);
   PointwiseExpr other = silu();
   other.code[0].integer = 1;  // another operand than the op's own result
@@ -109,10 +109,10 @@ std::vector<float> by_operations(const LoopTable& table, const PointwiseExpr& e,
 
 TEST(Activation, HasTheBitsOfItsOperations) {
   constexpr std::size_t kCount = 1 << 12;
-  const std::pair<Activation, PointwiseExpr> all[] = {{Activation::hardswish, hardswish(6)},
-                                                      {Activation::silu, silu()},
-                                                      {Activation::gelu, gelu()},
-                                                      {Activation::gelu_tanh, gelu_tanh()}};
+  const std::pair<SelfGatedActivation, PointwiseExpr> all[] = {{SelfGatedActivation::hardswish, hardswish(6)},
+                                                               {SelfGatedActivation::silu, silu()},
+                                                               {SelfGatedActivation::gelu, gelu()},
+                                                               {SelfGatedActivation::gelu_tanh, gelu_tanh()}};
   std::vector<float> x(kCount);
   for (std::uint32_t from = 0; from < 256; ++from) {
     // Every 4096th float, including the ends of the types' ranges.
@@ -142,7 +142,7 @@ TEST(Activation, RowsLieApartAndEndAnywhere) {
     const std::vector<float> whole = by_operations(table, silu(), x);
     for (std::int64_t columns = 1; columns <= 40; ++columns) {
       std::vector<float> y = x;
-      table.activations[static_cast<int>(Activation::silu)](y.data(), kApart, kRows, columns);
+      table.activations[static_cast<int>(SelfGatedActivation::silu)](y.data(), kApart, kRows, columns);
       for (std::size_t i = 0; i < y.size(); ++i) {
         const bool in_row = static_cast<std::int64_t>(i) % kApart < columns;
         ASSERT_EQ(y[i], in_row ? whole[i] : x[i]) << i << " of rows of " << columns;

@@ -82,7 +82,7 @@ const ChannelsLastCase kChannelsLastCases[] = {
     {"depthwise, dilated", 1, 16, 1, 1, axis(12, 5, 1, 2, 4, 4), axis(10, 5, 2, 2, 4, 4)},
 };
 
-std::vector<float> convolve(const Convolution& c, const std::vector<float>& x, const std::vector<float>& weight,
+std::vector<float> convolve(const ChannelsLastShape& c, const std::vector<float>& x, const std::vector<float>& weight,
                             const std::vector<float>& bias, int threads, const float* panels = nullptr) {
   std::vector<float> y(static_cast<std::size_t>(c.batch * c.groups * c.out * cpu::plane(c.window, &WindowAxis::out)),
                        12345);
@@ -98,7 +98,7 @@ TEST(ChannelsLast, ConvolvesAsAPlainLoopDoes) {
   for (const ChannelsLastCase& k : kChannelsLastCases) {
     for (const bool biased : {false, true}) {
       SCOPED_TRACE(k.what);
-      const Convolution c{{WindowAxis{}, k.h, k.w}, k.batch, k.groups, k.in, k.out};
+      const ChannelsLastShape c{{WindowAxis{}, k.h, k.w}, k.batch, k.groups, k.in, k.out};
       const std::int64_t kernel = k.h.kernel * k.w.kernel, channels = k.groups * k.out, in = k.groups * k.in,
                          positions = k.h.in * k.w.in;
       const auto x = random_floats(k.batch * in * positions, 1), weight = random_floats(channels * k.in * kernel, 2),
@@ -145,7 +145,7 @@ std::vector<float> widened(const std::vector<std::uint16_t>& v) {
 TEST(ChannelsLast, NarrowDepthwiseIsThatOfARoundedImage) {
   int taken = 0;
   for (const ChannelsLastCase& k : kChannelsLastCases) {
-    const Convolution c{{WindowAxis{}, k.h, k.w}, k.batch, k.groups, k.in, k.out};
+    const ChannelsLastShape c{{WindowAxis{}, k.h, k.w}, k.batch, k.groups, k.in, k.out};
     if (!tiles::rows_possible() || !has_narrow_depthwise(c)) continue;
     SCOPED_TRACE(k.what);
     ++taken;
@@ -204,7 +204,7 @@ class Weights final : public WeightAccess {
 TEST(ChannelsLast, WeightsFromTheArchiveGiveTheSame) {
   for (const ChannelsLastCase& k : kChannelsLastCases) {
     SCOPED_TRACE(k.what);
-    const Convolution c{{WindowAxis{}, k.h, k.w}, k.batch, k.groups, k.in, k.out};
+    const ChannelsLastShape c{{WindowAxis{}, k.h, k.w}, k.batch, k.groups, k.in, k.out};
     const std::int64_t channels = k.groups * k.out;
     const auto x = random_floats(k.batch * k.groups * k.in * k.h.in * k.w.in, 1), bias = random_floats(channels, 3);
     auto weight = random_floats(channels * k.in * k.h.kernel * k.w.kernel, 2);
@@ -226,7 +226,7 @@ TEST(ChannelsLast, WeightsFromTheArchiveGiveTheSame) {
 }
 
 TEST(ChannelsLast, DepthwiseResultsAreBounded) {
-  const Convolution c{{WindowAxis{}, axis(9, 3, 1, 1, 1, 1), axis(40, 3, 1, 1, 1, 1)}, 1, 19, 1, 1};
+  const ChannelsLastShape c{{WindowAxis{}, axis(9, 3, 1, 1, 1, 1), axis(40, 3, 1, 1, 1, 1)}, 1, 19, 1, 1};
   const std::int64_t count = 19 * 9 * 40;
   const auto x = random_floats(count, 1), weight = random_floats(19 * 9, 2);
   auto expected = convolve(c, x, weight, {}, 1);
@@ -261,7 +261,7 @@ TEST(ChannelsLast, PoolsAsAPlainLoopDoes) {
   for (const ChannelsLastCase& k : kChannelsLastCases) {
     if (k.h.dilation > 1 || k.w.dilation > 1) continue;
     SCOPED_TRACE(k.what);
-    const Pool p{{WindowAxis{}, k.h, k.w}, k.batch, 21};
+    const ChannelsLastPool p{{WindowAxis{}, k.h, k.w}, k.batch, 21};
     const std::int64_t positions = k.h.in * k.w.in, windows = k.h.out * k.w.out;
     auto x = random_floats(p.batch * positions * p.channels, 4);
     x[x.size() / 2] = std::numeric_limits<float>::quiet_NaN();
@@ -294,7 +294,7 @@ TEST(ChannelsLast, PoolsAsAPlainLoopDoes) {
 
 template <class T>
 void check_byte_pool(const ChannelsLastCase& k) {
-  const Pool p{{WindowAxis{}, k.h, k.w}, k.batch, 21};
+  const ChannelsLastPool p{{WindowAxis{}, k.h, k.w}, k.batch, 21};
   const std::int64_t positions = k.h.in * k.w.in, windows = k.h.out * k.w.out;
   std::vector<T> x;
   for (const float v : random_floats(p.batch * positions * p.channels, 4))
@@ -397,7 +397,7 @@ TEST(ChannelsLast, StripsHaveTheBitsOfSingleWindows) {
                     of_weight.push_back((a * kernel + b) * kChannels);
                   }
                 }
-                Windows one;
+                WindowRow one;
                 one.x = x.data();
                 one.taps = taps.data();
                 one.tap_count = static_cast<std::ptrdiff_t>(taps.size());
@@ -464,7 +464,7 @@ TEST(ChannelsLast, EveryInstructionSetGivesTheSame) {
              bias = random_floats(channels, 8);
   for (const Loops& loops : loops_of_every_set()) {
     std::vector<float> sums(static_cast<std::size_t>(count * channels)), most(sums.size());
-    Windows w;
+    WindowRow w;
     w.x = x.data();
     w.step = w.channels = w.y_step = channels;
     w.taps = taps;

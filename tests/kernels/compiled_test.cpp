@@ -43,7 +43,7 @@ bool prepare(const generate::Sample& s) {
 
 /// Replaces the floating type of `sample` by `t`, and the integer type by `integers`.
 generate::Sample with_type(generate::Sample sample, DType from, DType t, DType integers) {
-  for (generate::Operand& o : sample.inputs) {
+  for (generate::SampleOperand& o : sample.inputs) {
     if (o.dtype == from) {
       o.dtype = t;
     } else if (o.dtype == DType::i64) {

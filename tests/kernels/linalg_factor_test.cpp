@@ -79,7 +79,7 @@ TEST_P(FactorTest, Qr) {
   for (const auto& [m, n] :
        std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {6, 4}, {4, 6}, {5, 5}, {40, 33}}) {
     const std::vector<Matrix> batch = {random_matrix(m, n, complex(), 1), random_matrix(m, n, complex(), 2)};
-    for (const QrMode mode : {QrMode::reduced, QrMode::complete, QrMode::r}) {
+    for (const QrKind mode : {QrKind::reduced, QrKind::complete, QrKind::r}) {
       NodeRun run(Op::qr);
       run.set(AttrKey::mode, static_cast<int>(mode));
       input(run, batch);
@@ -87,8 +87,8 @@ TEST_P(FactorTest, Qr) {
       for (std::size_t i = 0; i < batch.size(); ++i) {
         const Matrix r = matrix_of(run, 1, i);
         expect_triangular(r, true);
-        EXPECT_EQ(r.rows, mode == QrMode::complete ? m : std::min(m, n));
-        if (mode == QrMode::r) {  // R^H R = A^H A whatever Q is
+        EXPECT_EQ(r.rows, mode == QrKind::complete ? m : std::min(m, n));
+        if (mode == QrKind::r) {  // R^H R = A^H A whatever Q is
           EXPECT_LT(difference(adjoint(r) * r, adjoint(batch[i]) * batch[i]), tolerance(m * n, 4));
           continue;
         }
@@ -104,7 +104,7 @@ TEST_P(FactorTest, HouseholderReflections) {
   const std::int64_t m = 9, n = 5;
   const std::vector<Matrix> batch = {random_matrix(m, n, complex(), 1), random_matrix(m, n, complex(), 2)};
   NodeRun factors(Op::qr);
-  factors.set(AttrKey::mode, static_cast<int>(QrMode::reflectors));
+  factors.set(AttrKey::mode, static_cast<int>(QrKind::reflectors));
   input(factors, batch);
   factors.run();
   // Q from its definition: the product of 1 - tau v v^H.
@@ -136,7 +136,7 @@ TEST_P(FactorTest, HouseholderReflections) {
     EXPECT_LT(difference(matrix_of(products, 0, i), first), tolerance(m));
   }
   for (const bool left : {false, true}) {
-    for (const Transpose op : {Transpose::none, Transpose::adjoint}) {
+    for (const TransposeKind op : {TransposeKind::none, TransposeKind::adjoint}) {
       const std::vector<Matrix> others = {random_matrix(left ? m : 3, left ? 3 : m, complex(), 5),
                                           random_matrix(left ? m : 3, left ? 3 : m, complex(), 6)};
       NodeRun run(Op::householder);

@@ -161,8 +161,8 @@ struct Batch {
     }
   }
   template <class U>
-  Matrices<U> lanes(int used) {
-    Matrices<U> m{{}, rows, columns, columns, 1};
+  LaneMatrices<U> lanes(int used) {
+    LaneMatrices<U> m{{}, rows, columns, columns, 1};
     const int last = static_cast<int>(memory.size()) - 1;
     for (int l = 0; l < used; ++l) m.at[l] = memory[static_cast<std::size_t>(std::min(l, last))].data();
     return m;

@@ -13,8 +13,8 @@ using cpu::lu::kPanel;
 constexpr std::ptrdiff_t kApart = 80;
 
 template <class T>
-std::vector<cpu::lu::Loops<T>> all_loops() {
-  std::vector<cpu::lu::Loops<T>> all;
+std::vector<cpu::lu::LuLoops<T>> all_loops() {
+  std::vector<cpu::lu::LuLoops<T>> all;
   for_levels(cpu::lu::set_levels, [&](auto set) {
     cpu::lu::BothLoops both;
     set(&both);

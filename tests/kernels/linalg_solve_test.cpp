@@ -122,7 +122,7 @@ TEST(TriangularSolve, ReadsStrides) {
 TEST_P(SolveTest, LeastSquares) {
   const std::vector<std::pair<std::int64_t, std::int64_t>> sizes = {{7, 4}, {4, 7}, {5, 5}};
   for (const auto& [m, n] : sizes) {
-    for (int driver = 0; driver < kLstsqDrivers; ++driver) {
+    for (int driver = 0; driver < kLstsqKinds; ++driver) {
       const std::vector<Matrix> batch = {random_matrix(m, n, complex(), 1), random_matrix(m, n, complex(), 2)};
       const std::vector<Matrix> rhs = {random_matrix(m, 3, complex(), 3), random_matrix(m, 3, complex(), 4)};
       NodeRun run(Op::lstsq);
@@ -141,14 +141,14 @@ TEST_P(SolveTest, LeastSquares) {
         if (m < n) {  // the shortest solution x = A^H y, y = (A A^H)^-1 A x, combines rows: x^H z = 0 if A z = 0
           // Projecting x on the rows (with QR of A^H) must not change x.
           NodeRun qr(Op::qr);
-          qr.set(AttrKey::mode, static_cast<int>(QrMode::reduced));
+          qr.set(AttrKey::mode, static_cast<int>(QrKind::reduced));
           input(qr, {adjoint(batch[i])});
           qr.run();
           const Matrix q = matrix_of(qr, 0);
           EXPECT_LT(difference(q * (adjoint(q) * x), x), limit);
         }
-        const auto mode = static_cast<LstsqDriver>(driver);
-        if (m > n && mode != LstsqDriver::gelsy) {
+        const auto mode = static_cast<LstsqKind>(driver);
+        if (m > n && mode != LstsqKind::gelsy) {
           for (std::int64_t c = 0; c < 3; ++c) {
             long double sum = 0;
             for (std::int64_t r = 0; r < m; ++r) sum += std::norm(rest.at(r, c));
@@ -156,7 +156,7 @@ TEST_P(SolveTest, LeastSquares) {
                         static_cast<double>(sum), static_cast<double>(tolerance(m, 40)));
           }
         }
-        if (mode != LstsqDriver::gels) {
+        if (mode != LstsqKind::gels) {
           EXPECT_EQ(run.output(2)[i], Number(static_cast<double>(std::min(m, n))));
         }
       }
@@ -165,7 +165,7 @@ TEST_P(SolveTest, LeastSquares) {
 }
 
 TEST(LeastSquares, FindsTheRank) {
-  for (const LstsqDriver driver : {LstsqDriver::gelsy, LstsqDriver::gelsd, LstsqDriver::gelss}) {
+  for (const LstsqKind driver : {LstsqKind::gelsy, LstsqKind::gelsd, LstsqKind::gelss}) {
     NodeRun run(Op::lstsq);
     run.set(AttrKey::mode, static_cast<int>(driver));
     run.set_number(AttrKey::epsilon, {1e-10});
@@ -180,7 +180,7 @@ TEST(LeastSquares, FindsTheRank) {
 
 TEST(LeastSquares, FindsTheRankWithoutTheSolution) {
   NodeRun run(Op::lstsq);
-  run.set(AttrKey::mode, static_cast<int>(LstsqDriver::gelsd));
+  run.set(AttrKey::mode, static_cast<int>(LstsqKind::gelsd));
   run.set_number(AttrKey::epsilon, {1e-10});
   run.input(DType::f64, {2, 3, 2}, std::vector<double>{1, 2, 2, 4, 3, 6, 1, 0, 0, 1, 0, 0});
   run.input(DType::f64, {2, 3, 1}, std::vector<double>{1, 2, 3, 4, 5, 6});

@@ -91,7 +91,7 @@ class LstsqTest : public LinalgTest {
       known.push_back(std::move(now));
     }
     NodeRun run(Op::lstsq);
-    run.set(AttrKey::mode, static_cast<int>(LstsqDriver::gelsy));
+    run.set(AttrKey::mode, static_cast<int>(LstsqKind::gelsy));
     run.set_number(AttrKey::epsilon, {static_cast<double>(rcond())});
     input(run, a);
     input(run, b);
@@ -155,7 +155,7 @@ TEST_P(LstsqTest, SingularVectorsOfSigns) {
       }
     }
     NodeRun run(Op::lstsq);
-    run.set(AttrKey::mode, static_cast<int>(LstsqDriver::gelsy));
+    run.set(AttrKey::mode, static_cast<int>(LstsqKind::gelsy));
     run.set_number(AttrKey::epsilon, {static_cast<double>(rcond())});
     input(run, a);
     input(run, b);
@@ -172,9 +172,9 @@ TEST_P(LstsqTest, WorkspacesDoNotGrowWithRows) {
   for (std::int64_t i = 0; i < n; ++i) a.at(i, i) += 100;
   const auto in = static_cast<std::size_t>(m * n) * static_cast<std::size_t>(element_size(type()));
   NodeRun lstsq(Op::lstsq), qr(Op::qr);
-  lstsq.set(AttrKey::mode, static_cast<int>(LstsqDriver::gelsy));
+  lstsq.set(AttrKey::mode, static_cast<int>(LstsqKind::gelsy));
   lstsq.set_number(AttrKey::epsilon, {static_cast<double>(rcond())});
-  qr.set(AttrKey::mode, static_cast<int>(QrMode::reduced));
+  qr.set(AttrKey::mode, static_cast<int>(QrKind::reduced));
   input(lstsq, {a});
   input(lstsq, {a});
   input(qr, {a});
@@ -193,7 +193,7 @@ TEST_P(LstsqTest, RefusesWhatIsNotFinite) {
       }
       (in_matrix ? a : b)[5].at(3, 0) = bad;
       NodeRun run(Op::lstsq);
-      run.set(AttrKey::mode, static_cast<int>(LstsqDriver::gelsy));
+      run.set(AttrKey::mode, static_cast<int>(LstsqKind::gelsy));
       run.set_number(AttrKey::epsilon, {1e-6});
       input(run, a);
       input(run, b);

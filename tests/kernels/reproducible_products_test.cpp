@@ -80,7 +80,7 @@ TEST(ReproducibleProduct, IsOneChainInTheOrderOfK) {
 }
 
 /// Images [batch, height, width, groups * in] with zeros around; weights [groups * out, in, kernel, kernel].
-std::vector<float> convolve_by_definition(const channels_last::Convolution& c, const std::vector<float>& x,
+std::vector<float> convolve_by_definition(const channels_last::ChannelsLastShape& c, const std::vector<float>& x,
                                           const std::vector<float>& weight, const std::vector<float>& bias) {
   const cpu::WindowAxis &h = c.window[1], &w = c.window[2];
   std::vector<float> y;
@@ -109,7 +109,7 @@ std::vector<float> convolve_by_definition(const channels_last::Convolution& c, c
 void expect_definition(std::int64_t groups, std::int64_t in, std::int64_t out, cpu::WindowAxis axis) {
   SCOPED_TRACE(::testing::Message() << groups << " groups of " << in << " to " << out << ", kernel " << axis.kernel);
   axis.out = (axis.in + 2 * axis.before - axis.dilation * (axis.kernel - 1) - 1) / axis.stride + 1;
-  channels_last::Convolution c;
+  channels_last::ChannelsLastShape c;
   c.window = {cpu::WindowAxis{}, axis, axis};
   c.batch = 2;
   c.groups = groups;

@@ -80,13 +80,13 @@ struct Example {
     return {sum, size};
   }
 
-  Convolution c;
+  ChannelsLastShape c;
   std::vector<float> x, weight, bias, y;
 };
 
 /// The weight in the archive's layout.
-std::vector<float> panels_of(const Convolution& c, const std::vector<float>& weight) {
-  const strided_product::MicroKernels& micro = strided_product::micro_kernels();
+std::vector<float> panels_of(const ChannelsLastShape& c, const std::vector<float>& weight) {
+  const strided_product::StridedMicroKernels& micro = strided_product::micro_kernels();
   const std::int64_t row = c.in * 9;
   std::vector<float> all;
   for (std::int64_t g = 0; g < c.groups; ++g) {
@@ -123,11 +123,12 @@ TEST(Winograd, ConvolvesAsAPlainLoopDoes) {
 
 TEST(Winograd, IsForThreeByThreeElementsSideBySide) {
   Example e(kWinogradCases[0]);
-  for (auto change : {+[](Convolution& c) { c.window[1].kernel = 5; }, +[](Convolution& c) { c.window[2].stride = 2; },
-                      +[](Convolution& c) { c.window[2].dilation = 2; }, +[](Convolution& c) { c.in_order = true; },
-                      +[](Convolution& c) { c.in = 8; }, +[](Convolution& c) { c.out = 8; },
-                      +[](Convolution& c) { c.window[0].out = 2; }}) {
-    Convolution c = e.c;
+  for (auto change :
+       {+[](ChannelsLastShape& c) { c.window[1].kernel = 5; }, +[](ChannelsLastShape& c) { c.window[2].stride = 2; },
+        +[](ChannelsLastShape& c) { c.window[2].dilation = 2; }, +[](ChannelsLastShape& c) { c.in_order = true; },
+        +[](ChannelsLastShape& c) { c.in = 8; }, +[](ChannelsLastShape& c) { c.out = 8; },
+        +[](ChannelsLastShape& c) { c.window[0].out = 2; }}) {
+    ChannelsLastShape c = e.c;
     change(c);
     EXPECT_FALSE(Winograd::possible(c));
     EXPECT_FALSE(Winograd::suits(c));

@@ -145,7 +145,7 @@ TEST(ArchiveAttack, BooleansAboveOne) {
         continue;
       }
       EXPECT_EQ(rules.size(), 1u);
-      EXPECT_NE(open_error(bytes, Verify::now).find("a boolean is 0 or 1"), std::string::npos);
+      EXPECT_NE(open_error(bytes, Verify::now).find("a boolean must be 0 or 1"), std::string::npos);
       EXPECT_THROW(program->source->bytes(0), Error);
     }
   }

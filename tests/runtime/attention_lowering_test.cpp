@@ -35,8 +35,8 @@ Attended attend(const Repeat& repeat_keys, const Repeat& repeat_values) {
   call.target = "aten.scaled_dot_product_attention.default";
   call.builder = &p.b();
   const auto add = [&](std::string_view name, ValueId v) {
-    Operand o;
-    o.kind = Operand::Kind::tensor;
+    CallArgument o;
+    o.kind = CallArgument::Kind::tensor;
     o.value = v;
     call.args.emplace_back(name, o);
   };

@@ -199,7 +199,7 @@ TEST_F(GroupTest, CallsThatNoGroupCanMakeAreRefused) {
       {[](Collective& c) { c.dtype = DType::f4_e2m1; }, "this element type is not supported"},
       {[](Collective& c) { c.reduce = ReduceOp::band; }, "not defined"},
       {[](Collective& c) { c.dtype = DType::i32, c.reduce = ReduceOp::avg; }, "not defined"},
-      {[](Collective& c) { c.kind = CollectiveKind::reduce_scatter, c.count = 3; }, "parts would not be equal"},
+      {[](Collective& c) { c.kind = CollectiveKind::reduce_scatter, c.count = 3; }, "ranks cannot have equal parts"},
       {[](Collective& c) { c.kind = CollectiveKind::broadcast, c.root = 2; }, "the root rank does not exist"},
       {[](Collective& c) { c.kind = static_cast<CollectiveKind>(99); }, "this collective does not exist"},
   };

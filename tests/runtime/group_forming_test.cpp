@@ -179,7 +179,7 @@ TEST(Engines, OneThatIsMissingNamesItsPackage) {
   GroupOptions o;
   o.size = 2;
   o.address = "127.0.0.1:1";
-  EXPECT_NE(failure_of([&] { connect_group("carrier pigeon", o); }).find("there is no engine 'carrier pigeon'"),
+  EXPECT_NE(failure_of([&] { connect_group("carrier pigeon", o); }).find("unknown engine 'carrier pigeon'"),
             std::string::npos);
 }
 

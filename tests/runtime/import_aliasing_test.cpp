@@ -225,7 +225,8 @@ TEST(ImportAliasing, AnExpandedTensorCannotBeWritten) {
   m.node(kAten + "expand.default", {{"self", tensor("x")}, {"size", integers({3})}}, {{"e", tensor_meta({3}, {0})}});
   add_one(m, "e", tensor_meta({3}, {0}));
   m.result("x");
-  EXPECT_NE(error_of([&] { m.load(); }, ErrorCode::unsupported).find("cannot be carried back"), std::string::npos);
+  EXPECT_NE(error_of([&] { m.load(); }, ErrorCode::unsupported).find("base tensor cannot be updated"),
+            std::string::npos);
 }
 
 TEST(ImportAliasing, ListsOfTensorsAreWritten) {

@@ -28,7 +28,7 @@ constexpr Case kCases[] = {{Op::eigh, kNaN, "has NaN or infinities"},
                            {Op::eig, kNaN, "has NaN or infinities"},
                            {Op::svd, kNaN, "has NaN or infinities"},
                            {Op::lstsq, kNaN, "has NaN or infinities"},
-                           {Op::lstsq, kNaN, "has a right hand side with NaN or infinities", 1},
+                           {Op::lstsq, kNaN, "has a right-hand side with NaN or infinities", 1},
                            {Op::cholesky, -1, "is not positive definite"},
                            {Op::lu_factor, 0, "is singular"},
                            {Op::ldl_factor, 0, "is singular"}};

@@ -22,8 +22,8 @@ class LoweredCall {
   explicit LoweredCall(std::string target) { call_.target = std::move(target); }
 
   LoweredCall& tensor(std::string_view name, Sizes sizes, const Numbers& values, DType dtype = DType::f64) {
-    Operand o;
-    o.kind = Operand::Kind::tensor;
+    CallArgument o;
+    o.kind = CallArgument::Kind::tensor;
     o.value = p_->input(dtype, Dims(sizes.begin(), sizes.end()));
     call_.args.emplace_back(name, o);
     Tensor t(dtype, std::move(sizes));
@@ -44,8 +44,8 @@ class LoweredCall {
   }
   /// A list of float64 tensors: sizes and values of each.
   LoweredCall& tensors(std::string_view name, const std::vector<std::pair<Sizes, Numbers>>& list) {
-    Operand all;
-    all.kind = Operand::Kind::tensors;
+    CallArgument all;
+    all.kind = CallArgument::Kind::tensors;
     for (const auto& [sizes, values] : list) {
       tensor(name, sizes, values);
       all.values.push_back(call_.args.back().second.value);
@@ -53,23 +53,23 @@ class LoweredCall {
     }
     return add(name, std::move(all));
   }
-  LoweredCall& integer(std::string_view name, std::int64_t v) { return whole(name, Operand::Kind::integer, v); }
-  LoweredCall& flag(std::string_view name, bool v) { return whole(name, Operand::Kind::boolean, v); }
+  LoweredCall& integer(std::string_view name, std::int64_t v) { return whole(name, CallArgument::Kind::integer, v); }
+  LoweredCall& flag(std::string_view name, bool v) { return whole(name, CallArgument::Kind::boolean, v); }
   LoweredCall& number(std::string_view name, double v) {
-    Operand o;
-    o.kind = Operand::Kind::number;
+    CallArgument o;
+    o.kind = CallArgument::Kind::number;
     o.number = v;
     return add(name, o);
   }
   LoweredCall& text(std::string_view name, std::string v) {
-    Operand o;
-    o.kind = Operand::Kind::text;
+    CallArgument o;
+    o.kind = CallArgument::Kind::text;
     o.text = std::move(v);
     return add(name, o);
   }
   LoweredCall& integers(std::string_view name, const Sizes& v) {
-    Operand o;
-    o.kind = Operand::Kind::integers;
+    CallArgument o;
+    o.kind = CallArgument::Kind::integers;
     o.integers = Dims(v.begin(), v.end());
     return add(name, o);
   }
@@ -100,13 +100,13 @@ class LoweredCall {
   Numbers values(std::size_t output = 0, DType dtype = DType::f64) { return run(dtype).at(output); }
 
  private:
-  LoweredCall& whole(std::string_view name, Operand::Kind kind, std::int64_t v) {
-    Operand o;
+  LoweredCall& whole(std::string_view name, CallArgument::Kind kind, std::int64_t v) {
+    CallArgument o;
     o.kind = kind;
     o.integer = v;
     return add(name, o);
   }
-  LoweredCall& add(std::string_view name, Operand o) {
+  LoweredCall& add(std::string_view name, CallArgument o) {
     call_.args.emplace_back(name, std::move(o));
     return *this;
   }

@@ -21,8 +21,8 @@ std::vector<float> scattered(const std::vector<bool>& mask, const std::vector<fl
   call.target = "aten.masked_scatter.default";
   call.builder = &p.b();
   const auto add = [&](std::string_view name, DType dtype, Dim size) {
-    Operand o;
-    o.kind = Operand::Kind::tensor;
+    CallArgument o;
+    o.kind = CallArgument::Kind::tensor;
     o.value = p.input(dtype, {size});
     call.args.emplace_back(name, o);
   };

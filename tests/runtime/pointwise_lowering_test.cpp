@@ -15,26 +15,26 @@ using testing::TestProgram;
 using testing::values_of;
 using Floats = std::vector<float>;
 
-Operand number(double v) {
-  Operand o;
-  o.kind = Operand::Kind::number;
+CallArgument number(double v) {
+  CallArgument o;
+  o.kind = CallArgument::Kind::number;
   o.number = v;
   return o;
 }
-Operand integer(std::int64_t v) {
-  Operand o;
-  o.kind = Operand::Kind::integer;
+CallArgument integer(std::int64_t v) {
+  CallArgument o;
+  o.kind = CallArgument::Kind::integer;
   o.integer = v;
   return o;
 }
-Operand boolean(bool v) {
-  Operand o = integer(v ? 1 : 0);
-  o.kind = Operand::Kind::boolean;
+CallArgument boolean(bool v) {
+  CallArgument o = integer(v ? 1 : 0);
+  o.kind = CallArgument::Kind::boolean;
   return o;
 }
-Operand tensor(ValueId v) {
-  Operand o;
-  o.kind = Operand::Kind::tensor;
+CallArgument tensor(ValueId v) {
+  CallArgument o;
+  o.kind = CallArgument::Kind::tensor;
   o.value = v;
   return o;
 }
@@ -54,7 +54,7 @@ struct Lowered {
     call.args.push_back({name, tensor(p.input(dtype, std::move(shape)))});
     return *this;
   }
-  Lowered& arg(std::string_view name, Operand o) {
+  Lowered& arg(std::string_view name, CallArgument o) {
     call.args.push_back({name, std::move(o)});
     return *this;
   }

@@ -45,14 +45,14 @@ TEST(Profile, BytesAreOfOperandsAndResults) {
   program.functions[0].nodes[0].op = Op::matmul;
   program.functions[0].nodes[1].op = Op::index_select;
   Profile profile;
-  Step product;
+  PlanStep product;
   product.resolved = &program.functions[0].nodes[0];
   TensorView expanded = view({5, 7});
   expanded.strides[0] = 0;  // repeated reads of the same row
   const std::vector<TensorView> in = {view({3, 5}), expanded}, out = {view({3, 7})};
   profile.add(0, product, in, out, 0.5);
   profile.add(0, product, in, out, 0.25);
-  Step select;
+  PlanStep select;
   select.node = select.number = 1;
   select.resolved = &program.functions[0].nodes[1];
   const std::vector<TensorView> table = {view({1000, 4}), view({2})}, rows = {view({2, 4})};

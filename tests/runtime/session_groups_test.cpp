@@ -212,7 +212,7 @@ TEST(SessionGroups, PartsForOneRankAreWhatItGives) {
   Collective c = call_on(CollectiveKind::all_to_all, in, out);
   c.in_parts = given;
   c.out_parts = taken;
-  EXPECT_NE(failure_of([&] { local_group(1)[0]->run(c); }).find("gets what it gives"), std::string::npos);
+  EXPECT_NE(failure_of([&] { local_group(1)[0]->run(c); }).find("must receive as much as it sends"), std::string::npos);
 }
 
 /// The trace events of the given name, ordered by time.

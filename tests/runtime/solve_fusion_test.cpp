@@ -50,7 +50,7 @@ TestProgram program(DType type, const Sizes& s, bool gives_pivots = false) {
   TestProgram p;
   const ValueId a = p.input(type, {s.count, s.n, s.n}), b = p.input(type, {s.shared ? 1 : s.count, s.n, s.columns});
   const std::vector<ValueId> f = lu_factor(p.b(), a, true);
-  p.output(lu_solve(p.b(), f[0], f[1], b, true, s.transposed ? Transpose::transpose : Transpose::none));
+  p.output(lu_solve(p.b(), f[0], f[1], b, true, s.transposed ? TransposeKind::transpose : TransposeKind::none));
   if (gives_pivots) p.output(f[1]);
   return p;
 }
@@ -107,7 +107,7 @@ TEST_P(SolveFusionTest, LeavesAFactorizationThatOthersRead) {
   TestProgram p;  // factors of a single matrix for many right hand sides
   const ValueId a = p.input(GetParam(), {1, 3, 3}), b = p.input(GetParam(), {6, 3, 2});
   const std::vector<ValueId> f = lu_factor(p.b(), a, true);
-  p.output(lu_solve(p.b(), f[0], f[1], b, true, Transpose::none));
+  p.output(lu_solve(p.b(), f[0], f[1], b, true, TransposeKind::none));
   EXPECT_EQ(factorizations(p), 1);
 }
 
@@ -117,7 +117,7 @@ TEST_P(SolveFusionTest, LeavesFactorsThatAreRightHandSides) {
   TestProgram p;
   const ValueId a = p.input(GetParam(), {kCount, kSide, kSide});
   const std::vector<ValueId> f = lu_factor(p.b(), a, true);
-  p.output(lu_solve(p.b(), f[0], f[1], f[0], true, Transpose::none));
+  p.output(lu_solve(p.b(), f[0], f[1], f[0], true, TransposeKind::none));
   ASSERT_EQ(factorizations(p), 1);
   Numbers diagonal(kCount * kSide * kSide);
   for (std::size_t i = 0; i < kCount; ++i) {

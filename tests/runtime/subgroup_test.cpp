@@ -182,7 +182,7 @@ TEST(Subgroup, AnOperatorWithoutItsGroupFailsWithItsName) {
     session.run({floats({2}, {1, 1})});
     FAIL();
   } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("of the group 'rows', and the session has no group"), std::string::npos)
+    EXPECT_NE(std::string(e.what()).find("of the group 'rows', but the session has no group"), std::string::npos)
         << e.what();
   }
   EXPECT_THROW(session.set_group(local_group(1)[0], "columns"), Error);

@@ -208,7 +208,7 @@ TEST_F(Weights, RefuseAnAdapterThatDoesNotFit) {
   EXPECT_NE(with(entry("q.A", "[3,2]", 0, 24) + "," + entry("q.B", "[2,2]", 24, 40))
                 .find("is [2 out, 3 in], but A is [3, 2] and B is [2, 2]"),
             std::string::npos);
-  EXPECT_NE(with(entry("v.A", "[2,3]", 0, 24) + "," + entry("v.B", "[2,2]", 24, 40)).find("'v.weight' is no state"),
+  EXPECT_NE(with(entry("v.A", "[2,3]", 0, 24) + "," + entry("v.B", "[2,2]", 24, 40)).find("'v.weight' is not a state"),
             std::string::npos);
   EXPECT_NE(with(entry("q.lora_A", "[2,3]", 0, 24), 6).find("no pattern of LoraOptions matches: q.lora_A"),
             std::string::npos);

@@ -97,13 +97,13 @@ TEST(LinalgRules, HouseholderKeepsInsideTheVectors) {
 }
 
 TEST(LinalgRules, LeastSquares) {
-  const auto rule = [](LstsqDriver d) { return Rule(Op::lstsq).set(AttrKey::mode, {static_cast<int>(d)}); };
-  EXPECT_EQ(rule(LstsqDriver::gelsd).in({2, 5, 3}).in({2, 5, 4}).shape(0), (Dims{2, 3, 4}));
-  EXPECT_EQ(rule(LstsqDriver::gelsd).in({2, 5, 3}).in({2, 5, 4}).shape(1), (Dims{2, 4}));
-  EXPECT_EQ(rule(LstsqDriver::gelsy).in({2, 5, 3}).in({2, 5, 4}).shape(1), (Dims{0}));
-  EXPECT_EQ(rule(LstsqDriver::gels).in({2, 5, 3}).in({2, 5, 4}).shape(2), (Dims{0}));
-  EXPECT_TRUE(rule(LstsqDriver::gels).in({2, 5, 3}).in({2, 4, 4}).refused());
-  EXPECT_TRUE(rule(LstsqDriver::gels).in({2, 5, 3}).in({5, 4}).refused());
+  const auto rule = [](LstsqKind d) { return Rule(Op::lstsq).set(AttrKey::mode, {static_cast<int>(d)}); };
+  EXPECT_EQ(rule(LstsqKind::gelsd).in({2, 5, 3}).in({2, 5, 4}).shape(0), (Dims{2, 3, 4}));
+  EXPECT_EQ(rule(LstsqKind::gelsd).in({2, 5, 3}).in({2, 5, 4}).shape(1), (Dims{2, 4}));
+  EXPECT_EQ(rule(LstsqKind::gelsy).in({2, 5, 3}).in({2, 5, 4}).shape(1), (Dims{0}));
+  EXPECT_EQ(rule(LstsqKind::gels).in({2, 5, 3}).in({2, 5, 4}).shape(2), (Dims{0}));
+  EXPECT_TRUE(rule(LstsqKind::gels).in({2, 5, 3}).in({2, 4, 4}).refused());
+  EXPECT_TRUE(rule(LstsqKind::gels).in({2, 5, 3}).in({5, 4}).refused());
 }
 
 TEST(FftRules, ShapesAndTypes) {

@@ -21,10 +21,10 @@ Rule rows() {
 TEST(QuantizedRules, RowsOfTables) {
   EXPECT_EQ(rows().set(AttrKey::axis, {0}).dtype(DType::bf16).type(), (TensorType{DType::bf16, {2, 5, 3, 16}}));
   EXPECT_EQ(rows().set(AttrKey::axis, {-2}).dtype(DType::f32).type(), (TensorType{DType::f32, {4, 2, 5, 16}}));
-  expect_refused(rows().set(AttrKey::axis, {0}), "needs the dtype of the result");
-  expect_refused(rows().set(AttrKey::axis, {2}).dtype(DType::f32), "not parts of them");
-  expect_refused(rows().set(AttrKey::axis, {-1}).dtype(DType::f32), "not parts of them");
-  expect_refused(rows().set(AttrKey::axis, {0}).dtype(DType::i8), "must be a floating one");
+  expect_refused(rows().set(AttrKey::axis, {0}), "needs attribute 'dtype'");
+  expect_refused(rows().set(AttrKey::axis, {2}).dtype(DType::f32), "only whole rows");
+  expect_refused(rows().set(AttrKey::axis, {-1}).dtype(DType::f32), "only whole rows");
+  expect_refused(rows().set(AttrKey::axis, {0}).dtype(DType::i8), "must be a floating-point type");
   expect_refused(Rule(Op::index_select).in({4, 16}).in({2}, DType::i64).set(AttrKey::axis, {0}).dtype(DType::f32),
                  "and no other");
   expect_refused(Rule(Op::index_select).in({4, 16}).quantized({2, 8}).set(AttrKey::axis, {0}), "not allowed here");
@@ -64,7 +64,7 @@ TEST(QuantizedRules, Convolutions) {
   expect_refused(rule(image, weight).set(AttrKey::kernel, {5, 3}), "whole kernels");
   expect_refused(rule(image, weight).set(AttrKey::kernel, {3, 0}), "kernel");
   expect_refused(rule(image, weight).set(AttrKey::kernel, {1 << 30, 1 << 30}), "");
-  expect_refused(rule(image, {6, 8, 3, 8}).set(AttrKey::kernel, {3, 3}), "a quantized weight two");
+  expect_refused(rule(image, {6, 8, 3, 8}).set(AttrKey::kernel, {3, 3}), "a quantized weight needs two");
   expect_refused(rule(image, weight).set(AttrKey::kernel, {3, 3}).set(AttrKey::transposed, {1}), "transposed");
   expect_refused(rule(image, weight).set(AttrKey::kernel, {3, 3}).set(AttrKey::groups, {3}), "");
   expect_refused(Rule(Op::convolution).in(image, DType::i8).quantized(weight).set(AttrKey::kernel, {3, 3}),

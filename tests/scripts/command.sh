@@ -88,15 +88,15 @@ try 'plugins beside a link' by_link
 try 'closed streams' closed_streams
 try 'a closed output' ends 3 'standard output' closed 1 "$tern" inspect "$model"
 mkfifo "$out/pipe.so"  # has no writer
-try 'a pipe as a plugin' ends 0 'it is no regular file' env TERN_DEVICE_PATH="$out/pipe.so" timeout 20 "$tern" devices
-try 'a pipe as a library' ends 2 'it is no regular file' timeout 20 "$tern" run "$model" --random --ops "$out/pipe.so"
+try 'a pipe as a plugin' ends 0 'it is not a regular file' env TERN_DEVICE_PATH="$out/pipe.so" timeout 20 "$tern" devices
+try 'a pipe as a library' ends 2 'it is not a regular file' timeout 20 "$tern" run "$model" --random --ops "$out/pipe.so"
 if [[ $(ldd "$tern") == *openblas* ]]; then
   try 'too little address space' ends 7 'OpenBLAS' in_space 300000 "$tern" inspect "$model"
 fi
 try 'unknown option' ends 2 "did you mean '--repeat'?" "$tern" run "$model" --reapet 3
 try 'unknown option of tern' ends 2 "has no option '--bogus'" "$tern" --bogus
 try 'unknown option explains a missing argument' ends 2 "has no option '--bogus'" "$tern" run --bogus
-try 'too many arguments' ends 2 "'more' is there" "$tern" inspect "$model" more
+try 'too many arguments' ends 2 "got 'more'" "$tern" inspect "$model" more
 try 'missing argument' ends 2 'model is required' "$tern" run
 for command in export inspect view validate run verify train bench conform ops devices help version; do
   try "$command --help has an example" ends 0 "  tern $command" "$tern" $command --help
@@ -122,24 +122,24 @@ try 'quantize, an empty pattern' ends 2 'a pattern must follow the colon' "${qua
 try 'quantize, no such module' ends 2 "matches 'lm_head'" "${quantize[@]}" int8:lm_head
 try 'quantize, --keep without a match' ends 2 "matches 'lm_head'" "${quantize[@]}" int8 --keep lm_head
 try 'quantize, nothing is left' ends 2 "'classifier*' keeps it" "${quantize[@]}" int8 --keep 'classifier*' --keep 'features*'
-try '--group without int4' ends 2 '--group is for int4' "${quantize[@]}" int8 --group 64
+try '--group without int4' ends 2 '--group needs --quantize int4' "${quantize[@]}" int8 --group 64
 try '--group' ends 2 'an even number from 8 to 4096' "${quantize[@]}" int4 --group 7
 try '--mx-scales' ends 2 'floor, even or ceil' "${quantize[@]}" mxfp4 --mx-scales up
-try '--mx-scales without MX' ends 2 '--mx-scales is for MX formats' "${quantize[@]}" int8 --mx-scales even
+try '--mx-scales without MX' ends 2 '--mx-scales needs an MX format' "${quantize[@]}" int8 --mx-scales even
 try '--activations' ends 2 '--activations takes int8, float8 or mx' "${quantize[@]}" int8 --activations int4
-try '--activations without int8' ends 2 'is for weights in int8: give one' "${quantize[@]}" int4 --activations int8
-try '--activations without float8' ends 2 'is for weights in float8: give one' "${quantize[@]}" int8 --activations float8
-try '--activations without MX' ends 2 'is for weights in int4, mxfp4' "${quantize[@]}" float8 --activations mx
-try '--keep alone' ends 2 'give one of them' "$tern" export $digits -o "$out/quantized.tern" --keep x
+try '--activations without int8' ends 2 'needs weights in int8: give one' "${quantize[@]}" int4 --activations int8
+try '--activations without float8' ends 2 'needs weights in float8: give one' "${quantize[@]}" int8 --activations float8
+try '--activations without MX' ends 2 'needs weights in int4, mxfp4' "${quantize[@]}" float8 --activations mx
+try '--keep alone' ends 2 '--keep needs --precision or --quantize' "$tern" export $digits -o "$out/quantized.tern" --keep x
 try 'quantize by pattern' ends 0 "not quantized: classifier.4.weight: 'classifier.4' keeps it" "${quantize[@]}" int4 --group 64 --quantize int8:classifier.1 --keep classifier.4
-try 'quantize, the report' ends 0 'features.3.weight: its rows of 144 elements do not divide into blocks of 32' "${quantize[@]}" mxfp8_e4m3 --mx-scales ceil
+try 'quantize, the report' ends 0 'features.3.weight: its rows of 144 elements are not divisible by blocks of 32' "${quantize[@]}" mxfp8_e4m3 --mx-scales ceil
 quantized_json() {
   "${quantize[@]}" int4 --json | py 'import json, sys
 q = json.load(sys.stdin)["quantized"]
 w = q["weights"][0]
 assert (w["weight"], w["rows"], w["columns"], w["bytes"]) == ("classifier.1.weight", 64, 512, 64 * 512 // 2 + 64 * 16 * 4)
 assert 15 < w["sqnr_db"] < 30 and .99 < w["cosine"] < 1 and q["bytes"] < q["bytes_before"] / 6
-assert q["kept"][0]["reason"] == "its rows of 144 elements do not divide into blocks of 32"'
+assert q["kept"][0]["reason"] == "its rows of 144 elements are not divisible by blocks of 32"'
 }
 try 'quantize, JSON' quantized_json
 reads_quantized() { "$tern" inspect "$out/quantized.tern" --nodes | grep -c '= matmul(' | grep -qx 2; }
@@ -225,8 +225,8 @@ try 'a trace of bench over the model' ends 2 '--trace would replace' "$tern" ben
 try 'results and trace of one name' ends 2 '--output and --trace are the same file' "$tern" run "$out/own.pt2" --random \
   -o "$out/both.npz" --trace "$out/../${out##*/}/both.npz"
 try 'the file is as it was' cmp "$digits" "$out/own.pt2"
-try 'export -o -' ends 2 "give a file's name" "$tern" export $digits -o -
-try 'archive from standard input' ends 2 "give a file's name" "$tern" inspect -
+try 'export -o -' ends 2 "give a file name" "$tern" export $digits -o -
+try 'archive from standard input' ends 2 "give a file name" "$tern" inspect -
 
 # Streams.
 "$tern" run "$model" --random --size s34=2 -o - >"$out/a.safetensors" 2>/dev/null
@@ -291,7 +291,7 @@ try 'run -i, a call has no input' ends 2 "call 1: input '$input' is not given" "
 try 'run -i, one input for all calls, given twice' ends 2 'given twice' "$tern" run "$model" -i "$out/named.npz" -i "call0.$input=$out/single.npy"
 zipped "$out/far.npz" "call100000.$input=$out/single.npy"
 try 'run -i, too many calls' ends 2 'at most 100000 calls' "$tern" run "$model" -i "$out/far.npz"
-try 'run -i, callC. and --sequence' ends 2 'give one' "$tern" run "$model" -i "$out/named.npz" --sequence "$out/calls"
+try 'run -i, callC. and --sequence' ends 2 'give only one' "$tern" run "$model" -i "$out/named.npz" --sequence "$out/calls"
 try '--sequence --json' ends 0 '"calls": [' "$tern" run "$model" --sequence "$out/calls" --json
 try '--sequence --graph' ends 2 '--graph replays one call' "$tern" run "$model" --sequence "$out/calls" --graph
 
@@ -378,7 +378,7 @@ try 'validate with its library' ends 0 "$custom.pt2: valid" "$tern" validate $cu
 try 'export with its library' "$tern" export $custom.pt2 -o "$out/custom.tern" --ops "$out/librope.so"
 for file in "$out/custom.tern" "$custom.pt2 --ops $out/librope.so"; do
   # shellcheck disable=SC2086
-  try "inspect shows custom operators, $(basename "${file%% *}")" ends 0 'custom operators, which a library of --ops has to provide: ' "$tern" inspect $file
+  try "inspect shows custom operators, $(basename "${file%% *}")" ends 0 'custom operators, which a library given by --ops must provide: ' "$tern" inspect $file
   # shellcheck disable=SC2086
   try "inspect --json shows them, $(basename "${file%% *}")" ends 0 '"custom_ops": ["' "$tern" inspect $file --json
 done

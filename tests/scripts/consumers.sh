@@ -206,7 +206,7 @@ try 'examples/device compiles' with_cmake examples/device device
 try 'examples/device runs cases' device
 try 'examples/custom_op runs on a device' custom_op_on_device
 try 'an operator without text runs on the host, and is counted' without_text
-try 'a library of a later interface is refused' odd_library 's/{TERN_OP_ABI, 1, ops/{99, 1, ops/' 'made for version 99'
+try 'a library of a later interface is refused' odd_library 's/{TERN_OP_ABI, 1, ops/{99, 1, ops/' 'built for version 99'
 try 'a kernel of no operator is refused' odd_library 's/{"mylib::rope", plan}/{"mylib::other", plan}/' 'names no operator'
 try 'a plan without a text is refused' odd_library 's/plan->text = rope_text/plan->text = NULL/' 'lacks a text'
 try 'a plan with too many parameters is refused' odd_library 's/integer_count = 3/integer_count = 17/' 'more than 16 integers'

@@ -185,8 +185,8 @@ class Generation(Checks):
         for name, changed, message in [
                 ("right", {}, ""),
                 ("slot twice", {"slot": [1, 1]}, "slot names one slot twice"),
-                ("no such slot", {"slot": [0, 3]}, "they are 0 to 2"),
-                ("negative slot", {"slot": [-1, 0]}, "they are 0 to 2"),
+                ("no such slot", {"slot": [0, 3]}, "outside 0 to 2"),
+                ("negative slot", {"slot": [-1, 0]}, "outside 0 to 2"),
                 ("position of one text", {"position": [0, 272]}, "the cache is full"),
                 ("token of one text", {"tokens": [5, 160]}, "ids are 0 to 159"),
                 ("temperature of one text", {"temperature": [0.0, -1.0]}, "temperature must be"),
@@ -202,7 +202,7 @@ class Generation(Checks):
             done = self.run("export", HERE / "seabirds.pt2", "--llm", *words, "-o", self.folder / "none.tern")
             self.check(" ".join(map(str, words)), done.returncode != 0 and message in done.stderr, done.stderr)
         done = self.run("export", HERE / "seabirds.pt2", "--batch", 4, "-o", self.folder / "none.tern")
-        self.check("--batch without --llm", done.returncode != 0 and "go with --llm" in done.stderr, done.stderr)
+        self.check("--batch without --llm", done.returncode != 0 and "need --llm" in done.stderr, done.stderr)
 
     def tutorial(self):
         """A program that was not exported from transformers: its position is named start, its logits are of all tokens."""
@@ -230,11 +230,11 @@ class Generation(Checks):
             out, err, status = self.generate(*words, archive=archive)
             self.check(name, status in (1, 2) and message in err, out + err)
         for name, words, message in [
-                ("export of no decoder", [EXAMPLES / "digits/digits.pt2", "--llm"], "holds no token ids [1, n]"),
+                ("export of no decoder", [EXAMPLES / "digits/digits.pt2", "--llm"], "does not have the shape [1, n]"),
                 ("unknown eos", [HERE / "seabirds.pt2", "--llm", "--eos", 160], "ids are 0 to 159"),
-                ("token ids of no JSON", [HERE / "seabirds.pt2", "--llm", "--token-ids", HERE / "make.py"], "no JSON object"),
-                ("options without --llm", [HERE / "seabirds.pt2", "--eos", 2], "go with --llm"),
-                ("training", [HERE / "seabirds.pt2", "--llm", "--train"], "does not go with --train")]:
+                ("token ids of no JSON", [HERE / "seabirds.pt2", "--llm", "--token-ids", HERE / "make.py"], "not a JSON object"),
+                ("options without --llm", [HERE / "seabirds.pt2", "--eos", 2], "need --llm"),
+                ("training", [HERE / "seabirds.pt2", "--llm", "--train"], "cannot be combined with --train")]:
             done = self.run("export", *words, "-o", self.folder / "none.tern")
             self.check(name, done.returncode != 0 and message in done.stderr, done.stderr)
         full = self.prefill_error([3] * 5, 268)

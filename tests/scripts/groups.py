@@ -195,7 +195,7 @@ def flight(checks, build, engine, torch):
         if os.path.exists(f"{build}/tern"):
             said = subprocess.run([f"{build}/tern", "trace", "flight", folder], capture_output=True, text=True)
             checks.expect(f"{engine}: tern trace flight without a record", said.returncode == 1 and
-                          "ranks 0, 1 wait for rank 2" in said.stdout and "rank 2 has left no record" in said.stdout,
+                          "ranks 0, 1 wait for rank 2" in said.stdout and "rank 2 wrote no record" in said.stdout,
                           said.stdout + said.stderr)
         if torch:
             said = [subprocess.run([f"{torch}/torchfrtrace", *options, folder], capture_output=True, text=True)

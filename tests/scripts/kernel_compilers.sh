@@ -29,7 +29,7 @@ export TERN_DEVICE_PATH=$out/plugins
 try 'devices are apart: run' ends 0 'float32' "$tern" run examples/digits/digits.pt2 --random --size s34=1
 try 'devices are apart: another device' ends 2 "there is no device 'nothing'" "$tern" run examples/digits/digits.pt2 --random \
   --size s34=1 --device nothing
-try 'targets are apart' ends 2 "there is no target 'nothing:x'" "$tern" "${digits[@]}" --target nothing:x
+try 'targets are apart' ends 2 "unknown target 'nothing:x'" "$tern" "${digits[@]}" --target nothing:x
 try 'targets of the plugin are listed' ends 2 'cuda:sm_90' "$tern" "${digits[@]}" --target cuda:sm_91
 try 'devices: a plugin that crashes is told' ends 0 'libtern_bomb.so' "$tern" devices
 try 'devices --json' python3 -c 'import json, subprocess, sys
@@ -56,13 +56,13 @@ for vendor in 'nvrtc NVRTC TERN_NVRTC cuda:sm_90' 'hiprtc hiprtc TERN_HIPRTC roc
   read -r prefix name variable target <<<"$vendor"
   fake_library "$prefix" 'std::abort()'
   try "$name crashes" ends 5 "$name crashed (Aborted) while compiling" env "$variable=$out/$prefix.so" "$tern" "${digits[@]}" --target "$target"
-  try "$name crashes: what to do" grep -qF "name the library of another $name by $variable" "$out/log"
+  try "$name crashes: what to do" grep -qF "set the library of another $name in $variable" "$out/log"
   fake_library "$prefix" 'for (;;) pause()'
-  try "$name hangs" ends 5 "$name did not end within 1 s" env "$variable=$out/$prefix.so" TERN_COMPILER_SECONDS=1 "$tern" "${digits[@]}" --target "$target"
+  try "$name hangs" ends 5 "$name did not finish within 1 s" env "$variable=$out/$prefix.so" TERN_COMPILER_SECONDS=1 "$tern" "${digits[@]}" --target "$target"
   fake_library "$prefix" 'return 6'
   try "$name refuses a kernel: all lines" ends 5 '\x1b[31mline two' env "$variable=$out/$prefix.so" "$tern" "${digits[@]}" --target "$target"
   try "$name refuses a kernel: as lines" bash -c '! grep -qF "\x0a" "$1"' _ "$out/log"
-  try "$name is missing" ends 5 "$name is missing: no library $out/none.so; install it, or name it by $variable" env "$variable=$out/none.so" \
+  try "$name is missing" ends 5 "$name is missing: no library $out/none.so; install it, or set its path in $variable" env "$variable=$out/none.so" \
     "$tern" "${digits[@]}" --target "$target"
   try 'nothing is written' test ! -e "$out/digits.tern"
 done
@@ -79,7 +79,7 @@ export PATH=$out/bin:$PATH
 tool clang-15 'kill -SEGV $$'
 try 'clang crashes' ends 5 'clang-15 crashed (Segmentation fault) while compiling' "$tern" "${digits[@]}" --target xpu:spirv
 tool clang-15 'sleep 100'
-try 'clang hangs' ends 5 'clang-15 did not end within 1 s' env TERN_COMPILER_SECONDS=1 "$tern" "${digits[@]}" --target xpu:spirv
+try 'clang hangs' ends 5 'clang-15 did not finish within 1 s' env TERN_COMPILER_SECONDS=1 "$tern" "${digits[@]}" --target xpu:spirv
 # shellcheck disable=SC2016
 tool clang-15 'for word; do last=$word; done; echo "error in ${last%/*}/kernel.cl"; exit 1'
 try 'clang refuses' ends 5 'clang-15 failed (status 1) while compiling' "$tern" "${digits[@]}" --target xpu:spirv

@@ -230,8 +230,8 @@ class TraceChecks(checks.Checks):
         for name, content, told in [("cut.json", text[:len(text) // 2], f"byte {len(text) // 2 + 1}"),
                                     ("empty.json", b"", "byte 1"),
                                     ("deep.json", b'[{"args": ' + b"[" * 1000, "deeper than 64"),
-                                    ("number.json", b"[3]", "an event is an object"),
-                                    ("cut.json.gz", gzip.compress(text)[:200], "ends here")]:
+                                    ("number.json", b"[3]", "an event must be an object"),
+                                    ("cut.json.gz", gzip.compress(text)[:200], "is cut off here")]:
             (self.folder / name).write_bytes(content)
             self.ends(name, BAD_FILE, told, "trace", self.folder / name)
         self.ends("no trace", IO, "none.json", "trace", self.folder / "none.json")

@@ -137,7 +137,7 @@ def states_of_eight_bits(c):
     # Two weights of 4096 elements have 8 bits and 16 scales, 650 elements of the others floats.
     c.check("bytes of states of 8 bits", sum(bytes_of.values()) == 2 * (2 * (4096 + 64) + 4 * (10 * 64 + 64 + 64 + 10)),
             bytes_of)
-    c.ends("8 bits of an optimizer without", 2, "adafactor has no states of 8 bits; those are sgd8bit, adam8bit",
+    c.ends("8 bits of an optimizer without", 2, "adafactor has no states of 8 bits; the optimizers with such states are sgd8bit, adam8bit",
            "export", program, "--train", "--loss", "cross_entropy", "--optimizer", "adafactor8bit", "-o", c.folder / "x.tern")
     double = c.export(DATA / "mlp.pt2", "--loss", "cross_entropy", "--optimizer", "adamw8bit", output="double.tern")
     c.check("parameters of float64 keep their states", "uint8" not in c.run("inspect", double).stdout)
@@ -304,7 +304,7 @@ def memory_is_limited(c):
             for k, more in enumerate(([], ["--reproducible"])):
                 c.check(f"{short} within {limit} {more}: the same bits",
                         len(bits[k]) > 10 and trained(c.folder / "less.tern", data, *more) == bits[k])
-        c.ends(f"{short} within too few bytes", 2, f"take at least {least} bytes", "export", name, "--train", *options,
+        c.ends(f"{short} within too few bytes", 2, f"need at least {least} bytes", "export", name, "--train", *options,
                "--activation-memory", least - 1, "-o", c.folder / "x.tern")
 
 
@@ -365,9 +365,9 @@ def adapters_are_trained(c):
     for text in ("head:rank=0", "head:rank", "head:alpha=x", ":rank=2"):
         c.ends(f"--lora {text}", 2, "--lora takes PATTERN", "export", DATA / "encoder.pt2", "--train", "--lora", text, "-o", model)
     for program, rules, why in (
-            ("encoder", ["tokens"], "it matches tokens.weight, which is not the weight of linear layers alone"),
-            ("encoder", ["nothing.*"], "no parameter has such a name; 'tern inspect --weights 1000' lists them"),
-            ("encoder", ["*", "head"], "an earlier --lora has taken head.weight"),
+            ("encoder", ["tokens"], "it matches tokens.weight, which is not only a weight of linear layers"),
+            ("encoder", ["nothing.*"], "no parameter matches; 'tern inspect --weights 1000' lists them"),
+            ("encoder", ["*", "head"], "an earlier --lora matches head.weight"),
             ("tied", ["head"], "it matches head.weight, which is tied to tokens.weight")):
         rules = [word for rule in rules for word in ("--lora", rule)]
         c.ends(f"{program} {rules}", 2, f"{' '.join(rules[-2:])}: {why}", "export", DATA / f"{program}.pt2", "--train",
@@ -551,9 +551,9 @@ def messages(c):
            "-o", out)
     for optimizer, option in (("adam", ["--momentum", 0.9]), ("adam", ["--nesterov"]), ("sgd", ["--amsgrad"]),
                               ("lion", ["--eps", 1e-8]), ("sgd", ["--betas", "0.9,0.99"]), ("adamax", ["--amsgrad"])):
-        c.ends(f"{option[0]} with {optimizer}", 2, f"{option[0]} does nothing with --optimizer {optimizer}", "export", CNN,
+        c.ends(f"{option[0]} with {optimizer}", 2, f"{option[0]} has no effect with --optimizer {optimizer}", "export", CNN,
                "--train", "--loss", "cross_entropy", "--optimizer", optimizer, *option, "-o", out)
-    c.ends("--dampening without --momentum", 2, "--dampening does nothing without --momentum", "export", CNN, "--train",
+    c.ends("--dampening without --momentum", 2, "--dampening needs --momentum", "export", CNN, "--train",
            "--loss", "cross_entropy", "--optimizer", "sgd", "--dampening", 0.5, "-o", out)
     for rate in (-1, "nan", "inf"):
         c.ends(f"--lr {rate}", 2, "--lr takes", *c.train_command(model, "--lr", rate))
@@ -562,13 +562,13 @@ def messages(c):
     rprop = c.export(CNN, "--loss", "cross_entropy", "--optimizer", "rprop", output="rprop.tern")
     for option in (["--lr", 0.1], ["--schedule", "cosine"], ["--warmup", 5]):
         c.ends(f"{option[0]} with rprop", 2, "rprop has no rate", *c.train_command(rprop, *option))
-    c.ends("muon of a vector", 2, "is float64[16], and muon steps matrices", "export", DATA / "mlp.pt2", "--train", "--loss",
+    c.ends("muon of a vector", 2, "is float64[16], but muon only updates matrices", "export", DATA / "mlp.pt2", "--train", "--loss",
            "cross_entropy", "--optimizer", "muon", "-o", out)
-    c.ends("options without --train", 2, "go with --train", "export", CNN, "--lr", 1, "-o", out)
+    c.ends("options without --train", 2, "need --train", "export", CNN, "--lr", 1, "-o", out)
     c.ends("--activation-memory of something else", 2, "--activation-memory takes bytes such as 512MB", "export", CNN,
            "--train", "--loss", "cross_entropy", "--activation-memory", "half", "-o", out)
     c.ends("no scalar loss", 2, "give --loss", "export", CNN, "--train", "-o", out)
-    c.ends("a pattern without a parameter", 2, "no parameter has such a name; 'tern inspect --weights 1000'", "export", CNN, "--train", "--loss",
+    c.ends("a pattern without a parameter", 2, "no parameter matches; 'tern inspect --weights 1000'", "export", CNN, "--train", "--loss",
            "cross_entropy", "--freeze", "encoder.*", "-o", out)
     c.ends("a .pt2", 2, "tern export MODEL.pt2 --train", "train", CNN, "--data", IMAGES, "-o", out)
     c.ends("no array", 2, "there is no array 'target'", "train", model, "--data", IMAGES, "-o", out)

@@ -173,7 +173,7 @@ TEST(Safetensors, NamesTheRuleThatIsBroken) {
       {R"({"a":{"dtype":"U8","dtype":"I8","shape":[1],"data_offsets":[0,1]}})", 1, "\"dtype\" occurs twice"},
       {R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
        2, "tensor \"a\" occurs twice"},
-      {R"({"a":{"dtype":"Q7","shape":[1],"data_offsets":[0,1]}})", 1, "dtype \"Q7\" is not known"},
+      {R"({"a":{"dtype":"Q7","shape":[1],"data_offsets":[0,1]}})", 1, "unknown dtype \"Q7\""},
       {R"({"a":{"dtype":7,"shape":[1],"data_offsets":[0,1]}})", 1, "\"dtype\" is a number"},
       {R"({"a":{"dtype":"F4","shape":[3],"data_offsets":[0,2]}})", 2, "F4 [3] is not a whole number of bytes"},
       {R"({"a":{"dtype":"F6_E2M3","shape":[2],"data_offsets":[0,2]}})", 2,

@@ -10,7 +10,7 @@ namespace tern {
 namespace {
 
 TEST(Subgroups, ATextNamesPartsOfRanks) {
-  const NamedGroups g = parse_groups("tp=0,1/2-4");
+  const RankGroups g = parse_groups("tp=0,1/2-4");
   EXPECT_EQ(g.name, "tp");
   EXPECT_EQ(g.parts, (std::vector<std::vector<int>>{{0, 1}, {2, 3, 4}}));
   for (const char* text : {"", "tp", "=0", "tp=", "tp=0,", "tp=0/", "tp=0,0", "tp=1-0", "tp=-1", "tp=0-", "tp=0 1",
@@ -50,11 +50,11 @@ TEST(Subgroups, AnArchivesTextIsReadWithCare) {
   EXPECT_EQ(error("tp=0,1/2,3"), "");
   EXPECT_EQ(error("  \n tp=0-1048575 "), "");
   EXPECT_NE(error("dp=0-1048575").find("the program has no group 'dp'; it has: tp"), std::string::npos);
-  EXPECT_NE(error("tp=0 tp=1").find("'tp' is there twice"), std::string::npos);
-  EXPECT_NE(error("tp=0,0").find("rank 0 is there twice"), std::string::npos);
-  EXPECT_NE(error("tp=0-1048576").find("is no rank"), std::string::npos);
-  EXPECT_NE(error("tp=18446744073709551617").find("is no rank"), std::string::npos);
-  EXPECT_NE(error("nothing").find("there is no NAME="), std::string::npos);
+  EXPECT_NE(error("tp=0 tp=1").find("'tp' occurs twice"), std::string::npos);
+  EXPECT_NE(error("tp=0,0").find("rank 0 occurs twice"), std::string::npos);
+  EXPECT_NE(error("tp=0-1048576").find("is not a rank"), std::string::npos);
+  EXPECT_NE(error("tp=18446744073709551617").find("is not a rank"), std::string::npos);
+  EXPECT_NE(error("nothing").find("NAME= is missing"), std::string::npos);
   EXPECT_NE(error(std::string("tp=0\0", 5)), "");
 }
 

@@ -93,11 +93,11 @@ TEST(Trace, RefusesWhatIsNone) {
   EXPECT_NE(refused("{\"traceEvents\": [{\"ph\": \"X\",}]}").find("byte 29"), std::string::npos)
       << refused("{\"traceEvents\": [{\"ph\": \"X\",}]}");
   EXPECT_NE(refused("").find("byte 1"), std::string::npos) << refused("");
-  EXPECT_NE(refused("7").find("a trace is an object or a list of events"), std::string::npos);
-  EXPECT_NE(refused("[7]").find("an event is an object"), std::string::npos);
-  EXPECT_NE(refused("[[]]").find("an event is an object"), std::string::npos);
-  EXPECT_NE(refused("{\"traceEvents\": {}}").find("is a list"), std::string::npos);
-  EXPECT_NE(refused(std::string(100000, '[')).find("an event is an object"), std::string::npos);
+  EXPECT_NE(refused("7").find("a trace must be an object or a list of events"), std::string::npos);
+  EXPECT_NE(refused("[7]").find("an event must be an object"), std::string::npos);
+  EXPECT_NE(refused("[[]]").find("an event must be an object"), std::string::npos);
+  EXPECT_NE(refused("{\"traceEvents\": {}}").find("must be a list"), std::string::npos);
+  EXPECT_NE(refused(std::string(100000, '[')).find("an event must be an object"), std::string::npos);
   EXPECT_NE(refused("[{\"args\": " + std::string(100000, '[')).find("deeper than 64"), std::string::npos);
   std::string many = "[{\"args\": [0";
   for (int i = 0; i < (1 << 20); ++i) many += ",0";
@@ -177,7 +177,7 @@ TEST(Trace, CompressedTextsAreBounded) {
   gzFile file = gzopen(path.c_str(), "wb1");
   for (int i = 0; i < 80; ++i) gzwrite(file, piece.data(), static_cast<unsigned>(piece.size()));
   gzclose(file);
-  EXPECT_NE(test::error_of([&] { load_trace(path); }, ErrorCode::bad_file).find("text of more than"),
+  EXPECT_NE(test::error_of([&] { load_trace(path); }, ErrorCode::bad_file).find("text has more than"),
             std::string::npos);
 }
 

@@ -20,15 +20,15 @@ class ProgramCache : public ::testing::Test {
 
 TEST_F(ProgramCache, KeepsPrograms) {
   EXPECT_EQ(cached_program("a"), "");
-  keep_program("a", "code of a");
-  keep_program("b", "code of b");
+  store_program("a", "code of a");
+  store_program("b", "code of b");
   EXPECT_EQ(cached_program("a"), "code of a");
   EXPECT_EQ(cached_program("b"), "code of b");
   EXPECT_EQ(std::filesystem::status(programs()).permissions(), std::filesystem::perms::owner_all);
 }
 
 TEST_F(ProgramCache, DamagedFilesAreNotTaken) {
-  keep_program("a", "code of a");
+  store_program("a", "code of a");
   const std::string path = file(), bytes = read_file(path);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     std::string changed = bytes;
@@ -45,10 +45,10 @@ TEST_F(ProgramCache, DamagedFilesAreNotTaken) {
 }
 
 TEST_F(ProgramCache, FilesAndFoldersThatOthersCanWriteToAreNotTaken) {
-  keep_program("a", "code of a");
+  store_program("a", "code of a");
   ASSERT_EQ(::chmod(file().c_str(), 0666), 0);
   EXPECT_EQ(cached_program("a"), "");
-  keep_program("a", "code of a");  // replaces the other
+  store_program("a", "code of a");  // replaces the other
   EXPECT_EQ(cached_program("a"), "code of a");
   ASSERT_EQ(::chmod(programs().c_str(), 0777), 0);
   EXPECT_EQ(cached_program("a"), "");
@@ -60,7 +60,7 @@ TEST_F(ProgramCache, FilesAndFoldersThatOthersCanWriteToAreNotTaken) {
 }
 
 TEST_F(ProgramCache, PipesAndLinksAreNeitherReadNorWritten) {
-  keep_program("a", "code of a");
+  store_program("a", "code of a");
   const std::string path = file();
   write_file(there_.path("precious"), read_file(path));
   std::filesystem::remove(path);
@@ -70,7 +70,7 @@ TEST_F(ProgramCache, PipesAndLinksAreNeitherReadNorWritten) {
   ASSERT_EQ(::symlink(there_.path("precious").c_str(), path.c_str()), 0);
   EXPECT_EQ(cached_program("a"), "");
   const std::string before = read_file(there_.path("precious"));
-  keep_program("a", "other code of a");
+  store_program("a", "other code of a");
   EXPECT_EQ(read_file(there_.path("precious")), before);
   EXPECT_EQ(cached_program("a"), "other code of a");
   std::filesystem::rename(programs(), there_.path("elsewhere"));
@@ -81,17 +81,17 @@ TEST_F(ProgramCache, PipesAndLinksAreNeitherReadNorWritten) {
 TEST_F(ProgramCache, RelativeFoldersAreNotUsed) {
   for (const char* path : {"", "relative"}) {
     const Variable relative("TERN_CACHE", path);
-    keep_program("a", "code of a");
+    store_program("a", "code of a");
     EXPECT_EQ(cached_program("a"), "");
     EXPECT_FALSE(std::filesystem::exists("relative"));
   }
 }
 
 /// Number of stored programs between two checks of the total size.
-constexpr int kTrimEvery = 64;
+constexpr int kStoresPerTrim = 64;
 
 TEST_F(ProgramCache, OnlyItsOwnFilesAreDeleted) {
-  keep_program("old", "code");
+  store_program("old", "code");
   const std::string old = file();
   ASSERT_EQ(::truncate(old.c_str(), 300 << 20), 0);
   set_age(old, 100000);
@@ -101,7 +101,7 @@ TEST_F(ProgramCache, OnlyItsOwnFilesAreDeleted) {
     set_age(path, 1000000);
   }
   ASSERT_EQ(::truncate(foreign.c_str(), 300 << 20), 0);
-  for (int i = 0; i < kTrimEvery; ++i) keep_program("new", "code");
+  for (int i = 0; i < kStoresPerTrim; ++i) store_program("new", "code");
   EXPECT_TRUE(std::filesystem::exists(foreign));
   EXPECT_FALSE(std::filesystem::exists(old));
   EXPECT_FALSE(std::filesystem::exists(unfinished));

@@ -17,7 +17,7 @@ std::span<const std::byte> bytes_of(const std::string& s) {
 }
 
 bool is_taken(const UserFolder& folder, const std::string& name) {
-  const Descriptor file = folder.open(name);
+  const FileDescriptor file = folder.open(name);
   struct stat info {};
   return file.is_open() && ::fstat(file.number(), &info) == 0 && is_own_file(info);
 }

@@ -16,8 +16,8 @@
 namespace tern {
 namespace {
 
-/// The parts of a complex element are elements.
-DType part_of(DType t) {
+/// Type of a complex element's components; other types are their own component type.
+DType component_type(DType t) {
   switch (t) {
     case DType::c32: return DType::f16;
     case DType::c64: return DType::f32;
@@ -26,8 +26,8 @@ DType part_of(DType t) {
   }
 }
 
-/// Sets all bits of each NaN.
-void make_nan_one(DType t, std::vector<std::byte>& data) {
+/// Sets all bits of each NaN: payloads may differ.
+void canonicalize_nans(DType t, std::vector<std::byte>& data) {
   if (!is_floating(t) || t == DType::f4_e2m1) return;  // float4 has no NaN
   const auto size = static_cast<std::size_t>(element_size(t));
   std::vector<double> values(data.size() / size);
@@ -37,7 +37,7 @@ void make_nan_one(DType t, std::vector<std::byte>& data) {
   }
 }
 
-std::string key_of(const ConformResult& r) {
+std::string case_key(const ConformResult& r) {
   return r.op + " " + r.name;
 }
 
@@ -47,7 +47,7 @@ std::uint64_t hash_bits(std::uint64_t hash, const HostTensor& tensor) {
   const std::string type = std::string(name_of(tensor.dtype)) + fmt::format("{}", fmt::join(tensor.sizes, ","));
   hash = XXH3_64bits_withSeed(type.data(), type.size(), hash);
   std::vector<std::byte> data = tensor.data;
-  make_nan_one(part_of(tensor.dtype), data);
+  canonicalize_nans(component_type(tensor.dtype), data);
   return XXH3_64bits_withSeed(data.data(), data.size(), hash);
 }
 
@@ -69,7 +69,7 @@ BitsFile read_bits(const std::string& path) {
 void write_bits(const std::string& path, std::span<const ConformResult> results) {
   std::ofstream out(path);
   for (const ConformResult& r : results) {
-    if (r.passed()) out << fmt::format("{:016x} {}\n", r.bits, key_of(r));
+    if (r.passed()) out << fmt::format("{:016x} {}\n", r.bits, case_key(r));
   }
   if (!out.flush()) fail(ErrorCode::io, fmt::format("'{}' cannot be written", path));
 }
@@ -77,10 +77,10 @@ void write_bits(const std::string& path, std::span<const ConformResult> results)
 void compare_bits(const BitsFile& expected, std::span<ConformResult> results) {
   for (ConformResult& r : results) {
     if (!r.passed()) continue;
-    const auto found = expected.find(key_of(r));
+    const auto found = expected.find(case_key(r));
     if (found != expected.end() && found->second == r.bits) continue;
     r.stage = "bits";
-    r.message = found == expected.end() ? std::string("there is no hash of it in the file")
+    r.message = found == expected.end() ? std::string("the file has no hash of it")
                                         : fmt::format("hash {:016x}, in the file {:016x}", r.bits, found->second);
   }
 }

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The number after `prefix`, advancing `text` past both; -1 if `text` does not begin with them.
+/// Removes `prefix` and the number after it from the start of `text`, and returns the number; -1 if absent.
 int take_number(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return -1;
   int value = -1;
@@ -26,19 +26,20 @@ int take_number(std::string_view& text, std::string_view prefix) {
   return value;
 }
 
+/// Stores a tensor of the file in the call, list and position that its key names: [rankR.][callC.]{in,out,mut,grad}K.
 void add_tensor(ConformCase& c, const std::string& key, const HostTensor& tensor) {
   std::string_view rest = key;
-  const auto refuse = [&] {
+  const auto reject_key = [&] {
     fail(ErrorCode::bad_file,
-         fmt::format("tensor '{}' is none of inK, outK, callC.inK, callC.outK, callC.mutK, or rankR. before these",
+         fmt::format("tensor '{}' is not named inK, outK, callC.inK, callC.outK, callC.mutK, or rankR. before these",
                      key));
   };
   const int rank = std::max(take_number(rest, "rank"), 0);
   if (rest.size() != key.size()) {
-    if (!rest.starts_with('.')) refuse();
+    if (!rest.starts_with('.')) reject_key();
     rest.remove_prefix(1);
   }
-  if (static_cast<std::size_t>(rank) >= c.ranks.size()) refuse();
+  if (static_cast<std::size_t>(rank) >= c.ranks.size()) reject_key();
   std::vector<CaseCall>& calls = c.ranks[static_cast<std::size_t>(rank)];
   int call = take_number(rest, "call");
   if (call >= 0) {
@@ -49,18 +50,18 @@ void add_tensor(ConformCase& c, const std::string& key, const HostTensor& tensor
   }
   struct Role {
     std::string_view prefix;
-    std::map<int, const HostTensor*> CaseCall::*map;
+    std::map<int, const HostTensor*> CaseCall::*tensors;
   };
   for (const Role& role : {Role{"in", &CaseCall::inputs}, Role{"out", &CaseCall::outputs},
                            Role{"mut", &CaseCall::mutated}, Role{"grad", &CaseCall::gradients}}) {
     std::string_view text = rest;
-    const int k = take_number(text, role.prefix);
-    if (k < 0 || !text.empty() || call < 0) continue;
+    const int position = take_number(text, role.prefix);
+    if (position < 0 || !text.empty() || call < 0) continue;
     if (calls.size() <= static_cast<std::size_t>(call)) calls.resize(static_cast<std::size_t>(call) + 1);
-    (calls[static_cast<std::size_t>(call)].*role.map)[k] = &tensor;
+    (calls[static_cast<std::size_t>(call)].*role.tensors)[position] = &tensor;
     return;
   }
-  refuse();
+  reject_key();
 }
 
 }  // namespace
@@ -85,21 +86,21 @@ ConformCase read_case(const std::string& pt2_path, const std::string& name) {
   ConformCase c;
   c.path = pt2_path;
   c.name = name;
-  const fs::path golden = fs::path(pt2_path).replace_extension(".safetensors");
-  if (!fs::exists(golden))
-    fail(ErrorCode::io, fmt::format("there is no '{}' with the expected results", golden.string()));
-  c.tensors = read_tensors(golden.string());
+  const fs::path expected_path = fs::path(pt2_path).replace_extension(".safetensors");
+  if (!fs::exists(expected_path))
+    fail(ErrorCode::io, fmt::format("'{}' with the expected results is missing", expected_path.string()));
+  c.tensors = read_tensors(expected_path.string());
   const auto& meta = c.tensors.metadata;
-  constexpr int kMostRanks = 64;
+  constexpr int kMaxRanks = 64;
   const int ranks = meta.contains("ranks") ? std::stoi(meta.at("ranks")) : 1;
-  if (ranks < 1 || ranks > kMostRanks)
-    fail(ErrorCode::bad_file, fmt::format("a case has 1 to {} ranks, not {}", kMostRanks, ranks));
+  if (ranks < 1 || ranks > kMaxRanks)
+    fail(ErrorCode::bad_file, fmt::format("a case has 1 to {} ranks, not {}", kMaxRanks, ranks));
   c.ranks.assign(static_cast<std::size_t>(ranks), std::vector<CaseCall>(1));
   for (const auto& [key, tensor] : c.tensors.tensors) add_tensor(c, key, tensor);
   for (auto& calls : c.ranks) {
-    for (std::size_t k = 0; k < calls.size(); ++k) {
-      if (const auto error = meta.find(fmt::format("call{}.error", k)); error != meta.end())
-        calls[k].error = error->second;
+    for (std::size_t call = 0; call < calls.size(); ++call) {
+      if (const auto error = meta.find(fmt::format("call{}.error", call)); error != meta.end())
+        calls[call].error = error->second;
     }
   }
   c.op = meta.contains("op") ? meta.at("op") : fs::path(pt2_path).stem().string();

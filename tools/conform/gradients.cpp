@@ -30,7 +30,7 @@ void add_case_gradients(Program& program, const ConformCase& c) {
   std::vector<GradientSeed> seeds;
   for (const auto& [k, golden] : call.outputs) {
     const auto at = static_cast<std::size_t>(k);
-    if (at >= b.function().outputs.size()) fail(ErrorCode::bad_file, fmt::format("there is no output {}", k));
+    if (at >= b.function().outputs.size()) fail(ErrorCode::bad_file, fmt::format("output {} is missing", k));
     const ValueId v = b.function().outputs[at].value;
     if (v != kNoValue && is_floating(b.dtype(v))) seeds.push_back({v, weights(b, v)});
   }

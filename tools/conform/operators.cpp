@@ -16,7 +16,8 @@ std::string type_name(const TensorType& type) {
   return fmt::format("{} {}", type.blocks.scale == DType::f8_e8m0 ? "mx" : "blocks of", name);
 }
 
-/// Records the types of tensors crossing from an origin to another, or to the outside.
+/// Records, for each origin (an ATen call), the types of the tensors that it reads from and passes to other origins,
+/// and of the function's results.
 void add_types(const Program& program, const Function& f, std::map<std::string, OperatorUse>* uses) {
   const DefUse values(f);
   const auto origin_of = [&](ValueId v) {
@@ -35,11 +36,11 @@ void add_types(const Program& program, const Function& f, std::map<std::string, 
       add(origin_of(v), v);
     }
   }
-  const auto add_maker = [&](ValueId v) {
+  const auto add_producer = [&](ValueId v) {
     if (v != kNoValue) add(origin_of(v), v);
   };
-  for (const FunctionOutput& out : f.outputs) add_maker(out.value);
-  for (const WriteBack& w : f.writebacks) add_maker(w.value);
+  for (const FunctionOutput& out : f.outputs) add_producer(out.value);
+  for (const WriteBack& w : f.writebacks) add_producer(w.value);
 }
 
 }  // namespace

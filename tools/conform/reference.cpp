@@ -15,15 +15,15 @@
 namespace tern {
 namespace {
 
-Tensor wide_tensor(const HostTensor& t) {
-  Tensor r(widened(t.dtype), t.sizes);
-  convert(t.data.data(), t.dtype, r.data(), r.dtype(), t.numel());
-  return r;
+Tensor widened_tensor(const HostTensor& tensor) {
+  Tensor result(widened(tensor.dtype), tensor.sizes);
+  convert(tensor.data.data(), tensor.dtype, result.data(), result.dtype(), tensor.numel());
+  return result;
 }
 
-HostTensor host_tensor(const Tensor& t) {
-  const auto* bytes = static_cast<const std::byte*>(t.data());
-  return {t.dtype(), t.sizes(), {bytes, bytes + t.byte_size()}};
+HostTensor host_tensor(const Tensor& tensor) {
+  const auto* bytes = static_cast<const std::byte*>(tensor.data());
+  return {tensor.dtype(), tensor.sizes(), {bytes, bytes + tensor.byte_size()}};
 }
 
 std::vector<Reference::Call> evaluate(const ConformCase& c, bool gradients) {
@@ -41,19 +41,19 @@ std::vector<Reference::Call> evaluate(const ConformCase& c, bool gradients) {
   std::vector<Reference::Call> calls;
   for (const CaseCall& call : c.ranks[0]) {
     std::vector<Tensor> inputs;
-    for (const auto& [i, tensor] : call.inputs) inputs.push_back(wide_tensor(*tensor));
+    for (const auto& [i, tensor] : call.inputs) inputs.push_back(widened_tensor(*tensor));
     Reference::Call results;
-    for (const Tensor& t : session.run(model.functions().front().name, inputs))
-      results.outputs.push_back(host_tensor(t));
-    for (const Tensor& t : inputs) results.inputs.push_back(host_tensor(t));
+    for (const Tensor& tensor : session.run(model.functions().front().name, inputs))
+      results.outputs.push_back(host_tensor(tensor));
+    for (const Tensor& tensor : inputs) results.inputs.push_back(host_tensor(tensor));
     calls.push_back(std::move(results));
   }
   return calls;
 }
 
-std::vector<double> doubles(const HostTensor& t) {
-  std::vector<double> values(static_cast<std::size_t>(t.numel()));
-  convert(t.data.data(), t.dtype, values.data(), DType::f64, t.numel());
+std::vector<double> to_doubles(const HostTensor& tensor) {
+  std::vector<double> values(static_cast<std::size_t>(tensor.numel()));
+  convert(tensor.data.data(), tensor.dtype, values.data(), DType::f64, tensor.numel());
   return values;
 }
 
@@ -81,8 +81,8 @@ const HostTensor* Reference::input(std::size_t call, std::size_t index) {
 }
 
 bool can_be_nearer(const HostTensor& golden, const Tolerance& tolerance, bool gradient) {
-  const DType t = golden.dtype;
-  return (t == DType::f16 || t == DType::bf16 || (gradient && t == DType::f32)) &&
+  const DType dtype = golden.dtype;
+  return (dtype == DType::f16 || dtype == DType::bf16 || (gradient && dtype == DType::f32)) &&
          (tolerance.rtol > 0 || tolerance.atol > 0);
 }
 
@@ -90,15 +90,21 @@ bool is_nearer(const HostTensor& actual, const HostTensor& golden, const HostTen
   if (!can_be_nearer(golden, tolerance, true) || wide.dtype != DType::f64 || actual.dtype != golden.dtype ||
       actual.sizes != golden.sizes || wide.sizes != golden.sizes)
     return false;
-  const std::vector<double> a = doubles(actual), g = doubles(golden), w = doubles(wide);
-  double largest = 1;
-  for (const double x : w) largest = std::isfinite(x) ? std::max(largest, std::fabs(x)) : largest;
-  const double plausible = kPlausible * (tolerance.atol + tolerance.rtol * largest);
-  for (std::size_t i = 0; i < w.size(); ++i) {
-    if (a[i] == g[i] || (std::isnan(a[i]) && std::isnan(g[i]))) continue;
-    if (std::fabs(a[i] - g[i]) <= tolerance.atol + tolerance.rtol * std::fabs(g[i])) continue;
-    const double mine = std::fabs(a[i] - w[i]), theirs = std::fabs(g[i] - w[i]);
-    if (!(mine <= theirs && theirs <= plausible)) return false;  // false if either is NaN or infinite
+  const std::vector<double> actual_values = to_doubles(actual), golden_values = to_doubles(golden),
+                            wide_values = to_doubles(wide);
+  double max_magnitude = 1;
+  for (const double x : wide_values)
+    max_magnitude = std::isfinite(x) ? std::max(max_magnitude, std::fabs(x)) : max_magnitude;
+  const double max_plausible_error = kPlausible * (tolerance.atol + tolerance.rtol * max_magnitude);
+  for (std::size_t i = 0; i < wide_values.size(); ++i) {
+    if (actual_values[i] == golden_values[i] || (std::isnan(actual_values[i]) && std::isnan(golden_values[i])))
+      continue;
+    if (std::fabs(actual_values[i] - golden_values[i]) <= tolerance.atol + tolerance.rtol * std::fabs(golden_values[i]))
+      continue;
+    const double error = std::fabs(actual_values[i] - wide_values[i]),
+                 golden_error = std::fabs(golden_values[i] - wide_values[i]);
+    if (!(error <= golden_error && golden_error <= max_plausible_error))
+      return false;  // false if either is NaN or infinite
   }
   return true;
 }

@@ -49,7 +49,7 @@ std::string refused_text(std::span<const ConformResult> results) {
       continue;
     ops += fmt::format("{}{}", ops.empty() ? "" : ", ", op_name(op));
   }
-  return fmt::format("{} of the failed cases are refused: a gradient reaches an op that has none\n{}",
+  return fmt::format("{} of the failed cases are refused: a gradient reaches an op without a gradient rule\n{}",
                      std::ranges::count_if(results, &ConformResult::refused),
                      ops.empty() ? std::string() : "Ops without a rule: " + ops + "\n");
 }

@@ -44,7 +44,7 @@ HostTensor to_host(const Tensor& t) {
 using RunResults = std::vector<std::pair<std::string, HostTensor>>;
 
 /// Findings of comparing a rank's results.
-struct Findings {
+struct ConformFindings {
   std::string first;  ///< the first failure
   double worst_ulp = 0;
   std::vector<std::string> nearer;  ///< results outside the tolerance, but nearer to float64 than PyTorch's
@@ -54,7 +54,7 @@ struct Findings {
 /// Compares a tensor (`gradient`: a gradient). `wide` returns the same tensor in float64, or null.
 template <class Wide>
 void check(const std::string& what, const Tensor& actual, const HostTensor& golden, const ConformCase& c, Wide&& wide,
-           Findings* findings, bool gradient = false) {
+           ConformFindings* findings, bool gradient = false) {
   const HostTensor& host = findings->results.emplace_back(what, to_host(actual)).second;
   const Comparison result = compare(host, golden, c.tolerance);
   if (!result.ok && result.mismatch.empty()) {
@@ -94,12 +94,12 @@ std::string run_refused(const std::string& expected, const std::string& function
     if (std::string_view(e.what()).find(expected) != std::string_view::npos) return {};
     return fmt::format("the error is \"{}\" and lacks \"{}\"", e.what(), expected);
   }
-  return fmt::format("succeeds, where \"{}\" is expected as an error", expected);
+  return fmt::format("succeeds, but the error \"{}\" is expected", expected);
 }
 
 /// Runs a rank's calls; results are kept after a first finding, too.
 void run_calls(const ConformCase& c, std::size_t rank, const FunctionInfo& info, Session& session, bool as_graph,
-               bool with_gradients, Reference& reference, Findings* findings) {
+               bool with_gradients, Reference& reference, ConformFindings* findings) {
   const std::vector<CaseCall>& calls = c.ranks[rank];
   const auto missing = [&](std::string what) {
     if (findings->first.empty()) findings->first = std::move(what);
@@ -145,16 +145,16 @@ void run_calls(const ConformCase& c, std::size_t rank, const FunctionInfo& info,
 }
 
 /// Runs all ranks; a group's ranks have a thread each.
-Findings run_ranks(const ConformCase& c, const Program& program, const FunctionInfo& info, const Prepared& prepared,
-                   bool as_graph, bool with_gradients, Reference& reference) {
-  Findings all;
+ConformFindings run_ranks(const ConformCase& c, const Program& program, const FunctionInfo& info,
+                          const Prepared& prepared, bool as_graph, bool with_gradients, Reference& reference) {
+  ConformFindings all;
   if (c.ranks.size() == 1) {
     Session session(prepared);
     run_calls(c, 0, info, session, as_graph, with_gradients, reference, &all);
     return all;
   }
   struct Rank {
-    Findings findings;
+    ConformFindings findings;
     std::exception_ptr failure;
   };
   std::vector<Rank> ranks(c.ranks.size());
@@ -264,7 +264,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
       const Prepared prepared = model.prepare(prepare);
       stage = "run";
       const std::uint64_t before = custom_nodes_on_host();
-      Findings findings =
+      ConformFindings findings =
           run_ranks(c, *model.program(), functions.front(), prepared, options.graph, options.gradients, reference);
       std::string why = std::move(findings.first);
       result.worst_ulp = std::max(result.worst_ulp, findings.worst_ulp);
@@ -272,7 +272,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
       RunResults& results = findings.results;
       stage = "compare";
       if (const std::uint64_t n = custom_nodes_on_host() - before; why.empty() && n > 0) {
-        why = fmt::format("{} nodes ran on the host: the library of their operator has no kernel for devices", n);
+        why = fmt::format("{} nodes ran on the host: their operator's library has no kernel for devices", n);
         stage = "run";
       }
       if (several && !why.empty() && stage == std::string_view("compare")) {

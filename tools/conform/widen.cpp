@@ -8,21 +8,21 @@
 namespace tern {
 namespace {
 
-std::vector<std::byte> widened_bytes(std::span<const std::byte> bytes, DType from) {
-  const std::int64_t count = static_cast<std::int64_t>(bytes.size()) / element_size(from);
-  std::vector<std::byte> wide(static_cast<std::size_t>(run_bytes(widened(from), count)));
-  convert(bytes.data(), from, wide.data(), widened(from), count);
+std::vector<std::byte> widened_bytes(std::span<const std::byte> bytes, DType original) {
+  const std::int64_t count = static_cast<std::int64_t>(bytes.size()) / element_size(original);
+  std::vector<std::byte> wide(static_cast<std::size_t>(run_bytes(widened(original), count)));
+  convert(bytes.data(), original, wide.data(), widened(original), count);
   return wide;
 }
 
 void widen_states(Program& program) {
   ExtendableSource& source = extendable_source(program);
-  std::set<std::uint32_t> done;
+  std::set<std::uint32_t> widened_storages;
   for (State& s : program.states) {
-    const DType from = s.type.dtype;
-    s.type.dtype = widened(from);
-    if (from == s.type.dtype || !done.insert(s.storage).second) continue;
-    source.replace(s.storage, [from](std::span<const std::byte> bytes) { return widened_bytes(bytes, from); });
+    const DType original = s.type.dtype;
+    s.type.dtype = widened(original);
+    if (original == s.type.dtype || !widened_storages.insert(s.storage).second) continue;
+    source.replace(s.storage, [original](std::span<const std::byte> bytes) { return widened_bytes(bytes, original); });
     program.storages[s.storage].size = source.bytes(s.storage).size();
   }
 }

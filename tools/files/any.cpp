@@ -67,9 +67,8 @@ void write_file(const std::string& path, const NamedTensors& tensors, const std:
   if (format == "safetensors") return write_safetensors(path, tensors);
   if (format == "npz") return write_npz(path, tensors);
   if (tensors.tensors.size() != 1) {
-    fail(ErrorCode::invalid_argument,
-         fmt::format("{}: an .npy file holds one tensor, not {}; write .npz or .safetensors", escape_name(path),
-                     tensors.tensors.size()));
+    fail(ErrorCode::invalid_argument, fmt::format("{}: an .npy file has one tensor, not {}; write .npz or .safetensors",
+                                                  escape_name(path), tensors.tensors.size()));
   }
   write_npy(path, tensors.tensors[0].second);
 }
@@ -126,14 +125,14 @@ void check_output(const std::string& path, const std::string& format) {
   format_of(path, format);
   if (path == "-" && ::isatty(STDOUT_FILENO) == 1) {
     fail(ErrorCode::invalid_argument,
-         "--output - writes binary data; redirect standard output to a file or a pipe, or give a file's name");
+         "--output - writes binary data; redirect standard output to a file or a pipe, or give a file name");
   }
 }
 
 void check_program_file(const std::string& path) {
   if (path == "-")
     fail(ErrorCode::invalid_argument,
-         "a program cannot be read from standard input: it is mapped, so give a file's name");
+         "a program cannot be read from standard input, because it is mapped: give a file name");
   refuse_other_kinds(path);
 }
 

@@ -36,7 +36,7 @@ std::optional<std::int64_t> checked_bytes(DType dtype, std::span<const std::int6
 
 std::int64_t HostTensor::numel() const {
   const std::optional<std::int64_t> n = checked_numel(sizes);
-  if (!n) fail(ErrorCode::invalid_argument, fmt::format("sizes {} are not those of a tensor", sizes_text(sizes)));
+  if (!n) fail(ErrorCode::invalid_argument, fmt::format("a tensor cannot have the sizes {}", sizes_text(sizes)));
   return *n;
 }
 
@@ -49,7 +49,7 @@ const HostTensor* NamedTensors::find(std::string_view name) const {
 HostTensor allocate_tensor(DType dtype, std::vector<std::int64_t> sizes, std::string_view what) {
   const std::optional<std::int64_t> bytes = checked_bytes(dtype, sizes);
   if (!bytes) {
-    fail(ErrorCode::bad_file, fmt::format("{}: sizes {} are not those of a tensor", what, sizes_text(sizes)));
+    fail(ErrorCode::bad_file, fmt::format("{}: a tensor cannot have the sizes {}", what, sizes_text(sizes)));
   }
   HostTensor tensor{dtype, std::move(sizes), {}};
   try {

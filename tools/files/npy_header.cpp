@@ -40,9 +40,9 @@ constexpr std::array<Descr, 14> kDescrs = {{
 }};
 
 /// Parses NumPy's subset of Python literals; other input is an error at its offset.
-class Parser {
+class NpyHeaderParser {
  public:
-  Parser(std::string_view text, std::uint64_t offset, std::string_view file)
+  NpyHeaderParser(std::string_view text, std::uint64_t offset, std::string_view file)
       : text_(text), offset_(offset), file_(file) {}
 
   NpyHeader parse() {
@@ -65,7 +65,7 @@ class Parser {
       }
     }
     skip_space();
-    if (at_ != text_.size()) bad("something follows the dictionary");
+    if (at_ != text_.size()) bad("there is text after the dictionary");
     if (!descr || !order || !shape) bad("'descr', 'fortran_order' or 'shape' is missing");
     return header;
   }
@@ -96,7 +96,7 @@ class Parser {
     if (quote != '\'' && quote != '"') bad("expected a string");
     const std::size_t begin = at_ + 1;
     const std::size_t end = text_.find(quote, begin);
-    if (end == std::string_view::npos) bad("a string without end");
+    if (end == std::string_view::npos) bad("a string is not closed");
     at_ = end + 1;
     return text_.substr(begin, end - begin);
   }
@@ -116,7 +116,7 @@ class Parser {
   DType dtype() {
     skip_space();
     if (at_ < text_.size() && text_[at_] == '[')
-      unsupported("an array of records; save each field as an array of its own");
+      unsupported("the array has records; save each field as a separate array");
     const std::string_view descr = quote();
     // NumPy writes "|u1", but "<u1" means the same.
     const bool one_byte = descr.size() == 3 && descr[2] == '1' && (descr[0] == '<' || descr[0] == '=');
@@ -126,12 +126,12 @@ class Parser {
     const std::string shown = escape_name(descr, 40);
     if (descr.starts_with('>')) unsupported(fmt::format("'{}' is big-endian; save it with .astype() to '<'", shown));
     if (descr.find('O') != std::string_view::npos)
-      unsupported("an array of Python objects; such files are never unpickled");
+      unsupported("the array has Python objects; such files are never unpickled");
     if (descr.find('V') != std::string_view::npos) {
       unsupported(
-          fmt::format("'{}' does not say what its elements are (bfloat16? float8?); save it as .safetensors", shown));
+          fmt::format("'{}' does not specify its element type (bfloat16? float8?); save it as .safetensors", shown));
     }
-    unsupported(fmt::format("'{}' is not an element type that Tern has", shown));
+    unsupported(fmt::format("'{}' is not an element type of Tern", shown));
   }
 
   [[noreturn]] void unsupported(const std::string& what) const {
@@ -144,7 +144,7 @@ class Parser {
     bool comma = true;
     while (!take(')')) {
       if (!comma) bad("expected ',' or ')'");
-      if (sizes.size() == kMaxFileRank) bad(fmt::format("more than {} dimensions", kMaxFileRank));
+      if (sizes.size() == kMaxFileRank) bad(fmt::format("the array has more than {} dimensions", kMaxFileRank));
       sizes.push_back(integer());
       comma = take(',');
     }
@@ -158,7 +158,7 @@ class Parser {
     std::int64_t value = 0;
     const char* begin = text_.data() + at_;
     const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
-    if (error == std::errc::result_out_of_range) bad("a size over 2^63-1");
+    if (error == std::errc::result_out_of_range) bad("a size exceeds 2^63-1");
     if (error != std::errc{}) bad("expected a size");
     if (value < 0) bad(fmt::format("the size {} is negative", value));
     at_ += static_cast<std::size_t>(end - begin);
@@ -175,7 +175,7 @@ class Parser {
 }  // namespace
 
 NpyHeader parse_npy_header(std::string_view text, std::uint64_t text_offset, std::string_view file) {
-  return Parser(text, text_offset, file).parse();
+  return NpyHeaderParser(text, text_offset, file).parse();
 }
 
 std::string_view npy_descr(DType dtype) {
@@ -195,7 +195,7 @@ NpyHeader read_npy_header(ByteSource& source) {
   const int minor = std::to_integer<int>(start[7]);
   if (major < 1 || major > 3 || minor != 0) {
     fail(ErrorCode::unsupported,
-         fmt::format("{}: version {}.{} of the .npy format is not known", source.name(), major, minor));
+         fmt::format("{}: unknown version {}.{} of the .npy format", source.name(), major, minor));
   }
   std::array<std::byte, 4> field{};
   source.read(std::span(field).first(major == 1 ? 2 : 4), "the length of the header");

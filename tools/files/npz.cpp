@@ -23,12 +23,12 @@ constexpr std::string_view kNpzSuffix = ".npy";
 /// 1980-01-01, the first valid date of a zip archive: (year - 1980) << 9 | month << 5 | day.
 constexpr zip_uint16_t kFirstDate = 1 << 5 | 1;
 
-struct Discard {
+struct ZipDeleter {
   void operator()(zip_t* archive) const { zip_discard(archive); }
   void operator()(zip_file_t* file) const { zip_fclose(file); }
 };
-using Archive = std::unique_ptr<zip_t, Discard>;
-using Entry = std::unique_ptr<zip_file_t, Discard>;
+using Archive = std::unique_ptr<zip_t, ZipDeleter>;
+using Entry = std::unique_ptr<zip_file_t, ZipDeleter>;
 
 std::string text_of(zip_error_t& error) {
   std::string text = zip_error_strerror(&error);
@@ -112,7 +112,7 @@ NamedTensors read_archive(zip_source_t* source, std::uint64_t file_bytes, const 
     if (!names.insert(name).second) fail(ErrorCode::bad_file, fmt::format("{}: occurs twice", what));
     if (stat.size > budget) {
       fail(ErrorCode::bad_file,
-           fmt::format("{}: with it the arrays would take over {}, too much for a file of {}; save it uncompressed",
+           fmt::format("{}: with it the arrays would need over {}, too much for a file of {}; save it uncompressed",
                        what, human_bytes(kFreeBytes + kBytesPerFileByte * file_bytes), human_bytes(file_bytes)));
     }
     budget -= stat.size;
@@ -157,7 +157,7 @@ void write_npz(const std::string& path, const NamedTensors& tensors) {
     const std::string what = fmt::format("{}: tensor \"{}\"", path, escape_name(name));
     require_consistent(tensor, what);
     if (!is_utf8(name) || name.find('\0') != std::string::npos || !names.insert(name).second) {
-      fail(ErrorCode::invalid_argument, fmt::format("{}: a .npz file cannot hold this name, or not twice", what));
+      fail(ErrorCode::invalid_argument, fmt::format("{}: a .npz file cannot store this name, or already has it", what));
     }
     headers.push_back(npy_header(tensor.dtype, tensor.sizes));
   }

@@ -14,7 +14,7 @@ namespace tern {
 namespace {
 
 /// "gloo:all_reduce of [4] Float, at model.py:12, started".
-std::string text_of(const FlightCall& c) {
+std::string call_text(const FlightCall& c) {
   std::string text = fmt::format("{} of [{}] {}", escape_name(c.name), fmt::join(c.in, ", "), escape_name(c.types));
   if (!c.place.empty()) text += ", at " + escape_name(c.place);
   return text + ", " + escape_name(c.state);
@@ -24,7 +24,7 @@ std::string ranks_text(const std::vector<int>& ranks) {
   return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
 }
 
-bool is_alike(const FlightCall& a, const FlightCall& b) {
+bool has_same_signature(const FlightCall& a, const FlightCall& b) {
   return a.name == b.name && a.types == b.types && a.in == b.in && a.out == b.out;
 }
 
@@ -36,80 +36,82 @@ struct RankCall {
 /// State of the ranks of a group.
 class GroupReport {
  public:
-  /// `known`: the ranks with a record. `made`: the calls of the group.
-  GroupReport(const std::set<int>& known, std::string name, std::vector<int> ranks, const std::vector<RankCall>& made)
-      : known_(known), name_(std::move(name)), ranks_(std::move(ranks)), made_(made) {}
+  /// `recorded_ranks`: the ranks with a record. `calls_of_group`: the calls of all ranks.
+  GroupReport(const std::set<int>& recorded_ranks, std::string name, std::vector<int> ranks,
+              const std::vector<RankCall>& calls_of_group)
+      : recorded_ranks_(recorded_ranks), name_(std::move(name)), ranks_(std::move(ranks)), calls_(calls_of_group) {}
 
   /// Returns false for any problem.
   bool print() const {
     std::map<std::int64_t, std::map<int, const FlightCall*>> calls;
-    std::map<int, std::int64_t> first, last;
-    for (const auto& [rank, call] : made_) {
+    std::map<int, std::int64_t> first_number, last_number;
+    for (const auto& [rank, call] : calls_) {
       if (call->message) continue;
       calls[call->number][rank] = call;
-      first.try_emplace(rank, call->number);
-      last[rank] = std::max(last[rank], call->number);
+      first_number.try_emplace(rank, call->number);
+      last_number[rank] = std::max(last_number[rank], call->number);
     }
     fmt::print("group '{}' of {} ranks\n", escape_name(name_), ranks_.size());
-    std::int64_t begin = 0;  // all records contain the calls from `begin` on
-    for (const auto& [rank, number] : first) begin = std::max(begin, number);
-    for (const auto& [number, by_rank] : calls) {
-      if (number < begin) continue;
-      if (print_difference(number, by_rank) || print_waiting(number, by_rank, last)) return false;
+    std::int64_t common_begin = 0;  // all records contain the calls from `common_begin` on
+    for (const auto& [rank, number] : first_number) common_begin = std::max(common_begin, number);
+    for (const auto& [number, calls_by_rank] : calls) {
+      if (number < common_begin) continue;
+      if (print_difference(number, calls_by_rank) || print_waiting(number, calls_by_rank, last_number)) return false;
     }
-    const bool waits = print_messages();
-    if (!waits) fmt::print("  {} calls of all ranks, all done\n", calls.size());
-    return !waits;
+    const bool has_waiting = print_messages();
+    if (!has_waiting) fmt::print("  {} calls of all ranks, all done\n", calls.size());
+    return !has_waiting;
   }
 
  private:
-  static bool print_difference(std::int64_t number, const std::map<int, const FlightCall*>& by_rank) {
-    const FlightCall& reference = *by_rank.begin()->second;
-    const bool same = std::ranges::all_of(by_rank, [&](const auto& c) {
-      const bool parts = c.second->name.find("_v") != std::string::npos || c.second->name.ends_with("all_to_all");
-      return parts ? c.second->name == reference.name : is_alike(*c.second, reference);
+  static bool print_difference(std::int64_t number, const std::map<int, const FlightCall*>& calls_by_rank) {
+    const FlightCall& reference = *calls_by_rank.begin()->second;
+    const bool is_same = std::ranges::all_of(calls_by_rank, [&](const auto& c) {
+      const bool may_differ_in_sizes =
+          c.second->name.find("_v") != std::string::npos || c.second->name.ends_with("all_to_all");
+      return may_differ_in_sizes ? c.second->name == reference.name : has_same_signature(*c.second, reference);
     });
-    if (same) return false;
+    if (is_same) return false;
     fmt::print("  call {} differs:\n", number);
-    for (const auto& [rank, call] : by_rank) fmt::print("    rank {}: {}\n", rank, text_of(*call));
+    for (const auto& [rank, call] : calls_by_rank) fmt::print("    rank {}: {}\n", rank, call_text(*call));
     return true;
   }
-  bool print_waiting(std::int64_t number, const std::map<int, const FlightCall*>& by_rank,
-                     const std::map<int, std::int64_t>& last) const {
-    std::vector<int> waiting, absent;
+  bool print_waiting(std::int64_t number, const std::map<int, const FlightCall*>& calls_by_rank,
+                     const std::map<int, std::int64_t>& last_number) const {
+    std::vector<int> waiting_ranks, absent_ranks;
     for (const int r : ranks_) {
-      const auto found = by_rank.find(r);
-      if (found == by_rank.end()) absent.push_back(r);
-      if (found != by_rank.end() && found->second->state != "completed") waiting.push_back(r);
+      const auto found = calls_by_rank.find(r);
+      if (found == calls_by_rank.end()) absent_ranks.push_back(r);
+      if (found != calls_by_rank.end() && found->second->state != "completed") waiting_ranks.push_back(r);
     }
-    if (waiting.empty()) return false;
-    fmt::print("  call {}: {}\n", number, text_of(*by_rank.at(waiting.front())));
-    fmt::print("    {} {}{}\n", ranks_text(waiting), waiting.size() == 1 ? "waits" : "wait",
-               absent.empty() ? "; all ranks have made the call" : " for " + ranks_text(absent));
-    for (const int r : absent) {
-      const auto found = last.find(r);
-      if (!known_.contains(r)) {
-        fmt::print("    rank {} has left no record\n", r);
+    if (waiting_ranks.empty()) return false;
+    fmt::print("  call {}: {}\n", number, call_text(*calls_by_rank.at(waiting_ranks.front())));
+    fmt::print("    {} {}{}\n", ranks_text(waiting_ranks), waiting_ranks.size() == 1 ? "waits" : "wait",
+               absent_ranks.empty() ? "; all ranks have made the call" : " for " + ranks_text(absent_ranks));
+    for (const int r : absent_ranks) {
+      const auto found = last_number.find(r);
+      if (!recorded_ranks_.contains(r)) {
+        fmt::print("    rank {} wrote no record\n", r);
       } else {
-        fmt::print("    rank {} has made {} calls\n", r, found == last.end() ? 0 : found->second);
+        fmt::print("    rank {} has made {} calls\n", r, found == last_number.end() ? 0 : found->second);
       }
     }
     return true;
   }
   bool print_messages() const {
-    bool waits = false;
-    for (const auto& [rank, call] : made_) {
+    bool has_waiting = false;
+    for (const auto& [rank, call] : calls_) {
       if (!call->message || call->state == "completed") continue;
-      fmt::print("  rank {} waits in message {}: {}\n", rank, call->number, text_of(*call));
-      waits = true;
+      fmt::print("  rank {} waits in message {}: {}\n", rank, call->number, call_text(*call));
+      has_waiting = true;
     }
-    return waits;
+    return has_waiting;
   }
 
-  const std::set<int>& known_;
+  const std::set<int>& recorded_ranks_;
   std::string name_;
   std::vector<int> ranks_;
-  const std::vector<RankCall>& made_;
+  const std::vector<RankCall>& calls_;
 };
 
 }  // namespace
@@ -117,16 +119,17 @@ class GroupReport {
 int run_flight(const std::string& folder) {
   const std::vector<FlightRecord> records = read_flight_records(folder);
   std::map<std::string, std::vector<int>> groups;
-  std::map<std::string, std::vector<RankCall>> made;
-  std::set<int> known;
+  std::map<std::string, std::vector<RankCall>> calls_of_groups;
+  std::set<int> recorded_ranks;
   for (const FlightRecord& r : records) {
     groups.insert(r.groups.begin(), r.groups.end());
-    known.insert(r.rank);
-    for (const FlightCall& c : r.calls) made[c.group].push_back({r.rank, &c});
+    recorded_ranks.insert(r.rank);
+    for (const FlightCall& c : r.calls) calls_of_groups[c.group].push_back({r.rank, &c});
   }
-  bool good = true;
-  for (const auto& [name, ranks] : groups) good = GroupReport(known, name, ranks, made[name]).print() && good;
-  return good ? 0 : 1;
+  bool is_complete = true;
+  for (const auto& [name, ranks] : groups)
+    is_complete = GroupReport(recorded_ranks, name, ranks, calls_of_groups[name]).print() && is_complete;
+  return is_complete ? 0 : 1;
 }
 
 }  // namespace tern

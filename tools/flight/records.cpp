@@ -27,9 +27,9 @@ constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 constexpr int kRecordsMostRank = 1 << 20;
 
 /// Reads a record, and charges all values as work: a pickle may refer to a value many times.
-class Reader {
+class FlightRecordReader {
  public:
-  Reader(const PickleValues& values, const std::string& path) : values_(values), path_(path) {}
+  FlightRecordReader(const PickleValues& values, const std::string& path) : values_(values), path_(path) {}
 
   FlightRecord read() const {
     FlightRecord r;
@@ -45,14 +45,14 @@ class Reader {
 
  private:
   [[noreturn]] void bad(const std::string& what) const {
-    fail(ErrorCode::bad_file, fmt::format("'{}' is no flight record: {}", path_, what));
+    fail(ErrorCode::bad_file, fmt::format("'{}' is not a flight record: {}", path_, what));
   }
   const PickleValue& of_kind(const PickleValue& v, PickleValueKind kind, std::string_view role) const {
     if (v.kind != kind) bad(fmt::format("{} is {}, not {}", role, name_of(v.kind), name_of(kind)));
     return v;
   }
   const PickleValue* find(const PickleValue& dict, std::string_view key) const {
-    of_kind(dict, PickleValueKind::dict, "what holds '" + std::string(key) + "'");
+    of_kind(dict, PickleValueKind::dict, "the parent of '" + std::string(key) + "'");
     charge_work(dict.items.size());
     for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
       if (values_[dict.items[i]].text == key) return &values_[dict.items[i + 1]];
@@ -146,7 +146,7 @@ int rank_in(const std::string& name, const std::string& path) {
   const auto [end, error] = std::from_chars(name.data() + digits, name.data() + name.size(), rank);
   if (error != std::errc() || rank > kRecordsMostRank)
     fail(ErrorCode::bad_file,
-         fmt::format("'{}' is no flight record: its name ends in a rank above {}", path, kRecordsMostRank));
+         fmt::format("'{}' is not a flight record: its name ends in a rank above {}", path, kRecordsMostRank));
   return rank;
 }
 
@@ -161,8 +161,8 @@ std::vector<RecordFile> record_files(const std::string& folder, std::uint64_t* b
     if (rank < 0) continue;
     const std::uintmax_t size = at->file_size(ignored);
     if (size > kMostBytes)
-      fail(ErrorCode::bad_file,
-           fmt::format("'{}' is no flight record: it has {} bytes, and at most {} are read", path, size, kMostBytes));
+      fail(ErrorCode::bad_file, fmt::format("'{}' is not a flight record: it has {} bytes; at most {} are supported",
+                                            path, size, kMostBytes));
     *bytes += size;
     files.push_back({path, rank});
   }
@@ -179,13 +179,13 @@ FlightRecord read_record(const RecordFile& from) {
   const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   try {
     const PickleValues values = pt2::read_pickle(std::as_bytes(std::span(bytes)), from.path, 0, kMostBytes);
-    FlightRecord r = Reader(values, from.path).read();
+    FlightRecord r = FlightRecordReader(values, from.path).read();
     r.path = from.path;
     r.rank = from.rank;
     return r;
   } catch (const WorkExceeded&) {
     fail(ErrorCode::bad_file,
-         fmt::format("'{}' is no flight record: it says much more than files of its size do", from.path));
+         fmt::format("'{}' is not a flight record: its content is too large for its size", from.path));
   }
 }
 

@@ -64,7 +64,7 @@ std::string attribute_text(const Program& program, const Attr& a) {
     for (double x : *numbers) append(fmt::format("{:g}", x));
   }
   if (count == 1) return out;
-  return "[" + out + (count > kMaxItems ? fmt::format(", ... {} in all]", count) : "]");
+  return "[" + out + (count > kMaxItems ? fmt::format(", ... {} in total]", count) : "]");
 }
 
 std::string annotations_text(const Node& n) {

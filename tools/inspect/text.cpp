@@ -102,7 +102,7 @@ void add_cost(std::string& out, const Program& p, const ProgramCost& cost) {
   out += "\n";
   std::string ops;
   for (const std::string& name : cost.custom_ops) ops += (ops.empty() ? "" : ", ") + escape_name(name);
-  if (!ops.empty()) out += "custom operators, which a library of --ops has to provide: " + ops + "\n";
+  if (!ops.empty()) out += "custom operators, which a library given by --ops must provide: " + ops + "\n";
   for (const FunctionCost& c : cost.functions) {
     std::string sizes;
     for (const auto& [name, value] : c.sizes) sizes += fmt::format(", {} = {}", escape_name(name), value);
@@ -111,10 +111,10 @@ void add_cost(std::string& out, const Program& p, const ProgramCost& cost) {
       out += "cannot be planned: " + escape_message(c.problem, 1000) + "\n";
       continue;
     }
-    out += fmt::format("{}, peak memory {} beside the weights ({} intermediate values, {} mutable state)\n",
+    out += fmt::format("{}, peak memory {} besides the weights ({} intermediate values, {} mutable state)\n",
                        flops_text(c.flops), human_bytes(c.peak()), human_bytes(c.arena), human_bytes(c.states));
   }
-  if (p.functions.size() > cost.functions.size()) out += "(bodies of control flow count once)\n";
+  if (p.functions.size() > cost.functions.size()) out += "(each body of control flow counts once)\n";
 }
 
 void add_symbols(std::string& out, const Program& p) {
@@ -174,9 +174,9 @@ void add_packings(std::string& out, const Program& p) {
   if (p.packings.empty()) return;
   std::uint64_t bytes = 0;
   for (const Packing& k : p.packings) bytes += p.storages[k.packed].size;
-  out +=
-      fmt::format("\npacked weights: {}, {}; they run instead of the weights ('tern validate --deep' compares them)\n",
-                  p.packings.size(), human_bytes(bytes));
+  out += fmt::format(
+      "\npacked weights: {}, {}; runs use them in place of the weights ('tern validate --deep' compares them)\n",
+      p.packings.size(), human_bytes(bytes));
 }
 
 void add_kernels(std::string& out, const Program& p) {

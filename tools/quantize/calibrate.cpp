@@ -8,13 +8,13 @@ namespace tern {
 namespace {
 
 /// Shows a progress bar on the terminal during its lifetime.
-class Stage {
+class CalibrationProgress {
  public:
-  explicit Stage(const char* label) : label_(label) {}
+  explicit CalibrationProgress(const char* label) : label_(label) {}
   OnStep on_step() {
-    return [this](std::size_t done, std::size_t total) {
+    return [this](std::size_t completed, std::size_t total) {
       if (!progress_) progress_.emplace(label_, total);
-      progress_->set(done);
+      progress_->set(completed);
     };
   }
 
@@ -23,20 +23,21 @@ class Stage {
   std::optional<Progress> progress_;
 };
 
-SqnrTarget choose(const FloatProgram& program, const Ladders& ladders, const OutputErrors& outputs, const Calls& calls,
-                  double target, QuantizeChoices& choices) {
+/// Chooses formats that meet `target` (dB), stores them in `choices`, and returns the SQNR reached.
+SqnrTarget choose_for_target(const FloatProgram& program, const Ladders& ladders, const OutputErrors& outputs,
+                             const Calls& calls, double target, QuantizeChoices& choices) {
   std::vector<WeightEffect> effects;
   {
-    Stage alone("one weight quantized");
-    effects = weight_effects(program, ladders, outputs, calls, alone.on_step());
+    CalibrationProgress effects_stage("one weight quantized");
+    effects = weight_effects(program, ladders, outputs, calls, effects_stage.on_step());
   }
-  Stage trials("formats tried");
-  ChosenFormats chosen = choose_formats(program, ladders, outputs, effects, target, trials.on_step());
-  choices = std::move(chosen.choices);
-  return {target, chosen.sqnr, chosen.met, {}, chosen.trials};
+  CalibrationProgress trials_stage("formats tried");
+  ChosenFormats formats = choose_formats(program, ladders, outputs, effects, target, trials_stage.on_step());
+  choices = std::move(formats.choices);
+  return {target, formats.sqnr, formats.met, {}, formats.trials};
 }
 
-std::vector<std::string> names_of(const FormatLadder& ladder) {
+std::vector<std::string> ladder_format_names(const FormatLadder& ladder) {
   std::vector<std::string> names;
   for (const quantize::Recipe& r : ladder.recipes) names.emplace_back(r.format->name);
   return names;
@@ -45,27 +46,27 @@ std::vector<std::string> names_of(const FormatLadder& ladder) {
 }  // namespace
 
 Calibration calibrate(const FloatProgram& program, const std::vector<FormatLadder>& formats,
-                      const QuantizeArguments& a) {
-  Calibration c;
-  const Calls calls = read_samples(program, a.calibrate);
+                      const QuantizeArguments& arguments) {
+  Calibration calibration;
+  const Calls calls = read_samples(program, arguments.calibrate);
   const OutputErrors outputs(program.reference(), calls);
-  c.function = program.f().name;
-  c.samples = calls.size();
+  calibration.function = program.f().name;
+  calibration.samples = calls.size();
   const Ladders ladders = ladders_of(program, formats);
-  c.weights = ladders.reports.back();
-  c.choices = choices_of(c.weights);
-  if (ladders.weights.empty()) return c;
-  if (a.target) {
-    c.target = choose(program, ladders, outputs, calls, *a.target, c.choices);
-    c.target->formats = names_of(formats.front());
-    c.weights = program.quantized_by(rules_at(formats, 0), c.choices);
+  calibration.weights = ladders.reports.back();
+  calibration.choices = choices_of(calibration.weights);
+  if (ladders.weights.empty()) return calibration;
+  if (arguments.target) {
+    calibration.target = choose_for_target(program, ladders, outputs, calls, *arguments.target, calibration.choices);
+    calibration.target->formats = ladder_format_names(formats.front());
+    calibration.weights = program.quantized_by(rules_at(formats, 0), calibration.choices);
   }
   {
-    Stage layers("layers");
-    c.layers = layer_errors(program, c.weights, calls, layers.on_step());
+    CalibrationProgress layers_stage("layers");
+    calibration.layers = layer_errors(program, calibration.weights, calls, layers_stage.on_step());
   }
-  c.results = outputs.measure(program.exported(c.choices));
-  return c;
+  calibration.results = outputs.measure(program.exported(calibration.choices));
+  return calibration;
 }
 
 }  // namespace tern

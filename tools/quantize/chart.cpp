@@ -15,13 +15,13 @@ namespace {
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMostDecibels = 400;  // beyond the precision of float64
 
-struct Row {
+struct ChartRow {
   std::string name, format;
   double sqnr;  ///< infinite without errors, NaN if not measured
 };
 
-std::vector<Row> rows_of(const QuantizeReport& report, const Calibration* c) {
-  std::vector<Row> rows;
+std::vector<ChartRow> rows_of(const QuantizeReport& report, const Calibration* c) {
+  std::vector<ChartRow> rows;
   if (c != nullptr) {
     for (const LayerError& l : c->layers) rows.push_back({l.name, l.format, l.own ? l.own->sqnr() : kMissing});
   } else {
@@ -43,14 +43,14 @@ Chart chart_of(const QuantizeReport& report, const Calibration* c) {
                                            c->samples == 1 ? "" : "s")
                              : "Error of each quantized weight";
   chart.axis = "SQNR (dB): a longer bar has less error";
-  const std::vector<Row> rows = rows_of(report, c);
+  const std::vector<ChartRow> rows = rows_of(report, c);
   double largest = 1;
-  for (const Row& r : rows) {
+  for (const ChartRow& r : rows) {
     if (std::isfinite(r.sqnr)) largest = std::max(largest, std::min(r.sqnr, kMostDecibels));
   }
   chart.tick = largest > 100 ? 50 : largest > 60 ? 20 : largest > 15 ? 10 : 5;
   chart.end = std::ceil(largest / chart.tick) * chart.tick;
-  for (const Row& r : rows) {
+  for (const ChartRow& r : rows) {
     const double length = std::isnan(r.sqnr) ? 0 : std::clamp(r.sqnr, 0.0, chart.end);
     chart.bars.push_back({r.name, r.format, length, text_of(r.sqnr)});
   }

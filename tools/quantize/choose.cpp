@@ -10,7 +10,8 @@
 namespace tern {
 namespace {
 
-std::string own_text(const WeightLadder& ladder, const WeightEffect& effect, std::size_t format) {
+/// Reason for a weight that stays in floats: its layer's error in `format`.
+std::string layer_error_text(const WeightLadder& ladder, const WeightEffect& effect, std::size_t format) {
   const std::string_view name = ladder.formats[format].recipe.format->name;
   if (effect.own.empty()) return fmt::format("{} changes the results too much", name);
   return fmt::format("in {} its layer has {:.1f} dB", name, -10 * std::log10(effect.own[format]));
@@ -34,21 +35,22 @@ class Chooser {
   }
 
   ChosenFormats run() {
-    const std::size_t all = order_.raises.size();
-    total_ = 2 + static_cast<std::size_t>(std::bit_width(all));
-    if (enough(0)) return chosen(0);
-    // Bisection between `low` (not known to be enough) and `high` (enough: floats are, unless rounded elsewhere).
-    std::size_t low = 0, high = all;
+    const std::size_t raise_count = order_.raises.size();
+    expected_trials_ = 2 + static_cast<std::size_t>(std::bit_width(raise_count));
+    if (meets_target(0)) return formats_after(0);
+    // Bisection. `low` misses the target; `high` meets the target, or is all raises: floats everywhere.
+    std::size_t low = 0, high = raise_count;
     while (high - low > 1) {
-      const std::size_t middle = low + (high - low) / 2;
-      (enough(middle) ? high : low) = middle;
+      const std::size_t mid = low + (high - low) / 2;
+      (meets_target(mid) ? high : low) = mid;
     }
-    if (high == all && (!any_quantized(all) || !enough(all))) return chosen(any_quantized(low) ? low : all);
-    return chosen(high);
+    if (high == raise_count && (!any_quantized(raise_count) || !meets_target(raise_count)))
+      return formats_after(any_quantized(low) ? low : raise_count);
+    return formats_after(high);
   }
 
  private:
-  /// The rung of each weight after this number of raises.
+  /// Returns the rung of each weight (index of its format; past the last: float) after the first `raises` raises.
   std::vector<std::size_t> rungs_after(std::size_t raises) const {
     std::vector<std::size_t> rungs = order_.start;
     for (std::size_t i = 0; i < raises; ++i) rungs[order_.raises[i].weight] = order_.raises[i].to;
@@ -73,28 +75,29 @@ class Chooser {
         choice.recipe = ladder.formats[rungs[w]].recipe;
         continue;
       }
-      const auto least =
+      const auto min_noise_rung =
           std::ranges::min_element(effects_[w].rungs.begin(), effects_[w].rungs.end() - 1, {}, &Rung::noise) -
           effects_[w].rungs.begin();
       choice.reason = fmt::format("--target-sqnr {:g}: {}", target_,
-                                  own_text(ladder, effects_[w], static_cast<std::size_t>(least)));
+                                  layer_error_text(ladder, effects_[w], static_cast<std::size_t>(min_noise_rung)));
     }
     return choices;
   }
 
+  /// SQNR of the worst result in decibels; measured once for each number of raises.
   double sqnr(std::size_t raises) {
-    const auto [at, fresh] = sqnr_.try_emplace(raises);
-    if (fresh) {
-      at->second = worst_sqnr(outputs_.measure(program_.exported(choices_after(raises))));
-      on_step_(sqnr_.size(), std::max(total_, sqnr_.size()));
+    const auto [cached, is_new] = sqnr_.try_emplace(raises);
+    if (is_new) {
+      cached->second = worst_sqnr(outputs_.measure(program_.exported(choices_after(raises))));
+      on_step_(sqnr_.size(), std::max(expected_trials_, sqnr_.size()));
     }
-    return at->second;
+    return cached->second;
   }
-  bool enough(std::size_t raises) { return sqnr(raises) >= target_; }
+  bool meets_target(std::size_t raises) { return sqnr(raises) >= target_; }
 
-  ChosenFormats chosen(std::size_t raises) {
-    const double reached = sqnr(raises);
-    return {choices_after(raises), reached >= target_ && any_quantized(raises), reached, sqnr_.size()};
+  ChosenFormats formats_after(std::size_t raises) {
+    const double result_sqnr = sqnr(raises);
+    return {choices_after(raises), result_sqnr >= target_ && any_quantized(raises), result_sqnr, sqnr_.size()};
   }
 
   const FloatProgram& program_;
@@ -104,7 +107,7 @@ class Chooser {
   const double target_;
   const OnStep& on_step_;
   RaisingOrder order_;
-  std::size_t total_ = 0;
+  std::size_t expected_trials_ = 0;
   std::map<std::size_t, double> sqnr_;  ///< SQNR by the number of raises
 };
 

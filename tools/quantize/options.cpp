@@ -53,7 +53,7 @@ FormatLadder parse_ladder(const std::string& text, const QuantizeArguments& a) {
     const Recipe recipe = parse_format(names.substr(0, comma), a);
     if (std::ranges::find(ladder.recipes, recipe.format, &Recipe::format) != ladder.recipes.end())
       fail(ErrorCode::invalid_argument,
-           fmt::format("--quantize {}: '{}' is there twice", escape_name(text), recipe.format->name));
+           fmt::format("--quantize {}: '{}' occurs twice", escape_name(text), recipe.format->name));
     ladder.recipes.push_back(recipe);
     if (comma == std::string_view::npos) break;
     names.remove_prefix(comma + 1);
@@ -70,14 +70,11 @@ FormatLadder parse_ladder(const std::string& text, const QuantizeArguments& a) {
 /// Rejects options without the options they depend on.
 void check_company(const QuantizeArguments& a) {
   if (!a.calibrate.empty() && !a.any())
-    fail(ErrorCode::invalid_argument,
-         "--calibrate measures what --quantize does: give --quantize or --target-sqnr with it");
+    fail(ErrorCode::invalid_argument, "--calibrate needs --quantize or --target-sqnr");
   if (a.target && a.calibrate.empty())
-    fail(ErrorCode::invalid_argument, "--target-sqnr runs the program: give example inputs with --calibrate");
-  if (a.draws && !a.any())
-    fail(ErrorCode::invalid_argument, "--report draws what --quantize does: give --quantize with it");
-  if (!a.function.empty() && a.calibrate.empty())
-    fail(ErrorCode::invalid_argument, "--function says what the inputs of --calibrate are for: give them with it");
+    fail(ErrorCode::invalid_argument, "--target-sqnr needs example inputs: give them with --calibrate");
+  if (a.draws && !a.any()) fail(ErrorCode::invalid_argument, "--report needs --quantize");
+  if (!a.function.empty() && a.calibrate.empty()) fail(ErrorCode::invalid_argument, "--function needs --calibrate");
 }
 
 void check_formats(const QuantizeArguments& a, const std::vector<FormatLadder>& ladders) {
@@ -90,15 +87,14 @@ void check_formats(const QuantizeArguments& a, const std::vector<FormatLadder>& 
   if (!a.mx_scales.empty() && activations != Activations::mx &&
       !any([](const Format& f) { return f.scheme == Scheme::microscaling; })) {
     fail(ErrorCode::invalid_argument,
-         "--mx-scales is for MX formats: give it with --quantize mxfp4 or another one, or with --activations mx");
+         "--mx-scales needs an MX format: --quantize mxfp4 or another one, or --activations mx");
   }
   const bool grouped = any([](const Format& f) { return f.scheme == Scheme::integers && f.block != 0; });
-  if (a.group && !grouped) fail(ErrorCode::invalid_argument, "--group is for int4: give it with --quantize int4");
-  if (!a.scales.empty() && !grouped)
-    fail(ErrorCode::invalid_argument, "--scales is for int4: give it with --quantize int4");
+  if (a.group && !grouped) fail(ErrorCode::invalid_argument, "--group needs --quantize int4");
+  if (!a.scales.empty() && !grouped) fail(ErrorCode::invalid_argument, "--scales needs --quantize int4");
   if (a.activations.empty() || any([&](const Format& f) { return f.activations == activations; })) return;
   fail(ErrorCode::invalid_argument,
-       fmt::format("--activations {} is for weights in {}: give one of them with --quantize", a.activations,
+       fmt::format("--activations {} needs weights in {}: give one of them with --quantize", a.activations,
                    format_names_beside(activations)));
 }
 
@@ -140,8 +136,8 @@ void add_quantize_options(CLI::App* c, QuantizeArguments& a) {
   c->add_option("--quantize", a.formats,
                 "Store the weights of products and embeddings in FORMAT: int8, int4, float8, mxfp4, mxfp6_e2m3, "
                 "mxfp6_e3m2, mxfp8_e4m3, mxfp8_e5m2 or nvfp4. FORMAT:PATTERN is for the nodes whose module path, ATen "
-                "operator or op matches PATTERN (* ? []). May be repeated: the last one that matches holds. With "
-                "--target-sqnr, FORMAT,FORMAT is a choice")
+                "operator or op matches PATTERN (* ? []). May be repeated: the last match applies. With --target-sqnr, "
+                "FORMAT,FORMAT is a choice")
       ->type_name("FORMAT[:PATTERN]");
   c->add_option("--group", a.group, "With --quantize int4: elements that share a scale (default: 32)")
       ->type_name("NUMBER");
@@ -153,11 +149,10 @@ void add_quantize_options(CLI::App* c, QuantizeArguments& a) {
                 "With an MX format or --activations mx: floor, even or ceil, how a block's scale follows from its "
                 "largest magnitude (default: floor)")
       ->type_name("MODE");
-  c->add_option(
-       "--activations", a.activations,
-       "Each run quantizes what weights multiply, too. int8: rows, beside int8 weights; products multiply "
-       "integers. float8: rows, beside float8 weights. mx: blocks of 32, beside mxfp4, mxfp6, mxfp8, nvfp4 and "
-       "int4 weights")
+  c->add_option("--activations", a.activations,
+                "Each run also quantizes the activations that weights multiply. int8: rows, with int8 weights; "
+                "products multiply integers. float8: rows, with float8 weights. mx: blocks of 32, with mxfp4, mxfp6, "
+                "mxfp8, nvfp4 and int4 weights")
       ->type_name("TYPE");
   c->add_option("--calibrate", a.calibrate,
                 "With --quantize: run the program on these inputs, as floats and quantized, and report the error of "
@@ -170,16 +165,16 @@ void add_quantize_options(CLI::App* c, QuantizeArguments& a) {
          bounds::kDecibels);
   c->add_option("-f,--function", a.function, "With --calibrate: the function to run, if there are several")
       ->type_name("NAME");
-  CLI::Option* report = c->add_option("--report", a.chart,
-                                      "Draw the error by layer, or by weight without --calibrate: here, or as an SVG "
-                                      "image if a FILE.svg is given");
+  CLI::Option* report = c->add_option(
+      "--report", a.chart,
+      "Draw the error by layer, or by weight without --calibrate, on the terminal, or as an SVG image in FILE.svg");
   report->expected(0, 1)
       ->type_name("[FILE.svg]")
       ->check(CLI::Validator(
           [](std::string& text) {
             return text.empty() || text.ends_with(".svg")
                        ? std::string()
-                       : fmt::format("takes a name that ends in .svg, not '{}'; without one, it stands last",
+                       : fmt::format("takes a name that ends in .svg, not '{}'; without a name, give it last",
                                      escape_name(text));
           },
           ""));

@@ -20,8 +20,8 @@ bool has_numbers(DType t) {
   return is_floating(t) || is_complex(t);
 }
 
-std::vector<Left> left_by(const Side& side, Session& session, const Calls& calls, std::size_t call,
-                          std::vector<Tensor>& inputs) {
+std::vector<LeftTensor> left_by(const Side& side, Session& session, const Calls& calls, std::size_t call,
+                                std::vector<Tensor>& inputs) {
   try {
     CallResults results = run_call(side, session, calls[call], call + 1 == calls.size());
     inputs = std::move(results.inputs);
@@ -43,14 +43,13 @@ OutputErrors::OutputErrors(Side reference, const Calls& calls)
   std::uint64_t bytes = 0;
   for (std::size_t c = 0; c < calls_.size(); ++c) {
     std::vector<Tensor> inputs;
-    std::vector<Left> left = left_by(reference_, session, calls_, c, inputs);
-    for (Left& l : left) {
+    std::vector<LeftTensor> left = left_by(reference_, session, calls_, c, inputs);
+    for (LeftTensor& l : left) {
       any = any || has_numbers(l.tensor.dtype());
       if (has_nan(l.tensor))
-        fail(ErrorCode::invalid_argument,
-             fmt::format("--calibrate: sample {}: '{}' has NaN in the program of floats, too; calibrate with inputs "
-                         "that give numbers",
-                         c, escape_name(l.name)));
+        fail(ErrorCode::invalid_argument, fmt::format("--calibrate: sample {}: '{}' has NaN in the unquantized "
+                                                      "program, too; calibrate with inputs whose results are numbers",
+                                                      c, escape_name(l.name)));
       bytes += l.tensor.dtype() == DType::invalid ? 0 : l.tensor.byte_size();
       if (bytes <= kMostKeptBytes && l.tensor.dtype() != DType::invalid) l.tensor = l.tensor.clone();
     }
@@ -59,8 +58,8 @@ OutputErrors::OutputErrors(Side reference, const Calls& calls)
   if (bytes > kMostKeptBytes) kept_.clear();
   if (!any)
     fail(ErrorCode::invalid_argument,
-         fmt::format("--calibrate: '{}' gives no floating tensor, so its results have no error in decibels; export a "
-                     "program that gives what is before rounding or argmax",
+         fmt::format("--calibrate: '{}' has no floating-point result, so there is no error in decibels; export a "
+                     "program that returns the values before rounding or argmax",
                      escape_name(reference_.f().name)));
 }
 
@@ -71,7 +70,7 @@ std::vector<ResultDeviation> OutputErrors::measure(const Side& side) const {
   Compared compared;
   for (std::size_t c = 0; c < calls_.size(); ++c) {
     std::vector<Tensor> of_actual, of_exact;
-    const std::vector<Left> a = left_by(side, actual, calls_, c, of_actual);
+    const std::vector<LeftTensor> a = left_by(side, actual, calls_, c, of_actual);
     compare_call(a, kept_.empty() ? left_by(reference_, exact, calls_, c, of_exact) : kept_[c], c, compared);
   }
   std::vector<ResultDeviation> all = over_calls(compared.results);

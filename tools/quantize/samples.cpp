@@ -51,7 +51,7 @@ Calls read_samples(const FloatProgram& program, const std::vector<std::string>& 
     for (std::size_t i = 0; i < calls[c].size(); ++i) {
       if (has_nan(calls[c][i]))
         fail(ErrorCode::invalid_argument,
-             fmt::format("--calibrate: input '{}' of sample {} holds NaN, which leaves no error to measure",
+             fmt::format("--calibrate: input '{}' of sample {} contains NaN, so no error can be measured",
                          escape_name(names[i]), c));
     }
   }

@@ -7,15 +7,15 @@ namespace tern {
 namespace {
 
 /// A thread's share of a loop.
-struct Share {
+struct ThreadShare {
   double begin = 0, end = 0, busy = 0;
 };
 
-std::map<int, Share> shares_of(const LoopTime& loop) {
-  std::map<int, Share> shares;
+std::map<int, ThreadShare> shares_of(const LoopTime& loop) {
+  std::map<int, ThreadShare> shares;
   for (const PartTime& p : loop.parts) {
-    const auto [at, first] = shares.try_emplace(p.thread, Share{p.begin, p.end, 0});
-    Share& s = at->second;
+    const auto [at, first] = shares.try_emplace(p.thread, ThreadShare{p.begin, p.end, 0});
+    ThreadShare& s = at->second;
     s.begin = std::min(s.begin, p.begin);
     s.end = std::max(s.end, p.end);
     s.busy += p.end - p.begin;
@@ -48,7 +48,7 @@ ThreadSeconds account(std::span<const NodeLoops> runs, int threads, double usefu
     for (const LoopTime& loop : run.loops) {
       openmp = openmp || loop.openmp;
       const double length = loop.end - loop.begin;
-      const std::map<int, Share> shares = shares_of(loop);
+      const std::map<int, ThreadShare> shares = shares_of(loop);
       in_loops += length;
       a.few += std::max(0.0, threads - static_cast<double>(shares.size())) * length;
       for (const auto& [thread, s] : shares) {

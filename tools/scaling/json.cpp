@@ -30,7 +30,7 @@ Json json_of(const NodeScaling& n, int threads) {
 
 }  // namespace
 
-void print_scaling_json(const ScalingRequest& request, const Scaling& scaling) {
+void print_scaling_json(const ScalingRequest& request, const ScalingMeasurement& scaling) {
   Json all = {{"model", request.model},
               {"function", request.function},
               {"precision", scaling.bfloat16 ? "bfloat16" : "exported"},

@@ -155,7 +155,7 @@ ScalingPoint point_of(const Program& program, const Lane& lane, const Lane& one)
 /// Converts sequential records into the simulated times of the socket.
 void simulate(Lane& lane, const Program& program, const ScalingRequest& request, Precision precision, double barrier) {
   const double hops = std::ceil(std::log2(std::max(2, lane.threads)));
-  const Socket socket{lane.threads, barrier * hops, request.bytes_per_second};
+  const SimulatedSocket socket{lane.threads, barrier * hops, request.bytes_per_second};
   for (Record& record : lane.records) {
     double ms = 0;
     for (auto& [key, runs] : record) {
@@ -182,7 +182,7 @@ double measure_barrier() {
   return times[kLoops / 2];
 }
 
-Scaling measure_scaling(const Model& model, const ScalingRequest& request) {
+ScalingMeasurement measure_scaling(const Model& model, const ScalingRequest& request) {
   constexpr std::uint64_t kFewestTurns = 3;
   std::vector<Lane> lanes;
   std::shared_ptr<const Program> program;
@@ -201,7 +201,7 @@ Scaling measure_scaling(const Model& model, const ScalingRequest& request) {
     if (threads != 1) add(threads, false);
   }
   for (const int cores : request.cores) add(cores, true);
-  Scaling scaling;
+  ScalingMeasurement scaling;
   scaling.bfloat16 = precision == Precision::bfloat16;
   Progress progress("turns", request.turns);
   for (Lane& lane : lanes) {  // plans, packs

@@ -44,7 +44,7 @@ struct ScalingPoint {
   double median() const { return ms.empty() ? 0 : ms[ms.size() / 2]; }
 };
 
-struct Scaling {
+struct ScalingMeasurement {
   std::uint64_t turns = 0;
   bool bfloat16 = false;             ///< products multiply in bfloat16
   double barrier = 0;                ///< seconds, measured with two threads
@@ -52,12 +52,12 @@ struct Scaling {
 };
 
 /// Every turn runs each number of threads: once to warm up, three times, once recorded.
-Scaling measure_scaling(const Model& model, const ScalingRequest& request);
+ScalingMeasurement measure_scaling(const Model& model, const ScalingRequest& request);
 
 /// Seconds of a loop with two empty parts.
 double measure_barrier();
 
-void print_scaling(const ScalingRequest& request, const Scaling& scaling, int nodes);
-void print_scaling_json(const ScalingRequest& request, const Scaling& scaling);
+void print_scaling(const ScalingRequest& request, const ScalingMeasurement& scaling, int nodes);
+void print_scaling_json(const ScalingRequest& request, const ScalingMeasurement& scaling);
 
 }  // namespace tern

@@ -24,7 +24,7 @@ std::vector<PartTime> evened(const LoopTime& loop) {
 }
 
 /// Shifts the loop to start at time 0.
-LoopTime spread(const LoopTime& loop, const Socket& socket, double weight_bytes) {
+LoopTime spread(const LoopTime& loop, const SimulatedSocket& socket, double weight_bytes) {
   LoopTime result{0, 0, loop.note, loop.openmp, {}};
   std::vector<double> free(static_cast<std::size_t>(std::max(1, socket.cores)), 0);
   for (const PartTime& part : evened(loop)) {
@@ -48,7 +48,7 @@ LoopTime spread(const LoopTime& loop, const Socket& socket, double weight_bytes)
 
 }  // namespace
 
-NodeLoops simulate(const NodeLoops& run, const Socket& socket, double weight_bytes) {
+NodeLoops simulate(const NodeLoops& run, const SimulatedSocket& socket, double weight_bytes) {
   double in_loops = 0;
   for (const LoopTime& loop : run.loops) in_loops += loop.end - loop.begin;
   NodeLoops result{run.function, run.node, 0, run.end - run.begin - in_loops, {}};

@@ -30,7 +30,7 @@ void add_shares(std::vector<std::string>& cells, const ThreadSeconds& t, int thr
     cells.push_back(threads > 1 ? share_scaling_text(lost, t, threads) : std::string());
 }
 
-void print_totals(const Scaling& scaling) {
+void print_totals(const ScalingMeasurement& scaling) {
   TextTable table({{"threads"},
                    {"median ms", Align::right},
                    {"scaling", Align::right},
@@ -82,7 +82,7 @@ void print_nodes(const ScalingPoint& p, int most) {
 
 }  // namespace
 
-void print_scaling(const ScalingRequest& request, const Scaling& scaling, int nodes) {
+void print_scaling(const ScalingRequest& request, const ScalingMeasurement& scaling, int nodes) {
   fmt::print("{}: '{}', {} turns{}\n\n", escape_name(request.model), escape_name(request.function), scaling.turns,
              request.options.precision == Precision::exported
                  ? ""
@@ -93,7 +93,7 @@ void print_scaling(const ScalingRequest& request, const Scaling& scaling, int no
         "\nSimulated: parts run one after the other, each timed alone, on cores as fast as this one. A loop begins and "
         "ends in {:.2f} us\n(measured with two threads) times log2 of the cores. Memory gives all cores together "
         "{:.0f} "
-        "GB/s (--bandwidth).\nA node's weights come from there, and once for each part what every part reads.\n",
+        "GB/s (--bandwidth).\nA node reads its weights from there once, and other operands once for each part.\n",
         scaling.barrier * 1e6, request.bytes_per_second / 1e9);
   }
   if (nodes <= 0) return;

@@ -10,64 +10,64 @@ namespace {
 
 using TracedSpanKind = TracedSpan::Kind;
 
-bool takes_part(const TracedSpan& s) {
+bool takes_time(const TracedSpan& s) {
   return s.kind == TracedSpanKind::op || s.kind == TracedSpanKind::call || s.kind == TracedSpanKind::overhead ||
          s.on_device();
 }
 
-/// Divides a thread's time among the innermost spans.
-class Divider {
+/// Divides a thread's time into pieces: each moment belongs to the innermost open span. Spans are added by begin.
+class ThreadTimeDivider {
  public:
-  Divider(const LoadedTrace& trace, std::vector<PathPiece>& pieces) : trace_(trace), pieces_(pieces) {}
+  ThreadTimeDivider(const LoadedTrace& trace, std::vector<PathPiece>& pieces) : trace_(trace), pieces_(pieces) {}
 
-  void add(std::size_t number) {
-    const double begin = trace_.spans[number].begin;
-    close(begin);
-    if (!open_.empty()) give(open_.back(), begin);
-    reached_ = begin;
-    open_.push_back(number);
-    open_ops_ += is_op(number) ? 1U : 0U;
+  void add(std::size_t span) {
+    const double begin = trace_.spans[span].begin;
+    close_ended(begin);
+    if (!open_spans_.empty()) add_piece(open_spans_.back(), begin);
+    covered_until_ = begin;
+    open_spans_.push_back(span);
+    open_op_count_ += is_op(span) ? 1U : 0U;
   }
-  void finish() { close(std::numeric_limits<double>::infinity()); }
+  void finish() { close_ended(std::numeric_limits<double>::infinity()); }
 
  private:
   /// Closes spans ended by `time`.
-  void close(double time) {
-    while (!open_.empty() && trace_.spans[open_.back()].end() <= time) {
-      const std::size_t number = open_.back();
-      give(number, trace_.spans[number].end());
-      reached_ = std::max(reached_, trace_.spans[number].end());
-      open_.pop_back();
-      open_ops_ -= is_op(number) ? 1U : 0U;
+  void close_ended(double time) {
+    while (!open_spans_.empty() && trace_.spans[open_spans_.back()].end() <= time) {
+      const std::size_t span = open_spans_.back();
+      add_piece(span, trace_.spans[span].end());
+      covered_until_ = std::max(covered_until_, trace_.spans[span].end());
+      open_spans_.pop_back();
+      open_op_count_ -= is_op(span) ? 1U : 0U;
     }
   }
-  void give(std::size_t number, double end) {
-    if (end > reached_ || pieces_.empty())
-      pieces_.push_back({number, reached_, std::max(end, reached_), open_ops_ > 0});
+  void add_piece(std::size_t span, double end) {
+    if (end > covered_until_ || pieces_.empty())
+      pieces_.push_back({span, covered_until_, std::max(end, covered_until_), open_op_count_ > 0});
   }
-  bool is_op(std::size_t number) const { return trace_.spans[number].kind == TracedSpanKind::op; }
+  bool is_op(std::size_t span) const { return trace_.spans[span].kind == TracedSpanKind::op; }
 
   const LoadedTrace& trace_;
   std::vector<PathPiece>& pieces_;
-  std::vector<std::size_t> open_;
-  std::size_t open_ops_ = 0;
-  double reached_ = 0;
+  std::vector<std::size_t> open_spans_;
+  std::size_t open_op_count_ = 0;
+  double covered_until_ = 0;  ///< pieces cover the time before
 };
 
 struct PieceAt {
   const std::vector<PathPiece>* pieces = nullptr;
-  std::size_t at = 0;
-  const PathPiece& piece() const { return (*pieces)[at]; }
+  std::size_t index = 0;
+  const PathPiece& piece() const { return (*pieces)[index]; }
 };
 
 }  // namespace
 
 std::map<TracePlace, std::vector<PathPiece>> pieces_of_places(const LoadedTrace& trace) {
   std::map<TracePlace, std::vector<PathPiece>> places;
-  std::map<TracePlace, Divider> dividers;
+  std::map<TracePlace, ThreadTimeDivider> dividers;
   for (std::size_t i = 0; i < trace.spans.size(); ++i) {
     const TracedSpan& s = trace.spans[i];
-    if (!takes_part(s)) continue;
+    if (!takes_time(s)) continue;
     const TracePlace place(s.process, s.thread);
     dividers.try_emplace(place, trace, places[place]).first->second.add(i);
   }
@@ -79,38 +79,38 @@ std::vector<PathPiece> critical_path(const LoadedTrace& trace) {
   const std::map<TracePlace, std::vector<PathPiece>> places = pieces_of_places(trace);
   std::unordered_map<std::int64_t, PieceAt> launches;
   std::vector<PieceAt> on_device;
-  PieceAt at;
+  PieceAt current;
   for (const auto& [place, pieces] : places) {
-    for (std::size_t k = 0; k < pieces.size(); ++k) {
-      const TracedSpan& s = trace.spans[pieces[k].span];
-      if (s.kind == TracedSpanKind::call && s.correlation != 0) launches[s.correlation] = {&pieces, k};
-      if (s.on_device()) on_device.push_back({&pieces, k});
-      if (at.pieces == nullptr || pieces[k].end > at.piece().end) at = {&pieces, k};
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const TracedSpan& s = trace.spans[pieces[i].span];
+      if (s.kind == TracedSpanKind::call && s.correlation != 0) launches[s.correlation] = {&pieces, i};
+      if (s.on_device()) on_device.push_back({&pieces, i});
+      if (current.pieces == nullptr || pieces[i].end > current.piece().end) current = {&pieces, i};
     }
   }
   const auto end_of = [](const PieceAt& p) { return p.piece().end; };
   std::ranges::sort(on_device, {}, end_of);
   std::vector<PathPiece> path;
   // Each step goes back in time, or from a wait to the awaited span (never a wait itself).
-  while (at.pieces != nullptr) {
-    const PathPiece piece = at.piece();
+  while (current.pieces != nullptr) {
+    const PathPiece piece = current.piece();
     const TracedSpan& s = trace.spans[piece.span];
     if (s.waits) {
-      const auto after = std::ranges::upper_bound(on_device, piece.end, {}, end_of);
-      if (after != on_device.begin() && end_of(*(after - 1)) > piece.begin) {
-        at = *(after - 1);
+      const auto later = std::ranges::upper_bound(on_device, piece.end, {}, end_of);
+      if (later != on_device.begin() && end_of(*(later - 1)) > piece.begin) {
+        current = *(later - 1);
         continue;
       }
     }
     path.push_back(piece);
-    PieceAt before;
-    if (at.at > 0) before = {at.pieces, at.at - 1};
+    PieceAt predecessor;
+    if (current.index > 0) predecessor = {current.pieces, current.index - 1};
     const auto launch = s.on_device() ? launches.find(s.correlation) : launches.end();
     if (launch != launches.end() && launch->second.piece().end <= piece.end &&
-        (before.pieces == nullptr || end_of(launch->second) > before.piece().end))
-      before = launch->second;
+        (predecessor.pieces == nullptr || end_of(launch->second) > predecessor.piece().end))
+      predecessor = launch->second;
     if (path.size() > 2 * trace.spans.size() + on_device.size()) break;  // contradictory times
-    at = before;
+    current = predecessor;
   }
   std::ranges::reverse(path);
   return path;

@@ -31,25 +31,25 @@ struct Rank {
   std::string path;
   LoadedTrace trace;
   std::map<CollectiveKey, CollectiveTime> collectives;
-  double offset = 0;
+  double offset = 0;  ///< microseconds added to the rank's times
 };
 
 /// Collectives of a trace. The same call may occur as an event of the host and as kernels: only the host's event has
 /// the number.
 std::map<CollectiveKey, CollectiveTime> collectives_of(const LoadedTrace& trace) {
-  std::map<CollectiveKey, CollectiveTime> all;
+  std::map<CollectiveKey, CollectiveTime> collectives;
   std::map<std::pair<std::string, std::string>, std::int64_t> counts;
-  const bool numbered =
+  const bool has_numbers =
       std::ranges::any_of(trace.spans, [](const TracedSpan& s) { return s.collective != 0 && s.sequence >= 0; });
   for (const TracedSpan& s : trace.spans) {
-    if (s.collective == 0 || (numbered && s.sequence < 0)) continue;
+    if (s.collective == 0 || (has_numbers && s.sequence < 0)) continue;
     const std::string &group = trace.name(s.group), &name = trace.name(s.collective);
-    const std::int64_t number = numbered ? s.sequence : counts[{group, name}]++;
-    CollectiveTime& t = all[{group, number, name}];
+    const std::int64_t number = has_numbers ? s.sequence : counts[{group, name}]++;
+    CollectiveTime& t = collectives[{group, number, name}];
     if (t.end >= s.end()) continue;
     t = {s.begin, s.end(), s.process, s.thread};
   }
-  return all;
+  return collectives;
 }
 
 double median(std::vector<double> values) {
@@ -65,8 +65,8 @@ Rank read_rank(const std::string& path) {
   return r;
 }
 
-constexpr std::int64_t kOfRank = LoadedTrace::kProcessesOfRank;
-constexpr std::int64_t kMergeMostRank = 1 << 20;
+constexpr std::int64_t kProcessesPerRank = LoadedTrace::kProcessesOfRank;
+constexpr std::int64_t kMergeMaxRank = 1 << 20;
 
 /// The text of a member; empty if missing or not a text.
 std::string text_member(const json& event, const char* key) {
@@ -78,7 +78,7 @@ std::string text_member(const json& event, const char* key) {
 void move_to_rank(json& event, std::int64_t rank, double offset) {
   if (const auto ts = event.find("ts"); ts != event.end() && ts->is_number()) *ts = ts->get<double>() + offset;
   if (const auto pid = event.find("pid"); pid != event.end()) {
-    if (pid->is_number_integer()) *pid = rank * kOfRank + trace_integer(&*pid, 0) % kOfRank;
+    if (pid->is_number_integer()) *pid = rank * kProcessesPerRank + trace_integer(&*pid, 0) % kProcessesPerRank;
     if (pid->is_string()) *pid = fmt::format("rank {}: {}", rank, pid->get<std::string>());
   }
   // Renumbers flows, because each file has its own numbers.
@@ -90,29 +90,29 @@ void move_to_rank(json& event, std::int64_t rank, double offset) {
   if (name == "process_name" && args.contains("name") && args["name"].is_string())
     args["name"] = fmt::format("rank {}: {}", rank, args["name"].get<std::string>());
   if (name == "process_sort_index" && args.contains("sort_index"))
-    args["sort_index"] = rank * kOfRank + trace_integer(&args["sort_index"], 0) % kOfRank;
+    args["sort_index"] = rank * kProcessesPerRank + trace_integer(&args["sort_index"], 0) % kProcessesPerRank;
 }
 
-std::string text_of(const json& event) {
+std::string dump_json(const json& event) {
   return event.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 }  // namespace
 
 MergedTrace merge_traces(const std::vector<std::string>& paths, const std::string& output) {
-  if (paths.size() < 2) fail(ErrorCode::invalid_argument, "merging takes two traces or more");
+  if (paths.size() < 2) fail(ErrorCode::invalid_argument, "merge needs two or more traces");
   std::vector<Rank> ranks;
   MergedTrace merged;
-  std::set<std::int64_t> seen;
+  std::set<std::int64_t> seen_ranks;
   for (const std::string& path : paths) {
     ranks.push_back(read_rank(path));
-    const std::int64_t said = ranks.back().trace.rank;
-    const std::int64_t rank = said >= 0 ? said : static_cast<std::int64_t>(ranks.size() - 1);
-    if (rank > kMergeMostRank)
-      fail(ErrorCode::bad_file, fmt::format("{}: \"distributedInfo\" says rank {}, and {} is the largest that is read",
-                                            escape_name(path), rank, kMergeMostRank));
-    if (!seen.insert(rank).second)
-      fail(ErrorCode::invalid_argument, fmt::format("{}: rank {} is there twice", escape_name(path), rank));
+    const std::int64_t recorded_rank = ranks.back().trace.rank;
+    const std::int64_t rank = recorded_rank >= 0 ? recorded_rank : static_cast<std::int64_t>(ranks.size() - 1);
+    if (rank > kMergeMaxRank)
+      fail(ErrorCode::bad_file, fmt::format("{}: \"distributedInfo\" has rank {}; at most {} is supported",
+                                            escape_name(path), rank, kMergeMaxRank));
+    if (!seen_ranks.insert(rank).second)
+      fail(ErrorCode::invalid_argument, fmt::format("{}: rank {} occurs twice", escape_name(path), rank));
     merged.ranks.push_back(rank);
   }
   // Joins by number the collectives present on every rank.
@@ -131,47 +131,48 @@ MergedTrace merge_traces(const std::vector<std::string>& paths, const std::strin
   }
   TraceFile file(output);
   file.write("{\"schemaVersion\": 1, \"traceEvents\": [\n");
-  json rest;
+  json first_members;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const TraceParse parse{[&](json&& event) {
       move_to_rank(event, merged.ranks[i], ranks[i].offset);
-      file.write((merged.events++ > 0 ? ",\n" : "") + text_of(event));
+      file.write((merged.events++ > 0 ? ",\n" : "") + dump_json(event));
     }};
-    json beside = parse_trace_file(ranks[i].path, parse);
-    if (i == 0) rest = std::move(beside);
+    json other_members = parse_trace_file(ranks[i].path, parse);
+    if (i == 0) first_members = std::move(other_members);
   }
   std::int64_t flow = 0;
   for (const CollectiveKey& key : common) {
     const auto& [group, number, name] = key;
     JoinedCollective joined{group, name, number, 0, 0};
-    double first = 0, last = 0;
+    double first_begin = 0, last_begin = 0;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       const CollectiveTime& t = ranks[i].collectives.at(key);
       const double begin = t.begin + ranks[i].offset;
-      if (i == 0 || begin > last) last = begin, joined.last = i;
-      if (i == 0 || begin < first) first = begin;
+      if (i == 0 || begin > last_begin) last_begin = begin, joined.last = i;
+      if (i == 0 || begin < first_begin) first_begin = begin;
       const json event = {{"ph", i == 0                  ? "s"
                                  : i + 1 == ranks.size() ? "f"
                                                          : "t"},
                           {"cat", "collective"},
                           {"name", fmt::format("{} {} of group {}", name, number, group)},
                           {"id", fmt::format("collective.{}", flow)},
-                          {"pid", merged.ranks[i] * kOfRank + t.process % kOfRank},
+                          {"pid", merged.ranks[i] * kProcessesPerRank + t.process % kProcessesPerRank},
                           {"tid", t.thread},
                           {"ts", begin},
                           {"bp", "e"}};
-      file.write((merged.events++ > 0 ? ",\n" : "") + text_of(event));
+      file.write((merged.events++ > 0 ? ",\n" : "") + dump_json(event));
     }
     ++flow;
-    joined.waited = last - first;
+    joined.waited = last_begin - first_begin;
     merged.collectives.push_back(std::move(joined));
   }
   file.write("\n]");
-  rest.erase("traceEvents");
-  rest.erase("distributedInfo");
-  rest.erase("schemaVersion");
-  rest["merged_ranks"] = merged.ranks;
-  for (const auto& [key, value] : rest.items()) file.write(",\n" + text_of(json(key)) + ": " + text_of(value));
+  first_members.erase("traceEvents");
+  first_members.erase("distributedInfo");
+  first_members.erase("schemaVersion");
+  first_members["merged_ranks"] = merged.ranks;
+  for (const auto& [key, value] : first_members.items())
+    file.write(",\n" + dump_json(json(key)) + ": " + dump_json(value));
   file.write("}\n");
   file.commit();
   return merged;

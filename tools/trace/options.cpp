@@ -56,10 +56,10 @@ void ChosenTrace::finish() {
   const TraceStats stats = trace_->stop();
   trace_.reset();
   if (stats.dropped > 0)
-    fmt::print(stderr, "tern: {}: {} events were dropped, {} written: give --trace-memory more\n", escape_name(path_),
+    fmt::print(stderr, "tern: {}: {} events were dropped, {} written: increase --trace-memory\n", escape_name(path_),
                stats.dropped, stats.events);
   if (stats.unnamed > 0)
-    fmt::print(stderr, "tern: {}: {} events have lost their names: give --trace-memory more\n", escape_name(path_),
+    fmt::print(stderr, "tern: {}: {} events lost their names: increase --trace-memory\n", escape_name(path_),
                stats.unnamed);
 }
 

@@ -62,8 +62,9 @@ class Handler final : public nlohmann::json_sax<json> {
     return values_ <= TraceParse::kMostValues || refuse_values();
   }
   bool refuse_values() {
-    return refuse(fmt::format("more than {} values, or 64 bytes of texts for each, in one event or beside the events",
-                              TraceParse::kMostValues));
+    return refuse(
+        fmt::format("one event, or the rest of the trace, has more than {} values, or 64 bytes of texts for each",
+                    TraceParse::kMostValues));
   }
 
   /// Inserts a value into the kept data; null: the parser is in the list of events, or outside of any value.
@@ -87,15 +88,15 @@ class Handler final : public nlohmann::json_sax<json> {
   template <class T>
   bool value(T&& v) {
     token_ = read_;
-    if (stack_.empty()) return refuse("a trace is an object or a list of events");
-    if (stack_.back() == nullptr) return refuse("an event is an object");
+    if (stack_.empty()) return refuse("a trace must be an object or a list of events");
+    if (stack_.back() == nullptr) return refuse("an event must be an object");
     return put(json(std::forward<T>(v))) != nullptr;
   }
 
   bool open(json&& v) {
     token_ = read_;
     if (stack_.size() >= TraceParse::kMostDepth)
-      return refuse(fmt::format("values nest deeper than {}", TraceParse::kMostDepth));
+      return refuse(fmt::format("values are nested deeper than {}", TraceParse::kMostDepth));
     if (stack_.empty()) {
       is_object_ = v.is_object();
       root_ = std::move(v);
@@ -103,11 +104,11 @@ class Handler final : public nlohmann::json_sax<json> {
       return true;
     }
     if (stack_.back() == nullptr) {
-      if (!v.is_object()) return refuse("an event is an object");
+      if (!v.is_object()) return refuse("an event must be an object");
       beside_ = std::exchange(values_, 0);
     }
     if (stack_.size() == 1 && is_object_ && key_ == "traceEvents") {
-      if (!v.is_array()) return refuse("\"traceEvents\" is a list");
+      if (!v.is_array()) return refuse("\"traceEvents\" must be a list");
       stack_.push_back(nullptr);
       return true;
     }
@@ -152,7 +153,7 @@ struct Characters {
   Characters& operator++() {
     buffer->sbumpc();
     if (++*read - *token > TraceParse::kMostTokenBytes)
-      fail(ErrorCode::bad_file, fmt::format("{}: byte {}: not a trace: a text of more than {} bytes",
+      fail(ErrorCode::bad_file, fmt::format("{}: byte {}: not a trace: a text has more than {} bytes",
                                             escape_name(*name), *token, TraceParse::kMostTokenBytes));
     return *this;
   }

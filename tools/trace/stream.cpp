@@ -28,13 +28,13 @@ TraceBuffer::int_type TraceBuffer::underflow() {
   if (n < 0 || (n == 0 && code == Z_BUF_ERROR)) {
     fail(code == Z_ERRNO ? ErrorCode::io : ErrorCode::bad_file,
          fmt::format("{}: byte {} of the text: {}", escape_name(path_), bytes_,
-                     code == Z_BUF_ERROR ? "the compressed file ends here, in the middle" : escape_name(why)));
+                     code == Z_BUF_ERROR ? "the compressed file is cut off here" : escape_name(why)));
   }
   if (n == 0) return traits_type::eof();
   bytes_ += static_cast<std::uint64_t>(n);
   if (bytes_ > most_)
-    fail(ErrorCode::bad_file,
-         fmt::format("{}: a text of more than {} bytes, which a file of its size may hold", escape_name(path_), most_));
+    fail(ErrorCode::bad_file, fmt::format("{}: its text has more than {} bytes, the limit for a file of its size",
+                                          escape_name(path_), most_));
   setg(text_.data(), text_.data(), text_.data() + n);
   return traits_type::to_int_type(text_[0]);
 }

@@ -56,7 +56,7 @@ TraceSummary summarize_trace(const LoadedTrace& trace);
 /// of time.
 std::vector<PathPiece> critical_path(const LoadedTrace& trace);
 
-std::string trace_text(const TraceSummary& s, int most);
+std::string trace_text(const TraceSummary& s, int max_rows);
 std::string trace_json(const TraceSummary& s);
 
 }  // namespace tern

@@ -91,7 +91,7 @@ std::string Checkpoints::save(const Model& model, const Session& session, const 
   return to;
 }
 
-std::optional<NamedTensors> Checkpoints::newest(const Model& model, const Settings& settings, const Extent& extent,
+std::optional<NamedTensors> Checkpoints::newest(const Model& model, const Settings& settings, const RunLength& extent,
                                                 std::vector<std::string>& warnings) const {
   remove_unfinished();
   std::vector<std::uint64_t> all = steps();
@@ -104,7 +104,7 @@ std::optional<NamedTensors> Checkpoints::newest(const Model& model, const Settin
       random_offsets_of(*file);
       states_of(*file, model);
     } catch (const Error& e) {
-      warnings.push_back(fmt::format("{} cannot be read: {}", escape_name(from), e.what()));
+      warnings.push_back(fmt::format("cannot read {}: {}", escape_name(from), e.what()));
       if (file) require_same(*file, settings, from);
       continue;
     }
@@ -113,7 +113,7 @@ std::optional<NamedTensors> Checkpoints::newest(const Model& model, const Settin
   }
   if (warnings.empty()) return {};
   fail(ErrorCode::bad_file,
-       fmt::format("--resume: no checkpoint in {} can be read; the last: {}", escape_name(folder_), warnings.back()));
+       fmt::format("--resume: no checkpoint in {} is readable; the last: {}", escape_name(folder_), warnings.back()));
 }
 
 }  // namespace tern::train

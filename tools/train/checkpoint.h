@@ -19,7 +19,7 @@ namespace tern::train {
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 /// Length of a run: bounds of the numbers in its checkpoints.
-struct Extent {
+struct RunLength {
   std::uint64_t steps = 0, batches = 0;  ///< total; per epoch
 };
 
@@ -40,7 +40,7 @@ class Checkpoints {
   /// The newest readable checkpoint (checkpoint_file.h); `warnings` names unreadable files. Empty for a folder without
   /// checkpoints. Fails (invalid_argument) for different settings, naming them; bad_file if no checkpoint is readable,
   /// or none has a position within `extent`.
-  std::optional<NamedTensors> newest(const Model& model, const Settings& settings, const Extent& extent,
+  std::optional<NamedTensors> newest(const Model& model, const Settings& settings, const RunLength& extent,
                                      std::vector<std::string>& warnings) const;
   /// Removes all checkpoints, and the folder if empty.
   void remove() const;

@@ -79,20 +79,20 @@ std::uint64_t whole(const NamedTensors& file, const std::string& key) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error == std::errc() && end == text.data() + text.size()) return value;
   }
-  fail(ErrorCode::bad_file, fmt::format("a checkpoint without '{}'", key));
+  fail(ErrorCode::bad_file, fmt::format("the checkpoint lacks '{}'", key));
 }
 
 /// Checks the position: a continued run must not read samples beyond the data.
-void require_within(const History& h, const Extent& extent) {
+void require_within(const History& h, const RunLength& extent) {
   const Position& at = h.position;
   if (at.step > extent.steps || at.batch >= extent.batches) {
-    fail(ErrorCode::bad_file,
-         fmt::format("its position is batch {} of {}, step {} of {}", at.batch, extent.batches, at.step, extent.steps));
+    fail(ErrorCode::bad_file, fmt::format("its position is invalid: batch {} of {}, step {} of {}", at.batch,
+                                          extent.batches, at.step, extent.steps));
   }
   if (at.step != h.losses.size() || at.epoch != h.epochs.size()) {
     fail(ErrorCode::bad_file,
-         fmt::format("its history has {} losses and {} epochs, its position is step {} and epoch {}", h.losses.size(),
-                     h.epochs.size(), at.step, at.epoch));
+         fmt::format("its history has {} losses and {} epochs, but its position is step {} and epoch {}",
+                     h.losses.size(), h.epochs.size(), at.step, at.epoch));
   }
 }
 
@@ -135,16 +135,16 @@ NamedTensors read_checkpoint(const std::string& path) {
   NamedTensors file = read_safetensors(path);
   const auto hash = file.metadata.find(kHash);
   if (hash == file.metadata.end() || hash->second != hash_of(file))
-    fail(ErrorCode::bad_file, fmt::format("{}: its bytes are not those that were written", escape_name(path)));
+    fail(ErrorCode::bad_file, fmt::format("{}: its bytes differ from those that were written", escape_name(path)));
   return file;
 }
 
-History history_of(const NamedTensors& file, const Extent& extent) {
+History history_of(const NamedTensors& file, const RunLength& extent) {
   const HostTensor *losses = file.find(kLosses), *epochs = file.find(kEpochs), *sums = file.find(kSums);
   for (const HostTensor* t : {losses, epochs, sums}) {
-    if (t == nullptr || t->dtype != DType::f64) fail(ErrorCode::bad_file, "a checkpoint without its history");
+    if (t == nullptr || t->dtype != DType::f64) fail(ErrorCode::bad_file, "the checkpoint lacks its history");
   }
-  if (sums->data.size() != sizeof(double)) fail(ErrorCode::bad_file, "a checkpoint whose history has no sum");
+  if (sums->data.size() != sizeof(double)) fail(ErrorCode::bad_file, "the history of the checkpoint has no sum");
   History h;
   h.position = {whole(file, "epoch"), whole(file, "batch"), whole(file, "step")};
   h.samples = whole(file, "samples");
@@ -163,8 +163,8 @@ std::vector<std::uint64_t> random_offsets_of(const NamedTensors& file) {
   return offsets;
 }
 
-void restore(const NamedTensors& file, const Model& model, const Extent& extent, const Ranks& ranks, Session& session,
-             History& history) {
+void restore(const NamedTensors& file, const Model& model, const RunLength& extent, const Ranks& ranks,
+             Session& session, History& history) {
   History there = history_of(file, extent);
   const std::vector<std::uint64_t> offsets = random_offsets_of(file);
   const auto own = static_cast<std::size_t>(ranks.rank());  // a new rank gets its own stream
@@ -184,10 +184,11 @@ void require_same(const NamedTensors& file, const Settings& settings, const std:
       others += fmt::format("\n  {}: {} there, {} now", key, escape_name(before), escape_name(value));
   }
   if (!others.empty()) {
-    throw Error(ErrorCode::invalid_argument,  // several lines, unlike the messages of fail()
-                fmt::format("--resume: {} is of another run:{}\nGive the same options, or another folder with "
-                            "--checkpoint",
-                            escape_name(path), others));
+    throw Error(
+        ErrorCode::invalid_argument,  // several lines, unlike the messages of fail()
+        fmt::format(
+            "--resume: {} belongs to another run:{}\nGive the same options, or another folder with --checkpoint",
+            escape_name(path), others));
   }
 }
 
@@ -197,7 +198,7 @@ std::vector<std::pair<std::string, Tensor>> states_of(const NamedTensors& file, 
     if (!s.is_mutable) continue;
     const HostTensor* t = file.find(std::string(kState) + s.name);
     if (t == nullptr || t->dtype != s.dtype || t->sizes != s.sizes)
-      fail(ErrorCode::bad_file, fmt::format("a checkpoint without the state '{}'", s.name));
+      fail(ErrorCode::bad_file, fmt::format("the checkpoint lacks the state '{}'", s.name));
     states.emplace_back(s.name, Tensor::borrow(static_cast<const void*>(t->data.data()), t->dtype, t->sizes));
   }
   return states;

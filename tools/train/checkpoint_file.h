@@ -23,15 +23,15 @@ NamedTensors checkpoint_of(const Model& model, const Session& session, const His
 NamedTensors read_checkpoint(const std::string& path);
 
 // Parts of a checkpoint. These functions fail (bad_file) for missing or mismatched parts.
-History history_of(const NamedTensors& file, const Extent& extent);
+History history_of(const NamedTensors& file, const RunLength& extent);
 /// An offset for each rank of the writing run.
 std::vector<std::uint64_t> random_offsets_of(const NamedTensors& file);
 /// All mutable states of the model at once, to never restore a session partially. The tensors borrow from `file`.
 std::vector<std::pair<std::string, Tensor>> states_of(const NamedTensors& file, const Model& model);
 
 /// Restores a rank's session and history to the file's position. Fails like the parts do, before any change.
-void restore(const NamedTensors& file, const Model& model, const Extent& extent, const Ranks& ranks, Session& session,
-             History& history);
+void restore(const NamedTensors& file, const Model& model, const RunLength& extent, const Ranks& ranks,
+             Session& session, History& history);
 
 /// Fails (invalid_argument) if the settings of the writing run differ, and names the differences.
 void require_same(const NamedTensors& file, const Settings& settings, const std::string& path);

@@ -91,7 +91,7 @@ void check_array_names(const FunctionInfo& f, std::string_view without, const Ar
 void check_batches(const FunctionInfo& f, std::string_view without, const Batches& b, const std::string& file) {
   const std::uint64_t full = b.samples / b.batch, left = b.whole ? 0 : b.samples % b.batch;
   if (full == 0 && left == 0)
-    fail(ErrorCode::invalid_argument, fmt::format("{}: {} {}, and a batch has {}", file, b.samples, b.what, b.batch));
+    fail(ErrorCode::invalid_argument, fmt::format("{}: {} {}, but a batch has {}", file, b.samples, b.what, b.batch));
   for (const ValueInfo& input : f.inputs) {
     if (!is_data(input, without) || input.sizes.empty()) continue;
     const SizeInfo& size = input.sizes[0];
@@ -101,8 +101,8 @@ void check_batches(const FunctionInfo& f, std::string_view without, const Batche
     }
     if (left > 0 && !takes_shares(size, left, b.ranks)) {
       fail(ErrorCode::invalid_argument,
-           fmt::format("{}: of {} {}, {} are left after the last batch of {}{}, and the input '{}' takes batches of "
-                       "{}; give another --batch, or --drop-last for those to train",
+           fmt::format("{}: of {} {}, {} are left after the last batch of {}{}, but the input '{}' takes batches of "
+                       "{}; give another --batch, or leave them out with --drop-last",
                        file, b.samples, b.what, left, b.batch, ranks_text(b.ranks), escape_name(input.name),
                        taken_text(size)));
     }

@@ -30,18 +30,18 @@ std::vector<Point> smoothed(const std::vector<double>& losses, std::size_t point
   return result;
 }
 
-double Axes::height(double loss) const {
+double CurveAxes::height(double loss) const {
   const double share =
       logarithmic ? std::log(std::max(loss, low) / low) / std::log(high / low) : (loss - low) / (high - low);
   return std::clamp(share, 0.0, 1.0);
 }
 
-double Axes::loss(double height) const {
+double CurveAxes::loss(double height) const {
   return logarithmic ? low * std::pow(high / low, height) : low + (high - low) * height;
 }
 
-Axes axes_of(const Curve& curve) {
-  Axes a;
+CurveAxes axes_of(const Curve& curve) {
+  CurveAxes a;
   bool first = true;
   for (const std::vector<Point>* points : {&curve.trained, &curve.held_out}) {
     for (const Point& p : *points) {
@@ -60,7 +60,7 @@ Axes axes_of(const Curve& curve) {
 std::string curve_text(const Curve& curve, std::size_t columns, std::size_t rows) {
   if (curve.trained.empty() || rows < 2) return {};
   constexpr std::size_t kScale = 10;  // columns of the numbers
-  const Axes axes = axes_of(curve);
+  const CurveAxes axes = axes_of(curve);
   const std::size_t width = std::max<std::size_t>(columns > kScale + 1 ? columns - kScale - 1 : 0, 10);
   std::vector<std::string> lines(rows, std::string(width, ' '));
   const auto put = [&](const std::vector<Point>& points, char mark) {

@@ -5,7 +5,7 @@
 
 namespace tern::train {
 
-struct Axes {
+struct CurveAxes {
   double last_step = 1;
   double low = 0, high = 1;  ///< range of losses
   bool logarithmic = false;
@@ -16,6 +16,6 @@ struct Axes {
   double loss(double height) const;
 };
 
-Axes axes_of(const Curve& curve);
+CurveAxes axes_of(const Curve& curve);
 
 }  // namespace tern::train

@@ -17,14 +17,14 @@ constexpr const char* kStyle =
     ".grid{stroke:#d0d7de}.head{font-size:15px;font-weight:600}"
     "@media(prefers-color-scheme:dark){text{fill:#e6edf3}.page{fill:#0d1117}.grid{stroke:#3d444d}}";
 
-double x_of(const Axes& a, double step) {
+double x_of(const CurveAxes& a, double step) {
   return kLeft + step / a.last_step * (kWidth - kLeft - kRight);
 }
-double y_of(const Axes& a, double loss) {
+double y_of(const CurveAxes& a, double loss) {
   return kTop + (1 - a.height(loss)) * (kHeight - kTop - kBottom);
 }
 
-std::string line(const Axes& a, const std::vector<Point>& points, const char* colour) {
+std::string line(const CurveAxes& a, const std::vector<Point>& points, const char* colour) {
   std::string path;
   for (const Point& p : points) path += fmt::format("{:.1f},{:.1f} ", x_of(a, p.step), y_of(a, p.loss));
   return fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"2\" points=\"{}\"/>\n", colour, path);
@@ -47,7 +47,7 @@ std::string xml(const std::string& text) {
 }  // namespace
 
 std::string curve_svg(const Curve& curve, const std::string& title) {
-  const Axes a = axes_of(curve);
+  const CurveAxes a = axes_of(curve);
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\">\n"
       "<style>{2}</style>\n<rect class=\"page\" width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n"

@@ -54,10 +54,10 @@ std::string wanted_text(const ValueInfo& input) {
   std::string names;
   for (const MappedTensor& t : file.tensors()) names += (names.empty() ? "" : ", ") + escape_name(t.name);
   fail(ErrorCode::invalid_argument,
-       fmt::format("{}: there is no array '{}' for the input '{}', {} (the file holds: {}); --array {}=NAME takes "
-                   "another one",
-                   file.file(), escape_name(array), escape_name(input.name), wanted_text(input),
-                   names.empty() ? "nothing" : names, escape_name(input.name)));
+       fmt::format(
+           "{}: there is no array '{}' for the input '{}', {} (the file has: {}); --array {}=NAME selects another one",
+           file.file(), escape_name(array), escape_name(input.name), wanted_text(input),
+           names.empty() ? "nothing" : names, escape_name(input.name)));
 }
 
 void check_sizes(const MappedTensors& file, const MappedTensor& t, const ValueInfo& input) {
@@ -66,7 +66,7 @@ void check_sizes(const MappedTensors& file, const MappedTensor& t, const ValueIn
     fits = !input.sizes[a].constant || input.sizes[a].value == t.sizes[a];
   if (!fits) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("{}: array '{}' is {}{}, and the input '{}' takes {}; the first size of an array counts samples",
+         fmt::format("{}: array '{}' is {}{}, but the input '{}' takes {}; the first size of an array counts samples",
                      file.file(), escape_name(t.name), name_of(t.dtype), sizes_text(t.sizes), escape_name(input.name),
                      wanted_text(input)));
   }
@@ -75,17 +75,19 @@ void check_sizes(const MappedTensors& file, const MappedTensor& t, const ValueIn
 void check_type(const MappedTensors& file, const MappedTensor& t, const ValueInfo& input, bool cast) {
   if (widens(t.dtype, input.dtype) || (cast && (!is_complex(t.dtype) || is_complex(input.dtype)))) return;
   fail(ErrorCode::invalid_argument,
-       fmt::format("{}: array '{}' is {}, and the input '{}' is {}, which does not hold all of its values; --cast "
-                   "converts it",
-                   file.file(), escape_name(t.name), name_of(t.dtype), escape_name(input.name), name_of(input.dtype)));
+       fmt::format(
+           "{}: array '{}' is {}, but the input '{}' is {}, which cannot hold all of its values; --cast converts it",
+           file.file(), escape_name(t.name), name_of(t.dtype), escape_name(input.name), name_of(input.dtype)));
 }
 
 }  // namespace
 
-Data::Data(const FunctionInfo& f, std::string_view without, const std::string& path, bool cast, const ArrayNames& names)
-    : Data(f, without, MappedTensors::open(path), cast, names) {}
+TrainingData::TrainingData(const FunctionInfo& f, std::string_view without, const std::string& path, bool cast,
+                           const ArrayNames& names)
+    : TrainingData(f, without, MappedTensors::open(path), cast, names) {}
 
-Data::Data(const FunctionInfo& f, std::string_view without, MappedTensors file, bool cast, const ArrayNames& names)
+TrainingData::TrainingData(const FunctionInfo& f, std::string_view without, MappedTensors file, bool cast,
+                           const ArrayNames& names)
     : file_(std::move(file)) {
   std::size_t position = 0;
   for (const ValueInfo& input : f.inputs) {
@@ -110,12 +112,11 @@ Data::Data(const FunctionInfo& f, std::string_view without, MappedTensors file, 
     if (c.to != t->dtype) c.sample.resize(c.row);
     columns_.push_back(std::move(c));
   }
-  if (columns_.empty())
-    fail(ErrorCode::invalid_argument, fmt::format("'{}' takes no inputs that data could be for", f.name));
+  if (columns_.empty()) fail(ErrorCode::invalid_argument, fmt::format("'{}' has no inputs that take data", f.name));
   tensors_.resize(columns_.size());
 }
 
-void Data::copy(Column& column, std::span<const std::uint64_t> numbers, Tensor& to) {
+void TrainingData::copy(Column& column, std::span<const std::uint64_t> numbers, Tensor& to) {
   auto* at = static_cast<std::byte*>(to.data());
   const std::size_t step = numbers.empty() ? 0 : to.byte_size() / numbers.size();
   for (std::uint64_t n : numbers) {
@@ -130,12 +131,12 @@ void Data::copy(Column& column, std::span<const std::uint64_t> numbers, Tensor& 
   }
   const auto bad = first_invalid_byte(to.dtype(), {static_cast<const std::byte*>(to.data()), to.byte_size()});
   if (bad) {
-    fail(ErrorCode::bad_file, fmt::format("{}: array '{}' holds a boolean that is neither 0 nor 1", file_.file(),
+    fail(ErrorCode::bad_file, fmt::format("{}: array '{}' has a boolean that is neither 0 nor 1", file_.file(),
                                           escape_name(column.from->name)));
   }
 }
 
-const std::vector<Tensor>& Data::batch(std::span<const std::uint64_t> numbers) {
+const std::vector<Tensor>& TrainingData::batch(std::span<const std::uint64_t> numbers) {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const MappedTensor& from = *columns_[i].from;
     std::vector<std::int64_t> sizes = from.sizes;
@@ -147,13 +148,13 @@ const std::vector<Tensor>& Data::batch(std::span<const std::uint64_t> numbers) {
   return tensors_;
 }
 
-std::string Data::samples_text(std::span<const std::uint64_t> numbers) const {
+std::string TrainingData::samples_text(std::span<const std::uint64_t> numbers) const {
   constexpr std::size_t kNamed = 8;
   return fmt::format("samples {}{} of {}", fmt::join(numbers.first(std::min(numbers.size(), kNamed)), ", "),
                      numbers.size() > kNamed ? " ..." : "", file());
 }
 
-std::string Data::description() const {
+std::string TrainingData::description() const {
   std::string text;
   for (const Column& c : columns_)
     text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", c.from->name, name_of(c.from->dtype),
@@ -161,7 +162,7 @@ std::string Data::description() const {
   return text;
 }
 
-std::string Data::contents() const {
+std::string TrainingData::contents() const {
   constexpr std::size_t kPage = 4096, kPages = 256;
   XXH3_state_t* state = XXH3_createState();
   XXH3_64bits_reset(state);

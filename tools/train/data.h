@@ -17,14 +17,15 @@ namespace tern::train {
 using ArrayNames = std::map<std::string, std::string>;
 
 /// The arrays providing a method's inputs with batches. Belongs to one thread.
-class Data {
+class TrainingData {
  public:
   /// Opens an array for each input of `f` except `without`: the array named in `names`, else of the input's own name,
   /// or "inK" for input K. All arrays have the same number of samples, their first size. Widening element types are
   /// converted; other conversions need `cast`. Throws Error: the errors of opening the file; invalid_argument, naming
   /// input and array, for missing arrays and other sizes.
-  Data(const FunctionInfo& f, std::string_view without, const std::string& path, bool cast, const ArrayNames& names);
-  Data(const FunctionInfo& f, std::string_view without, MappedTensors file, bool cast, const ArrayNames& names);
+  TrainingData(const FunctionInfo& f, std::string_view without, const std::string& path, bool cast,
+               const ArrayNames& names);
+  TrainingData(const FunctionInfo& f, std::string_view without, MappedTensors file, bool cast, const ArrayNames& names);
 
   std::uint64_t samples() const { return samples_; }
   /// The program's fixed number of samples per batch; 0: any.

@@ -58,7 +58,7 @@ void require_read(const TrainArguments& a, optimizers::Optimizer optimizer) {
     std::string names;
     for (const auto o : readers.optimizers)
       names += fmt::format("{}{}", names.empty() ? "" : ", ", optimizers::optimizer_name(o));
-    fail(ErrorCode::invalid_argument, fmt::format("{} does nothing with --optimizer {}; it goes with {}",
+    fail(ErrorCode::invalid_argument, fmt::format("{} has no effect with --optimizer {}; use it with {}",
                                                   readers.option, optimizers::optimizer_name(optimizer), names));
   }
 }
@@ -86,8 +86,9 @@ OptimizerOptions options_of_name(const std::string& name) {
   OptimizerOptions o = optimizers::options_for(static_cast<optimizers::Optimizer>(number));
   o.coded = coded;
   if (coded && !optimizers::can_be_coded(o.optimizer)) {
-    fail(ErrorCode::invalid_argument, fmt::format("--optimizer: {} has no states of 8 bits; those are {}",
-                                                  optimizers::optimizer_name(o.optimizer), coded_names()));
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--optimizer: {} has no states of 8 bits; the optimizers with such states are {}",
+                     optimizers::optimizer_name(o.optimizer), coded_names()));
   }
   return o;
 }
@@ -101,8 +102,7 @@ OptimizerOptions parse_optimizer(const TrainArguments& a) {
   o.weight_decay = a.weight_decay.value_or(o.weight_decay);
   o.momentum = a.momentum.value_or(o.momentum);
   o.dampening = a.dampening.value_or(o.dampening);
-  if (a.dampening && o.momentum == 0)
-    fail(ErrorCode::invalid_argument, "--dampening does nothing without --momentum: it scales what momentum adds up");
+  if (a.dampening && o.momentum == 0) fail(ErrorCode::invalid_argument, "--dampening needs --momentum");
   o.eps = a.eps.value_or(o.eps);
   if (!a.betas.empty()) o.betas = {a.betas.at(0), a.betas.at(1)};
   o.nesterov = o.nesterov || a.nesterov;
@@ -127,24 +127,24 @@ void add_train_options(CLI::App* command, TrainArguments& a) {
   command->add_option("--loss", a.loss, "With --train: " + loss_names() + " (default: none)")->type_name("LOSS");
   command->add_option("--class-axis", a.class_axis,
                       "The prediction's axis of classes, for cross_entropy and nll; -1 is the last (default: 1)");
-  command->add_option("--label-smoothing", a.label_smoothing, "As PyTorch's cross_entropy has it");
+  command->add_option("--label-smoothing", a.label_smoothing, "Label smoothing, as in PyTorch's cross_entropy");
   command
       ->add_option("--optimizer", a.optimizer,
                    "With --train: " + optimizer_names() +
-                       " (default: adamw). adamw8bit and the like keep states of 8 bits (docs/training.md)")
+                       " (default: adamw). adamw8bit and similar ones keep states of 8 bits (docs/training.md)")
       ->type_name("NAME");
   command->add_option("--lr", a.lr, "Learning rate; 'tern train --lr' can give another (default: PyTorch's)");
   command->add_option("--weight-decay", a.weight_decay, "Weight decay (default: PyTorch's for the optimizer)");
-  command->add_option("--momentum", a.momentum, "Of sgd, rmsprop and muon");
-  command->add_option("--dampening", a.dampening, "Of sgd's momentum");
-  command->add_option("--betas", a.betas, "Two numbers, of adam, adamw and the like")
+  command->add_option("--momentum", a.momentum, "Momentum of sgd, rmsprop and muon");
+  command->add_option("--dampening", a.dampening, "Dampening of sgd's momentum");
+  command->add_option("--betas", a.betas, "Two numbers, for adam, adamw and similar optimizers")
       ->delimiter(',')
       ->expected(2)
       ->type_name("B1,B2");
-  command->add_option("--eps", a.eps, "The number that keeps divisors from 0");
+  command->add_option("--eps", a.eps, "Number added to divisors, so that none is 0");
   command->add_flag("--nesterov", a.nesterov, "Nesterov's momentum, of sgd and muon");
-  command->add_flag("--amsgrad", a.amsgrad, "Of adam and adamw");
-  command->add_option("--clip-norm", a.clip_norm, "Scale the gradients so that their norm is at most this");
+  command->add_flag("--amsgrad", a.amsgrad, "The AMSGrad variant of adam and adamw");
+  command->add_option("--clip-norm", a.clip_norm, "Scale the gradients to a norm of at most this number");
   command->add_option("--clip-value", a.clip_value, "Limit each element of the gradients to this magnitude");
   command
       ->add_option("--freeze", a.freeze,
@@ -160,12 +160,12 @@ void add_train_options(CLI::App* command, TrainArguments& a) {
   command
       ->add_option("--activation-memory", a.activation_memory,
                    "Limit for the memory of a step's intermediate values, as 'tern inspect' shows it: 512MB, 2GB, or "
-                   "least. Values are computed again where they are held too long; --size gives symbolic sizes, such "
+                   "least. Long-lived values are recomputed; --size gives symbolic sizes, such "
                    "as the batch's (default: 32). Results keep their bits")
       ->type_name("BYTES");
   command->add_flag("--data-parallel", a.data_parallel,
                     "Several ranks share each batch ('tern train --group'): a step averages the gradients of all ranks "
-                    "while the backward pass goes on. One rank alone trains with it too");
+                    "while the backward pass goes on. A single rank can also train with it");
   command
       ->add_option("--bucket", a.bucket,
                    "Gradients that travel together with --data-parallel (default: 25MB, and 1 MB in the first bucket)")
@@ -178,16 +178,16 @@ void add_train_options(CLI::App* command, TrainArguments& a) {
 std::optional<TrainingOptions> parse_train(const TrainArguments& a) {
   if (!a.train) {
     if (any_given(a))
-      fail(ErrorCode::invalid_argument, "options of training, such as --loss and --optimizer, go with --train");
+      fail(ErrorCode::invalid_argument, "options of training, such as --loss and --optimizer, need --train");
     return {};
   }
   TrainingOptions o;
   o.loss = a.loss.empty() ? "none" : a.loss;
   const LossRecord* loss = find_loss(o.loss);
   if (a.class_axis && (loss == nullptr || !loss->classes))
-    fail(ErrorCode::invalid_argument, "--class-axis goes with --loss cross_entropy or nll");
+    fail(ErrorCode::invalid_argument, "--class-axis needs --loss cross_entropy or nll");
   if (a.label_smoothing && o.loss != "cross_entropy")
-    fail(ErrorCode::invalid_argument, "--label-smoothing goes with --loss cross_entropy");
+    fail(ErrorCode::invalid_argument, "--label-smoothing needs --loss cross_entropy");
   o.class_axis = a.class_axis.value_or(1);
   o.label_smoothing = a.label_smoothing.value_or(0);
   if (!(o.label_smoothing >= 0 && o.label_smoothing <= 1))
@@ -201,11 +201,11 @@ std::optional<TrainingOptions> parse_train(const TrainArguments& a) {
   o.freeze = a.freeze;
   for (const std::string& text : a.lora) o.lora.push_back(parse_lora(text));
   o.lora_seed = a.lora_seed.value_or(0);
-  if (a.lora_seed && a.lora.empty()) fail(ErrorCode::invalid_argument, "--lora-seed goes with --lora");
+  if (a.lora_seed && a.lora.empty()) fail(ErrorCode::invalid_argument, "--lora-seed needs --lora");
   if (!o.freeze.empty() && !o.lora.empty())
-    fail(ErrorCode::invalid_argument, "--freeze: --lora trains adapters alone, so all parameters keep their values");
+    fail(ErrorCode::invalid_argument, "--freeze cannot be combined with --lora: it trains only adapters");
   o.accumulate = a.accumulate;
-  if (!a.bucket.empty() && !a.data_parallel) fail(ErrorCode::invalid_argument, "--bucket goes with --data-parallel");
+  if (!a.bucket.empty() && !a.data_parallel) fail(ErrorCode::invalid_argument, "--bucket needs --data-parallel");
   if (a.data_parallel) o.bucket = a.bucket.empty() ? kBucket : parse_bytes(a.bucket, "--bucket");
   return o;
 }
@@ -224,7 +224,7 @@ std::string training_text(const TrainingOptions& options, const TrainingReport& 
     names += (i == 0 ? "" : ", ") + escape_name(without[i]);
   if (without.size() > kNamed) names += fmt::format(" and {} more", without.size() - kNamed);
   if (!without.empty())
-    text += fmt::format("no adapters: {}: --lora matches, but not linear layers alone read them\n", names);
+    text += fmt::format("no adapters: {}: --lora matches, but not only linear layers read them\n", names);
   return text;
 }
 

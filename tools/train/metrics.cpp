@@ -56,7 +56,7 @@ const std::vector<Tensor>& run_loss(Session& session, const FunctionInfo& loss, 
 
 }  // namespace
 
-Metrics evaluate(Session& session, const Methods& methods, Data& data, std::span<const std::uint64_t> samples,
+Metrics evaluate(Session& session, const Methods& methods, TrainingData& data, std::span<const std::uint64_t> samples,
                  std::uint64_t batch, const Ranks& ranks) {
   double sum = 0;
   std::uint64_t taken = 0;

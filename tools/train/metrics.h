@@ -20,7 +20,7 @@ struct Metrics {
 
 /// Runs `loss` on these samples, `batch` at a time. A program of a fixed batch skips the remainder. Ranks alternate
 /// between the batches, and all get the totals.
-Metrics evaluate(Session& session, const Methods& methods, Data& data, std::span<const std::uint64_t> samples,
+Metrics evaluate(Session& session, const Methods& methods, TrainingData& data, std::span<const std::uint64_t> samples,
                  std::uint64_t batch, const Ranks& ranks);
 
 }  // namespace tern::train

@@ -30,10 +30,10 @@ void put(std::vector<std::byte>& bytes, std::string_view text) {
 /// Reads the bytes written by put() on rank 0 of the same program version.
 std::string take(std::span<const std::byte>& bytes) {
   std::uint64_t size = 0;
-  if (bytes.size() < sizeof(size)) fail(ErrorCode::internal, "rank 0 has sent too little");
+  if (bytes.size() < sizeof(size)) fail(ErrorCode::internal, "rank 0 sent too few bytes");
   std::memcpy(&size, bytes.data(), sizeof(size));
   bytes = bytes.subspan(sizeof(size));
-  if (bytes.size() < size) fail(ErrorCode::internal, "rank 0 has sent too little");
+  if (bytes.size() < size) fail(ErrorCode::internal, "rank 0 sent too few bytes");
   std::string text(reinterpret_cast<const char*>(bytes.data()), size);
   bytes = bytes.subspan(size);
   return text;
@@ -143,7 +143,7 @@ void Ranks::require_same(const Settings& settings) const {
   }
   if (!others.empty()) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("the ranks do not train the same: {}. Start all ranks with the same archive, data and options",
+         fmt::format("the settings of the ranks differ: {}. Start all ranks with the same archive, data and options",
                      others));
   }
 }

@@ -40,7 +40,8 @@ T number(std::string_view part, const std::string& text) {
 
 }  // namespace
 
-Schedule::Schedule(const std::string& text, double rate, std::uint64_t steps, std::uint64_t warmup)
+LearningRateSchedule::LearningRateSchedule(const std::string& text, double rate, std::uint64_t steps,
+                                           std::uint64_t warmup)
     : rate_(rate), steps_(steps), warmup_(warmup) {
   const std::vector<std::string_view> parts = split(text);
   std::size_t used = 1;
@@ -58,7 +59,7 @@ Schedule::Schedule(const std::string& text, double rate, std::uint64_t steps, st
   if (used != parts.size() || every_ == 0 || !(end_ >= 0 && end_ <= 1)) refuse(text);
 }
 
-double Schedule::rate(std::uint64_t step) const {
+double LearningRateSchedule::rate(std::uint64_t step) const {
   if (step < warmup_) return rate_ * static_cast<double>(step + 1) / static_cast<double>(warmup_ + 1);
   const std::uint64_t n = steps_ > warmup_ ? steps_ - warmup_ : 1, i = step - warmup_;
   const double share = static_cast<double>(std::min(i, n)) / static_cast<double>(n);

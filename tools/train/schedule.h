@@ -15,11 +15,11 @@ namespace tern::train {
 /// | linear, linear:END | 1 - (1 - END) i / n; END is 0 unless given (torch: LinearLR) |
 /// | cosine, cosine:END | END + (1 - END) (1 + cos(pi i / n)) / 2 (torch: CosineAnnealingLR with T_max = n) |
 /// | step:EVERY, step:EVERY:FACTOR | FACTOR^(i / EVERY, rounded down); FACTOR is 0.1 unless given (torch: StepLR) |
-class Schedule {
+class LearningRateSchedule {
  public:
-  Schedule() = default;
+  LearningRateSchedule() = default;
   /// Fails (invalid_argument) for other text.
-  Schedule(const std::string& text, double rate, std::uint64_t steps, std::uint64_t warmup);
+  LearningRateSchedule(const std::string& text, double rate, std::uint64_t steps, std::uint64_t warmup);
 
   double rate(std::uint64_t step) const;
 

@@ -19,11 +19,11 @@ class SplitMix64 {
     z = (z ^ z >> 27) * 0x94d049bb133111eb;
     return z ^ z >> 31;
   }
-  /// Uniform in 0 .. limit-1.
-  std::uint64_t below(std::uint64_t limit) {
-    const std::uint64_t uneven = (~std::uint64_t{0} % limit + 1) % limit;
+  /// Uniform in 0 .. limit-1: rejects the smallest numbers, which would make small remainders more likely.
+  std::uint64_t uniform_below(std::uint64_t limit) {
+    const std::uint64_t rejected_below = (~std::uint64_t{0} % limit + 1) % limit;
     std::uint64_t x = next();
-    while (x < uneven) x = next();
+    while (x < rejected_below) x = next();
     return x % limit;
   }
 
@@ -43,15 +43,15 @@ std::vector<std::uint64_t> shuffled(std::uint64_t count, std::uint64_t seed, std
   std::vector<std::uint64_t> order = in_order(count);
   // The seed is mixed before adding the round: seed 1 of round 2 must differ from seed 2 of round 1.
   SplitMix64 numbers(SplitMix64(seed).next() + round);
-  for (std::uint64_t i = count; i > 1; --i) std::swap(order[i - 1], order[numbers.below(i)]);
+  for (std::uint64_t i = count; i > 1; --i) std::swap(order[i - 1], order[numbers.uniform_below(i)]);
   return order;
 }
 
-Division hold_out(std::uint64_t count, double share, std::uint64_t seed) {
+SampleSplit hold_out(std::uint64_t count, double fraction, std::uint64_t seed) {
   std::vector<std::uint64_t> order = shuffled(count, seed, kHeldOutRound);
-  const auto held = static_cast<std::uint64_t>(std::llround(share * static_cast<double>(count)));
-  const auto middle = order.begin() + static_cast<std::ptrdiff_t>(count - std::min(held, count));
-  Division d{{order.begin(), middle}, {middle, order.end()}};
+  const auto held_out_count = static_cast<std::uint64_t>(std::llround(fraction * static_cast<double>(count)));
+  const auto held_out_begin = order.begin() + static_cast<std::ptrdiff_t>(count - std::min(held_out_count, count));
+  SampleSplit d{{order.begin(), held_out_begin}, {held_out_begin, order.end()}};
   std::ranges::sort(d.trained);
   std::ranges::sort(d.held_out);
   return d;

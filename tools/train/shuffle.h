@@ -13,10 +13,10 @@ std::vector<std::uint64_t> shuffled(std::uint64_t count, std::uint64_t seed, std
 /// The numbers 0 .. count-1 in ascending order.
 std::vector<std::uint64_t> in_order(std::uint64_t count);
 
-struct Division {
+struct SampleSplit {
   std::vector<std::uint64_t> trained, held_out;  ///< both ascending
 };
-/// Holds out this share of the samples, rounded to the nearest number; the choice depends only on the seed.
-Division hold_out(std::uint64_t count, double share, std::uint64_t seed);
+/// Holds out `fraction` of the samples, rounded to a whole number; the choice depends only on the seed.
+SampleSplit hold_out(std::uint64_t count, double fraction, std::uint64_t seed);
 
 }  // namespace tern::train

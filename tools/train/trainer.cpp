@@ -63,12 +63,12 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
   join();
   divide();
   if (!options_.held_out_data.empty() && methods_.loss)
-    held_out_data_ = std::make_unique<Data>(*methods_.loss, "", options_.held_out_data, options_.cast, options_.arrays);
+    held_out_data_ =
+        std::make_unique<TrainingData>(*methods_.loss, "", options_.held_out_data, options_.cast, options_.arrays);
   if ((!options_.held_out_data.empty() || options_.held_out > 0) && !methods_.loss)
-    fail(ErrorCode::invalid_argument,
-         "--held-out: the archive has no method 'loss' to measure with, whose first result is one float");
+    fail(ErrorCode::invalid_argument, "--held-out: the archive has no method 'loss' whose first result is one float");
   check_held_out();
-  schedule_ = Schedule(options_.schedule, options_.rate.value_or(methods_.rate), steps_, options_.warmup);
+  schedule_ = LearningRateSchedule(options_.schedule, options_.rate.value_or(methods_.rate), steps_, options_.warmup);
   rate_ = Tensor(methods_.rate_type, std::vector<std::int64_t>(methods_.rate_axes, 1));
   session_.set_seed(ranks_.seed_of(options_.seed));
   add_settings(std::move(settings));
@@ -77,11 +77,9 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
   if (options_.resume) {
     restore();
   } else if (ranks_.leads() && checkpoints_.any()) {
-    fail(
-        ErrorCode::invalid_argument,
-        fmt::format("{} holds the checkpoints of a run; continue it with --resume, remove them, or give another folder "
-                    "with --checkpoint",
-                    escape_name(checkpoints_.folder())));
+    fail(ErrorCode::invalid_argument, fmt::format("{} has the checkpoints of another run; continue it with --resume, "
+                                                  "remove them, or give another folder with --checkpoint",
+                                                  escape_name(checkpoints_.folder())));
   }
 }
 
@@ -89,10 +87,9 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
 void Trainer::join() {
   if (ranks_.alone()) return;
   if (!methods_.communicates) {
-    fail(ErrorCode::invalid_argument,
-         fmt::format("--group: '{}' does not communicate, so each of the {} ranks would train a model of its own; "
-                     "export it with --train --data-parallel",
-                     escape_name(methods_.step.name), ranks_.size()));
+    fail(ErrorCode::invalid_argument, fmt::format("--group: '{}' does not communicate, so each of the {} ranks would "
+                                                  "train its own model; export it with --train --data-parallel",
+                                                  escape_name(methods_.step.name), ranks_.size()));
   }
   if (!methods_.weighs && options_.batch % static_cast<std::uint64_t>(ranks_.size()) != 0) {
     fail(ErrorCode::invalid_argument,
@@ -111,8 +108,8 @@ void Trainer::restore() {
   if (file.tensors.empty()) return;
   if (const std::size_t before = random_offsets_of(file).size(); before != static_cast<std::size_t>(ranks_.size()))
     warnings_.push_back(fmt::format(
-        "the checkpoint is of {} rank{}, and {} continue: the losses are the same but for rounding and random numbers",
-        before, before == 1 ? "" : "s", ranks_.size()));
+        "the checkpoint is from {} rank{}, but {} continue: the losses differ in rounding and random numbers", before,
+        before == 1 ? "" : "s", ranks_.size()));
   train::restore(file, model_, {steps_, batches_}, ranks_, session_, history_);
   saved_step_ = history_.position.step;
 }
@@ -134,7 +131,7 @@ std::uint64_t Trainer::held_out_samples() const {
 /// Divides samples into trained and held-out samples, and epochs into steps.
 void Trainer::divide() {
   division_ = options_.held_out > 0 ? hold_out(data_.samples(), options_.held_out, options_.seed)
-                                    : Division{in_order(data_.samples()), {}};
+                                    : SampleSplit{in_order(data_.samples()), {}};
   const std::uint64_t count = division_.trained.size();
   const bool whole = options_.drop_last || data_.fixed_batch() > 0 || !(ranks_.alone() || methods_.weighs);
   batches_ = whole ? count / options_.batch : (count + options_.batch - 1) / options_.batch;
@@ -148,7 +145,7 @@ void Trainer::divide() {
 
 void Trainer::check_held_out() const {
   if (options_.held_out_data.empty() && !(options_.held_out > 0)) return;
-  const Data& data = held_out_data_ ? *held_out_data_ : data_;
+  const TrainingData& data = held_out_data_ ? *held_out_data_ : data_;
   check_batches(*methods_.loss, "", {held_out_samples(), largest_share(), data.fixed_batch() > 0, "held-out samples"},
                 data.file());
 }

@@ -65,12 +65,12 @@ Expected read_expected(const std::string& path, const Function& f, std::size_t c
                        escape_name(path), escape_name(name), call, calls, calls == 1 ? "" : "s"));
     const void* data = tensor.data.data();
     if (!e.tensors.emplace(std::pair{call, key}, Tensor::borrow(data, tensor.dtype, tensor.sizes)).second)
-      fail(ErrorCode::invalid_argument, fmt::format("--expected {}: result '{}' of call {} is there twice",
+      fail(ErrorCode::invalid_argument, fmt::format("--expected {}: result '{}' of call {} occurs twice",
                                                     escape_name(path), escape_name(rest), call));
   }
   if (e.tensors.empty())
     fail(ErrorCode::invalid_argument,
-         fmt::format("--expected {}: the file holds no result; name them out0, out1, ... or as the outputs",
+         fmt::format("--expected {}: the file has no result; name them out0, out1, ... or as the outputs",
                      escape_name(path)));
   return e;
 }

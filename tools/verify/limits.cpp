@@ -56,7 +56,7 @@ std::vector<std::string> broken_limits(const Compared& compared, const Limits& l
       continue;
     }
     if (limits.any() && r.deviation.not_finite > 0)
-      broken.push_back(fmt::format("{}: NaN or infinite in one of both only: {} of {} elements", name,
+      broken.push_back(fmt::format("{}: NaN or infinite in only one of the runs: {} of {} elements", name,
                                    r.deviation.not_finite, r.deviation.elements));
     for (const Rule& rule : rules) {
       const std::optional<double> value = rule.measured(r);
@@ -68,7 +68,7 @@ std::vector<std::string> broken_limits(const Compared& compared, const Limits& l
   for (const Rule& rule : rules) {
     const auto applies = [&](const ResultDeviation& r) { return rule.measured(r).has_value(); };
     if (rule.least && std::ranges::none_of(compared.results, applies))
-      broken.push_back(fmt::format("{} {:g}: no result can be held to it", rule.option, *rule.least));
+      broken.push_back(fmt::format("{} {:g}: the limit applies to no result", rule.option, *rule.least));
   }
   return broken;
 }

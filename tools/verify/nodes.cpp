@@ -15,7 +15,7 @@ namespace {
 using States = std::vector<std::pair<std::string, Tensor>>;
 
 /// Measurements of each value.
-struct Measured {
+struct ValueDeviations {
   std::map<ValueId, Deviation> accumulated, own;
   std::map<ValueId, std::string> mismatches;
 };
@@ -67,7 +67,7 @@ class PortionRun {
         reference_session_(reference.session(observing(*reference.program, reference.function, portion.values))),
         alone_(test, reference, nodes_alone(test.f(), portion)) {}
 
-  void run(const std::vector<Tensor>& inputs, const CallSizes& sizes, Measured& m) {
+  void run(const std::vector<Tensor>& inputs, const CallSizes& sizes, ValueDeviations& m) {
     const States before = mutable_states(reference_, reference_session_);
     // Copies the inputs, because values may share their memory.
     const std::vector<Tensor> of_reference = copies_of(inputs), of_test = copies_of(inputs);
@@ -102,7 +102,7 @@ std::vector<NodeDeviation> measure_nodes(const Side& test, const Side& reference
                                          const NodesRequest& request) {
   const std::vector<CallSizes> sizes = sizes_of(reference, calls);
   const std::vector<Portion> portions = portions_of(reference.f(), sizes, request.bytes, request.measures);
-  Measured m;
+  ValueDeviations m;
   std::size_t done = 0;
   for (const Portion& p : portions) {
     PortionRun run(test, reference, p);

@@ -13,10 +13,10 @@ const TensorType& type_of(const Function& f, ValueId v) {
   return f.values[static_cast<std::size_t>(v)].type;
 }
 
-std::uint64_t most_bytes(const TensorType& type, std::span<const CallSizes> calls) {
-  std::uint64_t most = 0;
-  for (const CallSizes& c : calls) most = std::max(most, bytes_of(type, c).value_or(0));
-  return most;
+std::uint64_t max_bytes(const TensorType& type, std::span<const CallSizes> calls) {
+  std::uint64_t max_size = 0;
+  for (const CallSizes& c : calls) max_size = std::max(max_size, bytes_of(type, c).value_or(0));
+  return max_size;
 }
 
 }  // namespace
@@ -48,8 +48,8 @@ std::vector<Portion> portions_of(const Function& f, std::span<const CallSizes> c
                                  const std::function<bool(std::uint32_t)>& measures) {
   const WeightValues weights(f);
   std::vector<Portion> portions;
-  std::set<ValueId> seen;
-  std::uint64_t used = 0;
+  std::set<ValueId> portion_values;
+  std::uint64_t portion_bytes = 0;
   for (std::uint32_t i = 0; i < f.nodes.size(); ++i) {
     if (measures && !measures(i)) continue;
     const std::vector<ValueId> results = measured_results(f, f.nodes[i]);
@@ -57,19 +57,19 @@ std::vector<Portion> portions_of(const Function& f, std::span<const CallSizes> c
     std::vector<ValueId> values = results;
     if (runs_alone(f, weights, f.nodes[i]))
       std::ranges::copy(outer_operands(weights, f.nodes[i]), std::back_inserter(values));
-    std::uint64_t more = 0;
-    for (ValueId v : values) more += seen.contains(v) ? 0 : most_bytes(type_of(f, v), calls);
-    if (portions.empty() || used + more > bytes) {
+    std::uint64_t added_bytes = 0;
+    for (ValueId v : values) added_bytes += portion_values.contains(v) ? 0 : max_bytes(type_of(f, v), calls);
+    if (portions.empty() || portion_bytes + added_bytes > bytes) {
       portions.emplace_back();
-      seen.clear();
-      used = 0;
-      for (ValueId v : values) used += most_bytes(type_of(f, v), calls);
+      portion_values.clear();
+      portion_bytes = 0;
+      for (ValueId v : values) portion_bytes += max_bytes(type_of(f, v), calls);
     } else {
-      used += more;
+      portion_bytes += added_bytes;
     }
     portions.back().nodes.push_back(i);
     for (ValueId v : values) {
-      if (seen.insert(v).second) portions.back().values.push_back(v);
+      if (portion_values.insert(v).second) portions.back().values.push_back(v);
     }
   }
   return portions;

@@ -9,15 +9,15 @@
 namespace tern {
 namespace {
 
-ResultDeviation compare(const Left& actual, const Tensor& reference, std::size_t call) {
+ResultDeviation compare(const LeftTensor& actual, const Tensor& reference, std::size_t call) {
   ResultDeviation r{actual.name, call, actual.tensor.dtype(), actual.tensor.sizes(), {}, {}};
   r.mismatch = mismatch(reference, actual.tensor);
   if (r.mismatch.empty() && r.dtype != DType::invalid) r.deviation = deviation_of(reference, actual.tensor);
   return r;
 }
 
-void compare_expected(const std::vector<Left>& actual, const Expected& expected, std::size_t call, Compared& to) {
-  for (const Left& a : actual) {
+void compare_expected(const std::vector<LeftTensor>& actual, const Expected& expected, std::size_t call, Compared& to) {
+  for (const LeftTensor& a : actual) {
     const auto e = expected.tensors.find({call, a.key});
     if (e != expected.tensors.end()) to.results.push_back(compare(a, e->second, call));
   }
@@ -25,9 +25,10 @@ void compare_expected(const std::vector<Left>& actual, const Expected& expected,
 
 }  // namespace
 
-void compare_call(const std::vector<Left>& actual, const std::vector<Left>& reference, std::size_t call, Compared& to) {
-  for (const Left& a : actual) {
-    const auto r = std::ranges::find(reference, a.key, &Left::key);
+void compare_call(const std::vector<LeftTensor>& actual, const std::vector<LeftTensor>& reference, std::size_t call,
+                  Compared& to) {
+  for (const LeftTensor& a : actual) {
+    const auto r = std::ranges::find(reference, a.key, &LeftTensor::key);
     if (r != reference.end()) to.results.push_back(compare(a, r->tensor, call));
   }
 }
@@ -51,7 +52,7 @@ Verification verify_results(const Side& test, const Side& reference, const Expec
   const bool both = reference.program != nullptr, given = !expected.tensors.empty();
   if (both && test.f().outputs.size() != reference.f().outputs.size()) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("'{}' of the reference gives {} results, and '{}' gives {}: they cannot be compared",
+         fmt::format("'{}' of the reference has {} results, but '{}' has {}: they cannot be compared",
                      reference.f().name, reference.f().outputs.size(), test.f().name, test.f().outputs.size()));
   }
   Session own = test.session(test.program);

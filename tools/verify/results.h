@@ -35,7 +35,8 @@ using Calls = std::vector<std::vector<Tensor>>;
 
 /// Compares the tensors left by a call in the run under test and the reference run; skips tensors present in only one
 /// run.
-void compare_call(const std::vector<Left>& actual, const std::vector<Left>& reference, std::size_t call, Compared& to);
+void compare_call(const std::vector<LeftTensor>& actual, const std::vector<LeftTensor>& reference, std::size_t call,
+                  Compared& to);
 
 /// Deviation of each result, all calls together.
 std::vector<ResultDeviation> over_calls(const std::vector<ResultDeviation>& results);

@@ -41,14 +41,14 @@ bool has_marks(const Program& program);
 std::vector<Tensor> copies_of(const std::vector<Tensor>& inputs);
 
 /// A tensor left by a call: a result ("out0"), a modified input ("mut1"), or a state.
-struct Left {
+struct LeftTensor {
   std::string key, name;
   Tensor tensor;
 };
 /// Valid until the next run.
 struct CallResults {
   std::vector<Tensor> inputs;  ///< inputs of the call; results may share their memory
-  std::vector<Left> left;
+  std::vector<LeftTensor> left;
 };
 CallResults run_call(const Side& side, Session& session, const std::vector<Tensor>& inputs, bool with_states);
 

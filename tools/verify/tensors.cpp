@@ -28,8 +28,9 @@ const std::byte* element(const Tensor& t, std::int64_t index) {
 }
 
 /// Elements of a tensor as doubles, two for each complex element.
-struct Block {
-  explicit Block(DType to) : to(to), values(static_cast<std::size_t>(kTensorsBlock) * (to == DType::c128 ? 2 : 1)) {}
+struct DoubleBlock {
+  explicit DoubleBlock(DType to)
+      : to(to), values(static_cast<std::size_t>(kTensorsBlock) * (to == DType::c128 ? 2 : 1)) {}
   void read(const Tensor& t, std::int64_t begin, std::int64_t count) {
     convert(element(t, begin), t.dtype(), values.data(), to, count);
   }
@@ -39,7 +40,7 @@ struct Block {
 
 Deviation of_complex(const Tensor& reference, const Tensor& actual) {
   Deviation d;
-  Block r(DType::c128), a(DType::c128);
+  DoubleBlock r(DType::c128), a(DType::c128);
   for (std::int64_t i = 0; i < actual.numel(); i += kTensorsBlock) {
     const std::int64_t count = std::min(kTensorsBlock, actual.numel() - i);
     r.read(reference, i, count);
@@ -53,7 +54,7 @@ Deviation of_real(const Tensor& reference, const Tensor& actual) {
   Deviation d;
   const std::int64_t columns = actual.sizes().empty() ? 1 : actual.sizes().back();
   FirstAnswers answers(columns);
-  Block r(DType::f64), a(DType::f64);
+  DoubleBlock r(DType::f64), a(DType::f64);
   for (std::int64_t i = 0; i < actual.numel(); i += kTensorsBlock) {
     const std::int64_t count = std::min(kTensorsBlock, actual.numel() - i);
     r.read(reference, i, count);

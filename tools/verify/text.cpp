@@ -72,16 +72,16 @@ std::string nodes_title(const VerifyReport& report) {
       fmt::format("{} against {}", escape_name(report.nodes_run), escape_name(report.nodes_against));
   if (!report.nodes_of_model_alone) return fmt::format("\nNodes, {}: ", runs);
   return fmt::format(
-      "\nNodes of {} alone, {} of the same weights: what the weights themselves cost is in both runs, and so in no "
-      "figure here.\n",
+      "\nNodes of {} only, {} of the same weights: both runs have the error of the weights, so no figure here includes "
+      "it.\n",
       escape_name(report.model), runs);
 }
 
 std::string nodes_text(const VerifyReport& report) {
   if (report.nodes.empty() && report.nodes_of_model_alone)
     return fmt::format(
-        "\nNo nodes: without --precision, --device or --reproducible, {} runs as its own float32 run does, and no node "
-        "adds an error.\nThe differences above come from its weights, or from how the expected results were made.\n",
+        "\nNo nodes: without --precision, --device or --reproducible, {} runs like its own float32 run, and no node "
+        "adds an error.\nThe differences above come from its weights, or from the origin of the expected results.\n",
         escape_name(report.model));
   const std::vector<NodeDeviation> nodes = shown_nodes(report);
   const Function& f = report.program->functions[report.number];

@@ -6,24 +6,24 @@ namespace tern::view {
 namespace {
 
 /// Bytes from the first element of a view to the end of its last.
-std::uint64_t extent(const TensorView& v) {
+std::uint64_t span_bytes(const TensorView& v) {
   if (v.blocks.columns != 0 || elements_per_byte(v.dtype) > 1) {  // always contiguous
     TensorType type{v.dtype, {}, v.blocks};
     for (const std::int64_t size : v.shape()) type.shape.push_back(Dim(size));
     std::uint64_t bytes = 0;
     return byte_size(type, &bytes) ? bytes : 0;
   }
-  std::int64_t last = 0;
+  std::int64_t last_element = 0;
   for (int i = 0; i < v.rank; ++i) {
     if (v.size(i) == 0) return 0;
-    last += (v.size(i) - 1) * std::max<std::int64_t>(0, v.stride(i));
+    last_element += (v.size(i) - 1) * std::max<std::int64_t>(0, v.stride(i));
   }
-  return static_cast<std::uint64_t>((last + 1) * element_size(v.dtype));
+  return static_cast<std::uint64_t>((last_element + 1) * element_size(v.dtype));
 }
 
-class Blocks {
+class ArenaBlockFinder {
  public:
-  Blocks(const PreparedProgram& prepared, const Plan& plan)
+  ArenaBlockFinder(const PreparedProgram& prepared, const SectionPlan& plan)
       : plan_(plan),
         function_(prepared.functions[plan.key.function]),
         facts_(prepared.facts[plan.key.function]),
@@ -32,8 +32,8 @@ class Blocks {
 
   std::vector<ArenaBlock> find() {
     if (plan_.steps.empty()) return {};
-    places_.resize(function_.values.size(), nullptr);
-    for (const auto& [value, placed] : plan_.placed) places_[static_cast<std::size_t>(value)] = &placed;
+    placements_.resize(function_.values.size(), nullptr);
+    for (const auto& [value, placement] : plan_.placed) placements_[static_cast<std::size_t>(value)] = &placement;
     for (std::uint32_t i = section_.begin; i < section_.end; ++i) {
       for (const ValueId v : function_.nodes[i].outputs) add(i, v);
     }
@@ -43,95 +43,99 @@ class Blocks {
   }
 
  private:
-  bool in_arena(const Location& at) const { return at.kind == Location::Kind::arena && at.index == plan_.key.section; }
+  bool is_in_arena(const Location& location) const {
+    return location.kind == Location::Kind::arena && location.index == plan_.key.section;
+  }
   std::uint32_t final_step() const { return static_cast<std::uint32_t>(plan_.steps.size() - 1); }
 
   /// The first step of this or a later node.
-  std::uint32_t step_from(std::uint32_t node) const {
-    const auto at = std::ranges::lower_bound(plan_.steps, node, {}, &Step::node);
-    return std::min(final_step(), static_cast<std::uint32_t>(at - plan_.steps.begin()));
+  std::uint32_t first_step_from(std::uint32_t node) const {
+    const auto step = std::ranges::lower_bound(plan_.steps, node, {}, &PlanStep::node);
+    return std::min(final_step(), static_cast<std::uint32_t>(step - plan_.steps.begin()));
   }
   /// The last step of this or an earlier node.
-  std::uint32_t step_until(std::uint32_t node) const {
-    const auto at = std::ranges::upper_bound(plan_.steps, node, {}, &Step::node);
-    return at == plan_.steps.begin() ? 0 : static_cast<std::uint32_t>(at - plan_.steps.begin() - 1);
+  std::uint32_t last_step_until(std::uint32_t node) const {
+    const auto step = std::ranges::upper_bound(plan_.steps, node, {}, &PlanStep::node);
+    return step == plan_.steps.begin() ? 0 : static_cast<std::uint32_t>(step - plan_.steps.begin() - 1);
   }
 
   void add(std::uint32_t node, ValueId v) {
-    if (v == kNoValue || places_[static_cast<std::size_t>(v)] == nullptr) return;
-    const auto& [view, at] = *places_[static_cast<std::size_t>(v)];
-    if (!in_arena(at)) return;
-    const std::uint32_t last = facts_.last_use[static_cast<std::size_t>(v)];
+    if (v == kNoValue || placements_[static_cast<std::size_t>(v)] == nullptr) return;
+    const auto& [view, location] = *placements_[static_cast<std::size_t>(v)];
+    if (!is_in_arena(location)) return;
+    const std::uint32_t last_use = facts_.last_use[static_cast<std::size_t>(v)];
     ArenaBlock b;
-    b.begin = static_cast<std::uint64_t>(at.offset);
-    b.end = b.begin + extent(view);
-    b.first = step_from(node);
-    b.last = last > section_.end ? final_step() : std::max(b.first, step_until(std::max(node + 1, last) - 1));
+    b.begin = static_cast<std::uint64_t>(location.offset);
+    b.end = b.begin + span_bytes(view);
+    b.first = first_step_from(node);
+    b.last =
+        last_use > section_.end ? final_step() : std::max(b.first, last_step_until(std::max(node + 1, last_use) - 1));
     b.values = {v};
-    // Views, and results in an operand's memory.
+    // Joins the block of an operand: `v` is a view of it or was computed in place.
     for (const ValueId operand : function_.nodes[node].inputs) {
-      const int of = operand == kNoValue ? -1 : block_of_[static_cast<std::size_t>(operand)];
-      if (of < 0 || !blocks_[static_cast<std::size_t>(of)].meets(b)) continue;
-      join(blocks_[static_cast<std::size_t>(of)], b);
-      block_of_[static_cast<std::size_t>(v)] = of;
+      const int block = operand == kNoValue ? -1 : block_of_[static_cast<std::size_t>(operand)];
+      if (block < 0 || !blocks_[static_cast<std::size_t>(block)].meets(b)) continue;
+      join(blocks_[static_cast<std::size_t>(block)], b);
+      block_of_[static_cast<std::size_t>(v)] = block;
       return;
     }
     block_of_[static_cast<std::size_t>(v)] = static_cast<int>(blocks_.size());
     blocks_.push_back(std::move(b));
   }
 
-  static void join(ArenaBlock& to, const ArenaBlock& b) {
-    to.begin = std::min(to.begin, b.begin);
-    to.end = std::max(to.end, b.end);
-    to.first = std::min(to.first, b.first);
-    to.last = std::max(to.last, b.last);
-    to.values.insert(to.values.end(), b.values.begin(), b.values.end());
+  static void join(ArenaBlock& target, const ArenaBlock& b) {
+    target.begin = std::min(target.begin, b.begin);
+    target.end = std::max(target.end, b.end);
+    target.first = std::min(target.first, b.first);
+    target.last = std::max(target.last, b.last);
+    target.values.insert(target.values.end(), b.values.begin(), b.values.end());
   }
 
   /// Adds arguments of steps outside of all values: contiguous copies, other layouts.
   void add_copies() {
-    const std::size_t values = blocks_.size();
+    const std::size_t value_block_count = blocks_.size();
     for (std::uint32_t s = 0; s < plan_.steps.size(); ++s) {
-      const Step& step = plan_.steps[s];
-      for (std::uint32_t a = 0; a < step.inputs + step.outputs; ++a) {
-        const Location& at = plan_.locations[step.args + a];
-        if (!in_arena(at)) continue;
-        const auto begin = static_cast<std::uint64_t>(at.offset);
-        const ArenaBlock b{begin, begin + extent(plan_.args[step.args + a]), s, s, {}};
-        if (std::ranges::any_of(blocks_, [&](const ArenaBlock& k) { return k.meets(b); })) continue;
-        if (a >= step.inputs || !extend_copy(values, b)) blocks_.push_back(b);
+      const PlanStep& step = plan_.steps[s];
+      for (std::uint32_t argument = 0; argument < step.inputs + step.outputs; ++argument) {
+        const Location& location = plan_.locations[step.args + argument];
+        if (!is_in_arena(location)) continue;
+        const auto begin = static_cast<std::uint64_t>(location.offset);
+        const ArenaBlock b{begin, begin + span_bytes(plan_.args[step.args + argument]), s, s, {}};
+        if (std::ranges::any_of(blocks_, [&](const ArenaBlock& block) { return block.meets(b); })) continue;
+        if (argument >= step.inputs || !extend_copy(value_block_count, b)) blocks_.push_back(b);
       }
     }
   }
 
-  /// Extends an earlier step's copy at the same bytes to `read`, if no other block was there in between.
+  /// Extends the lifetime of an earlier step's copy of the same bytes to the step of `read`; false if another block
+  /// overwrites the bytes in between.
   bool extend_copy(std::size_t first_copy, const ArenaBlock& read) {
     for (std::size_t i = blocks_.size(); i-- > first_copy;) {
-      ArenaBlock longer = blocks_[i];
-      if (longer.begin > read.begin || longer.end < read.end) continue;
-      longer.last = read.last;
-      for (std::size_t k = 0; k < blocks_.size(); ++k) {
-        if (k != i && blocks_[k].meets(longer)) return false;
+      ArenaBlock extended = blocks_[i];
+      if (extended.begin > read.begin || extended.end < read.end) continue;
+      extended.last = read.last;
+      for (std::size_t other = 0; other < blocks_.size(); ++other) {
+        if (other != i && blocks_[other].meets(extended)) return false;
       }
-      blocks_[i] = longer;
+      blocks_[i] = extended;
       return true;
     }
     return false;
   }
 
-  const Plan& plan_;
+  const SectionPlan& plan_;
   const Function& function_;
   const FunctionFacts& facts_;
   const Section section_;
-  std::vector<const Placed*> places_;
+  std::vector<const Placed*> placements_;
   std::vector<int> block_of_;  ///< indexed by value
   std::vector<ArenaBlock> blocks_;
 };
 
 }  // namespace
 
-std::vector<ArenaBlock> arena_blocks(const PreparedProgram& prepared, const Plan& plan) {
-  return Blocks(prepared, plan).find();
+std::vector<ArenaBlock> arena_blocks(const PreparedProgram& prepared, const SectionPlan& plan) {
+  return ArenaBlockFinder(prepared, plan).find();
 }
 
 }  // namespace tern::view

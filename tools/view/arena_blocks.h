@@ -19,6 +19,6 @@ struct ArenaBlock {
 };
 
 /// Blocks in the order of their first steps.
-std::vector<ArenaBlock> arena_blocks(const PreparedProgram& prepared, const Plan& plan);
+std::vector<ArenaBlock> arena_blocks(const PreparedProgram& prepared, const SectionPlan& plan);
 
 }  // namespace tern::view

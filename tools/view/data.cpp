@@ -74,7 +74,7 @@ std::string dump(const json& j) {
 std::string join(const Shown& s, bool served, const std::string& more) {
   std::string text = "{\"models\": [";
   for (std::size_t i = 0; i < s.models.size(); ++i) {
-    text += (i > 0 ? ",\n{\"inspect\": " : "{\"inspect\": ") + inspected(s.models[i], s.sizes);
+    text += (i > 0 ? ",\n{\"inspect\": " : "{\"inspect\": ") + inspection_json(s.models[i], s.sizes);
     text += ",\n\"memory\": " + dump(memory_of(s.models[i], s.sizes));
     text += ",\n\"sizes\": " + dump(size_values(s.models[i], s.sizes));
     text += ",\n\"view_ops\": " + dump(view_ops(*s.models[i].archive.program));

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-class Algorithms final : public PlanObserver {
+class ChosenAlgorithms final : public PlanObserver {
  public:
   void prepared(std::uint32_t function, std::uint32_t number, const Kernel&, const KernelCall&,
                 AlgorithmChoice taken) override {
@@ -22,12 +22,12 @@ class Algorithms final : public PlanObserver {
   std::map<std::uint32_t, json> all;
 };
 
-json section_json(const PreparedProgram& prepared, const Plan& plan) {
+json section_json(const PreparedProgram& prepared, const SectionPlan& plan) {
   json section = {{"bytes", plan.arena_bytes},
                   {"scratch", plan.scratch_bytes},
                   {"steps", json::array()},
                   {"blocks", json::array()}};
-  for (const Step& s : plan.steps) section["steps"].push_back(s.number);
+  for (const PlanStep& s : plan.steps) section["steps"].push_back(s.number);
   for (const ArenaBlock& b : arena_blocks(prepared, plan)) {
     section["blocks"].push_back(
         {{"offset", b.begin}, {"bytes", b.end - b.begin}, {"first", b.first}, {"last", b.last}, {"values", b.values}});
@@ -39,7 +39,7 @@ json section_json(const PreparedProgram& prepared, const Plan& plan) {
 
 json planned_memory(const std::shared_ptr<const Program>& program, const std::map<std::string, std::int64_t>& given) {
   json functions = json::array();
-  Algorithms algorithms;
+  ChosenAlgorithms algorithms;
   try {
     PreparationSettings settings;
     settings.listeners.observer = &algorithms;
@@ -49,7 +49,7 @@ json planned_memory(const std::shared_ptr<const Program>& program, const std::ma
     const std::vector<std::byte*> constants(program->states.size(), nullptr);
     for (std::uint32_t f = 0; f < prepared->functions.size(); ++f) {
       json function = {{"function", f}, {"sections", json::array()}};
-      std::shared_ptr<const Plan> last;
+      std::shared_ptr<const SectionPlan> last;
       try {
         for (std::uint32_t s = 0; s < prepared->facts[f].sections.size(); ++s) {
           last = make_plan({*prepared, {f, s, {}, Threads::current(), last}, expressions, constants, *stream});

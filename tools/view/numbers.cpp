@@ -10,7 +10,7 @@
 
 namespace tern::view {
 
-Numbers::Numbers(const Program& program, std::uint32_t state)
+StateRows::StateRows(const Program& program, std::uint32_t state)
     : state_(program.states.at(state)), strides_(state_.strides) {
   const TensorType& t = state_.type;
   if (is_complex(t.dtype)) fail(ErrorCode::unsupported, "complex numbers have no histogram");
@@ -18,7 +18,7 @@ Numbers::Numbers(const Program& program, std::uint32_t state)
   for (const Dim d : t.shape) {
     sizes_.push_back(d.value());
     if (__builtin_mul_overflow(count, d.value(), &count) || count > kMostElements)
-      fail(ErrorCode::unsupported, "more numbers than are looked at");
+      fail(ErrorCode::unsupported, "too many numbers for a histogram");
   }
   columns_ = sizes_.empty() ? 1 : sizes_.back();
   rows_ = columns_ == 0 ? 0 : count / columns_;
@@ -30,7 +30,7 @@ Numbers::Numbers(const Program& program, std::uint32_t state)
   if (!t.packed()) gathered_.resize(static_cast<std::size_t>(columns_ * element_size(t.dtype)));
 }
 
-bool Numbers::read_as(const quantize::MatrixPart& p) {
+bool StateRows::read_as(const quantize::MatrixPart& p) {
   if (state_.type.packed() || p.rows < 1 || p.columns < 1 || p.planes < 1) return false;
   const std::int64_t last =
       p.offset + (p.planes - 1) * p.plane_stride + (p.rows - 1) * p.row_stride + (p.columns - 1) * p.column_stride;
@@ -45,7 +45,7 @@ bool Numbers::read_as(const quantize::MatrixPart& p) {
   return true;
 }
 
-const std::byte* Numbers::element(std::int64_t row, std::int64_t column) const {
+const std::byte* StateRows::element(std::int64_t row, std::int64_t column) const {
   std::int64_t at = column * (sizes_.empty() ? 0 : strides_.back());
   for (std::size_t axis = sizes_.size(); axis-- > 1;) {
     at += row % sizes_[axis - 1] * strides_[axis - 1];
@@ -54,7 +54,7 @@ const std::byte* Numbers::element(std::int64_t row, std::int64_t column) const {
   return at_ + at * element_size(state_.type.dtype);
 }
 
-std::span<const double> Numbers::row(std::int64_t r) {
+std::span<const double> StateRows::row(std::int64_t r) {
   const TensorType& t = state_.type;
   if (t.quantized()) {
     const QuantizedMatrix m = quantized_matrix(t);

@@ -10,11 +10,11 @@
 
 namespace tern::view {
 
-class Numbers {
+class StateRows {
  public:
   /// Reads the storage and checks its hash. Throws unsupported for values not shown: complex values, and more than
   /// kMostElements (weight.h).
-  Numbers(const Program& program, std::uint32_t state);
+  StateRows(const Program& program, std::uint32_t state);
 
   /// Reads the matrix `part` of the same storage; false if the part is outside, or elements share bytes.
   bool read_as(const quantize::MatrixPart& part);

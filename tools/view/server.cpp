@@ -24,8 +24,8 @@ std::string module_path() {
     if (::access(path.c_str(), R_OK) == 0) return path;
     folders += (folders.empty() ? "" : ", ") + folder;
   }
-  fail_without(std::string("the server of 'tern view', ") + kServerModule + ", is in none of the folders " + folders +
-               ": install Tern with it, which cpp-httplib is needed for when Tern is built (libcpp-httplib-dev)");
+  fail_without(std::string("the server of 'tern view', ") + kServerModule + ", was not found in the folders " +
+               folders + ": build Tern with cpp-httplib (libcpp-httplib-dev), and install it");
 }
 
 /// Loads the module; never unloads it.

@@ -45,7 +45,7 @@ std::string text(const json& object, const char* key) {
 }
 
 /// Adds up events by function and node.
-class Sums {
+class TraceSums {
  public:
   void add(const json& event) {
     const std::string category = text(event, "cat");
@@ -91,7 +91,7 @@ class Sums {
 }  // namespace
 
 RunFigures traced_run(const std::string& path) {
-  Sums sums;
+  TraceSums sums;
   // Depth 1 is the file's object, 2 its list of events, 3 an event.
   const auto each = [&](int depth, json::parse_event_t event, json& parsed) {
     if (depth > 16) return false;
@@ -109,8 +109,9 @@ RunFigures traced_run(const std::string& path) {
   RunFigures r = sums.figures();
   r.source = std::filesystem::path(path).filename().string();
   if (r.nodes.empty())
-    fail(ErrorCode::invalid_argument,
-         path + ": has no events of nodes; 'tern run --trace' writes them, with \"Function\" and \"Node\" in \"args\"");
+    fail(ErrorCode::invalid_argument, path +
+                                          ": the trace has no events of nodes; 'tern run --trace' writes them, with "
+                                          "\"Function\" and \"Node\" in \"args\"");
   return r;
 }
 

@@ -15,7 +15,7 @@
 namespace tern::view {
 namespace {
 
-std::string name_in(const std::string& size) {
+std::string size_name(const std::string& size) {
   return size.substr(0, size.find('='));
 }
 
@@ -23,46 +23,48 @@ std::string name_in(const std::string& size) {
 
 Viewed open_viewed(const std::string& path) {
   check_program_file(path);
-  Viewed m;
-  m.name = std::filesystem::path(path).filename().string();
-  m.imported = is_pt2(path);
-  if (m.imported) {
-    m.archive.program = std::make_shared<Program>(import_pt2(path));
-    m.archive.file = FileBytes::open(path, Access::map);
-    m.archive.stage = ReadStage::program;
-    m.archive.segment_of.assign(m.archive.program->storages.size(), -1);
-    m.program = m.archive.program;
-    return m;
+  Viewed viewed;
+  viewed.name = std::filesystem::path(path).filename().string();
+  viewed.imported = is_pt2(path);
+  if (viewed.imported) {
+    viewed.archive.program = std::make_shared<Program>(import_pt2(path));
+    viewed.archive.file = FileBytes::open(path, Access::map);
+    viewed.archive.stage = ReadStage::program;
+    viewed.archive.segment_of.assign(viewed.archive.program->storages.size(), -1);
+    viewed.program = viewed.archive.program;
+    return viewed;
   }
   Findings findings(Findings::Mode::collect);
-  m.archive = read_archive(FileBytes::open(path, Access::map), findings);
-  m.findings = findings.list();
-  if (m.archive.stage != ReadStage::program) fail(m.findings.front().code, path + ": " + describe(m.findings.front()));
-  if (m.findings.empty()) m.program = open_archive(path, {});
-  return m;
+  viewed.archive = read_archive(FileBytes::open(path, Access::map), findings);
+  viewed.findings = findings.list();
+  if (viewed.archive.stage != ReadStage::program)
+    fail(viewed.findings.front().code, path + ": " + describe(viewed.findings.front()));
+  if (viewed.findings.empty()) viewed.program = open_archive(path, {});
+  return viewed;
 }
 
 std::vector<std::string> sizes_for(const Program& program, const std::vector<std::string>& sizes) {
   const std::vector<std::string> names = size_names(program);
-  std::vector<std::string> own;
-  std::ranges::copy_if(sizes, std::back_inserter(own),
-                       [&](const std::string& s) { return std::ranges::find(names, name_in(s)) != names.end(); });
-  return own;
+  std::vector<std::string> known_sizes;
+  std::ranges::copy_if(sizes, std::back_inserter(known_sizes),
+                       [&](const std::string& s) { return std::ranges::find(names, size_name(s)) != names.end(); });
+  return known_sizes;
 }
 
 void check_sizes(const std::vector<Viewed>& models, const std::vector<std::string>& sizes) {
   for (const std::string& size : sizes) {
-    const auto has = [&](const Viewed& m) { return !sizes_for(*m.archive.program, {size}).empty(); };
-    const Program& first = *models.front().archive.program;
-    if (std::ranges::none_of(models, has)) parse_sizes({size}, first, size_names(first));  // lists the existing names
+    const auto knows_size = [&](const Viewed& viewed) { return !sizes_for(*viewed.archive.program, {size}).empty(); };
+    const Program& first_program = *models.front().archive.program;
+    if (std::ranges::none_of(models, knows_size))
+      parse_sizes({size}, first_program, size_names(first_program));  // lists the existing names
   }
 }
 
-std::string inspected(const Viewed& m, const std::vector<std::string>& sizes) {
+std::string inspection_json(const Viewed& viewed, const std::vector<std::string>& sizes) {
   InspectOptions options;
-  options.imported = m.imported;
-  options.sizes = sizes_for(*m.archive.program, sizes);
-  return inspect_json(m.name, m.archive, m.findings, options);
+  options.imported = viewed.imported;
+  options.sizes = sizes_for(*viewed.archive.program, sizes);
+  return inspect_json(viewed.name, viewed.archive, viewed.findings, options);
 }
 
 }  // namespace tern::view

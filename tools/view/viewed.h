@@ -30,6 +30,6 @@ std::vector<std::string> sizes_for(const Program& program, const std::vector<std
 void check_sizes(const std::vector<Viewed>& models, const std::vector<std::string>& sizes);
 
 /// The text of `tern inspect --json`, with the file's name without its folder.
-std::string inspected(const Viewed& model, const std::vector<std::string>& sizes);
+std::string inspection_json(const Viewed& model, const std::vector<std::string>& sizes);
 
 }  // namespace tern::view

@@ -27,13 +27,13 @@ json decibels(const quantize::QuantizationError& error) {
 }
 
 template <class Each>
-void each_number(Numbers& numbers, const Each& each) {
+void each_number(StateRows& numbers, const Each& each) {
   for (std::int64_t r = 0; r < numbers.rows(); ++r) {
     for (const double x : numbers.row(r)) each(x);
   }
 }
 
-struct Moments {
+struct ElementMoments {
   std::int64_t count = 0, finite = 0, zeros = 0;
   double sum = 0, squares = 0, min = INFINITY, max = -INFINITY;
 
@@ -53,7 +53,7 @@ struct Moments {
   }
 };
 
-json histogram(Numbers& numbers, double low, double high) {
+json histogram(StateRows& numbers, double low, double high) {
   std::vector<std::uint64_t> bins(kBins);
   const double scale = high > low ? kBins / (high - low) : 0;
   each_number(numbers, [&](double x) {
@@ -73,7 +73,7 @@ std::optional<quantize::MatrixPart> part_of(const WeightReads& reads, const Stat
 }
 
 /// The formats with blocks dividing the rows, with the error of storing the weight in each format.
-json formats_of(const WeightReads& reads, Numbers& numbers) {
+json formats_of(const WeightReads& reads, StateRows& numbers) {
   json all = json::array();
   const State& s = numbers.state();
   const std::optional<quantize::MatrixPart> part = part_of(reads, s);
@@ -108,7 +108,7 @@ bool same_shape(const TensorType& a, const TensorType& b) {
 }
 
 /// Aligns floats to a quantized value, a matrix in the layout of products; the floats may be transposed.
-bool align(Numbers& floats, const WeightReads& reads, const Numbers& matrix) {
+bool align(StateRows& floats, const WeightReads& reads, const StateRows& matrix) {
   const TensorType &f = floats.state().type, &q = matrix.state().type;
   if (!f.packed() && q.quantized()) {
     const std::optional<quantize::MatrixPart> part = part_of(reads, floats.state());
@@ -118,7 +118,7 @@ bool align(Numbers& floats, const WeightReads& reads, const Numbers& matrix) {
   return same_shape(f, q);
 }
 
-bool equal_bytes(Numbers& x, Numbers& y) {
+bool equal_bytes(StateRows& x, StateRows& y) {
   for (std::int64_t r = 0; r < x.rows(); ++r) {
     x.row(r);
     y.row(r);
@@ -128,9 +128,9 @@ bool equal_bytes(Numbers& x, Numbers& y) {
 }
 
 /// Feeds rows in sequence, in pieces of any size.
-class Stream {
+class NumberStream {
  public:
-  explicit Stream(Numbers& numbers) : numbers_(numbers) {}
+  explicit NumberStream(StateRows& numbers) : numbers_(numbers) {}
   std::int64_t left() {
     while (part_.empty() && row_ < numbers_.rows()) part_ = numbers_.row(row_++);
     return static_cast<std::int64_t>(part_.size());
@@ -142,7 +142,7 @@ class Stream {
   }
 
  private:
-  Numbers& numbers_;
+  StateRows& numbers_;
   std::int64_t row_ = 0;
   std::span<const double> part_;
 };
@@ -159,8 +159,8 @@ json weight_json(const Program& program, std::uint32_t state) {
 
 json weight_json(const Program& program, std::uint32_t state, const WeightReads& reads) {
   try {
-    Numbers numbers(program, state);
-    Moments m;
+    StateRows numbers(program, state);
+    ElementMoments m;
     each_number(numbers, [&](double x) { m.add(x); });
     const double low = m.finite > 0 ? m.min : 0, high = m.finite > 0 ? m.max : 0;
     return {{"count", m.count},
@@ -181,14 +181,14 @@ json weight_json(const Program& program, std::uint32_t state, const WeightReads&
 
 json compared_json(const Program& a, std::uint32_t state, const Program& b, std::uint32_t other) {
   try {
-    Numbers x(a, state), y(b, other);
+    StateRows x(a, state), y(b, other);
     const bool first = y.state().type.quantized();  // selects the value to read in the other's layout
     if (!(first ? align(x, quantize::weights_of(a), y) : align(y, quantize::weights_of(b), x)))
       fail(ErrorCode::invalid_argument, "their sizes differ");
     quantize::QuantizationError error;
     double largest = 0;
     bool finite_errors = true;
-    Stream a_numbers(x), b_numbers(y);
+    NumberStream a_numbers(x), b_numbers(y);
     while (const std::int64_t n = std::min(a_numbers.left(), b_numbers.left())) {
       const std::span<const double> p = a_numbers.take(n), q = b_numbers.take(n);
       for (std::size_t i = 0; i < p.size(); ++i) {

@@ -11,58 +11,60 @@ Shape transposed(Shape s) {
   return s;
 }
 
-/// softmax(q k^T * scale + bias) v, in the exact operations and order matched by cuDNN's attention engines.
+/// softmax(q k^T * scale + bias) v, with the operations and order of the pattern that cuDNN's attention engines match.
+/// Tensors are [batch, heads, rows, columns].
 Operations operations(const CudnnApi& api, const Attention& a) {
-  Operations all(api, kFloat);
+  Operations graph(api, kFloat);
   const Shape scores = contiguous({a.out.sizes[0], a.out.sizes[1], a.q.sizes[2], a.k.sizes[2]});
-  const Shape rows = contiguous({scores.sizes[0], scores.sizes[1], scores.sizes[2], 1});
-  const auto operand = [&](const Shape& s, AttentionTensor number) {
-    return all.operand(s, a.type, number, kAttentionAlignment);
+  const Shape row_values = contiguous({scores.sizes[0], scores.sizes[1], scores.sizes[2], 1});
+  const auto operand = [&](const Shape& s, AttentionTensor tensor_id) {
+    return graph.operand(s, a.type, tensor_id, kAttentionAlignment);
   };
-  const Descriptor products = all.between(scores), scaled = all.between(scores);
-  all.matmul(operand(a.q, kAttentionQ), operand(transposed(a.k), kAttentionK), products);
-  const Descriptor scale = all.value(4, kAttentionScale);
-  all.pointwise(kMul, products, {.b = &scale}, scaled);
+  const Descriptor dot_products = graph.between(scores), scaled = graph.between(scores);
+  graph.matmul(operand(a.q, kAttentionQ), operand(transposed(a.k), kAttentionK), dot_products);
+  const Descriptor scale = graph.value(4, kAttentionScale);
+  graph.pointwise(kMul, dot_products, {.b = &scale}, scaled);
 
-  const Descriptor biased = all.between(scores);
+  const Descriptor biased = graph.between(scores);
   if (a.has_mask()) {
-    const Descriptor bias = all.operand(a.bias(), a.bias_type, kAttentionBias, kAttentionAlignment);
-    all.pointwise(kAdd, scaled, {.b = &bias}, biased);
+    const Descriptor bias = graph.operand(a.bias(), a.bias_type, kAttentionBias, kAttentionAlignment);
+    graph.pointwise(kAdd, scaled, {.b = &bias}, biased);
   }
-  const Descriptor& seen = a.has_mask() ? biased : scaled;
-  const Descriptor causal = all.between(scores);
+  const Descriptor& unmasked = a.has_mask() ? biased : scaled;
+  const Descriptor causal = graph.between(scores);
   if (a.is_causal) {
-    const Descriptor row = all.between(scores, kInt32), column = all.between(scores, kInt32);
-    const Descriptor is_seen = all.between(scores, kBoolean), hidden = all.value(4, kAttentionHidden);
-    all.pointwise(kGenIndex, seen, {.axis = 2}, row);
-    all.pointwise(kGenIndex, seen, {.axis = 3}, column);
-    all.pointwise(kCompareGe, row, {.b = &column}, is_seen);
-    all.pointwise(kSelect, seen, {.b = &hidden, .t = &is_seen}, causal);
+    const Descriptor row = graph.between(scores, kInt32), column = graph.between(scores, kInt32);
+    const Descriptor is_visible = graph.between(scores, kBoolean), hidden_value = graph.value(4, kAttentionHidden);
+    graph.pointwise(kGenIndex, unmasked, {.axis = 2}, row);
+    graph.pointwise(kGenIndex, unmasked, {.axis = 3}, column);
+    graph.pointwise(kCompareGe, row, {.b = &column}, is_visible);
+    graph.pointwise(kSelect, unmasked, {.b = &hidden_value, .t = &is_visible}, causal);
   }
-  const Descriptor& final = a.is_causal ? causal : seen;
+  const Descriptor& logits = a.is_causal ? causal : unmasked;
 
-  const Descriptor top = all.between(rows), below = all.between(scores), weights = all.between(scores),
-                   total = all.between(rows), log_total = all.between(rows), statistics = all.between(rows),
-                   shares = all.between(scores, a.type);
-  all.reduce(kReduceMax, final, top);
-  all.pointwise(kSub, final, {.b = &top}, below);
-  all.pointwise(kExp, below, {}, weights);
-  all.reduce(kReduceAdd, weights, total);
-  all.pointwise(kLog, total, {}, log_total);  // unused, but required by the engines' pattern
-  all.pointwise(kAdd, top, {.b = &log_total}, statistics);
-  all.pointwise(kDiv, weights, {.b = &total}, shares);
-  all.matmul(shares, operand(a.v, kAttentionV), operand(a.out, kAttentionOut));
-  return all;
+  const Descriptor row_max = graph.between(row_values), shifted = graph.between(scores),
+                   exponentials = graph.between(scores), row_sum = graph.between(row_values),
+                   log_row_sum = graph.between(row_values), statistics = graph.between(row_values),
+                   probabilities = graph.between(scores, a.type);
+  graph.reduce(kReduceMax, logits, row_max);
+  graph.pointwise(kSub, logits, {.b = &row_max}, shifted);
+  graph.pointwise(kExp, shifted, {}, exponentials);
+  graph.reduce(kReduceAdd, exponentials, row_sum);
+  graph.pointwise(kLog, row_sum, {}, log_row_sum);  // unused, but required by the engines' pattern
+  graph.pointwise(kAdd, row_max, {.b = &log_row_sum}, statistics);
+  graph.pointwise(kDiv, exponentials, {.b = &row_sum}, probabilities);
+  graph.matmul(probabilities, operand(a.v, kAttentionV), operand(a.out, kAttentionOut));
+  return graph;
 }
 
 }  // namespace
 
 std::unique_ptr<CudnnPlan> attention_plan(const CudnnApi& api, const CudnnTarget& target, const Attention& a) {
-  constexpr int kRefused[] = {kReducesPrecision};
+  constexpr int kRefusedNotes[] = {kReducesPrecision};
   PlanName name("attention");
   name.add(a.type).add(a.is_causal).add(a.q).add(a.k).add(a.v).add(a.out);
   if (a.has_mask()) name.add(a.bias_type).add(a.bias());
-  return cudnn_plan(target, operations(api, a), kRefused, Compiling::stays_first, name);
+  return cudnn_plan(target, operations(api, a), kRefusedNotes, Compiling::stays_first, name);
 }
 
 }  // namespace tern::gpu

@@ -25,13 +25,13 @@ const ConditionalApi& conditional_api() {
 }
 
 /// Graph captured by the stream, and the dependencies of the stream's next work.
-struct Captured {
+struct StreamCapture {
   Graph graph = nullptr;
   const GraphNode* nodes = nullptr;
   std::size_t count = 0;
 };
 
-tern_device_status captured(Stream stream, Captured* c) {
+tern_device_status captured(Stream stream, StreamCapture* c) {
   int status = 0;
   std::uint64_t id = 0;
   return checked(conditional_api().capture_info(stream, &status, &id, &c->graph, &c->nodes, nullptr, &c->count),
@@ -44,7 +44,7 @@ Context context_of(const GpuDevice& d, const tern_device_stream_s& stream) {
 }
 
 tern_device_status make_handle(Context context, Stream stream, std::uint64_t* handle) {
-  Captured c;
+  StreamCapture c;
   TERN_GPU_TRY(captured(stream, &c));
   return checked(conditional_api().create_handle(handle, c.graph, context, 0, 0), "making a condition");
 }
@@ -52,7 +52,7 @@ tern_device_status make_handle(Context context, Stream stream, std::uint64_t* ha
 /// Adds a node after all captured work; the stream's next work depends on the node.
 tern_device_status add_node(Context context, Stream stream, ConditionalKind kind, std::uint64_t condition,
                             unsigned size, Graph* bodies) {
-  Captured c;
+  StreamCapture c;
   TERN_GPU_TRY(captured(stream, &c));
   ConditionalNode p;
   p.handle = condition;

@@ -40,9 +40,9 @@ std::vector<CudnnEngine> cudnn_engines(const CudnnApi& api, const CudnnTarget& t
                                        int mode);
 
 /// Creates a plan for the target, without an engine.
-cudnn::Descriptor empty_plan(const CudnnApi& api, const CudnnTarget& target);
-/// Returns null if cuDNN refuses the plan.
-std::unique_ptr<CudnnPlan> finished_plan(const CudnnApi& api, cudnn::Descriptor plan);
+cudnn::Descriptor plan_without_engine(const CudnnApi& api, const CudnnTarget& target);
+/// Finalizes a plan and reads its workspace size; null if cuDNN refuses the plan.
+std::unique_ptr<CudnnPlan> finalize_plan(const CudnnApi& api, cudnn::Descriptor plan);
 /// Returns null if the engine refuses the graph after all.
 std::unique_ptr<CudnnPlan> cudnn_plan(const CudnnApi& api, const CudnnTarget& target, const CudnnEngine& engine);
 

@@ -42,7 +42,7 @@ std::string name_of_error(int error) {
 std::string too_new(int cuda, const GpuDevice& d, const std::string& title, const std::string& name) {
   if (cuda <= d.driver_number / 1000) return {};
   return title + " needs a driver of CUDA " + std::to_string(cuda) + "; this one is of " + d.driver +
-         ": update the driver, or name another " + name + " by TERN_CU" + (name == "cuBLAS" ? "BLAS" : "SOLVER");
+         ": update the driver, or set another " + name + " in TERN_CU" + (name == "cuBLAS" ? "BLAS" : "SOLVER");
 }
 
 #define TERN_GPU_FIND(name, symbol, parameters) \
@@ -105,13 +105,13 @@ std::string start(Cusolver& c, void* library, const std::string& file, const Gpu
 
 namespace {
 
-struct Opened {
+struct OpenCusolvers {
   std::mutex mutex;
   std::map<int, Cusolver> all;
 };
-Opened& opened() {
+OpenCusolvers& opened() {
   // Never destroyed: streams of static objects may outlive static objects of this library.
-  static Opened* const all = std::make_unique<Opened>().release();
+  static OpenCusolvers* const all = std::make_unique<OpenCusolvers>().release();
   return *all;
 }
 

@@ -19,7 +19,7 @@ namespace cusolver {
 constexpr int kAllocFailed = 2, kBlasAllocFailed = 3;
 // cublasFillMode_t, cusolverEigMode_t
 constexpr int kLower = 0, kUpper = 1, kNoVectors = 0, kVectors = 1;
-// cudaDataType, by Scalar
+// cudaDataType, by LapackScalar
 constexpr int kTypes[] = {0, 1, 4, 5};
 }  // namespace cusolver
 

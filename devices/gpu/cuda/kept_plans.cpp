@@ -33,9 +33,9 @@ std::unique_ptr<CudnnPlan> kept_plan(const CudnnApi& api, const CudnnTarget& tar
   if (target.keeps.empty()) return nullptr;
   const std::string json = cached_program(identity(target, name));
   if (json.empty()) return nullptr;
-  Descriptor plan = empty_plan(api, target);
+  Descriptor plan = plan_without_engine(api, target);
   plan.set(kPlanJson, kTypeChar, std::span<const char>(json));
-  return finished_plan(api, std::move(plan));
+  return finalize_plan(api, std::move(plan));
 }
 
 void keep_plan(const CudnnApi& api, const CudnnTarget& target, const PlanName& name, const CudnnPlan& plan) {
@@ -45,7 +45,7 @@ void keep_plan(const CudnnApi& api, const CudnnTarget& target, const PlanName& n
   std::string json(static_cast<std::size_t>(count), '\0');
   if (api.get(plan.plan.handle(), kPlanJson, kTypeChar, count, &count, json.data()) != kSuccess) return;
   json.resize(json.find_last_not_of('\0') + 1);
-  keep_program(identity(target, name), json);
+  store_program(identity(target, name), json);
 }
 
 }  // namespace tern::gpu

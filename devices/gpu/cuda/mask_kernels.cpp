@@ -22,7 +22,7 @@ struct Mask {
   i64 strides[4], heads, rows, columns, row;
   int causal;
 };
-struct Result {
+struct MaskedResult {
   i64 rows, queries, heads, width, mask_heads, mask_batches;
 };
 
@@ -59,7 +59,7 @@ extern "C" __global__ void tern_bias(const MASK* mask, ELEMENT* bias, unsigned c
 }
 
 // A row of the result for each thread.
-extern "C" __global__ void tern_unseen(unsigned short* out, const unsigned char* seen, Result p) {
+extern "C" __global__ void tern_unseen(unsigned short* out, const unsigned char* seen, MaskedResult p) {
   const i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= p.rows) return;
   const i64 query = row % p.queries, head = row / p.queries % p.heads, batch = row / p.queries / p.heads;

@@ -28,11 +28,12 @@ std::string start(Nvshmem& n, void* library, const std::string& file) {
   n.api.sums[dtype] = reinterpret_cast<NvshmemSum>(find("nvshmemx_" #type "_sum_reduce_on_stream"));
   TERN_GPU_NVSHMEM_SUMS(TERN_GPU_LOAD)
 #undef TERN_GPU_LOAD
-  if (!lacks.empty()) return file + " lacks " + lacks + "; name NVSHMEM's host library 3 by TERN_NVSHMEM";
+  if (!lacks.empty()) return file + " lacks " + lacks + "; set the path of NVSHMEM's host library 3 in TERN_NVSHMEM";
   int major = 0, minor = 0, patch = 0;
   n.api.version(&major, &minor, &patch);
   n.version = std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
-  if (major != kMajor) return file + " is NVSHMEM " + n.version + ", and Tern calls version 3; name it by TERN_NVSHMEM";
+  if (major != kMajor)
+    return file + " is NVSHMEM " + n.version + ", but Tern needs version 3; set its path in TERN_NVSHMEM";
   return {};
 }
 

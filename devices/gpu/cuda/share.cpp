@@ -38,7 +38,7 @@ tern_device_status split(const GpuDevice& d, SplitDevice& s) {
   unsigned count = 0;
   TERN_GPU_TRY(checked(green().resource(d.id, &all, ResourceType::multiprocessors), kWhat));
   TERN_GPU_TRY(checked(green().split(nullptr, &count, &all, nullptr, 0, 1), kWhat));
-  if (count == 0) return failed(TERN_DEVICE_UNSUPPORTED, "the driver makes no parts of this device");
+  if (count == 0) return failed(TERN_DEVICE_UNSUPPORTED, "the driver does not support parts of this device");
   s.groups.resize(count);
   TERN_GPU_TRY(checked(green().split(s.groups.data(), &count, &all, &rest, 0, 1), kWhat));
   s.groups.resize(count);

@@ -15,14 +15,14 @@ constexpr auto kMost = std::chrono::minutes(1);
 constexpr unsigned kNoTimes = 2;  // CU_EVENT_DISABLE_TIMING
 
 /// Stream, event and device memory for one exchange.
-struct Scratch {
+struct ExchangeResources {
   Stream stream = nullptr;
   Event event = nullptr;
   Address memory = 0;
-  Scratch() = default;
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() {
+  ExchangeResources() = default;
+  ExchangeResources(const ExchangeResources&) = delete;
+  ExchangeResources& operator=(const ExchangeResources&) = delete;
+  ~ExchangeResources() {
     if (event != nullptr) api().event_destroy(event);
     if (stream != nullptr) api().stream_destroy(stream);
     if (memory != 0) api().free(memory);
@@ -56,7 +56,7 @@ tern_device_status wait(Communication& c, Event event) {
 tern_device_status exchange(Communication& c, const SymmetricRecord& mine, std::vector<SymmetricRecord>* all) {
   const auto ranks = static_cast<std::size_t>(c.ranks);
   constexpr std::size_t kBytes = sizeof mine;
-  Scratch s;
+  ExchangeResources s;
   TERN_GPU_TRY(s.make(kBytes * (ranks + 1)));
   const Address others = s.memory + kBytes;
   TERN_GPU_TRY(checked(api().copy_to_device(s.memory, &mine, kBytes, s.stream), "copying to the device"));

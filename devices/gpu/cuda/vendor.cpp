@@ -53,8 +53,8 @@ std::string too_new(const GpuDevice& d, const Compiler& c) {
   for (const FirstDriver& f : kFirstDrivers)
     if (f.major == c.major) first = std::string(", from ") + f.linux + " (Linux) or " + f.windows + " (Windows) on";
   return version_of(c) + " (" + c.path + ") makes kernels for drivers of CUDA " + std::to_string(c.major) + first +
-         "; this driver is of " + d.driver + ": update the driver, or name an NVRTC " +
-         std::to_string(d.driver_number / 1000) + " by TERN_NVRTC";
+         "; this driver is of " + d.driver + ": update the driver, or set an NVRTC " +
+         std::to_string(d.driver_number / 1000) + " in TERN_NVRTC";
 }
 
 /// Lists the compiler's architectures, times ten; empty if unknown (before 11.2).
@@ -139,7 +139,7 @@ CompileOptions compile_options(const GpuDevice& d, const Compiler& c) {
               dotted(*std::ranges::min_element(known)) + " and later; this device has " + dotted(wanted);
     for (const LastToolkit& last : kLastToolkits)
       if (wanted < last.below) {
-        o.error += std::string(": install the NVRTC of CUDA ") + last.toolkit + " and name it by TERN_NVRTC";
+        o.error += std::string(": install the NVRTC of CUDA ") + last.toolkit + " and set its path in TERN_NVRTC";
         break;
       }
     return o;
@@ -163,7 +163,7 @@ CompileOptions archive_options(const std::string& target, const Compiler& c) {
   const int wanted = o.to_ptx ? oldest : std::atoi(target.c_str() + std::strlen("cuda:sm_"));
   if (!known.empty() && std::ranges::find(known, wanted) == known.end()) {
     o.error = version_of(c) + " (" + c.path + ") does not compile for compute capability " + dotted(wanted) +
-              (wanted < oldest ? ": name an older one by TERN_NVRTC" : ": name a newer one by TERN_NVRTC");
+              (wanted < oldest ? ": set an older one in TERN_NVRTC" : ": set a newer one in TERN_NVRTC");
   }
   o.options.push_back(std::string("--gpu-architecture=") + (o.to_ptx ? "compute_" : "sm_") + std::to_string(wanted));
   return o;

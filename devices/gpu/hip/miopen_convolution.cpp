@@ -85,16 +85,16 @@ int type_of(const Convolution& c) {
   return c.dtype == kF16 ? miopen::kHalf : c.dtype == kBf16 ? miopen::kBfloat16 : miopen::kFloat;
 }
 
-struct Plan {
+struct MiopenPlan {
   Object x, w, y, window;
   MiopenSolution solution;
 };
 
 /// Returns the fastest solution with a small workspace and successful compilation. The library's lock is held.
-std::unique_ptr<Plan> make_plan(const Miopen& m, const Convolution& c) {
+std::unique_ptr<MiopenPlan> make_plan(const Miopen& m, const Convolution& c) {
   const int type = type_of(c);
-  auto plan = std::make_unique<Plan>(
-      Plan{tensor(m.api, c.x, type), tensor(m.api, c.w, type), tensor(m.api, c.y, type), window(m.api, c), {}});
+  auto plan = std::make_unique<MiopenPlan>(
+      MiopenPlan{tensor(m.api, c.x, type), tensor(m.api, c.w, type), tensor(m.api, c.y, type), window(m.api, c), {}});
   if (!plan->x || !plan->w || !plan->y || !plan->window) return nullptr;
   MiopenSolution all[kMostSolutions];
   std::size_t count = 0;
@@ -112,9 +112,9 @@ std::unique_ptr<Plan> make_plan(const Miopen& m, const Convolution& c) {
   return nullptr;
 }
 
-class ConvolutionNode : public LibraryNode {
+class MiopenConvolutionNode : public LibraryNode {
  public:
-  ConvolutionNode(Miopen& library, Convolution c, std::unique_ptr<Plan> plan, Function end)
+  MiopenConvolutionNode(Miopen& library, Convolution c, std::unique_ptr<MiopenPlan> plan, Function end)
       : library_(library), c_(std::move(c)), plan_(std::move(plan)), end_(end) {}
 
   std::uint64_t scratch_bytes() const override {
@@ -144,7 +144,7 @@ class ConvolutionNode : public LibraryNode {
 
   Miopen& library_;
   const Convolution c_;
-  const std::unique_ptr<Plan> plan_;
+  const std::unique_ptr<MiopenPlan> plan_;
   const Function end_;  ///< null without bias and ReLU
 };
 
@@ -166,8 +166,9 @@ std::unique_ptr<LibraryNode> prepare_convolution(const GpuDevice& d, const tern_
     if (end == nullptr) return nullptr;
   }
   const std::lock_guard lock(library.lock);
-  std::unique_ptr<Plan> plan = make_plan(library, *c);
-  return plan == nullptr ? nullptr : std::make_unique<ConvolutionNode>(library, *std::move(c), std::move(plan), end);
+  std::unique_ptr<MiopenPlan> plan = make_plan(library, *c);
+  return plan == nullptr ? nullptr
+                         : std::make_unique<MiopenConvolutionNode>(library, *std::move(c), std::move(plan), end);
 }
 
 }  // namespace tern::gpu

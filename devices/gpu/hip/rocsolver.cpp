@@ -69,13 +69,13 @@ std::string start(Rocsolver& r, void* library, const std::string& file) {
 
 namespace {
 
-struct Opened {
+struct OpenRocsolvers {
   std::mutex mutex;
   std::map<int, Rocsolver> all;
 };
-Opened& opened() {
+OpenRocsolvers& opened() {
   // Never destroyed: streams of static objects may outlive static objects of this library.
-  static Opened* const all = std::make_unique<Opened>().release();
+  static OpenRocsolvers* const all = std::make_unique<OpenRocsolvers>().release();
   return *all;
 }
 

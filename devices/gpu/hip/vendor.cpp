@@ -57,7 +57,7 @@ std::string error_text(Status error) {
 std::string open_device(GpuDevice& d) {
   if (symbol<Status(int)>("hipSetDevice") == nullptr) return "the runtime lacks hipSetDevice";
   d.arch = architecture(d.id);
-  return d.arch.empty() ? "the runtime does not tell its architecture" : "";
+  return d.arch.empty() ? "the runtime does not report the device's architecture" : "";
 }
 
 Status enter_device(const GpuDevice& d) {
@@ -91,7 +91,7 @@ CompileOptions archive_options(const std::string& target, const Compiler& c) {
   CompileOptions o = options_for(arch);
   if (is_old(c) && (kOldArchitectures + std::string(" ")).find(arch + " ") == std::string::npos)
     o.error = "hiprtc before ROCm 5.3 (" + c.path + ") compiles for " + kOldArchitectures +
-              " alone: name that of a later ROCm by TERN_HIPRTC";
+              " only: set that of a later ROCm in TERN_HIPRTC";
   return o;
 }
 

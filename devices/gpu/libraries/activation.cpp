@@ -9,12 +9,12 @@
 namespace tern::gpu {
 namespace {
 
-struct Known {
+struct ActivationNotation {
   const char* expression;
   Activation activation;
 };
 // Notation of `text` below for aten.relu, and for GELU in aten.gelu and Hugging Face's models.
-constexpr Known kKnown[] = {
+constexpr ActivationNotation kKnown[] = {
     {"max(0,x)", Activation::relu},
     {"mul(add(1,tanh(mul(0.797885,add(mul(0.044715,pow(x,3)),x)))),mul(0.5,x))", Activation::gelu},
 };
@@ -53,7 +53,7 @@ Activation activation_of(const tern_device_op& op) {
       op.inputs[0].dtype != op.outputs[0].dtype || op.inputs[0].dtype < kF16 || op.inputs[0].dtype > kF32)
     return Activation::none;
   const std::string expression = text(op, op.instruction_count - 1);
-  for (const Known& k : kKnown)
+  for (const ActivationNotation& k : kKnown)
     if (expression == k.expression) return k.activation;
   return Activation::none;
 }

@@ -17,12 +17,12 @@ namespace tern::gpu {
 namespace {
 
 /// Types reducible by the library, by tern/dtype.h's number.
-struct Type {
+struct NcclType {
   std::int32_t dtype;
   int type;
 };
-constexpr Type kTypes[] = {{2, kNcclU8},  {3, kNcclI8},   {5, kNcclI32},   {6, kNcclI64},  {8, kNcclU32},
-                           {9, kNcclU64}, {10, kNcclF16}, {11, kNcclBf16}, {12, kNcclF32}, {13, kNcclF64}};
+constexpr NcclType kTypes[] = {{2, kNcclU8},  {3, kNcclI8},   {5, kNcclI32},   {6, kNcclI64},  {8, kNcclU32},
+                               {9, kNcclU64}, {10, kNcclF16}, {11, kNcclBf16}, {12, kNcclF32}, {13, kNcclF64}};
 constexpr std::int32_t kBool = 1, kFirstFloat = 10;
 
 /// Bytes per element, by type.
@@ -33,20 +33,20 @@ std::size_t bytes_of(const tern_device_collective& c) {
   return c.dtype >= 0 && c.dtype < kTypesWithBytes ? kBytes[c.dtype] : 0;
 }
 
-struct Reduction {
+struct NcclReduction {
   int type = -1, op = -1;
 };
 /// Returns -1 if the library lacks the reduction, or computes other results than Tern.
-Reduction reduction_of(const tern_device_collective& c) {
+NcclReduction reduction_of(const tern_device_collective& c) {
   if (c.dtype == kBool) {  // 0 or 1: `or` is the maximum, `and` the minimum
     const bool either =
         c.reduction == TERN_REDUCE_SUM || c.reduction == TERN_REDUCE_MAX || c.reduction == TERN_REDUCE_BOR;
     const bool both =
         c.reduction == TERN_REDUCE_PRODUCT || c.reduction == TERN_REDUCE_MIN || c.reduction == TERN_REDUCE_BAND;
-    return either ? Reduction{kNcclU8, kNcclMax} : both ? Reduction{kNcclU8, kNcclMin} : Reduction{};
+    return either ? NcclReduction{kNcclU8, kNcclMax} : both ? NcclReduction{kNcclU8, kNcclMin} : NcclReduction{};
   }
-  Reduction r;
-  for (const Type& t : kTypes) {
+  NcclReduction r;
+  for (const NcclType& t : kTypes) {
     if (t.dtype == c.dtype) r.type = t.type;
   }
   switch (c.reduction) {
@@ -114,7 +114,7 @@ int all_to_all(const Communication& c, const tern_device_collective& call, Strea
   return error == kNcclSuccess ? ended : error;
 }
 
-int begin(const Communication& c, const tern_device_collective& call, const Reduction& r, Stream stream) {
+int begin(const Communication& c, const tern_device_collective& call, const NcclReduction& r, Stream stream) {
   const NcclApi& api = nccl().api;
   const auto ranks = static_cast<std::size_t>(c.ranks);
   const std::size_t bytes = call.count * bytes_of(call);
@@ -141,14 +141,14 @@ tern_device_status run(std::int32_t device, tern_device_stream stream, tern_devi
                        const tern_device_collective* call) {
   TERN_GPU_ENTER(device);
   const bool adds = call->kind == TERN_COLLECTIVE_ALL_REDUCE || call->kind == TERN_COLLECTIVE_REDUCE_SCATTER;
-  const Reduction r = adds ? reduction_of(*call) : Reduction{};
+  const NcclReduction r = adds ? reduction_of(*call) : NcclReduction{};
   if (call->kind < 0 || call->kind > TERN_COLLECTIVE_ALL_TO_ALL ||
       (adds ? r.type < 0 || r.op < 0 : bytes_of(*call) == 0))
     return refuse();
   if (call->count == 0 && call->kind != TERN_COLLECTIVE_ALL_TO_ALL) return TERN_DEVICE_OK;
   Communication& c = *communicator->communication;
   note_use(*stream, communicator->communication);
-  const Timed timed(*stream);
+  const TimedWork timed(*stream);
   if (const std::size_t bytes = call->count * bytes_of(*call); takes_symmetric(c, *call, bytes)) {
     if (const std::string why = c.failure(); !why.empty()) return failed(TERN_DEVICE_FAILED, why);
     return run_symmetric(*call, bytes, stream->current());
@@ -164,7 +164,7 @@ tern_device_status run_batch(std::int32_t device, tern_device_stream stream, ter
   }
   Communication& c = *communicator->communication;
   note_use(*stream, communicator->communication);
-  const Timed timed(*stream);
+  const TimedWork timed(*stream);
   return c.call("messages of devices", [&] {
     const NcclApi& api = nccl().api;
     int error = api.group_begin();

@@ -11,11 +11,11 @@ namespace tern::gpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kJoins = std::chrono::minutes(10);  // timeout after all ranks have announced their arrival
-constexpr auto kLeaves = std::chrono::seconds(5);
-constexpr auto kPause = std::chrono::microseconds(20);
+constexpr auto kCallTimeout = std::chrono::minutes(10);  // timeout after all ranks have announced their arrival
+constexpr auto kLeaveTimeout = std::chrono::seconds(5);
+constexpr auto kPollInterval = std::chrono::microseconds(20);
 
-std::string problem(const char* what, int error) {
+std::string error_message(const char* what, int error) {
   return std::string(what) + ": " + names::kNccl + ": " + nccl().api.text(error) + " (" + std::to_string(error) + ")";
 }
 
@@ -26,49 +26,50 @@ std::string Communication::failure() {
   return failure_;
 }
 
-void Communication::abort(const std::string& why) {
+void Communication::abort(const std::string& reason) {
   const std::lock_guard lock(mutex_);
-  if (failure_.empty()) failure_ = why;
+  if (failure_.empty()) failure_ = reason;
   if (comm != nullptr) nccl().api.abort(comm);
   comm = nullptr;
 }
 
-tern_device_status Communication::call(const char* what, const std::function<int()>& begin) {
-  const Clock::time_point end = Clock::now() + kJoins;
-  bool begun = false;
+tern_device_status Communication::call(const char* what, const std::function<int()>& start) {
+  const Clock::time_point deadline = Clock::now() + kCallTimeout;
+  bool is_started = false;
   for (;;) {
     int state = kNcclSuccess;
     {
       const std::lock_guard lock(mutex_);
       if (!failure_.empty()) return failed(TERN_DEVICE_FAILED, failure_);
       int error = kNcclSuccess;
-      if (!begun) error = begin();
-      begun = true;
+      if (!is_started) error = start();
+      is_started = true;
       if (error == kNcclSuccess || error == kNcclInProgress) error = nccl().api.state(comm, &state);
       if (error != kNcclSuccess) state = error;
     }
     if (state == kNcclSuccess) return TERN_DEVICE_OK;
-    std::string why;
-    if (state != kNcclInProgress) why = problem(what, state);
-    if (why.empty() && Clock::now() >= end) why = std::string(what) + ": " + names::kNccl + " takes too long";
-    if (!why.empty()) {
-      abort(why);
-      return failed(TERN_DEVICE_FAILED, why);
+    std::string reason;
+    if (state != kNcclInProgress) reason = error_message(what, state);
+    if (reason.empty() && Clock::now() >= deadline)
+      reason = std::string(what) + ": " + names::kNccl + " takes too long";
+    if (!reason.empty()) {
+      abort(reason);
+      return failed(TERN_DEVICE_FAILED, reason);
     }
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kPollInterval);
   }
 }
 
 void Communication::leave() {
-  const Clock::time_point end = Clock::now() + kLeaves;
+  const Clock::time_point deadline = Clock::now() + kLeaveTimeout;
   const std::lock_guard lock(mutex_);
   failure_.clear();  // streams continue without the group
   if (comm == nullptr) return;
   const NcclApi& api = nccl().api;
   int state = api.finalize(comm);
-  while ((state == kNcclSuccess || state == kNcclInProgress) && Clock::now() < end) {
+  while ((state == kNcclSuccess || state == kNcclInProgress) && Clock::now() < deadline) {
     if (api.state(comm, &state) != kNcclSuccess || state != kNcclInProgress) break;
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kPollInterval);
   }
   if (state == kNcclSuccess) {
     api.destroy(comm);

@@ -27,9 +27,10 @@ struct Communication {
   /// Returns the reason for the group's failure; empty without a failure.
   std::string failure();
   /// Ends waiting calls. Only the first reason is kept.
-  void abort(const std::string& why);
-  /// Runs `begin`, a library call, and waits until the library has enqueued the work or has failed.
-  tern_device_status call(const char* what, const std::function<int()>& begin);
+  void abort(const std::string& reason);
+  /// Runs `start`, a library call, and waits until the library has enqueued the work or has failed. `what` names the
+  /// call in messages.
+  tern_device_status call(const char* what, const std::function<int()>& start);
   /// Leaves the group cleanly if all ranks do so soon. Afterwards the group counts as not failed.
   void leave();
 

@@ -22,7 +22,7 @@ constexpr std::int64_t kMostMatrices = 1 << 15;
 constexpr std::uint64_t kMostWork = 256 << 20;
 
 /// Consecutive memory blocks, each aligned.
-struct Room {
+struct ScratchCursor {
   Address at = 0;
   Address take(std::uint64_t bytes) {
     const Address here = at;
@@ -37,9 +37,9 @@ class FactorizationNode : public LibraryNode {
       : m_(batch), kernels_(kernels), solver_(std::move(solver)) {}
 
   std::uint64_t scratch_bytes() const override {
-    Room room;
-    place(room, nullptr);
-    return room.at + kAlignment;
+    ScratchCursor cursor;
+    place(cursor, nullptr);
+    return cursor.at + kAlignment;
   }
 
   tern_device_status run(Stream, const tern_device_op&, Address) override {
@@ -50,8 +50,8 @@ class FactorizationNode : public LibraryNode {
                                   Address unfinished) override {
     const Stream s = stream.current();
     if (stream.recording) return kernels_.leave_all(s, unfinished, m_.count);
-    Room room{aligned(scratch, kAlignment)};
-    const Factors f = place(room, &op);
+    ScratchCursor cursor{aligned(scratch, kAlignment)};
+    const Factors f = place(cursor, &op);
     PackedInput in;
     in.matrix = matrix_elements();
     in.rows = m_.rows;
@@ -73,33 +73,33 @@ class FactorizationNode : public LibraryNode {
   std::int64_t v_elements() const { return static_cast<std::int64_t>(m_.columns) * solver_->v_rows(); }
 
   /// Assigns scratch memory, and results written in place by the solver. Without a node, only measures.
-  Factors place(Room& room, const tern_device_op* op) const {
+  Factors place(ScratchCursor& cursor, const tern_device_op* op) const {
     const auto count = static_cast<std::uint64_t>(m_.count), steps = static_cast<std::uint64_t>(m_.least());
     const std::uint64_t element = element_bytes(m_.type), real = real_bytes(m_.type);
     // Reserves memory even for results in place: optional results vary between nodes.
     const auto result = [&](int output, std::uint64_t bytes) {
-      const Address own = room.take(bytes);
+      const Address own = cursor.take(bytes);
       return op != nullptr && op->outputs[output].data != 0 ? op->outputs[output].data : own;
     };
     Factors f;
-    f.a = room.take(count * static_cast<std::uint64_t>(matrix_elements()) * element);
-    f.info = room.take(count * 4);
-    f.a_places = room.take(count * 8);
+    f.a = cursor.take(count * static_cast<std::uint64_t>(matrix_elements()) * element);
+    f.info = cursor.take(count * 4);
+    f.a_places = cursor.take(count * 8);
     switch (m_.kind) {
       case Factorization::cholesky: break;
       case Factorization::eigh: f.values = result(0, count * steps * real); break;
       case Factorization::lu: f.pivots = result(1, count * steps * 4); break;
       case Factorization::qr:
-        f.tau = room.take(count * steps * element);
-        f.tau_places = room.take(count * 8);
+        f.tau = cursor.take(count * steps * element);
+        f.tau_places = cursor.take(count * 8);
         break;
       case Factorization::svd:
         f.values = result(1, count * steps * real);
-        f.u = room.take(count * static_cast<std::uint64_t>(u_elements()) * element);
-        f.v = room.take(count * static_cast<std::uint64_t>(v_elements()) * element);
+        f.u = cursor.take(count * static_cast<std::uint64_t>(u_elements()) * element);
+        f.v = cursor.take(count * static_cast<std::uint64_t>(v_elements()) * element);
         break;
     }
-    f.work = room.take(solver_->work_bytes());
+    f.work = cursor.take(solver_->work_bytes());
     return f;
   }
 
@@ -176,7 +176,7 @@ class FactorizationNode : public LibraryNode {
     return result(s, f.a, op.outputs[0], m, inner, m, matrix);
   }
 
-  static constexpr std::int64_t kComplete = 1, kReflectors = 3;  // QrMode of schema/linalg_kinds.h
+  static constexpr std::int64_t kComplete = 1, kReflectors = 3;  // QrKind of schema/linalg_kinds.h
 
   const MatrixBatch m_;
   const MatrixKernels& kernels_;

@@ -193,7 +193,7 @@ tern_device_status run(std::int32_t device, tern_device_stream stream, tern_devi
   tern_device_op op = fused.op;
   op.inputs = operands.data();
   op.outputs = &output;
-  const Timed timed(*stream);
+  const TimedWork timed(*stream);
   return fused.node->run(stream->current(), op, scratch);
 }
 

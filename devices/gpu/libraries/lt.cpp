@@ -21,7 +21,7 @@ std::string start(Lt& lt, void* library, const char* file, const GpuDevice& d) {
   TERN_GPU_LT_FUNCTIONS(TERN_GPU_LOAD)
 #undef TERN_GPU_LOAD
   if (!lacks.empty())
-    return lt.path + " is too old: it lacks " + lacks + "; update " + names::kLt + ", or name another by " +
+    return lt.path + " is too old: it lacks " + lacks + "; update " + names::kLt + ", or set another one in " +
            names::kLtVariable;
   // cuBLASLt reports its version without a device.
   lt.version = lt_version(library, nullptr);

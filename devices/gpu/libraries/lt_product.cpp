@@ -81,11 +81,11 @@ class ProductNode : public LibraryNode {
   }
 
   /// Scales of a matrix with contiguous consecutive columns.
-  static ScaleGrid grid_of(const Matrix& m) { return {m.columns, m.rows / kBlock}; }
+  static ScaleTileGrid grid_of(const Matrix& m) { return {m.columns, m.rows / kBlock}; }
   /// Brings the scales after an operand's elements into tiles.
   tern_device_status tile_scales(Stream stream, Address* room, const Matrix& m, bool in_tiles, Address elements,
                                  Address* scales) const {
-    const ScaleGrid grid = grid_of(m);
+    const ScaleTileGrid grid = grid_of(m);
     *scales = elements + static_cast<Address>(m.columns * m.rows);
     if (in_tiles && *scales % kLtAlignment == 0) return TERN_DEVICE_OK;
     const Address from = *scales;

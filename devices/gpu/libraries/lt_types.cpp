@@ -23,35 +23,36 @@ enum {
 };
 
 /// Families of operand types. Operands of one family can be multiplied.
-enum class Family { none, half, bfloat, single, wide, byte, small, whole };
+enum class OperandFamily { none, half, bfloat, single, wide, byte, small, whole };
 
-struct Type {
+struct LtOperandType {
   int dtype, library;
   std::uint32_t bytes;
-  Family family;
+  OperandFamily family;
 };
-constexpr Type kTypes[] = {
-    {kF16, names::kLtF16, 2, Family::half},
-    {kBf16, names::kLtBf16, 2, Family::bfloat},
-    {kF32, names::kLtF32, 4, Family::single},
-    {kF64, names::kLtF64, 8, Family::wide},
-    {kE4m3, names::kLtE4m3, 1, Family::byte},
-    {kE5m2, names::kLtE5m2, 1, Family::byte},
-    {kI8, names::kLtI8, 1, Family::small},
-    {kI32, names::kLtI32, 4, Family::whole},
-    {kE4m3Fnuz, names::kLtE4m3Fnuz, 1, Family::byte},
-    {kE5m2Fnuz, names::kLtE5m2Fnuz, 1, Family::byte},
+constexpr LtOperandType kTypes[] = {
+    {kF16, names::kLtF16, 2, OperandFamily::half},
+    {kBf16, names::kLtBf16, 2, OperandFamily::bfloat},
+    {kF32, names::kLtF32, 4, OperandFamily::single},
+    {kF64, names::kLtF64, 8, OperandFamily::wide},
+    {kE4m3, names::kLtE4m3, 1, OperandFamily::byte},
+    {kE5m2, names::kLtE5m2, 1, OperandFamily::byte},
+    {kI8, names::kLtI8, 1, OperandFamily::small},
+    {kI32, names::kLtI32, 4, OperandFamily::whole},
+    {kE4m3Fnuz, names::kLtE4m3Fnuz, 1, OperandFamily::byte},
+    {kE5m2Fnuz, names::kLtE5m2Fnuz, 1, OperandFamily::byte},
 };
 
 /// Result types of a family: "cublasLtMatmul", tables of supported types.
-struct Result {
-  Family operands, result;
+struct LtResultType {
+  OperandFamily operands, result;
 };
-constexpr Result kResults[] = {
-    {Family::half, Family::half},     {Family::half, Family::single},   {Family::bfloat, Family::bfloat},
-    {Family::bfloat, Family::single}, {Family::single, Family::single}, {Family::wide, Family::wide},
-    {Family::small, Family::whole},   {Family::byte, Family::half},     {Family::byte, Family::bfloat},
-    {Family::byte, Family::single},
+constexpr LtResultType kResults[] = {
+    {OperandFamily::half, OperandFamily::half},     {OperandFamily::half, OperandFamily::single},
+    {OperandFamily::bfloat, OperandFamily::bfloat}, {OperandFamily::bfloat, OperandFamily::single},
+    {OperandFamily::single, OperandFamily::single}, {OperandFamily::wide, OperandFamily::wide},
+    {OperandFamily::small, OperandFamily::whole},   {OperandFamily::byte, OperandFamily::half},
+    {OperandFamily::byte, OperandFamily::bfloat},   {OperandFamily::byte, OperandFamily::single},
 };
 
 /// Rounding of float32 operands permitted by --precision.
@@ -64,24 +65,24 @@ constexpr Rounding kRoundings[] = {
 };
 
 /// Type of alpha, beta and sums, if not float.
-struct Factor {
-  Family operands;
+struct LtFactorType {
+  OperandFamily operands;
   LtFactor factor;
   int library, compute;
 };
-constexpr Factor kFactors[] = {
-    {Family::wide, LtFactor::wide, names::kLtF64, names::kLtCompute64},
-    {Family::small, LtFactor::whole, names::kLtI32, names::kLtComputeInt32},
+constexpr LtFactorType kFactors[] = {
+    {OperandFamily::wide, LtFactor::wide, names::kLtF64, names::kLtCompute64},
+    {OperandFamily::small, LtFactor::whole, names::kLtI32, names::kLtComputeInt32},
 };
 
-const Type* type_of(const tern_device_tensor& t) {
-  for (const Type& type : kTypes)
+const LtOperandType* type_of(const tern_device_tensor& t) {
+  for (const LtOperandType& type : kTypes)
     if (type.dtype == t.dtype && type.library >= 0) return &type;
   return nullptr;
 }
 
-bool has_result(Family operands, Family result) {
-  for (const Result& r : kResults)
+bool has_result(OperandFamily operands, OperandFamily result) {
+  for (const LtResultType& r : kResults)
     if (r.operands == operands && r.result == result) return true;
   return false;
 }
@@ -95,8 +96,8 @@ bool is_microscaled(const tern_device_op& op) {
 
 bool is_float8(const tern_device_op& op) {
   if (is_microscaled(op)) return false;
-  const Type* a = type_of(op.inputs[0]);
-  return a != nullptr && a->family == Family::byte;
+  const LtOperandType* a = type_of(op.inputs[0]);
+  return a != nullptr && a->family == OperandFamily::byte;
 }
 
 bool rounds_sums(const tern_device_op& op, int result) {
@@ -105,27 +106,27 @@ bool rounds_sums(const tern_device_op& op, int result) {
 }
 
 LtTypes lt_types(const tern_device_op& op) {
-  const Type *a = type_of(op.inputs[0]), *b = type_of(op.inputs[1]), *out = type_of(op.outputs[0]);
+  const LtOperandType *a = type_of(op.inputs[0]), *b = type_of(op.inputs[1]), *out = type_of(op.outputs[0]);
   if (a == nullptr || b == nullptr || out == nullptr) return {};
   if (a->family != b->family || !has_result(a->family, out->family)) return {};
   const bool has_addend = op.input_count > 2 && op.inputs[2].dtype != 0;
   if (has_addend && op.inputs[2].dtype != op.outputs[0].dtype) return {};
   // "Bias vector elements are the same type as the elements of output matrix [...] exceptions: fp8 kernels with an
   // output type of CUDA_R_32F" (cublasLt.h).
-  if (has_addend && a->family == Family::byte && out->family == Family::single) return {};
+  if (has_addend && a->family == OperandFamily::byte && out->family == OperandFamily::single) return {};
   // Integer biases require 8-bit results ("cublasLtMatmul").
-  if (has_addend && a->family == Family::small) return {};
+  if (has_addend && a->family == OperandFamily::small) return {};
   LtTypes t;
   t.a = b->library;
   t.b = a->library;
   t.out = out->library;
   t.bytes = a->bytes;
   t.out_bytes = out->bytes;
-  for (const Factor& f : kFactors)
+  for (const LtFactorType& f : kFactors)
     if (f.operands == a->family) t.factor = f.factor, t.scale = f.library, t.computes = {f.compute};
   if (!t.computes.empty()) return t;
   t.scale = names::kLtF32;
-  if (a->family == Family::single)
+  if (a->family == OperandFamily::single)
     for (const Rounding& r : kRoundings)
       if (r.precision == op.precision) t.computes.push_back(r.compute);
   t.computes.push_back(names::kLtCompute32);

@@ -20,8 +20,8 @@ constexpr struct {
 
 constexpr struct {
   int dtype;  ///< tern/dtype.h
-  Scalar type;
-} kTypes[] = {{12, Scalar::s}, {13, Scalar::d}, {15, Scalar::c}, {16, Scalar::z}};
+  LapackScalar type;
+} kTypes[] = {{12, LapackScalar::s}, {13, LapackScalar::d}, {15, LapackScalar::c}, {16, LapackScalar::z}};
 
 constexpr std::int64_t kMostSide = 1 << 15;  // limit, so that a matrix's element count fits an int
 

@@ -11,14 +11,14 @@ namespace tern::gpu {
 enum class Factorization { cholesky, eigh, lu, qr, svd };
 
 /// Element types of LAPACK's routines.
-enum class Scalar { s, d, c, z };
-constexpr std::uint64_t real_bytes(Scalar t) {
-  return t == Scalar::s || t == Scalar::c ? 4 : 8;
+enum class LapackScalar { s, d, c, z };
+constexpr std::uint64_t real_bytes(LapackScalar t) {
+  return t == LapackScalar::s || t == LapackScalar::c ? 4 : 8;
 }
-constexpr std::uint64_t parts(Scalar t) {
-  return t == Scalar::s || t == Scalar::d ? 1 : 2;
+constexpr std::uint64_t parts(LapackScalar t) {
+  return t == LapackScalar::s || t == LapackScalar::d ? 1 : 2;
 }
-constexpr std::uint64_t element_bytes(Scalar t) {
+constexpr std::uint64_t element_bytes(LapackScalar t) {
   return parts(t) * real_bytes(t);
 }
 
@@ -28,7 +28,7 @@ enum class Routine { own, small, large };
 
 struct MatrixBatch {
   Factorization kind = Factorization::cholesky;
-  Scalar type = Scalar::s;
+  LapackScalar type = LapackScalar::s;
   int rows = 0, columns = 0;
   std::int64_t count = 0;
   int at_once = 1;           ///< most matrices per library call

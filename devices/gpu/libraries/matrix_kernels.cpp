@@ -85,8 +85,9 @@ extern "C" __global__ void tern_leave(int* unfinished, i64 count) {
 
 }  // namespace
 
-tern_device_status MatrixKernels::pack_all(Stream stream, const tern_device_tensor& from, PackedInput how, Scalar type,
-                                           const Factors& f, Address unfinished, std::int64_t count, int steps) const {
+tern_device_status MatrixKernels::pack_all(Stream stream, const tern_device_tensor& from, PackedInput how,
+                                           LapackScalar type, const Factors& f, Address unfinished, std::int64_t count,
+                                           int steps) const {
   how.rank = from.rank - 2;
   for (int i = 0; i < how.rank; ++i) {
     how.sizes[i] = from.sizes[i];
@@ -117,9 +118,9 @@ tern_device_status MatrixKernels::leave_all(Stream stream, Address unfinished, s
   return kOwn.launch(leave, kOwn.blocks_for(count), stream, parameters);
 }
 
-const MatrixKernels* matrix_kernels(const GpuDevice& d, Scalar type) {
+const MatrixKernels* matrix_kernels(const GpuDevice& d, LapackScalar type) {
   static std::mutex mutex;
-  static std::map<std::pair<int, Scalar>, MatrixKernels> all;  // never unloaded
+  static std::map<std::pair<int, LapackScalar>, MatrixKernels> all;  // never unloaded
   const std::lock_guard lock(mutex);
   const auto at = all.find({d.id, type});
   if (at != all.end()) return &at->second;

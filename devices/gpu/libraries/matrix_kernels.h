@@ -33,7 +33,7 @@ struct MatrixKernels {
   /// Packs the tensor's matrices into `to`. Non-finite elements become 0 and set their matrix's `unfinished` to 1 (else
   /// 0). `a_places` and `tau_places` (unless 0) receive the addresses of each matrix and of each `steps` elements of
   /// `tau`.
-  tern_device_status pack_all(Stream stream, const tern_device_tensor& from, PackedInput how, Scalar type,
+  tern_device_status pack_all(Stream stream, const tern_device_tensor& from, PackedInput how, LapackScalar type,
                               const Factors& f, Address unfinished, std::int64_t count, int steps) const;
   /// Unpacks column-major matrices into row-major results.
   tern_device_status unpack_all(Stream stream, Address from, Address to, PackedOutput how) const;
@@ -46,6 +46,6 @@ struct MatrixKernels {
 
 /// Returns kernels compiled once per device and type. Null if the compiler is missing or the driver refuses the
 /// kernels.
-const MatrixKernels* matrix_kernels(const GpuDevice& d, Scalar type);
+const MatrixKernels* matrix_kernels(const GpuDevice& d, LapackScalar type);
 
 }  // namespace tern::gpu

@@ -23,9 +23,9 @@ std::string start(Nccl& n, void* library, const std::string& file) {
   n.api.text = reinterpret_cast<decltype(n.api.text)>(symbol_of(library, "ncclGetErrorString"));
   if (!lacks.empty() || n.api.text == nullptr)
     return file + " is too old: it lacks " + (lacks.empty() ? "ncclGetErrorString" : lacks) + "; update " +
-           names::kNccl + ", or name another by " + names::kNcclVariable;
+           names::kNccl + ", or set another one in " + names::kNcclVariable;
   int code = 0;
-  if (n.api.version(&code) != kNcclSuccess) return file + " does not tell its version";
+  if (n.api.version(&code) != kNcclSuccess) return file + " does not report its version";
   n.version = version_text(code);
   return {};
 }

@@ -43,7 +43,7 @@ tern_device_status prepare(std::int32_t device, const tern_device_op* op, tern_d
 tern_device_status run(std::int32_t device, tern_device_stream stream, tern_device_override override,
                        const tern_device_op* op, tern_device_address scratch) {
   TERN_GPU_ENTER(device);
-  const Timed timed(*stream);
+  const TimedWork timed(*stream);
   return node_of(override)->run(stream->current(), *op, scratch);
 }
 
@@ -56,7 +56,7 @@ tern_device_status release(std::int32_t device, tern_device_override override) {
 tern_device_status run_matrices(std::int32_t device, tern_device_stream stream, tern_device_override override,
                                 const tern_device_op* op, tern_device_address scratch, tern_device_address unfinished) {
   TERN_GPU_ENTER(device);
-  const Timed timed(*stream);
+  const TimedWork timed(*stream);
   return node_of(override)->run_matrices(*stream, *op, scratch, unfinished);
 }
 

@@ -11,7 +11,7 @@ constexpr std::size_t kMostCalls = 16;  // more calls take longer to start than 
 enum { kA, kB, kC, kD, kOperands };  // the libraries' notation
 
 /// A batch axis: its size, and each operand's stride (0 if the operand lacks the axis).
-struct Axis {
+struct ProductBatchAxis {
   std::int64_t size = 1, strides[kOperands] = {};
 };
 
@@ -39,10 +39,10 @@ bool read_matrix(std::int64_t rows, std::int64_t columns, std::int64_t by_row, s
 }
 
 /// Rows of a result and their strides: batch axes become rows if b is equal along them.
-struct Rows {
+struct ProductRows {
   std::int64_t count, a, c, d;  ///< row strides of Tern's a, its addend and its result
 
-  bool take(const Axis& axis, bool has_matrix) {
+  bool take(const ProductBatchAxis& axis, bool has_matrix) {
     const bool one = count == 1;
     if (axis.strides[kA] != 0) return false;  // Tern's b
     if (!one && axis.strides[kB] != count * a) return false;
@@ -56,7 +56,7 @@ struct Rows {
 };
 
 /// True if the strides of `axis` continue the strides of `batch`.
-bool continues(const Axis& axis, const Axis& batch) {
+bool continues(const ProductBatchAxis& axis, const ProductBatchAxis& batch) {
   for (int k = 0; k < kOperands; ++k)
     if (axis.strides[k] != batch.size * batch.strides[k]) return false;
   return true;
@@ -64,14 +64,14 @@ bool continues(const Axis& axis, const Axis& batch) {
 
 /// Merges the last axes expressible by one stride, and returns the other axes as offsets of calls; nothing above the
 /// limit of calls.
-std::optional<std::vector<Offsets>> divide(std::vector<Axis> axes, Axis* batch) {
+std::optional<std::vector<Offsets>> divide(std::vector<ProductBatchAxis> axes, ProductBatchAxis* batch) {
   if (!axes.empty()) *batch = axes.back(), axes.pop_back();
   while (!axes.empty() && continues(axes.back(), *batch)) {
     batch->size *= axes.back().size;
     axes.pop_back();
   }
   std::vector<Offsets> calls = {{}};
-  for (const Axis& axis : axes) {
+  for (const ProductBatchAxis& axis : axes) {
     if (axis.size > static_cast<std::int64_t>(kMostCalls / calls.size())) return std::nullopt;
     std::vector<Offsets> all;
     for (const Offsets& o : calls)
@@ -107,15 +107,16 @@ std::optional<Product> product_of(const tern_device_op& op) {
     p.addend = same ? Addend::vector : Addend::matrix;
   }
   const bool has_matrix = p.addend == Addend::matrix;
-  Rows rows{size(d, 2), stride(a, 2), stride(c, 2), stride(d, 2)};
-  std::vector<Axis> axes;  // ordered from first to last
+  ProductRows rows{size(d, 2), stride(a, 2), stride(c, 2), stride(d, 2)};
+  std::vector<ProductBatchAxis> axes;  // ordered from first to last
   for (int axis = 3; axis <= d.rank; ++axis) {
-    const Axis next{size(d, axis), {stride(b, axis), stride(a, axis), stride(c, axis), d.strides[d.rank - axis]}};
+    const ProductBatchAxis next{size(d, axis),
+                                {stride(b, axis), stride(a, axis), stride(c, axis), d.strides[d.rank - axis]}};
     if (next.size == 1) continue;
     if (axes.empty() && rows.take(next, has_matrix)) continue;
     axes.insert(axes.begin(), next);
   }
-  Axis batch;
+  ProductBatchAxis batch;
   std::optional<std::vector<Offsets>> calls = divide(std::move(axes), &batch);
   if (!calls || batch.size < 1 || batch.size > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
   if (!read_matrix(depth, columns, stride(b, 2), stride(b, 1), &p.a) ||

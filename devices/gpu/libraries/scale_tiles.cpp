@@ -40,7 +40,8 @@ Function scale_tiles(const GpuDevice& d) {
   return kernel;
 }
 
-tern_device_status make_scale_tiles(Function kernel, Stream stream, const ScaleGrid& grid, Address from, Address to) {
+tern_device_status make_scale_tiles(Function kernel, Stream stream, const ScaleTileGrid& grid, Address from,
+                                    Address to) {
   std::int64_t rows = grid.rows, blocks = grid.blocks;
   void* parameters[] = {&from, &to, &rows, &blocks};
   return kOwn.launch(kernel, kOwn.blocks_for(static_cast<std::int64_t>(grid.tile_bytes())), stream, parameters);

@@ -10,7 +10,7 @@
 
 namespace tern::gpu {
 
-struct ScaleGrid {
+struct ScaleTileGrid {
   std::int64_t rows = 0, blocks = 0;  ///< scales of each row
   [[nodiscard]] std::uint64_t tile_bytes() const {
     return static_cast<std::uint64_t>((rows + 127) / 128 * ((blocks + 3) / 4) * 512);
@@ -21,6 +21,7 @@ struct ScaleGrid {
 /// failure.
 Function scale_tiles(const GpuDevice& d);
 /// Enqueues the kernel on the stream.
-tern_device_status make_scale_tiles(Function kernel, Stream stream, const ScaleGrid& grid, Address from, Address to);
+tern_device_status make_scale_tiles(Function kernel, Stream stream, const ScaleTileGrid& grid, Address from,
+                                    Address to);
 
 }  // namespace tern::gpu

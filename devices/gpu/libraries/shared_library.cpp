@@ -54,7 +54,7 @@ void* symbol_of(void* library, const char* name) {
 std::string missing(const LibraryPlaces& places) {
   std::string list;
   for (const char* file : files_of(places)) list += (list.empty() ? "" : ", ") + std::string(file);
-  return std::string(places.title) + " is missing: no library " + list + "; " + places.hint + ", or name it by " +
+  return std::string(places.title) + " is missing: no library " + list + "; " + places.hint + ", or set its path in " +
          places.variable;
 }
 

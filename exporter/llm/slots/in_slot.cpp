@@ -29,8 +29,8 @@ class InSlot : public SlotFunction {
 
   /// Value in the form of the one-text function; for a cache, the slot's slice.
   ValueId of(ValueId v) {
-    if (!is_slots(v)) return place(v).value;
-    return b_.reshape(b_.slice(place(v).value, 0, number_, 1), source_type(v).shape);
+    if (!is_slots(v)) return location(v).value;
+    return b_.reshape(b_.slice(location(v).value, 0, number_, 1), source_type(v).shape);
   }
 
   void copy(const Node& n) {
@@ -44,7 +44,7 @@ class InSlot : public SlotFunction {
     }
     Node same = n;
     for (ValueId& v : same.inputs) v = v == kNoValue ? v : of(v);
-    set(n, add(std::move(same)), Place::Kind::each);
+    set(n, add(std::move(same)), ValueLocation::Kind::each);
   }
 
   Dim number_ = 0;

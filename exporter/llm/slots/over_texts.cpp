@@ -45,8 +45,10 @@ class OverTexts : public SlotFunction, Operands {
  private:
   // Implements Operands for the rules.
   const TensorType& type(ValueId v) const override { return source_type(v); }
-  bool is_shared(ValueId v) const override { return places_[static_cast<std::size_t>(v)].kind == Place::Kind::shared; }
-  ValueId shared(ValueId v) override { return place(v).value; }
+  bool is_shared(ValueId v) const override {
+    return locations_[static_cast<std::size_t>(v)].kind == ValueLocation::Kind::shared;
+  }
+  ValueId shared(ValueId v) override { return location(v).value; }
   Builder& builder() override { return b_; }
   Dim texts() const override { return options_.texts; }
   ValueId each(ValueId v) override { return of_texts(v); }
@@ -58,9 +60,9 @@ class OverTexts : public SlotFunction, Operands {
   }
 
   ValueId of_texts(ValueId v) override {
-    switch (place(v).kind) {
-      case Place::Kind::each: return place(v).value;
-      case Place::Kind::shared: return b_.expand(place(v).value, inner(source_type(v)));
+    switch (location(v).kind) {
+      case ValueLocation::Kind::each: return location(v).value;
+      case ValueLocation::Kind::shared: return b_.expand(location(v).value, inner(source_type(v)));
       default: break;
     }
     const auto known = read_.find(v);  // a slice of a cache, unchanged
@@ -71,7 +73,7 @@ class OverTexts : public SlotFunction, Operands {
   std::vector<bool> varying() {
     std::vector<bool> varies(source_.values.size());
     for (std::size_t v = 0; v < varies.size(); ++v)
-      varies[v] = places_[v].kind == Place::Kind::each || places_[v].kind == Place::Kind::slots;
+      varies[v] = locations_[v].kind == ValueLocation::Kind::each || locations_[v].kind == ValueLocation::Kind::slots;
     for (const Node& n : source_.nodes) {
       const bool any = std::ranges::any_of(
           n.inputs, [&](ValueId v) { return v != kNoValue && varies[static_cast<std::size_t>(v)]; });
@@ -106,13 +108,13 @@ class OverTexts : public SlotFunction, Operands {
   void one(const Node& n, std::size_t number) {
     const auto any = [&](auto... kinds) {
       return std::ranges::any_of(n.inputs,
-                                 [&](ValueId v) { return v != kNoValue && ((place(v).kind == kinds) || ...); });
+                                 [&](ValueId v) { return v != kNoValue && ((location(v).kind == kinds) || ...); });
     };
-    const bool of_cache = any(Place::Kind::slots, Place::Kind::view);
-    if (!of_cache && !any(Place::Kind::each)) return copy_shared(n);
+    const bool of_cache = any(ValueLocation::Kind::slots, ValueLocation::Kind::view);
+    if (!of_cache && !any(ValueLocation::Kind::each)) return copy_shared(n);
     if (is_slots(n.inputs[0]) && n.op == Op::reshape) return reshape_slots(n);
     if (is_slots(n.inputs[0]) && n.op == Op::index_put) return update(n);
-    if (of_cache && is_view(n.op)) return set(n, n.outputs, Place::Kind::view);
+    if (of_cache && is_view(n.op)) return set(n, n.outputs, ValueLocation::Kind::view);
     if (of_cache || !by_rule(n)) repeat({number});
   }
 
@@ -133,9 +135,9 @@ class OverTexts : public SlotFunction, Operands {
     for (std::size_t i = 0; i < n.outputs.size(); ++i) {
       if (n.outputs[i] == kNoValue) continue;
       if (b_.rank(results[i]) != rank(n.outputs[i]) + 1 || b_.shape(results[i])[0] != options_.texts)
-        fail(ErrorCode::internal, fmt::format("the rule of {} for several texts gives another type", op_name(n.op)));
+        fail(ErrorCode::internal, fmt::format("the rule of {} for several texts infers another type", op_name(n.op)));
     }
-    set(n, results, Place::Kind::each);
+    set(n, results, ValueLocation::Kind::each);
     return true;
   }
 
@@ -149,7 +151,7 @@ class OverTexts : public SlotFunction, Operands {
     }
     refuse_sizes(nodes, results);
     const std::vector<ValueId> values = loop(nodes, results);
-    for (std::size_t i = 0; i < results.size(); ++i) place(results[i]) = {Place::Kind::each, values[i]};
+    for (std::size_t i = 0; i < results.size(); ++i) location(results[i]) = {ValueLocation::Kind::each, values[i]};
   }
 
   void refuse_sizes(const std::vector<std::size_t>& nodes, const std::vector<ValueId>& results) {
@@ -185,7 +187,8 @@ class OverTexts : public SlotFunction, Operands {
       if (p < 0) return;
       const auto at = static_cast<std::size_t>(p);
       const bool view = is_view(source_.nodes[at].op);
-      if (view && (place(v).kind == Place::Kind::view || place(v).kind == Place::Kind::shared)) open.push_back(at);
+      if (view && (location(v).kind == ValueLocation::Kind::view || location(v).kind == ValueLocation::Kind::shared))
+        open.push_back(at);
     };
     for (const ValueId v : more) follow(v);
     while (!open.empty()) {
@@ -217,7 +220,9 @@ class OverTexts : public SlotFunction, Operands {
         t.operands.push_back(v);
       }
     }
-    const auto mapped = [&](ValueId v) { return place(v).kind == (caches ? Place::Kind::slots : Place::Kind::each); };
+    const auto mapped = [&](ValueId v) {
+      return location(v).kind == (caches ? ValueLocation::Kind::slots : ValueLocation::Kind::each);
+    };
     std::stable_partition(t.operands.begin(), t.operands.end(), mapped);
     const std::string name = fmt::format("{}.loop{}", b_.function().name, loops_++);
     return caches ? over_slots(t, mapped, name) : over_rows(t, mapped, name);
@@ -227,7 +232,7 @@ class OverTexts : public SlotFunction, Operands {
   std::vector<ValueId> over_rows(const TextNodes& t, const Mapped& mapped, const std::string& name) {
     Node n;
     n.op = Op::map_loop;
-    for (const ValueId v : t.operands) n.inputs.push_back(place(v).value);
+    for (const ValueId v : t.operands) n.inputs.push_back(location(v).value);
     n.functions = {text_body(program_, name, t)};
     n.attrs = {attr(AttrKey::mapped, Dim(std::ranges::count_if(t.operands, mapped)))};
     if (t.nodes.size() == 1) {
@@ -244,8 +249,8 @@ class OverTexts : public SlotFunction, Operands {
     n.inputs = {rows_};
     std::vector<bool> in_rows;
     for (const ValueId v : t.operands) {
-      n.inputs.push_back(place(v).value);
-      in_rows.push_back(place(v).kind == Place::Kind::each);
+      n.inputs.push_back(location(v).value);
+      in_rows.push_back(location(v).kind == ValueLocation::Kind::each);
     }
     n.functions = {slot_body(program_, name, t, in_rows, options_.texts)};
     n.attrs = {attr(AttrKey::mapped, Dim(1 + std::ranges::count_if(t.operands, mapped)))};

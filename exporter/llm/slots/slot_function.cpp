@@ -13,7 +13,7 @@ SlotFunction::SlotFunction(Program& program, std::uint32_t function, SlotOptions
       source_(std::exchange(program.functions[function], {})),
       b_(program, function),
       options_(std::move(options)),
-      places_(source_.values.size()) {
+      locations_(source_.values.size()) {
   b_.function().name = source_.name;
   b_.function().entry = source_.entry;
 }
@@ -38,10 +38,11 @@ void SlotFunction::add_inputs() {
     if (in.kind != FunctionInput::Kind::state) continue;
     const ValueId v = b_.add_value(program_.states[in.state].type, in.name);
     f.inputs.push_back({FunctionInput::Kind::state, v, in.state, in.name, {}});
-    place(in.value) = {options_.slotted[in.state] ? Place::Kind::slots : Place::Kind::shared, v};
+    location(in.value) = {options_.slotted[in.state] ? ValueLocation::Kind::slots : ValueLocation::Kind::shared, v};
   }
   check_slot();
-  for (const auto& [one, all] : given) place(one) = {Place::Kind::each, b_.reshape(all, inner(source_type(one)))};
+  for (const auto& [one, all] : given)
+    location(one) = {ValueLocation::Kind::each, b_.reshape(all, inner(source_type(one)))};
 }
 
 void SlotFunction::check_slot() {
@@ -51,7 +52,7 @@ void SlotFunction::check_slot() {
   };
   const double last = static_cast<double>(options_.slots - 1);
   check(b_.expr("s >= 0 && s <= last", {{"s", slot_}, {"last", last}}, DType::i64, DType::boolean), {0},
-        fmt::format("slot holds a number that is none of a slot: they are 0 to {}", options_.slots - 1));
+        fmt::format("slot has a number outside 0 to {}", options_.slots - 1));
   if (options_.texts.is(1)) return;
   const ValueId i = b_.iota(options_.texts, DType::i64);
   const ValueId once = b_.expr("s != t || i == j",
@@ -67,7 +68,7 @@ void SlotFunction::add_outputs() {
   Function& f = b_.function();
   for (const WriteBack& w : source_.writebacks) {
     if (w.target != WriteBack::Target::state) continue;
-    ValueId v = place(w.value).value;
+    ValueId v = location(w.value).value;
     if (!is_slots(w.value)) {  // entirely new
       const ValueId cache = [&] {
         for (const FunctionInput& in : f.inputs) {
@@ -97,25 +98,25 @@ std::vector<ValueId> SlotFunction::add(Node n) {
   return made;
 }
 
-void SlotFunction::set(const Node& source, const std::vector<ValueId>& made, Place::Kind kind) {
+void SlotFunction::set(const Node& source, const std::vector<ValueId>& made, ValueLocation::Kind kind) {
   for (std::size_t i = 0; i < source.outputs.size(); ++i) {
-    if (source.outputs[i] != kNoValue) place(source.outputs[i]) = {kind, made[i]};
+    if (source.outputs[i] != kNoValue) location(source.outputs[i]) = {kind, made[i]};
   }
 }
 
 void SlotFunction::copy_shared(const Node& n) {
   Node copy = n;
-  for (ValueId& v : copy.inputs) v = v == kNoValue ? v : place(v).value;
-  set(n, add(std::move(copy)), Place::Kind::shared);
+  for (ValueId& v : copy.inputs) v = v == kNoValue ? v : location(v).value;
+  set(n, add(std::move(copy)), ValueLocation::Kind::shared);
 }
 
 void SlotFunction::reshape_slots(const Node& n) {
   Node copy = n;
-  copy.inputs = {place(n.inputs[0]).value};
+  copy.inputs = {location(n.inputs[0]).value};
   Dims sizes = n.dims(AttrKey::sizes);
   sizes.insert(sizes.begin(), Dim(options_.slots));
   copy.set(AttrKey::sizes, sizes);
-  set(n, add(std::move(copy)), Place::Kind::slots);
+  set(n, add(std::move(copy)), ValueLocation::Kind::slots);
 }
 
 void SlotFunction::update_slots(const Node& n, ValueId values, const std::vector<ValueId>& indices) {
@@ -125,9 +126,9 @@ void SlotFunction::update_slots(const Node& n, ValueId values, const std::vector
   if (!ones.empty()) ones[0] = options_.texts;
   // Prefill has a single text; the first axis of the indices may differ.
   const ValueId slot = b_.expand(b_.reshape(slot_, ones), sizes);
-  copy.inputs = {place(n.inputs[0]).value, values, slot};
+  copy.inputs = {location(n.inputs[0]).value, values, slot};
   copy.inputs.insert(copy.inputs.end(), indices.begin(), indices.end());
-  set(n, add(std::move(copy)), Place::Kind::slots);
+  set(n, add(std::move(copy)), ValueLocation::Kind::slots);
 }
 
 }  // namespace tern

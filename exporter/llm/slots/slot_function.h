@@ -1,4 +1,5 @@
-// Turns a function of one text into a function over slots: common base of prefill in a slot and decode over several.
+// Turns a function of one text (sequence) into a function over batch slots: the common base of prefill, which fills one
+// slot, and decode, which extends several.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +11,13 @@
 namespace tern {
 
 /// Location, in the function over slots, of a value of the one-text function.
-struct Place {
+struct ValueLocation {
   enum class Kind : std::uint8_t {
-    none,
-    shared,  ///< alike for all texts
+    none,    ///< no counterpart yet
+    shared,  ///< the same value for all texts
     each,    ///< a value per text of this run
     slots,   ///< all slots: [slots] + type, a cache before or after its update
-    view,    ///< a view of `slots`: made at its readers
+    view,    ///< a view of `slots`, created again for each reader
   };
   Kind kind = Kind::none;
   ValueId value = kNoValue;
@@ -40,27 +41,27 @@ class SlotFunction {
   /// read by the nodes for a type.
   void add_inputs();
   virtual Dims inner(const TensorType& type) const = 0;
-  /// Values of all texts in the form of a state's slice: [texts] + type.
+  /// Returns the values of all texts in the shape of a slice of a state: [texts] + type.
   virtual ValueId of_texts(ValueId v) = 0;
   void add_outputs();
 
   const TensorType& source_type(ValueId v) const { return source_.values[static_cast<std::size_t>(v)].type; }
-  Place& place(ValueId v) { return places_[static_cast<std::size_t>(v)]; }
+  ValueLocation& location(ValueId v) { return locations_[static_cast<std::size_t>(v)]; }
   void copy_shared(const Node& n);
   /// Adds the node, with inputs in the new function, as replacement of the original.
   std::vector<ValueId> add(Node n);
-  void set(const Node& source, const std::vector<ValueId>& made, Place::Kind kind);
+  void set(const Node& source, const std::vector<ValueId>& results, ValueLocation::Kind kind);
 
   /// Reshapes a cache, or updates positions in a cache; `indices` and `values` belong to the texts.
   void reshape_slots(const Node& n);
   void update_slots(const Node& n, ValueId values, const std::vector<ValueId>& indices);
-  bool is_slots(ValueId v) { return v != kNoValue && place(v).kind == Place::Kind::slots; }
+  bool is_slots(ValueId v) { return v != kNoValue && location(v).kind == ValueLocation::Kind::slots; }
 
   Program& program_;
   Function source_;
   Builder b_;
   SlotOptions options_;
-  std::vector<Place> places_;
+  std::vector<ValueLocation> locations_;
   ValueId slot_ = kNoValue;  ///< int64[texts]
 
  private:

@@ -11,7 +11,7 @@ namespace tern::microscaling {
 namespace {
 
 /// Layout of elements in a state.
-struct Elements {
+struct ElementStorage {
   DType stored;
   DType element;
   int per_item;  ///< elements per item of the state, side by side in the last axis
@@ -26,7 +26,7 @@ struct Elements {
 //   1) run_decompositions()       with the scales brought from cuBLAS's tiles into rows by views, permutes and slices;
 //                              float4 unpacked to the bits of float32 by shifts and masks
 // The table lists the possible meanings of states; the values decide the actual one, if any.
-constexpr Elements kElements[] = {
+constexpr ElementStorage kElementStorages[] = {
     {DType::f8_e4m3fn, DType::f8_e4m3fn, 1}, {DType::f8_e5m2, DType::f8_e5m2, 1}, {DType::u8, DType::f4_e2m1, 2},
     {DType::u8, DType::f6_e2m3, 1},          {DType::u8, DType::f6_e3m2, 1},      {DType::u8, DType::f8_e4m3fn, 1},
     {DType::u8, DType::f8_e5m2, 1},
@@ -109,17 +109,18 @@ bool same_numbers(const std::byte* a, const std::byte* b, DType t, std::int64_t 
 
 }  // namespace
 
-std::vector<Form> possible_forms(const Program& program, const std::vector<std::uint32_t>& states) {
+std::vector<MicroscaledForm> possible_forms(const Program& program, const std::vector<std::uint32_t>& states) {
   const auto [elements, scales] = roles_of(program, states);
   if (elements < 0 || scales < 0) return {};
   const State& e = program.states[static_cast<std::size_t>(elements)];
   const State& s = program.states[static_cast<std::size_t>(scales)];
   const std::int64_t blocks = count(s);
   if (count(e) <= 0 || blocks <= 0 || !row_major(e) || !row_major(s)) return {};
-  std::vector<Form> forms;
-  for (const Elements& k : kElements) {
+  std::vector<MicroscaledForm> forms;
+  for (const ElementStorage& k : kElementStorages) {
     if (k.stored != e.type.dtype) continue;
-    Form form{static_cast<std::uint32_t>(elements), static_cast<std::uint32_t>(scales), {k.element, e.type.shape}};
+    MicroscaledForm form{
+        static_cast<std::uint32_t>(elements), static_cast<std::uint32_t>(scales), {k.element, e.type.shape}};
     const std::int64_t columns = e.type.shape.back().value() * k.per_item, n = count(e) * k.per_item;
     form.type.shape.back() = columns;
     const auto add = [&](std::int64_t block, ScaleLayout layout) {
@@ -136,19 +137,19 @@ std::vector<Form> possible_forms(const Program& program, const std::vector<std::
   return forms;
 }
 
-std::vector<std::byte> packed_bytes(const Program& program, const Form& form) {
+std::vector<std::byte> packed_bytes(const Program& program, const MicroscaledForm& form) {
   const auto elements = bytes_of(program, form.elements), scales = bytes_of(program, form.scales);
   std::vector<std::byte> bytes(elements.begin(), elements.end());
   bytes.insert(bytes.end(), scales.begin(), scales.end());
   return bytes;
 }
 
-bool valid_elements(const Program& program, const Form& form) {
+bool valid_elements(const Program& program, const MicroscaledForm& form) {
   if (form.type.dtype != DType::f6_e2m3 && form.type.dtype != DType::f6_e3m2) return true;
   return std::ranges::none_of(bytes_of(program, form.elements), [](std::byte b) { return b >= std::byte{64}; });
 }
 
-bool dequantizes_to(const Program& program, const Form& form, const Tensor& value) {
+bool dequantizes_to(const Program& program, const MicroscaledForm& form, const Tensor& value) {
   const QuantizedMatrix m = matrix_of(form.type);
   const DType t = value.dtype();
   if (!is_floating(t) || element_size(t) < 2 || value.numel() != m.rows * m.columns) return false;

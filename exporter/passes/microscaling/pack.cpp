@@ -69,7 +69,7 @@ class Packer {
       if (elements == states.end() || scales == states.end()) continue;
       const ValueId packed = f.nodes[i].outputs[0];
       const TensorType type = f.values[static_cast<std::size_t>(packed)].type;
-      for (const Form& form : possible_forms(program_, {elements->second, scales->second})) {
+      for (const MicroscaledForm& form : possible_forms(program_, {elements->second, scales->second})) {
         if (form.elements != elements->second || !(form.type == type) || !valid_elements(program_, form)) continue;
         use_instead(f, packed, value_of_state(program_, f, state_of(form)));
         break;
@@ -99,15 +99,15 @@ class Packer {
   bool try_value(Function& f, const ConstantPart& part, ValueId v, std::size_t at) {
     if (!is_floating(f.values[static_cast<std::size_t>(v)].type.dtype)) return false;
     const ConstantSlice slice = part.slice(v);
-    std::vector<Form> forms = possible_forms(program_, slice.states);
+    std::vector<MicroscaledForm> forms = possible_forms(program_, slice.states);
     const Dim wanted = program_.pool.product(f.values[static_cast<std::size_t>(v)].type.shape);
-    std::erase_if(forms, [&](const Form& form) { return program_.pool.product(form.type.shape) != wanted; });
+    std::erase_if(forms, [&](const MicroscaledForm& form) { return program_.pool.product(form.type.shape) != wanted; });
     const std::uint64_t work = part.work(slice);
     if (forms.empty() || work > budget_) return false;
     budget_ -= work;
-    const Form* found = nullptr;
+    const MicroscaledForm* found = nullptr;
     const auto compare_forms = [&](const Tensor& value) {
-      for (const Form& form : forms) {
+      for (const MicroscaledForm& form : forms) {
         if (found == nullptr && dequantizes_to(program_, form, value)) found = &form;
       }
     };
@@ -117,7 +117,7 @@ class Packer {
   }
 
   /// The node `at`, which gives v, becomes dequantize, and a reshape where v has other sizes.
-  void replace(Function& f, ValueId v, std::size_t at, const Form& form) {
+  void replace(Function& f, ValueId v, std::size_t at, const MicroscaledForm& form) {
     const TensorType was = f.values[static_cast<std::size_t>(v)].type;
     const auto add_value = [&f](TensorType type) {
       f.values.push_back({std::move(type), {}});
@@ -151,7 +151,7 @@ class Packer {
     }
   }
 
-  std::uint32_t state_of(const Form& form) {
+  std::uint32_t state_of(const MicroscaledForm& form) {
     const Key key{form.elements, form.scales, form.type.dtype, form.type.blocks.columns, form.type.blocks.layout};
     if (const auto it = packed_.find(key); it != packed_.end()) return it->second;
     const State& elements = program_.states[form.elements];

@@ -63,8 +63,8 @@ DType activation_element(const Format& weight) {
 
 ValueId microscaled(Builder& b, ValueId x, DType element, MxScales scales) {
   const DType t = b.dtype(x);
-  return microscaling::rounded(b, x, *microscaling::find_narrow_float(element), kActivationBlock, rule_of(scales),
-                               t == DType::f16 ? DType::f32 : t);
+  return microscaling::round_to_mx(b, x, *microscaling::find_narrow_float(element), kActivationBlock, rule_of(scales),
+                                   t == DType::f16 ? DType::f32 : t);
 }
 
 }  // namespace tern::quantize

@@ -21,7 +21,7 @@ inline constexpr std::int64_t kParts = 4;
 
 /// Asks for a part, of kParts, of what lies in the next row as numbers [begin, begin + n) do in this one. Memory then
 /// delivers it meanwhile; asked for at once, the lines of a chunk would hold up this one's.
-TERN_INLINE void ask_for_next(const Row& row, std::int64_t begin, std::int64_t n, std::int64_t part) {
+TERN_INLINE void ask_for_next(const WeightRow& row, std::int64_t begin, std::int64_t n, std::int64_t part) {
   if (row.next.empty()) return;
   const std::int64_t size = static_cast<std::int64_t>(row.next.size()) / row.columns;
   const std::byte* const from = row.next.data() + (begin + n * part / kParts) * size;

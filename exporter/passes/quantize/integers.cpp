@@ -18,24 +18,24 @@ namespace {
 
 constexpr std::int64_t kUsualBlock = 32;
 
-struct Range {
+struct StepRange {
   float steps;  // steps of the largest magnitude
   float least, most;
 };
-constexpr Range kBytes{127.5F, -128, 127}, kNibbles{7.5F, -8, 7};
+constexpr StepRange kBytes{127.5F, -128, 127}, kNibbles{7.5F, -8, 7};
 
 /// Hides the bounds from the compiler, for loops over numbers.
-TERN_INLINE Range unknown_range(const Range& r) {
+TERN_INLINE StepRange unknown_range(const StepRange& r) {
   return {r.steps, unknown(r.least), unknown(r.most)};
 }
 
 /// The smallest scale: float32's epsilon for int8, the smallest normal number of the weight's type for int4.
-float least_scale(const Row& row) {
+float least_scale(const WeightRow& row) {
   if (row.recipe.format->element == DType::i8) return 0x1p-23F;
   return row.type == DType::f16 ? 0x1p-14F : 0x1p-126F;
 }
 
-TERN_INLINE float scale_of(DType type, std::uint32_t largest, const Range& range, float least) {
+TERN_INLINE float scale_of(DType type, std::uint32_t largest, const StepRange& range, float least) {
   const float scale = rounded_to(type, std::bit_cast<float>(largest) / range.steps);
   return scale < least ? least : scale;  // NaN stays
 }
@@ -60,7 +60,7 @@ TERN_INLINE float reciprocal(float scale) {
 /// Adding a number with a last bit worth 1 rounds to a whole number.
 template <bool kFused, DType type, class S>
 TERN_INLINE void round_numbers(const typename S::Bits* __restrict x, std::int64_t n, float by, float scale,
-                               const Range& range, std::uint16_t* __restrict codes, Sums& sums) {
+                               const StepRange& range, std::uint16_t* __restrict codes, Sums& sums) {
   constexpr float kOnes = 0x1.8p23F;
 #pragma GCC unroll 1
   for (std::int64_t i = 0; i < n; ++i) {
@@ -72,7 +72,7 @@ TERN_INLINE void round_numbers(const typename S::Bits* __restrict x, std::int64_
 }
 
 template <class S>
-void encode_bytes(const Row& row) {
+void encode_bytes(const WeightRow& row) {
   const float least = least_scale(row);
   auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
   const auto* const numbers = numbers_of<S>(row);
@@ -80,7 +80,7 @@ void encode_bytes(const Row& row) {
   at_cpu_level([&](auto fused) __attribute__((always_inline)) {
     const float scale = scale_of(row.type, largest_bits<S>(numbers, row.columns), kBytes, least),
                 by = reciprocal<DType::f32>(scale);
-    const Range range = unknown_range(kBytes);
+    const StepRange range = unknown_range(kBytes);
     Sums sums;
     for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
       const std::int64_t n = std::min(kChunk, row.columns - begin);
@@ -117,7 +117,7 @@ TERN_INLINE bool encode_scales(const std::uint32_t* __restrict largest, std::int
 }
 
 template <class S, DType type, DType stored = type>
-void encode_nibbles(const Row& row) {
+void encode_nibbles(const WeightRow& row) {
   auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
   const std::int64_t block = row.recipe.block, together = std::max<std::int64_t>(1, kChunk / block) * block;
   const float least = least_scale(row);
@@ -129,7 +129,7 @@ void encode_nibbles(const Row& row) {
   };
   at_cpu_level([&](auto fused) __attribute__((always_inline)) {
     constexpr bool kFused = decltype(fused)::value;
-    const Range range = unknown_range(kNibbles);
+    const StepRange range = unknown_range(kNibbles);
     Sums sums;
     for (std::int64_t begin = 0; begin < row.columns; begin += together) {
       const std::int64_t n = std::min(together, row.columns - begin), blocks = n / block;
@@ -170,7 +170,7 @@ void encode_nibbles(const Row& row) {
 
 }  // namespace
 
-void encode_integers(const Row& row) {
+void encode_integers(const WeightRow& row) {
   if (row.recipe.format->element == DType::i8) {
     return with_stored(row, [&](auto stored) { encode_bytes<decltype(stored)>(row); });
   }

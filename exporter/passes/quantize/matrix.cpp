@@ -106,7 +106,7 @@ float largest_of(const FloatMatrix& m) {
   return m.type == DType::bf16 ? value_of<StoredBfloat16>(largest) : float_codec::decode<Binary16>(largest);
 }
 
-void encode(const Row& row) {
+void encode(const WeightRow& row) {
   switch (row.recipe.format->scheme) {
     case Scheme::integers: return encode_integers(row);
     case Scheme::row_floats: return encode_row_floats(row);

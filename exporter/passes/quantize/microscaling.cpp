@@ -50,7 +50,7 @@ TERN_INLINE void encode_scales(const std::uint32_t* __restrict largest, std::int
 }
 
 template <class F, class S>
-void encode_microscaling(const Row& row) {
+void encode_microscaling(const WeightRow& row) {
   constexpr bool kPacks = 1 + F::exponent + F::mantissa == 4;
   std::array<std::uint16_t, kChunk> codes;
   std::array<std::uint32_t, kChunk / kMicroscalingBlock> largest;
@@ -86,7 +86,7 @@ void encode_microscaling(const Row& row) {
 }
 
 template <class S>
-void encode_as(const Row& row) {
+void encode_as(const WeightRow& row) {
   switch (row.recipe.format->element) {
     case DType::f4_e2m1: return encode_microscaling<E2M1, S>(row);
     case DType::f6_e2m3: return encode_microscaling<E2M3, S>(row);
@@ -98,7 +98,7 @@ void encode_as(const Row& row) {
 
 }  // namespace
 
-void encode_microscaling(const Row& row) {
+void encode_microscaling(const WeightRow& row) {
   with_stored(row, [&](auto stored) { encode_as<decltype(stored)>(row); });
 }
 

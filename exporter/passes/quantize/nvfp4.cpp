@@ -70,7 +70,7 @@ void fix_nans(const typename S::Bits* x, float by, float outer, std::uint16_t* c
 }
 
 template <class S>
-void encode_nvfp4(const Row& row) {
+void encode_nvfp4(const WeightRow& row) {
   auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
   auto* const scales = reinterpret_cast<std::uint8_t*>(row.scales);
   std::array<std::uint16_t, kChunk> codes;
@@ -115,7 +115,7 @@ float nvfp4_outer(float largest) {
   return largest / (kLargest<E4M3FN> * kLargest<E2M1>);
 }
 
-void encode_nvfp4(const Row& row) {
+void encode_nvfp4(const WeightRow& row) {
   with_stored(row, [&](auto stored) { encode_nvfp4<decltype(stored)>(row); });
 }
 

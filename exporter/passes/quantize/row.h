@@ -10,7 +10,7 @@
 
 namespace tern::quantize {
 
-struct Row {
+struct WeightRow {
   const std::byte* numbers = nullptr;  ///< [columns]
   DType stored = DType::f32;           ///< their type: float32 or bfloat16
   std::int64_t columns = 0;
@@ -24,12 +24,12 @@ struct Row {
 };
 
 // Each writes the elements and the scales, with the bits of torchao 0.18; its file says how, and where not.
-void encode_integers(const Row& row);
-void encode_row_floats(const Row& row);
-void encode_microscaling(const Row& row);
-void encode_nvfp4(const Row& row);
+void encode_integers(const WeightRow& row);
+void encode_row_floats(const WeightRow& row);
+void encode_microscaling(const WeightRow& row);
+void encode_nvfp4(const WeightRow& row);
 
-/// Row::outer for a weight with this largest magnitude.
+/// WeightRow::outer for a weight with this largest magnitude.
 float nvfp4_outer(float largest);
 
 }  // namespace tern::quantize

@@ -15,46 +15,47 @@ namespace {
 using F = E4M3FN;
 
 template <class S>
-void encode_row_floats(const Row& row) {
-  auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
+void encode_row_floats(const WeightRow& row) {
+  auto* const elements = reinterpret_cast<std::uint8_t*>(row.elements);
   const auto* const numbers = numbers_of<S>(row);
   std::array<std::uint16_t, kChunk> codes;
   at_cpu_level([&](auto fused) __attribute__((always_inline)) {
     constexpr bool kFused = decltype(fused)::value;
-    const float largest = std::bit_cast<float>(largest_bits<S>(numbers, row.columns));
-    const float scale = rounded_to(row.type, largest / kLargest<F>), by = scale == 0 ? kInfinity : scale;
-    const bool near = kFused && is_near(by);
-    const auto divide = [by](float v, std::int64_t = 0) __attribute__((always_inline)) {
-      return v / by;
+    const float max_magnitude = std::bit_cast<float>(largest_bits<S>(numbers, row.columns));
+    const float scale = rounded_to(row.type, max_magnitude / kLargest<F>), divisor = scale == 0 ? kInfinity : scale;
+    const bool uses_reciprocal = kFused && is_near(divisor);
+    const auto divide = [divisor](float v, std::int64_t = 0) __attribute__((always_inline)) {
+      return v / divisor;
     };
-    const auto multiply = [ by, reciprocal = 1 / by ](float v, std::int64_t) __attribute__((always_inline)) {
-      return kFused ? quotient(v, by, reciprocal) : v / by;
+    const auto multiply = [ divisor, reciprocal = 1 / divisor ](float v, std::int64_t) __attribute__((always_inline)) {
+      return kFused ? quotient(v, divisor, reciprocal) : v / divisor;
     };
-    const auto unit = [scale](std::int64_t) __attribute__((always_inline)) {
+    const auto scale_of = [scale](std::int64_t) __attribute__((always_inline)) {
       return scale;
     };
-    const float most = unknown(kLargest<F>);
+    const float max_element = unknown(kLargest<F>);
     Sums sums;
     for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
-      const std::int64_t n = std::min(kChunk, row.columns - begin);
+      const std::int64_t chunk = std::min(kChunk, row.columns - begin);
       const auto* const x = numbers + begin;
-      ask_for_next(row, begin, n, 0);
-      ask_for_next(row, begin, n, 1);
-      if (near) {
+      // Prefetches the next row in quarters, between the steps of this one.
+      ask_for_next(row, begin, chunk, 0);
+      ask_for_next(row, begin, chunk, 1);
+      if (uses_reciprocal) {
         in_lanes(
-            n, [&](std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
-              encode_numbers<kFused, F, S>(x + i, count, most, multiply, unit, codes.data() + i, sums);
+            chunk, [&](std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
+              encode_numbers<kFused, F, S>(x + i, count, max_element, multiply, scale_of, codes.data() + i, sums);
             });
       } else {
         in_lanes(
-            n, [&](std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
-              encode_numbers<kFused, F, S>(x + i, count, most, divide, unit, codes.data() + i, sums);
+            chunk, [&](std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
+              encode_numbers<kFused, F, S>(x + i, count, max_element, divide, scale_of, codes.data() + i, sums);
             });
-        if (!(scale < kInfinity)) encode_nans<F, S>(x, n, divide, codes.data());
+        if (!(scale < kInfinity)) encode_nans<F, S>(x, chunk, divide, codes.data());
       }
-      ask_for_next(row, begin, n, 2);
-      pack_bytes(codes.data(), n, to + begin);
-      ask_for_next(row, begin, n, 3);
+      ask_for_next(row, begin, chunk, 2);
+      pack_bytes(codes.data(), chunk, elements + begin);
+      ask_for_next(row, begin, chunk, 3);
     }
     sums.add_to(*row.error);
     std::memcpy(row.scales, &scale, sizeof scale);
@@ -63,7 +64,7 @@ void encode_row_floats(const Row& row) {
 
 }  // namespace
 
-void encode_row_floats(const Row& row) {
+void encode_row_floats(const WeightRow& row) {
   with_stored(row, [&](auto stored) { encode_row_floats<decltype(stored)>(row); });
 }
 

@@ -37,13 +37,13 @@ TERN_INLINE float magnitude_of(typename S::Bits x) {
 }
 
 template <class S>
-const typename S::Bits* numbers_of(const Row& row) {
+const typename S::Bits* numbers_of(const WeightRow& row) {
   return reinterpret_cast<const typename S::Bits*>(row.numbers);
 }
 
 /// Calls f with the type of the row's numbers.
 template <class F>
-void with_stored(const Row& row, const F& f) {
+void with_stored(const WeightRow& row, const F& f) {
   if (row.stored == DType::bf16) return f(StoredBfloat16{});
   f(StoredFloat32{});
 }

@@ -73,7 +73,7 @@ class Reads {
       : f_(program.functions[function]), uses_(uses), function_(function), storage_(storage), weight_(weight) {}
 
   void follow(ValueId v, const View& view, int depth = 0) {
-    if (depth > kMostViews) return obstacle(fmt::format("more than {} views lie one behind the other", kMostViews));
+    if (depth > kMostViews) return obstacle(fmt::format("more than {} views are chained", kMostViews));
     for (const ValueReader& r : uses_.readers(v)) read(r.node, r.operand, view, depth);
     if (uses_.result_count(v) > 0) obstacle("it is an output");
   }
@@ -85,7 +85,7 @@ class Reads {
       const ValueId result = n.outputs[0];
       if (const auto next = viewed(view, n, f_.values[static_cast<std::size_t>(result)].type))
         return follow(result, *next, depth + 1);
-      return obstacle(fmt::format("{} lies between it and what reads it", op_name(n.op)));
+      return obstacle(fmt::format("{} is between it and its reader", op_name(n.op)));
     }
     const bool product = n.op == Op::matmul || n.op == Op::grouped_matmul;
     if ((product || n.op == Op::convolution) && operand == 1) {
@@ -125,7 +125,7 @@ class Reads {
       return obstacle(fmt::format("it belongs to a convolution with fewer than {} channels in a group", kFewChannels));
     std::int64_t columns = 1;
     for (std::size_t i = view.sizes.size(); i-- > 1;) {
-      if (view.sizes[i] != 1 && view.strides[i] != columns) return obstacle("its kernels do not lie in one piece each");
+      if (view.sizes[i] != 1 && view.strides[i] != columns) return obstacle("its kernels are not contiguous");
       columns *= view.sizes[i];
     }
     use(node, true, {storage_, view.offset, view.sizes[0], columns, view.strides[0], 1});
@@ -153,7 +153,7 @@ std::map<std::uint32_t, Weight> weights_of(const Program& program) {
     if (!is_weight_type(s.type.dtype) || s.type.quantized() || s.type.rank() < 2) continue;
     const auto [at, first] = weights.try_emplace(s.storage);
     if (first) at->second = {i, s.type.dtype, {}, {}};
-    if (s.type.dtype != at->second.type) at->second.obstacle = "its bytes are read as another type, too";
+    if (s.type.dtype != at->second.type) at->second.obstacle = "its bytes are also read as another type";
   }
   // A storage is a weight only if all its states are.
   for (std::uint32_t i = 0; i < program.states.size(); ++i) {

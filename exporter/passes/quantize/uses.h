@@ -21,7 +21,7 @@ struct MatrixPart {
 };
 
 /// A node that reads a weight in a way that quantized values can be read.
-struct Use {
+struct WeightUse {
   std::uint32_t function = 0;
   std::size_t node = 0;
   bool product = false;  ///< also of groups, and a convolution; else an embedding
@@ -32,7 +32,7 @@ struct Use {
 struct Weight {
   std::uint32_t state = 0;  ///< the first that views it
   DType type = DType::invalid;
-  std::vector<Use> uses;
+  std::vector<WeightUse> uses;
   std::string obstacle;  ///< reason to stay a tensor of floats; empty if there is none
 };
 

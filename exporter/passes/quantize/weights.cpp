@@ -36,7 +36,7 @@ struct Made {
   std::optional<std::uint32_t> elements, scales;  ///< factors of products of elements, and a scale for each row
 };
 
-const Node& node_of(const Program& program, const Use& u) {
+const Node& node_of(const Program& program, const WeightUse& u) {
   return program.functions[u.function].nodes[u.node];
 }
 
@@ -75,7 +75,7 @@ class Quantizer {
       if (!r.pattern.empty()) check_pattern(program_, "quantize", r.pattern, reads_weight, "product or embedding");
     }
     std::vector<bool> floats(program_.states.size());
-    std::map<std::uint32_t, std::map<std::size_t, const Use*>> uses;  // uses that change, by function and node
+    std::map<std::uint32_t, std::map<std::size_t, const WeightUse*>> uses;  // uses that change, by function and node
     std::map<std::uint32_t, Weight> weights = weights_of(program_);
     for (auto& [storage, w] : weights) {
       const Recipe recipe = recipe_of(w);
@@ -87,7 +87,7 @@ class Quantizer {
         continue;
       }
       make(w, storage, recipe);
-      for (const Use& u : w.uses) uses[u.function][u.node] = &u;
+      for (const WeightUse& u : w.uses) uses[u.function][u.node] = &u;
       for (std::size_t s = 0; s < floats.size(); ++s) {
         if (program_.states[s].storage == storage) floats[s] = true;
       }
@@ -109,7 +109,7 @@ class Quantizer {
     if (const QuantizeChoice* chosen = choice_of(w)) return chosen->recipe;
     Recipe found;
     for (const bool product : {true, false}) {
-      for (const Use& u : w.uses) {
+      for (const WeightUse& u : w.uses) {
         if (found.format != nullptr || u.product != product) continue;
         for (const QuantizeRule& r : rules_) {
           if (r.pattern.empty() || matches(program_, node_of(program_, u), r.pattern)) found = r.recipe;
@@ -120,11 +120,11 @@ class Quantizer {
   }
 
   /// True for products of quantized rows and elements, with the scales behind them.
-  static bool multiplies_elements(const Node& n, const Use& u, const Recipe& recipe) {
+  static bool multiplies_elements(const Node& n, const WeightUse& u, const Recipe& recipe) {
     return (recipe.activations == Activations::int8 || recipe.activations == Activations::float8) &&
            n.op == Op::matmul && !u.part.batched;
   }
-  static bool microscales_rows(const Node& n, const Use& u, const Recipe& recipe) {
+  static bool microscales_rows(const Node& n, const WeightUse& u, const Recipe& recipe) {
     return recipe.activations == Activations::mx && u.product && n.op != Op::convolution;
   }
 
@@ -134,7 +134,7 @@ class Quantizer {
 
   std::string reason_to_stay(const Weight& w, std::uint32_t storage, const Recipe& recipe) const {
     if (!w.obstacle.empty()) return w.obstacle;
-    for (const Use& u : w.uses) {
+    for (const WeightUse& u : w.uses) {
       for (const std::string& k : keep_) {
         if (matches(program_, node_of(program_, u), k)) return fmt::format("'{}' keeps it", k);
       }
@@ -144,7 +144,7 @@ class Quantizer {
       return chosen != nullptr && !chosen->reason.empty() ? chosen->reason : "no format is given for it";
     }
     std::map<MatrixPart, std::int64_t> bytes;
-    for (const Use& u : w.uses) {
+    for (const WeightUse& u : w.uses) {
       const MatrixPart& p = u.part;
       if (p.rows < 1 || p.columns < 1 || p.planes < 1) return "it is empty";
       const std::int64_t last =
@@ -152,9 +152,9 @@ class Quantizer {
       if (last >= elements(w, storage)) return "it is larger than its storage";
       const Blocks blocks = blocks_of(recipe, w.type, p.columns);
       if (p.columns % blocks.columns != 0)
-        return fmt::format("its rows of {} elements do not divide into blocks of {}", p.columns, blocks.columns);
+        return fmt::format("its rows of {} elements are not divisible by blocks of {}", p.columns, blocks.columns);
       if (microscales_rows(node_of(program_, u), u, recipe) && p.columns % kActivationBlock != 0)
-        return fmt::format("its rows of {} elements do not divide into the activations' blocks of {}", p.columns,
+        return fmt::format("its rows of {} elements are not divisible by the activations' blocks of {}", p.columns,
                            kActivationBlock);
       if (p.columns % elements_per_byte(recipe.format->element) != 0) return "its rows have an odd number of elements";
       bytes[p] = QuantizedMatrix{recipe.format->element, p.planes * p.rows, p.columns, blocks}.bytes();
@@ -176,7 +176,7 @@ class Quantizer {
     }
     const std::byte* const bytes = program_.source->bytes(storage).data();
     std::size_t count = 0;
-    for (const Use& u : w.uses) {
+    for (const WeightUse& u : w.uses) {
       const MatrixPart& p = u.part;
       const auto [at, fresh] = made_.try_emplace(p);
       Made& m = at->second;
@@ -206,7 +206,7 @@ class Quantizer {
 
   static std::vector<WeightReader> readers_of(const Weight& w, const MatrixPart& part) {
     std::vector<WeightReader> readers;
-    for (const Use& u : w.uses) {
+    for (const WeightUse& u : w.uses) {
       if (u.part == part) readers.push_back({u.function, static_cast<std::uint32_t>(u.node)});
     }
     return readers;
@@ -232,7 +232,7 @@ class Quantizer {
       return static_cast<std::uint32_t>(program_.states.size() - 1);
     };
     const auto reads = [&](bool elements) {
-      return std::ranges::any_of(w.uses, [&](const Use& u) {
+      return std::ranges::any_of(w.uses, [&](const WeightUse& u) {
         return u.part == part && multiplies_elements(node_of(program_, u), u, recipe) == elements;
       });
     };
@@ -243,7 +243,7 @@ class Quantizer {
                    layout.scale_offset() / element_size(m.type.blocks.scale));
   }
 
-  void rewrite(std::uint32_t function, const std::map<std::size_t, const Use*>& changed) {
+  void rewrite(std::uint32_t function, const std::map<std::size_t, const WeightUse*>& changed) {
     Builder b(program_, function);
     const std::vector<Node> before = std::exchange(b.function().nodes, {});
     Activated activated;
@@ -264,7 +264,7 @@ class Quantizer {
     std::map<std::tuple<ValueId, DType, MxScales>, ValueId> microscaled;
   };
 
-  void read_made(Builder& b, Node n, const Use& u, Activated& activated) {
+  void read_made(Builder& b, Node n, const WeightUse& u, Activated& activated) {
     const Made& m = made_.at(u.part);
     const ValueId x = n.inputs[0];
     if (multiplies_elements(n, u, m.recipe)) {

@@ -6,9 +6,9 @@ namespace tern::quantized {
 namespace {
 
 /// Reads an expression's instructions from the last one backwards.
-class Reader {
+class AffineReader {
  public:
-  Reader(const Function& f, const Node& n) : f_(f), n_(n) {}
+  AffineReader(const Function& f, const Node& n) : f_(f), n_(n) {}
 
   std::optional<Affine> affine() const {
     const Instruction* last = behind_conversions(n_.expr.code.size() - 1);
@@ -74,7 +74,7 @@ class Reader {
 std::optional<Affine> affine_of(const Function& f, const Node& n) {
   if (n.op != Op::pointwise || n.outputs.size() != 1 || n.expr.code.empty()) return std::nullopt;
   if (f.values[static_cast<std::size_t>(n.outputs[0])].type.dtype != DType::f32) return std::nullopt;
-  return Reader(f, n).affine();
+  return AffineReader(f, n).affine();
 }
 
 }  // namespace tern::quantized

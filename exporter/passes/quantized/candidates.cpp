@@ -20,15 +20,15 @@ std::vector<std::int64_t> sizes_of(const TensorType& t) {
   return sizes;
 }
 
-struct Shape {
+struct BlockGridShape {
   std::int64_t rows, columns;
   bool by_columns;  ///< the value has the blocks' columns first, in each plane
   std::int64_t planes = 1;
 };
 
 /// Possible block grids of a value with these sizes: one number, one per row, rows by groups, groups by rows.
-std::vector<Shape> shapes(const std::vector<std::int64_t>& sizes, WeightSizes w) {
-  std::vector<Shape> found;
+std::vector<BlockGridShape> block_grids(const std::vector<std::int64_t>& sizes, WeightSizes w) {
+  std::vector<BlockGridShape> found;
   const auto add = [&](std::int64_t rows, std::int64_t columns, bool by_columns, std::int64_t planes = 1) {
     if (rows < 1 || columns < 1 || w.columns % columns != 0) return;
     const std::int64_t height = (w.rows + rows - 1) / rows;
@@ -54,7 +54,7 @@ std::vector<Shape> shapes(const std::vector<std::int64_t>& sizes, WeightSizes w)
   return found;
 }
 
-PerBlock arranged(const std::vector<float>& values, DType type, Shape s) {
+PerBlock arranged(const std::vector<float>& values, DType type, BlockGridShape s) {
   PerBlock p{values, type, s.rows, s.columns};
   if (!s.by_columns) return p;
   const std::int64_t rows = s.rows / s.planes;  // rows of a plane
@@ -84,13 +84,13 @@ std::vector<PerBlock> scale_candidates(const Program& program, const Function& f
   for (ValueId v : values) {
     const TensorType& t = function.values[static_cast<std::size_t>(v)].type;
     if (t.quantized() || !is_quantized_scale(t.dtype) || found.size() >= kMostCandidates) continue;
-    const std::vector<Shape> all = shapes(sizes_of(t), weight);
+    const std::vector<BlockGridShape> all = block_grids(sizes_of(t), weight);
     if (all.empty()) continue;
     std::vector<float> numbers;
     const ConstantSlice own = part.slice(v);
     if (part.producer(v) >= 0 && own.nodes.empty()) continue;
     if (!part.evaluate(v, own, [&](const Tensor& value) { numbers = numbers_of(value); })) continue;
-    for (const Shape& s : all) {
+    for (const BlockGridShape& s : all) {
       PerBlock p = arranged(numbers, t.dtype, s);
       const bool known = std::ranges::any_of(
           found, [&](const PerBlock& f) { return f.rows == p.rows && f.columns == p.columns && f.values == p.values; });

@@ -20,7 +20,7 @@ struct Grid {
 };
 
 /// Blocks of equal size; nothing if they do not divide the columns.
-std::optional<Grid> grid_of(const Numbers& n, const PerBlock& s) {
+std::optional<Grid> grid_of(const WeightMatrix& n, const PerBlock& s) {
   if (s.rows < 1 || s.columns < 1 || n.columns % s.columns != 0) return std::nullopt;
   const std::int64_t rows = (n.rows + s.rows - 1) / s.rows;
   if ((n.rows + rows - 1) / rows != s.rows) return std::nullopt;
@@ -40,9 +40,9 @@ float rounded(DType type, float value) {
 }
 
 /// Computes each row's elements as integers, one block row at a time.
-class Codes {
+class IntegerCodes {
  public:
-  Codes(const Numbers& n, const PerBlock& scales, const PerBlock* zeros, ZeroPoint kind, Grid grid)
+  IntegerCodes(const WeightMatrix& n, const PerBlock& scales, const PerBlock* zeros, ZeroPoint kind, Grid grid)
       : n_(n), scales_(scales), zeros_(zeros), kind_(kind), grid_(grid), codes_(n.values.size()) {}
 
   /// False for a number without an exact integer element.
@@ -109,7 +109,7 @@ class Codes {
     return p.values[static_cast<std::size_t>(r / grid_.rows * p.columns + c / grid_.columns)];
   }
 
-  const Numbers& n_;
+  const WeightMatrix& n_;
   const PerBlock& scales_;
   const PerBlock* zeros_;
   ZeroPoint kind_;
@@ -118,16 +118,17 @@ class Codes {
 };
 
 /// Range of an element type.
-struct Range {
+struct ElementRange {
   DType type;
   int least, most;
 };
-constexpr Range kIntegers[] = {{DType::i2, -2, 1}, {DType::i4, -8, 7}, {DType::i8, -128, 127}, {DType::u8, 0, 255}};
+constexpr ElementRange kElementRanges[] = {
+    {DType::i2, -2, 1}, {DType::i4, -8, 7}, {DType::i8, -128, 127}, {DType::u8, 0, 255}};
 
 /// Integers of the fewest bits that hold all codes, with each block's zero point added. Blocks end with a byte.
-std::optional<Range> range_for(const std::vector<int>& least, const std::vector<int>& most, std::int64_t block,
-                               bool with_zeros) {
-  for (const Range& range : kIntegers) {
+std::optional<ElementRange> range_for(const std::vector<int>& least, const std::vector<int>& most, std::int64_t block,
+                                      bool with_zeros) {
+  for (const ElementRange& range : kElementRanges) {
     if (block % elements_per_byte(range.type) != 0) continue;
     bool fits = true;
     for (std::size_t b = 0; b < least.size() && fits; ++b)
@@ -148,7 +149,7 @@ void pack(const std::vector<std::int16_t>& codes, DType type, std::byte* to) {
 }
 
 /// Allocates the value, with its scales and zero points.
-Fitted laid_out(const Numbers& n, const PerBlock& scales, Grid grid, DType element, Blocks blocks,
+Fitted laid_out(const WeightMatrix& n, const PerBlock& scales, Grid grid, DType element, Blocks blocks,
                 const std::vector<float>* zeros) {
   blocks.columns = static_cast<std::int32_t>(grid.columns);
   blocks.rows = static_cast<std::int32_t>(grid.rows);
@@ -168,7 +169,7 @@ bool sizes_fit(Grid grid) {
 }
 
 /// Small floats: each number is the scale times the nearest element.
-std::optional<Fitted> fit_floats(const Numbers& n, const PerBlock& scales, Grid grid, DType type) {
+std::optional<Fitted> fit_floats(const WeightMatrix& n, const PerBlock& scales, Grid grid, DType type) {
   if (grid.columns % elements_per_byte(type) != 0) return std::nullopt;
   Fitted f = laid_out(n, scales, grid, type, {}, nullptr);
   const std::int64_t row_bytes = n.columns / elements_per_byte(type);
@@ -203,33 +204,33 @@ std::optional<Fitted> fit_floats(const Numbers& n, const PerBlock& scales, Grid 
 
 }  // namespace
 
-std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales) {
-  const std::optional<Grid> grid = grid_of(numbers, scales);
-  if (!grid || !sizes_fit(*grid) || numbers.values.empty()) return std::nullopt;
-  Codes found(numbers, scales, nullptr, ZeroPoint::none, *grid);
+std::optional<Fitted> fit(const WeightMatrix& matrix, const PerBlock& scales) {
+  const std::optional<Grid> grid = grid_of(matrix, scales);
+  if (!grid || !sizes_fit(*grid) || matrix.values.empty()) return std::nullopt;
+  IntegerCodes found(matrix, scales, nullptr, ZeroPoint::none, *grid);
   if (!found.find()) {
     for (const DType type : {DType::f4_e2m1, DType::f6_e2m3, DType::f6_e3m2, DType::f8_e4m3fn, DType::f8_e5m2}) {
-      if (auto floats = fit_floats(numbers, scales, *grid, type)) return floats;
+      if (auto floats = fit_floats(matrix, scales, *grid, type)) return floats;
     }
     return std::nullopt;
   }
   std::vector<std::int16_t> codes = found.codes();
   std::vector<int> least(scales.values.size(), kLargest), most(scales.values.size(), -kLargest);
   const auto block_of = [&](std::int64_t i) {
-    return static_cast<std::size_t>(i / numbers.columns / grid->rows * scales.columns +
-                                    i % numbers.columns / grid->columns);
+    return static_cast<std::size_t>(i / matrix.columns / grid->rows * scales.columns +
+                                    i % matrix.columns / grid->columns);
   };
   for (std::int64_t i = 0; i < std::ssize(codes); ++i) {
     const std::size_t b = block_of(i);
     least[b] = std::min<int>(least[b], codes[static_cast<std::size_t>(i)]);
     most[b] = std::max<int>(most[b], codes[static_cast<std::size_t>(i)]);
   }
-  const std::optional<Range> plain = range_for(least, most, grid->columns, false),
-                             shifted = range_for(least, most, grid->columns, true);
-  const auto bits = [](const std::optional<Range>& r) { return r ? 8 / elements_per_byte(r->type) : 16; };
+  const std::optional<ElementRange> plain = range_for(least, most, grid->columns, false),
+                                    shifted = range_for(least, most, grid->columns, true);
+  const auto bits = [](const std::optional<ElementRange>& r) { return r ? 8 / elements_per_byte(r->type) : 16; };
   Fitted f;
   if (plain && bits(plain) <= bits(shifted)) {
-    f = laid_out(numbers, scales, *grid, plain->type, {}, nullptr);
+    f = laid_out(matrix, scales, *grid, plain->type, {}, nullptr);
   } else if (shifted) {
     // Takes the zero point nearest to 0 that makes a block fit.
     std::vector<float> zeros(scales.values.size());
@@ -241,7 +242,7 @@ std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales) {
     for (std::int64_t i = 0; i < std::ssize(codes); ++i)
       codes[static_cast<std::size_t>(i)] =
           static_cast<std::int16_t>(codes[static_cast<std::size_t>(i)] + static_cast<std::int16_t>(zeros[block_of(i)]));
-    f = laid_out(numbers, scales, *grid, shifted->type, {.zero_point = ZeroPoint::subtracted, .zero = DType::i8},
+    f = laid_out(matrix, scales, *grid, shifted->type, {.zero_point = ZeroPoint::subtracted, .zero = DType::i8},
                  &zeros);
   } else {
     return std::nullopt;
@@ -250,11 +251,11 @@ std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales) {
   return f;
 }
 
-std::optional<std::vector<std::int8_t>> fit_bytes(const Numbers& numbers, const PerBlock& scales) {
-  const std::optional<Grid> grid = grid_of(numbers, scales);
-  if (!grid || numbers.values.empty() || scales.columns != 1 || (scales.rows != 1 && grid->rows != 1))
+std::optional<std::vector<std::int8_t>> fit_bytes(const WeightMatrix& matrix, const PerBlock& scales) {
+  const std::optional<Grid> grid = grid_of(matrix, scales);
+  if (!grid || matrix.values.empty() || scales.columns != 1 || (scales.rows != 1 && grid->rows != 1))
     return std::nullopt;
-  Codes found(numbers, scales, nullptr, ZeroPoint::none, *grid);
+  IntegerCodes found(matrix, scales, nullptr, ZeroPoint::none, *grid);
   if (!found.find()) return std::nullopt;
   std::vector<std::int8_t> bytes(found.codes().size());
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -277,14 +278,14 @@ PerBlock lowered(const PerBlock& zeros) {
   return low;
 }
 
-std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales, const PerBlock& zeros, Grid grid,
-                          ZeroPoint kind, std::span<const Range> ranges) {
-  Codes found(numbers, scales, &zeros, kind, grid);
+std::optional<Fitted> fit(const WeightMatrix& matrix, const PerBlock& scales, const PerBlock& zeros, Grid grid,
+                          ZeroPoint kind, std::span<const ElementRange> ranges) {
+  IntegerCodes found(matrix, scales, &zeros, kind, grid);
   if (!found.find()) return std::nullopt;
   const auto [least, most] = std::ranges::minmax(found.codes());
-  for (const Range& range : ranges) {
+  for (const ElementRange& range : ranges) {
     if (least < range.least || most > range.most || grid.columns % elements_per_byte(range.type) != 0) continue;
-    Fitted f = laid_out(numbers, scales, grid, range.type, {.zero_point = kind, .zero = zeros.type}, &zeros.values);
+    Fitted f = laid_out(matrix, scales, grid, range.type, {.zero_point = kind, .zero = zeros.type}, &zeros.values);
     pack(found.codes(), range.type, f.bytes.data());
     return f;
   }
@@ -293,18 +294,18 @@ std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales, const 
 
 }  // namespace
 
-std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales, const PerBlock& zeros) {
-  const std::optional<Grid> grid = grid_of(numbers, scales);
-  if (!grid || !sizes_fit(*grid) || numbers.values.empty() || zeros.rows != scales.rows ||
+std::optional<Fitted> fit(const WeightMatrix& matrix, const PerBlock& scales, const PerBlock& zeros) {
+  const std::optional<Grid> grid = grid_of(matrix, scales);
+  if (!grid || !sizes_fit(*grid) || matrix.values.empty() || zeros.rows != scales.rows ||
       zeros.columns != scales.columns)
     return std::nullopt;
-  const std::span<const Range> all = kIntegers, four_bits = all.first(2);
+  const std::span<const ElementRange> all = kElementRanges, four_bits = all.first(2);
   for (const ZeroPoint kind : {ZeroPoint::subtracted, ZeroPoint::added}) {
-    if (auto f = fit(numbers, scales, zeros, *grid, kind, four_bits)) return f;
+    if (auto f = fit(matrix, scales, zeros, *grid, kind, four_bits)) return f;
   }
-  if (auto f = fit(numbers, scales, lowered(zeros), *grid, ZeroPoint::subtracted, four_bits)) return f;
+  if (auto f = fit(matrix, scales, lowered(zeros), *grid, ZeroPoint::subtracted, four_bits)) return f;
   for (const ZeroPoint kind : {ZeroPoint::subtracted, ZeroPoint::added}) {
-    if (auto f = fit(numbers, scales, zeros, *grid, kind, all)) return f;
+    if (auto f = fit(matrix, scales, zeros, *grid, kind, all)) return f;
   }
   return std::nullopt;
 }

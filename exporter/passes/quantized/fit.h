@@ -8,8 +8,8 @@
 
 namespace tern::quantized {
 
-/// Numbers of a weight by rows, and the type that the program has them in: they are compared in that type.
-struct Numbers {
+/// A weight's numbers, and their type in the program: comparisons use that type.
+struct WeightMatrix {
   std::vector<float> values;  ///< [rows, columns]
   DType type = DType::f32;    ///< float32, float16 or bfloat16
   std::int64_t rows = 0, columns = 0;
@@ -22,7 +22,7 @@ struct PerBlock {
   std::int64_t rows = 0, columns = 0;  ///< of blocks
 };
 
-/// A quantized value of `numbers`' sizes, and its bytes.
+/// Quantized value of a weight matrix's sizes, and its bytes.
 struct Fitted {
   DType element = DType::invalid;
   Blocks blocks;
@@ -31,13 +31,13 @@ struct Fitted {
 
 /// Elements of the fewest bits that give every number, bit for bit, as element * scale or (element - zero) * scale with
 /// integer zero points that are found too; nothing when there are none. Zeros of either sign are equal.
-std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales);
+std::optional<Fitted> fit(const WeightMatrix& matrix, const PerBlock& scales);
 
 /// The same for zero points that are given, no whole numbers: subtracted or added.
-std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales, const PerBlock& zeros);
+std::optional<Fitted> fit(const WeightMatrix& matrix, const PerBlock& scales, const PerBlock& zeros);
 
 /// int8 elements that give every number, bit for bit, as element * scale with one scale for each row or for all;
 /// nothing when there are none.
-std::optional<std::vector<std::int8_t>> fit_bytes(const Numbers& numbers, const PerBlock& scales);
+std::optional<std::vector<std::int8_t>> fit_bytes(const WeightMatrix& matrix, const PerBlock& scales);
 
 }  // namespace tern::quantized

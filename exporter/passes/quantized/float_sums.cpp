@@ -10,9 +10,9 @@
 namespace tern {
 namespace {
 
-class FloatSums {
+class FloatSumRewrite {
  public:
-  explicit FloatSums(Function& f) : f_(f), uses_(f) {}
+  explicit FloatSumRewrite(Function& f) : f_(f), uses_(f) {}
 
   void run() {
     for (Node& n : f_.nodes) {
@@ -100,7 +100,7 @@ class FloatSums {
 }  // namespace
 
 void take_float_sums(Program& program) {
-  for (Function& f : program.functions) FloatSums(f).run();
+  for (Function& f : program.functions) FloatSumRewrite(f).run();
   remove_dead_code(program);
 }
 

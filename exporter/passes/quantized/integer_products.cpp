@@ -200,24 +200,24 @@ class IntegerProducts {
     std::int64_t rows = t.shape[convolves ? 0 : 1].value(), all = 1;
     for (Dim d : t.shape) all *= d.value();
     if (all == 0) return std::nullopt;
-    Numbers numbers{{}, t.dtype, rows, all / rows};
+    WeightMatrix matrix{{}, t.dtype, rows, all / rows};
     // Takes a row for each column of the product, or for each channel out.
     const auto take_numbers = [&](const Tensor& value) {
-      numbers.values = convolves ? numbers_of(value) : numbers_by_columns(value);
+      matrix.values = convolves ? numbers_of(value) : numbers_by_columns(value);
     };
     if (!part.evaluate(v, slice, take_numbers)) return std::nullopt;
     for (const PerBlock& scales : scale_candidates(program_, f, part, slice, {rows, all / rows})) {
-      const auto bytes = fit_bytes(numbers, scales);
+      const auto bytes = fit_bytes(matrix, scales);
       if (!bytes) continue;
       IntegerWeight w;
       w.scales = scales.values;
       for (std::int64_t r = 0; r < rows; ++r) {
         std::int64_t sum = 0;
-        for (std::int64_t c = 0; c < numbers.columns; ++c)
-          sum += (*bytes)[static_cast<std::size_t>(r * numbers.columns + c)];
+        for (std::int64_t c = 0; c < matrix.columns; ++c)
+          sum += (*bytes)[static_cast<std::size_t>(r * matrix.columns + c)];
         w.sums.push_back(static_cast<float>(sum));
       }
-      w.state = add_state(*bytes, convolves ? t.shape : Dims{rows, numbers.columns}, slice);
+      w.state = add_state(*bytes, convolves ? t.shape : Dims{rows, matrix.columns}, slice);
       for (std::uint32_t s : slice.states) unread_[s] = true;
       result = std::move(w);
       break;

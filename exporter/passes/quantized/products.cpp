@@ -25,9 +25,9 @@ constexpr std::int64_t kProductsLeast = 16;  // elements of a weight that is wor
 constexpr int kMostPairs = 16;               // pairs of scales and zero points
 constexpr std::uint64_t kMostWork = std::uint64_t{1} << 40;
 
-class Weights {
+class ProductQuantizer {
  public:
-  explicit Weights(Program& program) : program_(program), candidates_(program.states.size()) {
+  explicit ProductQuantizer(Program& program) : program_(program), candidates_(program.states.size()) {
     std::uint64_t weights = 0;
     for (const Storage& s : program.storages) weights += std::min(s.size, kMostWork);
     budget_ = (std::uint64_t{1} << 24) + weights * 1024;
@@ -134,34 +134,34 @@ class Weights {
   std::optional<Fitted> find(const Function& f, const ConstantPart& part, const ConstantSlice& slice, ValueId v,
                              const Read& read) {
     const TensorType& t = type(f, v);
-    Numbers numbers{{}, t.dtype, read.rows, read.columns};
+    WeightMatrix matrix{{}, t.dtype, read.rows, read.columns};
     const std::vector<PerBlock> scales =
         scale_candidates(program_, f, part, slice, {read.rows, read.columns, read.planes});
-    const bool sparse = read.by_columns && is_sparse_element(t.dtype) && is_stored_smaller(slice, numbers);
+    const bool sparse = read.by_columns && is_sparse_element(t.dtype) && is_stored_smaller(slice, matrix);
     if (scales.empty() && !sparse) return std::nullopt;
     const auto take_numbers = [&](const Tensor& value) {
-      numbers.values = read.by_columns ? numbers_by_columns(value, read.planes) : numbers_of(value);
+      matrix.values = read.by_columns ? numbers_by_columns(value, read.planes) : numbers_of(value);
     };
     if (!part.evaluate(v, slice, take_numbers)) return std::nullopt;
     for (const PerBlock& s : scales) {
-      if (auto fitted = fit(numbers, s)) return fitted;
+      if (auto fitted = fit(matrix, s)) return fitted;
     }
     if (sparse) {
-      if (auto fitted = fit_two_of_four(numbers)) return fitted;
+      if (auto fitted = fit_two_of_four(matrix)) return fitted;
     }
     int pairs = 0;
     for (const PerBlock& s : scales) {
       for (const PerBlock& z : scales) {
         if (&s == &z || !is_quantized_zero(z.type) || s.rows != z.rows || s.columns != z.columns) continue;
         if (++pairs > kMostPairs) return std::nullopt;
-        if (auto fitted = fit(numbers, s, z)) return fitted;
+        if (auto fitted = fit(matrix, s, z)) return fitted;
       }
     }
     return std::nullopt;
   }
 
   /// True if the operands of the computation take fewer bytes: a program that keeps zeros has no 2:4 sparse value.
-  bool is_stored_smaller(const ConstantSlice& slice, const Numbers& n) const {
+  bool is_stored_smaller(const ConstantSlice& slice, const WeightMatrix& n) const {
     std::uint64_t bytes = 0;
     for (const std::uint32_t s : slice.states) bytes += program_.storages[program_.states[s].storage].size;
     return bytes < static_cast<std::uint64_t>(n.rows * n.columns * element_size(n.type));
@@ -223,11 +223,11 @@ class Weights {
 }  // namespace
 
 void read_quantized_tables(Program& program) {
-  Weights(program).run(true);
+  ProductQuantizer(program).run(true);
 }
 
 void read_quantized_weights(Program& program) {
-  Weights(program).run(false);
+  ProductQuantizer(program).run(false);
 }
 
 }  // namespace tern

@@ -35,7 +35,7 @@ bool places_of(const float* x, std::array<int, kKept>& places) {
 
 }  // namespace
 
-std::optional<Fitted> fit_two_of_four(const Numbers& n) {
+std::optional<Fitted> fit_two_of_four(const WeightMatrix& n) {
   Fitted f{n.type, two_of_four(), {}};
   const QuantizedMatrix m{f.element, n.rows, n.columns, f.blocks};
   if (!is_sparse_element(n.type) || n.values.empty() || n.columns % f.blocks.divisor() != 0) return std::nullopt;

@@ -9,6 +9,6 @@ namespace tern::quantized {
 
 /// Keeps the two numbers of each four of a row that are not zero, in their own type, and their places; empty if three
 /// of them are not zero. Zeros of either sign are equal.
-std::optional<Fitted> fit_two_of_four(const Numbers& numbers);
+std::optional<Fitted> fit_two_of_four(const WeightMatrix& matrix);
 
 }  // namespace tern::quantized

@@ -87,9 +87,9 @@ void convert_numbers(PointwiseExpr& expr) {
   }
 }
 
-class Numbers {
+class ScalarInlining {
  public:
-  explicit Numbers(Function& f) : f_(f) {}
+  explicit ScalarInlining(Function& f) : f_(f) {}
 
   void run() {
     for (const Node& n : f_.nodes) {
@@ -143,7 +143,7 @@ class Numbers {
 }  // namespace
 
 void inline_numbers(Program& program) {
-  for (Function& f : program.functions) Numbers(f).run();
+  for (Function& f : program.functions) ScalarInlining(f).run();
 }
 
 }  // namespace tern

@@ -17,7 +17,7 @@ namespace tern {
 namespace {
 
 /// Node indices in the original function.
-struct Rotation {
+struct RotationNodes {
   std::size_t sum, plain, turned;  ///< plain + turned; a product by cosines; a product of the halves by sines
   ValueId halves = kNoValue, of = kNoValue;
 };
@@ -28,7 +28,7 @@ class Rotations {
       : b_(program, function), f_(program.functions[function]), flow_(f_) {}
 
   bool run() {
-    std::map<std::size_t, Rotation> found;
+    std::map<std::size_t, RotationNodes> found;
     for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
       if (const auto r = rotation(i)) found.emplace(i, *r);
     }
@@ -54,7 +54,7 @@ class Rotations {
     return n % 2 == 0 ? n : 0;
   }
 
-  std::optional<Rotation> rotation(std::size_t i) const {
+  std::optional<RotationNodes> rotation(std::size_t i) const {
     const Node& n = f_.nodes[i];
     const auto sum = flow_.operation(n);
     if (!sum || sum->op != Scalar::add || !is_plain(n)) return {};
@@ -67,8 +67,8 @@ class Rotations {
       for (const ValueId halves : product.inputs) {
         const ValueId of = turned_halves(halves);
         if (of == kNoValue || type(of).shape != shape) continue;
-        return Rotation{i, static_cast<std::size_t>(flow_.producer(plain)),
-                        static_cast<std::size_t>(flow_.producer(turned)), halves, of};
+        return RotationNodes{i, static_cast<std::size_t>(flow_.producer(plain)),
+                             static_cast<std::size_t>(flow_.producer(turned)), halves, of};
       }
     }
     return {};
@@ -122,7 +122,7 @@ class Rotations {
     return b_.add(std::move(made)).front();
   }
 
-  void rotate(const Rotation& r, const std::vector<Node>& nodes) {
+  void rotate(const RotationNodes& r, const std::vector<Node>& nodes) {
     const Node &sum = nodes[r.sum], &plain = nodes[r.plain], &turned = nodes[r.turned];
     b_.set_origin(sum.origin, sum.annotations);
     const std::size_t sines = turned.inputs[0] == r.halves ? 1 : 0;

@@ -128,10 +128,9 @@ std::vector<std::byte> narrowed(std::span<const std::byte> bytes, DType dtype, c
     float v = 0;
     std::memcpy(&v, bytes.data() + i * sizeof v, sizeof v);
     if (std::isfinite(v) && std::abs(v) >= 65520) {  // rounds to infinity
-      fail(ErrorCode::invalid_argument,
-           fmt::format(
-               "weight '{}' holds {}, which float16 cannot hold (at most 65504): export with --precision bfloat16",
-               name, v));
+      fail(ErrorCode::invalid_argument, fmt::format("weight '{}' contains {}, which is out of range for float16 (at "
+                                                    "most 65504): export with --precision bfloat16",
+                                                    name, v));
     }
   }
   return result;

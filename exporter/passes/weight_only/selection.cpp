@@ -6,8 +6,8 @@
 namespace tern::weight_only {
 namespace {
 
-constexpr int kDeepest = 4;               // longest chain of pointwise nodes
-constexpr std::size_t kMostOperands = 4;  // of each
+constexpr int kMaxDepth = 4;             // longest chain of pointwise nodes
+constexpr std::size_t kMaxOperands = 4;  // of each
 
 class Selection {
  public:
@@ -19,34 +19,35 @@ class Selection {
 
   /// True if the value is a weight of 8 bits, or pointwise nodes compute it of one with the same size along the axis.
   bool reads_weight(ValueId v, int depth = 0) const {
-    if (weights_.is_byte_state(v)) return own_axis(v) >= 0 && !is_one(v);
+    if (weights_.is_byte_state(v)) return axis_in(v) >= 0 && !has_size_one(v);
     const Node* n = weights_.node(v);
-    if (n == nullptr || !is_passed(*n) || depth == kDeepest || own_axis(v) < 0) return false;
+    if (n == nullptr || !accepts_selected_operands(*n) || depth == kMaxDepth || axis_in(v) < 0) return false;
     return std::ranges::any_of(n->inputs, [&](ValueId in) { return reads_weight(in, depth + 1); });
   }
 
-  ValueId of(ValueId v) {
-    const std::int64_t axis = own_axis(v);
+  /// Returns the selected rows of `v`; selects from its operands where pointwise nodes convert a weight.
+  ValueId select(ValueId v) {
+    const std::int64_t axis = axis_in(v);
     if (axis < 0) return v;
-    if (is_one(v)) return with_axes_of_index(v, axis);
+    if (has_size_one(v)) return add_index_axes(v, axis);
     if (weights_.is_byte_state(v) || !reads_weight(v)) return b_.index_select(v, index_, axis);
-    Node same = *weights_.node(v);
-    for (ValueId& in : same.inputs) in = of(in);
-    same.outputs.clear();
-    return b_.add(std::move(same)).front();
+    Node node_copy = *weights_.node(v);
+    for (ValueId& in : node_copy.inputs) in = select(in);
+    node_copy.outputs.clear();
+    return b_.add(std::move(node_copy)).front();
   }
 
  private:
-  static bool is_passed(const Node& n) {
+  static bool accepts_selected_operands(const Node& n) {
     const auto has_position = [](const Instruction& i) { return i.op == Scalar::index; };
-    return n.op == Op::pointwise && n.inputs.size() <= kMostOperands && std::ranges::none_of(n.expr.code, has_position);
+    return n.op == Op::pointwise && n.inputs.size() <= kMaxOperands && std::ranges::none_of(n.expr.code, has_position);
   }
 
-  /// Axes are counted from the last, as they broadcast.
-  std::int64_t own_axis(ValueId v) const { return axis_ - (rank_ - weights_.type(v).rank()); }
-  bool is_one(ValueId v) const { return weights_.type(v).shape[static_cast<std::size_t>(own_axis(v))].is(1); }
+  /// Position of the selected axis in `v`, which broadcasts to the table; negative if `v` lacks the axis.
+  std::int64_t axis_in(ValueId v) const { return axis_ - (rank_ - weights_.type(v).rank()); }
+  bool has_size_one(ValueId v) const { return weights_.type(v).shape[static_cast<std::size_t>(axis_in(v))].is(1); }
 
-  ValueId with_axes_of_index(ValueId v, std::int64_t axis) {
+  ValueId add_index_axes(ValueId v, std::int64_t axis) {
     Dims shape = b_.shape(v);
     shape.erase(shape.begin() + axis);
     shape.insert(shape.begin() + axis, static_cast<std::size_t>(b_.rank(index_)), Dim(1));
@@ -65,7 +66,7 @@ class Selection {
 ValueId selection_before_conversion(Builder& b, const ByteWeights& weights, const Node& n) {
   Selection selection(b, weights, n);
   if (weights.node(n.inputs[0]) == nullptr || !selection.reads_weight(n.inputs[0])) return kNoValue;
-  return selection.of(n.inputs[0]);
+  return selection.select(n.inputs[0]);
 }
 
 }  // namespace tern::weight_only

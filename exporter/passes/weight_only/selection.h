@@ -6,8 +6,8 @@
 
 namespace tern::weight_only {
 
-/// An index_select of what pointwise nodes make of a weight of 8 bits becomes those pointwise nodes of the selected
-/// rows, so that only the rows that are read are converted. None where `n` is something else.
+/// Rewrites an index_select of a table that pointwise nodes convert from an 8-bit weight: selects rows of the weight,
+/// then converts the selected rows only. Returns kNoValue for other nodes.
 ValueId selection_before_conversion(Builder& b, const ByteWeights& weights, const Node& n);
 
 }  // namespace tern::weight_only

@@ -23,9 +23,9 @@ bool is_traced_view(const Node& n) {
 }
 
 /// Follows an operand backwards.
-class Trace {
+class OperandTrace {
  public:
-  explicit Trace(const ByteWeights& weights) : weights_(weights) {}
+  explicit OperandTrace(const ByteWeights& weights) : weights_(weights) {}
 
   std::optional<ByteOperand> run(ValueId v) {
     for (int i = 0; i < kMostSteps; ++i) {
@@ -76,7 +76,7 @@ class Trace {
   }
 
   bool leads_to_weight(ValueId v) const {
-    Trace further(weights_);
+    OperandTrace further(weights_);
     further.scale_ = Scale{};  // a product has one scale
     return further.run(v).has_value();
   }
@@ -128,7 +128,7 @@ Converted without_conversions(const PointwiseExpr& expr, std::size_t at) {
 }
 
 std::optional<ByteOperand> trace(const ByteWeights& weights, ValueId v) {
-  return Trace(weights).run(v);
+  return OperandTrace(weights).run(v);
 }
 
 }  // namespace tern::weight_only

@@ -17,16 +17,16 @@ using namespace weight_only;
 class Rewriter {
  public:
   Rewriter(Program& program, std::uint32_t function)
-      : b_(program, function), before_(program.functions[function]), weights_(program, before_) {}
+      : b_(program, function), original_(program.functions[function]), weights_(program, original_) {}
 
   /// Returns true if a node changed.
   bool run() {
     b_.function().nodes.clear();
     bool changed = false;
-    for (const Node& n : before_.nodes) {
+    for (const Node& n : original_.nodes) {
       b_.set_origin(n.origin, n.annotations);
-      const ValueId made = replacement(n);
-      if (made == kNoValue) {
+      const ValueId result = replacement(n);
+      if (result == kNoValue) {
         b_.function().nodes.push_back(n);
       } else {
         b_.function().nodes.back().outputs = n.outputs;
@@ -41,48 +41,51 @@ class Rewriter {
   ValueId replacement(const Node& n) {
     if (n.op == Op::index_select) return selection_before_conversion(b_, weights_, n);
     if (n.op != Op::matmul && n.op != Op::grouped_matmul) return kNoValue;
-    const DType x = weights_.type(n.inputs[0]).dtype, w = weights_.type(n.inputs[1]).dtype;
-    if (x != w || (x != DType::f32 && x != DType::f16 && x != DType::bf16)) return kNoValue;
-    const auto operand = trace(weights_, n.inputs[1]);
-    if (!operand || (operand->scale && (n.op != Op::matmul || !is_one_matrix(weights_.type(n.inputs[1])))))
+    const DType x_type = weights_.type(n.inputs[0]).dtype, weight_type = weights_.type(n.inputs[1]).dtype;
+    if (x_type != weight_type || (x_type != DType::f32 && x_type != DType::f16 && x_type != DType::bf16))
       return kNoValue;
-    return product(n, *operand);
+    const auto operand = trace(weights_, n.inputs[1]);
+    if (!operand || (operand->scale && (n.op != Op::matmul || !is_single_matrix(weights_.type(n.inputs[1])))))
+      return kNoValue;
+    return replace_product(n, *operand);
   }
 
-  /// Batches of matrices with scales become quantized values: exporter/passes/quantized/.
-  static bool is_one_matrix(const TensorType& t) {
+  /// True if all axes but the last two have size 1. Batches of matrices with scales become quantized values instead
+  /// (exporter/passes/quantized/).
+  static bool is_single_matrix(const TensorType& t) {
     return std::ranges::all_of(t.shape.begin(), t.shape.end() - 2, [](const Dim& d) { return d.is(1); });
   }
 
-  ValueId product(const Node& n, const ByteOperand& operand) {
+  /// Adds the product with the byte weight itself, then the scale and the bias; none if the scale cannot follow it.
+  ValueId replace_product(const Node& n, const ByteOperand& operand) {
     std::optional<ScaleShapes> shapes;
     if (operand.scale) {
       shapes = shapes_behind_product(weights_, operand);
       if (!shapes) return kNoValue;
     }
-    ValueId w = operand.weight;
+    ValueId weight = operand.weight;
     for (const Node* view : operand.views) {
-      Node same = *view;
-      same.inputs[0] = w;
-      same.outputs.clear();
-      w = b_.add(std::move(same)).front();
+      Node view_copy = *view;
+      view_copy.inputs[0] = weight;
+      view_copy.outputs.clear();
+      weight = b_.add(std::move(view_copy)).front();
     }
-    Node made = n;
-    made.inputs[1] = w;
-    made.outputs.clear();
-    if (!shapes) return b_.add(std::move(made)).front();
-    const DType result = weights_.type(n.outputs[0]).dtype;
+    Node node = n;
+    node.inputs[1] = weight;
+    node.outputs.clear();
+    if (!shapes) return b_.add(std::move(node)).front();
+    const DType result_type = weights_.type(n.outputs[0]).dtype;
     const ValueId scale = scale_behind_product(b_, operand, *shapes),
-                  bias = made.inputs.size() > 2 ? made.inputs[2] : kNoValue;
-    made.inputs.resize(2);
-    made.set(AttrKey::dtype, Dims{static_cast<std::int64_t>(DType::f32)});
-    const ValueId sums = b_.add(std::move(made)).front();
-    if (bias == kNoValue) return b_.expr("y * s", {{"y", sums}, {"s", scale}}, DType::f32, result);
-    return b_.expr("y * s + b", {{"y", sums}, {"s", scale}, {"b", bias}}, DType::f32, result);
+                  bias = node.inputs.size() > 2 ? node.inputs[2] : kNoValue;
+    node.inputs.resize(2);
+    node.set(AttrKey::dtype, Dims{static_cast<std::int64_t>(DType::f32)});
+    const ValueId sums = b_.add(std::move(node)).front();
+    if (bias == kNoValue) return b_.expr("y * s", {{"y", sums}, {"s", scale}}, DType::f32, result_type);
+    return b_.expr("y * s + b", {{"y", sums}, {"s", scale}, {"b", bias}}, DType::f32, result_type);
   }
 
   Builder b_;
-  const Function before_;
+  const Function original_;
   ByteWeights weights_;
 };
 

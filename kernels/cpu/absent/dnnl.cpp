@@ -4,7 +4,7 @@
 
 namespace tern::dnnl_cpu {
 
-std::unique_ptr<Convolution> convolution(const ConvolutionProblem&) {
+std::unique_ptr<DnnlConvolution> convolution(const DnnlConvolutionProblem&) {
   return nullptr;
 }
 

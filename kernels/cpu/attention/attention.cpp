@@ -51,7 +51,7 @@ MatrixView<T> readable(const TensorView& m, T* buffer) {
   return {buffer, m.size(1), 1};
 }
 
-struct Shape {
+struct AttentionShape {
   std::int64_t planes = 1, heads = 1, per_group = 1, queries = 0, keys = 0, width = 0, out_width = 0;
   bool causal = false;
 };
@@ -112,7 +112,7 @@ T weigh(T* row, std::int64_t n, T max, DType values, T* buffer) {
 }
 
 template <class T>
-struct Block {
+struct QueryBlock {
   MatrixView<T> q;
   std::int64_t first = 0, rows = 0;  ///< queries
   T *scores, *sums, *max, *total, *buffer, *mask_buffer;
@@ -123,7 +123,7 @@ struct Block {
 
 /// Loads these keys and values into the tiles. Returns false if gemm has to multiply.
 template <class T>
-bool hold(const TensorView& k, const TensorView& v, std::int64_t n, Block<T>& b) {
+bool hold(const TensorView& k, const TensorView& v, std::int64_t n, QueryBlock<T>& b) {
   if constexpr (std::is_same_v<T, float>) {
     if (b.tiles == nullptr) return false;
     const auto in_rows = [](const TensorView& m) {
@@ -141,7 +141,7 @@ bool hold(const TensorView& k, const TensorView& v, std::int64_t n, Block<T>& b)
 
 /// Computes the block's scores against these keys, on tiles if `held`.
 template <class T>
-void score(const TensorView& k, std::int64_t width, std::int64_t n, bool held, Block<T>& b) {
+void score(const TensorView& k, std::int64_t width, std::int64_t n, bool held, QueryBlock<T>& b) {
   if constexpr (std::is_same_v<T, float>) {
     if (held && b.tiles->scores(b.q.data, b.q.row, b.rows, b.scores)) return;
   }
@@ -151,8 +151,8 @@ void score(const TensorView& k, std::int64_t width, std::int64_t n, bool held, B
 
 /// Adds keys [begin, begin + n) to the block's sums.
 template <class T>
-void take_keys(const KernelCall& c, const Shape& s, T scale, std::int64_t mask_offset, const TensorView& k,
-               const TensorView& v, std::int64_t begin, std::int64_t n, Block<T>& b) {
+void take_keys(const KernelCall& c, const AttentionShape& s, T scale, std::int64_t mask_offset, const TensorView& k,
+               const TensorView& v, std::int64_t begin, std::int64_t n, QueryBlock<T>& b) {
   const bool held = hold(k, v, n, b);
   score(k, s.width, n, held, b);
   for (std::int64_t r = 0; r < b.rows; ++r) {
@@ -198,7 +198,7 @@ void store(const T* sums, const TensorView& to) {
 
 /// Returns the number of queries per block. Every block packs its keys anew, so few large blocks are best while every
 /// thread has some; large causal blocks would score masked keys.
-std::int64_t queries_of_block(const Shape& s, std::int64_t keys, bool by_tiles) {
+std::int64_t queries_of_block(const AttentionShape& s, std::int64_t keys, bool by_tiles) {
   std::int64_t most = kQueries;
   if (by_tiles) {
     if (s.keys > kKeys) most = kManyQueries;
@@ -222,7 +222,7 @@ bool suits_tiles(int parts, std::int64_t queries, std::int64_t keys, std::int64_
 }
 
 template <class T>
-void attend(KernelCall& c, const Shape& s, T scale) {
+void attend(KernelCall& c, const AttentionShape& s, T scale) {
   const TensorView& out = c.out[0];
   const int parts_of_floats = rounds_operands(c) ? tiles::kRounded : tiles::kAllParts;
   const bool by_tiles =
@@ -238,7 +238,7 @@ void attend(KernelCall& c, const Shape& s, T scale) {
   parallel_for(s.planes * blocks, grain_for(queries * s.keys * s.width), [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t widest = std::max(s.width, s.out_width);
     ScratchParts count;
-    const auto cut = [&](ScratchParts& parts, Block<T>& b, T** q) {
+    const auto cut = [&](ScratchParts& parts, QueryBlock<T>& b, T** q) {
       b.scores = parts.take<T>(queries * keys);
       b.sums = parts.take<T>(queries * s.out_width);
       b.max = parts.take<T>(queries);
@@ -247,7 +247,7 @@ void attend(KernelCall& c, const Shape& s, T scale) {
       b.mask_buffer = parts.take<T>(keys);
       *q = parts.take<T>(queries * s.width);
     };
-    Block<T> b;
+    QueryBlock<T> b;
     T* q_buffer = nullptr;
     cut(count, b, &q_buffer);
     ScratchParts parts(thread_buffer<std::byte>(count.used(), 3));
@@ -291,7 +291,7 @@ bool multiplies_rounded(const KernelCall& c) {
 
 void run_heads(KernelCall& c) {
   const TensorView &out = c.out[0], &q = c.in[0], &k = c.in[1];
-  Shape s;
+  AttentionShape s;
   const int r = out.rank;
   s.queries = out.size(r - 2);
   s.planes = out.numel() / (s.queries * out.size(r - 1));

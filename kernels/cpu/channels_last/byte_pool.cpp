@@ -33,7 +33,7 @@ void reduce(const cpu::WindowAxis& a, std::int64_t window, std::int64_t count, T
 }
 
 template <class T>
-void pool(const Pool& p, const T* x, T* y) {
+void pool(const ChannelsLastPool& p, const T* x, T* y) {
   const cpu::WindowAxis &h = p.window[1], &w = p.window[2];
   const std::int64_t line = w.in * p.channels;
   parallel_for(p.batch * h.out, grain_for(line * h.kernel / 8), [&](std::int64_t begin, std::int64_t end) {
@@ -50,10 +50,10 @@ void pool(const Pool& p, const T* x, T* y) {
 
 }  // namespace
 
-void max_pool(const Pool& p, const std::uint8_t* x, std::uint8_t* y) {
+void max_pool(const ChannelsLastPool& p, const std::uint8_t* x, std::uint8_t* y) {
   pool(p, x, y);
 }
-void max_pool(const Pool& p, const std::int8_t* x, std::int8_t* y) {
+void max_pool(const ChannelsLastPool& p, const std::int8_t* x, std::int8_t* y) {
   pool(p, x, y);
 }
 

@@ -17,7 +17,7 @@ namespace {
 using cpu::WindowAxis;
 using strided_product::kPackedSlot;
 using strided_product::kWorthAThread;
-using strided_product::MicroKernels;
+using strided_product::StridedMicroKernels;
 
 constexpr std::int64_t kPacked = 2 << 10;        // rows of a packed panel; a panel stays in the second cache
 constexpr std::int64_t kFinished = 48;           // fewest results of a channel per epilogue call
@@ -25,13 +25,13 @@ constexpr std::int64_t kConvolveBand = 1 << 19;  // most floats of input lines p
 constexpr std::size_t kConvolveBandSlot = 5;
 
 /// Results [pixel, pixel + count) of an image; their windows begin `step` floats apart.
-struct Run {
+struct PixelRun {
   const float* a;
   std::int64_t pixel, count;
 };
 
 /// Merges the axes of a pointwise convolution into a single line.
-Convolution merged(Convolution c) {
+ChannelsLastShape merged(ChannelsLastShape c) {
   if (!is_every_position(c.window)) return c;
   const std::int64_t positions = c.batch * cpu::plane(c.window, &WindowAxis::out);
   c.batch = 1;
@@ -40,21 +40,21 @@ Convolution merged(Convolution c) {
   return c;
 }
 
-std::int64_t halves_of_group(const Convolution& c, const MicroKernels& micro) {
+std::int64_t halves_of_group(const ChannelsLastShape& c, const StridedMicroKernels& micro) {
   return (2 * c.out + micro.columns - 1) / micro.columns;
 }
 
-std::int64_t image_floats(const Convolution& c) {
+std::int64_t image_floats(const ChannelsLastShape& c) {
   return c.batch * c.groups *
          (c.in * cpu::plane(c.window, &WindowAxis::in) + c.out * cpu::plane(c.window, &WindowAxis::out));
 }
-std::int64_t weight_floats(const Convolution& c) {
+std::int64_t weight_floats(const ChannelsLastShape& c) {
   return c.groups * c.out * c.in * cpu::plane(c.window, &WindowAxis::kernel);
 }
 
-class Part {
+class ConvolutionWorker {
  public:
-  Part(const Convolution& c, const Operands& at, const pointwise::Finish& finish)
+  ConvolutionWorker(const ChannelsLastShape& c, const ChannelsLastOperands& at, const pointwise::BoundEpilogue& finish)
       : c_(c),
         at_(at),
         finish_(finish),
@@ -77,7 +77,7 @@ class Part {
     taps_.clear();
     for (std::size_t t = 0; t < band.taps().size(); t += static_cast<std::size_t>(together_))
       taps_.push_back(band.taps()[t]);
-    std::vector<Run> runs;
+    std::vector<PixelRun> runs;
     while (begin < end) {
       const std::int64_t n = begin / h.out, top = begin % h.out, count = std::min({most, end - begin, h.out - top});
       band.load(at_.x + n * image.pitch * h.in * c_.window[2].in, top, top + count);
@@ -102,20 +102,20 @@ class Part {
   /// Finds the lines for the thread to prefetch during every second product.
   void find_upcoming(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t last) {
     const std::int64_t halves = c_.groups * halves_of_group(c_, micro_), lines = c_.batch * c_.window[1].out;
-    upcoming_ = cpu::UpcomingLines::of(at_.upcoming, {begin, end, lines}, {first, last, halves});
+    upcoming_ = cpu::UpcomingLines::for_slice(at_.upcoming, {begin, end, lines}, {first, last, halves});
     const std::int64_t taps = cpu::plane(c_.window, &WindowAxis::kernel), row = plain_ ? end - begin : c_.window[2].out,
                        tiles = (row + micro_.rows - 1) / micro_.rows * (plain_ ? 1 : end - begin),
                        products = tiles * (last - first + 1) / 2 *
                                   ((c_.in * taps + c_.blocking.depth - 1) / c_.blocking.depth);
-    asked_ = 2 * upcoming_.left() / std::max<std::int64_t>(products, 2) + 1;
+    asked_ = 2 * upcoming_.remaining_lines() / std::max<std::int64_t>(products, 2) + 1;
   }
 
   /// Has a product ask for lines of this weight, or every second one for what later nodes read.
   void ask_ahead(Ahead& own, strided_product::WindowProduct* p) {
-    asks_upcoming_ = !asks_upcoming_ && upcoming_.left() > 0;
+    asks_upcoming_ = !asks_upcoming_ && upcoming_.remaining_lines() > 0;
     if (!asks_upcoming_) return own.step(p);
     std::int64_t count = asked_;
-    const std::byte* lines = upcoming_.take(&count);
+    const std::byte* lines = upcoming_.take_lines(&count);
     Ahead::ask(reinterpret_cast<const float*>(lines), count, p);
   }
 
@@ -125,7 +125,8 @@ class Part {
     return of_group % 2 == 0 && of_group + 1 < halves_of_group(c_, micro_) && half + 1 < last ? half + 2 : half + 1;
   }
 
-  void run_columns(const Band& band, const std::vector<Run>& runs, std::int64_t half, std::int64_t end, bool more) {
+  void run_columns(const Band& band, const std::vector<PixelRun>& runs, std::int64_t half, std::int64_t end,
+                   bool more) {
     const std::int64_t halves = halves_of_group(c_, micro_), group = half / halves, width = micro_.columns / 2,
                        column = half % halves * width, channel = group * c_.out + column;
     const int columns = static_cast<int>(std::min<std::int64_t>((end - half) * width, c_.out - column));
@@ -134,7 +135,7 @@ class Part {
     auto* packed = at_.panels != nullptr
                        ? nullptr
                        : thread_buffer<float>(static_cast<std::size_t>(depth * taps * micro_.columns), kPackedSlot);
-    strided_product::Finish last = finish_in_registers(at_, finish_, channel, columns);
+    strided_product::RegisterEpilogue last = finish_in_registers(at_, finish_, channel, columns);
     const float* add = last.add;
     strided_product::WindowProduct p;
     p.a_row = plain_ ? c_.groups * c_.in : band.step();
@@ -142,7 +143,7 @@ class Part {
     p.columns = columns;
     p.b_row = taps * micro_.columns;
     std::int64_t tiles = 0;
-    for (const Run& run : runs) tiles += tiles_of(run);
+    for (const PixelRun& run : runs) tiles += tiles_of(run);
     for (std::int64_t k = 0; k < in_; k += depth) {
       const std::int64_t channels = std::min(depth, in_ - k);
       const float* weight = at_.weight + channel * row + k * taps;
@@ -152,7 +153,7 @@ class Part {
                              c_.in_order ? taps : std::clamp<std::int64_t>(c_.blocking.depth / channels, 1, taps),
                          step = c_.in_order ? channels : std::min(channels, c_.blocking.depth),
                          products_of_tile = ((taps + together - 1) / together) * ((channels + step - 1) / step),
-                         steps = tiles * products_of_tile / (upcoming_.left() > 0 ? 2 : 1);
+                         steps = tiles * products_of_tile / (upcoming_.remaining_lines() > 0 ? 2 : 1);
       const float* rows_of_b = packed;
       Ahead ahead;
       if (at_.panels != nullptr) {
@@ -165,7 +166,7 @@ class Part {
         const float* next = another ? weight + products : at_.weight + (channel + columns) * row;
         if (another || more) ahead = Ahead(next, row, columns, products, steps);
       }
-      for (const Run& run : runs) {
+      for (const PixelRun& run : runs) {
         const std::int64_t parts = tiles_of(run);
         std::int64_t finished = 0;
         for (std::int64_t t = 0; t < parts; ++t) {
@@ -199,12 +200,12 @@ class Part {
     }
   }
 
-  std::int64_t tiles_of(const Run& run) const { return (run.count + micro_.rows - 1) / micro_.rows; }
+  std::int64_t tiles_of(const PixelRun& run) const { return (run.count + micro_.rows - 1) / micro_.rows; }
 
-  const Convolution& c_;
-  const Operands& at_;
-  const pointwise::Finish& finish_;
-  const MicroKernels& micro_;
+  const ChannelsLastShape& c_;
+  const ChannelsLastOperands& at_;
+  const pointwise::BoundEpilogue& finish_;
+  const StridedMicroKernels& micro_;
   bool plain_;
   std::int64_t together_;  ///< elements of a window's line multiplied as a single element
   std::int64_t in_;        ///< floats of such a merged element
@@ -216,7 +217,7 @@ class Part {
 
 }  // namespace
 
-bool suits(const Convolution& c, bool arranged) {
+bool suits(const ChannelsLastShape& c, bool arranged) {
   if (has_small_groups(c)) return true;
   const std::int64_t positions = cpu::plane(c.window, &WindowAxis::out),
                      taps = cpu::plane(c.window, &WindowAxis::kernel);
@@ -227,33 +228,35 @@ bool suits(const Convolution& c, bool arranged) {
   return c.out >= kFewChannels && (arranged || c.out * taps >= kWorthArranging);
 }
 
-void convolve(const Convolution& exported, const Operands& operands, const pointwise::Finish& finish) {
-  const Convolution c = merged(exported);
-  Operands at = operands;
+void convolve(const ChannelsLastShape& exported, const ChannelsLastOperands& operands,
+              const pointwise::BoundEpilogue& finish) {
+  const ChannelsLastShape c = merged(exported);
+  ChannelsLastOperands at = operands;
   std::vector<float> by_lines;
   if (c.by_lines() && at.panels == nullptr) {
     by_lines = weight_by_lines(c, at.weight);
     at.weight = by_lines.data();
   }
-  const MicroKernels& micro = strided_product::micro_kernels();
+  const StridedMicroKernels& micro = strided_product::micro_kernels();
   const std::int64_t lines = c.batch * c.window[1].out,
                      line = c.window[2].out * c.in * cpu::plane(c.window, &WindowAxis::kernel);
   const std::int64_t halves = c.groups * halves_of_group(c, micro), width = micro.columns / 2;
   const std::int64_t threads = Threads::current().count();
   const auto grain = [](std::int64_t cost) { return (kWorthAThread + cost - 1) / std::max<std::int64_t>(1, cost); };
-  Part part(c, at, finish);
+  ConvolutionWorker worker(c, at, finish);
   // Threads share channels if these divide evenly: then no weight is packed or read twice. But if image and results
   // exceed the weight, each thread stays with its lines, cached since the previous layer.
   const bool even = halves % (2 * threads) == 0 || (halves % threads == 0 && halves >= 5 * threads);
   const bool keeps_lines = at.panels != nullptr && lines >= threads && image_floats(c) >= weight_floats(c);
   const bool by_rule = (even || halves >= 8 * threads) && !keeps_lines;
-  if (c.blocking.share == Share::by_rule ? by_rule : c.blocking.share == Share::channels) {
-    return parallel_for(halves, grain(lines * line * width),
-                        [&](std::int64_t first, std::int64_t last) { Part(part).run(0, lines, first, last); });
+  if (c.blocking.share == ThreadAxis::by_rule ? by_rule : c.blocking.share == ThreadAxis::channels) {
+    return parallel_for(halves, grain(lines * line * width), [&](std::int64_t first, std::int64_t last) {
+      ConvolutionWorker(worker).run(0, lines, first, last);
+    });
   }
   parallel_for(
       lines, grain(line * c.groups * c.out),
-      [&](std::int64_t begin, std::int64_t end) { Part(part).run(begin, end, 0, halves); },
+      [&](std::int64_t begin, std::int64_t end) { ConvolutionWorker(worker).run(begin, end, 0, halves); },
       weight_floats(c) * static_cast<std::int64_t>(sizeof(float)));
 }
 

@@ -9,7 +9,7 @@
 
 namespace tern::channels_last {
 
-struct Convolution {
+struct ChannelsLastShape {
   cpu::Window window;
   std::int64_t batch = 1, groups = 1, in = 1, out = 1;  ///< channels of a group: in and out
 
@@ -34,7 +34,7 @@ struct Convolution {
   }
 };
 
-struct Operands {
+struct ChannelsLastOperands {
   const float *x, *weight, *bias;  ///< weight [groups * out, in, ...] as exported; the bias may be null
   float* y;
   const float* panels = nullptr;       ///< the weight in the order of `stored_panels`; `weight` is then not read
@@ -46,28 +46,30 @@ struct NarrowOperands {
   const std::byte* x = nullptr;
   std::byte* y = nullptr;
   bool narrow_x = false, narrow_y = false;                            ///< bfloat16; the other is float32
-  const float *weight = nullptr, *bias = nullptr, *panels = nullptr;  ///< like Operands
+  const float *weight = nullptr, *bias = nullptr, *panels = nullptr;  ///< like ChannelsLastOperands
   std::span<const Upcoming> upcoming;
 };
 
 /// True if groups have 2, 4 or 8 channels, in and out, and this processor has a loop for such windows.
-bool has_small_groups(const Convolution& c);
+bool has_small_groups(const ChannelsLastShape& c);
 /// True if `convolve_depthwise` computes this convolution, one vector of channels at a time, instead of matrix
 /// products.
-inline bool goes_by_channels(const Convolution& c) {
+inline bool goes_by_channels(const ChannelsLastShape& c) {
   return c.depthwise() || has_small_groups(c);
 }
 
 /// True if this algorithm suits an image that is channels last (`arranged`) or must be reordered first.
-bool suits(const Convolution& c, bool arranged);
+bool suits(const ChannelsLastShape& c, bool arranged);
 
 /// Computes y [batch, ..., groups * out] from x [batch, ..., groups * in]. The views of the call in `finish` are
 /// channels last, too. Uses several threads; the bits do not depend on their number.
-void convolve(const Convolution& c, const Operands& at, const pointwise::Finish& finish);
+void convolve(const ChannelsLastShape& c, const ChannelsLastOperands& at, const pointwise::BoundEpilogue& finish);
 /// Like `convolve`, for groups of a single channel or a few channels, in and out.
-void convolve_depthwise(const Convolution& c, const Operands& at, const pointwise::Finish& finish);
+void convolve_depthwise(const ChannelsLastShape& c, const ChannelsLastOperands& at,
+                        const pointwise::BoundEpilogue& finish);
 /// True if this processor has a bfloat16 loop for this convolution. Weights and sums are float32.
-bool has_narrow_depthwise(const Convolution& c);
-void convolve_narrow_depthwise(const Convolution& c, const NarrowOperands& at, const pointwise::Finish& finish);
+bool has_narrow_depthwise(const ChannelsLastShape& c);
+void convolve_narrow_depthwise(const ChannelsLastShape& c, const NarrowOperands& at,
+                               const pointwise::BoundEpilogue& finish);
 
 }  // namespace tern::channels_last

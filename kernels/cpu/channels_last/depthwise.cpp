@@ -27,7 +27,7 @@ StripLoop strip_loop(const cpu::Window& window, const StripLoop (&of)[2][2]) {
 
 namespace {
 
-std::int64_t channels_of(const Convolution& c) {
+std::int64_t channels_of(const ChannelsLastShape& c) {
   return c.groups * c.out;
 }
 
@@ -40,12 +40,12 @@ constexpr std::size_t kDepthwiseBandSlot = 5, kDepthwiseWeightSlot = 6, kResultS
 
 /// Weights and biases: channels adjacent, window elements `step` apart; the input channels of a group follow each
 /// other.
-struct Weights {
+struct DepthwiseWeights {
   const float *weight, *bias;
   std::int64_t step;
 };
 template <class Operands>
-Weights weights_of(const Convolution& c, const Operands& at, std::int64_t first, std::int64_t channels) {
+DepthwiseWeights weights_of(const ChannelsLastShape& c, const Operands& at, std::int64_t first, std::int64_t channels) {
   const std::int64_t taps = at.panels != nullptr ? 0 : c.in * cpu::plane(c.window, &WindowAxis::kernel);
   auto* to = thread_buffer<float>(static_cast<std::size_t>(channels * (taps + 1)), kDepthwiseWeightSlot);
   for (std::int64_t i = 0; i < channels; ++i) {
@@ -87,7 +87,7 @@ std::vector<Segment> segments_of(const WindowAxis& w) {
 class Taps {
  public:
   /// `step`: distance between the weights of two window elements.
-  Taps(const Convolution& c, std::int64_t step)
+  Taps(const ChannelsLastShape& c, std::int64_t step)
       : h_(c.window[1]), w_(c.window[2]), all_(channels_of(c)), step_(step), segments_(segments_of(c.window[2])) {}
 
   /// Sets the offsets for lines with these elements inside. Consecutive lines mostly agree.
@@ -131,7 +131,7 @@ struct Bounds {
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
   bool whole = true;
 };
-Bounds bounds_of(const pointwise::Finish& finish) {
+Bounds bounds_of(const pointwise::BoundEpilogue& finish) {
   const pointwise::SimpleEpilogue* simple = finish.simple();
   if (simple != nullptr && simple->operand < 0) return {simple->low, simple->high};
   return {.whole = finish.epilogue == nullptr};
@@ -139,9 +139,9 @@ Bounds bounds_of(const pointwise::Finish& finish) {
 
 /// Channels of an image read and written in place by a thread.
 struct PlainLines {
-  PlainLines(const Convolution&, const Operands& operands, std::int64_t first_channel, std::int64_t)
+  PlainLines(const ChannelsLastShape&, const ChannelsLastOperands& operands, std::int64_t first_channel, std::int64_t)
       : at(operands), first(first_channel) {}
-  const Operands& at;
+  const ChannelsLastOperands& at;
   std::int64_t first;
 
   /// Sets the strip's start to line `from` of all images and line `to` of all results.
@@ -155,7 +155,7 @@ struct PlainLines {
 /// Channels in bfloat16: rounds a float32 image first; results stay float32 until the epilogue.
 class NarrowLines {
  public:
-  NarrowLines(const Convolution& c, const NarrowOperands& at, std::int64_t first, std::int64_t channels)
+  NarrowLines(const ChannelsLastShape& c, const NarrowOperands& at, std::int64_t first, std::int64_t channels)
       : at_(at), all_(channels_of(c)), first_(first), channels_(channels) {
     const WindowAxis &h = c.window[1], &w = c.window[2];
     const std::int64_t lines = loops().strip_lines, reach = (lines - 1) * h.stride + h.kernel;
@@ -208,11 +208,11 @@ class NarrowLines {
 
 /// Does the work of `run` with a strip loop.
 template <class Lines, class Operands>
-void run_strips(const Convolution& c, const Operands& at, const pointwise::Finish& finish, StripLoop loop,
+void run_strips(const ChannelsLastShape& c, const Operands& at, const pointwise::BoundEpilogue& finish, StripLoop loop,
                 std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t channels) {
   const WindowAxis &h = c.window[1], &w = c.window[2];
   const std::int64_t all = channels_of(c);
-  const Weights weights = weights_of(c, at, first, channels);
+  const DepthwiseWeights weights = weights_of(c, at, first, channels);
   const Bounds bounds = bounds_of(finish);
   Lines lines(c, at, first, channels);
   Strip s;
@@ -226,7 +226,8 @@ void run_strips(const Convolution& c, const Operands& at, const pointwise::Finis
   s.y_line = w.out * all;
   s.low = bounds.low;
   s.high = bounds.high;
-  auto upcoming = cpu::UpcomingLines::of(at.upcoming, {begin, end, c.batch * h.out}, {first, first + channels, all});
+  auto upcoming =
+      cpu::UpcomingLines::for_slice(at.upcoming, {begin, end, c.batch * h.out}, {first, first + channels, all});
   for (std::int64_t i = begin; i < end; i += s.lines) {
     const std::int64_t top = h.position(i % h.out, 0);
     s.lines = std::min<std::int64_t>({loops().strip_lines, end - i, h.out - i % h.out});
@@ -234,8 +235,8 @@ void run_strips(const Convolution& c, const Operands& at, const pointwise::Finis
     s.rows_begin = std::clamp<std::int64_t>(-top, 0, reach);
     s.rows_end = std::clamp<std::int64_t>(h.in - top, s.rows_begin, reach);
     lines.place(s, i / h.out * h.in + top, i);
-    s.ahead_lines = (upcoming.left() * s.lines + end - i - 1) / (end - i);
-    s.ahead = upcoming.take(&s.ahead_lines);
+    s.ahead_lines = (upcoming.remaining_lines() * s.lines + end - i - 1) / (end - i);
+    s.ahead = upcoming.take_lines(&s.ahead_lines);
     loop(s, weights.weight, weights.step, weights.bias);
     if (!bounds.whole) finish.apply(s.y, s.y_position, s.lines * w.out, channels, i * w.out * all + first, all);
     lines.finished(s, i);
@@ -244,15 +245,15 @@ void run_strips(const Convolution& c, const Operands& at, const pointwise::Finis
 
 /// Computes channels [first, first + channels) of lines [begin, end) of all images without a copy: windows at the edges
 /// have fewer elements.
-void run(const Convolution& c, const Operands& at, const pointwise::Finish& finish, std::int64_t begin,
-         std::int64_t end, std::int64_t first, std::int64_t channels) {
+void run(const ChannelsLastShape& c, const ChannelsLastOperands& at, const pointwise::BoundEpilogue& finish,
+         std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t channels) {
   const WindowAxis &h = c.window[1], &w = c.window[2];
   const std::int64_t all = channels_of(c), line = w.in * all;
   if (const StripLoop loop = strip_loop(c.window, c.depthwise() ? loops().strip : loops().group_strip))
     return run_strips<PlainLines>(c, at, finish, loop, begin, end, first, channels);
-  const Weights weights = weights_of(c, at, first, channels);
+  const DepthwiseWeights weights = weights_of(c, at, first, channels);
   const Bounds bounds = bounds_of(finish);
-  Windows windows;
+  WindowRow windows;
   windows.channels = channels;
   windows.low = bounds.low;
   windows.high = bounds.high;
@@ -286,8 +287,8 @@ void run(const Convolution& c, const Operands& at, const pointwise::Finish& fini
 }
 
 /// Computes lines [begin, end) of all images: multiplies every element of every window in order, adds the bias last.
-void run_in_order(const Convolution& c, const Operands& at, const pointwise::Finish& finish, std::int64_t begin,
-                  std::int64_t end) {
+void run_in_order(const ChannelsLastShape& c, const ChannelsLastOperands& at, const pointwise::BoundEpilogue& finish,
+                  std::int64_t begin, std::int64_t end) {
   const WindowAxis &h = c.window[1], &w = c.window[2];
   const std::int64_t all = channels_of(c), kernel = h.kernel * w.kernel;
   const Image image{c.window, all, all};
@@ -296,7 +297,7 @@ void run_in_order(const Convolution& c, const Operands& at, const pointwise::Fin
   Band band(
       image, inside, 0,
       inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(Band::floats(image, most)), kDepthwiseBandSlot));
-  const Weights weights = weights_of(c, at, 0, all);
+  const DepthwiseWeights weights = weights_of(c, at, 0, all);
   const std::vector<float> zeros(static_cast<std::size_t>(all));
   std::vector<std::ptrdiff_t> weight_taps(static_cast<std::size_t>(kernel));
   for (std::size_t t = 0; t < weight_taps.size(); ++t) weight_taps[t] = static_cast<std::ptrdiff_t>(t) * weights.step;
@@ -306,7 +307,7 @@ void run_in_order(const Convolution& c, const Operands& at, const pointwise::Fin
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t first = (begin + i) * w.out * all;
       float* y = at.y + first;
-      Windows windows;
+      WindowRow windows;
       windows.x = band.line(top + i);
       windows.step = band.step();
       windows.taps = band.taps().data();
@@ -326,12 +327,12 @@ void run_in_order(const Convolution& c, const Operands& at, const pointwise::Fin
 
 /// Calls f(first line, last, first channel, channels) on several threads; lines or channels are divided.
 template <class F>
-void for_parts(const Convolution& c, F&& f) {
+void for_parts(const ChannelsLastShape& c, F&& f) {
   const std::int64_t lines = c.batch * c.window[1].out;
   const std::int64_t line = c.window[2].out * c.in * cpu::plane(c.window, &WindowAxis::kernel) * channels_of(c);
-  const Share share = c.blocking.share;
-  if (share == Share::by_rule ? share_lines(lines, channels_of(c))
-                              : share == Share::lines || !enough_channels(channels_of(c))) {
+  const ThreadAxis share = c.blocking.share;
+  if (share == ThreadAxis::by_rule ? share_lines(lines, channels_of(c))
+                                   : share == ThreadAxis::lines || !enough_channels(channels_of(c))) {
     parallel_for(lines, kDepthwiseThreadProducts / line + 1,
                  [&](std::int64_t begin, std::int64_t end) { f(begin, end, 0, channels_of(c)); });
     return;
@@ -343,7 +344,8 @@ void for_parts(const Convolution& c, F&& f) {
 
 }  // namespace
 
-void convolve_depthwise(const Convolution& c, const Operands& at, const pointwise::Finish& finish) {
+void convolve_depthwise(const ChannelsLastShape& c, const ChannelsLastOperands& at,
+                        const pointwise::BoundEpilogue& finish) {
   if (c.in_order) {
     const std::int64_t products = c.window[2].out * cpu::plane(c.window, &WindowAxis::kernel) * channels_of(c);
     return parallel_for(c.batch * c.window[1].out, kDepthwiseThreadProducts / products + 1,
@@ -354,19 +356,20 @@ void convolve_depthwise(const Convolution& c, const Operands& at, const pointwis
   });
 }
 
-bool has_small_groups(const Convolution& c) {
+bool has_small_groups(const ChannelsLastShape& c) {
   constexpr std::int64_t kRegister = 16, kMost = 8;
   return c.in == c.out && c.out > 1 && c.out <= kMost && kMost % c.out == 0 && channels_of(c) >= kRegister &&
          !c.in_order && c.window[0].in == 1 && c.window[0].out == 1 && c.window[0].kernel == 1 &&
          strip_loop(c.window, loops().group_strip) != nullptr;
 }
 
-bool has_narrow_depthwise(const Convolution& c) {
+bool has_narrow_depthwise(const ChannelsLastShape& c) {
   return c.depthwise() && !c.in_order && channels_of(c) >= loops().lanes &&
          strip_loop(c.window, loops().narrow_strip) != nullptr;
 }
 
-void convolve_narrow_depthwise(const Convolution& c, const NarrowOperands& at, const pointwise::Finish& finish) {
+void convolve_narrow_depthwise(const ChannelsLastShape& c, const NarrowOperands& at,
+                               const pointwise::BoundEpilogue& finish) {
   for_parts(c, [&](std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t channels) {
     run_strips<NarrowLines>(c, at, finish, strip_loop(c.window, loops().narrow_strip), begin, end, first, channels);
   });

@@ -12,7 +12,7 @@ namespace tern::channels_last {
 
 /// `count` windows, `step` floats apart, with the same elements (`taps`: floats from the window's first) of `channels`
 /// channels, at least `Loops::lanes`.
-struct Windows {
+struct WindowRow {
   const float* x = nullptr;
   std::ptrdiff_t step = 0;
   const std::ptrdiff_t* taps = nullptr;
@@ -47,7 +47,7 @@ struct Loops {
   int lanes = 1;
   int strip_lines = 1;  ///< most lines of a strip
   /// y[c] = bias[c] + the sum over taps t of weight[weight_taps[t] + c] * x[c], clamped to low and high
-  void (*depthwise)(const Windows& w, const float* weight, const std::ptrdiff_t* weight_taps,
+  void (*depthwise)(const WindowRow& w, const float* weight, const std::ptrdiff_t* weight_taps,
                     const float* bias) = nullptr;
   /// Computes the same sums in the same order. Indexed by [5 elements instead of 3][every second position]
   StripLoop strip[2][2] = {};
@@ -56,7 +56,7 @@ struct Loops {
   /// Loops for bfloat16 x; null without bfloat16 instructions.
   StripLoop narrow_strip[2][2] = {};
   /// y[c] = max x[c]; NaN wins
-  void (*max)(const Windows& w) = nullptr;
+  void (*max)(const WindowRow& w) = nullptr;
   /// y[i] = max(x[i], y[i]) for `count` elements
   void (*larger_unsigned)(std::uint8_t* y, const std::uint8_t* x, std::ptrdiff_t count) = nullptr;
   void (*larger_signed)(std::int8_t* y, const std::int8_t* x, std::ptrdiff_t count) = nullptr;

@@ -10,12 +10,12 @@
 namespace tern::channels_last {
 namespace {
 
-std::int64_t products(const Convolution& c) {
+std::int64_t products(const ChannelsLastShape& c) {
   return c.in * cpu::plane(c.window, &cpu::WindowAxis::kernel);
 }
 
-std::vector<float> pack(const Convolution& c, std::int64_t row, const float* weight) {
-  const strided_product::MicroKernels& micro = strided_product::micro_kernels();
+std::vector<float> pack(const ChannelsLastShape& c, std::int64_t row, const float* weight) {
+  const strided_product::StridedMicroKernels& micro = strided_product::micro_kernels();
   const std::int64_t panels = (c.out + micro.columns - 1) / micro.columns, size = row * micro.columns;
   std::vector<float> packed(static_cast<std::size_t>(c.groups * panels * size));
   float* to = packed.data();
@@ -29,11 +29,11 @@ std::vector<float> pack(const Convolution& c, std::int64_t row, const float* wei
 }
 
 /// Identifies the order of a weight, with its size.
-struct Form {
+struct WeightOrder {
   std::string key;
   std::int64_t floats;
 };
-Form form_of(const Convolution& c) {
+WeightOrder order_of(const ChannelsLastShape& c) {
   const std::int64_t row = products(c);
   if (goes_by_channels(c)) {
     const std::int64_t channels = c.groups * c.out;
@@ -44,7 +44,7 @@ Form form_of(const Convolution& c) {
           c.groups * ((c.out + columns - 1) / columns) * columns * row};
 }
 
-std::vector<float> arranged(const Convolution& c, const float* weight) {
+std::vector<float> arranged(const ChannelsLastShape& c, const float* weight) {
   const std::int64_t row = products(c);
   if (!goes_by_channels(c)) return pack(c, row, c.by_lines() ? weight_by_lines(c, weight).data() : weight);
   const std::int64_t channels = c.groups * c.out;
@@ -57,7 +57,7 @@ std::vector<float> arranged(const Convolution& c, const float* weight) {
 
 }  // namespace
 
-std::vector<float> weight_by_lines(const Convolution& c, const float* weight) {
+std::vector<float> weight_by_lines(const ChannelsLastShape& c, const float* weight) {
   const std::int64_t taps = cpu::plane(c.window, &cpu::WindowAxis::kernel), width = c.window[2].kernel,
                      lines = taps / width;
   std::vector<float> to;
@@ -72,15 +72,15 @@ std::vector<float> weight_by_lines(const Convolution& c, const float* weight) {
   return to;
 }
 
-const float* stored_panels(const KernelCall& call, const Convolution& c) {
+const float* stored_panels(const KernelCall& call, const ChannelsLastShape& c) {
   if (call.weights == nullptr || call.constant == nullptr || !call.constant[1]) return nullptr;
-  const Form form = form_of(c);
-  const auto stored = call.weights->packed(1, form.key);
-  if (stored.size() == static_cast<std::size_t>(form.floats) * sizeof(float) &&
+  const WeightOrder order = order_of(c);
+  const auto stored = call.weights->packed(1, order.key);
+  if (stored.size() == static_cast<std::size_t>(order.floats) * sizeof(float) &&
       reinterpret_cast<std::uintptr_t>(stored.data()) % alignof(float) == 0)
     return reinterpret_cast<const float*>(stored.data());
   if (const auto* weight = call.in[1].as<const float>(); weight != nullptr) {
-    call.weights->offer(1, form.key, [c, weight] {
+    call.weights->offer(1, order.key, [c, weight] {
       const std::vector<float> made = arranged(c, weight);
       const auto bytes = std::as_bytes(std::span(made));
       return std::vector<std::byte>(bytes.begin(), bytes.end());

@@ -12,9 +12,9 @@ namespace tern::channels_last {
 
 /// Returns the panels of operand 1 for the life of the program; null if absent. Offers panels to an archive under
 /// construction.
-const float* stored_panels(const KernelCall& call, const Convolution& c);
+const float* stored_panels(const KernelCall& call, const ChannelsLastShape& c);
 
 /// Returns the weight of a convolution by lines: [out, elements of a line, channels in, lines].
-std::vector<float> weight_by_lines(const Convolution& c, const float* weight);
+std::vector<float> weight_by_lines(const ChannelsLastShape& c, const float* weight);
 
 }  // namespace tern::channels_last

@@ -18,7 +18,7 @@ constexpr std::size_t kPoolBandSlot = 5, kPoolWeightSlot = 6;
 
 /// Calls f(windows of a result line, index of the line in its image) for all lines, with `fill` around the images.
 template <class F>
-void for_each_line(const Pool& p, const float* x, float* y, float fill, F&& f) {
+void for_each_line(const ChannelsLastPool& p, const float* x, float* y, float fill, F&& f) {
   const cpu::WindowAxis &h = p.window[1], &w = p.window[2];
   const Image image{p.window, p.channels, p.channels};
   const std::int64_t taps = h.kernel * w.kernel, line = h.stride * w.in * p.channels;
@@ -32,8 +32,8 @@ void for_each_line(const Pool& p, const float* x, float* y, float fill, F&& f) {
       const std::int64_t n = begin / h.out, top = begin % h.out, count = std::min({most, end - begin, h.out - top});
       band.load(x + n * p.channels * h.in * w.in, top, top + count);
       for (std::int64_t i = 0; i < count; ++i) {
-        f(Windows{band.line(top + i), band.step(), band.taps().data(), taps, p.channels, w.out,
-                  y + (begin + i) * w.out * p.channels, p.channels},
+        f(WindowRow{band.line(top + i), band.step(), band.taps().data(), taps, p.channels, w.out,
+                    y + (begin + i) * w.out * p.channels, p.channels},
           top + i);
       }
       begin += count;
@@ -43,18 +43,18 @@ void for_each_line(const Pool& p, const float* x, float* y, float fill, F&& f) {
 
 }  // namespace
 
-bool suits(const Pool& p) {
+bool suits(const ChannelsLastPool& p) {
   return p.channels >= kPoolFewestChannels && p.window[0].in == 1 && p.window[0].out == 1 && p.window[0].kernel == 1;
 }
 
-void max_pool(const Pool& p, const float* x, float* y) {
+void max_pool(const ChannelsLastPool& p, const float* x, float* y) {
   for_each_line(p, x, y, -std::numeric_limits<float>::infinity(),
-                [](const Windows& w, std::int64_t) { loops().max(w); });
+                [](const WindowRow& w, std::int64_t) { loops().max(w); });
 }
 
-void average_pool(const Pool& p, const float* x, std::span<const float> line_divisors,
+void average_pool(const ChannelsLastPool& p, const float* x, std::span<const float> line_divisors,
                   std::span<const float> column_divisors, float* y) {
-  for_each_line(p, x, y, 0, [&](const Windows& w, std::int64_t line) {
+  for_each_line(p, x, y, 0, [&](const WindowRow& w, std::int64_t line) {
     auto* ones = thread_buffer<float>(static_cast<std::size_t>(2 * w.channels), kPoolWeightSlot);
     std::fill_n(ones, w.channels, 1.0F);
     std::fill_n(ones + w.channels, w.channels, 0.0F);

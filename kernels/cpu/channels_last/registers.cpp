@@ -6,10 +6,11 @@
 
 namespace tern::channels_last {
 
-strided_product::Finish finish_in_registers(const Operands& at, const pointwise::Finish& finish, std::int64_t channel,
-                                            int columns) {
+strided_product::RegisterEpilogue finish_in_registers(const ChannelsLastOperands& at,
+                                                      const pointwise::BoundEpilogue& finish, std::int64_t channel,
+                                                      int columns) {
   constexpr std::size_t kBiasSlot = 6;
-  strided_product::Finish f;
+  strided_product::RegisterEpilogue f;
   if (at.bias != nullptr) {
     auto* bias = thread_buffer<float>(strided_product::kMostColumns, kBiasSlot);
     std::fill_n(bias, strided_product::kMostColumns, 0.0F);

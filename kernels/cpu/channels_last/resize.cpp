@@ -12,9 +12,9 @@ namespace {
 using Table = cpu::ResizeTable<float>;
 
 /// Caches the most recent lines of an image, resized along the columns.
-class Lines {
+class ResizedLines {
  public:
-  Lines(const Table& lines, const Table& columns, std::int64_t channels)
+  ResizedLines(const Table& lines, const Table& columns, std::int64_t channels)
       : columns_(columns),
         channels_(channels),
         kept_(static_cast<std::size_t>(lines.taps), -1),
@@ -59,7 +59,7 @@ void resize(const Table& lines, const Table& columns, std::int64_t batch, std::i
             float* y) {
   const std::int64_t image = lines.in * columns.in * channels;
   parallel_for(batch * lines.out, grain_for(columns.out * channels), [&](std::int64_t begin, std::int64_t end) {
-    Lines of(lines, columns, channels);
+    ResizedLines of(lines, columns, channels);
     const std::int64_t length = of.length();
     for (std::int64_t at = begin; at < end; ++at) {
       const std::int64_t i = at % lines.out;

@@ -15,7 +15,7 @@ namespace {
 
 using cpu::WindowAxis;
 using strided_product::kPackedSlot;
-using strided_product::MicroKernels;
+using strided_product::StridedMicroKernels;
 
 constexpr std::int64_t kTaps = 9, kElements = kTransformed * kTransformed;
 constexpr std::int64_t kWinogradFewestChannels = 16;  // a vector
@@ -31,8 +31,8 @@ std::int64_t divided_up(std::int64_t a, std::int64_t b) {
 }
 
 /// The grid of tiles over all images.
-struct Grid {
-  explicit Grid(const Convolution& c)
+struct WinogradGrid {
+  explicit WinogradGrid(const ChannelsLastShape& c)
       : lines(divided_up(c.window[1].out, kTile)),
         columns(divided_up(c.window[2].out, kTile)),
         count(c.batch * lines * columns) {}
@@ -44,22 +44,22 @@ struct Grid {
 };
 
 /// Returns the cost in multiply-adds. The transforms of weights and images count by measured equivalents.
-double cost(const Convolution& c) {
+double cost(const ChannelsLastShape& c) {
   constexpr double kOfWeight = 2.5, kOfImage = 6;
-  const auto tiles = static_cast<double>(Grid(c).count), in = static_cast<double>(c.in),
+  const auto tiles = static_cast<double>(WinogradGrid(c).count), in = static_cast<double>(c.in),
              out = static_cast<double>(c.out), groups = static_cast<double>(c.groups);
   return kElements * groups * ((tiles + kOfWeight) * in * out + tiles * kOfImage * (in + out));
 }
 
-double plain_cost(const Convolution& c) {
+double plain_cost(const ChannelsLastShape& c) {
   return static_cast<double>(c.batch * cpu::plane(c.window, &WindowAxis::out) * kTaps * c.groups * c.in * c.out);
 }
 
 /// Transforms and multiplies some tiles of the images.
 class Tiles {
  public:
-  Tiles(const Convolution& c, const Operands& at, const pointwise::Finish& finish, float* transformed,
-        std::int64_t most)
+  Tiles(const ChannelsLastShape& c, const ChannelsLastOperands& at, const pointwise::BoundEpilogue& finish,
+        float* transformed, std::int64_t most)
       : c_(c),
         grid_(c),
         at_(at),
@@ -115,7 +115,7 @@ class Tiles {
           micro_.of_rows[rows - 1](transformed_ + e * element_ + (begin + tile) * pitch_ + group * c_.in + k, pitch_, 1,
                                    weight + e * weight_of_element, micro_.columns, channels,
                                    sums + e * sums_of_element + tile * micro_.columns, micro_.columns, micro_.columns,
-                                   k == 0 ? strided_product::Sums::stored : strided_product::Sums::added);
+                                   k == 0 ? strided_product::SumMode::stored : strided_product::SumMode::added);
         }
       }
     }
@@ -135,7 +135,7 @@ class Tiles {
   bool store(std::int64_t first, std::int64_t count, std::int64_t channel, int columns, const float* sums,
              std::int64_t sums_of_element) const {
     const std::int64_t lines = c_.window[1].out, line = c_.window[2].out, position = c_.groups * c_.out;
-    strided_product::Finish last = finish_in_registers(at_, finish_, channel, columns);
+    strided_product::RegisterEpilogue last = finish_in_registers(at_, finish_, channel, columns);
     const float* add = last.add;
     float check = 0;
     for (std::int64_t i = 0; i < count;) {
@@ -161,25 +161,25 @@ class Tiles {
     return check == 0;
   }
 
-  const Convolution& c_;
-  Grid grid_;
-  const Operands& at_;
-  const pointwise::Finish& finish_;
+  const ChannelsLastShape& c_;
+  WinogradGrid grid_;
+  const ChannelsLastOperands& at_;
+  const pointwise::BoundEpilogue& finish_;
   const WinogradLoops& loops_;
-  const MicroKernels& micro_;
+  const StridedMicroKernels& micro_;
   float* transformed_;
   std::int64_t pitch_, element_, panels_;
 };
 
 /// Returns the number of tiles transformed before each product.
-std::int64_t tiles_at_once(const Convolution& c) {
-  const std::int64_t floats = kElements * (c.groups * c.in + kApart), count = Grid(c).count;
+std::int64_t tiles_at_once(const ChannelsLastShape& c) {
+  const std::int64_t floats = kElements * (c.groups * c.in + kApart), count = WinogradGrid(c).count;
   return divided_up(count, divided_up(count, std::max(kWinogradTogether, kFloats / floats)));
 }
 
 }  // namespace
 
-bool Winograd::possible(const Convolution& c) {
+bool Winograd::possible(const ChannelsLastShape& c) {
   const auto three = [](const WindowAxis& a) { return a.kernel == 3 && a.stride == 1 && a.dilation == 1; };
   const WindowAxis& depth = c.window[0];
   return three(c.window[1]) && three(c.window[2]) && depth.in == 1 && depth.out == 1 && depth.kernel == 1 &&
@@ -194,18 +194,18 @@ bool Winograd::allowed() {
   return on;
 }
 
-bool Winograd::suits(const Convolution& c) {
+bool Winograd::suits(const ChannelsLastShape& c) {
   return allowed() && possible(c) && cost(c) < plain_cost(c);
 }
 
-Winograd::Winograd(const Convolution& c) : c_(c) {}
+Winograd::Winograd(const ChannelsLastShape& c) : c_(c) {}
 
 std::size_t Winograd::scratch() const {
   return static_cast<std::size_t>(kElements * tiles_at_once(c_) * (c_.groups * c_.in + kApart)) * sizeof(float);
 }
 
-bool Winograd::run(const Operands& at, const pointwise::Finish& finish, std::byte* scratch) const {
-  const std::int64_t count = Grid(c_).count, most = tiles_at_once(c_), threads = Threads::current().count(),
+bool Winograd::run(const ChannelsLastOperands& at, const pointwise::BoundEpilogue& finish, std::byte* scratch) const {
+  const std::int64_t count = WinogradGrid(c_).count, most = tiles_at_once(c_), threads = Threads::current().count(),
                      rows = strided_product::micro_kernels().rows;
   const Tiles tiles(c_, at, finish, reinterpret_cast<float*>(scratch), most);
   const std::int64_t channels = c_.groups * c_.in, parts = divided_up(channels, kChannelsOfPart);

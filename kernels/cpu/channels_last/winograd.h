@@ -12,21 +12,21 @@ namespace tern::channels_last {
 class Winograd {
  public:
   /// True for a 3x3 kernel without strides and dilation and with enough channels to fill vectors.
-  static bool possible(const Convolution& c);
+  static bool possible(const ChannelsLastShape& c);
   /// Returns false with `TERN_WINOGRAD=0` in the environment.
   static bool allowed();
   /// True if allowed and probably faster than `convolve`.
-  static bool suits(const Convolution& c);
-  explicit Winograd(const Convolution& c);
+  static bool suits(const ChannelsLastShape& c);
+  explicit Winograd(const ChannelsLastShape& c);
 
   /// Returns the scratch bytes for `run`, aligned to 64.
   std::size_t scratch() const;
   /// Like `convolve`. Returns false if a sum is not finite: an infinity or NaN spreads over its tile, so the caller
   /// must compute all results again with `convolve`.
-  bool run(const Operands& at, const pointwise::Finish& finish, std::byte* scratch) const;
+  bool run(const ChannelsLastOperands& at, const pointwise::BoundEpilogue& finish, std::byte* scratch) const;
 
  private:
-  Convolution c_;
+  ChannelsLastShape c_;
 };
 
 }  // namespace tern::channels_last

@@ -12,7 +12,7 @@ struct TileResults {
   float* y = nullptr;
   std::ptrdiff_t line = 0, position = 0;  ///< floats between lines and positions
   int rows = 0, columns = 0, channels = 0;
-  strided_product::Finish finish;  ///< `add` is for y's first element
+  strided_product::RegisterEpilogue finish;  ///< `add` is for y's first element
 };
 
 /// A tile has kTile by kTile results from kTransformed by kTransformed inputs, and as many transformed elements:

@@ -22,7 +22,7 @@ class ConvolutionBlocks : public PreparedAlgorithm {
 
   void reserve(const KernelCall&, ScratchParts&) const override {}
 
-  Left run(KernelCall& c, ScratchParts&, const pointwise::Epilogue*) const override {
+  RemainingWork run(KernelCall& c, ScratchParts&, const pointwise::Epilogue*) const override {
     const TensorView& y = c.out[0];
     const std::int64_t lines = y.size(0) * y.size(1), size = y.numel() / lines;
     const float* bias = c.has(2) ? c.in[2].as<const float>() : nullptr;
@@ -30,7 +30,7 @@ class ConvolutionBlocks : public PreparedAlgorithm {
       std::fill_n(y.as<float>() + i * size, size, bias == nullptr ? 0.0F : bias[i % y.size(1)]);
     if (c.in[0].numel() != 0 && c.in[1].numel() != 0)
       forward_by_blocks(p_, c.in[0].as<const float>(), c.in[1].as<const float>(), y.as<float>());
-    return Left::epilogue;
+    return RemainingWork::epilogue;
   }
 
  private:

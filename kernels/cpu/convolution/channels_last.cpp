@@ -12,24 +12,24 @@
 namespace tern::cpu {
 namespace {
 
-bool takes_winograd(Algorithm asked, const channels_last::Convolution& c) {
+bool takes_winograd(Algorithm asked, const channels_last::ChannelsLastShape& c) {
   if (asked == Algorithm::winograd) return channels_last::Winograd::allowed() && channels_last::Winograd::possible(c);
   return asked == Algorithm::none && channels_last::Winograd::suits(c) && !has_small_groups(c);
 }
 
 /// The convolution as a product of its positions, whose channels are rows.
-tiles::LinearShape product_of(const channels_last::Convolution& c) {
+tiles::TileLinearShape product_of(const channels_last::ChannelsLastShape& c) {
   return {c.batch * plane(c.window, &WindowAxis::out), c.out, c.in, c.in, c.in};
 }
 
 /// True if tiles gain more than the split of both operands and the reorder of results cost. Only for windows of one
 /// element.
-bool takes_tiles(const KernelCall& call, const channels_last::Convolution& c) {
+bool takes_tiles(const KernelCall& call, const channels_last::ChannelsLastShape& c) {
   constexpr double kNanoseconds = 1e9, kResultCost = 0.5;
   const Algorithm asked = call.algorithm.algorithm;
-  const tiles::LinearShape s = product_of(c);
+  const tiles::TileLinearShape s = product_of(c);
   const bool plain = is_every_position(c.window) && c.groups == 1 && call.in[1].contiguous();
-  if (!plain || !tiles::Linear::suits(s)) return false;
+  if (!plain || !tiles::SplitLinear::suits(s)) return false;
   if (asked != Algorithm::none) return asked == Algorithm::channels_last_tiles;
   const auto m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
   const double on_tiles = m * n * k * tiles::kProductCost + m * k * tiles::kSplitCost + n * k * tiles::kLeftCost,
@@ -50,7 +50,7 @@ bool tiles_gain(double intensity, const Machine& m) {
   return intensity == 0 || saved >= m.plane_bytes / m.bytes;
 }
 
-bool rounds_depthwise(const KernelCall& call, const channels_last::Convolution& c) {
+bool rounds_depthwise(const KernelCall& call, const channels_last::ChannelsLastShape& c) {
   const TensorView &x = call.in[0], &w = call.in[1], &y = call.out[0];
   const auto fits = [](DType t) { return t == DType::f32 || t == DType::bf16; };
   const Algorithm asked = call.algorithm.algorithm;
@@ -60,7 +60,7 @@ bool rounds_depthwise(const KernelCall& call, const channels_last::Convolution& 
          (asked == Algorithm::none || asked == Algorithm::channels_last);
 }
 
-bool wants_channels_last(const KernelCall& call, const channels_last::Convolution& c) {
+bool wants_channels_last(const KernelCall& call, const channels_last::ChannelsLastShape& c) {
   const TensorView& x = call.in[0];
   if ((x.rank != 3 && x.rank != 4) || x.numel() == 0 || call.in[1].numel() == 0 || call.out[0].numel() == 0)
     return false;
@@ -78,7 +78,7 @@ bool wants_channels_last(const KernelCall& call, const channels_last::Convolutio
 }
 
 std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const KernelCall& call,
-                                                                       const channels_last::Convolution& c) {
+                                                                       const channels_last::ChannelsLastShape& c) {
   const bool rounds = rounds_depthwise(call, c);
   if (!wants_channels_last(call, c) || (!of_floats(call) && !rounds)) return nullptr;
   auto made = otherwise(call, c);
@@ -101,7 +101,7 @@ std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const Ker
 }
 
 std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::otherwise(const KernelCall& call,
-                                                                            const channels_last::Convolution& c) {
+                                                                            const channels_last::ChannelsLastShape& c) {
   if (!has_channels_last(call.in[0]) || !has_channels_last(call.out[0])) return nullptr;
   auto made = std::make_unique<ChannelsLastConvolution>();
   made->convolution_ = c;
@@ -115,9 +115,9 @@ void ChannelsLastConvolution::reserve(const KernelCall&, ScratchParts& parts) co
   if (winograd_) parts.take<std::byte>(static_cast<std::int64_t>(winograd_->scratch()));
 }
 
-Left ChannelsLastConvolution::run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const {
+RemainingWork ChannelsLastConvolution::run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const {
   const Reordered reordered(call);
-  const pointwise::Finish finish{epilogue_.get(), &reordered.call()};
+  const pointwise::BoundEpilogue finish{epilogue_.get(), &reordered.call()};
   if (rounds_) {
     channels_last::convolve_narrow_depthwise(convolution_,
                                              {.x = call.in[0].data,
@@ -129,20 +129,20 @@ Left ChannelsLastConvolution::run(KernelCall& call, ScratchParts& parts, const p
                                               .panels = panels_,
                                               .upcoming = call.upcoming},
                                              finish);
-    return Left::nothing;
+    return RemainingWork::nothing;
   }
-  const channels_last::Operands at{call.in[0].as<const float>(),
-                                   call.in[1].as<const float>(),
-                                   call.has(2) ? call.in[2].as<const float>() : nullptr,
-                                   call.out[0].as<float>(),
-                                   panels_,
-                                   call.upcoming};
-  if (tiles_ && tiles_->run({at.x, at.weight, at.bias, at.y, finish}, nullptr)) return Left::nothing;
+  const channels_last::ChannelsLastOperands at{call.in[0].as<const float>(),
+                                               call.in[1].as<const float>(),
+                                               call.has(2) ? call.in[2].as<const float>() : nullptr,
+                                               call.out[0].as<float>(),
+                                               panels_,
+                                               call.upcoming};
+  if (tiles_ && tiles_->run({at.x, at.weight, at.bias, at.y, finish}, nullptr)) return RemainingWork::nothing;
   auto* scratch = winograd_ ? parts.take<std::byte>(static_cast<std::int64_t>(winograd_->scratch())) : nullptr;
-  if (winograd_ && winograd_->run(at, finish, scratch)) return Left::nothing;
+  if (winograd_ && winograd_->run(at, finish, scratch)) return RemainingWork::nothing;
   (goes_by_channels(convolution_) ? channels_last::convolve_depthwise : channels_last::convolve)(convolution_, at,
                                                                                                  finish);
-  return Left::nothing;
+  return RemainingWork::nothing;
 }
 
 }  // namespace tern::cpu

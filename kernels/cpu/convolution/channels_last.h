@@ -16,26 +16,27 @@ bool tiles_gain(double intensity, const Machine& machine);
 
 /// Decides Kernel::channels_last for one or two dimensions. On machines with matrix tiles, requires an explicit
 /// request, bfloat16 or low intensity.
-bool wants_channels_last(const KernelCall& call, const channels_last::Convolution& c);
+bool wants_channels_last(const KernelCall& call, const channels_last::ChannelsLastShape& c);
 
 /// True if a depthwise convolution may round its image to bfloat16 and the kernel does so for channels-last views.
-bool rounds_depthwise(const KernelCall& call, const channels_last::Convolution& c);
+bool rounds_depthwise(const KernelCall& call, const channels_last::ChannelsLastShape& c);
 
 class ChannelsLastConvolution : public PreparedAlgorithm {
  public:
   /// Returns null if the layout does not suit or the views are not channels last.
-  static std::unique_ptr<ChannelsLastConvolution> make(const KernelCall& call, const channels_last::Convolution& c);
+  static std::unique_ptr<ChannelsLastConvolution> make(const KernelCall& call,
+                                                       const channels_last::ChannelsLastShape& c);
   /// Makes the fallback for faster algorithms: accepts every suitable view, leaves the weight as exported.
   static std::unique_ptr<ChannelsLastConvolution> otherwise(const KernelCall& call,
-                                                            const channels_last::Convolution& c);
+                                                            const channels_last::ChannelsLastShape& c);
 
   void reserve(const KernelCall& call, ScratchParts& parts) const override;
-  Left run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;
+  RemainingWork run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;
 
  private:
-  channels_last::Convolution convolution_;
+  channels_last::ChannelsLastShape convolution_;
   std::optional<channels_last::Winograd> winograd_;
-  std::optional<tiles::Linear> tiles_;  ///< products of float32, for windows of one element
+  std::optional<tiles::SplitLinear> tiles_;  ///< products of float32, for windows of one element
   const float* panels_ = nullptr;
   bool rounds_ = false;
   std::unique_ptr<pointwise::Epilogue> epilogue_;

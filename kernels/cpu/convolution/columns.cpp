@@ -116,16 +116,16 @@ void add_bias(T* y, const T* bias, std::int64_t lines, std::int64_t channels, st
   }
 }
 
-class Columns : public PreparedAlgorithm {
+class Im2colConvolution : public PreparedAlgorithm {
  public:
-  explicit Columns(const ConvolutionCall& c) : p_(c.problem), type_(gemm_type(c.call.in[0].dtype)) {}
+  explicit Im2colConvolution(const ConvolutionCall& c) : p_(c.problem), type_(gemm_type(c.call.in[0].dtype)) {}
 
   void reserve(const KernelCall& c, ScratchParts& parts) const override {
     const ConvolutionOperands operands(c, type_, true, parts);
     work(parts);
   }
 
-  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue*) const override {
+  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue*) const override {
     ConvolutionOperands at(c, type_, true, parts);
     std::byte* const buffer = work(parts);
     at.convert();
@@ -147,7 +147,7 @@ class Columns : public PreparedAlgorithm {
     });
     at.finish();
     if (late_bias(c)) add_bias(c.out[0].as<float>(), c.in[2].as<const float>(), lines, y.size(1), size);
-    return Left::epilogue;
+    return RemainingWork::epilogue;
   }
 
  private:
@@ -168,7 +168,7 @@ class Columns : public PreparedAlgorithm {
 }  // namespace
 
 std::unique_ptr<PreparedAlgorithm> convolution_by_columns(const ConvolutionCall& c) {
-  return std::make_unique<Columns>(c);
+  return std::make_unique<Im2colConvolution>(c);
 }
 
 }  // namespace tern::cpu

@@ -97,7 +97,7 @@ bool makes_channels_last(const KernelCall& c) {
 
 bool takes_rounded(const KernelCall& c) {
   if (c.node->integer(AttrKey::transposed) != 0) return false;
-  const channels_last::Convolution convolution = with_channels_last(describe_convolution(c));
+  const channels_last::ChannelsLastShape convolution = with_channels_last(describe_convolution(c));
   if (is_quantized(c)) return QuantizedTileRows::serves(c, convolution);
   return TileRowsConvolution::serves(c, convolution) || rounds_depthwise(c, convolution);
 }

@@ -100,11 +100,11 @@ void IntegerConvolution::add_bias(const KernelCall& call) const {
   });
 }
 
-Left IntegerConvolution::run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const {
+RemainingWork IntegerConvolution::run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const {
   const Room room(*this, parts);
   const Reordered reordered(call);
   const bool late = has_late_bias(call);
-  const pointwise::Finish finish{late ? nullptr : epilogue_.get(), &reordered.call()};
+  const pointwise::BoundEpilogue finish{late ? nullptr : epilogue_.get(), &reordered.call()};
   const auto* bias = call.has(2) && keeps_ ? call.in[2].as<const std::int32_t>() : nullptr;
   if (depthwise_) {
     int8::convolve_depthwise(shape_, {.x = call.in[0].data,
@@ -128,7 +128,7 @@ Left IntegerConvolution::run(KernelCall& call, ScratchParts& parts, const pointw
     add_bias(call);
     if (epilogue_ != nullptr) epilogue_->apply(reordered.call());
   }
-  return Left::nothing;
+  return RemainingWork::nothing;
 }
 
 }  // namespace tern::cpu

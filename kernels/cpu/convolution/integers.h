@@ -17,7 +17,7 @@ class IntegerConvolution : public PreparedAlgorithm {
   static std::unique_ptr<IntegerConvolution> make(const KernelCall& call, const ConvolutionProblem& problem);
 
   void reserve(const KernelCall& call, ScratchParts& parts) const override;
-  Left run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;
+  RemainingWork run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;
 
  private:
   IntegerConvolution(const KernelCall& call, const ConvolutionProblem& problem,
@@ -30,7 +30,7 @@ class IntegerConvolution : public PreparedAlgorithm {
 
   int8::ConvolutionShape shape_;
   bool keeps_, depthwise_;
-  int8::Convolution convolution_;
+  int8::Int8Convolution convolution_;
   std::shared_ptr<const std::byte> weight_;  ///< null where it is packed in a run, or not at all
   std::unique_ptr<pointwise::Epilogue> epilogue_;
 };

@@ -12,7 +12,7 @@ namespace {
 
 class OneDnn : public PreparedAlgorithm {
  public:
-  OneDnn(std::unique_ptr<dnnl_cpu::Convolution> convolution, DType type, bool constant_weight)
+  OneDnn(std::unique_ptr<dnnl_cpu::DnnlConvolution> convolution, DType type, bool constant_weight)
       : convolution_(std::move(convolution)), type_(type), constant_weight_(constant_weight) {
     choice = {Algorithm::onednn};
     unread = constant_weight ? 1u << 1 : 0;
@@ -23,13 +23,13 @@ class OneDnn : public PreparedAlgorithm {
     work(parts);
   }
 
-  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue*) const override {
+  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue*) const override {
     ConvolutionOperands at(c, type_, !constant_weight_, parts);
     std::byte* const scratch = work(parts);
     at.convert();
     convolution_->run(at.x, at.weight, at.bias, at.sums, scratch);
     at.finish();
-    return Left::epilogue;
+    return RemainingWork::epilogue;
   }
 
  private:
@@ -37,7 +37,7 @@ class OneDnn : public PreparedAlgorithm {
     return parts.take<std::byte>(static_cast<std::int64_t>(convolution_->scratch()));
   }
 
-  std::unique_ptr<dnnl_cpu::Convolution> convolution_;
+  std::unique_ptr<dnnl_cpu::DnnlConvolution> convolution_;
   DType type_;
   bool constant_weight_;
 };
@@ -50,7 +50,7 @@ bool has_window_outside(const ConvolutionProblem& p) {
 }
 
 /// Describes the node for oneDNN; false if oneDNN does not support the node or sums in another order than PyTorch.
-bool describe(const ConvolutionCall& call, dnnl_cpu::ConvolutionProblem& p) {
+bool describe(const ConvolutionCall& call, dnnl_cpu::DnnlConvolutionProblem& p) {
   const KernelCall& c = call.call;
   const DType dtype = c.in[0].dtype;
   const Node& node = *c.node;
@@ -82,7 +82,7 @@ std::unique_ptr<PreparedAlgorithm> convolution_by_onednn(const ConvolutionCall& 
   const KernelCall& c = call.call;
   if (gemm_type(c.in[0].dtype) != DType::f32 || c.out[0].numel() == 0 || c.in[0].numel() == 0 || c.in[1].numel() == 0)
     return nullptr;
-  dnnl_cpu::ConvolutionProblem p;
+  dnnl_cpu::DnnlConvolutionProblem p;
   if (!describe(call, p)) return nullptr;
   const bool constant = c.constant != nullptr && c.constant[1] && c.in[1].data != nullptr;
   if (!constant) p.weight.data = nullptr;

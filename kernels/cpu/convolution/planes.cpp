@@ -21,15 +21,15 @@ void apply_by_planes(const KernelCall& c, const pointwise::Epilogue& epilogue, s
   }
 }
 
-class Planes : public PreparedAlgorithm {
+class PlaneConvolution : public PreparedAlgorithm {
  public:
-  explicit Planes(const ConvolutionProblem& p) : convolution_(direct(p)) { choice = {Algorithm::planes}; }
+  explicit PlaneConvolution(const ConvolutionProblem& p) : convolution_(direct(p)) { choice = {Algorithm::planes}; }
 
   void reserve(const KernelCall& c, ScratchParts& parts) const override {
     const ConvolutionOperands operands(c, DType::f32, true, parts);
   }
 
-  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
+  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
     ConvolutionOperands at(c, DType::f32, true, parts);
     at.convert();
     planes::Finished finished;
@@ -40,7 +40,7 @@ class Planes : public PreparedAlgorithm {
     planes::convolve(convolution_, floats(at.x), floats(at.weight), floats(at.bias), reinterpret_cast<float*>(at.sums),
                      finished);
     at.finish();
-    return Left::nothing;
+    return RemainingWork::nothing;
   }
 
  private:
@@ -50,7 +50,7 @@ class Planes : public PreparedAlgorithm {
 }  // namespace
 
 std::unique_ptr<PreparedAlgorithm> convolution_by_planes(const ConvolutionCall& c) {
-  return c.direct ? std::make_unique<Planes>(c.problem) : nullptr;
+  return c.direct ? std::make_unique<PlaneConvolution>(c.problem) : nullptr;
 }
 
 }  // namespace tern::cpu

@@ -99,14 +99,14 @@ class QuantizedConvolution : public PreparedAlgorithm {
 
   void reserve(const KernelCall& c, ScratchParts& parts) const override { Room(*this, c, parts); }
 
-  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
+  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
     Room room(*this, c, parts);
     room.operands.convert();
     const auto floats = [](const std::byte* b) { return reinterpret_cast<const float*>(b); };
     const float *x = floats(room.operands.x), *bias = floats(room.operands.bias);
     auto* const y = reinterpret_cast<float*>(room.operands.sums);
     QuantizedMatrix m = quantized_matrix(c.in[1]);
-    Left left = Left::epilogue;
+    RemainingWork left = RemainingWork::epilogue;
     if (whole_) {
       widen(m, c.in[1].data, m.rows, room.weight);
       FloatPart part(c, node_);
@@ -114,7 +114,7 @@ class QuantizedConvolution : public PreparedAlgorithm {
       part.set(x, room.weight, bias, y);
       const bool in_place = room.operands.sums == c.out[0].data;
       left = run(*some_, part, room, in_place ? epilogue : nullptr);
-      if (!in_place) left = Left::epilogue;
+      if (!in_place) left = RemainingWork::epilogue;
     } else {
       for (std::int64_t g = 0; g < p_.groups; ++g) {
         for (std::int64_t o = 0; o < p_.out; o += channels_) {
@@ -152,7 +152,8 @@ class QuantizedConvolution : public PreparedAlgorithm {
     return state;
   }
 
-  static Left run(const AlgorithmState& state, FloatPart& part, const Room& room, const pointwise::Epilogue* epilogue) {
+  static RemainingWork run(const AlgorithmState& state, FloatPart& part, const Room& room,
+                           const pointwise::Epilogue* epilogue) {
     ScratchParts scratch(room.scratch);
     return state.prepared->run(part.call(), scratch, epilogue);
   }

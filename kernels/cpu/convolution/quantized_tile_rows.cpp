@@ -28,19 +28,19 @@ KernelCall by_numbers(const KernelCall& call, std::vector<TensorView>& in) {
 
 }  // namespace
 
-bool QuantizedTileRows::serves(const KernelCall& call, const channels_last::Convolution& c) {
+bool QuantizedTileRows::serves(const KernelCall& call, const channels_last::ChannelsLastShape& c) {
   const TensorView &x = call.in[0], &y = call.out[0];
   const auto fits = [](DType t) { return t == DType::f32 || t == DType::bf16; };
   const bool rounds = x.dtype == DType::bf16 || call.precision == Precision::bfloat16;
   if (!rounds || !rows_pay() || !fits(x.dtype) || !fits(y.dtype)) return false;
   if ((x.rank != 3 && x.rank != 4) || x.numel() == 0 || call.in[1].numel() == 0 || y.numel() == 0) return false;
-  const tiles::ConvolutionShape shape = tile_shape(c);
+  const tiles::TileConvolutionShape shape = tile_shape(c);
   return call.algorithm == Algorithm::none && tiles::RowConvolution::suits(shape) &&
          tiles::RowConvolution(shape).packed_bytes() <= kMostBytes;
 }
 
 std::unique_ptr<QuantizedTileRows> QuantizedTileRows::make(const KernelCall& call,
-                                                           const channels_last::Convolution& c) {
+                                                           const channels_last::ChannelsLastShape& c) {
   if (!serves(call, c) || !has_channels_last(call.in[0]) || !has_channels_last(call.out[0])) return nullptr;
   std::vector<TensorView> in;
   const KernelCall numbers = by_numbers(call, in);
@@ -69,7 +69,7 @@ void QuantizedTileRows::reserve(const KernelCall& call, ScratchParts& parts) con
   otherwise_->reserve(call, parts);
 }
 
-Left QuantizedTileRows::run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const {
+RemainingWork QuantizedTileRows::run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const {
   const Room room(*this, call, parts);
   const QuantizedMatrix matrix = quantized_matrix(call.in[1]);
   convolution_.pack(
@@ -78,13 +78,13 @@ Left QuantizedTileRows::run(KernelCall& call, ScratchParts& parts, const pointwi
       },
       room.weight);
   if (convolve_on_tiles(convolution_, call, room.weight, room.bias, epilogue_.get(), room.scratch))
-    return Left::nothing;
+    return RemainingWork::nothing;
   std::vector<float> weight(static_cast<std::size_t>(call.in[1].numel()));
   for (std::int64_t r = 0; r < matrix.rows; ++r)
     block_quantized::numbers_of_row(matrix, call.in[1].data, r, 0, matrix.columns, weight.data() + r * matrix.columns);
   std::vector<TensorView> in;
   convolve_by_floats(by_numbers(call, in), std::move(weight), *otherwise_, parts);
-  return Left::nothing;
+  return RemainingWork::nothing;
 }
 
 }  // namespace tern::cpu

@@ -13,15 +13,15 @@ namespace tern::cpu {
 class QuantizedTileRows : public PreparedAlgorithm {
  public:
   /// True if this kernel takes the call, in any view.
-  static bool serves(const KernelCall& call, const channels_last::Convolution& c);
+  static bool serves(const KernelCall& call, const channels_last::ChannelsLastShape& c);
   /// Returns null if `serves` is false or the views are not channels last.
-  static std::unique_ptr<QuantizedTileRows> make(const KernelCall& call, const channels_last::Convolution& c);
+  static std::unique_ptr<QuantizedTileRows> make(const KernelCall& call, const channels_last::ChannelsLastShape& c);
 
   void reserve(const KernelCall& call, ScratchParts& parts) const override;
-  Left run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;
+  RemainingWork run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;
 
  private:
-  explicit QuantizedTileRows(const tiles::ConvolutionShape& shape) : convolution_(shape) {}
+  explicit QuantizedTileRows(const tiles::TileConvolutionShape& shape) : convolution_(shape) {}
   struct Room;
 
   tiles::RowConvolution convolution_;

@@ -21,7 +21,7 @@ class Reordered {
   explicit Reordered(const KernelCall& call)
       : call_(call), out_(in_channels_last_order(call.out[0], call.out[0].rank)) {
     const std::size_t first = kEpilogueOperands, count = call.in.size();
-    if (count > in_.size()) fail(ErrorCode::internal, "an expression with so many operands cannot be fused");
+    if (count > in_.size()) fail(ErrorCode::internal, "an expression with this many operands cannot be fused");
     for (std::size_t i = first; i < count; ++i) in_[i] = in_channels_last_order(call.in[i], call.out[0].rank);
     call_.in = {in_.data(), count};
     call_.out = {&out_, 1};

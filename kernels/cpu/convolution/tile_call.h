@@ -13,7 +13,7 @@
 
 namespace tern::cpu {
 
-inline tiles::ConvolutionShape tile_shape(const channels_last::Convolution& c) {
+inline tiles::TileConvolutionShape tile_shape(const channels_last::ChannelsLastShape& c) {
   return {c.window, c.batch, c.groups, c.in, c.out, tiles::kRounded};
 }
 

@@ -9,7 +9,7 @@ namespace tern::cpu {
 namespace {
 
 /// In whole lines of the cache.
-std::size_t packed_bytes(const tiles::Convolution& c) {
+std::size_t packed_bytes(const tiles::SplitConvolution& c) {
   return (static_cast<std::size_t>(c.packed_size()) * sizeof(float) + 63) / 64 * 64;
 }
 
@@ -19,13 +19,14 @@ std::size_t TileConvolution::scratch() const {
   return convolution_.scratch() + (packs_ ? packed_bytes(convolution_) : 0);
 }
 
-std::unique_ptr<TileConvolution> TileConvolution::make(const KernelCall& call, const tiles::ConvolutionShape& shape,
+std::unique_ptr<TileConvolution> TileConvolution::make(const KernelCall& call, const tiles::TileConvolutionShape& shape,
                                                        bool packs) {
   const bool floats = call.in[0].dtype == DType::f32 && call.in[1].dtype == DType::f32 &&
                       call.out[0].dtype == DType::f32 && (!call.has(2) || call.in[2].dtype == DType::f32);
-  if (!floats || !tiles::available() || call.out[0].numel() == 0 || !tiles::Convolution::suits(shape)) return nullptr;
+  if (!floats || !tiles::available() || call.out[0].numel() == 0 || !tiles::SplitConvolution::suits(shape))
+    return nullptr;
   std::unique_ptr<TileConvolution> made(new TileConvolution(shape));
-  const tiles::Convolution& convolution = made->convolution_;
+  const tiles::SplitConvolution& convolution = made->convolution_;
   const TensorView& w = call.in[1];
   const bool constant = call.constant != nullptr && call.constant[1] && w.data != nullptr && w.contiguous();
   const auto* weight = constant ? w.as<const float>() : nullptr;

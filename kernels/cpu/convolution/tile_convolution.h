@@ -12,7 +12,7 @@ class TileConvolution {
  public:
   /// Null where tiles are not there or gain nothing. A constant weight with a larger kernel is put in order; another
   /// one in each run, if `packs`.
-  static std::unique_ptr<TileConvolution> make(const KernelCall& call, const tiles::ConvolutionShape& shape,
+  static std::unique_ptr<TileConvolution> make(const KernelCall& call, const tiles::TileConvolutionShape& shape,
                                                bool packs = false);
 
   std::size_t scratch() const;
@@ -24,8 +24,8 @@ class TileConvolution {
   void unpack(float* to) const;
 
  private:
-  explicit TileConvolution(const tiles::ConvolutionShape& shape) : convolution_(shape) {}
-  tiles::Convolution convolution_;
+  explicit TileConvolution(const tiles::TileConvolutionShape& shape) : convolution_(shape) {}
+  tiles::SplitConvolution convolution_;
   std::shared_ptr<const float> packed_;
   bool packs_ = false;  ///< packs the weight in each run
 };

@@ -17,41 +17,42 @@ bool TileRowsConvolution::possible(const KernelCall& call) {
          (has(0, DType::bf16) && has(1, DType::bf16));
 }
 
-bool TileRowsConvolution::suits(const KernelCall& call, const channels_last::Convolution& c) {
+bool TileRowsConvolution::suits(const KernelCall& call, const channels_last::ChannelsLastShape& c) {
   return possible(call) && !has_small_groups(c) && tiles::RowConvolution::suits(tile_shape(c));
 }
 
-bool TileRowsConvolution::serves(const KernelCall& call, const channels_last::Convolution& c) {
+bool TileRowsConvolution::serves(const KernelCall& call, const channels_last::ChannelsLastShape& c) {
   const TensorView& w = call.in[1];
-  const bool constant = call.constant != nullptr && call.constant[1] && w.data != nullptr && w.contiguous();
+  const bool has_constant_weight = call.constant != nullptr && call.constant[1] && w.data != nullptr && w.contiguous();
   const TensorView& x = call.in[0];
-  const bool image = (x.rank == 3 || x.rank == 4) && x.numel() != 0 && w.numel() != 0 && call.out[0].numel() != 0;
-  const Algorithm asked = call.algorithm.algorithm;
-  return image && constant && (asked == Algorithm::none || asked == Algorithm::tile_rows) && suits(call, c);
+  const bool is_image = (x.rank == 3 || x.rank == 4) && x.numel() != 0 && w.numel() != 0 && call.out[0].numel() != 0;
+  const Algorithm requested = call.algorithm.algorithm;
+  return is_image && has_constant_weight && (requested == Algorithm::none || requested == Algorithm::tile_rows) &&
+         suits(call, c);
 }
 
 std::unique_ptr<TileRowsConvolution> TileRowsConvolution::make(const KernelCall& call,
-                                                               const channels_last::Convolution& c) {
+                                                               const channels_last::ChannelsLastShape& c) {
   if (!serves(call, c) || !has_channels_last(call.in[0]) || !has_channels_last(call.out[0])) return nullptr;
   const TensorView& w = call.in[1];
   FloatCall floats(call);
-  auto otherwise = ChannelsLastConvolution::otherwise(floats.call(), c);
-  if (otherwise == nullptr) return nullptr;
-  std::unique_ptr<TileRowsConvolution> made(new TileRowsConvolution(tile_shape(c)));
-  made->otherwise_ = std::move(otherwise);
-  made->choice = {Algorithm::tile_rows};
-  made->unread = 1u << 1;
-  made->own_epilogue = true;
-  made->epilogue_ = pointwise::Epilogue::make(Reordered(call).call());
+  auto fallback = ChannelsLastConvolution::otherwise(floats.call(), c);
+  if (fallback == nullptr) return nullptr;
+  std::unique_ptr<TileRowsConvolution> result(new TileRowsConvolution(tile_shape(c)));
+  result->otherwise_ = std::move(fallback);
+  result->choice = {Algorithm::tile_rows};
+  result->unread = 1u << 1;
+  result->own_epilogue = true;
+  result->epilogue_ = pointwise::Epilogue::make(Reordered(call).call());
   const std::string key = fmt::format("bfloat16 rows: {} of {}, {} x {}, {}", c.groups * c.out, c.in,
                                       c.window[1].kernel, c.window[2].kernel, c.window[2].dilation == 1);
-  made->weight_ = tiles::packed_weight(call, 1, key, made->convolution_.packed_bytes(),
-                                       [convolution = made->convolution_, w](std::byte* to) {
-                                         std::vector<float> floats(static_cast<std::size_t>(w.numel()));
-                                         to_dense(w, DType::f32, floats.data());
-                                         convolution.pack(floats.data(), to);
-                                       });
-  return made;
+  result->weight_ = tiles::packed_weight(call, 1, key, result->convolution_.packed_bytes(),
+                                         [convolution = result->convolution_, w](std::byte* to) {
+                                           std::vector<float> floats(static_cast<std::size_t>(w.numel()));
+                                           to_dense(w, DType::f32, floats.data());
+                                           convolution.pack(floats.data(), to);
+                                         });
+  return result;
 }
 
 void TileRowsConvolution::reserve(const KernelCall& call, ScratchParts& parts) const {
@@ -60,15 +61,16 @@ void TileRowsConvolution::reserve(const KernelCall& call, ScratchParts& parts) c
   otherwise_->reserve(call, parts);
 }
 
-Left TileRowsConvolution::run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const {
+RemainingWork TileRowsConvolution::run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const {
   auto* scratch = parts.take<std::byte>(static_cast<std::int64_t>(convolution_.scratch()));
   float* bias = call.has(2) ? parts.take<float>(call.in[2].numel()) : nullptr;
-  if (convolve_on_tiles(convolution_, call, weight_.get(), bias, epilogue_.get(), scratch)) return Left::nothing;
-  // Restores the exported weight, which was never loaded, from the packed weight.
+  if (convolve_on_tiles(convolution_, call, weight_.get(), bias, epilogue_.get(), scratch))
+    return RemainingWork::nothing;
+  // A result is not finite: computes the node in float32. The weight was never loaded, so unpacks it.
   std::vector<float> weight(static_cast<std::size_t>(call.in[1].numel()));
   convolution_.unpack(weight_.get(), weight.data());
   convolve_by_floats(call, std::move(weight), *otherwise_, parts);
-  return Left::nothing;
+  return RemainingWork::nothing;
 }
 
 }  // namespace tern::cpu

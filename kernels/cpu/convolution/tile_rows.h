@@ -14,17 +14,17 @@ class TileRowsConvolution : public PreparedAlgorithm {
   /// True if the call may be computed in bfloat16 on this machine: then channels last suits all images of a program.
   static bool possible(const KernelCall& call);
   /// True if tiles gain anything for this convolution.
-  static bool suits(const KernelCall& call, const channels_last::Convolution& c);
+  static bool suits(const KernelCall& call, const channels_last::ChannelsLastShape& c);
   /// True if this kernel takes the call, in any view. Requires a constant weight.
-  static bool serves(const KernelCall& call, const channels_last::Convolution& c);
+  static bool serves(const KernelCall& call, const channels_last::ChannelsLastShape& c);
   /// Returns null if `serves` is false or the views are not channels last.
-  static std::unique_ptr<TileRowsConvolution> make(const KernelCall& call, const channels_last::Convolution& c);
+  static std::unique_ptr<TileRowsConvolution> make(const KernelCall& call, const channels_last::ChannelsLastShape& c);
 
   void reserve(const KernelCall& call, ScratchParts& parts) const override;
-  Left run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;
+  RemainingWork run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;
 
  private:
-  explicit TileRowsConvolution(const tiles::ConvolutionShape& shape) : convolution_(shape) {}
+  explicit TileRowsConvolution(const tiles::TileConvolutionShape& shape) : convolution_(shape) {}
 
   tiles::RowConvolution convolution_;
   std::shared_ptr<const std::byte> weight_;

@@ -22,8 +22,8 @@ class ConvolutionTiles : public PreparedAlgorithm {
     otherwise_->reserve(c, parts);
   }
 
-  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
-    if (tiles_->run(c, epilogue, room(parts))) return Left::nothing;
+  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
+    if (tiles_->run(c, epilogue, room(parts))) return RemainingWork::nothing;
     if (!tiles_->is_packed()) return otherwise_->run(c, parts, epilogue);
     // Restores the exported weight, which was never loaded, from the packed weight.
     std::vector<float> weight(static_cast<std::size_t>(c.in[1].numel()));

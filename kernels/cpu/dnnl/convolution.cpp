@@ -13,7 +13,7 @@ using dnnl::memory;
 
 /// Describes the weight in oneDNN's axis order, [groups,] out, in, kernel...; a transposed weight is stored with in
 /// before out.
-memory::desc weight_desc(const ConvolutionProblem& p, memory::data_type type, bool as_stored) {
+memory::desc weight_desc(const DnnlConvolutionProblem& p, memory::data_type type, bool as_stored) {
   const TensorView& w = p.weight;
   memory::dims sizes, strides;
   const std::int64_t per_group = w.size(0) / p.groups;
@@ -59,9 +59,9 @@ struct ConvolutionRun {
 };
 
 template <class PrimitiveDesc, class Primitive>
-class Implementation final : public Convolution {
+class Implementation final : public DnnlConvolution {
  public:
-  Implementation(const PrimitiveDesc& pd, const ConvolutionProblem& p, memory::data_type type)
+  Implementation(const PrimitiveDesc& pd, const DnnlConvolutionProblem& p, memory::data_type type)
       : desc_(pd),
         primitive_(pd),
         x_(plain(p.x, type)),
@@ -129,7 +129,7 @@ class Implementation final : public Convolution {
 
 }  // namespace
 
-std::unique_ptr<Convolution> convolution(const ConvolutionProblem& p) {
+std::unique_ptr<DnnlConvolution> convolution(const DnnlConvolutionProblem& p) {
   const std::lock_guard lock(creation());
   try {
     const auto type = data_type(p.dtype);

@@ -8,7 +8,7 @@
 
 namespace tern::dnnl_cpu {
 
-struct ConvolutionProblem {
+struct DnnlConvolutionProblem {
   DType dtype = DType::f32;        ///< f32 or bf16: type of the primitive and of all tensors but the weight
   std::vector<std::int64_t> x, y;  ///< sizes, row-major
   std::vector<std::int64_t> strides, dilations, before, after;  ///< dilations from 1
@@ -20,15 +20,15 @@ struct ConvolutionProblem {
 };
 
 /// A convolution primitive. Any thread may run an object, several at the same time with separate scratch memory.
-class Convolution {
+class DnnlConvolution {
  public:
-  virtual ~Convolution() = default;
+  virtual ~DnnlConvolution() = default;
   virtual std::size_t scratch() const = 0;
   /// `weight` is not read if constant.
   virtual void run(const void* x, const void* weight, const void* bias, void* y, std::byte* scratch) const = 0;
 };
 
 /// Returns null if oneDNN has no implementation.
-std::unique_ptr<Convolution> convolution(const ConvolutionProblem& p);
+std::unique_ptr<DnnlConvolution> convolution(const DnnlConvolutionProblem& p);
 
 }  // namespace tern::dnnl_cpu

@@ -39,15 +39,15 @@ LineLayout layout_of(const TensorView& v, int axis) {
   return l;
 }
 
-struct Pass {
-  virtual ~Pass() = default;
+struct FftPass {
+  virtual ~FftPass() = default;
   virtual std::size_t scratch() const = 0;  ///< bytes per thread
   virtual void run(const void* from, void* to, std::byte* scratch) const = 0;
   int workers = 1;
 };
 
 template <class T, class W>
-struct AxisPass : Pass {
+struct AxisPass : FftPass {
   AxisPass(typename LineTransform<T, W>::Kind kind, std::int64_t size, bool forward, double scale, LineLayout l)
       : transform(kind, size, forward, scale), layout(l) {
     const double flops = 5.0 * static_cast<double>(size) * std::log2(static_cast<double>(size) + 1);
@@ -72,11 +72,11 @@ struct AxisPass : Pass {
 };
 
 template <class T>
-std::unique_ptr<Pass> make_pass(FftKind kind, const TensorView& signal, int axis, bool forward, double scale) {
+std::unique_ptr<FftPass> make_pass(FftKind kind, const TensorView& signal, int axis, bool forward, double scale) {
   using F = FftKind;
   const std::int64_t size = signal.size(axis);
   const LineLayout layout = layout_of(signal, axis);
-  const auto make = [&](auto work) -> std::unique_ptr<Pass> {
+  const auto make = [&](auto work) -> std::unique_ptr<FftPass> {
     using P = AxisPass<T, decltype(work)>;
     using K = typename LineTransform<T, decltype(work)>::Kind;
     const K k = kind == F::complex_to_complex ? K::complex : kind == F::real_to_complex ? K::from_real : K::to_real;
@@ -88,15 +88,15 @@ std::unique_ptr<Pass> make_pass(FftKind kind, const TensorView& signal, int axis
 }
 
 /// The passes of a node with known sizes.
-struct State : KernelState {
-  std::vector<std::unique_ptr<Pass>> passes;
+struct FftState : KernelState {
+  std::vector<std::unique_ptr<FftPass>> passes;
   std::size_t memory = 0;   ///< scratch bytes of the largest pass, for all threads
   std::size_t between = 0;  ///< bytes of the elements before the pass to real numbers
   bool copy = false;        ///< no axis: copies the elements
 };
 
 template <class T>
-void add_passes(const KernelCall& c, const FftProblem& p, State& s) {
+void add_passes(const KernelCall& c, const FftProblem& p, FftState& s) {
   using F = FftKind;
   const bool to_real = p.kind == F::complex_to_real;
   const TensorView& spectrum = to_real ? c.in[0] : c.out[0];
@@ -123,7 +123,7 @@ void add_passes(const KernelCall& c, const FftProblem& p, State& s) {
 }
 
 std::unique_ptr<KernelState> prepare_fft(const KernelCall& c) {
-  auto s = std::make_unique<State>();
+  auto s = std::make_unique<FftState>();
   if (c.out[0].numel() == 0) return s;
   const FftProblem p = describe_fft(c);
   s->copy = p.axes.empty();
@@ -138,7 +138,7 @@ std::unique_ptr<KernelState> prepare_fft(const KernelCall& c) {
 }
 
 std::size_t scratch(const KernelCall& c) {
-  const auto* s = static_cast<const State*>(c.state);
+  const auto* s = static_cast<const FftState*>(c.state);
   return s == nullptr ? 0 : s->memory + s->between;
 }
 
@@ -146,7 +146,7 @@ void run_fft(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
   std::unique_ptr<KernelState> own;
   if (c.state == nullptr) own = prepare_fft(c);
-  const auto& s = static_cast<const State&>(own ? *own : *c.state);
+  const auto& s = static_cast<const FftState&>(own ? *own : *c.state);
   if (s.copy) return copy_strided(c.in[0], c.out[0]);
   const Scratch memory(c, s.memory + s.between);
   const void* from = c.in[0].data;

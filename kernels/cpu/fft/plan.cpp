@@ -13,13 +13,13 @@ constexpr int kRadices[] = {4, 2, 3, 5, 7, 11, 13};
 
 /// Returns the smallest power of two, or three or five times a power of two, of at least n.
 std::int64_t padded_size(std::int64_t n) {
-  std::int64_t best = 0;
-  for (const std::int64_t odd : {1, 3, 5}) {
-    std::int64_t m = odd;
-    while (m < n) m *= 2;
-    if (best == 0 || m < best) best = m;
+  std::int64_t smallest = 0;
+  for (const std::int64_t factor : {1, 3, 5}) {
+    std::int64_t candidate = factor;
+    while (candidate < n) candidate *= 2;
+    if (smallest == 0 || candidate < smallest) smallest = candidate;
   }
-  return best;
+  return smallest;
 }
 
 }  // namespace
@@ -32,28 +32,30 @@ bool fft_is_smooth(std::int64_t n) {
 }
 
 void fft_root(std::int64_t k, std::int64_t n, double* cosine, double* sine) {
-  // Reduces k to the first eighth of the circle, in integers: the library's functions are then exact but for a
-  // rounding.
+  // Reduces the angle to the first eighth of the circle, in integers: the library's functions are then exact but for a
+  // rounding. The reflections are undone at the end.
   k %= n;
-  const bool below = 2 * k > n;
-  if (below) k = n - k;  // mirrored at the real axis
-  const bool left = 4 * k > n;
-  const std::int64_t twice = left ? n - 2 * k : 2 * k;  // angle pi * twice / n, in 0 .. n / 2
-  const bool steep = 4 * twice > n;
-  const double angle = steep ? std::numbers::pi * static_cast<double>(n - 2 * twice) / (2.0 * static_cast<double>(n))
-                             : std::numbers::pi * static_cast<double>(twice) / static_cast<double>(n);
+  const bool lower_half = 2 * k > n;
+  if (lower_half) k = n - k;  // reflects at the real axis
+  const bool left_half = 4 * k > n;
+  const std::int64_t doubled_k = left_half ? n - 2 * k : 2 * k;  // angle pi * doubled_k / n; doubled_k is in 0 .. n / 2
+  const bool above_diagonal = 4 * doubled_k > n;
+  const double angle = above_diagonal
+                           ? std::numbers::pi * static_cast<double>(n - 2 * doubled_k) / (2.0 * static_cast<double>(n))
+                           : std::numbers::pi * static_cast<double>(doubled_k) / static_cast<double>(n);
   double c = std::cos(angle), s = std::sin(angle);
-  if (steep) std::swap(c, s);
-  *cosine = left ? -c : c;
-  *sine = below ? -s : s;
+  if (above_diagonal) std::swap(c, s);
+  *cosine = left_half ? -c : c;
+  *sine = lower_half ? -s : s;
 }
 
-/// Computes the transform as a convolution with a chirp, by transforms of a smooth size.
+/// Computes the transform as a convolution with a chirp, by transforms of the smooth size `padded`. The spectrum of the
+/// chirp holds the factor 1 / padded of the inverse transform.
 template <class W>
 struct FftPlan<W>::Bluestein {
   explicit Bluestein(std::int64_t n) : plan(padded_size(2 * n - 1)), chirp(static_cast<std::size_t>(2 * n)) {
-    const std::int64_t m = plan.size();
-    std::vector<double> re(static_cast<std::size_t>(m)), im(re), re2(re), im2(re);
+    const std::int64_t padded = plan.size();
+    std::vector<double> re(static_cast<std::size_t>(padded)), im(re), scratch_re(re), scratch_im(re);
     for (std::int64_t j = 0; j < n; ++j) {
       // Computes j * j modulo 2 n without overflow: n has at most 62 bits, since a line fits into memory.
       const auto square =
@@ -61,20 +63,20 @@ struct FftPlan<W>::Bluestein {
                                     static_cast<unsigned __int128>(2 * n));
       double c, s;
       fft_root(square, 2 * n, &c, &s);
-      const auto at = static_cast<std::size_t>(j);
-      chirp[2 * at] = static_cast<W>(c);
-      chirp[2 * at + 1] = static_cast<W>(-s);
-      re[at] = c / static_cast<double>(m);
-      im[at] = s / static_cast<double>(m);
+      const auto index = static_cast<std::size_t>(j);
+      chirp[2 * index] = static_cast<W>(c);
+      chirp[2 * index + 1] = static_cast<W>(-s);
+      re[index] = c / static_cast<double>(padded);
+      im[index] = s / static_cast<double>(padded);
       if (j > 0) {
-        re[static_cast<std::size_t>(m - j)] = re[at];
-        im[static_cast<std::size_t>(m - j)] = im[at];
+        re[static_cast<std::size_t>(padded - j)] = re[index];
+        im[static_cast<std::size_t>(padded - j)] = im[index];
       }
     }
-    FftLines<double> x{re.data(), im.data()}, other{re2.data(), im2.data()};
-    FftPlan<double>(m).run(x, other, 1);
-    spectrum.resize(static_cast<std::size_t>(2 * m));
-    for (std::size_t k = 0; k < static_cast<std::size_t>(m); ++k) {
+    FftLines<double> x{re.data(), im.data()}, scratch{scratch_re.data(), scratch_im.data()};
+    FftPlan<double>(padded).run(x, scratch, 1);
+    spectrum.resize(static_cast<std::size_t>(2 * padded));
+    for (std::size_t k = 0; k < static_cast<std::size_t>(padded); ++k) {
       spectrum[2 * k] = static_cast<W>(x.re[k]);
       spectrum[2 * k + 1] = static_cast<W>(x.im[k]);
     }
@@ -93,18 +95,18 @@ struct FftPlan<W>::Bluestein {
     }
   }
 
-  void run(FftLines<W>& x, FftLines<W>& other, std::int64_t n, std::int64_t lanes) const {
-    const std::int64_t m = plan.size();
+  void run(FftLines<W>& x, FftLines<W>& scratch, std::int64_t n, std::int64_t lanes) const {
+    const std::int64_t padded = plan.size();
     scale(x, chirp, n, lanes);
-    std::fill(x.re + n * lanes, x.re + m * lanes, W(0));
-    std::fill(x.im + n * lanes, x.im + m * lanes, W(0));
-    plan.run(x, other, lanes);
-    scale(x, spectrum, m, lanes);
+    std::fill(x.re + n * lanes, x.re + padded * lanes, W(0));
+    std::fill(x.im + n * lanes, x.im + padded * lanes, W(0));
+    plan.run(x, scratch, lanes);
+    scale(x, spectrum, padded, lanes);
     // Inverse transform: exchanges real and imaginary parts.
-    FftLines<W> swapped{x.im, x.re}, spare{other.im, other.re};
-    plan.run(swapped, spare, lanes);
+    FftLines<W> swapped{x.im, x.re}, swapped_scratch{scratch.im, scratch.re};
+    plan.run(swapped, swapped_scratch, lanes);
     x = {swapped.im, swapped.re};
-    other = {spare.im, spare.re};
+    scratch = {swapped_scratch.im, swapped_scratch.re};
     scale(x, chirp, n, lanes);
   }
 

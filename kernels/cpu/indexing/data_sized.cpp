@@ -8,9 +8,9 @@
 namespace tern {
 namespace {
 
-/// Allocates output 0 with these sizes; `count` is the value of the node's symbol.
-std::byte* result(KernelCall& c, std::int64_t count, std::vector<std::int64_t> sizes) {
-  c.allocator->set_symbol(0, count);
+/// Allocates output 0 with these sizes, and returns its memory; `symbol_value` is the value of the node's symbol.
+std::byte* allocate_result(KernelCall& c, std::int64_t symbol_value, std::vector<std::int64_t> sizes) {
+  c.allocator->set_symbol(0, symbol_value);
   c.allocator->allocate(0, sizes, &c.out[0]);
   return c.out[0].data;
 }
@@ -27,13 +27,13 @@ void cpu_bincount(KernelCall& c) {
     if (v >= bins && __builtin_add_overflow(v, 1, &bins))
       fail(ErrorCode::runtime, "bincount of " + std::to_string(v) + ": that many bins are more than memory holds");
   }
-  std::byte* out = result(c, bins, {bins});
-  const bool weighted = c.has(1), wide = weighted && c.in[1].dtype == DType::f64;
-  std::memset(out, 0, static_cast<std::size_t>(bins * (weighted && !wide ? 4 : 8)));
+  std::byte* out = allocate_result(c, bins, {bins});
+  const bool is_weighted = c.has(1), has_double_weights = is_weighted && c.in[1].dtype == DType::f64;
+  std::memset(out, 0, static_cast<std::size_t>(bins * (is_weighted && !has_double_weights ? 4 : 8)));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!weighted) {
+    if (!is_weighted) {
       ++reinterpret_cast<std::int64_t*>(out)[values[i]];
-    } else if (wide) {
+    } else if (has_double_weights) {
       reinterpret_cast<double*>(out)[values[i]] += c.in[1].as<double>()[i];
     } else {
       reinterpret_cast<float*>(out)[values[i]] += c.in[1].as<float>()[i];
@@ -45,26 +45,28 @@ void cpu_repeat_interleave(KernelCall& c) {
   const TensorView& x = c.in[0];
   const Positions repeats(c.in[1]);
   const int axis = axis_of(*c.node, x.rank);
-  const std::int64_t n = x.size(axis), one = c.in[1].numel() == 1;
+  const std::int64_t axis_size = x.size(axis), has_single_repeat = c.in[1].numel() == 1;
   std::int64_t count = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t r = repeats[one ? 0 : i];
-    if (r < 0) fail(ErrorCode::runtime, "a slice is to be repeated " + std::to_string(r) + " times");
-    if (__builtin_add_overflow(count, r, &count))
+  for (std::int64_t i = 0; i < axis_size; ++i) {
+    const std::int64_t repeat_count = repeats[has_single_repeat ? 0 : i];
+    if (repeat_count < 0)
+      fail(ErrorCode::runtime, "a slice is to be repeated " + std::to_string(repeat_count) + " times");
+    if (__builtin_add_overflow(count, repeat_count, &count))
       fail(ErrorCode::runtime, "the repeats add up to more than memory holds");
   }
   std::vector<std::int64_t> sizes(x.shape().begin(), x.shape().end());
   sizes[static_cast<std::size_t>(axis)] = count;
-  std::byte* out = result(c, count, std::move(sizes));
+  std::byte* out = allocate_result(c, count, std::move(sizes));
   std::int64_t outer = 1, bytes = element_size(x.dtype);
   for (int i = 0; i < axis; ++i) outer *= x.size(i);
   for (int i = axis + 1; i < x.rank; ++i) bytes *= x.size(i);
   if (bytes == 0) return;
-  for (std::int64_t o = 0; o < outer; ++o) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      const std::byte* from = x.data + (o * n + i) * bytes;
-      for (std::int64_t r = repeats[one ? 0 : i]; r > 0; --r, out += bytes) {
-        std::memcpy(out, from, static_cast<std::size_t>(bytes));
+  for (std::int64_t outer_index = 0; outer_index < outer; ++outer_index) {
+    for (std::int64_t i = 0; i < axis_size; ++i) {
+      const std::byte* source = x.data + (outer_index * axis_size + i) * bytes;
+      for (std::int64_t repeat_count = repeats[has_single_repeat ? 0 : i]; repeat_count > 0;
+           --repeat_count, out += bytes) {
+        std::memcpy(out, source, static_cast<std::size_t>(bytes));
       }
     }
   }

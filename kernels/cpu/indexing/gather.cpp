@@ -8,7 +8,7 @@
 namespace tern {
 namespace {
 
-/// Calls f with the unsigned type of `size` bytes.
+/// Calls f with an unsigned integer of `size` bytes (16: Bytes16), to move elements of any type.
 template <class F>
 void visit_size(std::int64_t size, F&& f) {
   switch (size) {
@@ -25,16 +25,16 @@ class RowCopy {
  public:
   RowCopy(const std::byte* from, std::byte* to, std::int64_t bytes) : from_(from), to_(to), bytes_(bytes) {}
   void operator()(std::int64_t from, std::int64_t to) const {
-    const std::byte* f = from_ + from * bytes_;
-    std::byte* t = to_ + to * bytes_;
+    const std::byte* source = from_ + from * bytes_;
+    std::byte* target = to_ + to * bytes_;
     // Constant lengths compile to single moves.
     switch (bytes_) {
-      case 1: *t = *f; break;
-      case 2: std::memcpy(t, f, 2); break;
-      case 4: std::memcpy(t, f, 4); break;
-      case 8: std::memcpy(t, f, 8); break;
-      case 16: std::memcpy(t, f, 16); break;
-      default: std::memcpy(t, f, static_cast<std::size_t>(bytes_));
+      case 1: *target = *source; break;
+      case 2: std::memcpy(target, source, 2); break;
+      case 4: std::memcpy(target, source, 4); break;
+      case 8: std::memcpy(target, source, 8); break;
+      case 16: std::memcpy(target, source, 16); break;
+      default: std::memcpy(target, source, static_cast<std::size_t>(bytes_));
     }
   }
 
@@ -44,7 +44,8 @@ class RowCopy {
   std::int64_t bytes_;
 };
 
-std::int64_t product(const TensorView& v, int first, int last) {
+/// Returns the number of elements in axes [first, last).
+std::int64_t product_of_sizes(const TensorView& v, int first, int last) {
   std::int64_t n = 1;
   for (int i = first; i < last; ++i) n *= v.size(i);
   return n;
@@ -56,18 +57,20 @@ void cpu_gather(KernelCall& c) {
   const TensorView &x = c.in[0], &index = c.in[1], &out = c.out[0];
   if (index.numel() == 0) return;
   const Positions positions(index);
-  const int axis = axis_of(*c.node, x.rank), last = x.rank - 1;
-  const std::int64_t along = x.size(axis), step = x.stride(axis);
-  CollapsedAxes from;
-  for (int i = 0; i < last; ++i) from.add(index.size(i), i == axis ? 0 : x.stride(i));
-  const std::int64_t n = index.size(last), each = last == axis ? 0 : x.stride(last);
+  const int axis = axis_of(*c.node, x.rank), last_axis = x.rank - 1;
+  const std::int64_t axis_size = x.size(axis), axis_stride = x.stride(axis);
+  CollapsedAxes outer;
+  for (int i = 0; i < last_axis; ++i) outer.add(index.size(i), i == axis ? 0 : x.stride(i));
+  const std::int64_t columns = index.size(last_axis), column_stride = last_axis == axis ? 0 : x.stride(last_axis);
   visit_size(element_size(x.dtype), [&]<class T>(T) {
     const T* data = x.as<T>();
-    T* to = out.as<T>();
-    parallel_for(from.count, grain_for(n), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t t = begin; t < end; ++t) {
-        const T* base = data + from.offset(t);
-        for (std::int64_t j = 0; j < n; ++j) to[t * n + j] = base[j * each + positions.at(t * n + j, along) * step];
+    T* out_data = out.as<T>();
+    parallel_for(outer.count, grain_for(columns), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        const T* base = data + outer.offset(row);
+        for (std::int64_t column = 0; column < columns; ++column)
+          out_data[row * columns + column] =
+              base[column * column_stride + positions.at(row * columns + column, axis_size) * axis_stride];
       }
     });
   });
@@ -79,26 +82,30 @@ void cpu_index_select(KernelCall& c) {
   if (x.blocks.columns != 0) return cpu_select_quantized_rows(c);
   const Positions positions(index);
   const int axis = axis_of(*c.node, x.rank);
-  const std::int64_t along = x.size(axis), count = index.numel(), inner = product(x, axis + 1, x.rank);
-  const RowCopy copy(x.data, out.data, inner * element_size(x.dtype));
-  parallel_for(product(x, 0, axis) * count, grain_for(inner), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t t = begin; t < end; ++t) copy(t / count * along + positions.at(t % count, along), t);
-  });
+  const std::int64_t axis_size = x.size(axis), count = index.numel(),
+                     row_elements = product_of_sizes(x, axis + 1, x.rank);
+  const RowCopy copy(x.data, out.data, row_elements * element_size(x.dtype));
+  parallel_for(product_of_sizes(x, 0, axis) * count, grain_for(row_elements),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t out_row = begin; out_row < end; ++out_row)
+                   copy(out_row / count * axis_size + positions.at(out_row % count, axis_size), out_row);
+               });
 }
 
 void cpu_index(KernelCall& c) {
   const TensorView &x = c.in[0], &out = c.out[0];
   if (out.numel() == 0) return;
-  const int k = static_cast<int>(c.in.size()) - 1;
+  const int indexed_axes = static_cast<int>(c.in.size()) - 1;
   std::vector<Positions> positions;
-  for (int i = 0; i < k; ++i) positions.emplace_back(c.in[static_cast<std::size_t>(i + 1)]);
-  const std::int64_t inner = product(x, k, x.rank);
-  const RowCopy copy(x.data, out.data, inner * element_size(x.dtype));
-  parallel_for(c.in[1].numel(), grain_for(inner * k), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t t = begin; t < end; ++t) {
-      std::int64_t row = 0;
-      for (int i = 0; i < k; ++i) row = row * x.size(i) + positions[static_cast<std::size_t>(i)].wrapped(t, x.size(i));
-      copy(row, t);
+  for (int i = 0; i < indexed_axes; ++i) positions.emplace_back(c.in[static_cast<std::size_t>(i + 1)]);
+  const std::int64_t row_elements = product_of_sizes(x, indexed_axes, x.rank);
+  const RowCopy copy(x.data, out.data, row_elements * element_size(x.dtype));
+  parallel_for(c.in[1].numel(), grain_for(row_elements * indexed_axes), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t out_row = begin; out_row < end; ++out_row) {
+      std::int64_t source_row = 0;
+      for (int i = 0; i < indexed_axes; ++i)
+        source_row = source_row * x.size(i) + positions[static_cast<std::size_t>(i)].wrapped(out_row, x.size(i));
+      copy(source_row, out_row);
     }
   });
 }

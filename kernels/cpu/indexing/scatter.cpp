@@ -11,16 +11,17 @@
 namespace tern {
 namespace {
 
-/// Adds n values to n elements; rounds each sum to the type.
+/// Adds n values to the contiguous elements at `target`; rounds each sum to the type.
 template <class L>
-void add_run(const L* values, std::byte* to, DType dtype, std::int64_t n) {
+void add_run(const L* values, std::byte* target, DType dtype, std::int64_t n) {
   using A = std::conditional_t<std::is_integral_v<L>, std::uint64_t, L>;
   RunReader<L> reader(dtype);
   RunWriter<L> writer(dtype);
-  const L* old = reader.read(to, 1, n);
-  L* sums = writer.begin(to, 1);
-  for (std::int64_t i = 0; i < n; ++i) sums[i] = static_cast<L>(static_cast<A>(old[i]) + static_cast<A>(values[i]));
-  writer.end(to, 1, n);
+  const L* previous = reader.read(target, 1, n);
+  L* sums = writer.begin(target, 1);
+  for (std::int64_t i = 0; i < n; ++i)
+    sums[i] = static_cast<L>(static_cast<A>(previous[i]) + static_cast<A>(values[i]));
+  writer.end(target, 1, n);
 }
 
 }  // namespace
@@ -28,41 +29,44 @@ void add_run(const L* values, std::byte* to, DType dtype, std::int64_t n) {
 void cpu_index_put(KernelCall& c) {
   start_from_input(c);
   const TensorView &values = c.in[1], &out = c.out[0];
-  const int k = static_cast<int>(c.in.size()) - 2, lead = c.in[2].rank;
+  const int indexed_axes = static_cast<int>(c.in.size()) - 2, index_rank = c.in[2].rank;
   std::vector<Positions> positions;
-  for (int i = 0; i < k; ++i) positions.emplace_back(c.in[static_cast<std::size_t>(i + 2)]);
-  // The target's shape is the shape of the indices, then the remaining axes of x; values are broadcast to this shape.
-  CollapsedAxes rows, row;
-  const int place = lead + out.rank - k, skip = place - values.rank;
-  for (int i = 0; i < place; ++i) {
-    const std::int64_t size = i < lead ? c.in[2].size(i) : out.size(i - lead + k);
-    const bool repeats = i < skip || values.size(i - skip) == 1;
-    (i < lead ? rows : row).add(size, repeats ? 0 : values.stride(i - skip));
+  for (int i = 0; i < indexed_axes; ++i) positions.emplace_back(c.in[static_cast<std::size_t>(i + 2)]);
+  // The target's shape is the shape of the indices (axes of `target_rows`), then the remaining axes of x (`row_axes`);
+  // values are broadcast to this shape.
+  CollapsedAxes target_rows, row_axes;
+  const int target_rank = index_rank + out.rank - indexed_axes, broadcast_axes = target_rank - values.rank;
+  for (int i = 0; i < target_rank; ++i) {
+    const std::int64_t size = i < index_rank ? c.in[2].size(i) : out.size(i - index_rank + indexed_axes);
+    const bool repeats = i < broadcast_axes || values.size(i - broadcast_axes) == 1;
+    (i < index_rank ? target_rows : row_axes).add(size, repeats ? 0 : values.stride(i - broadcast_axes));
   }
-  if (rows.count == 0 || row.count == 0) return;
-  const std::int64_t size = element_size(out.dtype), run = row.inner_size();
-  const auto each_run = [&](auto&& write) {
-    for (std::int64_t t = 0; t < rows.count; ++t) {
-      std::int64_t at = 0;
-      for (int i = 0; i < k; ++i)
-        at = at * out.size(i) + positions[static_cast<std::size_t>(i)].wrapped(t, out.size(i));
-      const std::byte* from = values.data + rows.offset(t) * size;
-      std::byte* to = out.data + at * row.count * size;
-      for (std::int64_t j = 0; j < row.count; j += run) write(from + row.offset(j) * size, to + j * size);
+  if (target_rows.count == 0 || row_axes.count == 0) return;
+  const std::int64_t size = element_size(out.dtype), run_length = row_axes.inner_size();
+  const auto for_each_run = [&](auto&& write) {
+    for (std::int64_t index_row = 0; index_row < target_rows.count; ++index_row) {
+      std::int64_t target_row = 0;
+      for (int i = 0; i < indexed_axes; ++i)
+        target_row = target_row * out.size(i) + positions[static_cast<std::size_t>(i)].wrapped(index_row, out.size(i));
+      const std::byte* source = values.data + target_rows.offset(index_row) * size;
+      std::byte* target = out.data + target_row * row_axes.count * size;
+      for (std::int64_t j = 0; j < row_axes.count; j += run_length)
+        write(source + row_axes.offset(j) * size, target + j * size);
     }
   };
   if (c.node->integer(AttrKey::accumulate) == 0) {
-    each_run([&](const std::byte* from, std::byte* to) {
-      gather_run(from, row.inner_stride(), to, run, static_cast<int>(size));
+    for_each_run([&](const std::byte* source, std::byte* target) {
+      gather_run(source, row_axes.inner_stride(), target, run_length, static_cast<int>(size));
     });
     return;
   }
   visit_compute(number_type(out.dtype), [&]<class L>(std::type_identity<L>) {
     RunReader<L> reader(out.dtype);
-    each_run([&](const std::byte* from, std::byte* to) {
-      for (std::int64_t j = 0; j < run; j += kRun) {
-        const std::int64_t n = std::min(kRun, run - j);
-        add_run(reader.read(from + j * row.inner_stride() * size, row.inner_stride(), n), to + j * size, out.dtype, n);
+    for_each_run([&](const std::byte* source, std::byte* target) {
+      for (std::int64_t j = 0; j < run_length; j += kRun) {
+        const std::int64_t count = std::min(kRun, run_length - j);
+        add_run(reader.read(source + j * row_axes.inner_stride() * size, row_axes.inner_stride(), count),
+                target + j * size, out.dtype, count);
       }
     });
   });
@@ -72,35 +76,38 @@ namespace {
 
 /// Calls write(offset in out, offset in src), in elements, for each entry of the index.
 template <class Write>
-void each_place(const KernelCall& c, Write&& write) {
+void for_each_entry(const KernelCall& c, Write&& write) {
   const TensorView &index = c.in[1], &src = c.in[2], &out = c.out[0];
   const Positions positions(index);
-  const int axis = axis_of(*c.node, out.rank), last = out.rank - 1;
-  const std::int64_t along = out.size(axis), step = out.stride(axis);
-  CollapsedAxes to, from;
-  for (int i = 0; i < last; ++i) {
-    to.add(index.size(i), i == axis ? 0 : out.stride(i));
-    from.add(index.size(i), src.rank == 0 ? 0 : src.stride(i));
+  const int axis = axis_of(*c.node, out.rank), last_axis = out.rank - 1;
+  const std::int64_t axis_size = out.size(axis), axis_stride = out.stride(axis);
+  CollapsedAxes out_outer, src_outer;
+  for (int i = 0; i < last_axis; ++i) {
+    out_outer.add(index.size(i), i == axis ? 0 : out.stride(i));
+    src_outer.add(index.size(i), src.rank == 0 ? 0 : src.stride(i));
   }
-  const std::int64_t n = index.size(last), to_each = last == axis ? 0 : out.stride(last);
-  const std::int64_t from_each = src.rank == 0 ? 0 : src.stride(last);
-  for (std::int64_t t = 0; t < to.count; ++t) {
-    const std::int64_t o = to.offset(t), s = from.offset(t);
-    for (std::int64_t j = 0; j < n; ++j) {
-      write(o + j * to_each + positions.at(t * n + j, along) * step, s + j * from_each);
+  const std::int64_t columns = index.size(last_axis), out_stride = last_axis == axis ? 0 : out.stride(last_axis);
+  const std::int64_t src_stride = src.rank == 0 ? 0 : src.stride(last_axis);
+  for (std::int64_t row = 0; row < out_outer.count; ++row) {
+    const std::int64_t out_base = out_outer.offset(row), src_base = src_outer.offset(row);
+    for (std::int64_t column = 0; column < columns; ++column) {
+      write(out_base + column * out_stride + positions.at(row * columns + column, axis_size) * axis_stride,
+            src_base + column * src_stride);
     }
   }
 }
 
 template <class T>
 void set_elements(const KernelCall& c) {
-  T* to = c.out[0].as<T>();
-  const T* from = c.in[2].as<T>();
-  each_place(c, [&](std::int64_t o, std::int64_t s) { to[o] = from[s]; });
+  T* out_data = c.out[0].as<T>();
+  const T* src_data = c.in[2].as<T>();
+  for_each_entry(
+      c, [&](std::int64_t out_offset, std::int64_t src_offset) { out_data[out_offset] = src_data[src_offset]; });
 }
 
+/// Identity of the reduction: combine(kind, identity, v) is v.
 template <class L>
-L neutral(ScatterKind kind) {
+L identity(ScatterKind kind) {
   if (kind == ScatterKind::prod) return L(1);
   if constexpr (!is_std_complex_v<L>) {
     using N = std::numeric_limits<L>;
@@ -111,7 +118,7 @@ L neutral(ScatterKind kind) {
 }
 
 template <class L>
-L join(ScatterKind kind, L a, L v) {
+L combine(ScatterKind kind, L a, L v) {
   using A = std::conditional_t<std::is_integral_v<L>, std::uint64_t, L>;
   switch (kind) {
     case ScatterKind::prod: return static_cast<L>(times(static_cast<A>(a), static_cast<A>(v)));
@@ -125,8 +132,9 @@ L join(ScatterKind kind, L a, L v) {
   }
 }
 
+/// sum / count; integers round toward minus infinity.
 template <class L>
-L divided(L sum, std::int64_t count) {
+L mean_of(L sum, std::int64_t count) {
   if constexpr (std::is_integral_v<L>) {
     const L n = static_cast<L>(count), q = sum / n;
     return sum % n != 0 && sum < 0 ? q - 1 : q;
@@ -137,39 +145,40 @@ L divided(L sum, std::int64_t count) {
   }
 }
 
-/// Joins in the compute type; narrower types are widened as a whole and rounded once.
+/// Combines in the compute type L. A narrower output is widened as a whole, and rounded once at the end.
 template <class L>
-void join_elements(KernelCall& c, ScatterKind kind) {
+void combine_elements(KernelCall& c, ScatterKind kind) {
   const TensorView& out = c.out[0];
-  const bool include = c.node->integer(AttrKey::include_self) != 0, direct = out.dtype == dtype_of_v<L>;
+  const bool include_self = c.node->integer(AttrKey::include_self) != 0, is_compute_type = out.dtype == dtype_of_v<L>;
   const std::int64_t numel = out.numel();
-  std::vector<L> own;
-  L* to = out.as<L>();
-  if (!direct) {
-    own.resize(static_cast<std::size_t>(numel));
-    convert(out.data, out.dtype, own.data(), dtype_of_v<L>, numel);
-    to = own.data();
+  std::vector<L> widened;
+  L* sums = out.as<L>();
+  if (!is_compute_type) {
+    widened.resize(static_cast<std::size_t>(numel));
+    convert(out.data, out.dtype, widened.data(), dtype_of_v<L>, numel);
+    sums = widened.data();
   }
-  if (!include) {
-    const L start = neutral<L>(kind);
-    each_place(c, [&](std::int64_t o, std::int64_t) { to[o] = start; });
+  if (!include_self) {
+    const L initial = identity<L>(kind);
+    for_each_entry(c, [&](std::int64_t out_offset, std::int64_t) { sums[out_offset] = initial; });
   }
   const std::int64_t size = element_size(out.dtype);
-  std::vector<std::int64_t> counts(kind == ScatterKind::mean ? static_cast<std::size_t>(numel) : 0, include ? 1 : 0);
-  each_place(c, [&](std::int64_t o, std::int64_t s) {
-    L v;
-    if (direct) {
-      v = c.in[2].as<L>()[s];
+  std::vector<std::int64_t> counts(kind == ScatterKind::mean ? static_cast<std::size_t>(numel) : 0,
+                                   include_self ? 1 : 0);
+  for_each_entry(c, [&](std::int64_t out_offset, std::int64_t src_offset) {
+    L value;
+    if (is_compute_type) {
+      value = c.in[2].as<L>()[src_offset];
     } else {
-      convert(c.in[2].data + s * size, out.dtype, &v, dtype_of_v<L>, 1);
+      convert(c.in[2].data + src_offset * size, out.dtype, &value, dtype_of_v<L>, 1);
     }
-    to[o] = join(kind, to[o], v);
-    if (!counts.empty()) ++counts[static_cast<std::size_t>(o)];
+    sums[out_offset] = combine(kind, sums[out_offset], value);
+    if (!counts.empty()) ++counts[static_cast<std::size_t>(out_offset)];
   });
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] > 1) to[i] = divided(to[i], counts[i]);
+    if (counts[i] > 1) sums[i] = mean_of(sums[i], counts[i]);
   }
-  if (!direct) convert(own.data(), dtype_of_v<L>, out.data, out.dtype, numel);
+  if (!is_compute_type) convert(widened.data(), dtype_of_v<L>, out.data, out.dtype, numel);
 }
 
 }  // namespace
@@ -179,7 +188,7 @@ void cpu_scatter(KernelCall& c) {
   if (c.in[1].numel() == 0) return;
   const auto kind = static_cast<ScatterKind>(c.node->integer(AttrKey::kind));
   if (kind != ScatterKind::set) {
-    visit_compute(number_type(c.out[0].dtype), [&]<class L>(std::type_identity<L>) { join_elements<L>(c, kind); });
+    visit_compute(number_type(c.out[0].dtype), [&]<class L>(std::type_identity<L>) { combine_elements<L>(c, kind); });
     return;
   }
   switch (element_size(c.out[0].dtype)) {

@@ -11,7 +11,7 @@ namespace {
 
 /// Slices of x along an axis as rows of a table of L; without an axis, each element is a row.
 template <class L>
-struct Table {
+struct SliceTable {
   std::vector<L> data;
   std::int64_t rows, width;
 
@@ -28,9 +28,9 @@ struct Table {
 };
 
 template <class L>
-Table<L> table_of(const TensorView& x, int axis) {
+SliceTable<L> table_of(const TensorView& x, int axis) {
   const std::int64_t numel = x.numel(), rows = axis < 0 ? numel : x.size(axis);
-  Table<L> t{std::vector<L>(static_cast<std::size_t>(numel)), rows, rows == 0 ? 0 : numel / rows};
+  SliceTable<L> t{std::vector<L>(static_cast<std::size_t>(numel)), rows, rows == 0 ? 0 : numel / rows};
   if (axis <= 0) {
     convert(x.data, x.dtype, t.data.data(), dtype_of_v<L>, numel);
     return t;
@@ -55,7 +55,7 @@ template <class L>
 void unique(KernelCall& c) {
   const TensorView& x = c.in[0];
   const int axis = c.node->has(AttrKey::axis) ? axis_of(*c.node, x.rank) : -1;
-  const Table<L> table = table_of<L>(x, axis);
+  const SliceTable<L> table = table_of<L>(x, axis);
   std::vector<std::int64_t> order(static_cast<std::size_t>(table.rows));
   std::iota(order.begin(), order.end(), 0);
   if (c.node->integer(AttrKey::consecutive) == 0) {

@@ -5,7 +5,7 @@
 
 namespace tern::cpu {
 
-Operand::Operand(const TensorView& v, int core, const TensorView& result, int result_core) : data_(v.data) {
+BatchOperand::BatchOperand(const TensorView& v, int core, const TensorView& result, int result_core) : data_(v.data) {
   if (core == 2) {
     rows = v.size(v.rank - 2);
     columns = v.size(v.rank - 1);
@@ -24,7 +24,7 @@ Operand::Operand(const TensorView& v, int core, const TensorView& result, int re
   }
 }
 
-std::int64_t Operand::offset(std::int64_t i) const {
+std::int64_t BatchOperand::offset(std::int64_t i) const {
   if (rank_ == 1) return i * strides_[0];
   std::int64_t at = 0;
   for (std::size_t k = 0; k < static_cast<std::size_t>(rank_); ++k) {
@@ -60,8 +60,7 @@ void run_any_job(KernelCall& c, const AnyJob& job, Failure& failure) {
 int lapack_size(std::int64_t n, std::int64_t factor) {
   const std::int64_t largest = std::int64_t{1} << 24;
   if (n >= largest || (factor > 0 && factor * n * n + 256 * n > std::numeric_limits<int>::max()))
-    fail(ErrorCode::runtime,
-         fmt::format("a matrix of {} rows or columns is too large here: LAPACK counts in 32 bits", n));
+    fail(ErrorCode::runtime, fmt::format("a matrix of {} rows or columns is too large: LAPACK counts in 32 bits", n));
   return static_cast<int>(n);
 }
 

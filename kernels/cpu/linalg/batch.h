@@ -40,10 +40,10 @@ void transpose(const T* from, std::int64_t rows, std::int64_t columns, std::int6
 
 /// An operand read matrix by matrix. Its batch broadcasts to the batch of `result`: result's axes without the last
 /// `result_core`. Core 1 means vectors, read as matrices of a single column.
-class Operand {
+class BatchOperand {
  public:
-  Operand() = default;
-  Operand(const TensorView& v, int core, const TensorView& result, int result_core);
+  BatchOperand() = default;
+  BatchOperand(const TensorView& v, int core, const TensorView& result, int result_core);
 
   std::int64_t rows = 0, columns = 1, row = 0, column = 0;  ///< sizes and strides in elements
 

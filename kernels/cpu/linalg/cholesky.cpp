@@ -43,7 +43,7 @@ struct CholeskyJob {
   const KernelCall* c;
   std::int64_t count;
   double flops = 0;
-  Operand a;
+  BatchOperand a;
   int n;
   bool upper, check;
   T* own = nullptr;

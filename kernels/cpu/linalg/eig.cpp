@@ -76,7 +76,7 @@ struct EigJob {
   const KernelCall* c;
   std::int64_t count;
   double flops = 0;
-  Operand a;
+  BatchOperand a;
   bool vectors;
   int n, work_length = 1;
   T *matrix = nullptr, *found = nullptr, *values = nullptr, *work = nullptr;

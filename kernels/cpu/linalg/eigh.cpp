@@ -79,7 +79,7 @@ struct EighJob {
   const KernelCall* c;
   std::int64_t count;
   double flops = 0;
-  Operand a;
+  BatchOperand a;
   bool vectors;
   int n;
   bool upper;

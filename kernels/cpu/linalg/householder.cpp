@@ -25,7 +25,7 @@ struct HouseholderJob {
         columns(lapack_size(v.columns)),
         k(lapack_size(factors.rows)) {
     if (multiply) {
-      other = Operand(call.in[2], 2, call.out[0], 2);
+      other = BatchOperand(call.in[2], 2, call.out[0], 2);
       m = lapack_size(other.rows);
       n = lapack_size(other.columns);
       flops = 4.0 * m * n * k;
@@ -63,7 +63,7 @@ struct HouseholderJob {
   std::int64_t count;
   double flops = 0;
   bool multiply, left, transpose;
-  Operand v, factors, other;
+  BatchOperand v, factors, other;
   int rows, columns, k, m = 0, n = 0, work_length = 1;
   T *reflectors = nullptr, *matrix = nullptr, *tau = nullptr, *work = nullptr;
 };

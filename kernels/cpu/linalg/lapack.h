@@ -9,16 +9,10 @@
 #include <cblas.h>
 #include <lapacke.h>
 
+#include "dtypes/real_of.h"
+
 namespace tern::lapack {
 
-template <class T>
-struct RealOf {
-  using type = T;
-};
-template <class T>
-struct RealOf<std::complex<T>> {
-  using type = T;
-};
 template <class T>
 using Real = typename RealOf<T>::type;
 template <class T>

@@ -44,7 +44,7 @@ struct LdlFactorJob {
   const KernelCall* c;
   std::int64_t count;
   double flops = 0;
-  Operand a;
+  BatchOperand a;
   int n, work_length = 1;
   bool hermitian, check;
   T *matrix = nullptr, *work = nullptr;
@@ -96,7 +96,7 @@ struct LdlSolveJob {
   const KernelCall* c;
   std::int64_t count;
   double flops;
-  Operand a, pivots, b;
+  BatchOperand a, pivots, b;
   int n, k;
   bool hermitian;
   T *matrix = nullptr, *x = nullptr;

@@ -37,7 +37,7 @@ struct LstsqJob {
         solved(std::max(columns, 1)),
         k(lapack_size(std::min(m, n), 10)),
         ldb(std::max({m, n, 1})),
-        driver(static_cast<LstsqDriver>(call.node->integer(AttrKey::mode))),
+        driver(static_cast<LstsqKind>(call.node->integer(AttrKey::mode))),
         epsilon(static_cast<R>(call.node->number(AttrKey::epsilon))) {
     flops = 10.0 * m * n * k;
     if (k == 0) return;
@@ -46,18 +46,18 @@ struct LstsqJob {
     int integers[8] = {};
     solve(nullptr, nullptr, nullptr, &answer, -1, reals, integers);
     work_length = std::max(1, work_size(answer));
-    if (driver == LstsqDriver::gelsy) work_length = std::max(work_length, qr_work_length(k, std::max(k, solved)));
+    if (driver == LstsqKind::gelsy) work_length = std::max(work_length, qr_work_length(k, std::max(k, solved)));
     integer_length = std::max({n, integers[0], 1});
     // gelsd reports its real workspace; the other drivers document theirs.
     real_length = std::max({work_size(reals[0]), 5 * k, 2 * n, 1});
   }
   int solve(T* m_, T* b_, R* s, T* w, int length, R* rw, int* iw) {
     switch (driver) {
-      case LstsqDriver::gelsy:
+      case LstsqKind::gelsy:
         return lapack::gelsy(m, n, solved, m_, std::max(m, 1), b_, ldb, iw, epsilon, &rank, w, length, rw);
-      case LstsqDriver::gelsd:
+      case LstsqKind::gelsd:
         return lapack::gelsd(m, n, solved, m_, std::max(m, 1), b_, ldb, s, epsilon, &rank, w, length, rw, iw);
-      case LstsqDriver::gelss:
+      case LstsqKind::gelss:
         return lapack::gelss(m, n, solved, m_, std::max(m, 1), b_, ldb, s, epsilon, &rank, w, length, rw);
       default: rank = k; return lapack::gels(m, n, solved, m_, std::max(m, 1), b_, ldb, w, length);
     }
@@ -109,21 +109,21 @@ struct LstsqJob {
       if (!all_finite(matrix, a.rows * a.columns)) return failure.report(i, Failure::Kind::not_finite);
       if (!all_finite(rhs, static_cast<std::int64_t>(ldb) * solved))
         return failure.report(i, Failure::Kind::right_side_not_finite);
-      const bool tries_qr = driver == LstsqDriver::gelsy;
+      const bool tries_qr = driver == LstsqKind::gelsy;
       if (!tries_qr || !by_qr(i)) {
         if (tries_qr) a.copy_columns(i, matrix, m);
         std::fill_n(integer_work, integer_length, 0);  // gelsy: all columns may move
         const int info = solve(matrix, rhs, values, work, work_length, real_work, integer_work);
         if (info != 0)
           return failure.report(
-              i, driver == LstsqDriver::gels ? Failure::Kind::not_of_full_rank : Failure::Kind::no_singular_values);
+              i, driver == LstsqKind::gels ? Failure::Kind::not_of_full_rank : Failure::Kind::no_singular_values);
       }
     } else {
       for (std::int64_t col = 0; col < columns; ++col) std::fill_n(rhs + col * ldb, n, T(0));
     }
     if (T* out = output<T>(*c, 0, i, static_cast<std::int64_t>(n) * columns)) store_columns(rhs, ldb, n, columns, out);
     if (c->wants(1) && c->out[1].numel() > 0) store_residuals(c->out[1].template as<R>() + i * columns);
-    if (auto* out = output<std::int64_t>(*c, 2, i, 1); out != nullptr && driver != LstsqDriver::gels) *out = rank;
+    if (auto* out = output<std::int64_t>(*c, 2, i, 1); out != nullptr && driver != LstsqKind::gels) *out = rank;
     if (c->wants(3) && c->out[3].numel() > 0) std::copy(values, values + k, c->out[3].template as<R>() + i * k);
   }
   void store_residuals(R* out) const {
@@ -137,11 +137,11 @@ struct LstsqJob {
   const KernelCall* c;
   std::int64_t count;
   double flops = 0;
-  Operand a, b;
+  BatchOperand a, b;
   int m, n, columns;
   int solved;  ///< columns for LAPACK; at least one, otherwise LAPACK computes no singular values
   int k, ldb;
-  LstsqDriver driver;
+  LstsqKind driver;
   R epsilon;
   int rank = 0, work_length = 1, real_length = 1, integer_length = 1;
   T *matrix = nullptr, *rhs = nullptr, *work = nullptr;

@@ -65,7 +65,7 @@ struct LuFactorJob {
   const KernelCall* c;
   std::int64_t count;
   double flops = 0;
-  Operand a;
+  BatchOperand a;
   int m, n;
   bool check;
   std::conditional_t<kReal, lu::Factor<T>, Nothing> factor;
@@ -73,8 +73,8 @@ struct LuFactorJob {
   std::int32_t* pivots = nullptr;
 };
 
-CBLAS_TRANSPOSE blas(Transpose t) {
-  return t == Transpose::none ? CblasNoTrans : t == Transpose::transpose ? CblasTrans : CblasConjTrans;
+CBLAS_TRANSPOSE blas(TransposeKind t) {
+  return t == TransposeKind::none ? CblasNoTrans : t == TransposeKind::transpose ? CblasTrans : CblasConjTrans;
 }
 
 /// State shared by both solvers: a square matrix read in rows, and right hand sides solved in the result.
@@ -89,7 +89,7 @@ struct RowSolveJob {
         m(lapack_size(b.rows)),
         k(lapack_size(b.columns)),
         left(call.node->integer(AttrKey::left) != 0),
-        transpose(static_cast<Transpose>(call.node->integer(AttrKey::transpose))) {
+        transpose(static_cast<TransposeKind>(call.node->integer(AttrKey::transpose))) {
     flops = static_cast<double>(n) * m * k;
   }
   void cut(ScratchParts& parts) {
@@ -109,17 +109,17 @@ struct RowSolveJob {
     const auto uplo = upper ? CblasUpper : CblasLower;
     const auto diagonal = unit ? CblasUnit : CblasNonUnit;
     if (left && k == 1) return lapack::trsv(uplo, blas(transpose), diagonal, n, at, leading, x);
-    const Triangle<T> triangle = {at, leading, uplo, blas(transpose), diagonal};
+    const BlasTriangle<T> triangle = {at, leading, uplo, blas(transpose), diagonal};
     solve_triangle(left ? CblasLeft : CblasRight, triangle, m, k, x, k);
   }
 
   const KernelCall* c;
   std::int64_t count;
   double flops;
-  Operand a, b;
+  BatchOperand a, b;
   int n, m, k;
   bool left;
-  Transpose transpose;
+  TransposeKind transpose;
   T* copied = nullptr;
 };
 
@@ -174,14 +174,14 @@ struct LuSolveJob : RowSolveJob<T> {
     int leading = 0;
     const T* at = this->matrix(i, &leading);
     // A = S_1 .. S_n L U with swaps S. Side and op decide the first factor.
-    const bool plain = this->transpose == Transpose::none, lower_first = plain == this->left;
+    const bool plain = this->transpose == TransposeKind::none, lower_first = plain == this->left;
     if (lower_first) swap(x, this->left == plain);
     this->solve(at, leading, !lower_first, lower_first, x);
     this->solve(at, leading, lower_first, !lower_first, x);
     if (!lower_first) swap(x, false);
   }
 
-  Operand pivots;
+  BatchOperand pivots;
   std::int32_t* swaps = nullptr;
 };
 
@@ -196,7 +196,8 @@ struct FactorSolveJob {
         n(lapack_size(a.rows)),
         k(lapack_size(b.columns)),
         check(call.node->integer(AttrKey::check) != 0) {
-    if (static_cast<Transpose>(call.node->integer(AttrKey::transpose)) != Transpose::none) std::swap(a.row, a.column);
+    if (static_cast<TransposeKind>(call.node->integer(AttrKey::transpose)) != TransposeKind::none)
+      std::swap(a.row, a.column);
     flops = 2.0 / 3 * n * n * n + 2.0 * n * n * k;
   }
   void cut(ScratchParts& parts) {
@@ -232,7 +233,7 @@ struct FactorSolveJob {
   const KernelCall* c;
   std::int64_t count;
   double flops;
-  Operand a, b;
+  BatchOperand a, b;
   int n, k;
   bool check;
   lu::Factor<T> factor{n, n};

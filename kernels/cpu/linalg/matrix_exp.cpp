@@ -101,7 +101,7 @@ struct ExpJob {
   const KernelCall* c;
   std::int64_t count;
   double flops = 0;
-  Operand a;
+  BatchOperand a;
   int n;
   T* read = nullptr;
   W* m[7] = {};

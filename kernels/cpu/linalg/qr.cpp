@@ -18,8 +18,8 @@ struct QrJob {
         m(lapack_size(a.rows)),
         n(lapack_size(a.columns)),
         k(std::min(m, n)),
-        mode(static_cast<QrMode>(call.node->integer(AttrKey::mode))),
-        inner(mode == QrMode::complete ? m : k),
+        mode(static_cast<QrKind>(call.node->integer(AttrKey::mode))),
+        inner(mode == QrKind::complete ? m : k),
         width(std::max(n, inner)) {
     flops = 4.0 * m * n * k;
     work_length = qr_work_length(k, width);
@@ -32,7 +32,7 @@ struct QrJob {
   void one(std::int64_t i, Failure&) {
     a.copy_columns(i, matrix, m);
     factor_qr(m, n, matrix, tau, work, work_length);
-    if (mode == QrMode::reflectors) {
+    if (mode == QrKind::reflectors) {
       if (T* out = output<T>(*c, 0, i, a.rows * a.columns)) store_columns(matrix, m, m, n, out);
       if (T* out = output<T>(*c, 1, i, k)) std::copy(tau, tau + k, out);
       return;
@@ -41,7 +41,7 @@ struct QrJob {
       store_columns(matrix, m, inner, n, r);
       for (std::int64_t row = 1; row < inner; ++row) std::fill_n(r + row * n, std::min<std::int64_t>(row, n), T(0));
     }
-    if (mode == QrMode::r) return;
+    if (mode == QrKind::r) return;
     T* q = output<T>(*c, 0, i, a.rows * inner);
     if (q == nullptr || m == 0 || inner == 0) return;
     lapack::orgqr(m, inner, k, matrix, m, tau, work, work_length);
@@ -51,9 +51,9 @@ struct QrJob {
   const KernelCall* c;
   std::int64_t count;
   double flops = 0;
-  Operand a;
+  BatchOperand a;
   int m, n, k;
-  QrMode mode;
+  QrKind mode;
   int inner, width, work_length = 1;
   T *matrix = nullptr, *tau = nullptr, *work = nullptr;
 };

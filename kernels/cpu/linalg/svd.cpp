@@ -91,7 +91,7 @@ struct SvdJob {
   const KernelCall* c;
   std::int64_t count;
   double flops = 0;
-  Operand a;
+  BatchOperand a;
   int m, n, k;
   bool full, vectors;
   char job = 'N';

@@ -8,7 +8,7 @@ namespace tern::cpu {
 
 /// A triangle of a row-major matrix, with op.
 template <class T>
-struct Triangle {
+struct BlasTriangle {
   const T* at;
   int leading;
   CBLAS_UPLO uplo;
@@ -16,14 +16,14 @@ struct Triangle {
   CBLAS_DIAG diagonal;
 
   bool is_lower() const { return (uplo == CblasLower) == (op == CblasNoTrans); }  ///< of op(A)
-  Triangle from(int k) const { return {at + (leading + std::int64_t{1}) * k, leading, uplo, op, diagonal}; }
+  BlasTriangle from(int k) const { return {at + (leading + std::int64_t{1}) * k, leading, uplo, op, diagonal}; }
   /// Returns the nonzero block between the triangles before and after k.
   const T* beside(int k) const { return uplo == CblasLower ? at + static_cast<std::int64_t>(k) * leading : at + k; }
 };
 
 /// Solves op(A) X = B, or X op(A) = B, in place of the row-major B of m rows and n columns.
 template <class T>
-void solve_triangle(CBLAS_SIDE side, const Triangle<T>& a, int m, int n, T* b, int ldb) {
+void solve_triangle(CBLAS_SIDE side, const BlasTriangle<T>& a, int m, int n, T* b, int ldb) {
   constexpr int few = 32;
   const bool left = side == CblasLeft;
   const int size = left ? m : n, others = left ? n : m;

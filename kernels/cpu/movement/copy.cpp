@@ -14,13 +14,13 @@
 namespace tern {
 namespace {
 
-struct Axis {
+struct CopyAxis {
   std::int64_t size, from, to;  ///< strides in elements
 };
 
 /// Collects the axes of both views, drops size 1 and merges contiguous neighbours.
-int collapse(const TensorView& from, const TensorView& to, std::array<Axis, kMaxRank>& axes) {
-  std::array<Axis, kMaxRank> sorted;
+int collapse(const TensorView& from, const TensorView& to, std::array<CopyAxis, kMaxRank>& axes) {
+  std::array<CopyAxis, kMaxRank> sorted;
   std::size_t count = 0;
   for (int i = 0; i < to.rank; ++i) {
     if (to.size(i) == 1) continue;
@@ -29,9 +29,9 @@ int collapse(const TensorView& from, const TensorView& to, std::array<Axis, kMax
     sorted[at] = {to.size(i), from.stride(i), to.stride(i)};
   }
   int n = 0;
-  for (const Axis& a : std::span(sorted).first(count)) {
+  for (const CopyAxis& a : std::span(sorted).first(count)) {
     if (n > 0) {
-      Axis& last = axes[static_cast<std::size_t>(n - 1)];
+      CopyAxis& last = axes[static_cast<std::size_t>(n - 1)];
       if (last.from == a.from * a.size && last.to == a.to * a.size) {
         last = {last.size * a.size, a.from, a.to};
         continue;
@@ -57,7 +57,7 @@ constexpr std::int64_t kTile = 32;
 
 /// Transposes a plane in tiles that fit the first cache.
 template <class T>
-void copy_plane(const T* from, T* to, const Axis& rows, const Axis& columns) {
+void copy_plane(const T* from, T* to, const CopyAxis& rows, const CopyAxis& columns) {
   for (std::int64_t r = 0; r < rows.size; r += kTile) {
     const std::int64_t r_end = std::min(rows.size, r + kTile);
     for (std::int64_t c = 0; c < columns.size; c += kTile) {
@@ -76,9 +76,9 @@ constexpr std::int64_t kShortRow = 32;
 /// Copies short rows in tiles of two axes, so a cache line read for a row is still present for the next rows. The last
 /// axis is the row, the previous axis is densest in the destination; `dense` is densest in the source.
 template <class T>
-void copy_short_rows(const T* from, T* to, std::span<const Axis> axes, std::size_t dense) {
+void copy_short_rows(const T* from, T* to, std::span<const CopyAxis> axes, std::size_t dense) {
   const std::size_t outer = axes.size() - 2;
-  const Axis row = axes.back(), near = axes[outer], other = dense == outer ? Axis{1, 0, 0} : axes[dense];
+  const CopyAxis row = axes.back(), near = axes[outer], other = dense == outer ? CopyAxis{1, 0, 0} : axes[dense];
   const std::int64_t tiles = (near.size + kTile - 1) / kTile, others = (other.size + kTile - 1) / kTile;
   std::int64_t count = 1;
   for (std::size_t i = 0; i < outer; ++i) count *= i == dense ? others : axes[i].size;
@@ -90,7 +90,7 @@ void copy_short_rows(const T* from, T* to, std::span<const Axis> axes, std::size
                    const T* f = from;
                    T* t = to;
                    for (std::size_t i = outer; i-- > 0;) {
-                     const Axis& a = axes[i];
+                     const CopyAxis& a = axes[i];
                      const std::int64_t size = i == dense ? others : a.size, at = rest % size;
                      rest /= size;
                      if (i == dense) {
@@ -111,16 +111,16 @@ void copy_short_rows(const T* from, T* to, std::span<const Axis> axes, std::size
 }
 
 template <class T>
-void copy_axes(const T* from, T* to, std::array<Axis, kMaxRank>& axes, int n) {
+void copy_axes(const T* from, T* to, std::array<CopyAxis, kMaxRank>& axes, int n) {
   if (n == 0) {
     *to = *from;
     return;
   }
-  Axis inner = axes[static_cast<std::size_t>(n - 1)];
+  CopyAxis inner = axes[static_cast<std::size_t>(n - 1)];
   int outer = n - 1;
-  Axis across{1, 0, 0};
+  CopyAxis across{1, 0, 0};
   // Finds an axis with adjacent elements in the other view: such planes are copied in tiles.
-  const auto is_across = [&](const Axis& a) {
+  const auto is_across = [&](const CopyAxis& a) {
     return inner.from != 1 ? inner.from != 0 && a.from == 1 : inner.to != 1 && a.to == 1;
   };
   for (int i = 0; i < outer; ++i) {
@@ -132,7 +132,7 @@ void copy_axes(const T* from, T* to, std::array<Axis, kMaxRank>& axes, int n) {
   }
   if (across.size == 1 && inner.size < kShortRow && outer > 0) {
     const std::span all = std::span(axes).first(static_cast<std::size_t>(n));
-    const auto least = std::ranges::min_element(all.first(all.size() - 1), {}, [](const Axis& a) {
+    const auto least = std::ranges::min_element(all.first(all.size() - 1), {}, [](const CopyAxis& a) {
       return a.from == 0 ? std::numeric_limits<std::int64_t>::max() : std::abs(a.from);
     });
     return copy_short_rows<T>(from, to, all, static_cast<std::size_t>(least - all.begin()));
@@ -147,13 +147,13 @@ void copy_axes(const T* from, T* to, std::array<Axis, kMaxRank>& axes, int n) {
   parallel_for(count * pieces, grain_for(piece * across.size), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t o = begin; o < end; ++o) {
       const std::int64_t first = o % pieces * piece;
-      Axis part = inner;
+      CopyAxis part = inner;
       part.size = std::min(piece, inner.size - first);
       const T* f = from + first * inner.from;
       T* t = to + first * inner.to;
       std::int64_t rest = o / pieces;
       for (int i = outer - 1; i >= 0; --i) {
-        const Axis& a = axes[static_cast<std::size_t>(i)];
+        const CopyAxis& a = axes[static_cast<std::size_t>(i)];
         f += rest % a.size * a.from;
         t += rest % a.size * a.to;
         rest /= a.size;
@@ -175,7 +175,7 @@ void copy_strided(const TensorView& from, const TensorView& to) {
     std::memcpy(to.data, from.data, static_cast<std::size_t>((to.numel() + 1) / 2));
     return;
   }
-  std::array<Axis, kMaxRank> axes;
+  std::array<CopyAxis, kMaxRank> axes;
   const int n = collapse(from, to, axes);
   switch (element_size(to.dtype)) {
     case 1: return copy_axes(from.as<std::uint8_t>(), to.as<std::uint8_t>(), axes, n);

@@ -9,8 +9,8 @@
 namespace tern::cpu {
 namespace {
 
-struct Cells {
-  explicit Cells(const StateCodes& codes) {
+struct CodeCells {
+  explicit CodeCells(const StateCodes& codes) {
     for (int cell = 0; cell < kCells; ++cell) {
       const auto number = [](int c, std::uint32_t rest) {
         return std::bit_cast<float>((static_cast<std::uint32_t>(c + kFirstCell) << kCellBits) + rest);
@@ -32,8 +32,8 @@ struct Cells {
   std::int32_t numbers[2 * kCells];
 };
 
-const Cells& cells_of(bool is_signed) {
-  static const Cells with(state_codes(true)), without(state_codes(false));
+const CodeCells& cells_of(bool is_signed) {
+  static const CodeCells with(state_codes(true)), without(state_codes(false));
   return is_signed ? with : without;
 }
 

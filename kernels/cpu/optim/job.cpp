@@ -22,8 +22,8 @@ constexpr std::size_t at(OptimList list) {
   return static_cast<std::size_t>(list);
 }
 
-double number(const OptimJob& job, const OptimTensors& t, OptimList list, double otherwise) {
-  if (t.in[at(list)] == nullptr) return otherwise;
+double read_scalar(const OptimJob& job, const OptimTensors& t, OptimList list, double default_value) {
+  if (t.in[at(list)] == nullptr) return default_value;
   double value = 0;
   convert(t.in[at(list)], job.dtypes[at(list)], &value, DType::f64, 1);
   return value;
@@ -34,31 +34,31 @@ bool is_coded(const OptimJob& job, OptimList list) {
   return list >= OptimList::m && list <= OptimList::third && job.dtypes[at(scales_of(list))] != DType::invalid;
 }
 
-/// Returns the number of elements that must stay on one thread: a scale's block.
-std::int64_t elements_together(const OptimJob& job) {
+/// Returns the smallest division of elements among threads: a scale's block of 8-bit states, else one element.
+std::int64_t unit_elements(const OptimJob& job) {
   return std::ranges::any_of(kOptimCoded, [&](OptimList list) { return is_coded(job, list); }) ? kStateBlock : 1;
 }
 
-bool is_left_out(const OptimJob& job, const OptimTensors& t) {
-  return number(job, t, OptimList::found_inf, 0) != 0;
+bool skips_step(const OptimJob& job, const OptimTensors& t) {
+  return read_scalar(job, t, OptimList::found_inf, 0) != 0;
 }
 
-OptimNumbers numbers(const OptimJob& job, const OptimTensors& t) {
-  return {number(job, t, OptimList::step, 1), number(job, t, OptimList::product, 1),
-          number(job, t, OptimList::lr, job.options.hyper[0])};
+OptimNumbers read_numbers(const OptimJob& job, const OptimTensors& t) {
+  return {read_scalar(job, t, OptimList::step, 1), read_scalar(job, t, OptimList::product, 1),
+          read_scalar(job, t, OptimList::lr, job.options.hyper[0])};
 }
 
 /// Caches the last tensor's settings for the next tensor with the same numbers.
 class Settings {
  public:
   explicit Settings(const OptimJob& job) : job_(job) {}
-  const OptimSettings& of(const OptimTensors& t) {
-    if (known_ && job_.shared_step) return settings_;
-    const OptimNumbers n = numbers(job_, t);
-    if (known_ && n.step == numbers_.step && n.product == numbers_.product) return settings_;
+  const OptimSettings& for_tensors(const OptimTensors& t) {
+    if (has_settings_ && job_.shared_step) return settings_;
+    const OptimNumbers n = read_numbers(job_, t);
+    if (has_settings_ && n.step == numbers_.step && n.product == numbers_.product) return settings_;
     numbers_ = n;
     settings_ = optim_settings(job_.options, n);
-    known_ = true;
+    has_settings_ = true;
     return settings_;
   }
 
@@ -66,14 +66,14 @@ class Settings {
   const OptimJob& job_;
   OptimNumbers numbers_;
   OptimSettings settings_;
-  bool known_ = false;
+  bool has_settings_ = false;
 };
 
-void loop(const OptimOptions& o, const OptimSettings& s, const OptimRun<float>& run) {
+void run_loop(const OptimOptions& o, const OptimSettings& s, const OptimRun<float>& run) {
   static const auto best = best_level(optim_floats_levels);
   best(o, s, run);
 }
-void loop(const OptimOptions& o, const OptimSettings& s, const OptimRun<double>& run) {
+void run_loop(const OptimOptions& o, const OptimSettings& s, const OptimRun<double>& run) {
   static const auto best = best_level(optim_doubles_levels);
   best(o, s, run);
 }
@@ -91,33 +91,34 @@ void run_in_place(const OptimJob& job, const OptimSettings& s, const OptimTensor
     auto* p = reinterpret_cast<T*>(t.out[at(list)]);
     return p == nullptr ? nullptr : p + begin;
   };
-  loop(job.options, s,
-       OptimRun<T>{in(OptimList::param), in(OptimList::grad), in(OptimList::m), in(OptimList::v), in(OptimList::third),
-                   out(OptimList::param), out(OptimList::m), out(OptimList::v), out(OptimList::third), end - begin});
+  run_loop(
+      job.options, s,
+      OptimRun<T>{in(OptimList::param), in(OptimList::grad), in(OptimList::m), in(OptimList::v), in(OptimList::third),
+                  out(OptimList::param), out(OptimList::m), out(OptimList::v), out(OptimList::third), end - begin});
 }
 
 /// Lists of a loop, in the order of OptimRun.
-constexpr OptimList kLarge[] = {OptimList::param, OptimList::grad, OptimList::m, OptimList::v, OptimList::third};
+constexpr OptimList kLoopLists[] = {OptimList::param, OptimList::grad, OptimList::m, OptimList::v, OptimList::third};
 
 /// True if the kind neither reads nor writes the states of this list.
-bool leaves(const OptimJob& job, OptimList list) {
+bool leaves_unchanged(const OptimJob& job, OptimList list) {
   const OptimRecord& record = optim_record(job.options.kind);
   return (list == OptimList::m && record.m < 0) || (list == OptimList::v && record.v < 0);
 }
 
-/// Updates through buffers: converts other types to T, scales gradients, drops unused results, and keeps master
-/// weights.
+/// Updates through buffers of type T: converts operands and results, divides gradients by `scale`, drops unused
+/// results, and updates master weights instead of parameters.
 template <class T>
 class JobBlocks {
  public:
   JobBlocks(const OptimJob& job, const OptimSettings& s, const OptimTensors& t, T scale)
-      : job_(job), settings_(s), t_(t), scale_(scale), masters_(t.in[at(OptimList::master)] != nullptr) {}
+      : job_(job), settings_(s), t_(t), scale_(scale), has_masters_(t.in[at(OptimList::master)] != nullptr) {}
 
   /// Updates `count` elements from `i` on, at most kBlock.
   void run(std::int64_t i, std::int64_t count) {
-    const T* in[std::size(kLarge)];
-    T* out[std::size(kLarge)];
-    for (std::size_t k = 0; k < std::size(kLarge); ++k) {
+    const T* in[std::size(kLoopLists)];
+    T* out[std::size(kLoopLists)];
+    for (std::size_t k = 0; k < std::size(kLoopLists); ++k) {
       in[k] = read(source(k), k, i, count);
       out[k] = in_place(source(k)) ? reinterpret_cast<T*>(t_.out[at(source(k))]) + i : operands_[k];
     }
@@ -127,13 +128,13 @@ class JobBlocks {
     }
     const T* const gradient = in[1];
     write(OptimList::grad, gradient, i, count);
-    loop(job_.options, settings_,
-         OptimRun<T>{in[0], in[1], in[2], in[3], in[4], out[0], out[2], out[3], out[4], count});
-    if (masters_) write(OptimList::param, out[0], i, count);
-    for (std::size_t k = 0; k < std::size(kLarge); ++k) {
+    run_loop(job_.options, settings_,
+             OptimRun<T>{in[0], in[1], in[2], in[3], in[4], out[0], out[2], out[3], out[4], count});
+    if (has_masters_) write(OptimList::param, out[0], i, count);
+    for (std::size_t k = 0; k < std::size(kLoopLists); ++k) {
       if (k == 1 || in[k] == nullptr) continue;
-      if (leaves(job_, kLarge[k])) {
-        if (t_.out[at(kLarge[k])] != t_.in[at(kLarge[k])]) write(kLarge[k], in[k], i, count);
+      if (leaves_unchanged(job_, kLoopLists[k])) {
+        if (t_.out[at(kLoopLists[k])] != t_.in[at(kLoopLists[k])]) write(kLoopLists[k], in[k], i, count);
       } else if (out[k] == operands_[k]) {
         write(source(k), out[k], i, count);
       }
@@ -143,23 +144,23 @@ class JobBlocks {
  private:
   static constexpr DType kType = sizeof(T) == 8 ? DType::f64 : DType::f32;
 
-  OptimList source(std::size_t k) const { return k == 0 && masters_ ? OptimList::master : kLarge[k]; }
+  OptimList source(std::size_t k) const { return k == 0 && has_masters_ ? OptimList::master : kLoopLists[k]; }
   bool in_place(OptimList list) const { return job_.dtypes[at(list)] == kType && t_.out[at(list)] != nullptr; }
-  std::int64_t byte(OptimList list, std::int64_t i) const { return i * element_size(job_.dtypes[at(list)]); }
+  std::int64_t byte_offset(OptimList list, std::int64_t i) const { return i * element_size(job_.dtypes[at(list)]); }
 
   const T* read(OptimList list, std::size_t k, std::int64_t i, std::int64_t count) {
-    const std::byte* const from = t_.in[at(list)];
-    if (from == nullptr) return nullptr;
+    const std::byte* const operand = t_.in[at(list)];
+    if (operand == nullptr) return nullptr;
     if (is_coded(job_, list)) return decode(list, k, i, count);
-    if (job_.dtypes[at(list)] == kType) return reinterpret_cast<const T*>(from) + i;
-    convert(from + byte(list, i), job_.dtypes[at(list)], operands_[k], kType, count);
+    if (job_.dtypes[at(list)] == kType) return reinterpret_cast<const T*>(operand) + i;
+    convert(operand + byte_offset(list, i), job_.dtypes[at(list)], operands_[k], kType, count);
     return operands_[k];
   }
   void write(OptimList list, const T* values, std::int64_t i, std::int64_t count) {
-    const std::byte* const to = t_.out[at(list)];
+    const std::byte* const result = t_.out[at(list)];
     if (is_coded(job_, list)) return encode(list, values, i, count);
-    if (to != nullptr && to + byte(list, i) != reinterpret_cast<const std::byte*>(values))
-      convert(values, kType, t_.out[at(list)] + byte(list, i), job_.dtypes[at(list)], count);
+    if (result != nullptr && result + byte_offset(list, i) != reinterpret_cast<const std::byte*>(values))
+      convert(values, kType, t_.out[at(list)] + byte_offset(list, i), job_.dtypes[at(list)], count);
   }
 
   bool is_signed(OptimList list) const { return optim_record(job_.options.kind).code(list) == 's'; }
@@ -187,8 +188,8 @@ class JobBlocks {
   const OptimSettings& settings_;
   const OptimTensors& t_;
   const T scale_;
-  const bool masters_;
-  T operands_[std::size(kLarge)][kBlock];
+  const bool has_masters_;
+  T operands_[std::size(kLoopLists)][kBlock];
 };
 
 template <class T>
@@ -202,10 +203,11 @@ void run_in_blocks(const OptimJob& job, const OptimSettings& s, const OptimTenso
 bool is_direct(const OptimJob& job, const OptimTensors& t, DType type) {
   if (job.dtypes[at(OptimList::master)] != DType::invalid || job.dtypes[at(OptimList::grad_scale)] != DType::invalid)
     return false;
-  for (OptimList list : kLarge) {
-    const DType have = job.dtypes[at(list)];
-    if (have == DType::invalid) continue;
-    if (have != type || leaves(job, list) || (list != OptimList::grad && t.out[at(list)] == nullptr)) return false;
+  for (OptimList list : kLoopLists) {
+    const DType dtype = job.dtypes[at(list)];
+    if (dtype == DType::invalid) continue;
+    if (dtype != type || leaves_unchanged(job, list) || (list != OptimList::grad && t.out[at(list)] == nullptr))
+      return false;
   }
   return true;
 }
@@ -215,9 +217,9 @@ void copy_unchanged(const OptimJob& job, const OptimTensors& t, std::int64_t beg
   for (std::size_t k = 0; k < kOptimLists; ++k) {
     const auto list = static_cast<OptimList>(k);
     if ((!is_large(list) && !is_scales(list)) || t.out[k] == nullptr || t.out[k] == t.in[k]) continue;
-    const std::int64_t each = is_scales(list) ? kStateBlock : 1, size = element_size(job.dtypes[k]);
-    std::memcpy(t.out[k] + begin / each * size, t.in[k] + begin / each * size,
-                static_cast<std::size_t>((end - begin) / each * size));
+    const std::int64_t elements_per_entry = is_scales(list) ? kStateBlock : 1, size = element_size(job.dtypes[k]);
+    std::memcpy(t.out[k] + begin / elements_per_entry * size, t.in[k] + begin / elements_per_entry * size,
+                static_cast<std::size_t>((end - begin) / elements_per_entry * size));
   }
   constexpr std::size_t kParam = at(OptimList::param), kMaster = at(OptimList::master);
   if (t.in[kMaster] == nullptr || t.out[kParam] == nullptr) return;
@@ -226,9 +228,9 @@ void copy_unchanged(const OptimJob& job, const OptimTensors& t, std::int64_t beg
 }
 
 void run_part(const OptimJob& job, Settings& settings, const OptimTensors& t, std::int64_t begin, std::int64_t end) {
-  if (is_left_out(job, t)) return copy_unchanged(job, t, begin, end);
-  const OptimSettings& s = settings.of(t);
-  const double scale = number(job, t, OptimList::grad_scale, 1);
+  if (skips_step(job, t)) return copy_unchanged(job, t, begin, end);
+  const OptimSettings& s = settings.for_tensors(t);
+  const double scale = read_scalar(job, t, OptimList::grad_scale, 1);
   if (job.dtypes[at(OptimList::param)] == DType::f64) {
     is_direct(job, t, DType::f64) ? run_in_place<double>(job, s, t, begin, end)
                                   : run_in_blocks<double>(job, s, t, begin, end, scale);
@@ -244,14 +246,14 @@ void write_number(const OptimJob& job, const OptimTensors& t, OptimList list, do
 
 void advance(const OptimJob& job) {
   Settings settings(job);
-  const std::size_t rows = job.shared_step ? 1 : job.ends.size();
-  for (std::size_t i = 0; i < rows; ++i) {
+  const std::size_t number_sets = job.shared_step ? 1 : job.ends.size();
+  for (std::size_t i = 0; i < number_sets; ++i) {
     const OptimTensors t = job.list->tensors(i);
-    const bool stays = is_left_out(job, t);
-    const OptimNumbers n = numbers(job, t);
-    const OptimSettings& s = settings.of(t);
-    write_number(job, t, OptimList::step, stays ? n.step : s.step);
-    write_number(job, t, OptimList::product, stays ? n.product : s.product);
+    const bool is_skipped = skips_step(job, t);
+    const OptimNumbers n = read_numbers(job, t);
+    const OptimSettings& s = settings.for_tensors(t);
+    write_number(job, t, OptimList::step, is_skipped ? n.step : s.step);
+    write_number(job, t, OptimList::product, is_skipped ? n.product : s.product);
   }
 }
 
@@ -259,17 +261,18 @@ void advance(const OptimJob& job) {
 
 void run_optim(const OptimJob& job) {
   if (job.ends.empty()) return;
-  const std::int64_t together = elements_together(job);
-  parallel_for(job.ends.back() / together, kGrain / together, [&](std::int64_t begin, std::int64_t end) {
-    begin *= together;
-    end *= together;
+  const std::int64_t unit = unit_elements(job);
+  parallel_for(job.ends.back() / unit, kGrain / unit, [&](std::int64_t begin, std::int64_t end) {
+    begin *= unit;
+    end *= unit;
     Settings settings(job);
     auto i = static_cast<std::size_t>(std::ranges::upper_bound(job.ends, begin) - job.ends.begin());
-    for (std::int64_t first = i == 0 ? 0 : job.ends[i - 1]; begin < end; ++i) {
-      const std::int64_t stop = std::min(end, job.ends[i]);
-      if (stop > begin) run_part(job, settings, job.list->tensors(i), begin - first, stop - first);
-      begin = std::max(begin, stop);
-      first = job.ends[i];
+    for (std::int64_t tensor_begin = i == 0 ? 0 : job.ends[i - 1]; begin < end; ++i) {
+      const std::int64_t part_end = std::min(end, job.ends[i]);
+      if (part_end > begin)
+        run_part(job, settings, job.list->tensors(i), begin - tensor_begin, part_end - tensor_begin);
+      begin = std::max(begin, part_end);
+      tensor_begin = job.ends[i];
     }
   });
   if (job.dtypes[at(OptimList::step)] != DType::invalid) advance(job);

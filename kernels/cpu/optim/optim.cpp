@@ -8,16 +8,16 @@
 namespace tern {
 namespace {
 
-struct State : KernelState {
-  explicit State(const Node& node) : layout(node) {}
+struct OptimState : KernelState {
+  explicit OptimState(const Node& node) : layout(node) {}
   OptimLayout layout;
   cpu::OptimOptions options;
   std::array<DType, kOptimLists> dtypes{};
-  std::vector<std::int64_t> ends;
+  std::vector<std::int64_t> ends;  ///< running sums of the parameters' element counts
 };
 
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
-  auto s = std::make_unique<State>(*c.node);
+  auto s = std::make_unique<OptimState>(*c.node);
   const std::int64_t mode = c.node->integer(AttrKey::mode);
   const std::vector<double>& hyper = c.node->numbers(AttrKey::hyper);
   s->options.kind = s->layout.kind;
@@ -38,9 +38,9 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   return s;
 }
 
-class Memory : public cpu::OptimMemory {
+class OptimNodeMemory : public cpu::OptimMemory {
  public:
-  Memory(const KernelCall& call, const OptimLayout& layout) : call_(call), layout_(layout) {}
+  OptimNodeMemory(const KernelCall& call, const OptimLayout& layout) : call_(call), layout_(layout) {}
   cpu::OptimTensors tensors(std::size_t i) const override {
     cpu::OptimTensors t;
     for (std::size_t k = 0; k < kOptimLists; ++k) {
@@ -57,8 +57,8 @@ class Memory : public cpu::OptimMemory {
 };
 
 void run_optim(KernelCall& c) {
-  const auto& s = static_cast<const State&>(*c.state);
-  const Memory memory(c, s.layout);
+  const auto& s = static_cast<const OptimState&>(*c.state);
+  const OptimNodeMemory memory(c, s.layout);
   cpu::OptimJob job;
   job.options = s.options;
   job.dtypes = s.dtypes;
@@ -68,7 +68,8 @@ void run_optim(KernelCall& c) {
   cpu::run_optim(job);
 }
 
-int updated(const Node& node, std::size_t k) {
+/// Operand whose new content is result k.
+int updated_operand(const Node& node, std::size_t k) {
   return OptimLayout(node).updated(k);
 }
 
@@ -78,7 +79,7 @@ void register_cpu_optim(KernelTable& t) {
   Kernel k;
   k.run = run_optim;
   k.prepare = prepare;
-  k.in_place_of = updated;
+  k.in_place_of = updated_operand;
   t.set(Op::optim, k);
 }
 

@@ -14,7 +14,7 @@ std::int64_t extent(const WindowAxis& a) {
 
 /// Sets the fields derived from the number of output rows.
 void set_rows(Bands& b, const WindowAxis& h, std::int64_t rows) {
-  Layout& l = b.layout;
+  PaddedPlaneLayout& l = b.layout;
   b.rows = rows;
   b.count = (h.out + rows - 1) / rows;
   l.rows = rows + extent(h) / h.stride;
@@ -38,7 +38,7 @@ bool has_bands(const cpu::Window& window, std::int64_t planes) {
 
 Bands bands_of(const WindowAxis& h, const WindowAxis& w, std::int64_t planes, std::int64_t floats, std::int64_t parts) {
   Bands b;
-  Layout& l = b.layout;
+  PaddedPlaneLayout& l = b.layout;
   l.in_h = h.in;
   l.in_w = w.in;
   l.before_h = h.before;
@@ -60,7 +60,7 @@ Bands bands_of(const WindowAxis& h, const WindowAxis& w, std::int64_t planes, st
 }
 
 std::vector<std::int64_t> taps_of(const Bands& b, const WindowAxis& h, const WindowAxis& w, std::int64_t planes) {
-  const Layout& l = b.layout;
+  const PaddedPlaneLayout& l = b.layout;
   std::vector<std::int64_t> taps;
   taps.reserve(static_cast<std::size_t>(planes * h.kernel * w.kernel));
   for (std::int64_t p = 0; p < planes; ++p) {
@@ -77,7 +77,7 @@ std::vector<std::int64_t> taps_of(const Bands& b, const WindowAxis& h, const Win
 }
 
 std::vector<ColumnTaps> columns_of(const Bands& b, const WindowAxis& h, const WindowAxis& w) {
-  const Layout& l = b.layout;
+  const PaddedPlaneLayout& l = b.layout;
   std::vector<ColumnTaps> taps;
   if (h.dilation != 1 || (h.kernel + h.stride - 1) / h.stride > kMostRows) return taps;
   for (std::int64_t j = 0; j < w.kernel; ++j) {

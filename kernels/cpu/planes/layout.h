@@ -14,7 +14,7 @@ inline constexpr std::int64_t kWorthAThread = 1 << 17;  ///< products
 /// The bands of output rows of an image.
 struct Bands {
   std::int64_t rows = 1, count = 1;  ///< rows of each band but the last
-  Layout layout;                     ///< layout of a band's input
+  PaddedPlaneLayout layout;          ///< layout of a band's input
   std::int64_t channel = 0;          ///< floats of a band of one input plane
 
   /// Returns the output rows of band i.

@@ -11,7 +11,7 @@ namespace tern::planes {
 /// separately, so neighbouring windows read adjacent elements. Row i of phase (ph, pw) holds at j the padded plane's
 /// element (i * stride_h + ph, j * stride_w + pw). Rows of a phase lie `pitch` apart, possibly less than `reach`: the
 /// padding after a row is then also the padding before the next.
-struct Layout {
+struct PaddedPlaneLayout {
   std::int64_t in_h = 0, in_w = 0, before_h = 0, before_w = 0, stride_h = 1, stride_w = 1;
   std::int64_t phases_h = 1, phases_w = 1;  ///< phases read by windows
   std::int64_t rows = 0;                    ///< rows of a phase in a band
@@ -40,7 +40,7 @@ struct PlaneLoops {
 
   /// Copies the rows of a band of plane x into `to`, whose padding beside the rows is filled already; band 0 begins at
   /// padded row 0. Rows above and below the plane become `fill` unless the band is the whole plane.
-  void (*load)(const Layout& l, const float* x, std::int64_t first_padded_row, float fill, float* to);
+  void (*load)(const PaddedPlaneLayout& l, const float* x, std::int64_t first_padded_row, float fill, float* to);
   /// Copies `rows` rows of `width` elements, `pitch` apart, to contiguous rows of y.
   void (*store)(const float* from, std::int64_t pitch, std::int64_t width, std::int64_t rows, float* y);
 

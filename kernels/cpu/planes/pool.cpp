@@ -23,7 +23,7 @@ bool is_plane_pool(const cpu::Window& window) {
 
 Pooling::Pooling(const cpu::Window& window, bool max)
     : loops_(plane_loops()), h_(window[1]), w_(window[2]), max_(max), bands_(bands_of(h_, w_, 1, kBand, 1)) {
-  const Layout& l = bands_.layout;
+  const PaddedPlaneLayout& l = bands_.layout;
   const std::int64_t floats = bands_.channel + kMostTogether * kSlack;
   padded_ = thread_buffer<float>(static_cast<std::size_t>(floats), kPaddedSlot);
   std::fill_n(padded_, floats, max_ ? -std::numeric_limits<float>::infinity() : 0.0F);
@@ -46,7 +46,7 @@ Pooling::Pooling(const cpu::Window& window, bool max)
 }
 
 void Pooling::run(const float* x, float* y) {
-  const Layout& l = bands_.layout;
+  const PaddedPlaneLayout& l = bands_.layout;
   const auto taps = static_cast<std::int64_t>(taps_.size());
   for (std::int64_t top = 0; top < h_.out; top += bands_.rows) {
     const std::int64_t rows = std::min(bands_.rows, h_.out - top), n = bands_.positions(rows, w_.out);

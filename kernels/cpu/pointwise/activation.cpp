@@ -95,19 +95,19 @@ class Ending {
   std::optional<std::size_t> of_;
 };
 
-struct Known {
-  Activation activation;
+struct KnownActivation {
+  SelfGatedActivation activation;
   std::span<const Token> tokens;
 };
-constexpr Known kKnown[] = {{Activation::hardswish, kHardswish},
-                            {Activation::silu, kSilu},
-                            {Activation::gelu, kGelu},
-                            {Activation::gelu_tanh, kGeluTanh}};
+constexpr KnownActivation kKnown[] = {{SelfGatedActivation::hardswish, kHardswish},
+                                      {SelfGatedActivation::silu, kSilu},
+                                      {SelfGatedActivation::gelu, kGelu},
+                                      {SelfGatedActivation::gelu_tanh, kGeluTanh}};
 
 }  // namespace
 
 std::optional<ActivationEnd> activation_end(const PointwiseExpr& expr, std::size_t last) {
-  for (const Known& known : kKnown) {
+  for (const KnownActivation& known : kKnown) {
     if (const auto of = Ending(expr, known.tokens).of(last)) return ActivationEnd{known.activation, *of};
   }
   return std::nullopt;

@@ -10,7 +10,7 @@
 
 namespace tern::pointwise {
 
-enum class Activation : std::uint8_t { hardswish, silu, gelu, gelu_tanh };
+enum class SelfGatedActivation : std::uint8_t { hardswish, silu, gelu, gelu_tanh };
 inline constexpr int kActivations = 4;
 
 /// Applies the function to each element of `rows` rows of `columns` floats, `row` apart, with the bits of the
@@ -19,7 +19,7 @@ using ActivationLoop = void (*)(float* x, std::int64_t row, std::int64_t rows, s
 
 /// The function computed by instruction `last`, in the form written by importers, and the instruction of its argument.
 struct ActivationEnd {
-  Activation activation;
+  SelfGatedActivation activation;
   std::size_t of;
 };
 std::optional<ActivationEnd> activation_end(const PointwiseExpr& expr, std::size_t last);

@@ -42,23 +42,23 @@ bool reads(const Instruction& n, std::size_t value) {
   return false;
 }
 
-struct Chain {
+struct InstructionChain {
   std::size_t start = 0, last = 0;
   std::vector<Link> links;
   std::vector<std::size_t> shared;  ///< instructions with readers besides the next link
   int instructions = 0;             ///< including comparisons
 };
 
-class Finder {
+class ChainFinder {
  public:
-  Finder(const std::vector<Instruction>& code, const std::vector<TileInstruction>& tiled)
+  ChainFinder(const std::vector<Instruction>& code, const std::vector<TileInstruction>& tiled)
       : code_(code), tiled_(tiled), uses_(code.size()), chain_of_(code.size(), kNone) {
     for (const Instruction& n : code) {
       for (int k = 0; k < scalar_info(n.op).operands; ++k) ++uses_[operand(n, k)];
     }
     for (std::size_t i = 0; i < code.size(); ++i) visit(i);
   }
-  const std::vector<Chain>& chains() const { return chains_; }
+  const std::vector<InstructionChain>& chains() const { return chains_; }
   std::size_t chain_of(std::size_t i) const { return chain_of_[i]; }
 
  private:
@@ -109,7 +109,7 @@ class Finder {
   /// True if instruction i may follow the last link. A chain runs at the position of its last instruction: readers of
   /// stored intermediate values must come later.
   bool continues(std::size_t number, std::size_t i, const Candidate& c) const {
-    const Chain& chain = chains_[number];
+    const InstructionChain& chain = chains_[number];
     if (chain.last != c.from || chain.links.size() >= kMostLinks) return false;
     const auto waits = [&](std::size_t value) {
       for (std::size_t j = value + 1; j < i; ++j) {
@@ -136,7 +136,7 @@ class Finder {
   }
 
   void add(std::size_t number, std::size_t i, const Candidate& c) {
-    Chain& chain = chains_[number];
+    InstructionChain& chain = chains_[number];
     if (!chain.links.empty() && uses_[c.from] > 1) {
       chain.links.back().keep = static_cast<std::ptrdiff_t>(c.from);
       chain.shared.push_back(c.from);
@@ -152,16 +152,16 @@ class Finder {
   const std::vector<TileInstruction>& tiled_;
   std::vector<int> uses_;
   std::vector<std::size_t> chain_of_;  ///< chain of each instruction; kNone: a separate loop
-  std::vector<Chain> chains_;
+  std::vector<InstructionChain> chains_;
 };
 
 }  // namespace
 
 void TileProgram::join_chains(const std::vector<Instruction>& code) {
-  const Finder found(code, instructions);
+  const ChainFinder found(code, instructions);
   for (std::size_t i = 0; i < code.size(); ++i) {
     if (found.chain_of(i) == kNone) continue;
-    const Chain& chain = found.chains()[found.chain_of(i)];
+    const InstructionChain& chain = found.chains()[found.chain_of(i)];
     if (chain.instructions < 2) continue;
     if (i != chain.last) {
       instructions[i].kind = Kind::merged;

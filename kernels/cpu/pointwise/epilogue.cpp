@@ -25,8 +25,8 @@ std::uint64_t next_number() {
 /// A thread's buffers, separate from thread_buffer: the calling kernel may hold its block there.
 struct ThreadBuffers {
   std::vector<std::byte> bytes;
-  std::uint64_t owner = 0;  ///< the epilogue whose constants are stored here
-  std::vector<Kept> kept;   ///< contents of the owner's load buffers
+  std::uint64_t owner = 0;         ///< the epilogue whose constants are stored here
+  std::vector<BufferedRows> kept;  ///< contents of the owner's load buffers
 };
 
 std::byte* aligned(std::vector<std::byte>& bytes) {
@@ -34,9 +34,9 @@ std::byte* aligned(std::vector<std::byte>& bytes) {
 }
 
 /// Returns the calling thread's worker for up to `count` elements at a time.
-Worker worker(const TileProgram& program, const KernelCall& call, std::uint64_t number, std::int64_t count) {
+TileWorker worker(const TileProgram& program, const KernelCall& call, std::uint64_t number, std::int64_t count) {
   thread_local ThreadBuffers buffers;
-  const std::size_t need = Worker::bytes(program) + 64;
+  const std::size_t need = TileWorker::bytes(program) + 64;
   if (buffers.bytes.size() < need) {
     buffers.owner = 0;
     buffers.bytes = std::vector<std::byte>(need);
@@ -44,7 +44,7 @@ Worker worker(const TileProgram& program, const KernelCall& call, std::uint64_t 
   const bool filled = buffers.owner == number;
   buffers.owner = number;
   if (!filled) buffers.kept.assign(program.loads.size(), {});
-  Worker made(program, call, aligned(buffers.bytes), count, filled);
+  TileWorker made(program, call, aligned(buffers.bytes), count, filled);
   made.keep(buffers.kept.data());
   return made;
 }
@@ -104,14 +104,14 @@ Epilogue::Epilogue(const KernelCall& call) : number_(next_number()), program_(ca
 
 void Epilogue::apply(const KernelCall& call) const {
   parallel_for(program_.tiles, program_.grain(), [&](std::int64_t begin, std::int64_t end) {
-    Worker w = worker(program_, call, number_, program_.tile);
+    TileWorker w = worker(program_, call, number_, program_.tile);
     for (std::int64_t i = begin; i < end; ++i) w.run_tile(program_.tile_at(i));
   });
 }
 
 void Epilogue::apply(const KernelCall& call, std::int64_t begin, std::int64_t count) const {
   if (count <= 0) return;
-  Worker w = worker(program_, call, number_, std::min(count, program_.tile));
+  TileWorker w = worker(program_, call, number_, std::min(count, program_.tile));
   const std::int64_t inner = program_.sizes[static_cast<std::size_t>(program_.rank) - 1];
   while (count > 0) {
     std::int64_t n = std::min(count, program_.tile);
@@ -130,10 +130,10 @@ void Epilogue::apply_block(const KernelCall& call, float* block, std::int64_t ld
   if (starts) return;
   const std::int64_t wide = std::min(columns, kBlock);
   const std::int64_t high = std::min(rows, std::max<std::int64_t>(1, kBlock / wide));
-  Worker w = worker(program_, call, number_, wide * high);
+  TileWorker w = worker(program_, call, number_, wide * high);
   for (std::int64_t i = 0; i < rows; i += high) {
     for (std::int64_t j = 0; j < columns; j += wide) {
-      const Rows at{begin + i * row_step + j, row_step, std::min(high, rows - i), std::min(wide, columns - j)};
+      const OutputRows at{begin + i * row_step + j, row_step, std::min(high, rows - i), std::min(wide, columns - j)};
       w.run_block({block + i * ld + j, ld, at});
     }
   }

@@ -5,7 +5,7 @@
 
 namespace tern::pointwise {
 
-struct Finish {
+struct BoundEpilogue {
   const Epilogue* epilogue = nullptr;
   const KernelCall* call = nullptr;
 

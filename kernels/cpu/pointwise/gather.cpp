@@ -64,7 +64,7 @@ Position position_of(const TileProgram& program, std::int64_t element) {
 }
 
 template <class T>
-void gather_rows_as(const TileProgram& program, const Load& load, const std::byte* data, const Rows& r,
+void gather_rows_as(const TileProgram& program, const Load& load, const std::byte* data, const OutputRows& r,
                     std::byte* dst) {
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
   if (load.linear) {
@@ -96,7 +96,7 @@ void gather_rows_as(const TileProgram& program, const Load& load, const std::byt
 
 }  // namespace
 
-void gather_rows(const TileProgram& program, const Load& load, const std::byte* data, const Rows& rows,
+void gather_rows(const TileProgram& program, const Load& load, const std::byte* data, const OutputRows& rows,
                  std::byte* dst) {
   switch (load.element) {
     case 1: return gather_rows_as<std::uint8_t>(program, load, data, rows, dst);

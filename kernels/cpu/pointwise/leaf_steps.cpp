@@ -21,9 +21,9 @@ std::optional<LeafOp> op_of(Scalar op, bool first) {
   }
 }
 
-class Reader {
+class LeafStepReader {
  public:
-  Reader(const KernelCall& call, const TileProgram& program)
+  LeafStepReader(const KernelCall& call, const TileProgram& program)
       : call_(call), program_(program), code_(call.node->expr.code) {}
 
   LeafSteps steps(std::size_t at) const {
@@ -131,7 +131,7 @@ class Reader {
 
 LeafSteps leaf_steps(const KernelCall& call, const TileProgram& program, std::size_t last) {
   if (program.rank > 2) return {{}, last};
-  return Reader(call, program).steps(last);
+  return LeafStepReader(call, program).steps(last);
 }
 
 bool is_start(const KernelCall& call, const TileProgram& program, std::size_t instruction) {

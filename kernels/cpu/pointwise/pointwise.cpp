@@ -48,7 +48,7 @@ void run_program(const KernelCall& call, const PointwiseProgram& program) {
   if (program.total == 0) return;
   if (program.requantizer) return program.requantizer->run(call);
   parallel_for(program.tiles, program.grain(), [&](std::int64_t begin, std::int64_t end) {
-    Worker worker(program, call, thread_buffer<std::byte>(Worker::bytes(program)), program.tile);
+    TileWorker worker(program, call, thread_buffer<std::byte>(TileWorker::bytes(program)), program.tile);
     worker.stream_result();
     for (std::int64_t i = begin; i < end; ++i) worker.run_tile(program.tile_at(i));
     end_stream();

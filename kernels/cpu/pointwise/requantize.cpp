@@ -16,7 +16,7 @@ constexpr std::int64_t kPiece = 4096;  // elements per step of a result without 
 constexpr float kMostZero = 1 << 16;   // largest zero point: sums stay exact in every step
 
 /// min(max(x, low), high), low <= high.
-struct Bounds {
+struct ClampRange {
   float low = -kInfinity, high = kInfinity;
   void at_least(float c) {
     low = std::max(low, c);
@@ -54,7 +54,7 @@ class Requantizer::Reader {
       (r_.second_ ? r_.second_ : r_.first_).reset();
     }
     r_.addend_ = leaf(LeafOp::add);
-    Bounds bounds = read_bounds();
+    ClampRange bounds = read_bounds();
     r_.residual_low_ = bounds.low;
     r_.residual_high_ = bounds.high;
     r_.residual_ = residual();
@@ -112,8 +112,8 @@ class Requantizer::Reader {
     ++at_;
     return s.leaf.number;
   }
-  Bounds read_bounds() {
-    Bounds b;
+  ClampRange read_bounds() {
+    ClampRange b;
     for (;;) {
       if (const auto c = constant(LeafOp::max)) {
         b.at_least(*c);
@@ -125,7 +125,7 @@ class Requantizer::Reader {
     }
   }
   /// Products with a positive factor, and their rounding, preserve order: bounds can move past the product.
-  bool read_scale(Bounds& bounds) {
+  bool read_scale(ClampRange& bounds) {
     const bool divides = is(LeafOp::div, at_);
     if (const auto scale = constant(divides ? LeafOp::div : LeafOp::mul)) {
       if (!(*scale > 0) || *scale == kInfinity) return false;

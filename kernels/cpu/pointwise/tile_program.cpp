@@ -197,7 +197,7 @@ void TileProgram::choose_tile() {
   slot_bytes = (static_cast<std::size_t>(std::max(tile, block)) * widest + 63) / 64 * 64;
 }
 
-Tile TileProgram::tile_at(std::int64_t number) const {
+OutputSlice TileProgram::tile_at(std::int64_t number) const {
   if (!by_rows) return {number * tile, std::min(tile, total - number * tile)};
   const std::int64_t inner = sizes[static_cast<std::size_t>(rank) - 1];
   const std::int64_t at = number % row_tiles * tile;

@@ -57,7 +57,7 @@ struct TileInstruction {
 };
 
 /// A slice of the output: `count` elements from `start`.
-struct Tile {
+struct OutputSlice {
   std::int64_t start = 0, count = 0;
 };
 
@@ -84,7 +84,7 @@ struct TileProgram : KernelState {
   std::size_t slots = 0;
   std::size_t slot_bytes = 0;
 
-  Tile tile_at(std::int64_t number) const;
+  OutputSlice tile_at(std::int64_t number) const;
   /// Returns the number of tiles per thread.
   std::int64_t grain() const;
   /// True if tiles of the operand are read in place.
@@ -105,11 +105,12 @@ struct TileProgram : KernelState {
 void gather(const TileProgram& program, const Load& load, const std::byte* data, std::int64_t start, std::int64_t count,
             std::byte* dst);
 /// Rows of an operand's elements in the output's order: `columns` from each of begin, begin + row_step, ...
-struct Rows {
+struct OutputRows {
   std::int64_t begin = 0, row_step = 0, rows = 0, columns = 0;
 };
 /// Copies the rows to `dst`, contiguous.
-void gather_rows(const TileProgram& program, const Load& load, const std::byte* data, const Rows& rows, std::byte* dst);
+void gather_rows(const TileProgram& program, const Load& load, const std::byte* data, const OutputRows& rows,
+                 std::byte* dst);
 /// Repeats an element.
 void fill(std::byte* dst, const std::byte* element, std::int64_t size, std::int64_t count);
 

@@ -51,11 +51,12 @@ void copy_rows(const float* from, std::int64_t from_step, float* to, std::int64_
 
 }  // namespace
 
-std::size_t Worker::bytes(const TileProgram& program) {
+std::size_t TileWorker::bytes(const TileProgram& program) {
   return pointer_bytes(program) + (program.slots + 1) * program.slot_bytes;
 }
 
-Worker::Worker(const TileProgram& program, const KernelCall& call, std::byte* memory, std::int64_t count, bool filled)
+TileWorker::TileWorker(const TileProgram& program, const KernelCall& call, std::byte* memory, std::int64_t count,
+                       bool filled)
     : program_(program),
       call_(call),
       where_(reinterpret_cast<const std::byte**>(memory)),
@@ -79,26 +80,26 @@ Worker::Worker(const TileProgram& program, const KernelCall& call, std::byte* me
 }
 
 /// Bypasses the caches for large results that are not also operands.
-void Worker::stream_result() {
+void TileWorker::stream_result() {
   const TensorView& out = call_.out[0];
   streams_ = run_bytes(out.dtype, program_.total) >= kStreamBytes;
   for (const Load& l : program_.loads) streams_ = streams_ && data(l) != out.data;
 }
 
-std::byte* Worker::slot(std::size_t instruction) const {
+std::byte* TileWorker::slot(std::size_t instruction) const {
   const std::ptrdiff_t number = program_.instructions[instruction].slot;
   return number < 0 ? nullptr : slots_ + static_cast<std::size_t>(number) * program_.slot_bytes;
 }
 
-const std::byte* Worker::data(const Load& l) const {
+const std::byte* TileWorker::data(const Load& l) const {
   return l.operand == kOwnResult ? call_.out[0].data : call_.in[static_cast<std::size_t>(l.operand)].data;
 }
 
-void Worker::copy(std::byte* to, const std::byte* from, std::int64_t count) const {
+void TileWorker::copy(std::byte* to, const std::byte* from, std::int64_t count) const {
   if (to != from) std::memcpy(to, from, static_cast<std::size_t>(run_bytes(call_.out[0].dtype, count)));
 }
 
-void Worker::run_tile(const Tile& t) {
+void TileWorker::run_tile(const OutputSlice& t) {
   const std::size_t last = program_.instructions.size() - 1;
   for (std::size_t i = 0; i < last; ++i) {
     if (!program_.instructions[i].uniform) run(i, t, slot(i));
@@ -117,7 +118,7 @@ void Worker::run_tile(const Tile& t) {
   if (n.uniform || n.kind == Kind::bitcast) copy(out, where_[last], t.count);
 }
 
-void Worker::run_block(const Block& b) {
+void TileWorker::run_block(const ResultBlock& b) {
   const std::int64_t columns = b.at.columns, count = b.at.rows * columns;
   const bool dense = b.ld == columns || b.at.rows == 1;
   if (program_.one_chain && !dense && columns % kChainColumns == 0) return run_rows(b);
@@ -143,7 +144,7 @@ void Worker::run_block(const Block& b) {
 }
 
 /// True if the kept operand's buffer holds these rows already. The caller fills the buffer otherwise.
-bool Worker::holds(std::size_t load, const Rows& at) {
+bool TileWorker::holds(std::size_t load, const OutputRows& at) {
   const Load& l = program_.loads[load];
   std::int64_t inner = 1;
   for (int d = program_.rank - 1; d > l.axis; --d) inner *= program_.sizes[static_cast<std::size_t>(d)];
@@ -155,13 +156,13 @@ bool Worker::holds(std::size_t load, const Rows& at) {
     kept_[load] = {};
     return false;
   }
-  const Kept wanted{at.begin / inner % size, by_columns ? 0 : at.row_step / inner % size, at.rows, at.columns};
+  const BufferedRows wanted{at.begin / inner % size, by_columns ? 0 : at.row_step / inner % size, at.rows, at.columns};
   if (kept_[load] == wanted) return true;
   kept_[load] = wanted;
   return false;
 }
 
-void Worker::load_block(std::size_t i, const Rows& at, std::byte* own) {
+void TileWorker::load_block(std::size_t i, const OutputRows& at, std::byte* own) {
   const Load& l = program_.loads[program_.instructions[i].load];
   if (l.operand == kOwnResult) {
     where_[i] = own;
@@ -177,7 +178,7 @@ void Worker::load_block(std::size_t i, const Rows& at, std::byte* own) {
 }
 
 /// Returns an instruction's value as a chain operand. `rows` sets the row distance of operands read in place.
-ChainOperand Worker::operand(std::size_t instruction, const Block* rows) const {
+ChainOperand TileWorker::operand(std::size_t instruction, const ResultBlock* rows) const {
   const TileInstruction& n = program_.instructions[instruction];
   ChainOperand o{reinterpret_cast<const float*>(where_[instruction]), n.uniform ? 0 : 1};
   if (rows == nullptr) return o;
@@ -192,7 +193,7 @@ ChainOperand Worker::operand(std::size_t instruction, const Block* rows) const {
   return o;
 }
 
-std::size_t Worker::links_of(const TileInstruction& n, const Block* rows, ChainLink* links) const {
+std::size_t TileWorker::links_of(const TileInstruction& n, const ResultBlock* rows, ChainLink* links) const {
   for (std::size_t k = 0; k < n.links.size(); ++k) {
     const Link& l = n.links[k];
     links[k] = {l.op, operand(l.y, rows), operand(l.left, rows), operand(l.right, rows), nullptr};
@@ -201,14 +202,14 @@ std::size_t Worker::links_of(const TileInstruction& n, const Block* rows, ChainL
   return n.links.size();
 }
 
-void Worker::run_chain(const TileInstruction& n, std::int64_t elements, std::byte* dst, bool past_caches) {
+void TileWorker::run_chain(const TileInstruction& n, std::int64_t elements, std::byte* dst, bool past_caches) {
   ChainLink links[kMostLinks];
   const std::size_t count = links_of(n, nullptr, links);
   loops_.chain(reinterpret_cast<float*>(dst), operand(n.a, nullptr), links, count, elements, past_caches);
 }
 
 /// Runs the single chain of a program on rows in place.
-void Worker::run_rows(const Block& b) {
+void TileWorker::run_rows(const ResultBlock& b) {
   for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
     const TileInstruction& n = program_.instructions[i];
     if (n.uniform || n.kind != Kind::load) continue;
@@ -225,7 +226,7 @@ void Worker::run_rows(const Block& b) {
   loops_.chain_rows(b.data, b.ld, operand(n.a, &b), links, count, b.at.rows, b.at.columns);
 }
 
-void Worker::run(std::size_t i, const Tile& t, std::byte* dst) {
+void TileWorker::run(std::size_t i, const OutputSlice& t, std::byte* dst) {
   const TileInstruction& n = program_.instructions[i];
   switch (n.kind) {
     case Kind::loop: n.loop(dst, where_[n.a], where_[n.b], where_[n.c], t.count); break;
@@ -239,7 +240,7 @@ void Worker::run(std::size_t i, const Tile& t, std::byte* dst) {
   }
 }
 
-void Worker::load(std::size_t i, const Tile& t, std::byte* dst) {
+void TileWorker::load(std::size_t i, const OutputSlice& t, std::byte* dst) {
   const Load& l = program_.loads[program_.instructions[i].load];
   const std::byte* from = data(l);
   if (l.uniform) return fill(dst, from, l.element, t.count);

@@ -10,47 +10,47 @@ namespace tern::pointwise {
 
 /// A block of a float result in scratch memory: element (i, j), at data[i * ld + j], is the output's element number
 /// at.begin + i * at.row_step + j.
-struct Block {
+struct ResultBlock {
   float* data = nullptr;
   std::int64_t ld = 0;
-  Rows at;
+  OutputRows at;
 };
 
 /// Contents of a kept operand's buffer.
-struct Kept {
+struct BufferedRows {
   std::int64_t first = -1, step = 0, rows = 0, columns = 0;
-  friend bool operator==(const Kept&, const Kept&) = default;
+  friend bool operator==(const BufferedRows&, const BufferedRows&) = default;
 };
 
-class Worker {
+class TileWorker {
  public:
   static std::size_t bytes(const TileProgram& program);
 
   /// `memory`: bytes(program), 64-byte aligned. `filled`: the memory's last owner was a worker of this program, so it
   /// holds the program's constants. `count`: elements of this worker's largest tile or block.
-  Worker(const TileProgram& program, const KernelCall& call, std::byte* memory, std::int64_t count,
-         bool filled = false);
+  TileWorker(const TileProgram& program, const KernelCall& call, std::byte* memory, std::int64_t count,
+             bool filled = false);
 
   /// Sends large results of whole outputs past the caches. end_stream() must follow the last tile.
   void stream_result();
-  void run_tile(const Tile& t);
+  void run_tile(const OutputSlice& t);
   /// Sets the contents of kept operands' buffers, one per load; without them every block fills all buffers.
-  void keep(Kept* kept) { kept_ = kept; }
+  void keep(BufferedRows* kept) { kept_ = kept; }
   /// Replaces the block by the expression's value; at most program.block elements.
-  void run_block(const Block& b);
+  void run_block(const ResultBlock& b);
 
  private:
   std::byte* slot(std::size_t instruction) const;
   std::byte* spare() const { return slots_ + program_.slots * program_.slot_bytes; }
   const std::byte* data(const Load& l) const;
-  ChainOperand operand(std::size_t instruction, const Block* rows) const;
-  std::size_t links_of(const TileInstruction& n, const Block* rows, ChainLink* links) const;
+  ChainOperand operand(std::size_t instruction, const ResultBlock* rows) const;
+  std::size_t links_of(const TileInstruction& n, const ResultBlock* rows, ChainLink* links) const;
   void run_chain(const TileInstruction& n, std::int64_t elements, std::byte* dst, bool past_caches);
-  void run_rows(const Block& b);
-  void run(std::size_t i, const Tile& t, std::byte* dst);
-  void load(std::size_t i, const Tile& t, std::byte* dst);
-  void load_block(std::size_t i, const Rows& at, std::byte* own);
-  bool holds(std::size_t load, const Rows& at);
+  void run_rows(const ResultBlock& b);
+  void run(std::size_t i, const OutputSlice& t, std::byte* dst);
+  void load(std::size_t i, const OutputSlice& t, std::byte* dst);
+  void load_block(std::size_t i, const OutputRows& at, std::byte* own);
+  bool holds(std::size_t load, const OutputRows& at);
   void copy(std::byte* to, const std::byte* from, std::int64_t count) const;
 
   const TileProgram& program_;
@@ -58,7 +58,7 @@ class Worker {
   const std::byte** where_;  ///< per instruction
   std::byte* slots_;
   const LoopTable& loops_;
-  Kept* kept_ = nullptr;
+  BufferedRows* kept_ = nullptr;
   bool streams_ = false;
 };
 

@@ -19,79 +19,80 @@ constexpr double kOfBytes = 0.75;
 // Shares of the machine's products that the algorithms reach.
 constexpr double kOfPanels = 1, kOfInPlace = 0.9, kChooseOfBlocks = 0.8, kOfFewRows = 0.5;
 
-double tiles(const Product& p, const Machine& m) {
+double tiles(const ProductProperties& p, const Machine& m) {
   if (m.on_tiles == 0) return kOnRequest;
   const auto rows = static_cast<double>((p.m + kTileRows - 1) / kTileRows * kTileRows);
   const double share = p.floats || p.call.precision == Precision::bfloat16 ? 1 : kOfBytes;
   return share * rows / static_cast<double>(p.m) * p.products() / m.on_tiles;
 }
 /// Few rows take as long as reading the weight, and panels have more to read.
-double panels(const Product& p, const Machine& m) {
+double panels(const ProductProperties& p, const Machine& m) {
   return p.products() / m.products / (p.m <= kFewRows ? kOfFewRows : kOfPanels);
 }
-double in_place(const Product& p, const Machine& m) {
+double in_place(const ProductProperties& p, const Machine& m) {
   if (p.linear && p.linear->by_onednn) return kOnRequest;
   return p.products() / m.products / kOfInPlace;
 }
-double blocks(const Product& p, const Machine& m) {
+double blocks(const ProductProperties& p, const Machine& m) {
   return p.products() / m.products / kChooseOfBlocks;
 }
 /// A packed copy is not worth its memory where columns lie in one piece.
-double onednn(const Product& p, const Machine& m) {
+double onednn(const ProductProperties& p, const Machine& m) {
   return p.linear && !p.linear->by_onednn ? kOnRequest : p.products() / m.products / kOfPanels;
 }
 
 /// Its weight is packed once, and nothing else multiplies many rows as fast. The runtime asks for tiles where another
 /// function reads the weight as it lies (runtime/node_algorithms.h).
-double tile_rows(const Product&, const Machine&) {
+double tile_rows(const ProductProperties&, const Machine&) {
   return 0;
 }
 
-double quantized(const Product& p, const Machine&) {
+double quantized(const ProductProperties& p, const Machine&) {
   return p.call.in[1].blocks.columns == 0 ? kOnRequest : 0;
 }
 
 /// No other algorithm multiplies integers of 8 bits as such. Few rows read the weight in place: of two that cost the
 /// same, the first is taken.
-double integer_dots(const Product& p, const Machine&) {
+double integer_dots(const ProductProperties& p, const Machine&) {
   return p.m <= kFewRows ? 0 : kOnRequest;
 }
-double integer_rows(const Product&, const Machine&) {
+double integer_rows(const ProductProperties&, const Machine&) {
   return 0;
 }
 
-constexpr AlgorithmEntry<Product> kChooseTable[] = {{Algorithm::quantized, quantized, prepare_quantized},
-                                                    {Algorithm::tile_rows, tile_rows, prepare_tile_rows},
-                                                    {Algorithm::tiles, tiles, prepare_tiles},
-                                                    {Algorithm::panels, panels, prepare_panels},
-                                                    {Algorithm::in_place, in_place, prepare_in_place},
-                                                    {Algorithm::integer_dots, integer_dots, prepare_integer_dots},
-                                                    {Algorithm::integer_rows, integer_rows, prepare_integer_rows},
-                                                    {Algorithm::onednn, onednn, prepare_onednn},
-                                                    {Algorithm::blocks, blocks, prepare_blocks}};
+constexpr AlgorithmEntry<ProductProperties> kChooseTable[] = {
+    {Algorithm::quantized, quantized, prepare_quantized},
+    {Algorithm::tile_rows, tile_rows, prepare_tile_rows},
+    {Algorithm::tiles, tiles, prepare_tiles},
+    {Algorithm::panels, panels, prepare_panels},
+    {Algorithm::in_place, in_place, prepare_in_place},
+    {Algorithm::integer_dots, integer_dots, prepare_integer_dots},
+    {Algorithm::integer_rows, integer_rows, prepare_integer_rows},
+    {Algorithm::onednn, onednn, prepare_onednn},
+    {Algorithm::blocks, blocks, prepare_blocks}};
 
 /// The algorithms that store integers of 8 bits as an epilogue makes them.
-constexpr AlgorithmEntry<Product> kChooseStoringBytes[] = {
+constexpr AlgorithmEntry<ProductProperties> kChooseStoringBytes[] = {
     {Algorithm::integer_dots, integer_dots, prepare_integer_dots},
     {Algorithm::integer_rows, integer_rows, prepare_integer_rows}};
 
 std::unique_ptr<KernelState> prepare_best_of_all_choose(const KernelCall& c) {
   if (auto rows = prepare_dense_rows(c)) return std::make_unique<AlgorithmState>(c, std::move(rows));
-  return prepare_best(kChooseTable, Product(c));
+  return prepare_best(kChooseTable, ProductProperties(c));
 }
 
 std::unique_ptr<KernelState> prepare_choose(const KernelCall& c) {
   if (!makes_bytes(c)) return prepare_best_of_all_choose(c);
-  auto state = prepare_best(kChooseStoringBytes, Product(c));
+  auto state = prepare_best(kChooseStoringBytes, ProductProperties(c));
   return state != nullptr ? std::move(state) : prepare_unfused(c, prepare_best_of_all_choose);
 }
 
 /// Packs a weight of bfloat16 as by default if the archive asks for tiles and the processor has none.
 bool takes_rows(const KernelCall& c) {
-  const Product p(c);
+  const ProductProperties p(c);
   const Algorithm asked = c.algorithm.algorithm;
   const bool in_place = asked == Algorithm::tiles && c.in[1].dtype == DType::bf16;
-  if (in_place && takes_tiles_in_place(p)) return true;
+  if (in_place && can_use_tiles_in_place(p)) return true;
   return (in_place || asked == Algorithm::none || asked == Algorithm::tile_rows) && takes_tile_rows(p);
 }
 
@@ -131,7 +132,7 @@ constexpr AlgorithmChoice kChooseAlgorithms[] = {{Algorithm::tiles},
 }  // namespace
 
 std::unique_ptr<AlgorithmState> prepare_product(const KernelCall& call) {
-  std::unique_ptr<KernelState> best = prepare_best(kChooseTable, Product(call));
+  std::unique_ptr<KernelState> best = prepare_best(kChooseTable, ProductProperties(call));
   return std::unique_ptr<AlgorithmState>(static_cast<AlgorithmState*>(best.release()));
 }
 

@@ -43,7 +43,7 @@ inline Division divide(const Divided& d, std::int64_t threads) {
 }
 
 /// Part i of `parts` parts of n units.
-inline Range part_of(std::int64_t n, std::int64_t parts, std::int64_t i) {
+inline IndexRange part_of(std::int64_t n, std::int64_t parts, std::int64_t i) {
   return {n * i / parts, n * (i + 1) / parts};
 }
 

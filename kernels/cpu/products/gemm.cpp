@@ -8,38 +8,40 @@
 
 namespace tern {
 
-bool blas_matrix(std::int64_t rows, std::int64_t columns, std::int64_t row, std::int64_t column, BlasMatrix* m) {
-  if ((column == 1 || columns <= 1) && (row >= std::max<std::int64_t>(columns, 1) || rows <= 1)) {
-    *m = {false, rows <= 1 ? std::max<std::int64_t>(columns, 1) : row};
-    return m->ld <= kBlasMax;
+bool blas_matrix(std::int64_t rows, std::int64_t columns, std::int64_t row_stride, std::int64_t column_stride,
+                 BlasMatrix* result) {
+  if ((column_stride == 1 || columns <= 1) && (row_stride >= std::max<std::int64_t>(columns, 1) || rows <= 1)) {
+    *result = {false, rows <= 1 ? std::max<std::int64_t>(columns, 1) : row_stride};
+    return result->ld <= kBlasMax;
   }
-  if ((row == 1 || rows <= 1) && (column >= std::max<std::int64_t>(rows, 1) || columns <= 1)) {
-    *m = {true, columns <= 1 ? std::max<std::int64_t>(rows, 1) : column};
-    return m->ld <= kBlasMax;
+  if ((row_stride == 1 || rows <= 1) && (column_stride >= std::max<std::int64_t>(rows, 1) || columns <= 1)) {
+    *result = {true, columns <= 1 ? std::max<std::int64_t>(rows, 1) : column_stride};
+    return result->ld <= kBlasMax;
   }
   return false;
 }
 
 namespace {
 
-/// Row by row of c, unit stride where b has it; integers wrap.
+/// Adds a b to c, row by row of c; the innermost loop runs along rows of b. Integers wrap.
 template <class T>
 void plain_gemm(std::int64_t m, std::int64_t n, std::int64_t k, MatrixView<T> a, MatrixView<T> b, T* c,
                 std::int64_t ldc) {
   using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
-  parallel_for(m, std::max<std::int64_t>(1, (1 << 16) / std::max<std::int64_t>(1, n * k)),
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t i = begin; i < end; ++i) {
-                   T* row = c + i * ldc;
-                   for (std::int64_t p = 0; p < k; ++p) {
-                     const Sum x = static_cast<Sum>(a.data[i * a.row + p * a.column]);
-                     const T* from = b.data + p * b.row;
-                     for (std::int64_t j = 0; j < n; ++j) {
-                       row[j] = static_cast<T>(static_cast<Sum>(row[j]) + x * static_cast<Sum>(from[j * b.column]));
-                     }
-                   }
-                 }
-               });
+  parallel_for(
+      m, std::max<std::int64_t>(1, (1 << 16) / std::max<std::int64_t>(1, n * k)),
+      [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          T* c_row = c + i * ldc;
+          for (std::int64_t p = 0; p < k; ++p) {
+            const Sum a_element = static_cast<Sum>(a.data[i * a.row + p * a.column]);
+            const T* b_row = b.data + p * b.row;
+            for (std::int64_t j = 0; j < n; ++j) {
+              c_row[j] = static_cast<T>(static_cast<Sum>(c_row[j]) + a_element * static_cast<Sum>(b_row[j * b.column]));
+            }
+          }
+        }
+      });
 }
 
 }  // namespace
@@ -50,9 +52,9 @@ DType gemm_type(DType t) {
   return is_floating(t) ? DType::f32 : DType::i64;
 }
 
-bool gemm_layout(std::int64_t rows, std::int64_t columns, std::int64_t row, std::int64_t column) {
-  BlasMatrix m;
-  return blas_matrix(rows, columns, row, column, &m);
+bool gemm_layout(std::int64_t rows, std::int64_t columns, std::int64_t row_stride, std::int64_t column_stride) {
+  BlasMatrix result;
+  return blas_matrix(rows, columns, row_stride, column_stride, &result);
 }
 
 template <class T>

@@ -18,9 +18,10 @@ bool multiply_on_tiles(const KernelCall& call, const TensorView& matrix, const f
   const std::int64_t k = matrix.size(0), n = matrix.size(1);
   if (matrix.stride(0) != 1 || matrix.stride(1) < k) return false;
   const int parts = call.in[0].dtype == DType::bf16 ? tiles::kRounded : tiles::parts_of(call);
-  const tiles::LinearShape shape{m, n, k, k, matrix.stride(1), parts};
-  if (m <= (parts == tiles::kRounded ? kFewRoundedRows : kFewSplitRows) || !tiles::Linear::suits(shape)) return false;
-  if (matrix.dtype == DType::f32) return tiles::Linear(shape).run({x, matrix.data, nullptr, y, {}}, nullptr);
+  const tiles::TileLinearShape shape{m, n, k, k, matrix.stride(1), parts};
+  if (m <= (parts == tiles::kRounded ? kFewRoundedRows : kFewSplitRows) || !tiles::SplitLinear::suits(shape))
+    return false;
+  if (matrix.dtype == DType::f32) return tiles::SplitLinear(shape).run({x, matrix.data, nullptr, y, {}}, nullptr);
   if (matrix.dtype != DType::bf16 || parts != tiles::kRounded) return false;
   const tiles::InPlaceLinear tiles(shape);
   return tiles.run(

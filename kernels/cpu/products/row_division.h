@@ -40,9 +40,9 @@ class RowDivision {
   /// Rows of a unit: the first one of all that are multiplied together, the share of a thread, and the columns' blocks.
   struct Share {
     std::int64_t first = 0;  ///< row of x that the packed rows begin with
-    Range units;
+    IndexRange units;
     std::int64_t begin = 0, count = 0;  ///< rows from `first` on
-    Range blocks;
+    IndexRange blocks;
   };
   /// Calls pack(first, rows, to) for rows [rows.begin, rows.end) counted from `first`, and multiply(share, packed).
   /// Without `packs`, the rows are read where they lie, and `packed` is null. A packed unit has `unit_bytes`.
@@ -52,8 +52,8 @@ class RowDivision {
     const std::int64_t unit = sizes_.unit, blocks = blocks_of(sizes_.n);
     for (std::int64_t first = 0; first < sizes_.m; first += rows_at_a_time_) {
       const std::int64_t count = std::min(rows_at_a_time_, sizes_.m - first), units = (count + unit - 1) / unit;
-      const auto pack_units = [&](Range of, std::byte* to) {
-        pack(first, Range{of.begin * unit, std::min(count, of.end * unit)}, to);
+      const auto pack_units = [&](IndexRange of, std::byte* to) {
+        pack(first, IndexRange{of.begin * unit, std::min(count, of.end * unit)}, to);
       };
       if (packs && !each_packs()) {
         parallel_for(units, grain_for(unit * sizes_.k), [&](std::int64_t begin, std::int64_t end) {
@@ -62,8 +62,8 @@ class RowDivision {
       }
       parallel_for(parts_.parts(), 1, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) {
-          const Range rows = part_of(units, parts_.rows, i / parts_.columns),
-                      columns = part_of(blocks, parts_.columns, i % parts_.columns);
+          const IndexRange rows = part_of(units, parts_.rows, i / parts_.columns),
+                           columns = part_of(blocks, parts_.columns, i % parts_.columns);
           if (rows.begin >= rows.end || columns.begin >= columns.end) continue;
           std::byte* packed = packs ? shared : nullptr;
           if (packs && each_packs()) {

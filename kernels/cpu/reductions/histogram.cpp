@@ -22,7 +22,7 @@ void choose_range(const KernelCall& c, const T* x, std::int64_t n, T* low, T* hi
       *high = x[i] > *high || is_nan(x[i]) ? x[i] : *high;
     }
     if (!std::isfinite(*low) || !std::isfinite(*high)) {
-      fail(ErrorCode::runtime, "the range of the elements is not finite: name a range");
+      fail(ErrorCode::runtime, "the range of the elements is not finite: give a range");
     }
   }
   if (*low == *high) {

@@ -65,7 +65,7 @@ struct Extremum {
 };
 
 template <class L, bool kMax>
-struct Argument {
+struct ExtremeIndex {
   struct Acc {
     L value;
     std::int64_t index;  ///< -1: empty
@@ -116,8 +116,8 @@ void reduce_extremum(KernelCall& c, const ReductionAxes& axes) {
 void reduce_argument(KernelCall& c, const ReductionAxes& axes) {
   require_elements(axes, "the position of the largest or smallest");
   visit_real_compute(number_type(c.in[0].dtype), [&]<class L>(std::type_identity<L>) {
-    is_kind(c, ReduceKind::argmax) ? run_reduce<L>(c, axes, Argument<L, true>{})
-                                   : run_reduce<L>(c, axes, Argument<L, false>{});
+    is_kind(c, ReduceKind::argmax) ? run_reduce<L>(c, axes, ExtremeIndex<L, true>{})
+                                   : run_reduce<L>(c, axes, ExtremeIndex<L, false>{});
   });
 }
 

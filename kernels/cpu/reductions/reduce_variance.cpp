@@ -19,42 +19,42 @@ struct Variance {
   struct Acc {
     double count;
     Wide mean;
-    double distances;
+    double distances;  ///< sum of the squared distances from `mean`
   };
   using Result = double;
-  double correction;
+  double correction;  ///< subtracted from the count: 1 for the unbiased variance
 
   Acc identity() const { return {0, Wide{}, 0}; }
   void add_run(Acc& acc, const L* v, std::int64_t n, std::int64_t) const {
     constexpr std::int64_t kLanes = 8;
-    Wide sums[kLanes] = {};
+    Wide lane_sums[kLanes] = {};
     std::int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) {
-      for (std::int64_t j = 0; j < kLanes; ++j) sums[j] += static_cast<Wide>(v[i + j]);
+      for (std::int64_t j = 0; j < kLanes; ++j) lane_sums[j] += static_cast<Wide>(v[i + j]);
     }
     Wide sum{};
     for (; i < n; ++i) sum += static_cast<Wide>(v[i]);
-    for (Wide s : sums) sum += s;
+    for (Wide s : lane_sums) sum += s;
     const Wide mean = sum / static_cast<double>(n);
-    double lanes[kLanes] = {};
+    double lane_distances[kLanes] = {};
     for (i = 0; i + kLanes <= n; i += kLanes) {
-      for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] += squared(static_cast<Wide>(v[i + j]) - mean);
+      for (std::int64_t j = 0; j < kLanes; ++j) lane_distances[j] += squared(static_cast<Wide>(v[i + j]) - mean);
     }
     double distances = 0;
     for (; i < n; ++i) distances += squared(static_cast<Wide>(v[i]) - mean);
-    for (double d : lanes) distances += d;
+    for (double d : lane_distances) distances += d;
     merge(acc, {static_cast<double>(n), mean, distances});
   }
   void add_each(Acc* acc, const L* v, std::int64_t n, std::int64_t) const {
-    const double count = acc[0].count + 1, inverse = 1 / count;  // all are at the same row
+    const double count = acc[0].count + 1, inverse_count = 1 / count;  // all accumulators are at the same row
     for (std::int64_t i = 0; i < n; ++i) {
-      const Wide x = static_cast<Wide>(v[i]), before = x - acc[i].mean;
-      acc[i].mean += before * inverse;
-      const Wide after = x - acc[i].mean;
+      const Wide x = static_cast<Wide>(v[i]), delta_before = x - acc[i].mean;
+      acc[i].mean += delta_before * inverse_count;
+      const Wide delta_after = x - acc[i].mean;
       if constexpr (is_std_complex_v<Wide>) {
-        acc[i].distances += before.real() * after.real() + before.imag() * after.imag();
+        acc[i].distances += delta_before.real() * delta_after.real() + delta_before.imag() * delta_after.imag();
       } else {
-        acc[i].distances += before * after;
+        acc[i].distances += delta_before * delta_after;
       }
       acc[i].count = count;
     }
@@ -66,9 +66,9 @@ struct Variance {
       return;
     }
     const double total = acc.count + later.count;
-    const Wide apart = later.mean - acc.mean;
-    acc.distances += later.distances + squared(apart) * (acc.count * later.count / total);
-    acc.mean += apart * (later.count / total);
+    const Wide mean_delta = later.mean - acc.mean;
+    acc.distances += later.distances + squared(mean_delta) * (acc.count * later.count / total);
+    acc.mean += mean_delta * (later.count / total);
     acc.count = total;
   }
   Result finish(const Acc& acc, std::int64_t count) const {

@@ -117,7 +117,7 @@ void cpu_select_reduce(KernelCall& c) {
   const std::int64_t n = x.size(axis), xs = x.stride(axis), size = element_size(x.dtype);
   const std::int64_t k = c.node->integer(AttrKey::k);
   const CollapsedAxes from = axes_without(x, axis);
-  if (n == 0 && from.count > 0) fail(ErrorCode::runtime, "an axis without elements has nothing to select");
+  if (n == 0 && from.count > 0) fail(ErrorCode::runtime, "an axis without elements cannot be selected from");
   visit_real_compute(number_type(x.dtype), [&]<class L>(std::type_identity<L>) {
     parallel_for(from.count, grain_for(n * 4), [&](std::int64_t begin, std::int64_t end) {
       RunReader<L> reader(x.dtype);

@@ -18,13 +18,13 @@ namespace tern::reproducible {
 namespace {
 
 /// An operand of the loops, in place or converted.
-struct Operand {
+struct AttentionOperand {
   TensorView view;
   bool converted = false;
 };
 
-Operand operand(const TensorView& v, DType type, int rank) {
-  Operand o{with_rank(v, rank), v.dtype != type && v.dtype != DType::boolean};
+AttentionOperand operand(const TensorView& v, DType type, int rank) {
+  AttentionOperand o{with_rank(v, rank), v.dtype != type && v.dtype != DType::boolean};
   if (o.converted) {
     o.view = planes_without_repeats(o.view);
     o.view.dtype = type;
@@ -35,7 +35,7 @@ Operand operand(const TensorView& v, DType type, int rank) {
 
 struct AttentionProblem {
   DType type;
-  std::array<Operand, 4> in;  ///< q, k, v, mask
+  std::array<AttentionOperand, 4> in;  ///< q, k, v, mask
   std::int64_t queries, keys, width, out_width, planes;
   AttentionParts parts;
   bool causal, masked;
@@ -97,16 +97,16 @@ std::int64_t plane_offset(const TensorView& v, const TensorView& out, std::int64
 }
 
 template <class T>
-Matrix<T> matrix(const TensorView& v, std::int64_t offset) {
+StridedMatrix<T> matrix(const TensorView& v, std::int64_t offset) {
   const int r = v.rank;
   const auto step = [&](int axis) { return v.size(axis) == 1 ? 0 : v.stride(axis); };
   return {v.as<const T>() + offset, step(r - 2), step(r - 1)};
 }
 
 template <class T>
-class Attention {
+class ReproducibleAttention {
  public:
-  Attention(const KernelCall& c, const AttentionProblem& p, const AttentionBuffers& at, T scale)
+  ReproducibleAttention(const KernelCall& c, const AttentionProblem& p, const AttentionBuffers& at, T scale)
       : c_(c),
         p_(p),
         scale_(scale),
@@ -153,7 +153,7 @@ class Attention {
     std::fill_n(q.sums, lanes() * p_.out_width, T(0));
     std::fill_n(q.top, lanes(), -std::numeric_limits<T>::infinity());
     std::fill_n(q.total, lanes(), T(0));
-    const Matrix<T> from = matrix<T>(in_[0], plane_offset(in_[0], out, plane));
+    const StridedMatrix<T> from = matrix<T>(in_[0], plane_offset(in_[0], out, plane));
     for (std::int64_t d = 0; d < p_.width; ++d) {
       for (std::int64_t l = 0; l < lanes(); ++l)
         buffer[d * lanes() + l] = l < rows ? from.at(first + l)[d * from.column] : T(0);
@@ -251,9 +251,9 @@ void run(KernelCall& c) {
   const AttentionBuffers at = buffers(p, parts);
   const double scale = attention_scale(*c.node, p.width);
   if (p.type == DType::f64) {
-    Attention<double>(c, p, at, scale).run();
+    ReproducibleAttention<double>(c, p, at, scale).run();
   } else {
-    Attention<float>(c, p, at, static_cast<float>(scale)).run();
+    ReproducibleAttention<float>(c, p, at, static_cast<float>(scale)).run();
   }
 }
 

@@ -15,7 +15,7 @@ constexpr std::ptrdiff_t kMostLanes = 32;
 
 /// A view with row and column strides in elements.
 template <class T>
-struct Matrix {
+struct StridedMatrix {
   const T* data = nullptr;
   std::ptrdiff_t row = 0, column = 0;
   const T* at(std::ptrdiff_t i) const { return data + i * row; }
@@ -24,13 +24,13 @@ struct Matrix {
 template <class T>
 struct Queries {
   const T* queries = nullptr;                                   ///< [width, lanes]
-  Matrix<T> keys, values;                                       ///< [keys, width], [keys, out_width]
+  StridedMatrix<T> keys, values;                                ///< [keys, width], [keys, out_width]
   std::ptrdiff_t rows = 0;                                      ///< lanes with a row of the mask
   std::ptrdiff_t width = 0, out_width = 0, begin = 0, end = 0;  ///< begin, end: range of keys
   const std::ptrdiff_t* ends = nullptr;                         ///< per lane: the first hidden key
   T scale = 1;
-  Matrix<T> mask;                  ///< addends of scores, a row per lane; or
-  Matrix<bool> visible;            ///< visible keys
+  StridedMatrix<T> mask;           ///< addends of scores, a row per lane; or
+  StridedMatrix<bool> visible;     ///< visible keys
   DType rounded = DType::invalid;  ///< type of the rounded weights before the product with values; invalid: not rounded
   void (*exp)(void* to, const void* a, const void* b, const void* c, std::int64_t n) = nullptr;
   T *sums = nullptr, *top = nullptr, *total = nullptr;  ///< [out_width, lanes], [lanes] and [lanes]: running values

@@ -26,7 +26,7 @@ using cpu::plane;
 using cpu::Window;
 using cpu::WindowAxis;
 
-channels_last::Convolution with_channels_last(const ConvolutionProblem& p) {
+channels_last::ChannelsLastShape with_channels_last(const ConvolutionProblem& p) {
   return {p.window, p.batch, p.groups, p.in, p.out, true};
 }
 
@@ -46,7 +46,7 @@ bool lies_so(const TensorView& v) {
 
 /// Computes a line of a plane of sums along the innermost window axis, for a single kernel element and channel.
 template <class T>
-struct Line {
+struct WindowLineSum {
   const WindowAxis& axis;
   std::int64_t element;
   AddScaled<T> add;
@@ -93,7 +93,7 @@ void forward_plane(const ConvolutionProblem& p, const T* x, const T* weight, std
   const T* group = x + (n * p.groups + o / p.out) * p.in * size;
   std::fill_n(y, plane(w, &WindowAxis::out), T(0));
   for_each_element(w, [&](std::int64_t element, std::int64_t d, std::int64_t h, std::int64_t k) {
-    const Line<T> line{w[2], k, add_scaled(T{})};
+    const WindowLineSum<T> line{w[2], k, add_scaled(T{})};
     for (std::int64_t c = 0; c < p.in; ++c) {
       const T by = weight[(o * p.in + c) * kernel + element];
       T* to = y;
@@ -203,7 +203,7 @@ void run_convolution(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
   const ConvolutionProblem p = describe_convolution(c);
   if (makes_channels_last(c) && lies_so(c.in[0]) && lies_so(c.out[0])) {
-    const channels_last::Convolution convolution = with_channels_last(p);
+    const channels_last::ChannelsLastShape convolution = with_channels_last(p);
     return (convolution.depthwise() ? channels_last::convolve_depthwise : channels_last::convolve)(
         convolution,
         {c.in[0].as<const float>(), c.in[1].as<const float>(), c.has(2) ? c.in[2].as<const float>() : nullptr,

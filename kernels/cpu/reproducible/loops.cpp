@@ -2,9 +2,9 @@
 
 namespace tern::reproducible {
 
-const Loops& loops() {
-  static const Loops made = [] {
-    Loops l{};
+const AddScaledLoops& loops() {
+  static const AddScaledLoops made = [] {
+    AddScaledLoops l{};
     best_level(set_levels)(&l);
     return l;
   }();

@@ -14,7 +14,7 @@ namespace tern::reproducible {
 template <class T>
 using AddScaled = void (*)(T x, const T* v, std::ptrdiff_t step, std::ptrdiff_t n, T* sums);
 
-struct Loops {
+struct AddScaledLoops {
   AddScaled<float> f32;
   AddScaled<double> f64;
   AddScaled<std::complex<float>> c64;
@@ -23,7 +23,7 @@ struct Loops {
 };
 
 /// Returns the loops for this processor.
-const Loops& loops();
+const AddScaledLoops& loops();
 
 inline AddScaled<float> add_scaled(float) {
   return loops().f32;
@@ -41,6 +41,6 @@ inline AddScaled<std::int64_t> add_scaled(std::int64_t) {
   return loops().i64;
 }
 
-TERN_LEVEL_FUNCTIONS(vectors, set, Loops* loops)
+TERN_LEVEL_FUNCTIONS(vectors, set, AddScaledLoops* loops)
 
 }  // namespace tern::reproducible

@@ -12,30 +12,31 @@
 namespace tern {
 namespace {
 
-/// Writes finish(value) for each of `values` to the result.
+/// Writes finish(value) for each of `values` to `out`, converted by way of R.
 template <class R, class A, class Finish>
-void write(const TensorView& out, const std::vector<A>& values, Finish finish) {
+void write_results(const TensorView& out, const std::vector<A>& values, Finish finish) {
   RunWriter<R> writer(out.dtype);
   const auto total = static_cast<std::int64_t>(values.size());
   for (std::int64_t i = 0; i < total; i += kRun) {
-    const std::int64_t n = std::min(kRun, total - i);
-    std::byte* at = out.data + i * element_size(out.dtype);
-    R* results = writer.begin(at, 1);
-    for (std::int64_t k = 0; k < n; ++k) results[k] = static_cast<R>(finish(values[static_cast<std::size_t>(i + k)]));
-    writer.end(at, 1, n);
+    const std::int64_t count = std::min(kRun, total - i);
+    std::byte* out_bytes = out.data + i * element_size(out.dtype);
+    R* results = writer.begin(out_bytes, 1);
+    for (std::int64_t k = 0; k < count; ++k)
+      results[k] = static_cast<R>(finish(values[static_cast<std::size_t>(i + k)]));
+    writer.end(out_bytes, 1, count);
   }
 }
 
 template <class L>
 void sum(const KernelCall& c, const ReductionAxes& axes, bool mean) {
   const auto count = static_cast<double>(axes.reduced.count);
-  write<L>(c.out[0], OrderedReducer<SumReduction<L>>(c.in[0], axes, {}).run(),
-           [&](auto v) { return mean ? v / count : v; });
+  write_results<L>(c.out[0], OrderedReducer<SumReduction<L>>(c.in[0], axes, {}).run(),
+                   [&](auto v) { return mean ? v / count : v; });
 }
 
 template <class L>
 void product(const KernelCall& c, const ReductionAxes& axes) {
-  write<L>(c.out[0], OrderedReducer<ProductReduction<L>>(c.in[0], axes, {}).run(), [](auto v) { return v; });
+  write_results<L>(c.out[0], OrderedReducer<ProductReduction<L>>(c.in[0], axes, {}).run(), [](auto v) { return v; });
 }
 
 template <class L>
@@ -45,15 +46,15 @@ void variance(const KernelCall& c, const ReductionAxes& axes) {
   auto means = OrderedReducer<SumReduction<L>>(c.in[0], axes, {}).run();
   for (auto& m : means) m = m / count;
   const DistanceReduction<L> distances{means.data()};
-  write<double>(c.out[0], OrderedReducer<DistanceReduction<L>>(c.in[0], axes, distances).run(),
-                [&](double v) { return v / divisor; });
+  write_results<double>(c.out[0], OrderedReducer<DistanceReduction<L>>(c.in[0], axes, distances).run(),
+                        [&](double v) { return v / divisor; });
 }
 
 template <class Bits>
 void drop_sign_of_zeros(const TensorView& v) {
-  constexpr Bits sign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
-  Bits* at = v.as<Bits>();
-  for (std::int64_t i = 0, n = v.numel(); i < n; ++i) at[i] = at[i] == sign ? Bits{0} : at[i];
+  constexpr Bits kNegativeZero = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+  Bits* bits = v.as<Bits>();
+  for (std::int64_t i = 0, numel = v.numel(); i < numel; ++i) bits[i] = bits[i] == kNegativeZero ? Bits{0} : bits[i];
 }
 
 void extremum(KernelCall& c, const ReductionAxes& axes) {

@@ -15,7 +15,7 @@
 namespace tern::cpu {
 namespace {
 
-struct Range {
+struct PoolRange {
   std::int64_t begin = 0, end = 1;
 };
 
@@ -40,7 +40,7 @@ PoolSizes sizes_of(const KernelCall& c, std::size_t n) {
 
 /// Calls f(element, position) over a box of the plane.
 template <class T, class F>
-void for_each_in(const PoolSizes& s, const T* x, Range d, Range h, Range w, F&& f) {
+void for_each_in(const PoolSizes& s, const T* x, PoolRange d, PoolRange h, PoolRange w, F&& f) {
   for (std::int64_t i = d.begin; i < d.end; ++i) {
     for (std::int64_t j = h.begin; j < h.end; ++j) {
       const std::int64_t line = (i * s.in[1] + j) * s.in[2];
@@ -50,7 +50,7 @@ void for_each_in(const PoolSizes& s, const T* x, Range d, Range h, Range w, F&& 
 }
 
 template <class T>
-T largest(const PoolSizes& s, const T* x, Range d, Range h, Range w, std::int64_t* index) {
+T largest(const PoolSizes& s, const T* x, PoolRange d, PoolRange h, PoolRange w, std::int64_t* index) {
   T best =
       std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
   std::int64_t at = (d.begin * s.in[1] + h.begin) * s.in[2] + w.begin;
@@ -65,7 +65,7 @@ T largest(const PoolSizes& s, const T* x, Range d, Range h, Range w, std::int64_
 }
 
 template <class T>
-T mean(const PoolSizes& s, const T* x, Range d, Range h, Range w) {
+T mean(const PoolSizes& s, const T* x, PoolRange d, PoolRange h, PoolRange w) {
   T sum = 0;
   for (std::int64_t i = d.begin; i < d.end; ++i) {
     for (std::int64_t j = h.begin; j < h.end; ++j) {
@@ -89,11 +89,11 @@ void pool(KernelCall& c, const PoolSizes& s, bool max, Windows&& windows) {
       std::int64_t* index = max && c.wants(1) ? c.out[1].as<std::int64_t>() + p * s.out_plane : nullptr;
       std::int64_t at = 0;
       for (std::int64_t i = 0; i < s.out[0]; ++i) {
-        const Range d = windows(p, 0, i);
+        const PoolRange d = windows(p, 0, i);
         for (std::int64_t j = 0; j < s.out[1]; ++j) {
-          const Range h = windows(p, 1, j);
+          const PoolRange h = windows(p, 1, j);
           for (std::int64_t k = 0; k < s.out[2]; ++k, ++at) {
-            const Range w = windows(p, 2, k);
+            const PoolRange w = windows(p, 2, k);
             y[at] = max ? largest(s, x, d, h, w, index == nullptr ? nullptr : index + at) : mean(s, x, d, h, w);
           }
         }
@@ -131,7 +131,7 @@ bool makes_channels_last_adaptive_pool(const KernelCall& c) {
   const TensorView &x = c.in[0], &y = c.out[0];
   const bool mean = static_cast<PoolKind>(c.node->integer(AttrKey::kind)) != PoolKind::max;
   return mean && x.dtype == DType::f32 && is_channels_last(x) && x.numel() != 0 && y.numel() == y.size(0) * y.size(1) &&
-         channels_last::suits(channels_last::Pool{{}, x.size(0), x.size(1)});
+         channels_last::suits(channels_last::ChannelsLastPool{{}, x.size(0), x.size(1)});
 }
 
 /// `InOrder` sums the rows of a window, then the row sums.
@@ -151,7 +151,7 @@ void adaptive(KernelCall& c) {
   const auto windows = [&](std::int64_t, std::size_t axis, std::int64_t i) {
     const std::int64_t in = s.in[axis], out = s.out[axis];
     const bool whole = (i + 1) % out * in % out == 0;
-    return Range{scaled(i, out, in), scaled(i + 1, out, in) + (whole ? 0 : 1)};
+    return PoolRange{scaled(i, out, in), scaled(i + 1, out, in) + (whole ? 0 : 1)};
   };
   visit_plane_type(c.in[0].dtype, [&](auto tag) { pool<decltype(tag)>(c, s, max, windows); });
 }
@@ -165,7 +165,7 @@ void fractional(KernelCall& c) {
   visit_plane_type(c.in[0].dtype, [&](auto tag) {
     using T = decltype(tag);
     const auto windows = [&](std::int64_t p, std::size_t axis, std::int64_t i) {
-      if (axis < 3 - n) return Range{};
+      if (axis < 3 - n) return PoolRange{};
       const std::int64_t in = s.in[axis], out = s.out[axis], k = kernel[axis];
       // Samples list the innermost axis first in two dimensions, and the outermost first in three.
       const std::int64_t number =
@@ -179,7 +179,7 @@ void fractional(KernelCall& c) {
         start = static_cast<std::int64_t>((static_cast<T>(i) + u) * alpha) - static_cast<std::int64_t>(u * alpha);
       }
       start = std::clamp<std::int64_t>(start, 0, in - k);
-      return Range{start, start + k};
+      return PoolRange{start, start + k};
     };
     pool<T>(c, s, true, windows);
   });

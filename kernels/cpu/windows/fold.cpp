@@ -26,22 +26,24 @@ Window window_of(const KernelCall& c) {
   return w;
 }
 
-/// Adds the lines of window element (d, h, k), a line per line of windows.
+/// Adds element (kernel_d, kernel_h, kernel_w) of all windows [out d, h, w] to the image [in d, h, w]; skips elements
+/// in the padding.
 template <class T>
-void add_element(const Window& w, std::int64_t d, std::int64_t h, std::int64_t k, const T* from, T* to) {
+void add_element(const Window& w, std::int64_t kernel_d, std::int64_t kernel_h, std::int64_t kernel_w, const T* windows,
+                 T* image) {
   std::int64_t begin = 0, end = 0;
-  windows_inside(w[2], k, &begin, &end);
-  for (std::int64_t od = 0; od < w[0].out; ++od) {
-    const std::int64_t z = w[0].position(od, d);
-    if (z < 0 || z >= w[0].in) continue;
-    for (std::int64_t oh = 0; oh < w[1].out; ++oh) {
-      const std::int64_t y = w[1].position(oh, h);
-      if (y < 0 || y >= w[1].in) continue;
-      const T* line = from + (od * w[1].out + oh) * w[2].out;
-      T* at = to + (z * w[1].in + y) * w[2].in + w[2].position(0, k);
+  windows_inside(w[2], kernel_w, &begin, &end);
+  for (std::int64_t out_d = 0; out_d < w[0].out; ++out_d) {
+    const std::int64_t in_d = w[0].position(out_d, kernel_d);
+    if (in_d < 0 || in_d >= w[0].in) continue;
+    for (std::int64_t out_h = 0; out_h < w[1].out; ++out_h) {
+      const std::int64_t in_h = w[1].position(out_h, kernel_h);
+      if (in_h < 0 || in_h >= w[1].in) continue;
+      const T* window_row = windows + (out_d * w[1].out + out_h) * w[2].out;
+      T* image_row = image + (in_d * w[1].in + in_h) * w[2].in + w[2].position(0, kernel_w);
       for (std::int64_t i = begin; i < end; ++i) {
-        T& sum = at[i * w[2].stride];
-        sum = plus(sum, line[i]);
+        T& sum = image_row[i * w[2].stride];
+        sum = plus(sum, window_row[i]);
       }
     }
   }
@@ -50,22 +52,22 @@ void add_element(const Window& w, std::int64_t d, std::int64_t h, std::int64_t k
 template <class T>
 void fold(KernelCall& c, const Window& w) {
   const TensorView &x = c.in[0], &y = c.out[0];
-  const std::int64_t kernel = plane(w, &WindowAxis::kernel), windows = plane(w, &WindowAxis::out),
-                     size = plane(w, &WindowAxis::in);
-  parallel_for(y.size(0) * y.size(1), grain_for(kernel * windows), [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t kernel_volume = plane(w, &WindowAxis::kernel), windows = plane(w, &WindowAxis::out),
+                     image_size = plane(w, &WindowAxis::in);
+  parallel_for(y.size(0) * y.size(1), grain_for(kernel_volume * windows), [&](std::int64_t begin, std::int64_t end) {
     T* in_buffer = thread_buffer<T>(static_cast<std::size_t>(windows), 0);
-    T* out_buffer = thread_buffer<T>(static_cast<std::size_t>(size), 1);
-    for (std::int64_t p = begin; p < end; ++p) {
-      T* to = run_target(y, p * size, out_buffer);
-      std::fill_n(to, size, T(0));
-      std::int64_t row = p * kernel;
-      for (std::int64_t d = 0; d < w[0].kernel; ++d) {
-        for (std::int64_t h = 0; h < w[1].kernel; ++h) {
-          for (std::int64_t k = 0; k < w[2].kernel; ++k, ++row)
-            add_element(w, d, h, k, read_run(x, row * windows, windows, in_buffer), to);
+    T* out_buffer = thread_buffer<T>(static_cast<std::size_t>(image_size), 1);
+    for (std::int64_t channel = begin; channel < end; ++channel) {
+      T* image = run_target(y, channel * image_size, out_buffer);
+      std::fill_n(image, image_size, T(0));
+      std::int64_t row = channel * kernel_volume;
+      for (std::int64_t kernel_d = 0; kernel_d < w[0].kernel; ++kernel_d) {
+        for (std::int64_t kernel_h = 0; kernel_h < w[1].kernel; ++kernel_h) {
+          for (std::int64_t kernel_w = 0; kernel_w < w[2].kernel; ++kernel_w, ++row)
+            add_element(w, kernel_d, kernel_h, kernel_w, read_run(x, row * windows, windows, in_buffer), image);
         }
       }
-      write_run(y, p * size, size, to);
+      write_run(y, channel * image_size, image_size, image);
     }
   });
 }

@@ -94,16 +94,17 @@ void max_line(const Window& w, const T* x, std::int64_t od, std::int64_t oh, T* 
 /// Buffers for a line of elements and a line of positions in the plane. Positions as wide as elements let compilers
 /// vectorize the loop.
 template <class T, class Place>
-struct Line {
+struct MaxPoolLine {
   T* values;
   Place* places;
-  explicit Line(std::size_t width) : values(thread_buffer<T>(width, 2)), places(thread_buffer<Place>(width, 3)) {}
+  explicit MaxPoolLine(std::size_t width)
+      : values(thread_buffer<T>(width, 2)), places(thread_buffer<Place>(width, 3)) {}
 };
 
 /// Like the other max_line, with the position of each result.
 template <class T, class Place>
 void max_line(const Window& w, const T* x, std::int64_t od, std::int64_t oh, T* y, std::int64_t* index,
-              const Line<T, Place>& own) {
+              const MaxPoolLine<T, Place>& own) {
   const std::int64_t width = w[2].out, stride = w[2].stride;
   fill_lowest(y, width);
   std::fill_n(own.places, width, Place{-1});
@@ -123,7 +124,7 @@ void max_line(const Window& w, const T* x, std::int64_t od, std::int64_t oh, T* 
 
 template <class T, class Place>
 void max_plane(const Window& w, const T* x, T* y, std::int64_t* index) {
-  const Line<T, Place> line(static_cast<std::size_t>(w[2].out));
+  const MaxPoolLine<T, Place> line(static_cast<std::size_t>(w[2].out));
   for (std::int64_t row = 0; row < w[0].out * w[1].out; ++row) {
     const std::int64_t at = row * w[2].out;
     max_line(w, x, row / w[1].out, row % w[1].out, y + at, index + at, line);
@@ -205,7 +206,7 @@ void pool_planes(KernelCall& c, const PoolProblem& p) {
   });
 }
 
-channels_last::Pool with_channels_last(const KernelCall& c) {
+channels_last::ChannelsLastPool with_channels_last(const KernelCall& c) {
   return {describe_pool(c).window, c.in[0].size(0), c.in[0].size(1)};
 }
 
@@ -219,7 +220,7 @@ bool makes_channels_last_pool(const KernelCall& c) {
 }
 
 void pool_with_channels_last(const KernelCall& c, const PoolProblem& p) {
-  const channels_last::Pool pool = with_channels_last(c);
+  const channels_last::ChannelsLastPool pool = with_channels_last(c);
   if (c.in[0].dtype == DType::u8) return max_pool(pool, c.in[0].as<const std::uint8_t>(), c.out[0].as<std::uint8_t>());
   if (c.in[0].dtype == DType::i8) return max_pool(pool, c.in[0].as<const std::int8_t>(), c.out[0].as<std::int8_t>());
   const auto* x = c.in[0].as<const float>();

@@ -17,63 +17,63 @@ namespace {
 
 template <class T>
 struct ResizeTables : KernelState {
-  std::array<ResizeTable<T>, 3> axes;  ///< missing axes come first
+  std::array<ResizeTable<T>, 3> axes;  ///< depth, height, width; missing axes come first, as identities
 };
 
-bool in_double(const KernelCall& c) {
+bool computes_in_double(const KernelCall& c) {
   return c.in[0].dtype == DType::f64 ||
          (c.in[0].dtype == DType::u8 && c.node->integer(AttrKey::mode) > static_cast<int>(ResizeMode::nearest_exact));
 }
 
 template <class T>
-std::unique_ptr<ResizeTables<T>> tables_of(const KernelCall& c) {
-  auto r = std::make_unique<ResizeTables<T>>();
+std::unique_ptr<ResizeTables<T>> make_tables(const KernelCall& c) {
+  auto tables = std::make_unique<ResizeTables<T>>();
   for (int axis = 2; axis < c.in[0].rank; ++axis) {
-    ResizeTable<T>& t = r->axes[static_cast<std::size_t>(5 - c.in[0].rank + axis - 2)];
+    ResizeTable<T>& t = tables->axes[static_cast<std::size_t>(5 - c.in[0].rank + axis - 2)];
     t = resize_table<T>(c, axis);
     if constexpr (std::is_same_v<T, double>) {
       if (resizes_bytes(*c.node, c.in[0])) quantise(t.index, t.weight, t.out, t.taps);
     }
   }
-  for (const ResizeTable<T>& t : r->axes)
-    r->table_bytes += t.index.size() * sizeof(std::int64_t) + t.weight.size() * sizeof(T);
-  return r;
+  for (const ResizeTable<T>& t : tables->axes)
+    tables->table_bytes += t.index.size() * sizeof(std::int64_t) + t.weight.size() * sizeof(T);
+  return tables;
 }
 
 std::unique_ptr<KernelState> prepare_resize(const KernelCall& c) {
   if (c.out[0].numel() == 0) return nullptr;
-  if (in_double(c)) return tables_of<double>(c);
-  return tables_of<float>(c);
+  if (computes_in_double(c)) return make_tables<double>(c);
+  return make_tables<float>(c);
 }
 
-/// Rounds halves up.
+/// Rounds to integers, halves up, and clamps to 0 .. 255.
 template <class T>
-void to_bytes(T* v, std::int64_t n) {
+void round_to_bytes(T* v, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) v[i] = std::clamp(std::floor(v[i] + T(0.5)), T(0), T(255));
 }
 
 template <class T>
 void resize(KernelCall& c) {
-  const bool image = resizes_bytes(*c.node, c.in[0]);
-  std::unique_ptr<ResizeTables<T>> own;
+  const bool is_byte_image = resizes_bytes(*c.node, c.in[0]);
+  std::unique_ptr<ResizeTables<T>> built_tables;
   const auto* tables = static_cast<const ResizeTables<T>*>(c.state);
   if (tables == nullptr) {
-    own = tables_of<T>(c);
-    tables = own.get();
+    built_tables = make_tables<T>(c);
+    tables = built_tables.get();
   }
   const TensorView &x = c.in[0], &y = c.out[0];
-  std::int64_t in = 1, out = 1, widest = 1;
+  std::int64_t in_elements = 1, out_elements = 1, max_elements = 1;
   for (const ResizeTable<T>& t : tables->axes) {
-    in *= t.in;
-    out *= t.out;
-    widest *= std::max(t.in, t.out);
+    in_elements *= t.in;
+    out_elements *= t.out;
+    max_elements *= std::max(t.in, t.out);
   }
-  parallel_for(x.size(0) * x.size(1), grain_for(in + out), [&](std::int64_t begin, std::int64_t end) {
-    T* buffers[2] = {thread_buffer<T>(static_cast<std::size_t>(widest), 0),
-                     thread_buffer<T>(static_cast<std::size_t>(widest), 1)};
-    for (std::int64_t p = begin; p < end; ++p) {
-      const T* at = read_run(x, p * in, in, buffers[0]);
-      int free = at == buffers[0] ? 1 : 0;
+  parallel_for(x.size(0) * x.size(1), grain_for(in_elements + out_elements), [&](std::int64_t begin, std::int64_t end) {
+    T* buffers[2] = {thread_buffer<T>(static_cast<std::size_t>(max_elements), 0),
+                     thread_buffer<T>(static_cast<std::size_t>(max_elements), 1)};
+    for (std::int64_t channel = begin; channel < end; ++channel) {
+      const T* source = read_run(x, channel * in_elements, in_elements, buffers[0]);
+      int free_buffer = source == buffers[0] ? 1 : 0;
       std::array<std::int64_t, 3> size{tables->axes[0].in, tables->axes[1].in, tables->axes[2].in};
       for (std::size_t axis = 3; axis-- > 0;) {
         const ResizeTable<T>& t = tables->axes[axis];
@@ -81,24 +81,24 @@ void resize(KernelCall& c) {
         std::int64_t outer = 1, inner = 1;
         for (std::size_t i = 0; i < axis; ++i) outer *= size[i];
         for (std::size_t i = axis + 1; i < 3; ++i) inner *= size[i];
-        apply(t, at, outer, inner, buffers[free]);
-        if (image) to_bytes(buffers[free], outer * t.out * inner);
-        at = buffers[free];
-        free = 1 - free;
+        apply(t, source, outer, inner, buffers[free_buffer]);
+        if (is_byte_image) round_to_bytes(buffers[free_buffer], outer * t.out * inner);
+        source = buffers[free_buffer];
+        free_buffer = 1 - free_buffer;
         size[axis] = t.out;
       }
       if (y.dtype == DType::u8) {
-        auto* to = y.as<std::uint8_t>() + p * out;
-        for (std::int64_t i = 0; i < out; ++i) to[i] = clamped_to<std::uint8_t>(std::nearbyint(at[i]));
+        auto* target = y.as<std::uint8_t>() + channel * out_elements;
+        for (std::int64_t i = 0; i < out_elements; ++i) target[i] = clamped_to<std::uint8_t>(std::nearbyint(source[i]));
       } else {
-        convert(at, dtype_of_v<T>, y.data + p * out * element_size(y.dtype), y.dtype, out);
+        convert(source, dtype_of_v<T>, y.data + channel * out_elements * element_size(y.dtype), y.dtype, out_elements);
       }
     }
   });
 }
 
 /// True for channels-last images; antialiasing reads too many lines per result line.
-bool makes_channels_last_resize(const KernelCall& c) {
+bool supports_channels_last(const KernelCall& c) {
   return c.in[0].dtype == DType::f32 && is_channels_last(c.in[0]) && c.node->integer(AttrKey::antialias) == 0 &&
          c.out[0].numel() > 0;
 }
@@ -110,14 +110,14 @@ void run_resize(KernelCall& c) {
     return channels_last::resize(axes[1], axes[2], c.in[0].size(0), c.in[0].size(1), c.in[0].as<const float>(),
                                  c.out[0].as<float>());
   }
-  if (in_double(c)) return resize<double>(c);
+  if (computes_in_double(c)) return resize<double>(c);
   resize<float>(c);
 }
 
 }  // namespace
 
 Kernel resize_kernel() {
-  return {.run = run_resize, .prepare = prepare_resize, .channels_last = makes_channels_last_resize};
+  return {.run = run_resize, .prepare = prepare_resize, .channels_last = supports_channels_last};
 }
 
 }  // namespace tern::cpu

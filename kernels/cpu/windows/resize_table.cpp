@@ -132,7 +132,7 @@ void antialiased(const ResizeAxis& a, ResizeMode mode, ResizeTable<T>& t) {
   const T support = scale >= 1 ? half * scale : half, inverse = scale >= 1 ? 1 / scale : T(1);
   t.taps = std::min<std::int64_t>(a.in, std::min(clamped_to(std::ceil(support)), a.in) * 2 + 1);
   if (t.taps > (1 << 28) / a.out)
-    fail(ErrorCode::unsupported, "an antialiased resize by so small a factor takes too much memory");
+    fail(ErrorCode::unsupported, "an antialiased resize by such a small factor needs too much memory");
   t.index.assign(static_cast<std::size_t>(t.taps * a.out), -1);
   t.weight.assign(static_cast<std::size_t>(t.taps * a.out), T(0));
   for (std::int64_t i = 0; i < a.out; ++i) {

@@ -22,7 +22,7 @@
 namespace tern {
 namespace {
 
-ErrorCode code_of(tern_device_status status) {
+ErrorCode error_code_of(tern_device_status status) {
   switch (status) {
     case TERN_DEVICE_OUT_OF_MEMORY: return ErrorCode::out_of_memory;
     case TERN_DEVICE_UNSUPPORTED: return ErrorCode::unsupported;
@@ -33,16 +33,16 @@ ErrorCode code_of(tern_device_status status) {
 }
 
 /// Parses a size such as "512M"; 0 if unset.
-std::uint64_t memory_limit_of_environment() {
+std::uint64_t environment_memory_limit() {
   const char* text = std::getenv("TERN_DEVICE_MEMORY");
   if (text == nullptr || *text == 0) return 0;
   constexpr std::string_view kUnits = "KMGT";
   char* end = nullptr;
   const std::uint64_t number = std::strtoull(text, &end, 10);
-  const std::string_view rest = end;
-  const std::size_t unit = rest.size() == 1 ? kUnits.find(rest[0]) : std::string_view::npos;
-  const int shift = rest.empty() ? 0 : 10 * static_cast<int>(unit + 1);
-  if (*text < '0' || *text > '9' || (!rest.empty() && unit == std::string_view::npos) ||
+  const std::string_view suffix = end;
+  const std::size_t unit = suffix.size() == 1 ? kUnits.find(suffix[0]) : std::string_view::npos;
+  const int shift = suffix.empty() ? 0 : 10 * static_cast<int>(unit + 1);
+  if (*text < '0' || *text > '9' || (!suffix.empty() && unit == std::string_view::npos) ||
       number > (~std::uint64_t{0} >> shift))
     fail(ErrorCode::invalid_argument,
          fmt::format("TERN_DEVICE_MEMORY is '{}'; write a number of bytes, optionally followed by K, M, G or T", text));
@@ -60,11 +60,11 @@ PluginDevice::PluginDevice(const Plugin& plugin, int index)
   check(plugin_.properties(index_, &properties_), "asking for the properties");
   if (properties_.dialect < TERN_DIALECT_CPP || properties_.dialect > TERN_DIALECT_METAL) {
     fail(ErrorCode::unsupported,
-         fmt::format("{} wants its kernels in dialect {}, which this version of Tern does not support", name(),
+         fmt::format("{} needs its kernels in dialect {}, which this version of Tern does not support", name(),
                      properties_.dialect));
   }
   allocator_ = make_allocator();
-  allocator_->set_limit(memory_limit_of_environment());
+  allocator_->set_limit(environment_memory_limit());
   target_.dialect = static_cast<portable::Dialect>(properties_.dialect);
   target_.has_double = (properties_.features & TERN_DEVICE_DOUBLE) != 0;
   target_.vector_floats = properties_.vector_floats;
@@ -81,14 +81,14 @@ std::unique_ptr<BlockAllocator> PluginDevice::make_allocator() {
   tern_device_status status = segments == nullptr ? TERN_DEVICE_UNSUPPORTED : segments->piece(index_, &piece);
   if (status != TERN_DEVICE_UNSUPPORTED) {
     check(status, "asking how its memory is mapped");
-    constexpr std::uint64_t kLeast = 256, kUnknown = std::uint64_t{1} << 40;
-    if (piece < kLeast || piece % kLeast != 0 || piece > kUnknown)
-      fail(ErrorCode::unsupported,
-           fmt::format("{} maps memory in pieces of {} bytes; they must be multiples of {}", name(), piece, kLeast));
+    constexpr std::uint64_t kPieceGranularity = 256, kMaxMemory = std::uint64_t{1} << 40;
+    if (piece < kPieceGranularity || piece % kPieceGranularity != 0 || piece > kMaxMemory)
+      fail(ErrorCode::unsupported, fmt::format("{} maps memory in pieces of {} bytes; they must be multiples of {}",
+                                               name(), piece, kPieceGranularity));
     // Reserves twice the available memory: fragments of free memory then never keep a large block from finding
     // addresses.
-    const std::uint64_t memory = properties_.memory_bytes == 0 ? kUnknown : properties_.memory_bytes;
-    const std::uint64_t bytes = (2 * std::min(memory, kUnknown) + piece - 1) / piece * piece;
+    const std::uint64_t memory = properties_.memory_bytes == 0 ? kMaxMemory : properties_.memory_bytes;
+    const std::uint64_t bytes = (2 * std::min(memory, kMaxMemory) + piece - 1) / piece * piece;
     tern_device_address begin = 0;
     check(segments->reserve(index_, bytes, &begin), "reserving addresses");
     maps_memory_ = true;
@@ -96,9 +96,9 @@ std::unique_ptr<BlockAllocator> PluginDevice::make_allocator() {
         begin, bytes,
         RangeAllocator::Source{piece,
                                [this, segments](std::uint64_t address, std::uint64_t size) {
-                                 const tern_device_status mapped = segments->map(index_, address, size);
-                                 if (mapped == TERN_DEVICE_OUT_OF_MEMORY) return false;
-                                 check(mapped, "mapping memory");
+                                 const tern_device_status map_status = segments->map(index_, address, size);
+                                 if (map_status == TERN_DEVICE_OUT_OF_MEMORY) return false;
+                                 check(map_status, "mapping memory");
                                  return true;
                                },
                                [this, segments](std::uint64_t address, std::uint64_t size) {
@@ -108,9 +108,9 @@ std::unique_ptr<BlockAllocator> PluginDevice::make_allocator() {
   return std::make_unique<SegmentAllocator>(SegmentAllocator::Source{
       [this](std::uint64_t bytes) -> std::uint64_t {
         tern_device_address address = 0;
-        const tern_device_status given = plugin_.allocate(index_, bytes, &address);
-        if (given == TERN_DEVICE_OUT_OF_MEMORY) return 0;
-        check(given, "allocating memory");
+        const tern_device_status status = plugin_.allocate(index_, bytes, &address);
+        if (status == TERN_DEVICE_OUT_OF_MEMORY) return 0;
+        check(status, "allocating memory");
         return address;
       },
       [this](std::uint64_t address) { check(plugin_.free(index_, address), "giving memory back"); }});
@@ -127,7 +127,8 @@ PluginDevice::~PluginDevice() {
 void PluginDevice::check(tern_device_status status, const char* what) const {
   if (status == TERN_DEVICE_OK) return;
   const char* message = plugin_.last_message();
-  fail(code_of(status), fmt::format("{}: {}: {}", name(), what, message == nullptr ? "no message" : indented(message)));
+  fail(error_code_of(status),
+       fmt::format("{}: {}: {}", name(), what, message == nullptr ? "no message" : indented(message)));
 }
 
 std::byte* PluginDevice::allocate(std::uint64_t bytes) {

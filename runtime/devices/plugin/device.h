@@ -62,7 +62,7 @@ class PluginDevice : public Device {
   void set_memory_limit(std::uint64_t bytes) override;
   /// Releases unused segments and upload buffers.
   void release_memory() override;
-  Staging& staging() { return staging_; }
+  UploadBuffers& staging() { return staging_; }
 
   std::shared_ptr<DeviceStream> open_stream(const StreamShare& share) override;
   const KernelTable& kernels(bool reproducible) const override;
@@ -100,7 +100,7 @@ class PluginDevice : public Device {
   std::vector<std::string> kernel_targets_;  ///< targets of archived kernels accepted by the device, best first
   bool may_compile_ = true;
   std::map<tern_device_stream, bool> streams_;  ///< open streams; true: being recorded, so nothing is pending
-  Staging staging_{*this};
+  UploadBuffers staging_{*this};
   PinnedMemory pinned_{*this};
   PluginParts parts_{*this};
   bool maps_memory_ = false;

@@ -94,12 +94,14 @@ bool PluginDevice::load_archived(const std::string& name, const std::string& tex
 void PluginDevice::compile(const std::string& name, const std::string& text, ModuleKernel& kernel) {
   if (!may_compile_) {
     fail(ErrorCode::unsupported,
-         fmt::format("{}: {} would have to be compiled, which TERN_NO_COMPILE forbids{}", this->name(), name,
-                     kernel_targets_.empty()
-                         ? ", and this device takes no kernels of archives"
-                         : fmt::format(": the archive has no such kernel, or may not be asked. Export it with --target "
-                                       "{} (and --size for sizes like these), and allow native code (--native-code)",
-                                       kernel_targets_.front())));
+         fmt::format(
+             "{}: {} would have to be compiled, which TERN_NO_COMPILE forbids{}", this->name(), name,
+             kernel_targets_.empty()
+                 ? ", and this device does not take kernels from archives"
+                 : fmt::format(
+                       ": the archive does not have the kernel, or native code is not allowed. Export it with --target "
+                       "{} (and --size for sizes like these), and allow native code (--native-code)",
+                       kernel_targets_.front())));
   }
   load(name, {}, text, kernel);
 }

@@ -23,11 +23,11 @@ constexpr std::size_t kLeastSize = offsetof(tern_device_plugin, get_extension) +
 std::string why_not(const tern_device_plugin* t) {
   if (t == nullptr) return "tern_device_library returned nothing";
   if (t->abi != TERN_DEVICE_ABI) {
-    return fmt::format("it was made for version {} of tern/device.h, this Tern has {}: compile it anew", t->abi,
+    return fmt::format("it was built for version {} of tern/device.h, but this Tern has {}: recompile it", t->abi,
                        TERN_DEVICE_ABI);
   }
   if (t->size < kLeastSize)
-    return fmt::format("its table has {} bytes, less than {}: compile it anew", t->size, kLeastSize);
+    return fmt::format("its table has {} bytes, less than {}: recompile it", t->size, kLeastSize);
   // All members after the name are required functions.
   const auto* functions = reinterpret_cast<void* const*>(&t->last_message);
   const auto* end = reinterpret_cast<void* const*>(reinterpret_cast<const char*>(t) + kLeastSize);
@@ -35,7 +35,7 @@ std::string why_not(const tern_device_plugin* t) {
   const std::string_view name = t->name == nullptr ? "" : t->name;
   const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   if (name.empty() || name == "cpu" || !std::ranges::all_of(name, plain))
-    return "the name of its devices must be of lower case letters and digits, and not 'cpu'";
+    return "the name of its devices must consist of lower-case letters and digits, and must not be 'cpu'";
   return {};
 }
 
@@ -43,7 +43,7 @@ void load(Plugin& p) {
   if (std::exchange(p.loaded, true)) return;
   std::error_code ignored;
   if (fs::exists(p.path, ignored) && !fs::is_regular_file(p.path, ignored)) {  // dlopen() would block on a pipe
-    p.problem = "it is no regular file";
+    p.problem = "it is not a regular file";
     return;
   }
   void* handle = dlopen(p.path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -142,7 +142,7 @@ const std::vector<Plugin>& device_plugins() {
     if (same == p) {
       count_devices(*p);
     } else {
-      p->problem = fmt::format("{} has devices named '{}' already", same->path, p->name());
+      p->problem = fmt::format("{} already has devices named '{}'", same->path, p->name());
       p->table = nullptr;
     }
   }

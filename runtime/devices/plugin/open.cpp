@@ -33,10 +33,9 @@ PluginDevice& open_plugin_device(const std::string& name) {
   const Plugin* p = device_plugin(kind, true);
   if (p == nullptr) {
     const std::string names = plugin_names();
-    fail(ErrorCode::invalid_argument,
-         fmt::format("there is no device '{}'; there are: cpu{}{}. 'tern devices' says what was looked for, and why it "
-                     "was not loaded",
-                     name, names.empty() ? "" : ", and devices of the plugins ", names));
+    fail(ErrorCode::invalid_argument, fmt::format("there is no device '{}'; there are: cpu{}{}. 'tern devices' lists "
+                                                  "the plugins that were not loaded, and the reasons",
+                                                  name, names.empty() ? "" : ", and devices of the plugins ", names));
   }
   if (index >= static_cast<std::size_t>(p->count)) {
     fail(ErrorCode::invalid_argument,

@@ -46,7 +46,8 @@ PluginStream::PluginStream(PluginDevice& device, const StreamShare& share) : dev
 StreamShare PluginStream::create_on_part(const StreamShare& share) {
   if (share.units < 1 || share.queues < 0)
     fail(ErrorCode::invalid_argument,
-         fmt::format("a part of {} multiprocessors with {} queues: units begin at 1", share.units, share.queues));
+         fmt::format("a part cannot have {} multiprocessors with {} queues: units count from 1", share.units,
+                     share.queues));
   const tern_device_share_functions* shares = device_.tables().shares;
   if (shares == nullptr)
     fail(ErrorCode::unsupported, fmt::format("the device '{}' has no parts: leave out the share", device_.name()));
@@ -72,7 +73,7 @@ PluginStream::~PluginStream() {
   device_.plugin().stream_destroy(device_.index(), stream_);
 }
 
-void PluginStream::launch(portable::KernelHandle kernel, std::span<const portable::Argument> arguments,
+void PluginStream::launch(portable::KernelHandle kernel, std::span<const portable::LaunchArgument> arguments,
                           std::int64_t items, std::uint32_t group) {
   constexpr std::size_t kMost = 80;
   if (arguments.size() > kMost) fail(ErrorCode::unsupported, "a kernel has more arguments than a launch supports");
@@ -275,7 +276,7 @@ void* PluginStream::native() {
 void PluginStream::wait_native(void* stream) {
   const tern_device_native_stream_functions* functions = device_.tables().native_streams;
   if (functions == nullptr) return DeviceStream::wait_native(stream);
-  refuse_while_recorded("another stream is waited for");
+  refuse_while_recorded("it waits for another stream");
   idle_ = false;
   device_.check(functions->wait(device_.index(), stream_, stream), "waiting for the vendor's stream");
 }

@@ -32,7 +32,7 @@ class PluginStream : public DeviceStream, public portable::Launcher {
   }
   std::unique_ptr<portable::OwnKernel> own_kernel(const KernelCall& call) override;
   portable::StreamHandle use_stream() override { return std::bit_cast<portable::StreamHandle>(used()); }
-  void launch(portable::KernelHandle kernel, std::span<const portable::Argument> arguments, std::int64_t items,
+  void launch(portable::KernelHandle kernel, std::span<const portable::LaunchArgument> arguments, std::int64_t items,
               std::uint32_t group) override;
   void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) override;
   void upload(std::byte* to, const void* from, std::uint64_t bytes) override;

@@ -12,9 +12,8 @@ const T* table(const tern_device_plugin& plugin, const char* name) {
   const auto* table = static_cast<const T*>(plugin.get_extension(name, TERN_DEVICE_EXTENSION_VERSION));
   if (table == nullptr) return nullptr;
   if (table->size < sizeof(T))
-    fail(ErrorCode::unsupported,
-         fmt::format("the plugin '{}' has a table '{}' of {} bytes, less than {}: compile it anew", plugin.name, name,
-                     table->size, sizeof(T)));
+    fail(ErrorCode::unsupported, fmt::format("the plugin '{}' has a table '{}' of {} bytes, less than {}: recompile it",
+                                             plugin.name, name, table->size, sizeof(T)));
   return table;
 }
 

@@ -11,7 +11,7 @@
 
 namespace tern {
 
-bool Staging::open() {
+bool UploadBuffers::open() {
   const tern_device_pinned_memory_functions* pinned = device_.tables().pinned_memory;
   if (pinned == nullptr) return false;
   if (buffers_.back().memory != nullptr) return true;
@@ -34,7 +34,7 @@ bool Staging::open() {
   return true;
 }
 
-void Staging::close() noexcept {
+void UploadBuffers::close() noexcept {
   for (Buffer& b : buffers_) {
     if (b.memory != nullptr) device_.tables().pinned_memory->free(device_.index(), b.memory);
     if (b.copied != nullptr) device_.plugin().event_destroy(device_.index(), b.copied);
@@ -42,7 +42,7 @@ void Staging::close() noexcept {
   }
 }
 
-void Staging::release() {
+void UploadBuffers::release() {
   const std::lock_guard lock(mutex_);
   close();
 }
@@ -52,7 +52,7 @@ Upload::Upload(PluginStream& stream)
 
 Upload::~Upload() {
   stream_.settle();  // pending copies may still read the buffers or write to memory about to be freed
-  for (Staging::Buffer& b : staging_.buffers_) b.busy = false;
+  for (UploadBuffers::Buffer& b : staging_.buffers_) b.busy = false;
 }
 
 void Upload::add(StorageSource& source, std::uint32_t storage, std::uint64_t bytes, std::byte* to) {
@@ -73,9 +73,9 @@ void Upload::add(StorageSource& source, std::uint32_t storage, std::uint64_t byt
 void Upload::add(std::span<const std::byte> bytes, std::byte* to) {
   if (!staged_) return stream_.enqueue_upload(to, bytes.data(), bytes.size());
   const PluginDevice& device = stream_.device();
-  for (std::uint64_t at = 0; at < bytes.size(); at += Staging::kBytes) {
-    const std::uint64_t size = std::min<std::uint64_t>(Staging::kBytes, bytes.size() - at);
-    Staging::Buffer& b = staging_.buffers_[next_];
+  for (std::uint64_t at = 0; at < bytes.size(); at += UploadBuffers::kBytes) {
+    const std::uint64_t size = std::min<std::uint64_t>(UploadBuffers::kBytes, bytes.size() - at);
+    UploadBuffers::Buffer& b = staging_.buffers_[next_];
     next_ = 1 - next_;
     if (b.busy) device.check(device.plugin().event_synchronize(device.index(), b.copied), "waiting for a copy");
     std::memcpy(b.memory, bytes.data() + at, size);

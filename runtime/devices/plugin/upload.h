@@ -17,10 +17,10 @@ class PluginStream;
 
 /// Two host buffers for DMA copies by the device ("pinned_memory" of tern/device.h). A device has one such pair,
 /// allocated on first use.
-class Staging {
+class UploadBuffers {
  public:
   static constexpr std::uint64_t kBytes = std::uint64_t{4} << 20;  ///< size of each buffer
-  explicit Staging(const PluginDevice& device) : device_(device) {}
+  explicit UploadBuffers(const PluginDevice& device) : device_(device) {}
   /// Frees the buffers after the current upload.
   void release();
 
@@ -56,7 +56,7 @@ class Upload {
   void add(std::span<const std::byte> bytes, std::byte* to);
 
   PluginStream& stream_;
-  Staging& staging_;
+  UploadBuffers& staging_;
   std::unique_lock<std::mutex> lock_;
   bool staged_ = false;
   std::size_t next_ = 0;  ///< index of the next buffer to fill

@@ -51,7 +51,7 @@ TEST(LinalgGradients, LuFactorsOfEveryShape) {
 
 TEST(LinalgGradients, LuSolveInEveryForm) {
   for (const DType t : kLinalgTypes) {
-    for (const Transpose op : {Transpose::none, Transpose::transpose, Transpose::adjoint}) {
+    for (const TransposeKind op : {TransposeKind::none, TransposeKind::transpose, TransposeKind::adjoint}) {
       for (const bool left : {true, false}) {
         const Tensor rhs = left ? noise({2, 3, 2}, 2, -1, 1, t) : noise({2, 2, 3}, 2, -1, 1, t);
         expect_gradients({noise({1, 3, 3}, 1, -1, 1, t), rhs}, [=](Builder& b, const Values& in) {
@@ -65,7 +65,7 @@ TEST(LinalgGradients, LuSolveInEveryForm) {
 
 TEST(LinalgGradients, TriangularSolveInEveryForm) {
   for (const DType t : kLinalgTypes) {
-    for (const Transpose op : {Transpose::none, Transpose::transpose, Transpose::adjoint}) {
+    for (const TransposeKind op : {TransposeKind::none, TransposeKind::transpose, TransposeKind::adjoint}) {
       for (int form = 0; form < 8; ++form) {
         const Triangle triangle{.upper = (form & 1) != 0, .left = (form & 2) != 0, .unit = (form & 4) != 0, .op = op};
         const Tensor rhs = triangle.left ? noise({2, 3, 2}, 2, -1, 1, t) : noise({2, 2, 3}, 2, -1, 1, t);
@@ -80,10 +80,10 @@ TEST(LinalgGradients, TriangularSolveInEveryForm) {
 TEST(LinalgGradients, Qr) {
   for (const DType t : kLinalgTypes) {
     for (const auto& [m, n, mode] :
-         {std::tuple{4, 2, QrMode::reduced}, {3, 3, QrMode::complete}, {2, 4, QrMode::reduced}, {4, 3, QrMode::r}}) {
+         {std::tuple{4, 2, QrKind::reduced}, {3, 3, QrKind::complete}, {2, 4, QrKind::reduced}, {4, 3, QrKind::r}}) {
       expect_gradients({noise({2, m, n}, 1, -1, 1, t)}, [mode = mode](Builder& b, const Values& in) {
         const Values r = b.add_all(Op::qr, in, {attr(AttrKey::mode, Dim(static_cast<int>(mode)))});
-        return mode == QrMode::r ? Values{r[1]} : r;
+        return mode == QrKind::r ? Values{r[1]} : r;
       });
     }
   }
@@ -94,7 +94,7 @@ TEST(LinalgGradients, ProductsOfReflections) {
     expect_gradients({noise({2, 4, 3}, 1, -1, 1, t), noise({2, 2}, 2, -1, 1, t)}, [](Builder& b, const Values& in) {
       return Values{b.add(Op::householder, in, {attr(AttrKey::kind, Dim(0))})};
     });
-    for (const Transpose op : {Transpose::none, Transpose::adjoint}) {
+    for (const TransposeKind op : {TransposeKind::none, TransposeKind::adjoint}) {
       for (const bool left : {true, false}) {
         const Tensor c = left ? noise({2, 4, 3}, 3, -1, 1, t) : noise({2, 3, 4}, 3, -1, 1, t);
         expect_gradients({noise({2, 4, 3}, 1, -1, 1, t), noise({2, 3}, 2, -1, 1, t), c},
@@ -113,7 +113,7 @@ TEST(LinalgGradients, LeastSquares) {
     for (const auto& [m, n] : {std::pair{4, 2}, {2, 4}, {3, 3}}) {
       expect_gradients(
           {noise({2, m, n}, 1, -1, 1, t), noise({2, m, 2}, 2, -1, 1, t)}, [](Builder& b, const Values& in) {
-            const Values r = b.add_all(Op::lstsq, in, {attr(AttrKey::mode, Dim(static_cast<int>(LstsqDriver::gelsd)))});
+            const Values r = b.add_all(Op::lstsq, in, {attr(AttrKey::mode, Dim(static_cast<int>(LstsqKind::gelsd)))});
             return Values{r[0], r[1]};
           });
     }

@@ -75,7 +75,7 @@ TEST(MovementGradients, RoundedActivations) {
       return [rounds, element](Builder& b, const Values& in) -> Values {
         ValueId y = b.cast(in[0], DType::f32);
         if (rounds)
-          y = microscaling::rounded_with_gradient(b, y, *microscaling::find_narrow_float(element), 32, "floor");
+          y = microscaling::round_to_mx_with_gradient(b, y, *microscaling::find_narrow_float(element), 32, "floor");
         return {b.cast(y, DType::f64)};
       };
     };

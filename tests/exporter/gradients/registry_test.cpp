@@ -56,7 +56,7 @@ TEST(GradientRegistry, AFormulaOfPyTorchThatIsMissing) {
   const ValueId x = p.input(DType::f32, {8});
   p.b().set_origin(0);
   const std::string message = refusal(p, p.b().expr("round(x / 2) * 2", {{"x", x}}, DType::f32), x);
-  EXPECT_NE(message.find("a formula of its own"), std::string::npos) << message;
+  EXPECT_NE(message.find("its own formula"), std::string::npos) << message;
 }
 
 /// Sizes in a file must not decide the number of nodes.

@@ -86,7 +86,7 @@ TEST(Generation, SaysWhatIsMissing) {
   EXPECT_NE(refused({.batch = 2}).find("takes several texts"), std::string::npos);
   EXPECT_NE(refused({.dynamic = false}).find("export it with a dynamic number of tokens"), std::string::npos);
   EXPECT_NE(refused({.cache = false}).find("it has no cache"), std::string::npos);
-  EXPECT_NE(refused({.mask = true}).find("is neither tokens nor their position"), std::string::npos);
+  EXPECT_NE(refused({.mask = true}).find("is neither the tokens nor their position"), std::string::npos);
   EXPECT_NE(refused({}, {.eos = {4}}).find("--eos: the model has no token 4"), std::string::npos);
   EXPECT_NE(refused({}, {.bos = -1}).find("--bos: the model has no token -1"), std::string::npos);
 }

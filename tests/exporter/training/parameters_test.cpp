@@ -49,7 +49,7 @@ TEST(TrainParameters, AreFrozenUnderAllNamesOrNone) {
     const std::string why = TwoViews({8}, {1}, 0).refusal({name});
     EXPECT_NE(why.find("the same tensor"), std::string::npos) << why;
   }
-  EXPECT_NE(TwoViews({8}, {1}, 0).refusal({"state*"}).find("no floating parameter"), std::string::npos);
+  EXPECT_NE(TwoViews({8}, {1}, 0).refusal({"state*"}).find("no floating-point parameter"), std::string::npos);
 }
 
 TEST(TrainParameters, MayLieSideBySideInAStorage) {

@@ -64,7 +64,7 @@ double measure(const char* device, const Kind& kind, DType type, std::int64_t co
   TestProgram p;
   const ValueId x = p.input(type, {Dim(count), Dim(n), Dim(n)});
   std::vector<Attr> attributes;
-  if (kind.op == Op::qr) attributes = {attr(AttrKey::mode, Dim(static_cast<std::int64_t>(QrMode::reduced)))};
+  if (kind.op == Op::qr) attributes = {attr(AttrKey::mode, Dim(static_cast<std::int64_t>(QrKind::reduced)))};
   for (const ValueId v : p.b().add_all(kind.op, {x}, attributes)) p.output(v);
   PrepareOptions options;
   options.device = device;

@@ -310,9 +310,9 @@ TEST_F(SolverTest, Lu) {
 
 TEST_F(SolverTest, Qr) {
   constexpr struct {
-    QrMode mode;
+    QrKind mode;
     int rows, columns;
-  } kShapes[] = {{QrMode::reduced, 6, 3}, {QrMode::r, 3, 6}, {QrMode::complete, 6, 3}, {QrMode::reflectors, 6, 3}};
+  } kShapes[] = {{QrKind::reduced, 6, 3}, {QrKind::r, 3, 6}, {QrKind::complete, 6, 3}, {QrKind::reflectors, 6, 3}};
   for_all([&](DType type, const char* routine, bool is_transposed, bool, std::size_t number) {
     const auto [how, m, n] = kShapes[number];
     use(routine);
@@ -325,10 +325,10 @@ TEST_F(SolverTest, Qr) {
     EXPECT_EQ(calls, 0u);
     for (std::size_t b = 0; b < batch.size(); ++b) {
       EXPECT_LT(distance(matrices(results[1])[b], matrices(own[1])[b]), kBound * epsilon(type));  // the same signs
-      if (how == QrMode::r) continue;
+      if (how == QrKind::r) continue;
       const Matrix q = matrices(results[0])[b];
       EXPECT_LT(distance(q, matrices(own[0])[b]), kBound * epsilon(type));
-      if (how == QrMode::reflectors) continue;
+      if (how == QrKind::reflectors) continue;
       EXPECT_LT(distance(q * matrices(results[1])[b], batch[b]), kBound * epsilon(type));
       EXPECT_LT(distance(adjoint(q) * q, identity(q.columns)), kBound * epsilon(type));
     }
@@ -532,7 +532,7 @@ TEST_F(SolverTest, EveryFunctionMayFail) {
   for (const Op op : {Op::cholesky, Op::eigh, Op::lu_factor, Op::qr, Op::svd}) {
     TestProgram p;
     const std::vector<Attr> attributes =
-        op == Op::qr ? std::vector<Attr>{choice(AttrKey::mode, QrMode::reduced)} : std::vector<Attr>{};
+        op == Op::qr ? std::vector<Attr>{choice(AttrKey::mode, QrKind::reduced)} : std::vector<Attr>{};
     for (const ValueId v : p.b().add_all(op, {p.input(DType::f32, {4, 4, 4})}, attributes)) p.output(v);
     const auto bytes = [&](Session& session) { return bytes_of(session.run(inputs), 0, 1); };
     use("own");

@@ -192,7 +192,7 @@ ValueId small_lu_factor(Builder& b, DType t) {
   return matrix(b, t, Op::lu_factor, 10000, 16);
 }
 ValueId qr_triangle(Builder& b, DType t) {
-  return matrix(b, t, Op::qr, 1000, 64, {number(AttrKey::mode, static_cast<std::int64_t>(QrMode::reflectors))});
+  return matrix(b, t, Op::qr, 1000, 64, {number(AttrKey::mode, static_cast<std::int64_t>(QrKind::reflectors))});
 }
 ValueId eigenvalues(Builder& b, DType t) {
   return matrix(b, t, Op::eigh, 10000, 16);

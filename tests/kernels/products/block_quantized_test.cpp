@@ -100,7 +100,7 @@ TEST(Quantized, DequantizeIsTheNumbersInEveryWay) {
 
 TEST(Quantized, EveryCodeOfEveryInstructionSet) {
   for_levels(block_quantized::set_loops_levels, [](auto set) {
-    block_quantized::Loops loops;
+    block_quantized::BlockQuantizedLoops loops;
     set(&loops);
     for (const DType type : {DType::i8, DType::u8, DType::i4, DType::i2, DType::f8_e4m3fn, DType::f8_e5m2,
                              DType::f6_e2m3, DType::f6_e3m2, DType::f4_e2m1}) {

@@ -94,7 +94,7 @@ void expect_results(const Operands& o, bool keeps, const std::vector<std::int32_
 
 void check(const Geometry& g, const int8::Method& method, Signs signs) {
   const Operands o(g, signs);
-  const int8::Convolution convolution(o.shape, method);
+  const int8::Int8Convolution convolution(o.shape, method);
   auto packed = unaligned(static_cast<std::size_t>(convolution.packed_bytes())),
        scratch = unaligned(convolution.scratch());
   convolution.pack(o.w.data(), aligned_part(packed));

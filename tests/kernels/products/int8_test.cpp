@@ -61,7 +61,7 @@ Made make(const Case& c, Signs signs, bool extreme) {
 
 void check_product(const Case& c, const Method& method, Signs signs, bool extreme) {
   const Made made = make(c, signs, extreme);
-  const Linear linear({c.m, c.n, c.k, signs}, method);
+  const Int8Linear linear({c.m, c.n, c.k, signs}, method);
   auto packed = unaligned(static_cast<std::size_t>(linear.packed_bytes())), scratch = unaligned(linear.scratch());
   linear.pack(made.view, aligned_part(packed));
   for (const bool keeps : {true, false}) {
@@ -156,7 +156,7 @@ TEST(IntegerProducts, DotsAtAllLevels) {
 
 TEST(IntegerProducts, DotProductsByRowsAtAllLevels) {
   for_levels(multiply_by_dots_levels, [](auto* multiply) {
-    const Method method{.name = "dots", .layout = Layout::rows, .step_cycles = 1, .multiply = multiply};
+    const Method method{.name = "dots", .layout = PackedWeightLayout::rows, .step_cycles = 1, .multiply = multiply};
     for (const Signs signs : kSigns) ASSERT_NO_FATAL_FAILURE(check_product({150, 37, 70, 2}, method, signs, false));
   });
 }
@@ -167,7 +167,7 @@ TEST(IntegerProducts, LongSumsWrapAround) {
     const Case c{3, 17, 70000};
     const Signs none{false, false};
     const Made made = make(c, none, true);
-    const Linear linear({c.m, c.n, c.k, none}, method);
+    const Int8Linear linear({c.m, c.n, c.k, none}, method);
     auto packed = unaligned(static_cast<std::size_t>(linear.packed_bytes())), scratch = unaligned(linear.scratch());
     linear.pack(made.view, aligned_part(packed));
     std::vector<std::int32_t> y(static_cast<std::size_t>(c.m * c.n));

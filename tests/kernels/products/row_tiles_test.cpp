@@ -55,8 +55,8 @@ double within(std::int64_t k, double result, bool narrow) {
   return tolerance(k) + (narrow ? std::abs(result) * std::ldexp(1.0, -8) : 0);
 }
 
-std::vector<float> linear(const tiles::LinearShape& s, const std::vector<float>& x, const std::vector<float>& weight,
-                          const std::vector<float>& bias, bool narrow, bool* finite) {
+std::vector<float> linear(const tiles::TileLinearShape& s, const std::vector<float>& x,
+                          const std::vector<float>& weight, const std::vector<float>& bias, bool narrow, bool* finite) {
   const tiles::RowLinear tiles(s);
   auto packed = unaligned(static_cast<std::size_t>(tiles.packed_bytes())), memory = unaligned(tiles.scratch());
   const Numbers left(x, narrow), right(weight, narrow);
@@ -79,7 +79,7 @@ std::vector<float> linear(const tiles::LinearShape& s, const std::vector<float>&
 }
 
 /// That y is the products of the rounded operands and the bias, summed in double.
-void expect_products(const tiles::LinearShape& s, const std::vector<double>& left, const std::vector<double>& right,
+void expect_products(const tiles::TileLinearShape& s, const std::vector<double>& left, const std::vector<double>& right,
                      const std::vector<float>& bias, const std::vector<float>& y, bool narrow) {
   for (std::int64_t i = 0; i < s.m; ++i) {
     for (std::int64_t j = 0; j < s.n; ++j) {
@@ -94,10 +94,11 @@ void expect_products(const tiles::LinearShape& s, const std::vector<double>& lef
 }
 
 TEST_F(ProductsOfRows, Products) {
-  const tiles::LinearShape shapes[] = {{3, 16, 16, 16, 16},        {16, 32, 32, 32, 32},      {17, 33, 31, 31, 31},
-                                       {128, 96, 64, 64, 64},      {37, 100, 75, 80, 77},     {300, 48, 130, 130, 130},
-                                       {33, 70, 1100, 1100, 1104}, {5, 40, 3000, 3000, 3000}, {600, 16, 40, 48, 40}};
-  for (const tiles::LinearShape& s : shapes) {
+  const tiles::TileLinearShape shapes[] = {
+      {3, 16, 16, 16, 16},        {16, 32, 32, 32, 32},      {17, 33, 31, 31, 31},
+      {128, 96, 64, 64, 64},      {37, 100, 75, 80, 77},     {300, 48, 130, 130, 130},
+      {33, 70, 1100, 1100, 1104}, {5, 40, 3000, 3000, 3000}, {600, 16, 40, 48, 40}};
+  for (const tiles::TileLinearShape& s : shapes) {
     const auto x = random_values(static_cast<std::size_t>(s.m * s.x_row), 1),
                weight = random_values(static_cast<std::size_t>(s.n * s.w_row), 2),
                bias = random_values(static_cast<std::size_t>(s.n), 3);
@@ -137,7 +138,7 @@ class AtTheEnd {
   std::byte *begin_ = nullptr, *data_ = nullptr;
 };
 
-std::vector<float> linear_in_place(const tiles::LinearShape& s, const std::vector<float>& x,
+std::vector<float> linear_in_place(const tiles::TileLinearShape& s, const std::vector<float>& x,
                                    const std::vector<float>& weight, const std::vector<float>& bias, bool narrow,
                                    bool* finite) {
   const tiles::InPlaceLinear tiles(s);
@@ -155,10 +156,11 @@ std::vector<float> linear_in_place(const tiles::LinearShape& s, const std::vecto
 TEST_F(ProductsOfRows, ReadTheWeightInPlace) {
   if (!tiles::available()) GTEST_SKIP() << "no matrix tiles here";
   // Short rows, which are asked for ahead, and long ones; whole blocks and steps, and parts of them.
-  const tiles::LinearShape shapes[] = {{9, 64, 64, 64, 64},        {16, 32, 32, 32, 32},       {17, 33, 31, 31, 31},
-                                       {128, 96, 64, 64, 64},      {37, 100, 75, 80, 77},      {300, 96, 130, 130, 130},
-                                       {33, 70, 1100, 1100, 1104}, {40, 64, 3072, 3072, 3072}, {600, 16, 40, 48, 40}};
-  for (const tiles::LinearShape& s : shapes) {
+  const tiles::TileLinearShape shapes[] = {
+      {9, 64, 64, 64, 64},        {16, 32, 32, 32, 32},       {17, 33, 31, 31, 31},
+      {128, 96, 64, 64, 64},      {37, 100, 75, 80, 77},      {300, 96, 130, 130, 130},
+      {33, 70, 1100, 1100, 1104}, {40, 64, 3072, 3072, 3072}, {600, 16, 40, 48, 40}};
+  for (const tiles::TileLinearShape& s : shapes) {
     const auto x = random_values(static_cast<std::size_t>((s.m - 1) * s.x_row + s.k), 1),
                weight = random_values(static_cast<std::size_t>((s.n - 1) * s.w_row + s.k), 2),
                bias = random_values(static_cast<std::size_t>(s.n), 3);
@@ -176,7 +178,7 @@ TEST_F(ProductsOfRows, ReadTheWeightInPlace) {
 
 TEST_F(ProductsOfRows, InPlaceSayWhereResultsAreNotFinite) {
   if (!tiles::available()) GTEST_SKIP() << "no matrix tiles here";
-  const tiles::LinearShape s{20, 64, 64, 64, 64};
+  const tiles::TileLinearShape s{20, 64, 64, 64, 64};
   for (const bool in_weight : {false, true}) {
     auto x = random_values(20 * 64, 1), weight = random_values(64 * 64, 2);
     (in_weight ? weight : x)[777] = std::numeric_limits<float>::infinity();
@@ -188,7 +190,7 @@ TEST_F(ProductsOfRows, InPlaceSayWhereResultsAreNotFinite) {
 
 TEST_F(ProductsOfRows, SayWhereResultsAreNotFinite) {
   const float infinity = std::numeric_limits<float>::infinity();
-  const tiles::LinearShape s{20, 40, 50, 50, 50};
+  const tiles::TileLinearShape s{20, 40, 50, 50, 50};
   for (const float strange : {infinity, -infinity, std::nanf("")}) {
     for (const bool in_weight : {false, true}) {
       auto x = random_values(20 * 50, 1), weight = random_values(40 * 50, 2);
@@ -214,7 +216,7 @@ std::vector<float> channels_last(const std::vector<float>& x, std::int64_t batch
 void check_convolution(const Geometry& g, int threads) {
   const bool narrow = threads % 2 == 0;
   const ThreadScope scope{Threads(threads)};
-  const tiles::ConvolutionShape shape = shape_of(g, tiles::kRounded);
+  const tiles::TileConvolutionShape shape = shape_of(g, tiles::kRounded);
   const std::int64_t taps = g.kernel_h * g.kernel_w, oh = shape.window[1].out, ow = shape.window[2].out,
                      channels = g.groups * g.out;
   const auto x = random_values(static_cast<std::size_t>(g.batch * g.groups * g.in * g.height * g.width), 4),

@@ -15,16 +15,16 @@ namespace tern {
 namespace {
 
 struct Linear {
-  tiles::LinearShape shape;
+  tiles::TileLinearShape shape;
   std::vector<float> x, weight, bias, y;
-  explicit Linear(const tiles::LinearShape& s) : shape(s) {
+  explicit Linear(const tiles::TileLinearShape& s) : shape(s) {
     x = random_values(static_cast<std::size_t>(s.m * s.x_row), 1);
     weight = random_values(static_cast<std::size_t>(s.n * s.w_row), 2);
     bias = random_values(static_cast<std::size_t>(s.n), 3);
     y.assign(static_cast<std::size_t>(s.m * s.n), 7);
   }
   bool run() {
-    const tiles::Linear linear(shape);
+    const tiles::SplitLinear linear(shape);
     auto memory = unaligned(linear.scratch());
     return linear.run({x.data(), weight.data(), bias.data(), y.data(), {}}, aligned_part(memory));
   }
@@ -38,10 +38,11 @@ struct Linear {
 };
 
 TEST_F(MatrixTiles, LinearIsAsGoodAsFloats) {
-  const tiles::LinearShape shapes[] = {{3, 16, 16, 16, 16},        {16, 32, 32, 32, 32},      {17, 33, 31, 31, 31},
-                                       {128, 96, 64, 64, 64},      {37, 100, 75, 80, 77},     {300, 48, 130, 130, 130},
-                                       {33, 70, 1100, 1100, 1104}, {5, 40, 3000, 3000, 3000}, {600, 16, 40, 48, 40}};
-  for (tiles::LinearShape s : shapes) {
+  const tiles::TileLinearShape shapes[] = {
+      {3, 16, 16, 16, 16},        {16, 32, 32, 32, 32},      {17, 33, 31, 31, 31},
+      {128, 96, 64, 64, 64},      {37, 100, 75, 80, 77},     {300, 48, 130, 130, 130},
+      {33, 70, 1100, 1100, 1104}, {5, 40, 3000, 3000, 3000}, {600, 16, 40, 48, 40}};
+  for (tiles::TileLinearShape s : shapes) {
     for (const int parts : {tiles::kAllParts, tiles::kRounded}) {
       s.parts = parts;
       Linear linear(s);
@@ -58,12 +59,12 @@ TEST_F(MatrixTiles, LinearIsAsGoodAsFloats) {
 /// A weight of 8 bits converts to bfloat16 exactly, regardless of the other operand.
 TEST_F(MatrixTiles, WeightsOfEightBitsAreReadAsTheyLie) {
   for (const DType type : {DType::i8, DType::u8, DType::f8_e4m3fn, DType::f8_e5m2}) {
-    for (const tiles::LinearShape& sizes :
-         {tiles::LinearShape{3, 16, 16, 16, 16}, tiles::LinearShape{17, 33, 31, 31, 33},
-          tiles::LinearShape{70, 70, 64, 64, 64}, tiles::LinearShape{300, 100, 130, 130, 131},
-          tiles::LinearShape{33, 70, 1100, 1100, 1104}, tiles::LinearShape{5, 40, 3100, 3100, 3100}}) {
+    for (const tiles::TileLinearShape& sizes :
+         {tiles::TileLinearShape{3, 16, 16, 16, 16}, tiles::TileLinearShape{17, 33, 31, 31, 33},
+          tiles::TileLinearShape{70, 70, 64, 64, 64}, tiles::TileLinearShape{300, 100, 130, 130, 131},
+          tiles::TileLinearShape{33, 70, 1100, 1100, 1104}, tiles::TileLinearShape{5, 40, 3100, 3100, 3100}}) {
       for (const int parts : {tiles::kAllParts, tiles::kRounded}) {
-        tiles::LinearShape s = sizes;
+        tiles::TileLinearShape s = sizes;
         s.parts = parts;
         Linear linear(s);
         const float most = type == DType::u8 ? 255 : type == DType::i8 ? 127 : 1;
@@ -72,7 +73,7 @@ TEST_F(MatrixTiles, WeightsOfEightBitsAreReadAsTheyLie) {
         const auto count = static_cast<std::int64_t>(bytes.size());
         convert(linear.weight.data(), DType::f32, bytes.data(), type, count);
         convert(bytes.data(), type, linear.weight.data(), DType::f32, count);
-        const tiles::Linear tiles(s);
+        const tiles::SplitLinear tiles(s);
         auto memory = unaligned(tiles.scratch());
         ASSERT_TRUE(tiles.run({linear.x.data(), bytes.data(), linear.bias.data(), linear.y.data(), {}, type},
                               aligned_part(memory)));
@@ -133,14 +134,14 @@ TEST_F(MatrixTiles, SayWhereResultsAreNotFinite) {
 }
 
 void check_convolution_split_tiles(const Geometry& g, int parts) {
-  const tiles::ConvolutionShape shape = shape_of(g, parts);
+  const tiles::TileConvolutionShape shape = shape_of(g, parts);
   const std::int64_t taps = g.kernel_h * g.kernel_w, oh = shape.window[1].out, ow = shape.window[2].out;
   const auto x = random_values(static_cast<std::size_t>(g.batch * g.groups * g.in * g.height * g.width), 4),
              weight = random_values(static_cast<std::size_t>(g.groups * g.out * g.in * taps), 5),
              bias = random_values(static_cast<std::size_t>(g.groups * g.out), 6);
   const std::size_t results = static_cast<std::size_t>(g.batch * g.groups * g.out * oh * ow);
   std::vector<float> y(results + 1, 7), packed, unpacked(weight.size());
-  const tiles::Convolution convolution(shape);
+  const tiles::SplitConvolution convolution(shape);
   if (!convolution.reads_in_place()) {
     packed.resize(static_cast<std::size_t>(convolution.packed_size()));
     convolution.pack(weight.data(), packed.data());

@@ -119,10 +119,10 @@ TEST(Sgemm, TheBitsDoNotDependOnTheThreads) {
 }
 
 TEST(SgemmMicro, EachInstructionSet) {
-  std::vector<void (*)(strided_product::MicroKernels*)> sets;
+  std::vector<void (*)(strided_product::StridedMicroKernels*)> sets;
   for_levels(strided_product::set_levels, [&](auto set) { sets.push_back(set); });
   for (const auto set : sets) {
-    strided_product::MicroKernels kernels;
+    strided_product::StridedMicroKernels kernels;
     set(&kernels);
     for (int rows = 1; rows <= kernels.rows; ++rows) {
       for (int n = 1; n <= kernels.columns; ++n) {
@@ -132,7 +132,7 @@ TEST(SgemmMicro, EachInstructionSet) {
         const std::int64_t ldc = kernels.columns + 1;
         std::vector<float> c(static_cast<std::size_t>(rows * ldc), kStridedUntouched);
         kernels.of_rows[rows - 1](a.data.data(), a.row, a.column, panel.data(), kernels.columns, 6, c.data(), ldc, n,
-                                  strided_product::Sums::stored);
+                                  strided_product::SumMode::stored);
         check(a, b, c, ldc, false);
       }
     }
@@ -149,12 +149,12 @@ TEST(SgemmMicro, EachInstructionSet) {
 
 /// Windows of 2 taps: products of rows of 2 * 3 elements, with accumulation and bounds.
 TEST(SgemmMicro, WindowsOfEachInstructionSet) {
-  std::vector<void (*)(strided_product::MicroKernels*)> sets;
+  std::vector<void (*)(strided_product::StridedMicroKernels*)> sets;
   for_levels(strided_product::set_levels, [&](auto set) { sets.push_back(set); });
   constexpr std::int64_t kDepth = 3, kStep = 5;
   const std::ptrdiff_t taps[] = {0, 40};
   for (const auto set : sets) {
-    strided_product::MicroKernels kernels;
+    strided_product::StridedMicroKernels kernels;
     set(&kernels);
     const std::int64_t ldc = kernels.columns + 1;
     for (int rows = 1; rows <= kernels.rows; ++rows) {
@@ -165,7 +165,7 @@ TEST(SgemmMicro, WindowsOfEachInstructionSet) {
         std::vector<float> panel(static_cast<std::size_t>(2 * kDepth * kernels.columns)),
             c(static_cast<std::size_t>(rows * ldc), kStridedUntouched);
         kernels.pack(b.data.data(), b.row, b.column, 2 * kDepth, n, panel.data());
-        const strided_product::Finish finish{bias.data.data(), add.data.data(), -0.5F, 0.75F};
+        const strided_product::RegisterEpilogue finish{bias.data.data(), add.data.data(), -0.5F, 0.75F};
         strided_product::WindowProduct p{image.data.data(),   kStep,    taps, 2, kDepth, panel.data(),
                                          2 * kernels.columns, c.data(), ldc,  n, false,  nullptr};
         const auto run = kernels.windows[n > kernels.columns / 2 ? 1 : 0][rows - 1];

@@ -64,8 +64,8 @@ inline std::int64_t out_size(std::int64_t in, std::int64_t kernel, const Geometr
   return (in + g.before + g.after - g.dilation * (kernel - 1) - 1) / g.stride + 1;
 }
 
-inline tiles::ConvolutionShape shape_of(const Geometry& g, int parts) {
-  tiles::ConvolutionShape shape;
+inline tiles::TileConvolutionShape shape_of(const Geometry& g, int parts) {
+  tiles::TileConvolutionShape shape;
   shape.window[1] = {g.height, out_size(g.height, g.kernel_h, g), g.kernel_h, g.stride, g.dilation, g.before};
   shape.window[2] = {g.width, out_size(g.width, g.kernel_w, g), g.kernel_w, g.stride, g.dilation, g.before};
   shape.batch = g.batch;

@@ -7,7 +7,7 @@
 namespace tern {
 namespace {
 
-bool overlap(const Block& a, const Block& b) {
+bool overlap(const MemoryBlock& a, const MemoryBlock& b) {
   const bool alive = a.first <= b.last && b.first <= a.last;
   return alive && a.size > 0 && b.size > 0 && a.offset < b.offset + b.size && b.offset < a.offset + a.size;
 }
@@ -15,8 +15,8 @@ bool overlap(const Block& a, const Block& b) {
 TEST(Arena, BlocksAliveAtOnceNeverOverlap) {
   std::mt19937 random(7);
   for (int round = 0; round < 50; ++round) {
-    std::vector<Block> blocks(60);
-    for (Block& b : blocks) {
+    std::vector<MemoryBlock> blocks(60);
+    for (MemoryBlock& b : blocks) {
       b.size = random() % 5000;
       b.first = random() % 100;
       b.last = b.first + random() % 20;
@@ -25,7 +25,7 @@ TEST(Arena, BlocksAliveAtOnceNeverOverlap) {
     std::uint64_t needed = 0;  // peak of live bytes at a step: a lower bound
     for (std::uint32_t step = 0; step < 120; ++step) {
       std::uint64_t alive = 0;
-      for (const Block& b : blocks) alive += b.first <= step && step <= b.last ? b.size : 0;
+      for (const MemoryBlock& b : blocks) alive += b.first <= step && step <= b.last ? b.size : 0;
       needed = std::max(needed, alive);
     }
     EXPECT_GE(total, needed);
@@ -39,7 +39,7 @@ TEST(Arena, BlocksAliveAtOnceNeverOverlap) {
 }
 
 TEST(Arena, ASecondValueTakesTheFirstOnesPlace) {
-  std::vector<Block> blocks = {{100, 0, 1, 0}, {100, 2, 3, 0}, {100, 1, 2, 0}};
+  std::vector<MemoryBlock> blocks = {{100, 0, 1, 0}, {100, 2, 3, 0}, {100, 1, 2, 0}};
   EXPECT_EQ(pack(blocks), 256u);
 }
 

@@ -148,15 +148,15 @@ PlanKey key_of(std::int64_t size) {
   return key;
 }
 
-std::shared_ptr<const Plan> empty_plan() {
-  return std::make_shared<const Plan>();
+std::shared_ptr<const SectionPlan> empty_plan() {
+  return std::make_shared<const SectionPlan>();
 }
 
 TEST(Plans, APlanThatFailsIsTriedAnew) {
   Plans plans(4);
   bool made = false;
   EXPECT_THROW(plans.get(
-                   key_of(1), []() -> std::shared_ptr<const Plan> { fail(ErrorCode::runtime, "no"); }, &made),
+                   key_of(1), []() -> std::shared_ptr<const SectionPlan> { fail(ErrorCode::runtime, "no"); }, &made),
                Error);
   EXPECT_NE(plans.get(key_of(1), empty_plan, &made), nullptr);
   EXPECT_TRUE(made);

@@ -24,7 +24,7 @@ class Products {
     std::vector<std::byte>& weight = weights_.at(plan_.steps.size());
     weight.resize(static_cast<std::size_t>(kChannels * columns) * sizeof(float));
     plan_.constant[plan_.args.size() + 1] = true;
-    Step& s = plan_.steps.emplace_back();
+    PlanStep& s = plan_.steps.emplace_back();
     s.resolved = &node_;
     s.kernel = &cpu_kernels().kernels[static_cast<std::size_t>(node_.op)];
     s.args = static_cast<std::uint32_t>(plan_.args.size());
@@ -41,7 +41,7 @@ class Products {
     plan_.args.push_back(w);
     plan_.args.push_back(matrix(rows, columns, nullptr));
   }
-  const std::vector<Step>& steps() {
+  const std::vector<PlanStep>& steps() {
     plan_upcoming(plan_);
     return plan_.steps;
   }
@@ -59,7 +59,7 @@ class Products {
     return v;
   }
   Node node_;
-  Plan plan_;
+  SectionPlan plan_;
   std::vector<std::vector<std::byte>> weights_;
 };
 
@@ -69,7 +69,7 @@ TEST(Upcoming, NearestStepsAskForTheBeginning) {
   p.add(64, 32, true);     // 1 million
   p.add(64, 1024, false);  // its kernel requests no prefetch
   p.add(1, 1024, false);   // a megabyte
-  const std::vector<Step>& steps = p.steps();
+  const std::vector<PlanStep>& steps = p.steps();
   ASSERT_EQ(steps[1].upcoming.size(), 1U);
   const Upcoming &near = steps[1].upcoming[0], &far = steps[0].upcoming.at(0);
   EXPECT_EQ(near.data, p.weight(3));
@@ -89,7 +89,7 @@ TEST(Upcoming, OnlyWhatIsReadOnceIsAskedFor) {
   p.add(16, 1024, false);  // bound by compute
   p.add(1, 4, false);      // small
   p.add(1, 512, false);
-  const std::vector<Step>& steps = p.steps();
+  const std::vector<PlanStep>& steps = p.steps();
   ASSERT_EQ(steps[0].upcoming.size(), 1U);
   EXPECT_EQ(steps[0].upcoming[0].data, p.weight(3));
 }
@@ -101,7 +101,7 @@ TEST(Upcoming, StepsShareWhatMemoryGives) {
   p.add(1, 512, false);
   p.add(1, 512, false);
   p.add(1, 1 << 16, false);  // 64 MB, larger than any cache
-  const std::vector<Step>& steps = p.steps();
+  const std::vector<PlanStep>& steps = p.steps();
   std::size_t of_first = 0, of_last = 0;
   for (std::size_t i = 0; i < 2; ++i) {
     for (const Upcoming& u : steps[i].upcoming) {
@@ -124,9 +124,9 @@ TEST(Upcoming, ThreadsAskForTheirParts) {
   const auto lines_of = [&](std::int64_t begin, std::int64_t end) {
     std::vector<std::pair<int, std::ptrdiff_t>> lines;  // constant and line
     cpu::UpcomingLines upcoming(all, begin, end, 3);
-    while (upcoming.left() > 0) {
+    while (upcoming.remaining_lines() > 0) {
       std::int64_t count = 7;
-      const std::byte* at = upcoming.take(&count);
+      const std::byte* at = upcoming.take_lines(&count);
       EXPECT_GT(count, 0);
       const int constant = at >= first.data() && at < first.data() + kSize ? 0 : 1;
       for (std::int64_t i = 0; i < count; ++i)

@@ -70,30 +70,30 @@ TEST(QuantizeOptions, Refused) {
   };
   EXPECT_EQ(refused(for_target({"int8,"})).find("--quantize takes int8, int4"), 0u);
   EXPECT_EQ(refused(for_target({"int8,int9"})).find("--quantize takes int8, int4"), 0u);
-  EXPECT_NE(refused(for_target({"int8,int4,int8"})).find("'int8' is there twice"), std::string::npos);
+  EXPECT_NE(refused(for_target({"int8,int4,int8"})).find("'int8' occurs twice"), std::string::npos);
   EXPECT_NE(refused(for_target({"int8:"})).find("a pattern must follow"), std::string::npos);
   QuantizeArguments list = for_target({"int8,int4"});
   list.target.reset();
   EXPECT_NE(refused(list).find("give --target-sqnr"), std::string::npos);
   QuantizeArguments no_data = for_target({"int8"});
   no_data.calibrate.clear();
-  EXPECT_NE(refused(no_data).find("give example inputs with --calibrate"), std::string::npos);
+  EXPECT_NE(refused(no_data).find("give them with --calibrate"), std::string::npos);
   QuantizeArguments activations = for_target({"int4,int8"});
   activations.activations = "float8";
-  EXPECT_NE(refused(activations).find("--activations float8 is for weights in float8"), std::string::npos);
+  EXPECT_NE(refused(activations).find("--activations float8 needs weights in float8"), std::string::npos);
   activations.activations = "mx";
   activations.formats = {"int8", "float8"};
-  EXPECT_NE(refused(activations).find("--activations mx is for weights in int4, mxfp4, "), std::string::npos);
+  EXPECT_NE(refused(activations).find("--activations mx needs weights in int4, mxfp4, "), std::string::npos);
   activations.activations = "bfloat16";
   EXPECT_NE(refused(activations).find("--activations takes int8, float8 or mx, not 'bfloat16'"), std::string::npos);
   QuantizeArguments scales = for_target({"int8"});
   scales.scales = "bfloat16";
-  EXPECT_NE(refused(scales).find("--scales is for int4"), std::string::npos);
+  EXPECT_NE(refused(scales).find("--scales needs --quantize int4"), std::string::npos);
   scales.scales = "float32";
   EXPECT_NE(refused(scales).find("--scales takes weight or bfloat16, not 'float32'"), std::string::npos);
   QuantizeArguments drawn;
   drawn.draws = true;
-  EXPECT_NE(refused(drawn).find("give --quantize with it"), std::string::npos);
+  EXPECT_NE(refused(drawn).find("--report needs --quantize"), std::string::npos);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ class TrainCheckpoint : public ::testing::Test {
   Session session{prepared};
   Checkpoints checkpoints{folder / "c"};
   Settings settings = {{"batch", "4"}};
-  Extent extent{20, 6};
+  RunLength extent{20, 6};
   std::vector<std::string> warnings;
 
   std::string path(int step) {

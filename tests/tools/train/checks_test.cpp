@@ -60,8 +60,8 @@ TEST(TrainChecks, BatchesThatItDoesNotTake) {
   says(batches_error(size_of(2, 64), 1000, 65, false), "--batch 65: the input 'x' takes batches of 2 to 64");
   says(batches_error(size_of(2, 64), 65, 32, false), "1 are left after the last batch of 32");
   says(batches_error(size_of(2, {}), 1, 32, false), "takes batches of 2 or more");
-  says(batches_error(size_of(0, {}), 0, 32, false), "d.npz: 0 samples to train, and a batch has 32");
-  says(batches_error({"8", true, 8, 0, {}}, 7, 8, true), "7 samples to train, and a batch has 8");
+  says(batches_error(size_of(0, {}), 0, 32, false), "d.npz: 0 samples to train, but a batch has 32");
+  says(batches_error({"8", true, 8, 0, {}}, 7, 8, true), "7 samples to train, but a batch has 8");
 }
 
 TEST(TrainChecks, ArraysAreForInputs) {

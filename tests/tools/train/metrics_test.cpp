@@ -33,7 +33,7 @@ Metrics evaluated(const Dims& target, const std::vector<float>& prediction, cons
   for (const Dim& d : target) sizes.push_back(d.value());
   file.tensors.emplace_back("in1", test::tensor_of(DType::i64, sizes, labels));
   write_safetensors(folder / "data.safetensors", file);
-  Data data(*methods.loss, "", folder / "data.safetensors", false, {});
+  TrainingData data(*methods.loss, "", folder / "data.safetensors", false, {});
   const std::vector<std::uint64_t> all = {0, 1, 2, 3};
   return evaluate(session, methods, data, all, 4, Ranks());
 }

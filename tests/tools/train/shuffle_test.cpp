@@ -49,7 +49,7 @@ TEST(TrainShuffle, EveryOrderIsAsLikely) {
 }
 
 TEST(TrainShuffle, HoldsOutAShare) {
-  const Division d = hold_out(1000, 0.2, 4);
+  const SampleSplit d = hold_out(1000, 0.2, 4);
   EXPECT_EQ(d.held_out.size(), 200u);
   EXPECT_EQ(d.trained.size(), 800u);
   std::set<std::uint64_t> all(d.trained.begin(), d.trained.end());

@@ -49,7 +49,7 @@ TEST(VerifyLimits, NaNFailsEveryLimit) {
   EXPECT_TRUE(broken_limits(c, {}, false).empty());
   const std::vector<std::string> broken = broken_limits(c, least({}, 3, {}), false);
   ASSERT_EQ(broken.size(), 1u);
-  EXPECT_EQ(broken[0], "a: NaN or infinite in one of both only: 1 of 3 elements");
+  EXPECT_EQ(broken[0], "a: NaN or infinite in only one of the runs: 1 of 3 elements");
 }
 
 TEST(VerifyLimits, OtherSizesFailWithoutALimit) {
@@ -63,7 +63,7 @@ TEST(VerifyLimits, ALimitThatNothingIsHeldToFails) {
   c.results[0].dtype = DType::i64;
   const std::vector<std::string> broken = broken_limits(c, least({}, 30, {}), false);
   ASSERT_EQ(broken.size(), 1u);
-  EXPECT_EQ(broken[0], "--min-sqnr 30: no result can be held to it");
+  EXPECT_EQ(broken[0], "--min-sqnr 30: the limit applies to no result");
 }
 
 struct Sample {

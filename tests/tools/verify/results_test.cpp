@@ -121,8 +121,8 @@ TEST(VerifyResults, ExpectedFilesThatDoNotFit) {
   };
   EXPECT_NE(error({"ouput0"}).find("did you mean 'out0'?"), std::string::npos);
   EXPECT_NE(error({"out1"}).find("there is no output 'out1'"), std::string::npos);
-  EXPECT_NE(error({"in0"}).find("holds no result"), std::string::npos);
-  EXPECT_NE(error({"out0", "call0.out0"}).find("is there twice"), std::string::npos);
+  EXPECT_NE(error({"in0"}).find("has no result"), std::string::npos);
+  EXPECT_NE(error({"out0", "call0.out0"}).find("occurs twice"), std::string::npos);
 }
 
 TEST(VerifyResults, ProgramsWithOtherResults) {

@@ -16,32 +16,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string read(const fs::path& path) {
+std::string read_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(in), {}};
   if (!in) throw std::runtime_error(path.string() + " cannot be read");
   return text;
 }
 
-/// Appends the modules imported by `name`, then `name` itself, each once.
+/// Appends the modules imported by `name`, then `name` itself, unless `seen` has them. Removes import lines and the
+/// word `export`.
 void append_module(const fs::path& folder, const std::string& name, std::set<std::string>& seen, std::string& script) {
   static const std::regex import_line(R"re(^import [^;]*from "\./([a-z_]+\.js)";\n)re", std::regex::multiline);
   static const std::regex export_word(R"re(^export (?=(const|let|function|class|async)))re", std::regex::multiline);
   if (!seen.insert(name).second) return;
-  const std::string text = read(folder / name);
-  for (std::sregex_iterator i(text.begin(), text.end(), import_line), end; i != end; ++i)
-    append_module(folder, (*i)[1], seen, script);
-  const std::string own = std::regex_replace(std::regex_replace(text, import_line, ""), export_word, "");
-  script += "// " + name + "\n" + own;
+  const std::string text = read_file(folder / name);
+  for (std::sregex_iterator match(text.begin(), text.end(), import_line), end; match != end; ++match)
+    append_module(folder, (*match)[1], seen, script);
+  const std::string body = std::regex_replace(std::regex_replace(text, import_line, ""), export_word, "");
+  script += "// " + name + "\n" + body;
 }
 
-std::string replaced(std::string text, const std::string& mark, const std::string& by) {
-  const std::size_t at = text.find(mark);
-  if (at == std::string::npos) throw std::runtime_error("page.html lacks " + mark);
-  return text.replace(at, mark.size(), by);
+std::string replace_placeholder(std::string text, const std::string& placeholder, const std::string& replacement) {
+  const std::size_t position = text.find(placeholder);
+  if (position == std::string::npos) throw std::runtime_error("page.html lacks " + placeholder);
+  return text.replace(position, placeholder.size(), replacement);
 }
 
-std::string page(const fs::path& folder) {
+/// The complete HTML. Every script in `folder` must be a module that main.js imports, directly or not.
+std::string assemble_page(const fs::path& folder) {
   std::set<std::string> seen;
   std::string script;
   append_module(folder, "main.js", seen, script);
@@ -49,10 +51,13 @@ std::string page(const fs::path& folder) {
     const std::string name = entry.path().filename().string();
     if (entry.path().extension() == ".js" && !seen.contains(name)) throw std::runtime_error("nothing imports " + name);
   }
-  return replaced(replaced(read(folder / "page.html"), "{{style}}", read(folder / "style.css")), "{{script}}", script);
+  return replace_placeholder(
+      replace_placeholder(read_file(folder / "page.html"), "{{style}}", read_file(folder / "style.css")), "{{script}}",
+      script);
 }
 
-void write(const std::string& text, const fs::path& output) {
+/// Writes the bytes of `text` as an array, 32 per line.
+void write_source(const std::string& text, const fs::path& output) {
   std::ofstream out(output, std::ios::binary);
   out << "// Made from tools/view/page/ by tools/view/generate/embed.cpp.\n"
          "#include \"tools/view/embedded_page.h\"\n\nnamespace tern::view {\n\n"
@@ -71,7 +76,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    write(page(argv[1]), argv[2]);
+    write_source(assemble_page(argv[1]), argv[2]);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "tern_embed_page: %s\n", e.what());
     return 1;

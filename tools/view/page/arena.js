@@ -16,7 +16,7 @@ export class ArenaView {
   constructor(models, chosen) {
     this.onChosen = chosen;
     this.planned = models.flatMap((m) => m.functions.filter((f) => f.plan).map((f) => ({ model: m, fn: f })));
-    this.canvas = el("canvas", { tabindex: 0, role: "application", "aria-label": "Planned memory over the steps of a run. Left and right move over the blocks." });
+    this.canvas = el("canvas", { tabindex: 0, role: "application", "aria-label": "Planned memory over the steps of a run. Left and right move between the blocks." });
     this.choice = el("select", { "aria-label": "Function and section", onchange: () => this.show(this.choice.value) });
     this.note = el("p", { class: "note" });
     this.parts = this.planned.flatMap(({ model, fn }) => (fn.plan.problem ? [{ model, fn, problem: fn.plan.problem }]

@@ -8,7 +8,7 @@ export function startFetching(data) {
 }
 
 async function ask(path, inPage) {
-  if (!source.served) return inPage ?? { problem: "not in this file: --weight-bytes says how much of the weights is read" };
+  if (!source.served) return inPage ?? { problem: "not in this file: --weight-bytes sets how much of the weights is read" };
   if (!kKnown.has(path)) {
     kKnown.set(path, fetch(path).then((answer) => (answer.ok ? answer.json() : { problem: `the server says ${answer.status}` }))
       .catch(() => ({ problem: "the server does not answer; 'tern view' may have ended" })));

@@ -14,8 +14,8 @@ import { startSearch } from "./search.js";
 import { isHidden, showViews, viewsShown } from "./views.js";
 import { weightsView } from "./weights.js";
 
-const kKeys = [["/", "search"], ["1 2 3 4", "graph, weights, memory, differences"], ["arrows", "to the next box in that direction"], ["Enter", "open or fold"],
-  ["Escape", "to the module around"], ["Shift + arrows", "move the picture"], ["+ −", "zoom; also Ctrl + wheel"], ["f   0", "fit; all of it"],
+const kKeys = [["/", "search"], ["1 2 3 4", "graph, weights, memory, differences"], ["arrows", "move to the next box in that direction"], ["Enter", "open or fold"],
+  ["Escape", "move to the enclosing module"], ["Shift + arrows", "move the picture"], ["+ −", "zoom; also Ctrl + wheel"], ["f   0", "fit; all of it"],
   ["o   c", "open or fold all modules"], ["v", "show or hide views"], ["d", "from the graph to the details"], ["t", "dark or light"], ["?", "this list"]];
 
 function start() {

@@ -34,7 +34,7 @@ struct CholeskyTiles {
   const LaneLoops<T>& loops = lanes::loops<T>();
   std::int64_t count;
   double flops = 0;
-  Operand a;
+  BatchOperand a;
   int n;
   bool upper, check;
   T* matrix = nullptr;

@@ -2,12 +2,12 @@
 // source text serve real and complex matrices; for real matrices they are the plain operation.
 
 template <class R>
-struct Pair {
+struct ComplexLanes {
   typename Lane<R>::V re, im;
 };
 template <class R>
 struct Lane<std::complex<R>> {
-  using V = Pair<R>;
+  using V = ComplexLanes<R>;
   using I = typename Lane<R>::I;
   using Part = R;
 };
@@ -20,23 +20,23 @@ template <class T>
 inline constexpr int kWidth = simd::kBytes / static_cast<int>(sizeof(Part<T>));
 
 template <class R>
-TERN_SIMD_INLINE Pair<R> operator-(Pair<R> x) {
+TERN_SIMD_INLINE ComplexLanes<R> operator-(ComplexLanes<R> x) {
   return {-x.re, -x.im};
 }
 template <class R>
-TERN_SIMD_INLINE Pair<R> operator+(Pair<R> x, Pair<R> y) {
+TERN_SIMD_INLINE ComplexLanes<R> operator+(ComplexLanes<R> x, ComplexLanes<R> y) {
   return {x.re + y.re, x.im + y.im};
 }
 template <class R>
-TERN_SIMD_INLINE Pair<R> operator-(Pair<R> x, Pair<R> y) {
+TERN_SIMD_INLINE ComplexLanes<R> operator-(ComplexLanes<R> x, ComplexLanes<R> y) {
   return {x.re - y.re, x.im - y.im};
 }
 template <class R>
-TERN_SIMD_INLINE Pair<R> operator*(Pair<R> x, typename Lane<R>::V y) {
+TERN_SIMD_INLINE ComplexLanes<R> operator*(ComplexLanes<R> x, typename Lane<R>::V y) {
   return {x.re * y, x.im * y};
 }
 template <class R>
-TERN_SIMD_INLINE Pair<R> operator*(Pair<R> x, Pair<R> y) {
+TERN_SIMD_INLINE ComplexLanes<R> operator*(ComplexLanes<R> x, ComplexLanes<R> y) {
   return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
 }
 

@@ -47,7 +47,7 @@ struct EighTiles {
   const LaneLoops<T>& loops = lanes::loops<T>();
   std::int64_t count;
   double flops = 0;
-  Operand a;
+  BatchOperand a;
   bool vectors;
   int n;
   bool upper;

@@ -22,7 +22,7 @@ struct HouseholderTiles {
         rows(static_cast<int>(v.rows)),
         columns(static_cast<int>(v.columns)),
         k(static_cast<int>(factors.rows)) {
-    if (multiply) other = Operand(call.in[2], 2, call.out[0], 2);
+    if (multiply) other = BatchOperand(call.in[2], 2, call.out[0], 2);
     flops = 4.0 * rows * (multiply ? static_cast<double>(other.rows * other.columns) / rows : columns) * k;
   }
   void cut(ScratchParts& parts) {
@@ -58,7 +58,7 @@ struct HouseholderTiles {
   std::int64_t count;
   double flops = 0;
   bool multiply, left, transpose;
-  Operand v, factors, other;
+  BatchOperand v, factors, other;
   int rows, columns, k;
   T *matrix = nullptr, *tau = nullptr, *x = nullptr;
 };

@@ -18,7 +18,7 @@ inline constexpr int kMostLanes = 16;
 
 /// The matrices of a tile in memory, with common sizes and strides in elements.
 template <class T>
-struct Matrices {
+struct LaneMatrices {
   T* at[kMostLanes];
   std::int64_t rows, columns, row, column;
 };
@@ -60,9 +60,9 @@ struct LaneLoops {
 
   /// Packs matrices into a tile. `order`, [row][lane]: row r of the tile is row order[r][lane] of the matrix. Null: row
   /// r.
-  void (*pack)(const Matrices<const T>& from, const std::int32_t* order, const Tile<T>& to);
+  void (*pack)(const LaneMatrices<const T>& from, const std::int32_t* order, const Tile<T>& to);
   /// Stores the first `count` lanes. `order`: row r of the tile becomes row order[r][lane] of the matrix.
-  void (*unpack)(const Tile<T>& from, const std::int32_t* order, int count, const Matrices<T>& to);
+  void (*unpack)(const Tile<T>& from, const std::int32_t* order, int count, const LaneMatrices<T>& to);
   /// to[c * to_row + r] = from[r * from_row + c].
   void (*transpose)(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t from_row, T* to,
                     std::int64_t to_row);

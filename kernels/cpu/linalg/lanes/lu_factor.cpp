@@ -42,7 +42,7 @@ struct LuFactorTiles {
   const LaneLoops<T>& loops = lanes::loops<T>();
   std::int64_t count;
   double flops = 0;
-  Operand a;
+  BatchOperand a;
   int m, n, k;
   bool check;
   T* matrix = nullptr;

@@ -39,7 +39,7 @@ struct LuSolveTiles : SolveTiles<T> {
     });
   }
 
-  Operand pivots;
+  BatchOperand pivots;
   std::int32_t* order = nullptr;
 };
 

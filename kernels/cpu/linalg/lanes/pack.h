@@ -36,7 +36,7 @@ TERN_SIMD_INLINE V<T> shuffled(V<T> x, V<T> y, F, std::integer_sequence<int, kI.
 /// Alternates between two vectors: the first and third of each four, or with kSecond the second and fourth (floats,
 /// with parts of 16 bytes: the first two, the last two).
 template <class T, int kSecond>
-struct Turns {
+struct AlternatePairs {
   static constexpr int at(int i) {
     const int part = i / 4 * 4, k = i % 4 / 2;
     return part + (sizeof(T) == 4 ? k + 2 * kSecond : 2 * k + kSecond) + i % 2 * kWidth<T>;
@@ -50,8 +50,10 @@ struct Halves {
 template <class T>
 TERN_SIMD_INLINE void transpose_parts(V<T> (&q)[4]) {
   constexpr auto all = std::make_integer_sequence<int, kWidth<T>>{};
-  const V<T> a = shuffled<T>(q[0], q[1], Turns<T, 0>{}, all), b = shuffled<T>(q[0], q[1], Turns<T, 1>{}, all);
-  const V<T> c = shuffled<T>(q[2], q[3], Turns<T, 0>{}, all), d = shuffled<T>(q[2], q[3], Turns<T, 1>{}, all);
+  const V<T> a = shuffled<T>(q[0], q[1], AlternatePairs<T, 0>{}, all),
+             b = shuffled<T>(q[0], q[1], AlternatePairs<T, 1>{}, all);
+  const V<T> c = shuffled<T>(q[2], q[3], AlternatePairs<T, 0>{}, all),
+             d = shuffled<T>(q[2], q[3], AlternatePairs<T, 1>{}, all);
   const V<T> first = shuffled<T>(a, c, Halves<T, 0>{}, all), other = shuffled<T>(a, c, Halves<T, 1>{}, all);
   const V<T> last = shuffled<T>(b, d, Halves<T, 1>{}, all), second = shuffled<T>(b, d, Halves<T, 0>{}, all);
   q[0] = first, q[3] = last;
@@ -183,10 +185,10 @@ void lengthen_rows(M& m, Tile<T>& t, bool ordered) {
 }
 
 template <class T>
-void pack(const Matrices<const T>& source, const std::int32_t* order, const Tile<T>& tile) {
+void pack(const LaneMatrices<const T>& source, const std::int32_t* order, const Tile<T>& tile) {
   using R = Part<T>;
   constexpr int lanes = kWidth<T>, parts = kIsComplex<T> ? 2 : 1;
-  Matrices<const T> from = source;
+  LaneMatrices<const T> from = source;
   Tile<T> to = tile;
   lengthen_rows(from, to, order != nullptr);
   if (order == nullptr && follow(from.at, lanes, 0)) {  // the same matrix in all lanes
@@ -214,10 +216,10 @@ void pack(const Matrices<const T>& source, const std::int32_t* order, const Tile
 }
 
 template <class T>
-void unpack(const Tile<T>& tile, const std::int32_t* order, int count, const Matrices<T>& matrices) {
+void unpack(const Tile<T>& tile, const std::int32_t* order, int count, const LaneMatrices<T>& matrices) {
   using R = Part<T>;
   constexpr int lanes = kWidth<T>, parts = kIsComplex<T> ? 2 : 1;
-  Matrices<T> to = matrices;
+  LaneMatrices<T> to = matrices;
   Tile<T> from = tile;
   lengthen_rows(to, from, order != nullptr);
   if constexpr (!kIsComplex<T>) {

@@ -9,7 +9,7 @@ struct Extent {
     most = larger<T>(magnitude<T>(x), most);
     require_finite(x);
   }
-  TERN_SIMD_INLINE void add(Pair<T> x) {
+  TERN_SIMD_INLINE void add(ComplexLanes<T> x) {
     add(x.re);
     add(x.im);
   }

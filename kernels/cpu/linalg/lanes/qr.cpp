@@ -14,8 +14,8 @@ struct QrTiles {
         m(static_cast<int>(a.rows)),
         n(static_cast<int>(a.columns)),
         k(std::min(m, n)),
-        mode(static_cast<QrMode>(call.node->integer(AttrKey::mode))),
-        inner(mode == QrMode::complete ? m : k) {
+        mode(static_cast<QrKind>(call.node->integer(AttrKey::mode))),
+        inner(mode == QrKind::complete ? m : k) {
     flops = 4.0 * m * n * k;
   }
   void cut(ScratchParts& parts) {
@@ -26,20 +26,20 @@ struct QrTiles {
     const Tile<T> t = {matrix, 1, apart(m)};
     loops.pack(matrices_of<T>(a, first, count, loops.lanes), nullptr, t);
     loops.qr(t, m, n, tau);
-    if (mode == QrMode::reflectors) {
+    if (mode == QrKind::reflectors) {
       if (T* out = output<T>(*c, 0, 0, 0)) loops.unpack(t, nullptr, used, matrices_at(out, first, used, m, n));
       if (T* out = output<T>(*c, 1, 0, 0))
         loops.unpack({tau, k, 1}, nullptr, used, matrices_at(out, first, used, 1, k));
       return;
     }
     if (T* out = output<T>(*c, 1, 0, 0)) {
-      const Matrices<T> r = matrices_at(out, first, used, inner, n);
+      const LaneMatrices<T> r = matrices_at(out, first, used, inner, n);
       loops.unpack(t, nullptr, used, r);
       for (int l = 0; l < used; ++l) {
         for (int row = 1; row < inner; ++row) std::fill_n(r.at[l] + row * n, std::min(row, n), T(0));
       }
     }
-    T* q = mode == QrMode::r ? nullptr : output<T>(*c, 0, 0, 0);
+    T* q = mode == QrKind::r ? nullptr : output<T>(*c, 0, 0, 0);
     if (q == nullptr) return;
     loops.form_q(t, m, inner, k, tau);
     loops.unpack(t, nullptr, used, matrices_at(q, first, used, m, inner));
@@ -49,9 +49,9 @@ struct QrTiles {
   const LaneLoops<T>& loops = lanes::loops<T>();
   std::int64_t count;
   double flops = 0;
-  Operand a;
+  BatchOperand a;
   int m, n, k;
-  QrMode mode;
+  QrKind mode;
   int inner;
   T *matrix = nullptr, *tau = nullptr;
 };

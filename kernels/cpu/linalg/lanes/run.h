@@ -33,15 +33,15 @@ class Leftover {
 
 /// Returns the matrices of an operand from `first` on, one per lane; lanes past `count` repeat the last matrix.
 template <class T>
-Matrices<const T> matrices_of(const Operand& a, std::int64_t first, std::int64_t count, int lanes) {
-  Matrices<const T> m{{}, a.rows, a.columns, a.row, a.column};
+LaneMatrices<const T> matrices_of(const BatchOperand& a, std::int64_t first, std::int64_t count, int lanes) {
+  LaneMatrices<const T> m{{}, a.rows, a.columns, a.row, a.column};
   for (int l = 0; l < lanes; ++l) m.at[l] = a.at<T>(std::min(first + l, count - 1));
   return m;
 }
 /// Returns the matrices of a contiguous output.
 template <class T>
-Matrices<T> matrices_at(T* base, std::int64_t first, int used, std::int64_t rows, std::int64_t columns) {
-  Matrices<T> m{{}, rows, columns, columns, 1};
+LaneMatrices<T> matrices_at(T* base, std::int64_t first, int used, std::int64_t rows, std::int64_t columns) {
+  LaneMatrices<T> m{{}, rows, columns, columns, 1};
   for (int l = 0; l < used; ++l) m.at[l] = base + (first + l) * rows * columns;
   return m;
 }

@@ -20,9 +20,9 @@ struct SolveTiles {
         n(static_cast<int>(a.rows)),
         left(call.node->integer(AttrKey::left) != 0),
         columns(left ? b.columns : b.rows) {
-    const auto transpose = static_cast<Transpose>(call.node->integer(AttrKey::transpose));
-    transposed = (transpose != Transpose::none) == left;
-    conjugated = transpose == Transpose::adjoint;
+    const auto transpose = static_cast<TransposeKind>(call.node->integer(AttrKey::transpose));
+    transposed = (transpose != TransposeKind::none) == left;
+    conjugated = transpose == TransposeKind::adjoint;
     flops = static_cast<double>(n) * n * static_cast<double>(columns);
   }
   void cut(ScratchParts& parts) {
@@ -38,14 +38,14 @@ struct SolveTiles {
   void each_columns(std::int64_t first, int used, const std::int32_t* in, const std::int32_t* out, F&& f) const {
     T* to = output<T>(*c, 0, 0, 0);
     if (to == nullptr) return;
-    Matrices<const T> from = matrices_of<T>(b, first, count, loops.lanes);
-    Matrices<T> result = matrices_at(to, first, used, b.rows, b.columns);
+    LaneMatrices<const T> from = matrices_of<T>(b, first, count, loops.lanes);
+    LaneMatrices<T> result = matrices_at(to, first, used, b.rows, b.columns);
     if (!left) from = exchanged(from), result = exchanged(result);
     for (std::int64_t begin = 0; begin < columns; begin += kColumnsAtOnce) {
       const std::int64_t some = std::min(columns - begin, kColumnsAtOnce);
       const Tile<T> t = {x, static_cast<std::ptrdiff_t>(some), 1};
-      Matrices<const T> now = from;
-      Matrices<T> then = result;
+      LaneMatrices<const T> now = from;
+      LaneMatrices<T> then = result;
       now.columns = then.columns = some;
       for (int l = 0; l < loops.lanes; ++l) now.at[l] += begin * from.column;
       for (int l = 0; l < used; ++l) then.at[l] += begin * result.column;
@@ -72,7 +72,7 @@ struct SolveTiles {
   const LaneLoops<T>& loops = lanes::loops<T>();
   std::int64_t count;
   double flops = 0;
-  Operand a, b;
+  BatchOperand a, b;
   int n;
   bool left, transposed = false, conjugated = false;
   std::int64_t columns;

@@ -58,7 +58,7 @@ struct SvdTiles {
   const LaneLoops<T>& loops = lanes::loops<T>();
   std::int64_t count;
   double flops = 0;
-  Operand a;
+  BatchOperand a;
   bool wide;
   int m, n, width;
   bool vectors;

@@ -29,7 +29,7 @@ class Factor {
   }
   const T* matrix() const { return matrix_; }
   int row() const { return static_cast<int>(row_); }  ///< elements between rows
-  void read(const Operand& a, std::int64_t i) {
+  void read(const BatchOperand& a, std::int64_t i) {
     a.copy_rows(i, matrix_, row_);
     for (std::int64_t r = 0; r < m_; ++r) std::fill(matrix_ + r * row_ + n_, matrix_ + (r + 1) * row_, T(0));
     std::fill(matrix_ + m_ * row_, matrix_ + padded(m_) * row_, T(0));
@@ -69,7 +69,7 @@ class Factor {
   /// Updates columns `end` to `last` after the factorization of columns `begin` to `end`.
   void finish(int begin, int end, int last) {
     const int depth = end - begin, width = last - end;
-    const Triangle<T> lower = {at(begin, begin), row(), CblasLower, CblasNoTrans, CblasUnit};
+    const BlasTriangle<T> lower = {at(begin, begin), row(), CblasLower, CblasNoTrans, CblasUnit};
     solve_triangle(CblasLeft, lower, depth, width, at(begin, end), row());
     if (end < m_) {
       lapack::subtract_product(CblasNoTrans, CblasNoTrans, m_ - end, width, depth, at(end, begin), row(),
@@ -93,7 +93,7 @@ class Factor {
                      width);
   }
 
-  const Loops<T>* loops_ = &loops<T>();
+  const LuLoops<T>* loops_ = &loops<T>();
   int m_ = 0, n_ = 0, info_ = 0;
   std::int64_t row_ = 0, apart_ = 0;
   T *matrix_ = nullptr, *panel_ = nullptr;

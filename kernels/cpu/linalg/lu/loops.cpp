@@ -15,11 +15,11 @@ const BothLoops& both() {
 }  // namespace
 
 template <>
-const Loops<float>& loops<float>() {
+const LuLoops<float>& loops<float>() {
   return both().f32;
 }
 template <>
-const Loops<double>& loops<double>() {
+const LuLoops<double>& loops<double>() {
   return both().f64;
 }
 

@@ -47,7 +47,7 @@ class DenseRows : public PreparedAlgorithm {
     of_floats_->prepared->reserve(rows.call(), parts);
   }
 
-  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
+  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
     auto* const x = parts.take<float>(c.in[0].numel());
     to_dense(c.in[0], DType::f32, x);
     FloatRows rows(c, x);

@@ -53,9 +53,9 @@ LinearBuffers buffers(const InPlace& l, ScratchParts& parts) {
           l.convert_y ? parts.take<float>(l.shape.m * l.shape.n) : nullptr};
 }
 
-class Linear : public PreparedAlgorithm {
+class InPlaceProduct : public PreparedAlgorithm {
  public:
-  Linear(const KernelCall& c, const InPlace& l) : l_(l) {
+  InPlaceProduct(const KernelCall& c, const InPlace& l) : l_(l) {
     choice = {Algorithm::in_place};
     if (!rounds(c)) return;
     half_ = c.precision == Precision::float16 ? DType::f16 : DType::bf16;
@@ -73,7 +73,7 @@ class Linear : public PreparedAlgorithm {
   void reserve(const KernelCall&, ScratchParts& parts) const override { buffers(l_, parts); }
 
   /// Applies the epilogue, unless the result has a type of its own.
-  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
+  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
     const LinearBuffers at = buffers(l_, parts);
     const void* x = c.in[0].data;
     if (l_.convert_x) {
@@ -86,13 +86,14 @@ class Linear : public PreparedAlgorithm {
     if (l_.bf16) {
       linear(l_.shape, Bf16Operands{static_cast<const BFloat16*>(x), c.in[1].as<const BFloat16>(), bias, y});
     } else {
-      const pointwise::Finish finish = l_.convert_y ? pointwise::Finish{} : pointwise::Finish{epilogue, &c};
+      const pointwise::BoundEpilogue finish =
+          l_.convert_y ? pointwise::BoundEpilogue{} : pointwise::BoundEpilogue{epilogue, &c};
       const bool rounded = rounded_ != nullptr;
       linear(l_.shape, {static_cast<const float*>(x), rounded ? rounded_.get() : c.in[1].data, bias, y, finish,
                         rounded ? half_ : c.in[1].dtype});
     }
     if (l_.convert_y) from_dense(at.y, DType::f32, c.out[0]);
-    return !l_.convert_y && !l_.bf16 ? Left::nothing : Left::epilogue;
+    return !l_.convert_y && !l_.bf16 ? RemainingWork::nothing : RemainingWork::epilogue;
   }
 
  private:
@@ -126,7 +127,7 @@ class Linear : public PreparedAlgorithm {
 
 }  // namespace
 
-Product::Product(const KernelCall& c) : call(c), linear(in_place(c)) {
+ProductProperties::ProductProperties(const KernelCall& c) : call(c), linear(in_place(c)) {
   const Problem p = describe(c);
   m = p.m;
   n = p.n;
@@ -136,9 +137,9 @@ Product::Product(const KernelCall& c) : call(c), linear(in_place(c)) {
   float_call = linear && !converts;
 }
 
-std::unique_ptr<PreparedAlgorithm> prepare_in_place(const Product& p) {
+std::unique_ptr<PreparedAlgorithm> prepare_in_place(const ProductProperties& p) {
   if (!p.linear) return nullptr;
-  return std::make_unique<Linear>(p.call, *p.linear);
+  return std::make_unique<InPlaceProduct>(p.call, *p.linear);
 }
 
 }  // namespace tern::cpu

@@ -23,7 +23,7 @@ class IntegerDots : public PreparedAlgorithm {
 
   void reserve(const KernelCall& c, ScratchParts& parts) const override { Room(*this, c, parts); }
 
-  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
+  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
     const Room room(*this, c, parts);
     const Problem& p = p_.problem;
     if (room.x != nullptr) to_dense(planes_without_repeats(c.in[0]), c.in[0].dtype, room.x);
@@ -51,7 +51,7 @@ class IntegerDots : public PreparedAlgorithm {
         store(c, sums, room.bias, column, columns, {epilogue, &c});
       }
     });
-    return Left::nothing;
+    return RemainingWork::nothing;
   }
 
  private:
@@ -64,7 +64,7 @@ class IntegerDots : public PreparedAlgorithm {
   };
 
   void store(const KernelCall& c, const std::int32_t* sums, const std::int32_t* bias, std::int64_t column,
-             std::int64_t columns, const pointwise::Finish& finish) const {
+             std::int64_t columns, const pointwise::BoundEpilogue& finish) const {
     const Problem& p = p_.problem;
     alignas(64) float block[kMostRows * kColumns];
     for (std::int64_t r = 0; r < p.m; ++r) {
@@ -91,7 +91,7 @@ class IntegerDots : public PreparedAlgorithm {
 
 }  // namespace
 
-std::unique_ptr<PreparedAlgorithm> prepare_integer_dots(const Product& p) {
+std::unique_ptr<PreparedAlgorithm> prepare_integer_dots(const ProductProperties& p) {
   const auto integers = integer_product(p.call);
   if (!integers || !stores_result(*integers, p.call)) return nullptr;
   const Problem& q = integers->problem;

@@ -16,18 +16,18 @@ class Packed : public PreparedAlgorithm {
 
   void reserve(const KernelCall&, ScratchParts& parts) const override { buffers(parts); }
 
-  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue*) const override {
+  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue*) const override {
     const Buffers at = buffers(parts);
     const void* bias = c.has(2) ? c.in[2].data : nullptr;
     if (!convert_) {
       packed_->run(c.in[0].data, bias, c.out[0].data, at.primitive);
-      return Left::epilogue;
+      return RemainingWork::epilogue;
     }
     to_dense(c.in[0], DType::f32, at.a);
     if (bias != nullptr) to_dense(c.in[2], DType::f32, at.bias);
     packed_->run(at.a, bias == nullptr ? nullptr : at.bias, at.c, at.primitive);
     from_dense(at.c, DType::f32, c.out[0]);
-    return Left::epilogue;
+    return RemainingWork::epilogue;
   }
 
  private:
@@ -87,7 +87,7 @@ std::unique_ptr<PreparedAlgorithm> prepare_onednn(const KernelCall& c) {
 
 }  // namespace
 
-std::unique_ptr<PreparedAlgorithm> prepare_onednn(const Product& p) {
+std::unique_ptr<PreparedAlgorithm> prepare_onednn(const ProductProperties& p) {
   return prepare_onednn(p.call);
 }
 

@@ -23,22 +23,22 @@ class Panels : public PreparedAlgorithm {
 
   void reserve(const KernelCall&, ScratchParts&) const override {}
 
-  Left run(KernelCall& c, ScratchParts&, const pointwise::Epilogue* epilogue) const override {
+  RemainingWork run(KernelCall& c, ScratchParts&, const pointwise::Epilogue* epilogue) const override {
     channels_last::convolve(rows_,
                             {c.in[0].as<const float>(), c.in[1].as<const float>(),
                              c.has(2) ? c.in[2].as<const float>() : nullptr, c.out[0].as<float>(), panels_},
                             {epilogue, &c});
-    return Left::nothing;
+    return RemainingWork::nothing;
   }
 
  private:
-  channels_last::Convolution rows_;
+  channels_last::ChannelsLastShape rows_;
   const float* panels_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<PreparedAlgorithm> prepare_panels(const Product& p) {
+std::unique_ptr<PreparedAlgorithm> prepare_panels(const ProductProperties& p) {
   const KernelCall& c = p.call;
   if (!p.floats) return nullptr;
   const LinearShape& s = p.linear->shape;

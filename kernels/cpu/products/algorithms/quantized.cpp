@@ -10,22 +10,22 @@
 namespace tern::cpu {
 namespace {
 
-struct Matrix {
+struct MatrixSize {
   std::int64_t n, k;
 };
-Matrix matrix_of(const TensorView& w) {
+MatrixSize matrix_size_of(const TensorView& w) {
   return {w.size(w.rank - 2), w.size(w.rank - 1)};
 }
 
 /// True if all rows are multiplied by one matrix.
 bool is_one_matrix(const KernelCall& c) {
-  const auto [n, k] = matrix_of(c.in[1]);
+  const auto [n, k] = matrix_size_of(c.in[1]);
   return c.in[1].numel() == n * k && c.in[0].numel() / k == c.out[0].numel() / n;
 }
 
 /// The shape of one product.
-tiles::LinearShape shape_of_quantized(const KernelCall& c, int parts) {
-  const auto [n, k] = matrix_of(c.in[1]);
+tiles::TileLinearShape shape_of_quantized(const KernelCall& c, int parts) {
+  const auto [n, k] = matrix_size_of(c.in[1]);
   return {is_one_matrix(c) ? c.in[0].numel() / k : c.in[0].size(c.in[0].rank - 2), n, k, k, k, parts};
 }
 
@@ -53,9 +53,9 @@ bool rounds_quantized(const KernelCall& c) {
 }
 
 /// The other operands and the result are float32 and dense while the product is made, unless it is of bfloat16.
-class QuantizedProduct : public PreparedAlgorithm {
+class QuantizedWeightProduct : public PreparedAlgorithm {
  public:
-  explicit QuantizedProduct(const KernelCall& c)
+  explicit QuantizedWeightProduct(const KernelCall& c)
       : convert_x_(c.in[0].dtype != DType::f32 || !c.in[0].contiguous()),
         convert_bias_(c.has(2) && (c.in[2].dtype != DType::f32 || !c.in[2].contiguous())),
         convert_y_(c.out[0].dtype != DType::f32) {
@@ -63,7 +63,7 @@ class QuantizedProduct : public PreparedAlgorithm {
     if (shape_of_quantized(c, tiles::kAllParts).m <= block_quantized::kFewRows) return;
     if (rounds_quantized(c)) {
       rounded_.emplace(shape_of_quantized(c, tiles::kRounded), true);
-    } else if (tiles::Linear::suits(shape_of_quantized(c, tiles::kAllParts))) {
+    } else if (tiles::SplitLinear::suits(shape_of_quantized(c, tiles::kAllParts))) {
       tiles_.emplace(shape_of_quantized(c, tiles::kAllParts));
     }
   }
@@ -71,35 +71,36 @@ class QuantizedProduct : public PreparedAlgorithm {
   void reserve(const KernelCall& c, ScratchParts& parts) const override { Room(*this, c, parts); }
 
   /// Applies the epilogue, unless the result has a type of its own.
-  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
+  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
     const Room room(*this, c, parts);
     if (convert_bias_) to_dense(c.in[2], DType::f32, room.bias);
     const float* bias = convert_bias_ ? room.bias : c.has(2) ? c.in[2].as<const float>() : nullptr;
     const QuantizedMatrix matrix = quantized_matrix(c.in[1]);
-    if (rounded_ && run_rounded(c, room, matrix, bias, epilogue)) return Left::nothing;
+    if (rounded_ && run_rounded(c, room, matrix, bias, epilogue)) return RemainingWork::nothing;
     if (convert_x_) to_dense(c.in[0], DType::f32, room.x);
     const bool finishes = !convert_y_ && is_one_matrix(c);
-    block_quantized::Product p{.matrix = matrix,
-                               .n = matrix_of(c.in[1]).n,
-                               .weight = c.in[1].data,
-                               .x = convert_x_ ? room.x : c.in[0].as<const float>(),
-                               .m = shape_of_quantized(c, tiles::kAllParts).m,
-                               .bias = bias,
-                               .y = convert_y_ ? room.y : c.out[0].as<float>(),
-                               .finish = finishes ? pointwise::Finish{epilogue, &c} : pointwise::Finish{}};
-    const tiles::Linear* const tiles = tiles_ ? &*tiles_ : nullptr;
+    block_quantized::BlockQuantizedProduct p{
+        .matrix = matrix,
+        .n = matrix_size_of(c.in[1]).n,
+        .weight = c.in[1].data,
+        .x = convert_x_ ? room.x : c.in[0].as<const float>(),
+        .m = shape_of_quantized(c, tiles::kAllParts).m,
+        .bias = bias,
+        .y = convert_y_ ? room.y : c.out[0].as<float>(),
+        .finish = finishes ? pointwise::BoundEpilogue{epilogue, &c} : pointwise::BoundEpilogue{}};
+    const tiles::SplitLinear* const tiles = tiles_ ? &*tiles_ : nullptr;
     if (is_one_matrix(c)) {
       multiply_quantized(p, tiles);
     } else {
       multiply_planes(c, p, tiles);
     }
     if (convert_y_) from_dense(room.y, DType::f32, c.out[0]);
-    return finishes ? Left::nothing : Left::epilogue;
+    return finishes ? RemainingWork::nothing : RemainingWork::epilogue;
   }
 
  private:
   struct Room {
-    Room(const QuantizedProduct& of, const KernelCall& c, ScratchParts& parts)
+    Room(const QuantizedWeightProduct& of, const KernelCall& c, ScratchParts& parts)
         : x(of.convert_x_ ? parts.take<float>(c.in[0].numel()) : nullptr),
           bias(of.convert_bias_ ? parts.take<float>(c.in[2].numel()) : nullptr),
           y(of.convert_y_ ? parts.take<float>(c.out[0].numel()) : nullptr),
@@ -108,7 +109,8 @@ class QuantizedProduct : public PreparedAlgorithm {
     std::byte* rows;
   };
 
-  static void multiply_planes(const KernelCall& c, block_quantized::Product p, const tiles::Linear* tiles) {
+  static void multiply_planes(const KernelCall& c, block_quantized::BlockQuantizedProduct p,
+                              const tiles::SplitLinear* tiles) {
     const TensorView& out = c.out[0];
     const float* const x = p.x;
     for (std::int64_t i = 0; i < out.numel() / (p.m * p.n); ++i) {
@@ -139,16 +141,16 @@ class QuantizedProduct : public PreparedAlgorithm {
 
   bool convert_x_, convert_bias_, convert_y_;
   std::optional<tiles::RowLinear> rounded_;  ///< multiply many rows, in bfloat16
-  std::optional<tiles::Linear> tiles_;       ///< multiply many rows, in float32
+  std::optional<tiles::SplitLinear> tiles_;  ///< multiply many rows, in float32
 };
 
 }  // namespace
 
-std::unique_ptr<PreparedAlgorithm> prepare_quantized(const Product& p) {
+std::unique_ptr<PreparedAlgorithm> prepare_quantized(const ProductProperties& p) {
   const KernelCall& c = p.call;
   if (c.in[1].blocks.columns == 0 || c.out[0].numel() == 0 || c.in[1].numel() == 0) return nullptr;
-  if (c.has(2) && (c.in[2].rank != 1 || c.in[2].size(0) != matrix_of(c.in[1]).n)) return nullptr;
-  return std::make_unique<QuantizedProduct>(c);
+  if (c.has(2) && (c.in[2].rank != 1 || c.in[2].size(0) != matrix_size_of(c.in[1]).n)) return nullptr;
+  return std::make_unique<QuantizedWeightProduct>(c);
 }
 
 }  // namespace tern::cpu

@@ -10,7 +10,7 @@ namespace tern::cpu {
 
 /// Scratch memory of a run, and operands that are put there.
 struct RowOperands {
-  RowOperands(const tiles::LinearShape& shape, std::size_t scratch, const KernelCall& c, ScratchParts& parts)
+  RowOperands(const tiles::TileLinearShape& shape, std::size_t scratch, const KernelCall& c, ScratchParts& parts)
       : tiles(parts.take<std::byte>(static_cast<std::int64_t>(scratch))),
         x(c.in[0].dtype == DType::bf16 ? parts.take<std::byte>(shape.m * shape.k * 2) : nullptr),
         bias(c.has(2) ? parts.take<float>(shape.n) : nullptr) {}

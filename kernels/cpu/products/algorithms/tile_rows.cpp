@@ -13,7 +13,7 @@
 namespace tern::cpu {
 namespace {
 
-tiles::LinearShape shape_of_tile_rows(const Product& p) {
+tiles::TileLinearShape shape_of_tile_rows(const ProductProperties& p) {
   const LinearShape& s = p.linear->shape;
   const bool narrow = p.call.in[0].dtype == DType::bf16;
   const bool bytes = tiles::is_one_part(p.call.in[1].dtype);
@@ -21,7 +21,7 @@ tiles::LinearShape shape_of_tile_rows(const Product& p) {
 }
 
 /// Packs the weight. One of 8 bits is bfloat16 exactly, and made such first.
-tiles::MakePacked packing(const Product& p, const tiles::RowLinear& tiles) {
+tiles::MakePacked packing(const ProductProperties& p, const tiles::RowLinear& tiles) {
   const TensorView& w = p.call.in[1];
   if (!tiles::is_one_part(w.dtype))
     return [tiles, weight = tiles::Elements::of(w)](std::byte* to) { tiles.pack(weight, to); };
@@ -35,8 +35,8 @@ tiles::MakePacked packing(const Product& p, const tiles::RowLinear& tiles) {
 
 class TileRowsProduct : public PreparedAlgorithm {
  public:
-  TileRowsProduct(const Product& p, const tiles::LinearShape& shape)
-      : shape_(shape), tiles_(shape), otherwise_(prepare_blocks(Product(FloatCall(p.call).call()))) {
+  TileRowsProduct(const ProductProperties& p, const tiles::TileLinearShape& shape)
+      : shape_(shape), tiles_(shape), otherwise_(prepare_blocks(ProductProperties(FloatCall(p.call).call()))) {
     choice = {Algorithm::tile_rows};
     unread = 1u << 1;
     weight_ = tiles::packed_weight(p.call, 1, fmt::format("bfloat16 in blocks of 32 rows: {} of {}", shape.n, shape.k),
@@ -48,26 +48,26 @@ class TileRowsProduct : public PreparedAlgorithm {
     otherwise_->reserve(c, parts);
   }
 
-  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
+  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
     const RowOperands operands(shape_, tiles_.scratch(), c, parts);
     const tiles::Elements x = operands.read(c);
     const bool narrow = c.out[0].dtype == DType::bf16;
     if (tiles_.run({x, weight_.get(), operands.bias, c.out[0].data, narrow, {epilogue, &c}}, operands.tiles))
-      return Left::nothing;
+      return RemainingWork::nothing;
     // The exported weight was not read: it is made again from the packed one.
     std::vector<float> weight(static_cast<std::size_t>(shape_.n * shape_.k));
     tiles_.unpack(weight_.get(), weight.data());
     FloatCall floats(c);
     floats.call().in[1].strides[static_cast<std::size_t>(c.in[1].rank) - 1] = shape_.k;
     floats.widen(std::move(weight));
-    if (otherwise_->run(floats.call(), parts, epilogue) == Left::epilogue && epilogue != nullptr)
+    if (otherwise_->run(floats.call(), parts, epilogue) == RemainingWork::epilogue && epilogue != nullptr)
       epilogue->apply(floats.call());
     floats.store();
-    return Left::nothing;
+    return RemainingWork::nothing;
   }
 
  private:
-  tiles::LinearShape shape_;
+  tiles::TileLinearShape shape_;
   tiles::RowLinear tiles_;
   std::shared_ptr<const std::byte> weight_;
   std::unique_ptr<PreparedAlgorithm> otherwise_;  ///< computes results that are not finite
@@ -75,7 +75,7 @@ class TileRowsProduct : public PreparedAlgorithm {
 
 }  // namespace
 
-bool takes_tile_rows(const Product& p) {
+bool takes_tile_rows(const ProductProperties& p) {
   const KernelCall& c = p.call;
   if (!p.linear || p.m <= kFewRows || !(c.algorithm == Algorithm::tile_rows ? tiles::rows_possible() : rows_pay()))
     return false;
@@ -88,7 +88,7 @@ bool takes_tile_rows(const Product& p) {
          c.in[1].data != nullptr && tiles::RowLinear::suits(shape_of_tile_rows(p));
 }
 
-std::unique_ptr<PreparedAlgorithm> prepare_tile_rows(const Product& p) {
+std::unique_ptr<PreparedAlgorithm> prepare_tile_rows(const ProductProperties& p) {
   return takes_tile_rows(p) ? std::make_unique<TileRowsProduct>(p, shape_of_tile_rows(p)) : nullptr;
 }
 

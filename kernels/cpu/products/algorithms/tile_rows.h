@@ -9,8 +9,8 @@
 namespace tern::cpu {
 
 /// True for operands that may be rounded to bfloat16, or are bfloat16, with a constant weight.
-bool takes_tile_rows(const Product& p);
+bool takes_tile_rows(const ProductProperties& p);
 /// Null where it is not.
-std::unique_ptr<PreparedAlgorithm> prepare_tile_rows(const Product& p);
+std::unique_ptr<PreparedAlgorithm> prepare_tile_rows(const ProductProperties& p);
 
 }  // namespace tern::cpu

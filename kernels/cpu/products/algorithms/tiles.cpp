@@ -9,7 +9,7 @@ namespace {
 
 class ProductTiles : public PreparedAlgorithm {
  public:
-  ProductTiles(const tiles::LinearShape& shape, std::unique_ptr<PreparedAlgorithm> otherwise)
+  ProductTiles(const tiles::TileLinearShape& shape, std::unique_ptr<PreparedAlgorithm> otherwise)
       : tiles_(shape), otherwise_(std::move(otherwise)) {
     choice = {Algorithm::tiles};
   }
@@ -19,7 +19,7 @@ class ProductTiles : public PreparedAlgorithm {
     otherwise_->reserve(c, parts);
   }
 
-  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
+  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
     const bool done = tiles_.run({c.in[0].as<const float>(),
                                   c.in[1].data,
                                   c.has(2) ? c.in[2].as<const float>() : nullptr,
@@ -27,7 +27,7 @@ class ProductTiles : public PreparedAlgorithm {
                                   {epilogue, &c},
                                   c.in[1].dtype},
                                  room(parts));
-    return done ? Left::nothing : otherwise_->run(c, parts, epilogue);
+    return done ? RemainingWork::nothing : otherwise_->run(c, parts, epilogue);
   }
 
  private:
@@ -35,20 +35,20 @@ class ProductTiles : public PreparedAlgorithm {
     return parts.take<std::byte>(static_cast<std::int64_t>(tiles_.scratch()));
   }
 
-  tiles::Linear tiles_;
+  tiles::SplitLinear tiles_;
   std::unique_ptr<PreparedAlgorithm> otherwise_;  ///< computes results that are not finite
 };
 
 }  // namespace
 
-std::unique_ptr<PreparedAlgorithm> prepare_tiles(const Product& p) {
+std::unique_ptr<PreparedAlgorithm> prepare_tiles(const ProductProperties& p) {
   if (auto rows = prepare_tiles_in_place(p)) return rows;
   if (auto long_sums = prepare_tiles_long_sums(p)) return long_sums;
   const bool bytes = tiles::is_one_part(p.call.in[1].dtype);
   if (!p.floats && !(p.float_call && bytes)) return nullptr;
   const LinearShape& s = p.linear->shape;
-  const tiles::LinearShape shape{s.m, s.n, s.k, s.x_row, s.w_row, tiles::parts_of(p.call)};
-  if (!tiles::available() || !tiles::Linear::suits(shape)) return nullptr;
+  const tiles::TileLinearShape shape{s.m, s.n, s.k, s.x_row, s.w_row, tiles::parts_of(p.call)};
+  if (!tiles::available() || !tiles::SplitLinear::suits(shape)) return nullptr;
   // Blocks would need memory for a float weight.
   return std::make_unique<ProductTiles>(shape, bytes ? prepare_in_place(p) : prepare_blocks(p));
 }

@@ -8,54 +8,54 @@
 namespace tern::cpu {
 namespace {
 
-tiles::LinearShape shape_of_tiles_in_place(const Product& p) {
+tiles::TileLinearShape tiles_in_place_shape(const ProductProperties& p) {
   const LinearShape& s = p.linear->shape;
-  const bool narrow = p.call.in[0].dtype == DType::bf16;
-  return {s.m, s.n, s.k, narrow ? s.k : s.x_row, s.w_row, tiles::kRounded};
+  const bool x_is_bfloat16 = p.call.in[0].dtype == DType::bf16;
+  return {s.m, s.n, s.k, x_is_bfloat16 ? s.k : s.x_row, s.w_row, tiles::kRounded};
 }
 
 class TilesInPlace : public PreparedAlgorithm {
  public:
-  TilesInPlace(const tiles::LinearShape& shape, std::unique_ptr<PreparedAlgorithm> otherwise)
-      : shape_(shape), tiles_(shape), otherwise_(std::move(otherwise)) {
+  TilesInPlace(const tiles::TileLinearShape& shape, std::unique_ptr<PreparedAlgorithm> fallback)
+      : shape_(shape), tiles_(shape), fallback_(std::move(fallback)) {
     choice = {Algorithm::tiles};
   }
 
   void reserve(const KernelCall& c, ScratchParts& parts) const override {
     RowOperands(shape_, tiles_.scratch(), c, parts);
-    otherwise_->reserve(c, parts);
+    fallback_->reserve(c, parts);
   }
 
-  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
+  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
     const RowOperands operands(shape_, tiles_.scratch(), c, parts);
     const tiles::Elements x = operands.read(c);
-    const bool narrow = c.out[0].dtype == DType::bf16;
-    const bool done =
-        tiles_.run({x, c.in[1].data, operands.bias, c.out[0].data, narrow, {epilogue, &c}}, operands.tiles);
-    return done ? Left::nothing : otherwise_->run(c, parts, epilogue);  // a result is not finite
+    const bool y_is_bfloat16 = c.out[0].dtype == DType::bf16;
+    const bool is_finite =
+        tiles_.run({x, c.in[1].data, operands.bias, c.out[0].data, y_is_bfloat16, {epilogue, &c}}, operands.tiles);
+    return is_finite ? RemainingWork::nothing : fallback_->run(c, parts, epilogue);
   }
 
  private:
-  tiles::LinearShape shape_;
+  tiles::TileLinearShape shape_;
   tiles::InPlaceLinear tiles_;
-  std::unique_ptr<PreparedAlgorithm> otherwise_;
+  std::unique_ptr<PreparedAlgorithm> fallback_;
 };
 
 }  // namespace
 
-bool takes_tiles_in_place(const Product& p) {
+bool can_use_tiles_in_place(const ProductProperties& p) {
   const KernelCall& c = p.call;
   if (!p.linear || p.m <= kFewRows) return false;
-  const DType x = c.in[0].dtype, y = c.out[0].dtype;
-  const auto fits = [](DType t) { return t == DType::f32 || t == DType::bf16; };
-  return fits(x) && c.in[1].dtype == DType::bf16 && fits(y) &&
-         (x == DType::bf16 || c.precision == Precision::bfloat16) && c.constant != nullptr && c.constant[1] &&
-         tiles::InPlaceLinear::suits(shape_of_tiles_in_place(p));
+  const DType x_type = c.in[0].dtype, y_type = c.out[0].dtype;
+  const auto is_supported = [](DType t) { return t == DType::f32 || t == DType::bf16; };
+  return is_supported(x_type) && c.in[1].dtype == DType::bf16 && is_supported(y_type) &&
+         (x_type == DType::bf16 || c.precision == Precision::bfloat16) && c.constant != nullptr && c.constant[1] &&
+         tiles::InPlaceLinear::suits(tiles_in_place_shape(p));
 }
 
-std::unique_ptr<PreparedAlgorithm> prepare_tiles_in_place(const Product& p) {
-  return takes_tiles_in_place(p) ? std::make_unique<TilesInPlace>(shape_of_tiles_in_place(p), prepare_in_place(p))
-                                 : nullptr;
+std::unique_ptr<PreparedAlgorithm> prepare_tiles_in_place(const ProductProperties& p) {
+  return can_use_tiles_in_place(p) ? std::make_unique<TilesInPlace>(tiles_in_place_shape(p), prepare_in_place(p))
+                                   : nullptr;
 }
 
 }  // namespace tern::cpu

@@ -9,8 +9,8 @@ namespace tern::cpu {
 
 /// True for rows that may be rounded to bfloat16, or are bfloat16, with a constant weight of that
 /// type.
-bool takes_tiles_in_place(const Product& p);
+bool can_use_tiles_in_place(const ProductProperties& p);
 /// Null where it is not.
-std::unique_ptr<PreparedAlgorithm> prepare_tiles_in_place(const Product& p);
+std::unique_ptr<PreparedAlgorithm> prepare_tiles_in_place(const ProductProperties& p);
 
 }  // namespace tern::cpu

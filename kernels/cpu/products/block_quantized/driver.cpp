@@ -25,7 +25,7 @@ constexpr std::int64_t kMostByteRows = 2;  // rows of x: more take less time in 
 /// memory comes sooner where a core reads two places of it in turn.
 class FewRows {
  public:
-  explicit FewRows(const Product& p) : p_(p), m_(p.matrix) {
+  explicit FewRows(const BlockQuantizedProduct& p) : p_(p), m_(p.matrix) {
     arrange();
     if (m_.blocks.zero_point == ZeroPoint::none || way_ == Way::numbers) return;
     sums_ = thread_buffer<float>(static_cast<std::size_t>(p.m * blocks_), kSumsSlot);
@@ -271,7 +271,7 @@ class FewRows {
     p_.y[i * p_.n + row] = sum + (p_.bias == nullptr ? 0.0F : p_.bias[row]);
   }
 
-  const Product& p_;
+  const BlockQuantizedProduct& p_;
   const QuantizedMatrix& m_;
   Way way_ = Way::numbers;
   std::int64_t blocks_ = m_.scales().columns, x_row_ = 0, steps_ = 0;
@@ -281,8 +281,8 @@ class FewRows {
 };
 
 /// Each row alone: the same bits as without the others.
-void multiply_each(const Product& p) {
-  Product row = p;
+void multiply_each(const BlockQuantizedProduct& p) {
+  BlockQuantizedProduct row = p;
   row.m = 1;
   row.finish = {};
   for (std::int64_t i = 0; i < p.m; ++i, row.x += p.matrix.columns, row.y += p.n) multiply(row);
@@ -291,7 +291,7 @@ void multiply_each(const Product& p) {
 
 }  // namespace
 
-void multiply(const Product& p) {
+void multiply(const BlockQuantizedProduct& p) {
   const std::int64_t n = p.n, k = p.matrix.columns;
   if (p.m > kFewRows) {
     return linear({p.m, n, k, k, k}, {.x = p.x,

@@ -6,7 +6,7 @@
 
 namespace tern::block_quantized {
 
-struct Product {
+struct BlockQuantizedProduct {
   QuantizedMatrix matrix;  ///< n rows of k from matrix.first on
   std::int64_t n = 0;
   const std::byte* weight = nullptr;  ///< the value's first byte
@@ -14,14 +14,14 @@ struct Product {
   std::int64_t m = 0;
   const float* bias = nullptr;  ///< [n], or null
   float* y = nullptr;           ///< [m, n], dense
-  pointwise::Finish finish;
+  pointwise::BoundEpilogue finish;
 };
 
 /// Rows of x up to which the time is that of reading the matrix.
 inline constexpr std::int64_t kFewRows = 8;
 
 /// Runs on several threads; the bits do not depend on their number. m, n and k are at least 1.
-void multiply(const Product& p);
+void multiply(const BlockQuantizedProduct& p);
 
 /// Numbers [begin, begin + count) of a row, as dequantize_row (dtypes/blocks.h).
 void numbers_of_row(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,

@@ -2,12 +2,12 @@
 
 namespace tern::block_quantized {
 
-const Loops& loops() {
-  static const auto all = best_loops<Loops>(set_loops_levels);
+const BlockQuantizedLoops& loops() {
+  static const auto all = best_loops<BlockQuantizedLoops>(set_loops_levels);
   return all;
 }
 
-const ElementLoops* Loops::of(DType element) const {
+const ElementLoops* BlockQuantizedLoops::of(DType element) const {
   switch (element) {
     case DType::i8: return &i8;
     case DType::u8: return &u8;
@@ -22,7 +22,7 @@ const ElementLoops* Loops::of(DType element) const {
   }
 }
 
-bool Loops::takes(const QuantizedMatrix& m) const {
+bool BlockQuantizedLoops::takes(const QuantizedMatrix& m) const {
   const std::int64_t step = std::int64_t{lanes} * elements_per_byte(m.element), block = m.blocks.columns;
   return block % step == 0 || (2 * block == step && m.columns % step == 0) || block == m.columns;
 }

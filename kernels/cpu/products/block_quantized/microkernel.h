@@ -32,7 +32,7 @@ struct ElementLoops {
   int together = 1;  ///< elements in a byte
 };
 
-struct Loops {
+struct BlockQuantizedLoops {
   int lanes = 0;
   /// x [columns] as `dots` reads it, with zeros up to arranged_size. `together`: elements of the matrix in a byte.
   void (*arrange)(const float* x, std::ptrdiff_t columns, int together, float* to) = nullptr;
@@ -52,8 +52,8 @@ struct Loops {
   }
 };
 /// The loops of this processor.
-const Loops& loops();
+const BlockQuantizedLoops& loops();
 
-TERN_LEVEL_FUNCTIONS(vectors, set_loops, Loops* loops)
+TERN_LEVEL_FUNCTIONS(vectors, set_loops, BlockQuantizedLoops* loops)
 
 }  // namespace tern::block_quantized

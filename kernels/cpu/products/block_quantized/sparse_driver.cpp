@@ -30,7 +30,7 @@ void sparse_numbers(const QuantizedMatrix& m, const std::byte* at, std::int64_t 
   sparse_loops().of(m.element).numbers(row_of(m, at, row, begin, count), to);
 }
 
-void multiply_sparse(const Product& p) {
+void multiply_sparse(const BlockQuantizedProduct& p) {
   const QuantizedMatrix& m = p.matrix;
   const SparseElementLoops& loops = sparse_loops().of(m.element);
   parallel_for(p.n, std::max<std::int64_t>(1, kSparseDriverWorthAThread / (m.columns * p.m)),

@@ -38,6 +38,6 @@ TERN_LEVEL_FUNCTIONS(vectors, set_sparse_loops, SparseLoops* loops)
 /// Do the work of numbers_of_row and multiply (driver.h), for up to kFewRows rows of x.
 void sparse_numbers(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,
                     std::int64_t count, float* to);
-void multiply_sparse(const Product& p);
+void multiply_sparse(const BlockQuantizedProduct& p);
 
 }  // namespace tern::block_quantized

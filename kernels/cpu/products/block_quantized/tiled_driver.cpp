@@ -2,7 +2,7 @@
 
 namespace tern::cpu {
 
-void multiply_quantized(const block_quantized::Product& p, const tiles::Linear* tiles) {
+void multiply_quantized(const block_quantized::BlockQuantizedProduct& p, const tiles::SplitLinear* tiles) {
   const bool done =
       tiles != nullptr &&
       tiles->run({.x = p.x, .weight = p.weight, .bias = p.bias, .y = p.y, .finish = p.finish, .quantized = &p.matrix},
@@ -10,10 +10,10 @@ void multiply_quantized(const block_quantized::Product& p, const tiles::Linear* 
   if (!done) block_quantized::multiply(p);  // a result is not finite
 }
 
-void multiply_quantized(const block_quantized::Product& p) {
-  const tiles::LinearShape shape = tile_shape(p);
-  if (p.m <= block_quantized::kFewRows || !tiles::Linear::suits(shape)) return block_quantized::multiply(p);
-  const tiles::Linear tiles(shape);
+void multiply_quantized(const block_quantized::BlockQuantizedProduct& p) {
+  const tiles::TileLinearShape shape = tile_shape(p);
+  if (p.m <= block_quantized::kFewRows || !tiles::SplitLinear::suits(shape)) return block_quantized::multiply(p);
+  const tiles::SplitLinear tiles(shape);
   multiply_quantized(p, &tiles);
 }
 

@@ -32,7 +32,7 @@ inline bool has_strange(__m512 v, __mmask16 mask) {
 /// A simple epilogue, or none, on vectors of results.
 class InRegisters {
  public:
-  explicit InRegisters(const pointwise::Finish& finish) {
+  explicit InRegisters(const pointwise::BoundEpilogue& finish) {
     const pointwise::SimpleEpilogue* simple = finish.simple();
     if (simple == nullptr) return;
     low_ = _mm512_set1_ps(simple->low);

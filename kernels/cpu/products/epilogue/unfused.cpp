@@ -20,8 +20,8 @@ const Kernel& pointwise_kernel() {
 }
 
 /// The two nodes of a call.
-struct Steps {
-  explicit Steps(const Node& n) : product(n) {
+struct UnfusedNodes {
+  explicit UnfusedNodes(const Node& n) : product(n) {
     product.expr = {};
     product.inputs.resize(std::min(product.inputs.size(), kEpilogueOperands), kNoValue);
     tail.op = Op::pointwise;
@@ -30,9 +30,10 @@ struct Steps {
   Node product, tail;
 };
 
-class Calls {
+class UnfusedCalls {
  public:
-  Calls(const KernelCall& call, const Steps& steps, std::byte* floats) : product(call), tail(call), out_(call.out[0]) {
+  UnfusedCalls(const KernelCall& call, const UnfusedNodes& steps, std::byte* floats)
+      : product(call), tail(call), out_(call.out[0]) {
     out_.dtype = DType::f32;
     out_.data = floats;
     product.node = &steps.product;
@@ -57,8 +58,8 @@ class Calls {
     tail.state = nullptr;
     tail.weights = nullptr;
   }
-  Calls(const Calls&) = delete;
-  Calls& operator=(const Calls&) = delete;
+  UnfusedCalls(const UnfusedCalls&) = delete;
+  UnfusedCalls& operator=(const UnfusedCalls&) = delete;
   KernelCall product, tail;
 
  private:
@@ -70,7 +71,7 @@ class Calls {
 class Unfused : public PreparedAlgorithm {
  public:
   Unfused(const KernelCall& call, std::unique_ptr<KernelState> (*prepare)(const KernelCall&)) : steps_(*call.node) {
-    const Calls calls(call, steps_, nullptr);
+    const UnfusedCalls calls(call, steps_, nullptr);
     product_.reset(static_cast<AlgorithmState*>(prepare(calls.product).release()));
     tail_ = pointwise_kernel().prepare(calls.tail);
     choice = product_->algorithm;
@@ -80,21 +81,21 @@ class Unfused : public PreparedAlgorithm {
   }
 
   void reserve(const KernelCall& call, ScratchParts& parts) const override {
-    const Calls calls(call, steps_, reinterpret_cast<std::byte*>(floats(call, parts)));
+    const UnfusedCalls calls(call, steps_, reinterpret_cast<std::byte*>(floats(call, parts)));
     product_->prepared->reserve(calls.product, parts);
   }
-  Left run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const override {
-    Calls calls(call, steps_, reinterpret_cast<std::byte*>(floats(call, parts)));
+  RemainingWork run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const override {
+    UnfusedCalls calls(call, steps_, reinterpret_cast<std::byte*>(floats(call, parts)));
     product_->prepared->run(calls.product, parts, nullptr);
     calls.tail.state = tail_.get();
     pointwise_kernel().run(calls.tail);
-    return Left::nothing;
+    return RemainingWork::nothing;
   }
 
  private:
   static float* floats(const KernelCall& call, ScratchParts& parts) { return parts.take<float>(call.out[0].numel()); }
 
-  Steps steps_;
+  UnfusedNodes steps_;
   std::unique_ptr<AlgorithmState> product_;
   std::unique_ptr<KernelState> tail_;
 };

@@ -7,6 +7,7 @@
 #include "dtypes/convert.h"
 #include "kernels/cpu/products/block_quantized/driver.h"
 #include "kernels/cpu/products/float32/in_place_microkernel.h"
+#include "kernels/cpu/products/tiles/tiles.h"
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
 
@@ -34,6 +35,7 @@ using in_place_product::micro_kernels;
 using in_place_product::MicroKernels;
 using in_place_product::pair_kernels;
 using in_place_product::WeightLoops;
+using tiles::IndexRange;
 
 constexpr std::int64_t kRowsAtATime = 256;                // of x
 constexpr std::int64_t kInPlaceFewRows = 8;               // rows of x, for which its panels would be mostly empty
@@ -43,11 +45,6 @@ constexpr std::int64_t kInPlaceThreadProducts = 1 << 17;  // multiplications
 constexpr std::int64_t kFromMemory = 2 << 20;             // bytes of w that the second caches have not kept
 constexpr std::int64_t kWideDepth = 1024;                 // columns of w that are widened at a time
 constexpr std::size_t kWideSlot = 6, kPanelSlot = 7;
-
-struct Range {
-  std::int64_t begin = 0, end = 0;
-  std::int64_t size() const { return end - begin; }
-};
 
 std::int64_t grain(std::int64_t cost) {
   return (kInPlaceThreadProducts + cost - 1) / cost;
@@ -60,7 +57,7 @@ struct InPlaceDriverPanel {
 };
 
 /// Full panels, then one that holds the rest with the fewest lanes left over.
-std::vector<InPlaceDriverPanel> panels_of(Range rows, const MicroKernels& kernels) {
+std::vector<InPlaceDriverPanel> panels_of(IndexRange rows, const MicroKernels& kernels) {
   std::vector<InPlaceDriverPanel> panels;
   for (std::int64_t row = rows.begin; row < rows.end;) {
     int kind = 0;
@@ -73,7 +70,7 @@ std::vector<InPlaceDriverPanel> panels_of(Range rows, const MicroKernels& kernel
 }
 
 /// Elements of w, as they lie or widened.
-struct Weight {
+struct InPlaceWeight {
   const void* at = nullptr;
   std::int64_t row = 0;
   DType type = DType::f32;
@@ -110,7 +107,7 @@ void widen(const void* from, DType type, float* to, std::int64_t count) {
 }
 
 /// `rows` times `depth` elements of w as float32, which are `w` itself or lie in this thread's buffer.
-Weight widened(const Weight& w, Range rows, Range depth) {
+InPlaceWeight widened(const InPlaceWeight& w, IndexRange rows, IndexRange depth) {
   if (w.type == DType::f32 && w.quantized == nullptr) return {w.element(rows.begin, depth.begin), w.row, DType::f32};
   const std::int64_t row = (depth.size() + 15) / 16 * 16 + 16;  // an odd number of cache lines would do as well
   auto* to = thread_buffer<float>(static_cast<std::size_t>(rows.size() * row), kWideSlot);
@@ -133,7 +130,7 @@ int strip_rows(const LinearShape& s, DType type, const MicroKernels& kernels) {
 }
 
 /// The epilogue of some rows and columns of y, while they are in a cache.
-void finish(const LinearShape& s, const LinearOperands& o, Range rows, Range columns) {
+void finish(const LinearShape& s, const LinearOperands& o, IndexRange rows, IndexRange columns) {
   if (o.finish.epilogue == nullptr) return;
   const std::int64_t first = rows.begin * s.n + columns.begin;
   o.finish.apply(o.y + first, s.n, rows.size(), columns.size(), first, s.n);
@@ -157,7 +154,7 @@ std::int64_t depth_for(const LinearShape& s, DType type, std::span<const InPlace
 class InPlaceDriverPart {
  public:
   InPlaceDriverPart(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o, std::int64_t depth,
-                    std::span<const InPlaceDriverPanel> panels, Range strips)
+                    std::span<const InPlaceDriverPanel> panels, IndexRange strips)
       : kernels_(kernels),
         s_(s),
         o_(o),
@@ -168,7 +165,7 @@ class InPlaceDriverPart {
 
   void run() const {
     for (std::int64_t k = 0; k < s_.k; k += depth_) {
-      const Range depth{k, std::min(s_.k, k + depth_)};
+      const IndexRange depth{k, std::min(s_.k, k + depth_)};
       float* to = packed_;
       for (const InPlaceDriverPanel& p : panels_) {
         kernels_.pack(o_.x + p.row * s_.x_row + k, s_.x_row, p.count, depth.size(), p.width, to);
@@ -182,8 +179,8 @@ class InPlaceDriverPart {
 
  private:
   /// The products of `depth` of neighbouring strips with all panels.
-  void multiply(Range rows, Range depth) const {
-    const Weight w = widened({o_.weight, s_.w_row, o_.type, o_.quantized}, rows, depth);
+  void multiply(IndexRange rows, IndexRange depth) const {
+    const InPlaceWeight w = widened({o_.weight, s_.w_row, o_.type, o_.quantized}, rows, depth);
     const float* panel = packed_;
     for (const InPlaceDriverPanel& p : panels_) {
       for (std::int64_t n = rows.begin; n < rows.end; n += height_) {
@@ -204,7 +201,7 @@ class InPlaceDriverPart {
   const LinearShape& s_;
   const LinearOperands& o_;
   std::span<const InPlaceDriverPanel> panels_;
-  Range strips_;
+  IndexRange strips_;
   std::int64_t height_ = strip_rows(s_, o_.type, kernels_), depth_;
   float* packed_;
 };
@@ -212,7 +209,7 @@ class InPlaceDriverPart {
 constexpr std::int64_t kFloat = sizeof(float);
 
 /// Strips go to threads; where there are too few, some panels of x with all strips.
-void by_panels(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o, Range rows) {
+void by_panels(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o, IndexRange rows) {
   const std::vector<InPlaceDriverPanel> all = panels_of(rows, kernels);
   const std::span<const InPlaceDriverPanel> panels = all;
   const std::int64_t height = strip_rows(s, o.type, kernels), strips = (s.n + height - 1) / height,
@@ -266,9 +263,9 @@ void four_columns(const LinearShape& s, const LinearOperands& o, std::int64_t j)
       four_columns(s, o, loops, i, std::min<std::int64_t>(kernels.dot_rows, s.m - i), j, static_cast<const W*>(w),
                    w_row);
   };
-  const Weight w{o.weight, s.w_row, o.type};
+  const InPlaceWeight w{o.weight, s.w_row, o.type};
   if (with_loops(o.type, [&](const auto& loops) { all_rows(loops, w.element(j, 0), w.row); })) return;
-  const Weight wide = widened(w, {j, std::min(s.n, j + 4)}, {0, s.k});
+  const InPlaceWeight wide = widened(w, {j, std::min(s.n, j + 4)}, {0, s.k});
   all_rows(kernels.f32, wide.at, wide.row);
 }
 
@@ -281,7 +278,8 @@ std::ptrdiff_t bytes_ahead() {
 
 /// Columns of y for one row of x, from two halves of these rows of w in turn. Returns the first column that is left.
 template <class W>
-std::int64_t from_memory(const LinearShape& s, const LinearOperands& o, const WeightLoops<W>& loops, Range columns) {
+std::int64_t from_memory(const LinearShape& s, const LinearOperands& o, const WeightLoops<W>& loops,
+                         IndexRange columns) {
   const std::int64_t half = columns.size() / 4 * 2;
   const auto* w = static_cast<const W*>(o.weight) + columns.begin * s.w_row;
   for (std::int64_t j = 0; j < half; j += 2) {
@@ -295,7 +293,7 @@ std::int64_t from_memory(const LinearShape& s, const LinearOperands& o, const We
   return columns.begin + 2 * half;
 }
 
-std::int64_t from_memory(const LinearShape& s, const LinearOperands& o, Range columns) {
+std::int64_t from_memory(const LinearShape& s, const LinearOperands& o, IndexRange columns) {
   if (s.m > 1 || s.n * s.k * element_size(o.type) < kFromMemory) return columns.begin;
   std::int64_t left = columns.begin;
   with_loops(o.type, [&](const auto& loops) { left = from_memory(s, o, loops, columns); });
@@ -305,7 +303,7 @@ std::int64_t from_memory(const LinearShape& s, const LinearOperands& o, Range co
 /// Every row of w is read from memory once.
 void by_dots(const LinearShape& s, const LinearOperands& o) {
   parallel_for((s.n + 3) / 4, grain(4 * s.k * s.m), [&](std::int64_t begin, std::int64_t end) {
-    const Range columns{begin * 4, std::min(s.n, end * 4)};
+    const IndexRange columns{begin * 4, std::min(s.n, end * 4)};
     for (std::int64_t j = from_memory(s, o, columns); j < columns.end; j += 4) four_columns(s, o, j);
     finish(s, o, {0, s.m}, columns);
   });

@@ -22,7 +22,7 @@ struct LinearOperands {
   const void* weight = nullptr;  ///< elements of `type`
   const float* bias = nullptr;   ///< [n], or null
   float* y = nullptr;
-  pointwise::Finish finish;
+  pointwise::BoundEpilogue finish;
   DType type = DType::f32;                     ///< or one that is_narrow
   const QuantizedMatrix* quantized = nullptr;  ///< the weight is such a value; for more than a few rows of x
 };

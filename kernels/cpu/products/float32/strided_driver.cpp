@@ -7,8 +7,8 @@
 namespace tern {
 namespace strided_product {
 
-const MicroKernels& micro_kernels() {
-  static const auto kernels = best_loops<MicroKernels>(set_levels);
+const StridedMicroKernels& micro_kernels() {
+  static const auto kernels = best_loops<StridedMicroKernels>(set_levels);
   return kernels;
 }
 
@@ -19,21 +19,21 @@ namespace {
 using strided_product::kDepth;
 using strided_product::kPackedSlot;
 using strided_product::kWorthAThread;
-using strided_product::Sums;
+using strided_product::SumMode;
 
 // A block of a and the packed panels stay in the second cache.
 constexpr std::int64_t kHeight = 240, kWidth = 1024;
 
-struct Operand {
+struct StridedOperand {
   const float* data;
   std::int64_t row, column;
   const float* at(std::int64_t i, std::int64_t j) const { return data + i * row + j * column; }
 };
 
 /// Columns [0, width) of b in rows [0, depth), each panel packed unless it is read in place.
-struct Panels {
-  const strided_product::MicroKernels& kernels;
-  Operand b;
+struct PackedPanels {
+  const strided_product::StridedMicroKernels& kernels;
+  StridedOperand b;
   std::int64_t width, depth;
   float* packed;
   bool in_place;
@@ -48,8 +48,9 @@ struct Panels {
   bool reads_in_place(std::int64_t j) const { return in_place && j + kernels.columns <= width; }
 };
 
-void multiply_block(const Panels& p, const Operand& a, std::int64_t m, float* c, std::int64_t ldc, Sums sums) {
-  const strided_product::MicroKernels& kernels = p.kernels;
+void multiply_block(const PackedPanels& p, const StridedOperand& a, std::int64_t m, float* c, std::int64_t ldc,
+                    SumMode sums) {
+  const strided_product::StridedMicroKernels& kernels = p.kernels;
   for (std::int64_t top = 0; top < m; top += kHeight) {
     const std::int64_t bottom = std::min(m, top + kHeight);
     for (std::int64_t j = 0; j < p.width; j += kernels.columns) {
@@ -66,9 +67,9 @@ void multiply_block(const Panels& p, const Operand& a, std::int64_t m, float* c,
 }
 
 /// Multiplies few rows of a by columns of b that lie in one piece each.
-void multiply_by_dots(std::int64_t m, std::int64_t n, std::int64_t k, const Operand& a, const Operand& b, float* c,
-                      std::int64_t ldc, bool accumulate) {
-  const strided_product::MicroKernels& kernels = strided_product::micro_kernels();
+void multiply_by_dots(std::int64_t m, std::int64_t n, std::int64_t k, const StridedOperand& a, const StridedOperand& b,
+                      float* c, std::int64_t ldc, bool accumulate) {
+  const strided_product::StridedMicroKernels& kernels = strided_product::micro_kernels();
   constexpr std::int64_t kTogether = 4;
   for (std::int64_t i = 0; i < m; ++i) {
     for (std::int64_t j = 0; j < n; j += kTogether) {
@@ -85,30 +86,32 @@ void multiply_by_dots(std::int64_t m, std::int64_t n, std::int64_t k, const Oper
   }
 }
 
-void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const Operand& a, const Operand& b, float* c,
-              std::int64_t ldc, Sums sums) {
-  if (sums != Sums::continued && m <= kFewRows && b.row == 1 && a.column == 1)
-    return multiply_by_dots(m, n, k, a, b, c, ldc, sums == Sums::added);
-  const strided_product::MicroKernels& kernels = strided_product::micro_kernels();
+void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const StridedOperand& a, const StridedOperand& b,
+              float* c, std::int64_t ldc, SumMode sums) {
+  if (sums != SumMode::continued && m <= kFewRows && b.row == 1 && a.column == 1)
+    return multiply_by_dots(m, n, k, a, b, c, ldc, sums == SumMode::added);
+  const strided_product::StridedMicroKernels& kernels = strided_product::micro_kernels();
   const std::int64_t width = std::min(kWidth, (n + kernels.columns - 1) / kernels.columns * kernels.columns);
   float* packed = thread_buffer<float>(static_cast<std::size_t>(width * std::min(kDepth, k)), kPackedSlot);
   // Packing pays where a panel is read more than twice.
   const bool in_place = b.column == 1 && m <= 2 * kernels.rows;
   for (std::int64_t j = 0; j < n; j += kWidth) {
     for (std::int64_t p = 0; p < k; p += kDepth) {
-      const Panels panels{
+      const PackedPanels panels{
           kernels, {b.at(p, j), b.row, b.column}, std::min(kWidth, n - j), std::min(kDepth, k - p), packed, in_place};
       panels.pack();
       // The first block of k has nothing to continue.
-      const Sums here = sums == Sums::continued ? (p > 0 ? sums : Sums::stored) : p > 0 ? Sums::added : sums;
+      const SumMode here = sums == SumMode::continued ? (p > 0 ? sums : SumMode::stored)
+                           : p > 0                    ? SumMode::added
+                                                      : sums;
       multiply_block(panels, {a.at(0, p), a.row, a.column}, m, c + j, ldc, here);
     }
   }
 }
 
-void multiply_by_threads(std::int64_t m, std::int64_t n, std::int64_t k, const Operand& left, const Operand& right,
-                         float* c, std::int64_t ldc, Sums sums) {
-  const strided_product::MicroKernels& kernels = strided_product::micro_kernels();
+void multiply_by_threads(std::int64_t m, std::int64_t n, std::int64_t k, const StridedOperand& left,
+                         const StridedOperand& right, float* c, std::int64_t ldc, SumMode sums) {
+  const strided_product::StridedMicroKernels& kernels = strided_product::micro_kernels();
   // Threads take columns where there are at least as many as rows: then none of b is packed twice.
   const bool by_columns = n >= m;
   const std::int64_t step = by_columns ? kernels.columns : kernels.rows, length = by_columns ? n : m,
@@ -130,13 +133,13 @@ void multiply_by_threads(std::int64_t m, std::int64_t n, std::int64_t k, const O
 void sgemm(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_column,
            const float* b, std::int64_t b_row, std::int64_t b_column, float* c, std::int64_t ldc, bool accumulate) {
   multiply_by_threads(m, n, k, {a, a_row, a_column}, {b, b_row, b_column}, c, ldc,
-                      accumulate ? Sums::added : Sums::stored);
+                      accumulate ? SumMode::added : SumMode::stored);
 }
 
 void sgemm_in_order(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t a_row,
                     std::int64_t a_column, const float* b, std::int64_t b_row, std::int64_t b_column, float* c,
                     std::int64_t ldc) {
-  multiply_by_threads(m, n, k, {a, a_row, a_column}, {b, b_row, b_column}, c, ldc, Sums::continued);
+  multiply_by_threads(m, n, k, {a, a_row, a_column}, {b, b_row, b_column}, c, ldc, SumMode::continued);
 }
 
 }  // namespace tern

@@ -11,12 +11,12 @@ namespace tern::strided_product {
 
 /// The treatment of a block's sums: c holds them, or has them added, or they begin with c, so that blocks of k make one
 /// chain of fused multiply-adds.
-enum class Sums { stored, added, continued };
+enum class SumMode { stored, added, continued };
 
 /// c [rows, columns] (rows `ldc` apart) and a [rows, k] b [k, columns], as `sums` says. Element (i, p) of a lies at
-/// i * a_row + p * a_column; row p of b at p * b_row, with `MicroKernels::columns` readable floats.
+/// i * a_row + p * a_column; row p of b at p * b_row, with `StridedMicroKernels::columns` readable floats.
 using Micro = void (*)(const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_column, const float* b,
-                       std::ptrdiff_t b_row, std::ptrdiff_t k, float* c, std::ptrdiff_t ldc, int columns, Sums sums);
+                       std::ptrdiff_t b_row, std::ptrdiff_t k, float* c, std::ptrdiff_t ldc, int columns, SumMode sums);
 
 /// Makes one or four sums over k of a[p] * b[p + j * b_column].
 using Dots = void (*)(const float* a, const float* b, std::ptrdiff_t b_column, std::ptrdiff_t k, float* sums);
@@ -24,14 +24,14 @@ using Dots = void (*)(const float* a, const float* b, std::ptrdiff_t b_column, s
 constexpr int kMostRows = 8, kMostColumns = 32;
 
 /// The epilogue of a result in registers: min(max(result + bias + add, low), high).
-struct Finish {
+struct RegisterEpilogue {
   const float* bias = nullptr;  ///< a number for each column, with room to read a whole register; null: none
   const float* add = nullptr;   ///< a number for each result, rows as far apart as those of the result; null: none
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
 };
 
 /// Products whose rows are windows of an image: c [rows, columns] = the sum over t and p of a[i * a_row + taps[t] + p]
-/// * b[p * b_row + t * MicroKernels::columns + j], plus what c held if `accumulate`.
+/// * b[p * b_row + t * StridedMicroKernels::columns + j], plus what c held if `accumulate`.
 struct WindowProduct {
   const float* a = nullptr;
   std::ptrdiff_t a_row = 0;
@@ -43,31 +43,31 @@ struct WindowProduct {
   std::ptrdiff_t ldc = 0;
   int columns = 0;
   bool accumulate = false;
-  const Finish* finish = nullptr;  ///< null: more is to be added
+  const RegisterEpilogue* finish = nullptr;  ///< null: more is to be added
   /// Lines of the cache that are asked for on the way, as many for every kBetweenLines products.
   const float* ahead = nullptr;
   std::ptrdiff_t ahead_lines = 0;
 };
 constexpr std::ptrdiff_t kLine = 16, kBetweenLines = 16;  // floats of a line of the cache; products
-using Windows = void (*)(const WindowProduct& p);
+using WindowMicroKernel = void (*)(const WindowProduct& p);
 
 // Constants of products and convolutions: the steps of k after which sums are added to c, so that a packed panel
 // of b stays in the first cache; the multiplications that are worth a thread; the slot of thread_buffer for panels.
 constexpr std::int64_t kDepth = 256, kWorthAThread = 1 << 18;
 constexpr std::size_t kPackedSlot = 4;
 
-struct MicroKernels {
-  int rows = 0, columns = 0;        ///< the size of a full block
-  Micro of_rows[kMostRows]{};       ///< indexed by rows, 1 to `rows`
-  Windows windows[2][kMostRows]{};  ///< indexed by columns (up to half, all), and by rows, 1 to `rows`
+struct StridedMicroKernels {
+  int rows = 0, columns = 0;                  ///< the size of a full block
+  Micro of_rows[kMostRows]{};                 ///< indexed by rows, 1 to `rows`
+  WindowMicroKernel windows[2][kMostRows]{};  ///< indexed by columns (up to half, all), and by rows, 1 to `rows`
   /// Writes b [k, n] (n at most `columns`) as k rows of `columns` floats, with zeros behind the nth.
   void (*pack)(const float* b, std::ptrdiff_t b_row, std::ptrdiff_t b_column, std::ptrdiff_t k, int n, float* to);
   Dots dot = nullptr, four_dots = nullptr;
 };
 
 /// The kernels for this processor.
-const MicroKernels& micro_kernels();
+const StridedMicroKernels& micro_kernels();
 
-TERN_LEVEL_FUNCTIONS(vectors, set, MicroKernels* kernels)
+TERN_LEVEL_FUNCTIONS(vectors, set, StridedMicroKernels* kernels)
 
 }  // namespace tern::strided_product

@@ -8,23 +8,23 @@
 namespace tern::int8 {
 
 struct ConvolutionShape {
-  tiles::ConvolutionShape sizes;
+  tiles::TileConvolutionShape sizes;
   Signs signs;
   int fill = 0;  ///< the byte of padding
 };
 
-struct ConvolutionOperands {
+struct Int8ConvolutionOperands {
   const std::byte* x = nullptr;        ///< [batch, height, width, groups * in]
   const std::byte* weight = nullptr;   ///< packed by `pack`
   const std::int32_t* bias = nullptr;  ///< [groups * out], or null
   std::byte* y = nullptr;              ///< [batch, height, width, groups * out]
   bool keeps = false;                  ///< y is int32; otherwise float32
-  pointwise::Finish finish;            ///< belongs to a call whose views have their channels last, too
+  pointwise::BoundEpilogue finish;     ///< belongs to a call whose views have their channels last, too
 };
 
-class Convolution {
+class Int8Convolution {
  public:
-  Convolution(const ConvolutionShape& shape, const Method& method);
+  Int8Convolution(const ConvolutionShape& shape, const Method& method);
 
   /// Packs a weight [groups * out, in, height, width].
   void pack(const std::byte* weight, std::byte* to) const;
@@ -33,7 +33,7 @@ class Convolution {
   /// Bytes that `run` wants, 64-byte aligned.
   std::size_t scratch() const;
   /// Runs on several threads.
-  void run(const ConvolutionOperands& o, std::byte* scratch) const;
+  void run(const Int8ConvolutionOperands& o, std::byte* scratch) const;
 
  private:
   bool flips() const { return method_->flips && signs_.same(); }
@@ -42,7 +42,7 @@ class Convolution {
   Signs signs_;
   const Method* method_;
   tiles::RowConvolutionLoop loop_;
-  PackedWeight weight_;  ///< the weight of a group
+  PackedInt8Weight weight_;  ///< the weight of a group
 };
 
 }  // namespace tern::int8

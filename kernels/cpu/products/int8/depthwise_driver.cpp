@@ -107,14 +107,14 @@ void store_integers(const float* sums, const std::int32_t* bias, std::int64_t po
 }  // namespace
 
 bool suits_depthwise(const ConvolutionShape& shape) {
-  const tiles::ConvolutionShape& s = shape.sizes;
+  const tiles::TileConvolutionShape& s = shape.sizes;
   const std::int64_t x = shape.signs.x ? 128 : 255, weight = shape.signs.weight ? 128 : 255,
                      taps = s.window[1].kernel * s.window[2].kernel;
   return s.in == 1 && s.out == 1 && s.groups >= channels_last::loops().lanes && taps <= kExact / (x * weight);
 }
 
 void convolve_depthwise(const ConvolutionShape& shape, const DepthwiseOperands& o) {
-  const tiles::ConvolutionShape& s = shape.sizes;
+  const tiles::TileConvolutionShape& s = shape.sizes;
   const WindowAxis &h = s.window[1], &w = s.window[2];
   const std::int64_t channels = s.groups, taps = h.kernel * w.kernel;
   std::vector<float> exported(static_cast<std::size_t>(channels * taps)), weight(exported.size());
@@ -148,7 +148,7 @@ void convolve_depthwise(const ConvolutionShape& shape, const DepthwiseOperands& 
             if (strip != nullptr) {
               strip(lines.strip(i, made, y), weight.data(), channels, zeros.data());
             } else {
-              channels_last::Windows windows;
+              channels_last::WindowRow windows;
               windows.x = lines.line(i);
               windows.step = w.stride * channels;
               windows.taps = x_taps.data();

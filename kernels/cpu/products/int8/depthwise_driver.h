@@ -15,7 +15,7 @@ struct DepthwiseOperands {
   std::byte* y = nullptr;
   bool keeps = false;  ///< y is int32; otherwise float32,
   bool bytes = false;  ///< or 8-bit integers, which `finish` stores
-  pointwise::Finish finish;
+  pointwise::BoundEpilogue finish;
 };
 
 /// Runs on several threads.

@@ -22,7 +22,7 @@ struct DotBlock {
 
 TERN_LEVEL_FUNCTIONS(int8_dots, dots, const DotBlock&)
 /// Rows by a weight in Layout::rows, as Method::multiply.
-TERN_LEVEL_FUNCTIONS(vectors, multiply_by_dots, const TileRows&, const std::byte*, Range, const RowResults&,
+TERN_LEVEL_FUNCTIONS(vectors, multiply_by_dots, const TileRows&, const std::byte*, IndexRange, const RowResults&,
                      const Task&)
 /// Integers, with a sign or without, as floats.
 TERN_LEVEL_FUNCTIONS(vectors, widen_bytes, const std::byte* from, bool with_sign, std::int64_t count, float* to)

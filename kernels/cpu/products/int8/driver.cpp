@@ -38,7 +38,7 @@ void add_offsets(const Signs& signs, const std::int32_t* bias, const std::int32_
   }
 }
 
-Linear::Linear(const LinearShape& shape, const Method& method)
+Int8Linear::Int8Linear(const Int8LinearShape& shape, const Method& method)
     : shape_(shape),
       method_(&method),
       weight_(method, shape.n, steps_of(shape.k)),
@@ -53,7 +53,7 @@ Linear::Linear(const LinearShape& shape, const Method& method)
   add_groups(shape.k, groups_);
 }
 
-void Linear::pack(const WeightView& weight, std::byte* to) const {
+void Int8Linear::pack(const WeightView& weight, std::byte* to) const {
   const PackedStretch all[] = {{0, shape_.k, 1}};
   parallel_for(weight_.blocks(), grain_for(kBlock * shape_.k), [&](std::int64_t begin, std::int64_t end) {
     weight_.pack(weight, shape_.signs.weight, all, {begin, end}, to,
@@ -61,17 +61,17 @@ void Linear::pack(const WeightView& weight, std::byte* to) const {
   });
 }
 
-std::size_t Linear::scratch() const {
+std::size_t Int8Linear::scratch() const {
   return static_cast<std::size_t>(up(layout_.bytes(division_.shared_rows()), 64) + weight_.blocks() * kBlock * 4);
 }
 
-const std::int32_t* Linear::offsets(const LinearOperands& o, std::int32_t* to) const {
+const std::int32_t* Int8Linear::offsets(const Int8LinearOperands& o, std::int32_t* to) const {
   if (!flips()) return o.bias;
   add_offsets(shape_.signs, o.bias, reinterpret_cast<const std::int32_t*>(o.weight + weight_.bytes()), shape_.n, to);
   return to;
 }
 
-void Linear::pack_rows(const std::byte* x, std::int64_t x_row, Range rows, std::byte* to) const {
+void Int8Linear::pack_rows(const std::byte* x, std::int64_t x_row, IndexRange rows, std::byte* to) const {
   for (std::int64_t r = rows.begin; r < rows.end; ++r, x += x_row) {
     if (method_->tiles) {
       copy_row(x, shape_.k, r, layout_, flips(), to);
@@ -81,7 +81,7 @@ void Linear::pack_rows(const std::byte* x, std::int64_t x_row, Range rows, std::
   }
 }
 
-void Linear::run(const LinearOperands& o, std::byte* scratch) const {
+void Int8Linear::run(const Int8LinearOperands& o, std::byte* scratch) const {
   const bool in_place = !method_->tiles && !flips() && shape_.k % kGroup == 0;
   auto* const packed = scratch + up(weight_.blocks() * kBlock * 4, 64);
   const std::int32_t* const offset = offsets(o, reinterpret_cast<std::int32_t*>(scratch));
@@ -93,7 +93,7 @@ void Linear::run(const LinearOperands& o, std::byte* scratch) const {
   const Task task{{shape_.signs.x != flips(), shape_.signs.weight}, o.keeps};
   division_.run(
       !in_place, layout.tile, packed,
-      [&](std::int64_t first, Range rows, std::byte* to) {
+      [&](std::int64_t first, IndexRange rows, std::byte* to) {
         pack_rows(o.x + (first + rows.begin) * o.x_row, o.x_row, rows, to);
       },
       [&](const tiles::RowDivision::Share& share, const std::byte* rows) {

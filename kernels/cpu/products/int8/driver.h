@@ -8,12 +8,12 @@
 
 namespace tern::int8 {
 
-struct LinearShape {
+struct Int8LinearShape {
   std::int64_t m = 0, n = 0, k = 0;
   Signs signs;
 };
 
-struct LinearOperands {
+struct Int8LinearOperands {
   const std::byte* x = nullptr;
   std::int64_t x_row = 0;              ///< bytes between rows, whose elements lie side by side
   const std::byte* weight = nullptr;   ///< packed by `pack`
@@ -21,12 +21,12 @@ struct LinearOperands {
   std::byte* y = nullptr;              ///< [m, n], of int32 or float32
   bool keeps = false;                  ///< y is int32; without a finish
   std::int64_t first = 0;              ///< row of y, as the finish counts them, of the first result
-  pointwise::Finish finish;
+  pointwise::BoundEpilogue finish;
 };
 
-class Linear {
+class Int8Linear {
  public:
-  Linear(const LinearShape& shape, const Method& method);
+  Int8Linear(const Int8LinearShape& shape, const Method& method);
 
   /// Bytes of the packed weight, and of the sum of each column.
   std::int64_t packed_bytes() const { return weight_.bytes() + weight_.blocks() * kBlock * 4; }
@@ -35,17 +35,17 @@ class Linear {
   /// Bytes that `run` wants, 64-byte aligned.
   std::size_t scratch() const;
   /// Runs on several threads.
-  void run(const LinearOperands& o, std::byte* scratch) const;
+  void run(const Int8LinearOperands& o, std::byte* scratch) const;
 
  private:
   bool flips() const { return method_->flips && shape_.signs.same(); }
   /// Added to the columns' sums: null where nothing is.
-  const std::int32_t* offsets(const LinearOperands& o, std::int32_t* to) const;
-  void pack_rows(const std::byte* x, std::int64_t x_row, Range rows, std::byte* to) const;
+  const std::int32_t* offsets(const Int8LinearOperands& o, std::int32_t* to) const;
+  void pack_rows(const std::byte* x, std::int64_t x_row, IndexRange rows, std::byte* to) const;
 
-  LinearShape shape_;
+  Int8LinearShape shape_;
   const Method* method_;
-  PackedWeight weight_;
+  PackedInt8Weight weight_;
   tiles::RowDivision division_;
   std::vector<std::int64_t> steps_;
   std::vector<std::uint8_t> groups_;

@@ -9,7 +9,7 @@ namespace tern::int8 {
 std::span<const Method> methods() {
   static const std::vector<Method> found = [] {
     std::vector<Method> list{{.name = "dots",
-                              .layout = Layout::rows,
+                              .layout = PackedWeightLayout::rows,
                               .step_cycles = 128 * 16,
                               .multiply = best_level(multiply_by_dots_levels)}};
     const auto add = [&](std::string_view name, auto set) {

@@ -12,9 +12,9 @@
 
 namespace tern::int8 {
 
+using tiles::IndexRange;
 using tiles::kBlock;
 using tiles::kTile;
-using tiles::Range;
 using tiles::RowResults;
 using tiles::TileRows;
 
@@ -36,7 +36,7 @@ struct Task {
 };
 
 /// The layout of a packed weight.
-enum class Layout : std::uint8_t {
+enum class PackedWeightLayout : std::uint8_t {
   groups,  ///< blocks of 32 columns: for each step two tiles of 16 groups by 16 columns
            ///< (kernels/cpu/products/tiles/rows.h)
   rows,    ///< a column is one piece of whole steps
@@ -45,13 +45,13 @@ enum class Layout : std::uint8_t {
 /// Instructions that multiply.
 struct Method {
   std::string_view name;  ///< a part of the keys of packed weights
-  Layout layout = Layout::rows;
+  PackedWeightLayout layout = PackedWeightLayout::rows;
   bool tiles = false;  ///< rows are read from tiles that lie in one piece each; otherwise from anywhere
   /// Multiplies an operand with a sign by one without: where the signs are the same, the rows are to be flipped.
   bool flips = false;
   double step_cycles = 0;  ///< cycles of a step of 16 rows by 32 columns
   /// Multiplies all rows by blocks [begin, end) of 32 columns, on the calling thread. The steps' `pairs` are groups.
-  void (*multiply)(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results,
+  void (*multiply)(const TileRows& rows, const std::byte* weight, IndexRange blocks, const RowResults& results,
                    const Task& task) = nullptr;
 };
 

@@ -19,14 +19,14 @@ std::int32_t sum_of(const std::byte* bytes, std::int64_t count, bool with_sign) 
 
 }  // namespace
 
-std::byte* PackedWeight::group(std::byte* block, std::int64_t column, std::int64_t k) const {
-  if (layout_ == Layout::rows) return block + column * steps_ * kStep + k;
+std::byte* PackedInt8Weight::group(std::byte* block, std::int64_t column, std::int64_t k) const {
+  if (layout_ == PackedWeightLayout::rows) return block + column * steps_ * kStep + k;
   const std::int64_t tile = k / kStep * 2 + column / kTile;
   return block + tile * tiles::kTileBytes + k % kStep / kGroup * kTile * kGroup + column % kTile * kGroup;
 }
 
-void PackedWeight::pack(const WeightView& weight, bool with_sign, std::span<const PackedStretch> stretches,
-                        Range blocks, std::byte* to, std::int32_t* sums) const {
+void PackedInt8Weight::pack(const WeightView& weight, bool with_sign, std::span<const PackedStretch> stretches,
+                            IndexRange blocks, std::byte* to, std::int32_t* sums) const {
   for (std::int64_t b = blocks.begin; b < blocks.end; ++b) {
     std::byte* const block = to + b * block_bytes();
     const std::int64_t count = std::min(kBlock, weight.n - b * kBlock);

@@ -17,17 +17,17 @@ struct PackedStretch {
   std::int64_t first = 0, size = 0, stride = 1;
 };
 
-class PackedWeight {
+class PackedInt8Weight {
  public:
-  PackedWeight() = default;
-  PackedWeight(const Method& method, std::int64_t n, std::int64_t steps)
+  PackedInt8Weight() = default;
+  PackedInt8Weight(const Method& method, std::int64_t n, std::int64_t steps)
       : layout_(method.layout), n_(n), steps_(steps) {}
 
   std::int64_t steps() const { return steps_; }
   std::int64_t blocks() const { return (n_ + kBlock - 1) / kBlock; }
   std::int64_t bytes() const { return blocks() * block_bytes(); }
   /// Packs blocks [begin, end). Zeros fill up. `sums` gets the columns' sums, whole blocks of them.
-  void pack(const WeightView& weight, bool with_sign, std::span<const PackedStretch> stretches, Range blocks,
+  void pack(const WeightView& weight, bool with_sign, std::span<const PackedStretch> stretches, IndexRange blocks,
             std::byte* to, std::int32_t* sums) const;
 
  private:
@@ -35,7 +35,7 @@ class PackedWeight {
   /// The place of a group of four elements of a column, from element `k` of the packed ones on.
   std::byte* group(std::byte* block, std::int64_t column, std::int64_t k) const;
 
-  Layout layout_ = Layout::rows;
+  PackedWeightLayout layout_ = PackedWeightLayout::rows;
   std::int64_t n_ = 0, steps_ = 0;
 };
 

@@ -4,11 +4,11 @@
 
 namespace tern::tiles {
 
-bool InPlaceLinear::suits(const LinearShape& s) {
+bool InPlaceLinear::suits(const TileLinearShape& s) {
   return available() && fills_blocks(s);
 }
 
-InPlaceLinear::InPlaceLinear(const LinearShape& shape)
+InPlaceLinear::InPlaceLinear(const TileLinearShape& shape)
     : shape_(shape),
       division_({.m = shape.m,
                  .n = shape.n,
@@ -29,7 +29,7 @@ bool InPlaceLinear::run(const InPlaceOperands& o, std::byte* scratch) const {
   const WeightRows weight{o.weight, shape_.w_row * 2, shape_.n, shape_.k};
   division_.run(
       true, pair, scratch,
-      [&](std::int64_t first, Range rows, std::byte* to) {
+      [&](std::int64_t first, IndexRange rows, std::byte* to) {
         pack_weight(o.x.at((first + rows.begin) * shape_.x_row), shape_.x_row, rows.end - rows.begin, shape_.k,
                     to + rows.begin / kBlock * pair);
       },

@@ -11,25 +11,25 @@ namespace tern::tiles {
 
 struct InPlaceOperands {
   Elements x;
-  const std::byte* weight = nullptr;  ///< bfloat16, rows LinearShape::w_row elements apart
+  const std::byte* weight = nullptr;  ///< bfloat16, rows TileLinearShape::w_row elements apart
   const float* bias = nullptr;        ///< [n], or null
   std::byte* y = nullptr;
   bool narrow = false;  ///< y is bfloat16
-  pointwise::Finish finish;
+  pointwise::BoundEpilogue finish;
 };
 
 class InPlaceLinear {
  public:
-  explicit InPlaceLinear(const LinearShape& shape);
+  explicit InPlaceLinear(const TileLinearShape& shape);
   /// True if the processor has tiles, and they gain anything for this shape.
-  static bool suits(const LinearShape& shape);
+  static bool suits(const TileLinearShape& shape);
   /// Bytes that `run` wants, 64-byte aligned.
   std::size_t scratch() const;
   /// Runs on several threads. False when some result is not finite: then y is to be computed in another way.
   bool run(const InPlaceOperands& o, std::byte* scratch) const;
 
  private:
-  LinearShape shape_;
+  TileLinearShape shape_;
   RowDivision division_;
 };
 
@@ -41,7 +41,7 @@ struct WeightRows {
 
 /// Multiplies `count` rows of x, as pack_weight wrote them, by rows [32 blocks.begin, 32 blocks.end) of the weight, on
 /// the calling thread. `finite`: whether all results are.
-TERN_LEVEL_FUNCTIONS(tiles, multiply_in_place, const WeightRows& weight, Range blocks, const std::byte* x,
+TERN_LEVEL_FUNCTIONS(tiles, multiply_in_place, const WeightRows& weight, IndexRange blocks, const std::byte* x,
                      std::int64_t count, const RowResults& results, bool* finite)
 
 }  // namespace tern::tiles

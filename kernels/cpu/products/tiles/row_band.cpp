@@ -77,7 +77,8 @@ void RowBand::load_line(const RowImage& image, std::int64_t origin, std::int64_t
               static_cast<std::size_t>(line_bytes() - left - size * format_.element));
 }
 
-void RowBand::load(const RowImage& image, std::int64_t first, Range lines, Range pieces, std::byte* band) const {
+void RowBand::load(const RowImage& image, std::int64_t first, IndexRange lines, IndexRange pieces,
+                   std::byte* band) const {
   const cpu::WindowAxis &h = window_[1], &w = window_[2];
   if (by_tiles_) {
     const bool plain = h.stride == 1 && w.stride == 1 && w.in == w.out;

@@ -31,7 +31,7 @@ class RowImage {
   /// `count` neighbours as the band has them, side by side.
   virtual void line(std::int64_t first, std::int64_t count, std::byte* to) const = 0;
   /// Rows of k elements, `row` apart, as rows [rows.begin, rows.end) of a layout of tiles.
-  virtual void tiles(std::int64_t first, std::int64_t row, Range rows, std::int64_t k, const RowLayout& layout,
+  virtual void tiles(std::int64_t first, std::int64_t row, IndexRange rows, std::int64_t k, const RowLayout& layout,
                      std::byte* to) const = 0;
   /// The element in memory, of an image that lies as a band has it.
   virtual const std::byte* at(std::int64_t first) const = 0;
@@ -58,7 +58,7 @@ class RowBand {
   /// Parts of a band that `load` fills by themselves.
   std::int64_t pieces(std::int64_t lines) const;
   /// Fills pieces [first, last) of the band for lines [lines.begin, lines.end) of results. `first`: position 0.
-  void load(const RowImage& image, std::int64_t first, Range lines, Range pieces, std::byte* band) const;
+  void load(const RowImage& image, std::int64_t first, IndexRange lines, IndexRange pieces, std::byte* band) const;
 
   /// Rows between the first positions of two lines of results.
   std::int64_t rows_of_line() const { return by_tiles_ ? window_[2].out : columns_ / window_[2].stride; }

@@ -16,7 +16,7 @@ constexpr std::size_t kBandSlot = 7, kOrderedSlot = 3;
 constexpr std::int64_t kFewShare = 2;  // threads: to round for each of them takes no longer than to wait for the others
 
 /// Puts all positions in one column where every window is one of them, in order.
-ConvolutionShape merged(ConvolutionShape s) {
+TileConvolutionShape merged(TileConvolutionShape s) {
   if (!cpu::is_every_position(s.window)) return s;
   const std::int64_t positions = s.batch * cpu::plane(s.window, &cpu::WindowAxis::out);
   s.batch = 1;
@@ -25,7 +25,7 @@ ConvolutionShape merged(ConvolutionShape s) {
   return s;
 }
 
-RowBand band_of(const ConvolutionShape& s, const RowFormat& format) {
+RowBand band_of(const TileConvolutionShape& s, const RowFormat& format) {
   return {s.window, s.groups * s.in, s.in, format};
 }
 
@@ -36,7 +36,7 @@ class FloatImage : public RowImage {
   void line(std::int64_t first, std::int64_t count, std::byte* to) const override {
     round_line(x_.at(first), count, to);
   }
-  void tiles(std::int64_t first, std::int64_t row, Range rows, std::int64_t k, const RowLayout& layout,
+  void tiles(std::int64_t first, std::int64_t row, IndexRange rows, std::int64_t k, const RowLayout& layout,
              std::byte* to) const override {
     pack_rows(x_.at(first), row, rows, k, layout, to);
   }
@@ -48,7 +48,7 @@ class FloatImage : public RowImage {
 
 }  // namespace
 
-bool RowConvolution::suits(const ConvolutionShape& s) {
+bool RowConvolution::suits(const TileConvolutionShape& s) {
   const cpu::Window& w = s.window;
   if (w[0].kernel != 1 || w[0].in != 1 || w[0].out != 1) return false;
   const std::int64_t positions = s.batch * w[1].out * w[2].out, taps = w[1].kernel * w[2].kernel;
@@ -61,7 +61,7 @@ bool RowConvolution::suits(const ConvolutionShape& s) {
   return static_cast<double>(s.in * taps * s.out) >= least * static_cast<double>(computed);
 }
 
-RowConvolutionLoop::RowConvolutionLoop(const ConvolutionShape& shape, const RowFormat& format)
+RowConvolutionLoop::RowConvolutionLoop(const TileConvolutionShape& shape, const RowFormat& format)
     : shape_(merged(shape)), format_(format), band_(band_of(shape_, format)), blocks_(blocks_of(shape.out)) {
   const std::int64_t threads = Threads::current().count(), lines = shape_.window[1].out, width = shape_.window[2].out;
   const auto steps = static_cast<double>(band_.steps());
@@ -95,7 +95,7 @@ std::int64_t RowConvolutionLoop::rows_of(std::int64_t lines) const {
 }
 
 void RowConvolution::pack(const WriteRow& weight, std::byte* to) const {
-  const ConvolutionShape& shape = loop_.shape();
+  const TileConvolutionShape& shape = loop_.shape();
   const std::int64_t row = loop_.steps() * kStep, width = shape.window[2].kernel, taps = shape.window[1].kernel * width,
                      exported = shape.in * taps;
   const auto in_order = [&](const float* from, float* ordered) {
@@ -128,13 +128,13 @@ void RowConvolution::pack(const WriteRow& weight, std::byte* to) const {
 }
 
 void RowConvolution::pack(const float* weight, std::byte* to) const {
-  const ConvolutionShape& shape = loop_.shape();
+  const TileConvolutionShape& shape = loop_.shape();
   const std::int64_t row = shape.in * shape.window[1].kernel * shape.window[2].kernel;
   pack([&](std::int64_t r, float* into) { std::copy_n(weight + r * row, row, into); }, to);
 }
 
 void RowConvolution::unpack(const std::byte* packed, float* to) const {
-  const ConvolutionShape& shape = loop_.shape();
+  const TileConvolutionShape& shape = loop_.shape();
   const std::int64_t exported = shape.in * shape.window[1].kernel * shape.window[2].kernel;
   for (std::int64_t n = 0; n < shape.groups * shape.out; ++n) {
     const std::byte* group = packed + n / shape.out * loop_.group_bytes();
@@ -148,7 +148,7 @@ std::size_t RowConvolutionLoop::scratch() const {
   return shared_ && !alone_ ? static_cast<std::size_t>(band_.bytes(shape_.window[1].out)) : 0;
 }
 
-bool RowConvolutionLoop::multiply(const Run& run, const Lines& lines, Range tiles, Range blocks,
+bool RowConvolutionLoop::multiply(const Run& run, const Lines& lines, IndexRange tiles, IndexRange blocks,
                                   const std::byte* band) const {
   const std::int64_t count = lines.end - lines.begin,
                      rows = std::min(rows_of(count), tiles.end * kTile) - tiles.begin * kTile,
@@ -202,7 +202,7 @@ bool RowConvolutionLoop::run(const RowImage& image, bool in_place, const std::by
     return finite;
   }
   const std::int64_t tiles = tiles_of(rows_of(height)), pieces = band_.pieces(height);
-  const auto load = [&](std::int64_t n, Range of, std::byte* band) {
+  const auto load = [&](std::int64_t n, IndexRange of, std::byte* band) {
     band_.load(image, n * image_elements(), {0, height}, of, band);
   };
   for (std::int64_t n = 0; n < shape_.batch; ++n) {

@@ -18,16 +18,16 @@ struct RowConvolutionOperands {
   const float* bias = nullptr;        ///< [groups * out], or null
   std::byte* y = nullptr;             ///< [batch, height, width, groups * out]
   bool narrow = false;                ///< y is bfloat16
-  pointwise::Finish finish;           ///< belongs to a call whose views have their channels last, too
+  pointwise::BoundEpilogue finish;    ///< belongs to a call whose views have their channels last, too
 };
 
 /// The convolution of rows of any format: threads divide lines and channels, and multiply bands.
 class RowConvolutionLoop {
  public:
-  RowConvolutionLoop(const ConvolutionShape& shape, const RowFormat& format);
+  RowConvolutionLoop(const TileConvolutionShape& shape, const RowFormat& format);
 
   const RowBand& band() const { return band_; }
-  const ConvolutionShape& shape() const { return shape_; }
+  const TileConvolutionShape& shape() const { return shape_; }
   /// Steps of a row's sum.
   std::int64_t steps() const { return band_.steps(); }
   std::int64_t blocks() const { return blocks_; }
@@ -49,7 +49,8 @@ class RowConvolutionLoop {
   std::size_t scratch() const;
   /// Multiplies rows by blocks [blocks.begin, blocks.end) of a group's part of the packed weight. False where a result
   /// is not finite.
-  using Multiply = std::function<bool(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults&)>;
+  using Multiply =
+      std::function<bool(const TileRows& rows, const std::byte* weight, IndexRange blocks, const RowResults&)>;
   /// Runs on several threads. `in_place`: the image lies as a band has it. `results` says where results go and what
   /// becomes of them; rows and columns are set here.
   bool run(const RowImage& image, bool in_place, const std::byte* weight, const RowResults& results,
@@ -70,9 +71,9 @@ class RowConvolutionLoop {
   /// Rows that are computed for so many lines.
   std::int64_t rows_of(std::int64_t lines) const;
   /// Tiles [tiles.begin, tiles.end) of rows of the band, by blocks of channels of all groups.
-  bool multiply(const Run& run, const Lines& lines, Range tiles, Range blocks, const std::byte* band) const;
+  bool multiply(const Run& run, const Lines& lines, IndexRange tiles, IndexRange blocks, const std::byte* band) const;
 
-  ConvolutionShape shape_;
+  TileConvolutionShape shape_;
   RowFormat format_;
   RowBand band_;
   std::int64_t blocks_;  ///< blocks of 32 channels of a group
@@ -84,9 +85,9 @@ class RowConvolutionLoop {
 
 class RowConvolution {
  public:
-  explicit RowConvolution(const ConvolutionShape& shape) : loop_(shape, RowFormat::bfloat16()) {}
+  explicit RowConvolution(const TileConvolutionShape& shape) : loop_(shape, RowFormat::bfloat16()) {}
   /// True if products of rows gain anything for this shape, where they pay at all.
-  static bool suits(const ConvolutionShape& shape);
+  static bool suits(const TileConvolutionShape& shape);
 
   /// Writes a row of the exported weight.
   using WriteRow = std::function<void(std::int64_t row, float* to)>;

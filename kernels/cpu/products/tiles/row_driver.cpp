@@ -13,11 +13,11 @@ constexpr std::size_t kRowDriverNumbersSlot = 3, kPackedSlot = 2;
 
 }  // namespace
 
-bool RowLinear::suits(const LinearShape& s) {
+bool RowLinear::suits(const TileLinearShape& s) {
   return fills_blocks(s);
 }
 
-RowLinear::RowLinear(const LinearShape& shape, bool quantized)
+RowLinear::RowLinear(const TileLinearShape& shape, bool quantized)
     : shape_(shape),
       division_({.m = shape.m,
                  .n = shape.n,
@@ -51,7 +51,7 @@ std::size_t RowLinear::scratch() const {
 }
 
 /// Multiplies rows by a block after the other, whose numbers are rounded and packed for that long.
-bool RowLinear::multiply_quantized(const RowLinearOperands& o, const TileRows& rows, Range blocks,
+bool RowLinear::multiply_quantized(const RowLinearOperands& o, const TileRows& rows, IndexRange blocks,
                                    const RowResults& results) const {
   auto* numbers = thread_buffer<float>(static_cast<std::size_t>(kBlock * shape_.k), kRowDriverNumbersSlot);
   auto* packed =
@@ -78,7 +78,7 @@ bool RowLinear::run(const RowLinearOperands& o, std::byte* scratch) const {
   std::atomic<bool> finite = true;
   division_.run(
       !in_place, tile, scratch,
-      [&](std::int64_t first, Range rows, std::byte* to) {
+      [&](std::int64_t first, IndexRange rows, std::byte* to) {
         pack_rows(o.x.at((first + rows.begin) * shape_.x_row), shape_.x_row, rows, shape_.k, steps.layout(), to);
       },
       [&](const RowDivision::Share& share, const std::byte* packed) {

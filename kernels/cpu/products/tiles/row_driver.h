@@ -13,16 +13,16 @@ struct RowLinearOperands {
   const float* bias = nullptr;        ///< [n], or null
   std::byte* y = nullptr;
   bool narrow = false;  ///< y is bfloat16
-  pointwise::Finish finish;
+  pointwise::BoundEpilogue finish;
   const QuantizedMatrix* quantized = nullptr;  ///< the type of `weight`: its blocks of 32 rows are packed in turn
 };
 
 class RowLinear {
  public:
   /// `quantized`: each thread has blocks of the weight of its own, which it makes of a quantized value in a run.
-  explicit RowLinear(const LinearShape& shape, bool quantized = false);
+  explicit RowLinear(const TileLinearShape& shape, bool quantized = false);
   /// True if products of rows gain anything for this shape, where they pay at all.
-  static bool suits(const LinearShape& shape);
+  static bool suits(const TileLinearShape& shape);
   std::int64_t packed_bytes() const { return packed_weight_bytes(shape_.n, steps_of(shape_.k)); }
   void pack(Elements weight, std::byte* to) const;
   /// Restores a dense [n, k].
@@ -33,9 +33,9 @@ class RowLinear {
   bool run(const RowLinearOperands& o, std::byte* scratch) const;
 
  private:
-  bool multiply_quantized(const RowLinearOperands& o, const TileRows& rows, Range blocks,
+  bool multiply_quantized(const RowLinearOperands& o, const TileRows& rows, IndexRange blocks,
                           const RowResults& results) const;
-  LinearShape shape_;
+  TileLinearShape shape_;
   RowDivision division_;
   RowSteps steps_, in_place_;  ///< steps of packed rows, and of rows of bfloat16 where they lie
 };

@@ -23,7 +23,7 @@ std::int64_t steps_at_a_time(std::int64_t steps) {
   return (steps + pieces - 1) / pieces;
 }
 
-struct Piece {
+struct RowTilePiece {
   const std::byte *rows, *weight, *next;  ///< operands of step 0; memory to prefetch
   std::int64_t tile, row, lines;          ///< lines of `next` in each step
   const std::int64_t* steps;
@@ -32,7 +32,7 @@ struct Piece {
 
 /// Products::multiply<sums, left, right>() adds the products of a step.
 template <class Products, bool Both>
-inline void multiply_steps(const Piece& p) {
+inline void multiply_steps(const RowTilePiece& p) {
   const std::byte *weight = p.weight, *next = p.next;
   for (std::int64_t s = 0; s < p.count; ++s, weight += kStepBytes, next += kStepBytes) {
     const std::byte* rows = p.rows + p.steps[s];
@@ -73,7 +73,7 @@ inline void finish(float* sums) {
 
 /// Store has `block`, as RowStore.
 template <class Products, class Store>
-void multiply_rows_in_tiles(const TileRows& rows, const std::byte* weight, Range blocks, Store& store) {
+void multiply_rows_in_tiles(const TileRows& rows, const std::byte* weight, IndexRange blocks, Store& store) {
   const auto steps = static_cast<std::int64_t>(rows.steps.size());
   const std::int64_t depth = steps_at_a_time(steps), pairs = (rows.count + kBlock - 1) / kBlock,
                      lines = (kStepBytes / 64 + pairs - 1) / pairs;
@@ -88,8 +88,8 @@ void multiply_rows_in_tiles(const TileRows& rows, const std::byte* weight, Range
       for (std::int64_t p = 0; p < pairs; ++p) {
         float* const kept = sums + (depth == steps ? 0 : p * kBlockFloats);
         const std::int64_t asked = b + 1 < blocks.end ? std::min(lines, kStepBytes / 64 - p * lines) : 0;
-        const Piece piece{rows.data + 2 * p * rows.tile, at,   next + p * lines * 64, rows.tile, rows.row, asked,
-                          rows.steps.data() + begin,     count};
+        const RowTilePiece piece{rows.data + 2 * p * rows.tile, at,   next + p * lines * 64, rows.tile, rows.row, asked,
+                                 rows.steps.data() + begin,     count};
         start(kept, begin == 0);
         rows.count - p* kBlock > kTile ? multiply_steps<Products, true>(piece) : multiply_steps<Products, false>(piece);
         finish(kept);

@@ -21,7 +21,7 @@ constexpr std::int64_t kStepBytes = 2 * kTileBytes;  // bytes of a step of a blo
 constexpr std::int64_t kMostDeep = 8;                // steps of a piece of the weight: 16 KB
 
 /// A piece of the weight, and memory to ask for meanwhile.
-struct Piece {
+struct WeightPiece {
   const std::byte* weight = nullptr;
   std::span<const std::int64_t> steps;
   std::span<const std::uint8_t> pairs;  ///< pairs of each step; empty: all
@@ -37,7 +37,7 @@ struct Piece {
   }
 };
 
-Piece piece_of(const TileRows& rows, const std::byte* block, std::int64_t begin, std::int64_t end) {
+WeightPiece piece_of(const TileRows& rows, const std::byte* block, std::int64_t begin, std::int64_t end) {
   const auto first = static_cast<std::size_t>(begin), count = static_cast<std::size_t>(end - begin);
   return {.weight = block + begin * kStepBytes,
           .steps = rows.steps.subspan(first, count),
@@ -70,7 +70,7 @@ inline std::int32_t group_at(const std::byte* at) {
 /// Adds the piece's products with `Rows` rows, which lie `row` bytes apart, to their sums: of `Vectors` vectors of
 /// columns. Products is a vector of sums and its instructions.
 template <class Products, int Rows, int Vectors>
-void add(const Piece& piece, const std::byte* rows, std::int64_t row, typename Products::Element* sums) {
+void add(const WeightPiece& piece, const std::byte* rows, std::int64_t row, typename Products::Element* sums) {
   constexpr int kLanes = Products::kLanes;
   constexpr std::int64_t kInTile = kTile / kLanes;  // vectors of columns of a tile
   typename Products::Sums sum[Rows][Vectors];
@@ -109,7 +109,7 @@ void add(const Piece& piece, const std::byte* rows, std::int64_t row, typename P
 }
 
 template <class Products>
-using Add = void (*)(const Piece&, const std::byte*, std::int64_t, typename Products::Element*);
+using Add = void (*)(const WeightPiece&, const std::byte*, std::int64_t, typename Products::Element*);
 
 template <class Products, int Vectors, std::size_t... I>
 constexpr std::array<Add<Products>, sizeof...(I)> adds_of(std::index_sequence<I...>) {
@@ -123,8 +123,8 @@ constexpr std::array<std::array<Add<Products>, Products::kMostTogether>, 2> kAdd
 
 /// Store has `block` and `ask`, as RowStore.
 template <class Products, class Store>
-void multiply_rows_in_vectors(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results,
-                              Store& store) {
+void multiply_rows_in_vectors(const TileRows& rows, const std::byte* weight, IndexRange blocks,
+                              const RowResults& results, Store& store) {
   using Element = typename Products::Element;
   const auto steps = static_cast<std::int64_t>(rows.steps.size()), pieces = (steps + kMostDeep - 1) / kMostDeep,
              deep = (steps + pieces - 1) / pieces;
@@ -136,7 +136,7 @@ void multiply_rows_in_vectors(const TileRows& rows, const std::byte* weight, Ran
       const bool first_panel = &panel == &panels.front(), last_panel = &panel == &panels.back();
       for (std::int64_t begin = 0; begin < steps; begin += deep) {
         const std::int64_t end = std::min(steps, begin + deep);
-        Piece piece = piece_of(rows, weight + b * steps * kStepBytes, begin, end);
+        WeightPiece piece = piece_of(rows, weight + b * steps * kStepBytes, begin, end);
         // The next piece in memory is read next: by this panel, or in the next block by the first one.
         if (end == steps ? last_panel && b + 1 < blocks.end : first_panel)
           piece.ask(std::min(deep, end == steps ? steps : steps - end), std::ssize(panel.groups));

@@ -42,14 +42,14 @@ double step_cycles() {
   return available() ? 2 * 16 : 16 * 16;
 }
 
-bool multiply_rows(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results) {
+bool multiply_rows(const TileRows& rows, const std::byte* weight, IndexRange blocks, const RowResults& results) {
   static const auto best = best_level(multiply_rows_levels);
   bool finite = true;
   best(rows, weight, blocks, results, &finite);
   return finite;
 }
 
-void pack_rows(Elements x, std::int64_t row, Range rows, std::int64_t k, const RowLayout& layout, std::byte* to) {
+void pack_rows(Elements x, std::int64_t row, IndexRange rows, std::int64_t k, const RowLayout& layout, std::byte* to) {
   row_pack().rows(x, row, rows, k, layout, to);
 }
 

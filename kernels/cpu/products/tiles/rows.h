@@ -50,7 +50,7 @@ RowLayout best_layout(std::int64_t k);
 bool reads_in_place();
 /// Rows of x (`row` elements apart, k elements each) as rows [rows.begin, rows.end) of a layout. Floats are rounded to
 /// nearest, ties to even; zeros fill up.
-void pack_rows(Elements x, std::int64_t row, Range rows, std::int64_t k, const RowLayout& layout, std::byte* to);
+void pack_rows(Elements x, std::int64_t row, IndexRange rows, std::int64_t k, const RowLayout& layout, std::byte* to);
 
 /// Appends how many pairs each step of k elements has, as TileRows wants them.
 void add_pairs(std::int64_t k, std::vector<std::uint8_t>& pairs);
@@ -97,19 +97,19 @@ struct RowResults {
   std::int64_t first = 0, begin = 0, pitch = kNoPitch, width = kNoPitch;
   const float* bias = nullptr;            ///< [columns], or null
   const std::int32_t* offsets = nullptr;  ///< the same of sums that are integers
-  pointwise::Finish finish;               ///< sees y's elements at row * ld + offset + column
+  pointwise::BoundEpilogue finish;        ///< sees y's elements at row * ld + offset + column
   std::int64_t offset = 0;                ///< place of column 0 in a row of y
 };
 
 /// Multiplies all rows by blocks [begin, end) of 32 columns, on the calling thread. False where a result is not finite:
 /// then the whole is to be computed in another way.
-bool multiply_rows(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results);
+bool multiply_rows(const TileRows& rows, const std::byte* weight, IndexRange blocks, const RowResults& results);
 
 /// Cycles of a step for 16 rows by 32 columns.
 double step_cycles();
 
 /// The same for a level: on vectors, or on tiles.
-TERN_LEVEL_FUNCTIONS(bfloat16, multiply_rows, const TileRows& rows, const std::byte* weight, Range blocks,
+TERN_LEVEL_FUNCTIONS(bfloat16, multiply_rows, const TileRows& rows, const std::byte* weight, IndexRange blocks,
                      const RowResults& results, bool* finite)
 
 /// pack_rows, round_line, pack_weight and pack_columns for a level.

@@ -27,7 +27,7 @@ std::int64_t rounded_up(std::int64_t n, std::int64_t to) {
 
 }  // namespace
 
-bool Convolution::suits(const ConvolutionShape& s) {
+bool SplitConvolution::suits(const TileConvolutionShape& s) {
   const cpu::Window& w = s.window;
   if (!available() || w[0].kernel != 1 || w[0].in != 1 || w[0].out != 1) return false;
   const std::int64_t positions = w[1].out * w[2].out, taps = w[1].kernel * w[2].kernel;
@@ -38,7 +38,7 @@ bool Convolution::suits(const ConvolutionShape& s) {
   return use >= kLeastUse;
 }
 
-Convolution::Convolution(const ConvolutionShape& shape)
+SplitConvolution::SplitConvolution(const TileConvolutionShape& shape)
     : shape_(shape), height_(phases_of(shape.window[1])), width_(phases_of(shape.window[2])) {
   const cpu::Window& w = shape.window;
   taps_ = w[1].kernel * w[2].kernel;
@@ -51,7 +51,7 @@ Convolution::Convolution(const ConvolutionShape& shape)
 /// The cost of so many bands, for the thread that has most. Each block of channels reads its band again, in part from
 /// beyond the second cache. The constants are those whose choices took 1.03 times the best ones' time in four networks'
 /// layers.
-double Convolution::cost(std::int64_t bands, std::int64_t threads) const {
+double SplitConvolution::cost(std::int64_t bands, std::int64_t threads) const {
   const std::int64_t lines = lines_of(bands), channels = chunks_ * kStep;
   const auto phases = static_cast<double>(height_.phases.size() * width_.phases.size());
   const double left = static_cast<double>(kBlock * taps_ * channels),
@@ -63,7 +63,7 @@ double Convolution::cost(std::int64_t bands, std::int64_t threads) const {
   return d.cost(threads);
 }
 
-std::int64_t Convolution::bands_for(std::int64_t threads) const {
+std::int64_t SplitConvolution::bands_for(std::int64_t threads) const {
   std::int64_t bands = 1;
   double least = cost(bands, threads);
   for (std::int64_t some = 2; some <= lines(); ++some) {
@@ -75,31 +75,31 @@ std::int64_t Convolution::bands_for(std::int64_t threads) const {
   return bands;
 }
 
-std::int64_t Convolution::left_k() const {
+std::int64_t SplitConvolution::left_k() const {
   return taps_ == 1 ? shape_.in : taps_ * chunks_ * kStep;
 }
 
-std::int64_t Convolution::plane(Band band) const {
+std::int64_t SplitConvolution::plane(Band band) const {
   // An odd number of cache lines: rows of a tile, a plane apart, then fall on different sets of the cache.
   const std::int64_t lines = ((band.end - band.begin + height_.reach) * pitch_ + kLine - 1) / kLine;
   return (lines | 1) * kLine;
 }
 
-std::int64_t Convolution::planes() const {
+std::int64_t SplitConvolution::planes() const {
   return chunks_ * static_cast<std::int64_t>(height_.phases.size() * width_.phases.size()) * shape_.parts * kTile;
 }
 
-std::int64_t Convolution::bytes(Band band) const {
+std::int64_t SplitConvolution::bytes(Band band) const {
   return planes() * plane(band) * kPair + 4 * kTileBytes;  // the last tile reads beyond the last plane
 }
 
-std::int64_t Convolution::packed_at(std::int64_t row, std::int64_t channel, std::int64_t tap) const {
+std::int64_t SplitConvolution::packed_at(std::int64_t row, std::int64_t channel, std::int64_t tap) const {
   const std::int64_t block = row / shape_.out * blocks_ + row % shape_.out / kBlock,
                      step = channel / kStep * taps_ + tap;
   return block * kBlock * left_k() + (step * kBlock + row % shape_.out % kBlock) * kStep + channel % kStep;
 }
 
-void Convolution::pack(const float* weight, float* to) const {
+void SplitConvolution::pack(const float* weight, float* to) const {
   const std::int64_t padded = blocks_ * kBlock;  // rows of a group
   parallel_for(shape_.groups * padded, grain_for(left_k()), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t b = begin; b < end; ++b) {
@@ -117,7 +117,7 @@ void Convolution::pack(const float* weight, float* to) const {
   });
 }
 
-void Convolution::unpack(const float* packed, float* to) const {
+void SplitConvolution::unpack(const float* packed, float* to) const {
   for (std::int64_t r = 0; r < shape_.groups * shape_.out; ++r) {
     for (std::int64_t c = 0; c < shape_.in; ++c) {
       for (std::int64_t t = 0; t < taps_; ++t) to[(r * shape_.in + c) * taps_ + t] = packed[packed_at(r, c, t)];
@@ -125,13 +125,13 @@ void Convolution::unpack(const float* packed, float* to) const {
   }
 }
 
-Left Convolution::left(const float* weight, std::int64_t group) const {
+LeftOperand SplitConvolution::left(const float* weight, std::int64_t group) const {
   if (reads_in_place()) return row_major(weight + group * shape_.out * shape_.in, shape_.out, shape_.in, shape_.in);
   const std::int64_t k = left_k();
   return {weight + group * blocks_ * kBlock * k, shape_.out, k, kBlock * k, kStep, kBlock * kStep};
 }
 
-void Convolution::split_image(const float* x, Band band, std::byte* to) const {
+void SplitConvolution::split_image(const float* x, Band band, std::byte* to) const {
   const cpu::WindowAxis &h = shape_.window[1], &w = shape_.window[2];
   const std::int64_t size = h.in * w.in, lines = band.end - band.begin + height_.reach, stride = plane(band) * kPair;
   const bool whole_lines = w.stride == 1 && pitch_ == w.in && width_.lowest == 0;
@@ -168,10 +168,10 @@ void Convolution::split_image(const float* x, Band band, std::byte* to) const {
 }
 
 /// The operands that blocks of channels share: a group of an image in a band, whose parts were split.
-class Convolution::BandProduct {
+class SplitConvolution::BandProduct {
  public:
-  BandProduct(const Convolution& c, const ConvolutionOperands& o, std::int64_t job, Band band, const std::byte* parts,
-              std::atomic<bool>& finite)
+  BandProduct(const SplitConvolution& c, const SplitConvolutionOperands& o, std::int64_t job, Band band,
+              const std::byte* parts, std::atomic<bool>& finite)
       : left_(c.left(o.weight, job % c.shape_.groups)),
         steps_(step_offsets(c, band)),
         tiles_(destinations(c, band)),
@@ -183,12 +183,12 @@ class Convolution::BandProduct {
   BandProduct(const BandProduct&) = delete;
   BandProduct& operator=(const BandProduct&) = delete;
 
-  void run(Range blocks, std::int64_t next) {
+  void run(IndexRange blocks, std::int64_t next) {
     multiply(left_, right_, blocks, {0, static_cast<std::int64_t>(tiles_.size())}, sink_, next);
   }
 
  private:
-  static std::vector<std::int64_t> step_offsets(const Convolution& c, Band band) {
+  static std::vector<std::int64_t> step_offsets(const SplitConvolution& c, Band band) {
     const std::int64_t stride = c.plane(band);
     std::vector<std::int64_t> steps;
     // All elements of the kernel for some channels, then the next: the same lines are read again while they are close.
@@ -208,7 +208,7 @@ class Convolution::BandProduct {
   }
 
   /// Destinations of the column tiles.
-  static std::vector<Destination> destinations(const Convolution& c, Band band) {
+  static std::vector<Destination> destinations(const SplitConvolution& c, Band band) {
     const std::int64_t out_width = c.shape_.window[2].out,
                        computed = (band.end - band.begin - 1) * c.pitch_ + out_width;
     std::vector<Destination> tiles(static_cast<std::size_t>(tiles_of(computed)));
@@ -222,14 +222,15 @@ class Convolution::BandProduct {
     return tiles;
   }
 
-  static PlainSink::Target target(const Convolution& c, const ConvolutionOperands& o, std::int64_t job, Band band) {
-    const ConvolutionShape& s = c.shape_;
+  static PlainSink::Target target(const SplitConvolution& c, const SplitConvolutionOperands& o, std::int64_t job,
+                                  Band band) {
+    const TileConvolutionShape& s = c.shape_;
     const std::int64_t group = job % s.groups, out_width = s.window[2].out, positions = s.window[1].out * out_width,
                        begin = job * s.out * positions + band.begin * out_width;
     return {o.y + begin, positions, s.out, o.bias == nullptr ? nullptr : o.bias + group * s.out, o.finish, begin};
   }
 
-  Left left_;
+  LeftOperand left_;
   std::vector<std::int64_t> steps_;
   std::vector<Destination> tiles_;
   PlainSink::Target target_;
@@ -237,7 +238,7 @@ class Convolution::BandProduct {
   Right right_;
 };
 
-bool Convolution::run(const ConvolutionOperands& o, std::byte*) const {
+bool SplitConvolution::run(const SplitConvolutionOperands& o, std::byte*) const {
   const std::int64_t panels = shape_.batch * shape_.groups * bands_,
                      image = shape_.in * shape_.window[1].in * shape_.window[2].in;
   std::atomic<bool> finite = true;

@@ -12,25 +12,25 @@
 
 namespace tern::tiles {
 
-struct ConvolutionShape {
+struct TileConvolutionShape {
   cpu::Window window;                                   ///< the first axis has size 1 and a kernel of 1
   std::int64_t batch = 1, groups = 1, in = 0, out = 0;  ///< channels of a group
   int parts = kAllParts;
 };
 
-struct ConvolutionOperands {
+struct SplitConvolutionOperands {
   const float* x = nullptr;       ///< [batch, groups * in, height, width]
   const float* weight = nullptr;  ///< packed by `pack`, or as exported where `reads_in_place`
   const float* bias = nullptr;    ///< [groups * out], or null
   float* y = nullptr;
-  pointwise::Finish finish;
+  pointwise::BoundEpilogue finish;
 };
 
-class Convolution {
+class SplitConvolution {
  public:
-  explicit Convolution(const ConvolutionShape& shape);
+  explicit SplitConvolution(const TileConvolutionShape& shape);
   /// True if tiles gain anything for this shape, here.
-  static bool suits(const ConvolutionShape& shape);
+  static bool suits(const TileConvolutionShape& shape);
 
   /// Kernels of one element need no other order of weights.
   bool reads_in_place() const { return taps_ == 1; }
@@ -42,7 +42,7 @@ class Convolution {
   /// Bytes of scratch memory: none, since each thread splits what it reads.
   std::size_t scratch() const { return 0; }
   /// Runs on several threads. False when some result is not finite: then y is to be computed in another way.
-  bool run(const ConvolutionOperands& o, std::byte* scratch) const;
+  bool run(const SplitConvolutionOperands& o, std::byte* scratch) const;
 
  private:
   /// Lines of the result that are made together.
@@ -51,7 +51,7 @@ class Convolution {
   };
   std::int64_t left_k() const;
   /// The weight of a group: as exported where `reads_in_place`, else packed.
-  Left left(const float* weight, std::int64_t group) const;
+  LeftOperand left(const float* weight, std::int64_t group) const;
   std::int64_t packed_at(std::int64_t row, std::int64_t channel, std::int64_t tap) const;
   std::int64_t plane(Band band) const;  ///< pairs of one plane of the split image
   std::int64_t lines() const { return shape_.window[1].out; }
@@ -66,7 +66,7 @@ class Convolution {
   void split_image(const float* x, Band band, std::byte* to) const;
   class BandProduct;
 
-  ConvolutionShape shape_;
+  TileConvolutionShape shape_;
   Phases height_, width_;
   std::int64_t taps_ = 1, chunks_ = 1, blocks_ = 1, pitch_ = 0, bands_ = 1;
 };

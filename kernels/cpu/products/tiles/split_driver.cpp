@@ -20,11 +20,11 @@ constexpr std::int64_t kFloat = sizeof(float);
 
 }  // namespace
 
-bool Linear::suits(const LinearShape& s) {
+bool SplitLinear::suits(const TileLinearShape& s) {
   return available() && fills_blocks(s);
 }
 
-Linear::Linear(const LinearShape& shape) : shape_(shape), steps_(panel_steps(shape.k, shape.parts)) {
+SplitLinear::SplitLinear(const TileLinearShape& shape) : shape_(shape), steps_(panel_steps(shape.k, shape.parts)) {
   const std::int64_t panel = steps_of(shape.k) * panel_step(shape.parts);
   rows_at_a_time_ = std::clamp<std::int64_t>(kMostBytes / panel * kTile / kBlock * kBlock, kBlock, kRowsAtATime);
   rows_at_a_time_ = std::min(rows_at_a_time_, tiles_of(shape.m) * kTile);
@@ -32,7 +32,7 @@ Linear::Linear(const LinearShape& shape) : shape_(shape), steps_(panel_steps(sha
 
 /// Groups of column tiles for `tiles` of them. With one, every thread splits all of x; with more, it splits its own
 /// part of x, and reads its blocks of the weight more often.
-std::int64_t Linear::groups_for(std::int64_t tiles, std::int64_t threads) const {
+std::int64_t SplitLinear::groups_for(std::int64_t tiles, std::int64_t threads) const {
   const std::int64_t pairs = (tiles + 1) / 2;
   double best = 0;
   std::int64_t groups = 1;
@@ -50,28 +50,28 @@ std::int64_t Linear::groups_for(std::int64_t tiles, std::int64_t threads) const 
 }
 
 /// Blocks of a quantized weight as floats, in this thread's buffer.
-Left Linear::numbers(const LinearOperands& o, Range blocks) const {
-  const Range rows{blocks.begin * kBlock, std::min(shape_.n, blocks.end * kBlock)};
+LeftOperand SplitLinear::numbers(const SplitLinearOperands& o, IndexRange blocks) const {
+  const IndexRange rows{blocks.begin * kBlock, std::min(shape_.n, blocks.end * kBlock)};
   auto* to =
       thread_buffer<float>(static_cast<std::size_t>((rows.end - rows.begin) * shape_.k), kSplitDriverNumbersSlot);
   for (std::int64_t r = rows.begin; r < rows.end; ++r)
     block_quantized::numbers_of_row(*o.quantized, static_cast<const std::byte*>(o.weight), r, 0, shape_.k,
                                     to + (r - rows.begin) * shape_.k);
-  Left left = row_major(to, shape_.n, shape_.k, shape_.k);
+  LeftOperand left = row_major(to, shape_.n, shape_.k, shape_.k);
   left.first = blocks.begin;
   return left;
 }
 
-bool Linear::run(const LinearOperands& o, std::byte*) const {
+bool SplitLinear::run(const SplitLinearOperands& o, std::byte*) const {
   std::atomic<bool> finite = true;
   const std::int64_t panel = steps_of(shape_.k) * panel_step(shape_.parts);
-  const Left left = row_major(o.weight, shape_.n, shape_.k, shape_.w_row, o.type);
+  const LeftOperand left = row_major(o.weight, shape_.n, shape_.k, shape_.w_row, o.type);
   const std::int64_t blocks = blocks_of(shape_.n), threads = Threads::current().count();
   for (std::int64_t m = 0; m < shape_.m; m += rows_at_a_time_) {
     const std::int64_t count = std::min(rows_at_a_time_, shape_.m - m), tiles = tiles_of(count),
                        pairs = (tiles + 1) / 2, groups = groups_for(tiles, threads);
     const auto columns_of = [&](std::int64_t group) {
-      return Range{2 * (group * pairs / groups), std::min(tiles, 2 * ((group + 1) * pairs / groups))};
+      return IndexRange{2 * (group * pairs / groups), std::min(tiles, 2 * ((group + 1) * pairs / groups))};
     };
     TransposingSink sink({shape_, o, m, count, finite});
     const std::int64_t piece = std::max(blocks_together(shape_.k), groups * blocks / (kPiecesOfAShare * threads));
@@ -84,19 +84,19 @@ bool Linear::run(const LinearOperands& o, std::byte*) const {
           for (Pieces::Range r = pieces.next(); !r.empty(); r = pieces.next()) {
             for (std::int64_t i = r.begin; i < r.end;) {
               const std::int64_t group = i / blocks, end = std::min(r.end, (group + 1) * blocks);
-              const Range columns = columns_of(group);
+              const IndexRange columns = columns_of(group);
               for (std::int64_t t = columns.begin; group != ready && t < columns.end; ++t) {
                 split_columns(o.x + (m + t * kTile) * shape_.x_row, shape_.x_row, std::min(kTile, count - t * kTile),
                               shape_.k, shape_.parts, parts + t * panel);
               }
               ready = group;
               const std::int64_t next = std::min(blocks, following - group * blocks);
-              const Range some{i - group * blocks, end - group * blocks};
+              const IndexRange some{i - group * blocks, end - group * blocks};
               if (o.quantized == nullptr) {
                 multiply(left, panels(parts, steps_, shape_.parts), some, columns, sink, next);
               } else {
                 for (std::int64_t b = some.begin; b < some.end; b += kBlocksOfNumbers) {
-                  const Range few{b, std::min(some.end, b + kBlocksOfNumbers)};
+                  const IndexRange few{b, std::min(some.end, b + kBlocksOfNumbers)};
                   multiply(numbers(o, few), panels(parts, steps_, shape_.parts), few, columns, sink, few.end);
                 }
               }

@@ -10,31 +10,31 @@
 
 namespace tern::tiles {
 
-struct LinearOperands {
+struct SplitLinearOperands {
   const float* x = nullptr;
   const void* weight = nullptr;  ///< elements of `type`
   const float* bias = nullptr;   ///< [n], or null
   float* y = nullptr;
-  pointwise::Finish finish;
+  pointwise::BoundEpilogue finish;
   DType type = DType::f32;                     ///< or one that is_one_part
   const QuantizedMatrix* quantized = nullptr;  ///< the weight is such a value: blocks of it are made numbers in turn
 };
 
-class Linear {
+class SplitLinear {
  public:
-  explicit Linear(const LinearShape& shape);
+  explicit SplitLinear(const TileLinearShape& shape);
   /// True if tiles gain anything for this shape, here.
-  static bool suits(const LinearShape& shape);
+  static bool suits(const TileLinearShape& shape);
   /// Bytes of scratch memory: none, since each thread splits what it reads.
   std::size_t scratch() const { return 0; }
   /// Runs on several threads. False when some result is not finite: then y is to be computed in another way.
-  bool run(const LinearOperands& o, std::byte* scratch) const;
+  bool run(const SplitLinearOperands& o, std::byte* scratch) const;
 
  private:
-  Left numbers(const LinearOperands& o, Range blocks) const;
+  LeftOperand numbers(const SplitLinearOperands& o, IndexRange blocks) const;
   std::int64_t groups_for(std::int64_t tiles, std::int64_t threads) const;
 
-  LinearShape shape_;
+  TileLinearShape shape_;
   std::int64_t rows_at_a_time_;
   std::vector<std::int64_t> steps_;
 };

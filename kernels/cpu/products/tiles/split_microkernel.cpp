@@ -12,7 +12,8 @@ const SplitPack& split_pack() {
 
 }  // namespace
 
-void multiply(const Left& left, const Right& right, Range blocks, Range tiles, Sink& sink, std::int64_t next) {
+void multiply(const LeftOperand& left, const Right& right, IndexRange blocks, IndexRange tiles, TileSink& sink,
+              std::int64_t next) {
   static const auto best = best_level(multiply_split_levels);
   best(left, right, blocks, tiles, sink, next);
 }

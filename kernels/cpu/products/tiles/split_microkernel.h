@@ -20,7 +20,7 @@ namespace tern::tiles {
 
 /// The operand whose rows are read as they lie and split while they are multiplied. Its rows come in blocks of 32 and
 /// its elements in steps of 32, with as many elements between blocks, rows and steps as it says.
-struct Left {
+struct LeftOperand {
   const void* data = nullptr;
   std::int64_t rows = 0, k = 0;
   std::int64_t block = 0, row = 0, step = 0;
@@ -28,7 +28,8 @@ struct Left {
   std::int64_t first = 0;   ///< the block that `data` begins with
 };
 /// Rows that lie `row` apart, each in one piece.
-inline Left row_major(const void* data, std::int64_t rows, std::int64_t k, std::int64_t row, DType type = DType::f32) {
+inline LeftOperand row_major(const void* data, std::int64_t rows, std::int64_t k, std::int64_t row,
+                             DType type = DType::f32) {
   return {data, rows, k, kBlock * row, row, kStep, type};
 }
 
@@ -43,9 +44,9 @@ struct Right {
 };
 
 /// Takes what was computed, a block at a time.
-class Sink {
+class TileSink {
  public:
-  virtual ~Sink() = default;
+  virtual ~TileSink() = default;
   /// Rows from `row` and columns from 16 * `tile`: four tiles of 16 x 16 sums, (row tile 0, column tile 0), (0, 1), (1,
   /// 0), (1, 1). `columns`: how many column tiles were computed, 1 or 2; the others hold nothing.
   virtual void store(const float* tiles, std::int64_t row, std::int64_t tile, int columns) = 0;
@@ -53,10 +54,11 @@ class Sink {
 
 /// Multiplies rows [32 blocks.begin, 32 blocks.end) of `left` by column tiles `tiles` of `right`, on the calling
 /// thread. Blocks up to `next` are likely to follow: the first of them is asked for at the end.
-void multiply(const Left& left, const Right& right, Range blocks, Range tiles, Sink& sink, std::int64_t next = 0);
+void multiply(const LeftOperand& left, const Right& right, IndexRange blocks, IndexRange tiles, TileSink& sink,
+              std::int64_t next = 0);
 
-TERN_LEVEL_FUNCTIONS(tiles, multiply_split, const Left& left, const Right& right, Range blocks, Range tiles, Sink& sink,
-                     std::int64_t next)
+TERN_LEVEL_FUNCTIONS(tiles, multiply_split, const LeftOperand& left, const Right& right, IndexRange blocks,
+                     IndexRange tiles, TileSink& sink, std::int64_t next)
 
 /// Steps after which sums leave the registers: the left operand's parts are 192 KiB then.
 constexpr std::int64_t depth_of(int parts) {

@@ -30,11 +30,11 @@ inline Right panels(const std::byte* data, std::span<const std::int64_t> steps, 
 void split_columns(const float* x, std::int64_t row, std::int64_t rows, std::int64_t k, int parts, std::byte* to);
 
 /// Stores blocks whose rows are columns of y.
-class TransposingSink : public Sink {
+class TransposingSink : public TileSink {
  public:
   struct Target {
-    const LinearShape& shape;
-    const LinearOperands& operands;
+    const TileLinearShape& shape;
+    const SplitLinearOperands& operands;
     std::int64_t first = 0, count = 0;  ///< rows of y
     std::atomic<bool>& finite;
   };
@@ -54,13 +54,13 @@ struct Destination {
 };
 
 /// Stores blocks whose rows are rows of y, `row` elements apart, with `bias` for each row.
-class PlainSink : public Sink {
+class PlainSink : public TileSink {
  public:
   struct Target {
     float* y = nullptr;
     std::int64_t row = 0, rows = 0;
     const float* bias = nullptr;  ///< the bias of row 0, or null
-    pointwise::Finish finish;
+    pointwise::BoundEpilogue finish;
     std::int64_t begin = 0;   ///< number of y's first element for `finish`
     bool accumulate = false;  ///< adds to what y holds; without a finish
   };

@@ -19,8 +19,9 @@ constexpr std::int64_t kBlock = 2 * kTile;  ///< rows and columns that are compu
 constexpr std::int64_t kBlockFloats = kBlock * kBlock;
 constexpr std::int64_t kWorthATile = 1 << 16;  ///< products of a node; fewer are faster without tiles
 
-struct Range {
+struct IndexRange {
   std::int64_t begin = 0, end = 0;
+  std::int64_t size() const { return end - begin; }
 };
 
 /// True if this processor has tiles and the system lets this process use them.
@@ -46,13 +47,13 @@ constexpr std::int64_t tiles_of(std::int64_t n) {
 }
 
 /// y [m, n] (dense) from x [m, k] (rows `x_row` apart) and w [n, k] (rows `w_row` apart).
-struct LinearShape {
+struct TileLinearShape {
   std::int64_t m = 0, n = 0, k = 0, x_row = 0, w_row = 0;
   int parts = kAllParts;
 };
 
 /// True if blocks of tiles, or of vectors that take their place, gain anything for this shape.
-constexpr bool fills_blocks(const LinearShape& s) {
+constexpr bool fills_blocks(const TileLinearShape& s) {
   return s.m > 2 && s.k >= kTile && s.n >= kTile && s.m * s.n * s.k >= kWorthATile;
 }
 

@@ -194,7 +194,7 @@ TEST(QuantizeActivations, AWeightWhoseRowsHaveNoWholeBlocksStays) {
     const QuantizeReport report = quantize_weights(p.program(), {r}, {});
     ASSERT_EQ(report.kept.size(), activations ? 1u : 0u);
     if (!activations) continue;
-    EXPECT_EQ(report.kept[0].reason, "its rows of 48 elements do not divide into the activations' blocks of 32");
+    EXPECT_EQ(report.kept[0].reason, "its rows of 48 elements are not divisible by the activations' blocks of 32");
   }
 }
 

@@ -283,7 +283,7 @@ TEST(Quantize, WhatStaysIsListedWithTheReason) {
   {
     TestProgram p;
     p.output(p.b().matmul(p.input(DType::f32, {2, 40}), p.b().constant(DType::f32, {40, 80}, w.bytes.data())));
-    EXPECT_EQ(reason(p, {rule("mxfp4")}), "its rows of 40 elements do not divide into blocks of 32");
+    EXPECT_EQ(reason(p, {rule("mxfp4")}), "its rows of 40 elements are not divisible by blocks of 32");
   }
   {
     TestProgram p;

@@ -21,7 +21,7 @@ float rounded(DType t, float x) {
 }
 
 struct Drawn {
-  Numbers numbers;
+  WeightMatrix numbers;
   PerBlock scales, zeros;
 };
 
@@ -47,7 +47,7 @@ Drawn draw(DType type, std::int64_t rows, std::int64_t columns, std::int64_t blo
   return d;
 }
 
-void expect_numbers(const Fitted& f, const Numbers& n) {
+void expect_numbers(const Fitted& f, const WeightMatrix& n) {
   const QuantizedMatrix m{f.element, n.rows, n.columns, f.blocks};
   ASSERT_EQ(std::ssize(f.bytes), m.bytes());
   std::vector<float> row(static_cast<std::size_t>(n.columns));

@@ -83,7 +83,7 @@ TEST(Simplify, RoundedActivationsStayBesideTheirProducts) {
   const ValueId x = p.input(DType::f32, {rows, 32});
   const microscaling::NarrowFloat& type = *microscaling::find_narrow_float("float8_e4m3fn");
   for (int i = 0; i < 2; ++i) {
-    const ValueId y = microscaling::rounded(p.b(), x, type, 32, "floor", DType::f32);
+    const ValueId y = microscaling::round_to_mx(p.b(), x, type, 32, "floor", DType::f32);
     p.output(p.b().expr("y + i", {{"y", y}, {"i", static_cast<double>(i)}}, DType::f32));
   }
   Program& program = p.b().program();
