@@ -44,6 +44,7 @@ set(sources
   cpu/fft/plan.cpp
   cpu/fft/stage.cpp
   cpu/indexing/data_sized.cpp
+  cpu/indexing/embedding_bag.cpp
   cpu/indexing/gather.cpp
   cpu/indexing/indexing.cpp
   cpu/indexing/quantized_rows.cpp

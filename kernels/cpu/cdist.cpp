@@ -1,6 +1,8 @@
-// cdist: the p-norm of the differences between all pairs of rows, summed in eight lanes.
+// cdist: the p-norm of the differences between all pairs of rows, summed in lanes.
+#include <algorithm>
 #include <cmath>
 
+#include "dtypes/levels.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/scratch.h"
@@ -26,12 +28,43 @@ T over_row(const T* x, const T* y, std::int64_t n, Term term, Join join) {
   return result;
 }
 
+/// Distances of a row to `count` columns of d elements, four columns at a time.
+template <class T>
+void euclidean_distances(const T* x, const T* columns, std::int64_t d, std::int64_t count, T* to) {
+  constexpr std::int64_t kLanes = 64 / sizeof(T), kColumns = 4;
+  at_cpu_level([&](auto) __attribute__((always_inline)) {
+    for (std::int64_t j = 0; j < count; j += kColumns) {
+      const T* y[kColumns];
+      for (std::int64_t k = 0; k < kColumns; ++k) y[k] = columns + std::min(j + k, count - 1) * d;
+      T lanes[kColumns][kLanes] = {};
+      std::int64_t i = 0;
+      for (; i + kLanes <= d; i += kLanes) {
+#pragma GCC unroll 4
+        for (std::int64_t k = 0; k < kColumns; ++k) {
+#pragma omp simd
+          for (std::int64_t l = 0; l < kLanes; ++l) {
+            const T difference = x[i + l] - y[k][i + l];
+            lanes[k][l] += difference * difference;
+          }
+        }
+      }
+      for (std::int64_t k = 0; k < kColumns && j + k < count; ++k) {
+        for (std::int64_t l = 0; i + l < d; ++l) {
+          const T difference = x[i + l] - y[k][i + l];
+          lanes[k][l] += difference * difference;
+        }
+        for (std::int64_t width = kLanes / 2; width > 0; width /= 2) {
+          for (std::int64_t l = 0; l < width; ++l) lanes[k][l] += lanes[k][l + width];
+        }
+        to[j + k] = std::sqrt(lanes[k][0]);
+      }
+    }
+  });
+}
+
 template <class T>
 T distance(const T* x, const T* y, std::int64_t n, double p) {
   const auto add = [](T a, T b) { return a + b; };
-  if (p == 2.0)
-    return std::sqrt(over_row(
-        x, y, n, [](T d) { return d * d; }, add));
   if (p == 1.0)
     return over_row(
         x, y, n, [](T d) { return d; }, add);
@@ -80,7 +113,11 @@ void run_as(KernelCall& c) {
                    }
                    const T* from = read_run(x, plane_offset(x, out, plane) + row % m * d, d, x_buffer);
                    T* to = run_target(out, row * n, out_buffer);
-                   for (std::int64_t j = 0; j < n; ++j) to[j] = distance(from, columns + j * d, d, p);
+                   if (p == 2.0) {
+                     euclidean_distances(from, columns, d, n, to);
+                   } else {
+                     for (std::int64_t j = 0; j < n; ++j) to[j] = distance(from, columns + j * d, d, p);
+                   }
                    write_run(out, row * n, n, to);
                  }
                });

@@ -9,7 +9,8 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kMostLines = 16, kMostNarrowLines = 8;           // fewer than the 16 of a wave of matrix units
+constexpr std::int64_t kAttentionFewMaxLines = 16,
+                       kAttentionFewMaxNarrowLines = 8;                 // fewer than the 16 of a wave of matrix units
 constexpr std::int64_t kAttentionFewWidest = 256;                       // heads
 constexpr std::int64_t kAttentionFewWidestChunk = 128;                  // columns of values of a group
 constexpr std::int64_t kMultiprocessors = 128;                          // typical of a large device
@@ -78,7 +79,9 @@ bool add_attention_few(const KernelCall& c, Launches& list) {
   const std::int64_t keys = key.size(r - 2), width = q.size(r - 1), out_width = out.size(r - 1);
   const std::int64_t rows = out.numel() / out_width, shared = shared_heads(c), lines = out.size(r - 2) * shared;
   const std::int64_t k_each = each(key.dtype), v_each = each(v.dtype);
-  if (lines > (k_each == 8 ? kMostNarrowLines : kMostLines) || width == 0 || width > kAttentionFewWidest) return false;
+  if (lines > (k_each == 8 ? kAttentionFewMaxNarrowLines : kAttentionFewMaxLines) || width == 0 ||
+      width > kAttentionFewWidest)
+    return false;
 
   const std::int64_t chunks = divided_up(out_width, kAttentionFewWidestChunk);
   const std::int64_t columns = divided_up(divided_up(out_width, chunks), v_each) * v_each;

@@ -54,7 +54,7 @@ bool injected(const char* function, tern_device_status* status) {
   if (state.failing != function || --state.countdown != 0) return false;
   state.failing.clear();
   state.failed = true;
-  *status = failed(state.status, std::string("the test wants ") + function + " to fail");
+  *status = set_error(state.status, std::string("the test wants ") + function + " to fail");
   return true;
 }
 #define TERN_ENTER(function)                           \
@@ -86,14 +86,14 @@ void* pointer(tern_device_address a) {
 #include "tests/device_plugin/collective.inc"
 
 tern_device_status test_count(std::int32_t* n) {
-  if (std::string(TERN_TEST_DEVICE) == "broken") return failed(TERN_DEVICE_FAILED, "the driver is missing");
+  if (std::string(TERN_TEST_DEVICE) == "broken") return set_error(TERN_DEVICE_FAILED, "the driver is missing");
   *n = 512;  // each device compiles its own kernels
   return TERN_DEVICE_OK;
 }
 
 tern_device_status test_properties(std::int32_t device, tern_device_properties* p) {
   TERN_ENTER(properties);
-  properties(device, p);
+  device_properties(device, p);
   // "graph" claims that its kernels read host memory.
   p->memory_bytes = std::uint64_t{1} << 33;
   p->features = TERN_DEVICE_DOUBLE | (TERN_TEST_GRAPH && !TERN_TEST_CONDITIONAL ? TERN_DEVICE_HOST_MEMORY : 0);
@@ -103,7 +103,7 @@ tern_device_status test_properties(std::int32_t device, tern_device_properties* 
 tern_device_status test_allocate(std::int32_t device, std::uint64_t bytes, tern_device_address* address) {
   TERN_ENTER(allocate);
   if (bytes > state.memory - std::min(state.memory, state.counts.bytes))
-    return failed(TERN_DEVICE_OUT_OF_MEMORY, "no memory left");
+    return set_error(TERN_DEVICE_OUT_OF_MEMORY, "no memory left");
   const tern_device_status status = allocate(device, bytes, address);
   if (status != TERN_DEVICE_OK) return status;
   std::memset(pointer(*address), 0xa5, bytes);  // callers must not rely on zeros
@@ -164,7 +164,7 @@ tern_device_status test_stream_synchronize(std::int32_t, tern_device_stream stre
   q.run(q.put);  // failed work has ended, too
   tern_device_status status = TERN_DEVICE_OK;
   if (injected("stream_synchronize", &status)) return status;
-  if (!q.failure.empty()) return failed(TERN_DEVICE_FAILED, q.failure);
+  if (!q.failure.empty()) return set_error(TERN_DEVICE_FAILED, q.failure);
   return status;
 }
 
@@ -276,11 +276,11 @@ tern_device_status override_prepare(std::int32_t, const tern_device_op* op, tern
   TERN_ENTER(override_prepare);
   constexpr int kFloat32 = 12;
   const tern_device_attribute* axes = op->name == std::string("rms_norm") ? attribute(op, "k") : nullptr;
-  if (axes == nullptr) return failed(TERN_DEVICE_UNSUPPORTED, "not this op");
+  if (axes == nullptr) return set_error(TERN_DEVICE_UNSUPPORTED, "not this op");
   const tern_device_tensor& x = op->inputs[0];
   if (x.dtype != kFloat32 || x.rank != 2 || x.strides[1] != 1 || x.strides[0] != x.sizes[1] ||
       (op->input_count > 1 && op->inputs[1].dtype != 0) || axes->integers[0] != 1)
-    return failed(TERN_DEVICE_UNSUPPORTED, "not this one");
+    return set_error(TERN_DEVICE_UNSUPPORTED, "not this one");
   const tern_device_attribute* epsilon = attribute(op, "epsilon");
   *out = reinterpret_cast<tern_device_override>(
       new Norm{x.sizes[0], x.sizes[1], epsilon == nullptr ? 0 : epsilon->numbers[0]});
@@ -363,7 +363,7 @@ constexpr tern_device_plugin kTestPlugin = {
     sizeof(tern_device_plugin),
     TERN_DEVICE_ABI,
     TERN_TEST_DEVICE,
-    last_message,
+    get_last_message,
     test_count,
     test_properties,
     test_allocate,

@@ -37,8 +37,26 @@ class RowCopy {
       default: std::memcpy(target, source, static_cast<std::size_t>(bytes_));
     }
   }
+  /// Copies the rows from[i] to the rows `first` + i.
+  void rows(const std::int64_t* from, std::int64_t count, std::int64_t first) const {
+    switch (bytes_) {
+      case 1: return elements<std::uint8_t>(from, count, first);
+      case 2: return elements<std::uint16_t>(from, count, first);
+      case 4: return elements<std::uint32_t>(from, count, first);
+      case 8: return elements<std::uint64_t>(from, count, first);
+      default:
+        for (std::int64_t i = 0; i < count; ++i) (*this)(from[i], first + i);
+    }
+  }
 
  private:
+  template <class T>
+  void elements(const std::int64_t* from, std::int64_t count, std::int64_t first) const {
+    const T* source = reinterpret_cast<const T*>(from_);
+    T* target = reinterpret_cast<T*>(to_) + first;
+    for (std::int64_t i = 0; i < count; ++i) target[i] = source[from[i]];
+  }
+
   const std::byte* from_;
   std::byte* to_;
   std::int64_t bytes_;
@@ -68,9 +86,15 @@ void cpu_gather(KernelCall& c) {
     parallel_for(outer.count, grain_for(columns), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         const T* base = data + outer.offset(row);
-        for (std::int64_t column = 0; column < columns; ++column)
-          out_data[row * columns + column] =
-              base[column * column_stride + positions.at(row * columns + column, axis_size) * axis_stride];
+        T* to = out_data + row * columns;
+        positions.visit(row * columns, [&](const auto* entries) {
+          for (std::int64_t column = 0; column < columns; ++column) {
+            const std::int64_t p = entries[column];
+            if (static_cast<std::uint64_t>(p) >= static_cast<std::uint64_t>(axis_size))
+              positions.at(row * columns + column, axis_size);
+            to[column] = base[column * column_stride + p * axis_stride];
+          }
+        });
       }
     });
   });
@@ -101,11 +125,14 @@ void cpu_index(KernelCall& c) {
   const std::int64_t row_elements = product_of_sizes(x, indexed_axes, x.rank);
   const RowCopy copy(x.data, out.data, row_elements * element_size(x.dtype));
   parallel_for(c.in[1].numel(), grain_for(row_elements * indexed_axes), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t out_row = begin; out_row < end; ++out_row) {
-      std::int64_t source_row = 0;
+    constexpr std::int64_t kChunk = 512;
+    std::int64_t rows[kChunk];
+    for (std::int64_t first = begin; first < end; first += kChunk) {
+      const std::int64_t count = std::min(kChunk, end - first);
+      std::fill_n(rows, count, 0);
       for (int i = 0; i < indexed_axes; ++i)
-        source_row = source_row * x.size(i) + positions[static_cast<std::size_t>(i)].wrapped(out_row, x.size(i));
-      copy(source_row, out_row);
+        positions[static_cast<std::size_t>(i)].append(first, count, x.size(i), rows);
+      copy.rows(rows, count, first);
     }
   });
 }

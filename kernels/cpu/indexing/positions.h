@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "dtypes/levels.h"
 #include "kernels/kernel.h"
 
 namespace tern {
@@ -28,8 +29,37 @@ class Positions {
     if (p < -size || p >= size) out_of_range(p, size);
     return p < 0 ? p + size : p;
   }
+  /// Calls f with a pointer to entry `first`.
+  template <class F>
+  void visit(std::int64_t first, F&& f) const {
+    if (narrow_ != nullptr) return f(narrow_ + first);
+    f(wide_ + first);
+  }
+  /// to[i] = to[i] * size + entry first + i, `wrapped` by `size`, for `count` entries.
+  void append(std::int64_t first, std::int64_t count, std::int64_t size, std::int64_t* to) const {
+    if (narrow_ != nullptr) return append_entries(narrow_ + first, count, size, to);
+    append_entries(wide_ + first, count, size, to);
+  }
 
  private:
+  template <class T>
+  static void append_entries(const T* entries, std::int64_t count, std::int64_t size, std::int64_t* to) {
+    std::int64_t is_outside = 0;
+    at_cpu_level([&](auto) __attribute__((always_inline)) {
+#pragma omp simd reduction(| : is_outside)
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t p = entries[i], position = p + (size & (p >> 63));
+        is_outside |= position | (size - 1 - position);  // negative if one of them is
+        to[i] =
+            static_cast<std::int64_t>(static_cast<std::uint64_t>(to[i] * size) + static_cast<std::uint64_t>(position));
+      }
+    });
+    if (is_outside >= 0) return;
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (entries[i] < -size || entries[i] >= size) out_of_range(entries[i], size);
+    }
+  }
+
   [[noreturn]] static void out_of_range(std::int64_t p, std::int64_t size) {
     fail(ErrorCode::runtime,
          "index " + std::to_string(p) + " is out of range for an axis of size " + std::to_string(size));

@@ -6,6 +6,7 @@
 #include <limits>
 #include <span>
 
+#include "dtypes/levels.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/strided.h"
 #include "kernels/kernel.h"
@@ -48,12 +49,65 @@ void copy_row(const T* from, std::int64_t from_stride, T* to, std::int64_t to_st
     std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
   } else if (from_stride == 0 && to_stride == 1) {
     std::fill_n(to, count, *from);
+  } else if (from_stride == -1 && to_stride == 1) {
+    const T* first = from - (count - 1);
+    at_cpu_level([&](auto) __attribute__((always_inline)) {
+#pragma omp simd
+      for (std::int64_t i = 0; i < count; ++i) to[i] = first[count - 1 - i];
+    });
   } else {
     for (std::int64_t i = 0; i < count; ++i) to[i * to_stride] = from[i * from_stride];
   }
 }
 
 constexpr std::int64_t kTile = 32;
+
+/// Transposes a block of eight rows of eight elements of four bytes in registers.
+[[gnu::always_inline]] inline void transpose_eight(const std::uint32_t* from, std::int64_t from_row, std::uint32_t* to,
+                                                   std::int64_t to_row) {
+  using Row [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = std::uint32_t;
+  Row r[8], pairs[8], fours[8];
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) r[i] = *reinterpret_cast<const Row*>(from + i * from_row);
+#pragma GCC unroll 4
+  for (int i = 0; i < 8; i += 2) {
+    pairs[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+    pairs[i + 1] = __builtin_shufflevector(r[i], r[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+  }
+#pragma GCC unroll 2
+  for (int i = 0; i < 8; i += 4) {
+#pragma GCC unroll 2
+    for (int k = 0; k < 2; ++k) {
+      fours[i + 2 * k] = __builtin_shufflevector(pairs[i + k], pairs[i + k + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+      fours[i + 2 * k + 1] = __builtin_shufflevector(pairs[i + k], pairs[i + k + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+    }
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    *reinterpret_cast<Row*>(to + i * to_row) =
+        __builtin_shufflevector(fours[i], fours[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+    *reinterpret_cast<Row*>(to + (i + 4) * to_row) =
+        __builtin_shufflevector(fours[i], fours[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+  }
+}
+
+/// Transposes rows that are contiguous in `from` to rows that are contiguous in `to`: element (i, j) lies at
+/// i * from_row + j and goes to j * to_row + i.
+void transpose_plane(const std::uint32_t* from, std::int64_t from_row, std::uint32_t* to, std::int64_t to_row,
+                     std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t kBlock = 8;
+  at_cpu_level([&](auto) __attribute__((always_inline)) {
+    const std::int64_t whole_rows = rows / kBlock * kBlock, whole_columns = columns / kBlock * kBlock;
+    for (std::int64_t i = 0; i < whole_rows; i += kBlock) {
+      for (std::int64_t j = 0; j < whole_columns; j += kBlock)
+        transpose_eight(from + i * from_row + j, from_row, to + j * to_row + i, to_row);
+    }
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = i < whole_rows ? whole_columns : 0; j < columns; ++j)
+        to[j * to_row + i] = from[i * from_row + j];
+    }
+  });
+}
 
 /// Transposes a plane in tiles that fit the first cache.
 template <class T>
@@ -62,6 +116,18 @@ void copy_plane(const T* from, T* to, const CopyAxis& rows, const CopyAxis& colu
     const std::int64_t r_end = std::min(rows.size, r + kTile);
     for (std::int64_t c = 0; c < columns.size; c += kTile) {
       const std::int64_t c_end = std::min(columns.size, c + kTile);
+      if constexpr (sizeof(T) == 4) {
+        const T* source = from + r * rows.from + c * columns.from;
+        T* target = to + r * rows.to + c * columns.to;
+        if (columns.from == 1 && rows.to == 1) {
+          transpose_plane(source, rows.from, target, columns.to, r_end - r, c_end - c);
+          continue;
+        }
+        if (rows.from == 1 && columns.to == 1) {
+          transpose_plane(source, columns.from, target, rows.to, c_end - c, r_end - r);
+          continue;
+        }
+      }
       for (std::int64_t i = r; i < r_end; ++i) {
         for (std::int64_t j = c; j < c_end; ++j)
           to[i * rows.to + j * columns.to] = from[i * rows.from + j * columns.from];

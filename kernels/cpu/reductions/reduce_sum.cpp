@@ -16,7 +16,7 @@ struct Sum {
   Acc identity() const { return Acc{}; }
   void add_run(Acc& acc, const L* v, std::int64_t n, std::int64_t) const {
     if constexpr (std::is_floating_point_v<L>) {
-      acc += rows::loops<L>().sum(v, n);
+      acc += rows::loops<L>().block_sum(v, n);
       return;
     }
     constexpr std::int64_t kLanes = 16;

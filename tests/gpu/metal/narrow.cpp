@@ -14,7 +14,7 @@
 namespace {
 
 tern_device_status narrow_properties(std::int32_t device, tern_device_properties* p) {
-  const tern_device_status status = properties(device, p);
+  const tern_device_status status = device_properties(device, p);
   p->features = TERN_DEVICE_HOST_MEMORY;
   p->vector_floats = 0;  // kernel sources depend on the value: same as on a GPU
   return status;
@@ -27,9 +27,9 @@ tern_device_status narrow_module_load(std::int32_t, const tern_device_source* so
   try {
     library = dlopen(compile_c(std::string(source->text, source->length), options).c_str(), RTLD_NOW | RTLD_LOCAL);
   } catch (const std::exception& error) {
-    return failed(TERN_DEVICE_COMPILE, error.what());
+    return set_error(TERN_DEVICE_COMPILE, error.what());
   }
-  if (library == nullptr) return failed(TERN_DEVICE_FAILED, dlerror());
+  if (library == nullptr) return set_error(TERN_DEVICE_FAILED, dlerror());
   *module = new tern_device_module_s{library, {}};
   return TERN_DEVICE_OK;
 }
