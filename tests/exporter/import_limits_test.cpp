@@ -69,7 +69,7 @@ TEST(ImportLimits, DepthOfSizes) {
   m.user("x", meta_of({size(text + "ExprCondPair(Integer(1), true))")}));
   m.result("x");
   const std::string error = error_of([&] { m.load(); }, ErrorCode::unsupported);
-  EXPECT_NE(error.find("nested more than 500 deep"), std::string::npos) << error;
+  EXPECT_NE(error.find("nested more than 500 levels deep"), std::string::npos) << error;
 }
 
 // p_sigfpe_mod

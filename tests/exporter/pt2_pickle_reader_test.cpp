@@ -104,7 +104,7 @@ TEST(Pt2PickleReader, RefusesEveryOtherOpcodeByName) {
     if (name.empty()) {
       expect_refused(bytes, "w: offset 102: byte 0x");
     } else {
-      expect_refused(bytes, "w: offset 102: pickle opcode " + name + " is not a supported", ErrorCode::unsupported);
+      expect_refused(bytes, "w: offset 102: pickle opcode " + name + " is not supported", ErrorCode::unsupported);
     }
   }
 }
@@ -152,7 +152,7 @@ TEST(Pt2PickleReader, RefusesBadStacks) {
 TEST(Pt2PickleReader, RefusesPicklesThatAreTooLarge) {
   const std::string most = pickle(std::string(kMaxPickleBytes - 3, 'N'));
   expect_refused(most, "values are left on the stack");
-  expect_refused(most + ".", "at most 262144 are read", ErrorCode::unsupported);
+  expect_refused(most + ".", "at most 262144 are supported", ErrorCode::unsupported);
 }
 
 TEST(Pt2PickleReader, KeepsCyclesAndSharedValuesAsNumbers) {

@@ -160,7 +160,7 @@ TEST(Launchers, ContradictionsNameTheVariables) {
   }
   {
     const Environment e({{"RANK", "0"}, {"LOCAL_RANK", "0"}});
-    EXPECT_NE(said().find("RANK is set, and WORLD_SIZE is not"), std::string::npos);
+    EXPECT_NE(said().find("RANK is set, but WORLD_SIZE is not"), std::string::npos);
   }
   {
     const Environment e({{"RANK", "4"}, {"WORLD_SIZE", "4"}});

@@ -50,7 +50,7 @@ TEST(Subgroups, AnArchivesTextIsReadWithCare) {
   EXPECT_EQ(error("tp=0,1/2,3"), "");
   EXPECT_EQ(error("  \n tp=0-1048575 "), "");
   EXPECT_NE(error("dp=0-1048575").find("the program has no group 'dp'; it has: tp"), std::string::npos);
-  EXPECT_NE(error("tp=0 tp=1").find("'tp' occurs twice"), std::string::npos);
+  EXPECT_NE(error("tp=0 tp=1").find("'tp' is given twice"), std::string::npos);
   EXPECT_NE(error("tp=0,0").find("rank 0 occurs twice"), std::string::npos);
   EXPECT_NE(error("tp=0-1048576").find("is not a rank"), std::string::npos);
   EXPECT_NE(error("tp=18446744073709551617").find("is not a rank"), std::string::npos);

@@ -227,7 +227,7 @@ TEST_F(TrainCheckpoint, HasAPlaceInTheRandomNumbersForEachRank) {
   settings = {{"ranks", "2"}};
   checkpoints.save(model, session, history_at(3), settings, {5});
   History h;
-  EXPECT_NE(error_of([&] { restored(session, h); }, ErrorCode::bad_file).find("without 'random.offset.1'"),
+  EXPECT_NE(error_of([&] { restored(session, h); }, ErrorCode::bad_file).find("lacks 'random.offset.1'"),
             std::string::npos);
   checkpoints.save(model, session, history_at(3), settings, {5, 6});
   EXPECT_TRUE(restored(session, h));
