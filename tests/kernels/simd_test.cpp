@@ -36,11 +36,11 @@ TEST(Simd, LoadsAndStoresTheFirstLanesAlone) {
 
 TEST(Simd, FusedExactlyRoundsOnce) {
   const float a = 1 + 0x1p-20F, c = -1 - 0x1p-19F;
-  EXPECT_EQ(fused_exactly(a, spread(a), spread(c))[kLanes - 1], 0x1p-40F);
+  EXPECT_EQ(exact_fma(a, broadcast(a), broadcast(c))[kLanes - 1], 0x1p-40F);
   const double d = 1 + 0x1p-50, e = -1 - 0x1p-49;
-  EXPECT_EQ(fused_exactly(d, Doubles{} + d, Doubles{} + e)[0], 0x1p-100);
+  EXPECT_EQ(exact_fma(d, Doubles{} + d, Doubles{} + e)[0], 0x1p-100);
   if (kFused) {
-    EXPECT_EQ(fused(spread(a), spread(a), spread(c))[0], 0x1p-40F);
+    EXPECT_EQ(fma(broadcast(a), broadcast(a), broadcast(c))[0], 0x1p-40F);
   }
 }
 
@@ -49,10 +49,10 @@ TEST(Simd, LeastAndGreatestKeepNaN) {
   for (const float x : values) {
     for (const float y : values) {
       const float less = x < y || std::isnan(x) ? x : y, more = x > y || std::isnan(x) ? x : y;
-      EXPECT_EQ(bits(least(spread(x), spread(y))[0]), bits(less)) << x << ", " << y;
-      EXPECT_EQ(bits(greatest(spread(x), spread(y))[0]), bits(more)) << x << ", " << y;
-      EXPECT_EQ(bits(least(x, y)), bits(less)) << x << ", " << y;
-      EXPECT_EQ(bits(greatest(x, y)), bits(more)) << x << ", " << y;
+      EXPECT_EQ(bits(min(broadcast(x), broadcast(y))[0]), bits(less)) << x << ", " << y;
+      EXPECT_EQ(bits(max(broadcast(x), broadcast(y))[0]), bits(more)) << x << ", " << y;
+      EXPECT_EQ(bits(min(x, y)), bits(less)) << x << ", " << y;
+      EXPECT_EQ(bits(max(x, y)), bits(more)) << x << ", " << y;
     }
   }
 }
@@ -63,7 +63,7 @@ TEST(Simd, RoundsToBytes) {
   for (const float x : values) {
     for (int count = 1; count <= kLanes; ++count) {
       std::vector<std::uint8_t> to(static_cast<std::size_t>(count));  // exact size: sanitizers detect overruns
-      store_some_low_bytes(to.data(), rounded(spread(x)), count);
+      store_some_low_bytes(to.data(), rounded(broadcast(x)), count);
       const auto expected = static_cast<std::uint8_t>(static_cast<int>(std::nearbyint(x)));
       EXPECT_EQ(to, std::vector<std::uint8_t>(static_cast<std::size_t>(count), expected)) << x;
     }
@@ -74,19 +74,19 @@ TEST(Simd, RoundsToBytes) {
   store_low_bytes(to.data(), w);
   for (int i = 0; i < kLanes; ++i)
     EXPECT_EQ(to[static_cast<std::size_t>(i)], static_cast<std::uint8_t>(1000 * i - 3)) << i;
-  store_low_bytes(to.data(), rounded(spread(kNaN)));
+  store_low_bytes(to.data(), rounded(broadcast(kNaN)));
   EXPECT_EQ(to, std::vector<std::uint8_t>(kLanes, 0));
 }
 
 TEST(Simd, BoundsKeepNaN) {
   for (const float x : {-3.0F, -1.0F, 0.25F, 7.0F, kInfinity, -kInfinity})
-    EXPECT_EQ(bounded(spread(x), spread(-1), spread(2))[0], x < -1 ? -1.0F : x > 2 ? 2.0F : x);
-  EXPECT_TRUE(std::isnan(bounded(spread(kNaN), spread(-1), spread(2))[0]));
+    EXPECT_EQ(clamp(broadcast(x), broadcast(-1), broadcast(2))[0], x < -1 ? -1.0F : x > 2 ? 2.0F : x);
+  EXPECT_TRUE(std::isnan(clamp(broadcast(kNaN), broadcast(-1), broadcast(2))[0]));
 }
 
 TEST(Simd, TimesPowerReachesSubnormalNumbers) {
   for (int n = -151; n <= 127; ++n) {
-    const Floats made = times_power(spread(1.25F), spread(static_cast<float>(n)), Whole{} + n);
+    const Floats made = times_power(broadcast(1.25F), broadcast(static_cast<float>(n)), Whole{} + n);
     EXPECT_EQ(made[0], std::ldexp(1.25F, n)) << n;
   }
 }

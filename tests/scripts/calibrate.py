@@ -174,7 +174,7 @@ def messages(c):
         ("a list without a target", 2, "with several formats give --target-sqnr", DIGITS, ["--quantize", "int4,int8"]),
         ("a format twice", 2, "'int8' occurs twice", DIGITS,
          ["--quantize", "int8,int8", "--calibrate", images, "--target-sqnr", 20]),
-        ("no such function", 2, "function 'run' does not exist", DIGITS, [*int4, images, "--function", "run"]),
+        ("no such function", 2, "there is no function 'run'", DIGITS, [*int4, images, "--function", "run"]),
         ("a function without samples", 2, "--function needs", DIGITS, ["--quantize", "int4", "--function", "run"]),
         ("a chart of nothing", 2, "--report needs --quantize", DIGITS, ["--report"]),
         ("a chart of another kind", 2, "ends in .svg", DIGITS, ["--quantize", "int8", "--report", "error.png"]),

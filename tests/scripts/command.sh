@@ -318,7 +318,7 @@ try 'verify --reference' ends 0 'float32 of ' "$tern" verify "$model" -i "$out/s
 try 'verify --reference --nodes, weights alone' ends 0 'No nodes: without --precision' "$tern" verify "$out/int4.tern" -i "$out/single.npy" --reference $digits --nodes
 without_exact() { ! grep -q exact "$out/log"; }
 try 'verify --reference --nodes, nothing is exact' without_exact
-try 'verify --reference --nodes, a precision' ends 0 "Nodes of $out/int4.tern alone, bfloat16 against float32 of the same weights" "$tern" verify \
+try 'verify --reference --nodes, a precision' ends 0 "Nodes of $out/int4.tern only, bfloat16 against float32 of the same weights" "$tern" verify \
   "$out/int4.tern" -i "$out/single.npy" --reference $digits --nodes --precision bfloat16
 try 'verify --reference --nodes, the same nodes' ends 0 "Nodes, bfloat16 against float32 of $digits" "$tern" verify "$model" \
   -i "$out/single.npy" --reference $digits --nodes --precision bfloat16

@@ -74,8 +74,8 @@ KINDS = {
     "page.pt2": (b"<!DOCTYPE html>\n<html></html>\n", "HTML", "download"),
     "config.json": (b'{"a": 1}\n', "JSON", "tern export"),
     "notes.txt": (b"some words\n", "text", "torch.export"),
-    "empty.pt2": (b"", "empty", "again"),
-    "empty.tern": (b"", "empty", "again"),
+    "empty.pt2": (b"", "empty", "repeat it"),
+    "empty.tern": (b"", "empty", "repeat it"),
 }
 COMMANDS = {
     "inspect": ["inspect", "FILE"],

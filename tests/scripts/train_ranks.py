@@ -196,7 +196,7 @@ def another_number_of_ranks_continues(c, _):
         losses = trained_losses(c, f"{ranks} ranks continue two", status, out, errors)
         c.check(f"{ranks} ranks continue two: losses of one rank", error_of(losses, alone) < CLOSE_TO_ALONE,
                 error_of(losses, alone) if losses else errors)
-        c.check(f"{ranks} ranks continue two: a warning", f"of 2 ranks, and {ranks} continue" in errors[0], errors)
+        c.check(f"{ranks} ranks continue two: a warning", f"from 2 ranks, but {ranks} continue" in errors[0], errors)
 
 
 def names_of_ranks(c, _):

@@ -1,4 +1,6 @@
 // embedding_bag: sums and means of rows of a table. The op's definition computes maxima and the other outputs.
+#include <algorithm>
+
 #include "dtypes/convert.h"
 #include "kernels/cpu/indexing/indexing.h"
 #include "kernels/cpu/indexing/positions.h"
@@ -24,6 +26,8 @@ class BagSums {
         is_mean_(static_cast<BagKind>(c.node->integer(AttrKey::kind)) == BagKind::mean) {}
 
   void run() const {
+    check_offsets();
+    if (out_.numel() == 0) return;
     const std::int64_t bags = out_.size(0), row_bytes = width_ * element_size(table_.dtype);
     const std::int64_t mean_size = bags == 0 ? 0 : index_count_ / bags;
     parallel_for(bags, grain_for((mean_size + 1) * width_), [&](std::int64_t begin, std::int64_t end) {
@@ -40,11 +44,16 @@ class BagSums {
   }
 
  private:
+  void check_offsets() const {
+    bool ascend = offset_count_ == 0 || offsets_[0] == 0;
+    for (std::int64_t i = 0; i < offset_count_; ++i)
+      ascend = ascend && offsets_[i] <= (i + 1 < offset_count_ ? offsets_[i + 1] : index_count_);
+    if (!ascend)
+      fail(ErrorCode::runtime, "the offsets of the bags must start with 0, ascend, and end within the indices");
+  }
   /// Adds the rows of a bag to `sums`, and returns their number.
   std::int64_t add_rows(std::int64_t bag, float* row, double* sums) const {
     const std::int64_t first = offsets_[bag], last = bag + 1 < offset_count_ ? offsets_[bag + 1] : index_count_;
-    if (first < 0 || last < first || last > index_count_ || (bag == 0 && first != 0))
-      fail(ErrorCode::runtime, "the offsets of the bags must begin with 0, ascend, and end within the indices");
     const auto& loops = rows::loops<float>();
     const std::int64_t row_bytes = width_ * element_size(table_.dtype);
     std::int64_t size = 0;
@@ -69,13 +78,14 @@ class BagSums {
 
 bool cpu_serves_embedding_bag(const KernelCall& c) {
   const DType t = c.in[0].dtype;
-  return (t == DType::f32 || t == DType::bf16 || t == DType::f16) && !c.has(3) && !c.wants(1) && !c.wants(2) &&
-         !c.wants(3) && static_cast<BagKind>(c.node->integer(AttrKey::kind)) != BagKind::max;
+  const auto& outputs = c.node->outputs;
+  return (t == DType::f32 || t == DType::bf16 || t == DType::f16) && !c.has(3) &&
+         static_cast<BagKind>(c.node->integer(AttrKey::kind)) != BagKind::max &&
+         std::all_of(outputs.begin() + 1, outputs.end(), [](ValueId v) { return v == kNoValue; });
 }
 
 void cpu_embedding_bag(KernelCall& c) {
-  if (c.out[0].numel() == 0) return;
-  BagSums(c).run();
+  if (c.wants(0)) BagSums(c).run();
 }
 
 }  // namespace tern

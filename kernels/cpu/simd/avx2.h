@@ -18,16 +18,16 @@ TERN_SIMD_INLINE void store_past_caches(float* to, Floats v) {
   _mm256_stream_ps(to, v);
 }
 
-TERN_SIMD_INLINE Floats fused(Floats a, Floats b, Floats c) {
+TERN_SIMD_INLINE Floats fma(Floats a, Floats b, Floats c) {
   return _mm256_fmadd_ps(a, b, c);
 }
-TERN_SIMD_INLINE Floats fused(float a, Floats b, Floats c) {
+TERN_SIMD_INLINE Floats fma(float a, Floats b, Floats c) {
   return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c);
 }
-TERN_SIMD_INLINE Floats fused_exactly(float a, Floats b, Floats c) {
-  return fused(a, b, c);
+TERN_SIMD_INLINE Floats exact_fma(float a, Floats b, Floats c) {
+  return fma(a, b, c);
 }
-TERN_SIMD_INLINE Doubles fused_exactly(double a, Doubles b, Doubles c) {
+TERN_SIMD_INLINE Doubles exact_fma(double a, Doubles b, Doubles c) {
   return _mm256_fmadd_pd(_mm256_set1_pd(a), b, c);
 }
 
@@ -38,14 +38,14 @@ TERN_SIMD_INLINE Doubles root(Doubles x) {
   return _mm256_sqrt_pd(x);
 }
 
-TERN_SIMD_INLINE Floats least(Floats x, Floats y) {
+TERN_SIMD_INLINE Floats min(Floats x, Floats y) {
   return _mm256_blendv_ps(_mm256_min_ps(x, y), x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
 }
-TERN_SIMD_INLINE Floats greatest(Floats x, Floats y) {
+TERN_SIMD_INLINE Floats max(Floats x, Floats y) {
   return _mm256_blendv_ps(_mm256_max_ps(x, y), x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
 }
 
-TERN_SIMD_INLINE Floats bounded(Floats x, Floats low, Floats high) {
+TERN_SIMD_INLINE Floats clamp(Floats x, Floats low, Floats high) {
   return _mm256_min_ps(high, _mm256_max_ps(low, x));  // NaN gives the second operand
 }
 TERN_SIMD_INLINE Whole rounded(Floats x) {
@@ -69,8 +69,8 @@ TERN_SIMD_INLINE Floats load_places(const float* from, Words places) {
   return _mm256_permutevar8x32_ps(_mm256_loadu_ps(from), reinterpret_cast<__m256i>(places));
 }
 
-inline constexpr bool kLooksUp = true;
-TERN_SIMD_INLINE Floats look_up(const float* table, Words places) {
+inline constexpr bool kPermutes = true;
+TERN_SIMD_INLINE Floats permute(const float* table, Words places) {
   const auto at = reinterpret_cast<__m256i>(places);
   return _mm256_blendv_ps(_mm256_permutevar8x32_ps(_mm256_loadu_ps(table), at),
                           _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), at),

@@ -30,16 +30,16 @@ TERN_SIMD_INLINE void store_past_caches(float* to, Floats v) {
   _mm512_stream_ps(to, v);
 }
 
-TERN_SIMD_INLINE Floats fused(Floats a, Floats b, Floats c) {
+TERN_SIMD_INLINE Floats fma(Floats a, Floats b, Floats c) {
   return _mm512_fmadd_ps(a, b, c);
 }
-TERN_SIMD_INLINE Floats fused(float a, Floats b, Floats c) {
+TERN_SIMD_INLINE Floats fma(float a, Floats b, Floats c) {
   return _mm512_fmadd_ps(_mm512_set1_ps(a), b, c);
 }
-TERN_SIMD_INLINE Floats fused_exactly(float a, Floats b, Floats c) {
-  return fused(a, b, c);
+TERN_SIMD_INLINE Floats exact_fma(float a, Floats b, Floats c) {
+  return fma(a, b, c);
 }
-TERN_SIMD_INLINE Doubles fused_exactly(double a, Doubles b, Doubles c) {
+TERN_SIMD_INLINE Doubles exact_fma(double a, Doubles b, Doubles c) {
   return _mm512_fmadd_pd(_mm512_set1_pd(a), b, c);
 }
 
@@ -50,15 +50,15 @@ TERN_SIMD_INLINE Doubles root(Doubles x) {
   return _mm512_maskz_sqrt_pd(0xff, x);
 }
 
-TERN_SIMD_INLINE Floats least(Floats x, Floats y) {
+TERN_SIMD_INLINE Floats min(Floats x, Floats y) {
   return _mm512_mask_min_ps(x, _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x, y);
 }
-TERN_SIMD_INLINE Floats greatest(Floats x, Floats y) {
+TERN_SIMD_INLINE Floats max(Floats x, Floats y) {
   return _mm512_mask_max_ps(x, _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x, y);
 }
 
 // GCC 12 warns about its own header in the unmasked forms.
-TERN_SIMD_INLINE Floats bounded(Floats x, Floats low, Floats high) {
+TERN_SIMD_INLINE Floats clamp(Floats x, Floats low, Floats high) {
   return _mm512_maskz_min_ps(0xffff, high, _mm512_maskz_max_ps(0xffff, low, x));  // NaN gives the second operand
 }
 TERN_SIMD_INLINE Whole rounded(Floats x) {
@@ -85,8 +85,8 @@ TERN_SIMD_INLINE Floats load_places(const float* from, Words places) {
   return _mm512_maskz_permutexvar_ps(0xffff, reinterpret_cast<__m512i>(places), _mm512_loadu_ps(from));
 }
 
-inline constexpr bool kLooksUp = true;
-TERN_SIMD_INLINE Floats look_up(const float* table, Words places) {
+inline constexpr bool kPermutes = true;
+TERN_SIMD_INLINE Floats permute(const float* table, Words places) {
   return _mm512_maskz_permutexvar_ps(0xffff, reinterpret_cast<__m512i>(places), _mm512_loadu_ps(table));
 }
 

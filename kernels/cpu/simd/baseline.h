@@ -23,18 +23,18 @@ TERN_SIMD_INLINE void store_past_caches(float* to, Floats v) {
 #endif
 }
 
-TERN_SIMD_INLINE Floats fused(Floats a, Floats b, Floats c) {
+TERN_SIMD_INLINE Floats fma(Floats a, Floats b, Floats c) {
   return a * b + c;
 }
-TERN_SIMD_INLINE Floats fused(float a, Floats b, Floats c) {
+TERN_SIMD_INLINE Floats fma(float a, Floats b, Floats c) {
   return a * b + c;
 }
 // The C library fuses if the processor cannot.
-TERN_SIMD_INLINE Floats fused_exactly(float a, Floats b, Floats c) {
+TERN_SIMD_INLINE Floats exact_fma(float a, Floats b, Floats c) {
   for (int i = 0; i < kLanes; ++i) c[i] = __builtin_fmaf(a, b[i], c[i]);
   return c;
 }
-TERN_SIMD_INLINE Doubles fused_exactly(double a, Doubles b, Doubles c) {
+TERN_SIMD_INLINE Doubles exact_fma(double a, Doubles b, Doubles c) {
   for (int i = 0; i < kLanes / 2; ++i) c[i] = __builtin_fma(a, b[i], c[i]);
   return c;
 }
@@ -48,18 +48,18 @@ TERN_SIMD_INLINE Doubles root(Doubles x) {
   return x;
 }
 
-TERN_SIMD_INLINE Floats least(Floats x, Floats y) {
+TERN_SIMD_INLINE Floats min(Floats x, Floats y) {
   return least_of_vectors(x, y);
 }
-TERN_SIMD_INLINE Floats greatest(Floats x, Floats y) {
+TERN_SIMD_INLINE Floats max(Floats x, Floats y) {
   return greatest_of_vectors(x, y);
 }
 
-TERN_SIMD_INLINE Floats bounded(Floats x, Floats low, Floats high) {
+TERN_SIMD_INLINE Floats clamp(Floats x, Floats low, Floats high) {
 #if defined(__SSE2__)
   return _mm_min_ps(high, _mm_max_ps(low, x));  // NaN gives the second operand
 #else
-  return least(greatest(x, low), high);
+  return min(max(x, low), high);
 #endif
 }
 TERN_SIMD_INLINE Whole rounded(Floats x) {
@@ -89,7 +89,7 @@ TERN_SIMD_INLINE Floats widen_half(const void* from) {
   __builtin_memcpy(&narrow, from, sizeof narrow);
   return widen_halves(narrow);
 }
-#include "kernels/cpu/simd/no_look_up.h"
+#include "kernels/cpu/simd/no_permute.h"
 
 #if defined(__SSE2__)
 /// Loads four bytes.

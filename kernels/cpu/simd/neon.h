@@ -18,16 +18,16 @@ TERN_SIMD_INLINE void store_past_caches(float* to, Floats v) {
   store(to, v);
 }
 
-TERN_SIMD_INLINE Floats fused(Floats a, Floats b, Floats c) {
+TERN_SIMD_INLINE Floats fma(Floats a, Floats b, Floats c) {
   return vfmaq_f32(c, a, b);
 }
-TERN_SIMD_INLINE Floats fused(float a, Floats b, Floats c) {
+TERN_SIMD_INLINE Floats fma(float a, Floats b, Floats c) {
   return vfmaq_n_f32(c, b, a);
 }
-TERN_SIMD_INLINE Floats fused_exactly(float a, Floats b, Floats c) {
-  return fused(a, b, c);
+TERN_SIMD_INLINE Floats exact_fma(float a, Floats b, Floats c) {
+  return fma(a, b, c);
 }
-TERN_SIMD_INLINE Doubles fused_exactly(double a, Doubles b, Doubles c) {
+TERN_SIMD_INLINE Doubles exact_fma(double a, Doubles b, Doubles c) {
   return vfmaq_n_f64(c, b, a);
 }
 
@@ -38,14 +38,14 @@ TERN_SIMD_INLINE Doubles root(Doubles x) {
   return vsqrtq_f64(x);
 }
 
-TERN_SIMD_INLINE Floats least(Floats x, Floats y) {
+TERN_SIMD_INLINE Floats min(Floats x, Floats y) {
   return least_of_vectors(x, y);
 }
-TERN_SIMD_INLINE Floats greatest(Floats x, Floats y) {
+TERN_SIMD_INLINE Floats max(Floats x, Floats y) {
   return greatest_of_vectors(x, y);
 }
 
-TERN_SIMD_INLINE Floats bounded(Floats x, Floats low, Floats high) {
+TERN_SIMD_INLINE Floats clamp(Floats x, Floats low, Floats high) {
   return vminq_f32(vmaxq_f32(x, low), high);  // NaN stays NaN
 }
 TERN_SIMD_INLINE Whole rounded(Floats x) {
@@ -66,7 +66,7 @@ TERN_SIMD_INLINE Floats widen_half(const void* from) {
 TERN_SIMD_INLINE Floats widen_halves(Halves h) {
   return vcvt_f32_f16(reinterpret_cast<float16x4_t>(h));
 }
-#include "kernels/cpu/simd/no_look_up.h"
+#include "kernels/cpu/simd/no_permute.h"
 
 /// Loads four bytes, twice.
 TERN_SIMD_INLINE uint32x2_t load_bytes(const void* from) {

@@ -30,7 +30,7 @@ TERN_SIMD_INLINE void store(float* to, V v) {
 TERN_SIMD_INLINE void store(double* to, Doubles v) {
   __builtin_memcpy(to, &v, sizeof v);
 }
-TERN_SIMD_INLINE Floats spread(float x) {
+TERN_SIMD_INLINE Floats broadcast(float x) {
   return x - Floats{};  // minus, since plus would lose -0
 }
 
@@ -61,9 +61,9 @@ template <class V>
 TERN_SIMD_INLINE V greatest_of_vectors(V x, V y) {
   return ((x > y) | (x != x)) ? x : y;
 }
-TERN_SIMD_INLINE float least(float x, float y) {
+TERN_SIMD_INLINE float min(float x, float y) {
   return x < y || x != x ? x : y;
 }
-TERN_SIMD_INLINE float greatest(float x, float y) {
+TERN_SIMD_INLINE float max(float x, float y) {
   return x > y || x != x ? x : y;
 }

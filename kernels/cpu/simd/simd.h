@@ -8,12 +8,12 @@
 //   Floats, Doubles, Words, Quad (four floats)
 //   load, store           a register; load_some, store_some: its first `count` lanes
 //   store_past_caches     to an aligned place; simd/stream.h has the fence
-//   spread                a number in all lanes
-//   fused                 a * b + c, in one instruction where there is one
-//   fused_exactly         the same, rounded once on every processor; of Doubles, too
+//   broadcast             a number in all lanes
+//   fma                   a * b + c, in one instruction where there is one
+//   exact_fma             the same, rounded once on every processor; of Doubles, too
 //   root                  the square root, of Doubles, too
-//   least, greatest       of x and y; x if it is NaN, y if that is NaN or they are equal
-//   bounded               least(greatest(x, low), high), NaN staying NaN; the bounds are none, and low <= high
+//   min, max              of x and y; x if it is NaN, y if that is NaN or they are equal
+//   clamp                 min(max(x, low), high), NaN stays NaN; the bounds are numbers, and low <= high
 //   rounded               to Whole, nearest, ties to even, of numbers that int32 holds; NaN gives a multiple of 256
 //   store_low_bytes       the low 8 bits of each of Whole; store_some_low_bytes: of the first `count` lanes
 //   times_power           p * 2^n
@@ -22,7 +22,7 @@
 //   widen_two_float8_e4m3fn, widen_two_float8_e5m2: two vectors
 //   widen_halves          a vector of binary16 codes
 //   load_places           permutes the lanes of a loaded vector
-//   look_up               looks up the low four bits in a table of 16 floats; kLooksUp: faster than arithmetic
+//   permute               looks up the low four bits in a table of 16 floats; kPermutes: faster than arithmetic
 //   transpose             four rows of four
 #pragma once
 

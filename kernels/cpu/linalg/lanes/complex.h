@@ -76,16 +76,16 @@ TERN_SIMD_INLINE V<T> from_real(V<Part<T>> x) {
 }
 template <class T>
 TERN_SIMD_INLINE V<T> number(Part<T> x) {
-  return from_real<T>(spread<Part<T>>(x));
+  return from_real<T>(broadcast<Part<T>>(x));
 }
 /// Broadcasts *from.
 template <class T>
 TERN_SIMD_INLINE V<T> repeated(const T* from) {
   if constexpr (kIsComplex<T>) {
     const auto* parts = reinterpret_cast<const Part<T>*>(from);
-    return {spread<Part<T>>(parts[0]), spread<Part<T>>(parts[1])};
+    return {broadcast<Part<T>>(parts[0]), broadcast<Part<T>>(parts[1])};
   } else {
-    return spread<T>(*from);
+    return broadcast<T>(*from);
   }
 }
 template <class T>
@@ -159,7 +159,7 @@ struct Inverse {
       const V<T> y = d * scale;
       scaled = conjugate<T>(y) * (Part<T>(1) / squared_size<T>(y));
     } else {
-      scale = spread<T>(1);
+      scale = broadcast<T>(1);
       scaled = T(1) / d;
     }
   }

@@ -45,7 +45,7 @@ void eigh(const Tile<T>& a, int n, Part<T>* values, std::int32_t* places, const 
   for (int r = 0; r < n; ++r) {
     for (int c = 0; c <= r; ++c) {
       V<T>& place = x[r * a.row + c];
-      place = select<T>(finite, place * down * spread<R>(Lane<R>::kSize), V<T>{});
+      place = select<T>(finite, place * down * broadcast<R>(Lane<R>::kSize), V<T>{});
     }
   }
   tridiagonalize<T>(x, a.row, n, d, e, tau, v, w);

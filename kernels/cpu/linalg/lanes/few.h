@@ -26,7 +26,7 @@ struct Divisor {
 
   Divisor() = default;
   TERN_SIMD_INLINE explicit Divisor(V<T> by) : d(by) {
-    scale = magnitude<T>(d) < 2 * Lane<T>::kLeastNormal ? spread<T>(T(0x1p64)) : spread<T>(1);
+    scale = magnitude<T>(d) < 2 * Lane<T>::kLeastNormal ? broadcast<T>(T(0x1p64)) : broadcast<T>(1);
     inverse = T(1) / (d * scale);
   }
   TERN_SIMD_INLINE V<T> divide(V<T> x) const { return x * scale * inverse; }

@@ -18,7 +18,7 @@ LowBlock<T> low_block(const V<T>* d, V<T>* e, int to, int n) {
   for (int i = to - 1; i >= 0; --i) {
     const V<T> own = magnitude<T>(d[i]), below = magnitude<T>(d[i + 1]);
     const V<T> size = Lane<T>::kEpsilon * (own + below);
-    const I<T> none = magnitude<T>(e[i]) <= larger<T>(size, spread<T>(Lane<T>::kFloor));
+    const I<T> none = magnitude<T>(e[i]) <= larger<T>(size, broadcast<T>(Lane<T>::kFloor));
     e[i] = none ? V<T>{} : e[i];
     const I<T> starts = ~none & ~b.open, stops = none & b.open & ~ended;
     b.last = starts ? whole<T>(i + 1) : b.last;
@@ -45,7 +45,7 @@ V<T> smaller_value(V<T> f, V<T> g, V<T> h) {
   const V<T> x = magnitude<T>(f), y = magnitude<T>(h);
   const V<T> most = larger<T>(x, y), least = x < y ? x : y;
   const I<T> none = most < Lane<T>::kFloor;
-  const V<T> inverse = T(1) / (none ? spread<T>(1) : most);
+  const V<T> inverse = T(1) / (none ? broadcast<T>(1) : most);
   const V<T> sum = T(1) + least * inverse, gap = (most - least) * inverse, beside = g * inverse,
              square = beside * beside;
   return none ? V<T>{} : T(2) * least / (simd::root(sum * sum + square) + simd::root(gap * gap + square));
@@ -58,8 +58,8 @@ V<T> first_of_shifted(const LowBlock<T>& b) {
   const V<T> size = magnitude<T>(b.d_first), shift = smaller_value<T>(b.d_before, b.e_last, b.d_last);
   const I<T> without = (b.least <= Lane<T>::kEpsilon * b.most) | (size < Lane<T>::kFloor) |
                        (shift * shift < Lane<T>::kEpsilon * size * size);
-  const V<T> safe = without ? spread<T>(1) : size;
-  return without ? b.d_first : with_sign<T>(spread<T>(1), b.d_first) * ((size - shift) * (T(1) + shift / safe));
+  const V<T> safe = without ? broadcast<T>(1) : size;
+  return without ? b.d_first : with_sign<T>(broadcast<T>(1), b.d_first) * ((size - shift) * (T(1) + shift / safe));
 }
 
 template <class T>
@@ -89,9 +89,9 @@ void golub_kahan_sweep(V<T>* d, V<T>* e, const LowBlock<T>& b, int low, int high
     e[i + 1] = inner ? left.c * e[i + 1] : e[i + 1];
     e[i] = active ? x : e[i];
     const Rotation<T> v = normalized<T>(right), u = normalized<T>(left);
-    to.c_right[i] = active ? v.c : spread<T>(1);
+    to.c_right[i] = active ? v.c : broadcast<T>(1);
     to.s_right[i] = active ? v.s : V<T>{};
-    to.c_left[i] = active ? u.c : spread<T>(1);
+    to.c_left[i] = active ? u.c : broadcast<T>(1);
     to.s_left[i] = active ? u.s : V<T>{};
   }
 }

@@ -12,11 +12,11 @@ struct TopBlock {
 /// Sets e to zero if negligible beside its neighbours.
 template <class T>
 TopBlock<T> top_block(const V<T>* d, V<T>* e, int from, int n) {
-  TopBlock<T> b = {{}, {}, {}, {}, {}, {}, spread<T>(1)};
+  TopBlock<T> b = {{}, {}, {}, {}, {}, {}, broadcast<T>(1)};
   I<T> ended = {};
   for (int i = from; i + 1 < n; ++i) {
     const V<T> size = Lane<T>::kEpsilon * (magnitude<T>(d[i]) + magnitude<T>(d[i + 1]));
-    const I<T> none = magnitude<T>(e[i]) <= larger<T>(size, spread<T>(Lane<T>::kFloor));
+    const I<T> none = magnitude<T>(e[i]) <= larger<T>(size, broadcast<T>(Lane<T>::kFloor));
     e[i] = none ? V<T>{} : e[i];
     const I<T> starts = ~none & ~b.open, stops = none & b.open & ~ended;
     b.first = starts ? whole<T>(i) : b.first;
@@ -38,7 +38,7 @@ template <class T>
 void ql_sweep(V<T>* d, V<T>* e, const TopBlock<T>& b, int low, int high, V<T>* cosines, V<T>* sines) {
   V<T> g = (b.d_second - b.d_first) / (T(2) * b.e_first);
   g = b.d_last - b.d_first + b.e_first / (g + with_sign<T>(simd::root(g * g + T(1)), g));
-  V<T> s = spread<T>(1), c = s, p = {};
+  V<T> s = broadcast<T>(1), c = s, p = {};
   for (int i = high - 1; i >= low; --i) {
     const I<T> active = b.open & (b.first <= whole<T>(i)) & (b.last > whole<T>(i));
     const V<T> x = c * e[i];
@@ -51,7 +51,7 @@ void ql_sweep(V<T>* d, V<T>* e, const TopBlock<T>& b, int low, int high, V<T>* c
     c = active ? turn.c : c;
     s = active ? turn.s : s;
     const Rotation<T> exact = normalized<T>(turn);
-    cosines[i] = active ? exact.c : spread<T>(1);
+    cosines[i] = active ? exact.c : broadcast<T>(1);
     sines[i] = active ? exact.s : V<T>{};
     const I<T> ends = active & (b.first == whole<T>(i));
     d[i] = ends ? d[i] - p : d[i];

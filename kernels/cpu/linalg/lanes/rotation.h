@@ -10,8 +10,8 @@ template <class T>
 TERN_SIMD_INLINE Rotation<T> rotation(V<T> f, V<T> g) {
   const V<T> squares = f * f + g * g;
   const I<T> tiny = squares < Lane<T>::kTiny * Lane<T>::kTiny;
-  const V<T> r = simd::root(tiny ? spread<T>(1) : squares), inverse = T(1) / r;
-  return {tiny ? spread<T>(1) : f * inverse, tiny ? V<T>{} : g * inverse, tiny ? f : r};
+  const V<T> r = simd::root(tiny ? broadcast<T>(1) : squares), inverse = T(1) / r;
+  return {tiny ? broadcast<T>(1) : f * inverse, tiny ? V<T>{} : g * inverse, tiny ? f : r};
 }
 
 /// Returns the rotation with c^2 + s^2 nearer to 1, for vectors: errors of length would accumulate over many rotations.

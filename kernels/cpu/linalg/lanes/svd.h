@@ -45,7 +45,7 @@ void svd(const Tile<T>& a, int m, int n, Part<T>* values, std::int32_t* places, 
   for (int c = 0; c < n; ++c) {
     for (int r = 0; r < m; ++r) {
       V<T>& place = x[c * a.column + r];
-      place = select<T>(finite, place * down * spread<R>(Lane<R>::kSize), V<T>{});
+      place = select<T>(finite, place * down * broadcast<R>(Lane<R>::kSize), V<T>{});
     }
   }
   bidiagonalize<T>(a, m, n, d, e, left, right);

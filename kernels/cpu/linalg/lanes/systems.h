@@ -70,7 +70,7 @@ struct Panel {
     const V<T> found = own_top[number];
     const I<T> zero = found == T(0);
     info = (zero & (info == 0)) ? whole<T>(begin + number + 1) : info;
-    const Divisor<T> divisor(zero ? spread<T>(1) : found);
+    const Divisor<T> divisor(zero ? broadcast<T>(1) : found);
     Largest<T> largest;
     for (int r = 0; r < n; ++r) {
       int k = number;
@@ -127,7 +127,7 @@ template <class T>
 template <class T>
 void pad(V<T>* a, std::ptrdiff_t row, int n, int rows, V<T>* b, std::ptrdiff_t b_row, int columns) {
   for (int r = 0; r < rows; ++r) {
-    for (int c = r < n ? n : 0; c < rows; ++c) a[r * row + c] = spread<T>(r == c);
+    for (int c = r < n ? n : 0; c < rows; ++c) a[r * row + c] = broadcast<T>(r == c);
     for (int c = 0; r >= n && c < columns; ++c) b[r * b_row + c] = V<T>{};
   }
 }

@@ -34,7 +34,7 @@ template <class T>
 using I = typename Lane<T>::I;
 
 template <class T>
-TERN_SIMD_INLINE V<T> spread(T x) {
+TERN_SIMD_INLINE V<T> broadcast(T x) {
   return x - V<T>{};
 }
 template <class T>
@@ -53,13 +53,13 @@ TERN_SIMD_INLINE const V<T>* registers(const T* data) {
 
 template <class T>
 TERN_SIMD_INLINE V<T> magnitude(V<T> x) {
-  const I<T> sign = reinterpret_cast<I<T>>(spread<T>(T(-0.0)));
+  const I<T> sign = reinterpret_cast<I<T>>(broadcast<T>(T(-0.0)));
   return reinterpret_cast<V<T>>(reinterpret_cast<I<T>>(x) & ~sign);
 }
 /// |x| with the sign of s.
 template <class T>
 TERN_SIMD_INLINE V<T> with_sign(V<T> x, V<T> s) {
-  const I<T> sign = reinterpret_cast<I<T>>(spread<T>(T(-0.0)));
+  const I<T> sign = reinterpret_cast<I<T>>(broadcast<T>(T(-0.0)));
   return reinterpret_cast<V<T>>((reinterpret_cast<I<T>>(x) & ~sign) | (reinterpret_cast<I<T>>(s) & sign));
 }
 template <class T>

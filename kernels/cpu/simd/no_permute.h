@@ -6,8 +6,8 @@ TERN_SIMD_INLINE Floats load_places(const float* from, Words places) {
   return v;
 }
 
-inline constexpr bool kLooksUp = false;
-TERN_SIMD_INLINE Floats look_up(const float* table, Words places) {
+inline constexpr bool kPermutes = false;
+TERN_SIMD_INLINE Floats permute(const float* table, Words places) {
   Floats v;
   for (int i = 0; i < kLanes; ++i) v[i] = table[places[i] & 15];
   return v;
