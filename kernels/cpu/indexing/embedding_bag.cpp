@@ -79,7 +79,7 @@ class BagSums {
 bool cpu_serves_embedding_bag(const KernelCall& c) {
   const DType t = c.in[0].dtype;
   const auto& outputs = c.node->outputs;
-  return (t == DType::f32 || t == DType::bf16 || t == DType::f16) && !c.has(3) &&
+  return !outputs.empty() && (t == DType::f32 || t == DType::bf16 || t == DType::f16) && !c.has(3) &&
          static_cast<BagKind>(c.node->integer(AttrKey::kind)) != BagKind::max &&
          std::all_of(outputs.begin() + 1, outputs.end(), [](ValueId v) { return v == kNoValue; });
 }
