@@ -31,32 +31,53 @@ T over_row(const T* x, const T* y, std::int64_t n, Term term, Join join) {
 /// Distances of a row to `count` columns of d elements, four columns at a time.
 template <class T>
 void euclidean_distances(const T* x, const T* columns, std::int64_t d, std::int64_t count, T* to) {
+  using Vector [[gnu::vector_size(64), gnu::aligned(sizeof(T)), gnu::may_alias]] = T;
   constexpr std::int64_t kLanes = 64 / sizeof(T), kColumns = 4;
   at_cpu_level([&](auto) __attribute__((always_inline)) {
     for (std::int64_t j = 0; j < count; j += kColumns) {
-      const T* y[kColumns];
-      for (std::int64_t k = 0; k < kColumns; ++k) y[k] = columns + std::min(j + k, count - 1) * d;
-      T lanes[kColumns][kLanes] = {};
+      const T *a = columns + j * d, *b = columns + std::min(j + 1, count - 1) * d,
+              *c = columns + std::min(j + 2, count - 1) * d, *e = columns + std::min(j + 3, count - 1) * d;
+      Vector sums[kColumns] = {};
       std::int64_t i = 0;
       for (; i + kLanes <= d; i += kLanes) {
+        const Vector row = *reinterpret_cast<const Vector*>(x + i),
+                     first = row - *reinterpret_cast<const Vector*>(a + i),
+                     second = row - *reinterpret_cast<const Vector*>(b + i),
+                     third = row - *reinterpret_cast<const Vector*>(c + i),
+                     fourth = row - *reinterpret_cast<const Vector*>(e + i);
+        sums[0] += first * first;
+        sums[1] += second * second;
+        sums[2] += third * third;
+        sums[3] += fourth * fourth;
+      }
+      // Adds the lanes of each sum: four vectors of four lanes, transposed.
+      using Four [[gnu::vector_size(4 * sizeof(T)), gnu::aligned(sizeof(T)), gnu::may_alias]] = T;
+      Four folded[kColumns];
 #pragma GCC unroll 4
-        for (std::int64_t k = 0; k < kColumns; ++k) {
-#pragma omp simd
-          for (std::int64_t l = 0; l < kLanes; ++l) {
-            const T difference = x[i + l] - y[k][i + l];
-            lanes[k][l] += difference * difference;
-          }
+      for (std::int64_t k = 0; k < kColumns; ++k) {
+        if constexpr (kLanes == 16) {
+          const auto half = __builtin_shufflevector(sums[k], sums[k], 0, 1, 2, 3, 4, 5, 6, 7) +
+                            __builtin_shufflevector(sums[k], sums[k], 8, 9, 10, 11, 12, 13, 14, 15);
+          folded[k] = __builtin_shufflevector(half, half, 0, 1, 2, 3) + __builtin_shufflevector(half, half, 4, 5, 6, 7);
+        } else {
+          folded[k] = __builtin_shufflevector(sums[k], sums[k], 0, 1, 2, 3) +
+                      __builtin_shufflevector(sums[k], sums[k], 4, 5, 6, 7);
         }
       }
+      const Four low = __builtin_shufflevector(folded[0], folded[1], 0, 4, 1, 5) +
+                       __builtin_shufflevector(folded[0], folded[1], 2, 6, 3, 7),
+                 high = __builtin_shufflevector(folded[2], folded[3], 0, 4, 1, 5) +
+                        __builtin_shufflevector(folded[2], folded[3], 2, 6, 3, 7),
+                 squares =
+                     __builtin_shufflevector(low, high, 0, 1, 4, 5) + __builtin_shufflevector(low, high, 2, 3, 6, 7);
+      const T* column[kColumns] = {a, b, c, e};
       for (std::int64_t k = 0; k < kColumns && j + k < count; ++k) {
-        for (std::int64_t l = 0; i + l < d; ++l) {
-          const T difference = x[i + l] - y[k][i + l];
-          lanes[k][l] += difference * difference;
+        T square = squares[k];
+        for (std::int64_t l = i; l < d; ++l) {
+          const T difference = x[l] - column[k][l];
+          square += difference * difference;
         }
-        for (std::int64_t width = kLanes / 2; width > 0; width /= 2) {
-          for (std::int64_t l = 0; l < width; ++l) lanes[k][l] += lanes[k][l + width];
-        }
-        to[j + k] = std::sqrt(lanes[k][0]);
+        to[j + k] = std::sqrt(square);
       }
     }
   });

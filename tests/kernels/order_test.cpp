@@ -56,6 +56,39 @@ TEST(Sort, IsStableInBothDirectionsWithNaNLargest) {
   }
 }
 
+TEST(Sort, LongLinesOfDistinctRepeatedAndSpecialNumbers) {
+  std::vector<double> distinct;
+  for (int i = 0; i < 700; ++i) distinct.push_back((i * 337 % 700 - 350) * 0.25);
+  std::vector<double> repeated = test::random_numbers(700, 4, 3), special = distinct;
+  special[3] = special[400] = -0.0;
+  special[5] = std::numeric_limits<double>::infinity();
+  special[699] = kOrderNaN;
+  for (const std::vector<double>& v : {distinct, repeated, special}) {
+    for (bool descending : {false, true}) {
+      std::vector<double> expected = v;
+      std::sort(expected.begin(), expected.end(),
+                [&](double a, double b) { return descending ? ascends(b, a) : ascends(a, b); });
+      for (bool positions : {true, false}) {
+        NodeRun run(Op::sort);
+        run.set(AttrKey::axis, 0);
+        run.set(AttrKey::descending, descending);
+        run.set(AttrKey::stable, 0);
+        run.input(DType::f32, {700}, v);
+        if (!positions) run.unwanted(1);
+        run.run();
+        const std::vector<double> sorted = reals_order(run);
+        const std::vector<double> at = positions ? reals_order(run, 1) : std::vector<double>{};
+        for (std::size_t i = 0; i < v.size(); ++i) {
+          ASSERT_TRUE(sorted[i] == expected[i] || (std::isnan(sorted[i]) && std::isnan(expected[i]))) << i;
+          if (!positions) continue;
+          const double source = v[static_cast<std::size_t>(at[i])];
+          ASSERT_TRUE(source == sorted[i] || (std::isnan(source) && std::isnan(sorted[i]))) << i;
+        }
+      }
+    }
+  }
+}
+
 TEST(Sort, AnyAxisAndStridesWithValuesBesidePositions) {
   const auto v = test::random_numbers(60, 5, 50);
   for (bool stable : {false, true}) {

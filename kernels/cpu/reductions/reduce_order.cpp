@@ -1,6 +1,7 @@
 // max, min, argmax and argmin. NaN wins.
 #include <limits>
 
+#include "dtypes/levels.h"
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/reductions/reduce.h"
 #include "kernels/cpu/reductions/row_loops.h"
@@ -58,10 +59,17 @@ struct Extremum {
   Acc identity() const { return worst<L, kMax>(); }
   void add_run(Acc& acc, const L* v, std::int64_t n, std::int64_t) const { acc = join(acc, best_of<L, kMax>(v, n)); }
   void add_each(Acc* acc, const L* v, std::int64_t n, std::int64_t) const {
-    for (std::int64_t i = 0; i < n; ++i) acc[i] = join(acc[i], v[i]);
+    at_cpu_level([&](auto) __attribute__((always_inline)) {
+#pragma omp simd
+      for (std::int64_t i = 0; i < n; ++i) acc[i] = join(acc[i], v[i]);
+    });
   }
-  void merge(Acc& acc, const Acc& later) const { acc = join(acc, later); }
-  Result finish(const Acc& acc, std::int64_t) const { return acc; }
+  void merge(Acc& acc, const Acc& later) const {
+    acc = join(acc, later);
+  }
+  Result finish(const Acc& acc, std::int64_t) const {
+    return acc;
+  }
 };
 
 template <class L, bool kMax>

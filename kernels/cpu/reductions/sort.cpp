@@ -1,4 +1,8 @@
 // sort and topk: sort each line with positions; values are copied from their sources.
+#include <bit>
+#include <type_traits>
+#include <utility>
+
 #include "kernels/cpu/reductions/order.h"
 #include "kernels/cpu/reductions/reductions.h"
 #include "kernels/cpu/scratch.h"
@@ -38,6 +42,57 @@ void arrange_lines(KernelCall& c, std::int64_t k, Arrange arrange) {
       if (c.wants(0)) scatter_run(sorted, c.out[0].data + o * size, ys, k, static_cast<int>(size));
     }
   });
+}
+
+/// Order of equal elements: any (only values are read), PyTorch's, or by position.
+enum class TieOrder { any, as_pytorch, stable };
+
+/// Bits of a float in ascending order, NaN last; all zeros are equal, and so are all NaN.
+std::uint32_t ordered_bits(float x) {
+  if (is_nan(x)) return ~std::uint32_t{0};
+  const auto bits = std::bit_cast<std::uint32_t>(x == 0 ? 0.0F : x);
+  return bits ^ ((bits >> 31) != 0 ? ~std::uint32_t{0} : std::uint32_t{1} << 31);
+}
+
+/// Sorts the positions of a line by its values, a byte at a time; the values of the line are not moved. Returns false,
+/// with the line unchanged, if equal elements have another order in PyTorch.
+template <bool kDescending>
+bool radix_sort_positions(Keyed<float>* line, std::int64_t n, TieOrder order) {
+  constexpr int kDigits = 4, kDigitBits = 8, kBuckets = 1 << kDigitBits;
+  auto* items = thread_buffer<std::uint64_t>(static_cast<std::size_t>(2 * n), 2);
+  std::uint64_t *from = items, *to = items + n;
+  std::uint32_t starts[kDigits][kBuckets] = {};
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::uint32_t bits = ordered_bits(line[i].value), key = kDescending ? ~bits : bits;
+    from[i] = std::uint64_t{key} << 32 | static_cast<std::uint32_t>(i);
+    for (int digit = 0; digit < kDigits; ++digit) ++starts[digit][key >> (digit * kDigitBits) & (kBuckets - 1)];
+  }
+  for (int digit = 0; digit < kDigits; ++digit) {
+    std::uint32_t sum = 0;
+    for (std::uint32_t& start : starts[digit]) sum += std::exchange(start, sum);
+    for (std::int64_t i = 0; i < n; ++i)
+      to[starts[digit][from[i] >> (32 + digit * kDigitBits) & (kBuckets - 1)]++] = from[i];
+    std::swap(from, to);
+  }
+  const std::uint32_t zero = kDescending ? ~ordered_bits(0) : ordered_bits(0),
+                      nan = kDescending ? 0 : ~std::uint32_t{0};
+  for (std::int64_t i = 1; i < n && order != TieOrder::stable; ++i) {
+    const auto key = static_cast<std::uint32_t>(from[i] >> 32);
+    const bool is_tie = key == from[i - 1] >> 32;
+    // Zeros of both signs and NaN are equal, yet their bits differ.
+    if (is_tie && (order == TieOrder::as_pytorch || key == zero || key == nan)) return false;
+  }
+  for (std::int64_t i = 0; i < n; ++i) line[i].index = static_cast<std::uint32_t>(from[i]);
+  return true;
+}
+
+/// True if the positions of the line have been sorted by radix_sort_positions.
+template <class L, bool kDescending>
+bool radix_sorted(Keyed<L>* line, std::int64_t n, TieOrder order) {
+  constexpr std::int64_t kMin = 128, kMax = std::int64_t{1} << 31;
+  if constexpr (std::is_same_v<L, float>)
+    return n >= kMin && n < kMax && radix_sort_positions<kDescending>(line, n, order);
+  return false;
 }
 
 /// Sorts by value alone, with the algorithm of PyTorch's CPU kernel: equal elements get the same order.
@@ -88,11 +143,15 @@ void sort(KernelCall& c, bool stable) {
   const std::int64_t n = c.in[0].size(axis_of(*c.node, c.in[0].rank));
   const bool descending = c.node->integer(AttrKey::descending) != 0;
   visit_real_compute(number_type(c.in[0].dtype), [&]<class L>(std::type_identity<L>) {
-    if (stable) {
-      arrange_lines<L>(c, n, descending ? stable_sort_line<L, true> : stable_sort_line<L, false>);
-    } else {
-      arrange_lines<L>(c, n, descending ? sort_line<L, true> : sort_line<L, false>);
-    }
+    const TieOrder order = stable ? TieOrder::stable : c.wants(1) ? TieOrder::as_pytorch : TieOrder::any;
+    arrange_lines<L>(c, n, [&](Keyed<L>* line, std::int64_t size) {
+      if (descending ? radix_sorted<L, true>(line, size, order) : radix_sorted<L, false>(line, size, order)) return;
+      if (stable) {
+        descending ? stable_sort_line<L, true>(line, size) : stable_sort_line<L, false>(line, size);
+      } else {
+        descending ? sort_line<L, true>(line, size) : sort_line<L, false>(line, size);
+      }
+    });
   });
 }
 
