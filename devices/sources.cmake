@@ -50,6 +50,7 @@ set(sources
   gpu/libraries/describe.cpp
   gpu/libraries/factorization.cpp
   gpu/libraries/fused.cpp
+  gpu/libraries/helper_kernels.cpp
   gpu/libraries/lt.cpp
   gpu/libraries/lt_plan.cpp
   gpu/libraries/lt_product.cpp
@@ -60,7 +61,6 @@ set(sources
   gpu/libraries/nccl.cpp
   gpu/libraries/one_row.cpp
   gpu/libraries/overrides.cpp
-  gpu/libraries/own_kernels.cpp
   gpu/libraries/part_nodes.cpp
   gpu/libraries/product.cpp
   gpu/libraries/residual.cpp

@@ -184,10 +184,10 @@ void apply_gates(RnnKind kind, const GateLoops<T>& loops, const UnitRun<T>& r) {
 
 /// A layer in one direction: layer_in [steps, batch, width] to its columns of layer_out.
 template <class T>
-class Cell {
+class RnnCell {
  public:
-  Cell(const KernelCall& c, const Sizes& s, const RnnBuffers<T>& b, std::int64_t layer, std::int64_t direction,
-       std::int64_t width)
+  RnnCell(const KernelCall& c, const Sizes& s, const RnnBuffers<T>& b, std::int64_t layer, std::int64_t direction,
+          std::int64_t width)
       : c_(c),
         s_(s),
         b_(b.direction[direction]),
@@ -317,7 +317,7 @@ void run_layers(KernelCall& c, const Sizes& s, std::byte* scratch_rnn) {
   std::int64_t width = s.input;
   for (std::int64_t layer = 0; layer < s.layers; ++layer) {
     const auto run = [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t d = begin; d < end; ++d) Cell<T>(c, s, b, layer, d, width).run();
+      for (std::int64_t d = begin; d < end; ++d) RnnCell<T>(c, s, b, layer, d, width).run();
     };
     // Each direction has a thread of its own, or all threads share each step.
     if (Threads::current().count() <= s.directions) {

@@ -35,7 +35,7 @@ std::uint64_t bytes_of(const Shape& s, std::uint64_t element) {
   return (static_cast<std::uint64_t>(last) + 1) * element;
 }
 
-class AttentionNode : public LibraryNode {
+class AttentionNode : public VendorKernel {
  public:
   AttentionNode(Cudnn& library, Attention a, std::shared_ptr<const CudnnPlan> plan, const MaskKernels* masks)
       : library_(library), a_(std::move(a)), plan_(std::move(plan)), masks_(masks) {}
@@ -132,7 +132,7 @@ std::string attention_needs(const GpuDevice& d) {
   return capability(d) < kFirstCapability ? "compute capability 8.0" : "";
 }
 
-std::unique_ptr<LibraryNode> prepare_attention(const GpuDevice& d, const tern_device_op& op, Activation) {
+std::unique_ptr<VendorKernel> prepare_attention(const GpuDevice& d, const tern_device_op& op, Activation) {
   const std::optional<Attention> a = attention_of(op);
   if (!a) return nullptr;
   Cudnn& library = cudnn_of(d);

@@ -28,7 +28,7 @@ std::shared_ptr<const ConvolutionPlans> shared_plans(Cudnn& library, const GpuDe
   });
 }
 
-class ConvolutionNode : public LibraryNode {
+class ConvolutionNode : public VendorKernel {
  public:
   ConvolutionNode(Cudnn& library, Convolution c, std::shared_ptr<const ConvolutionPlans> plans, Function end)
       : library_(library), c_(std::move(c)), plans_(std::move(plans)), end_(end) {}
@@ -80,7 +80,7 @@ bool has_convolution(const tern_device_op& op) {
   return convolution_of(op).has_value();
 }
 
-std::unique_ptr<LibraryNode> prepare_convolution(const GpuDevice& d, const tern_device_op& op, Activation activation) {
+std::unique_ptr<VendorKernel> prepare_convolution(const GpuDevice& d, const tern_device_op& op, Activation activation) {
   std::optional<Convolution> c = convolution_of(op);
   if (!c || activation == Activation::gelu) return nullptr;
   c->has_relu = activation == Activation::relu;

@@ -6,12 +6,12 @@
 #include <tuple>
 #include <utility>
 
-#include "devices/gpu/libraries/own_kernels.h"
+#include "devices/gpu/libraries/helper_kernels.h"
 
 namespace tern::gpu {
 namespace {
 
-constexpr OwnKernels kOwn{"tern_masks", "masks", 128};
+constexpr HelperKernels kOwn{"tern_masks", "masks", 128};
 
 // NVRTC has no <stdint.h>. Numbers are bit patterns: ELEMENT is an unsigned integer type, INFINITE the bits of minus
 // infinity, HIDING of -10^38, and DEEP of half of -10^38. The lowest number would overflow in kernels multiplying

@@ -7,10 +7,10 @@ namespace tern::gpu {
 
 /// convolution, by cuDNN.
 bool has_convolution(const tern_device_op& op);
-std::unique_ptr<LibraryNode> prepare_convolution(const GpuDevice& d, const tern_device_op& op, Activation activation);
+std::unique_ptr<VendorKernel> prepare_convolution(const GpuDevice& d, const tern_device_op& op, Activation activation);
 /// attention, by cuDNN.
 bool has_attention(const tern_device_op& op);
-std::unique_ptr<LibraryNode> prepare_attention(const GpuDevice& d, const tern_device_op& op, Activation activation);
+std::unique_ptr<VendorKernel> prepare_attention(const GpuDevice& d, const tern_device_op& op, Activation activation);
 /// Describes requirements of cuDNN's attention not met by the device or the library; empty if all are met.
 std::string attention_needs(const GpuDevice& d);
 

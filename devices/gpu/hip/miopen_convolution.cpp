@@ -112,7 +112,7 @@ std::unique_ptr<MiopenPlan> make_plan(const Miopen& m, const Convolution& c) {
   return nullptr;
 }
 
-class MiopenConvolutionNode : public LibraryNode {
+class MiopenConvolutionNode : public VendorKernel {
  public:
   MiopenConvolutionNode(Miopen& library, Convolution c, std::unique_ptr<MiopenPlan> plan, Function end)
       : library_(library), c_(std::move(c)), plan_(std::move(plan)), end_(end) {}
@@ -154,7 +154,7 @@ bool has_convolution(const tern_device_op& op) {
   return packed_convolution(op).has_value();
 }
 
-std::unique_ptr<LibraryNode> prepare_convolution(const GpuDevice& d, const tern_device_op& op, Activation activation) {
+std::unique_ptr<VendorKernel> prepare_convolution(const GpuDevice& d, const tern_device_op& op, Activation activation) {
   std::optional<Convolution> c = packed_convolution(op);
   if (!c || activation == Activation::gelu) return nullptr;
   c->has_relu = activation == Activation::relu;

@@ -7,12 +7,12 @@
 #include <string>
 #include <utility>
 
-#include "devices/gpu/libraries/own_kernels.h"
+#include "devices/gpu/libraries/helper_kernels.h"
 
 namespace tern::gpu {
 namespace {
 
-constexpr OwnKernels kOwn{"tern_convolution_end", "the end of a convolution", 128};
+constexpr HelperKernels kOwn{"tern_convolution_end", "the end of a convolution", 128};
 constexpr std::int64_t kBytes = 16;  // bytes of a thread's elements
 
 // Each thread handles EACH adjacent elements in float. The channel changes every `step` elements. NVRTC has no float16

@@ -31,7 +31,7 @@ struct ScratchCursor {
   }
 };
 
-class FactorizationNode : public LibraryNode {
+class FactorizationNode : public VendorKernel {
  public:
   FactorizationNode(const MatrixBatch& batch, const MatrixKernels& kernels, std::unique_ptr<Solver> solver)
       : m_(batch), kernels_(kernels), solver_(std::move(solver)) {}
@@ -202,7 +202,7 @@ bool has_factorization(const tern_device_op& op) {
   return batch && routine_for(*batch) != Routine::own;
 }
 
-std::unique_ptr<LibraryNode> prepare_factorization(const GpuDevice& d, const tern_device_op& op, Activation) {
+std::unique_ptr<VendorKernel> prepare_factorization(const GpuDevice& d, const tern_device_op& op, Activation) {
   std::optional<MatrixBatch> batch = matrices_of(op);
   std::unique_ptr<Solver> solver = fitting_solver(d, &*batch);
   if (solver == nullptr) return nullptr;

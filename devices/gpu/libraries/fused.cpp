@@ -84,7 +84,7 @@ struct Fused {
   std::vector<tern_device_tensor> inputs;
   tern_device_tensor output;
   std::vector<std::ptrdiff_t> places;  ///< -1: absent operand
-  std::unique_ptr<LibraryNode> node;
+  std::unique_ptr<VendorKernel> node;
 };
 
 /// Position of a value among the part's operands.

@@ -12,7 +12,7 @@
 namespace tern::gpu {
 namespace {
 
-class ProductNode : public LibraryNode {
+class ProductNode : public VendorKernel {
  public:
   /// `tiles`: kernel bringing block scales into tiles, if needed.
   ProductNode(Lt& lt, Product product, const LtTypes& types, std::unique_ptr<LtPlan> plan, Scales scales,
@@ -171,8 +171,8 @@ bool takes_blocks(const Product& p) {
          p.b.leading == p.b.rows;
 }
 
-std::unique_ptr<LibraryNode> prepare(const GpuDevice& d, const tern_device_op& op, Activation activation, Scales scales,
-                                     const BlockScales& blocks = {}, bool has_residual = false) {
+std::unique_ptr<VendorKernel> prepare(const GpuDevice& d, const tern_device_op& op, Activation activation,
+                                      Scales scales, const BlockScales& blocks = {}, bool has_residual = false) {
   const LtTypes types = lt_types(op);
   std::optional<Product> product = product_of(op);
   if (!product || types.computes.empty()) return nullptr;
@@ -196,21 +196,21 @@ std::unique_ptr<LibraryNode> prepare(const GpuDevice& d, const tern_device_op& o
 
 }  // namespace
 
-std::unique_ptr<LibraryNode> prepare_product(const GpuDevice& d, const tern_device_op& op, Activation activation) {
+std::unique_ptr<VendorKernel> prepare_product(const GpuDevice& d, const tern_device_op& op, Activation activation) {
   return prepare(d, op, activation, Scales::none);
 }
 
-std::unique_ptr<LibraryNode> prepare_product_sum(const GpuDevice& d, const tern_device_op& op) {
+std::unique_ptr<VendorKernel> prepare_product_sum(const GpuDevice& d, const tern_device_op& op) {
   if (!has_product(op) || is_float8(op)) return nullptr;
   return prepare(d, op, Activation::none, Scales::none, {}, true);
 }
 
-std::unique_ptr<LibraryNode> prepare_scaled_product(const GpuDevice& d, const tern_device_op& op, Scales scales) {
+std::unique_ptr<VendorKernel> prepare_scaled_product(const GpuDevice& d, const tern_device_op& op, Scales scales) {
   return prepare(d, op, Activation::none, scales);
 }
 
-std::unique_ptr<LibraryNode> prepare_microscaled_product(const GpuDevice& d, const tern_device_op& op,
-                                                         const BlockScales& scales) {
+std::unique_ptr<VendorKernel> prepare_microscaled_product(const GpuDevice& d, const tern_device_op& op,
+                                                          const BlockScales& scales) {
   return prepare(d, op, Activation::none, Scales::blocks, scales);
 }
 

@@ -5,12 +5,12 @@
 #include <string>
 #include <utility>
 
-#include "devices/gpu/libraries/own_kernels.h"
+#include "devices/gpu/libraries/helper_kernels.h"
 
 namespace tern::gpu {
 namespace {
 
-constexpr OwnKernels kOwn{"tern_matrices", "matrices", 128};
+constexpr HelperKernels kOwn{"tern_matrices", "matrices", 128};
 
 // REAL and PARTS define the type. NVRTC has no <stdint.h>.
 constexpr const char* kText = R"(

@@ -21,8 +21,8 @@ constexpr Provider kProviders[] = {
     {"svd", has_factorization, prepare_factorization, false},
 };
 
-LibraryNode* node_of(tern_device_override handle) {
-  return reinterpret_cast<LibraryNode*>(handle);
+VendorKernel* node_of(tern_device_override handle) {
+  return reinterpret_cast<VendorKernel*>(handle);
 }
 
 tern_device_status prepare(std::int32_t device, const tern_device_op* op, tern_device_override* override,
@@ -31,7 +31,7 @@ tern_device_status prepare(std::int32_t device, const tern_device_op* op, tern_d
     if (std::string why = wrong_solver(); !why.empty()) return failed(TERN_DEVICE_INVALID, std::move(why));
   if (const Provider* provider = provider_of(*op)) {
     TERN_GPU_ENTER(device);
-    if (std::unique_ptr<LibraryNode> node = provider->prepare(*d, *op, Activation::none)) {
+    if (std::unique_ptr<VendorKernel> node = provider->prepare(*d, *op, Activation::none)) {
       *scratch_bytes = node->scratch_bytes();
       *override = reinterpret_cast<tern_device_override>(node.release());
       return TERN_DEVICE_OK;
@@ -65,7 +65,7 @@ constexpr tern_device_override_functions kOverrides = {
 
 }  // namespace
 
-tern_device_status LibraryNode::run_matrices(const tern_device_stream_s&, const tern_device_op& op, Address, Address) {
+tern_device_status VendorKernel::run_matrices(const tern_device_stream_s&, const tern_device_op& op, Address, Address) {
   return failed(TERN_DEVICE_FAILED, std::string("the library's node has no matrices: ") + op.name);
 }
 

@@ -15,12 +15,12 @@
 namespace tern::gpu {
 
 /// A prepared node. Never run by several threads at the same time.
-class LibraryNode {
+class VendorKernel {
  public:
-  LibraryNode() = default;
-  virtual ~LibraryNode() = default;
-  LibraryNode(const LibraryNode&) = delete;
-  LibraryNode& operator=(const LibraryNode&) = delete;
+  VendorKernel() = default;
+  virtual ~VendorKernel() = default;
+  VendorKernel(const VendorKernel&) = delete;
+  VendorKernel& operator=(const VendorKernel&) = delete;
 
   [[nodiscard]] virtual std::uint64_t scratch_bytes() const = 0;
   /// Enqueues the node on the stream. The device is current.
@@ -36,7 +36,7 @@ struct Provider {
   bool (*has)(const tern_device_op& op);
   /// Prepares the node with an activation of its result. Null if the library is missing or refuses: Tern's kernels run
   /// instead.
-  std::unique_ptr<LibraryNode> (*prepare)(const GpuDevice& d, const tern_device_op& op, Activation activation);
+  std::unique_ptr<VendorKernel> (*prepare)(const GpuDevice& d, const tern_device_op& op, Activation activation);
   bool has_activations = true;  ///< otherwise only `none` is requested
 };
 /// Returns the provider of the op's nodes, or null.
@@ -49,11 +49,11 @@ std::string describe_vendor_libraries(const GpuDevice& d);
 
 /// matmul, by cuBLASLt or hipBLASLt.
 bool has_product(const tern_device_op& op);
-std::unique_ptr<LibraryNode> prepare_product(const GpuDevice& d, const tern_device_op& op, Activation activation);
+std::unique_ptr<VendorKernel> prepare_product(const GpuDevice& d, const tern_device_op& op, Activation activation);
 /// Prepares a product plus operand 3, laid out like the result. Operand 2, the bias, may be absent.
-std::unique_ptr<LibraryNode> prepare_product_sum(const GpuDevice& d, const tern_device_op& op);
+std::unique_ptr<VendorKernel> prepare_product_sum(const GpuDevice& d, const tern_device_op& op);
 /// Prepares a float8 product with the scales of its operands as operands 3 and 4.
-std::unique_ptr<LibraryNode> prepare_scaled_product(const GpuDevice& d, const tern_device_op& op, Scales scales);
+std::unique_ptr<VendorKernel> prepare_scaled_product(const GpuDevice& d, const tern_device_op& op, Scales scales);
 /// True if block scales are already in tiles (devices/gpu/libraries/scale_tiles.h), else row by row: for the left and
 /// the right operand.
 struct BlockScales {
@@ -61,10 +61,11 @@ struct BlockScales {
 };
 /// Prepares a float8 product of [.., k] and the transpose of [n, k]; scales of blocks of 32 follow the elements of each
 /// operand.
-std::unique_ptr<LibraryNode> prepare_microscaled_product(const GpuDevice& d, const tern_device_op& op,
-                                                         const BlockScales& scales);
+std::unique_ptr<VendorKernel> prepare_microscaled_product(const GpuDevice& d, const tern_device_op& op,
+                                                          const BlockScales& scales);
 /// cholesky, eigh, lu_factor, qr and svd, by the vendor's solvers.
 bool has_factorization(const tern_device_op& op);
-std::unique_ptr<LibraryNode> prepare_factorization(const GpuDevice& d, const tern_device_op& op, Activation activation);
+std::unique_ptr<VendorKernel> prepare_factorization(const GpuDevice& d, const tern_device_op& op,
+                                                    Activation activation);
 
 }  // namespace tern::gpu

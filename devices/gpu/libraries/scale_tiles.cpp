@@ -4,12 +4,12 @@
 #include <mutex>
 #include <utility>
 
-#include "devices/gpu/libraries/own_kernels.h"
+#include "devices/gpu/libraries/helper_kernels.h"
 
 namespace tern::gpu {
 namespace {
 
-constexpr OwnKernels kOwn{"tern_scale_tiles", "scales", 128};
+constexpr HelperKernels kOwn{"tern_scale_tiles", "scales", 128};
 
 // Each thread writes one byte of the tiles.
 constexpr const char* kText = R"(

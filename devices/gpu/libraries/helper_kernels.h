@@ -1,4 +1,4 @@
-// The plugin's own kernels, used beside the vendors' libraries.
+// Tern's kernels beside the vendors' libraries.
 #pragma once
 
 #include <tern/device.h>
@@ -12,9 +12,9 @@
 
 namespace tern::gpu {
 
-/// Kernels of one source: `name` identifies the module to the compiler, `of` the purpose in messages ("masks").
-struct OwnKernels {
-  const char *name, *of;
+/// Kernels of one source: `name` identifies the module to the compiler, `purpose` names them in messages ("masks").
+struct HelperKernels {
+  const char *name, *purpose;
   unsigned block;  ///< threads per block
 
   /// Compiles and loads the source (never unloaded), and finds its kernels.
