@@ -88,12 +88,8 @@ void cpu_gather(KernelCall& c) {
         const T* base = data + outer.offset(row);
         T* to = out_data + row * columns;
         positions.visit(row * columns, [&](const auto* entries) {
-          for (std::int64_t column = 0; column < columns; ++column) {
-            const std::int64_t p = entries[column];
-            if (static_cast<std::uint64_t>(p) >= static_cast<std::uint64_t>(axis_size))
-              positions.at(row * columns + column, axis_size);
-            to[column] = base[column * column_stride + p * axis_stride];
-          }
+          for (std::int64_t column = 0; column < columns; ++column)
+            to[column] = base[column * column_stride + Positions::checked(entries[column], axis_size) * axis_stride];
         });
       }
     });

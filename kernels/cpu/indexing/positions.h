@@ -18,8 +18,9 @@ class Positions {
       : narrow_(v.dtype == DType::i32 ? v.as<std::int32_t>() : nullptr), wide_(v.as<std::int64_t>()) {}
   std::int64_t operator[](std::int64_t i) const { return narrow_ != nullptr ? narrow_[i] : wide_[i]; }
   /// Returns entry i; throws unless 0 <= entry < size.
-  std::int64_t at(std::int64_t i, std::int64_t size) const {
-    const std::int64_t p = (*this)[i];
+  std::int64_t at(std::int64_t i, std::int64_t size) const { return checked((*this)[i], size); }
+  /// Returns `p`; throws unless 0 <= p < size.
+  static std::int64_t checked(std::int64_t p, std::int64_t size) {
     if (static_cast<std::uint64_t>(p) >= static_cast<std::uint64_t>(size)) out_of_range(p, size);
     return p;
   }
