@@ -119,6 +119,7 @@ set(sources
   cpu/products/algorithms/onednn.cpp
   cpu/products/algorithms/panels.cpp
   cpu/products/algorithms/quantized.cpp
+  cpu/products/algorithms/tile_planes.cpp
   cpu/products/algorithms/tile_rows.cpp
   cpu/products/algorithms/tiles.cpp
   cpu/products/algorithms/tiles_in_place.cpp

@@ -3,14 +3,19 @@
 #include <tern/error.h>
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 
+#include "dtypes/convert.h"
+#include "dtypes/small_float.h"
 #include "dtypes/storage.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
+#include "kernels/cpu/machine.h"
 #include "kernels/cpu/pointwise/loops.h"
 #include "kernels/cpu/products/float32/in_place_driver.h"
 #include "kernels/cpu/products/gemm.h"
+#include "kernels/cpu/products/tiles/row_driver.h"
 #include "schema/window_kinds.h"
 #include "threads/parallel.h"
 
@@ -40,25 +45,38 @@ Sizes sizes_of(const KernelCall& c) {
 /// Scratch of a direction in the type of the sums.
 template <class T>
 struct DirectionBuffers {
-  T* from_input;  ///< [steps, batch, gates]
-  T* gate_sums;   ///< [batch, gates]; several threads: [gate, batch, units of the thread] for each
-  T *h, *c;       ///< the state before the first step and after the last, [batch, projected] and [batch, hidden]
-  T* cell_out;    ///< [batch, hidden], before a projection
+  T* from_input;       ///< [steps, batch, gates]
+  T* gate_sums;        ///< [batch, gates]; several threads: [gate, batch, units of the thread] for each
+  T *h, *c;            ///< the state before the first step and after the last, [batch, projected] and [batch, hidden]
+  T* cell_out;         ///< [batch, hidden], before a projection
+  BFloat16* narrow_h;  ///< [batch, projected]: a state that meets a weight of bfloat16
+  std::byte *packed, *packed_rows;      ///< a packed weight of bfloat16, and scratch memory of its products
   T *w_ih, *w_hh, *w_hr, *b_ih, *b_hh;  ///< converted or gathered weights
 };
 
 template <class T>
 struct RnnBuffers {
   T *layer_in, *layer_out;  ///< [steps, batch, features]
+  BFloat16* narrow_in;      ///< `layer_in` for weights of bfloat16
   DirectionBuffers<T> direction[2];
 };
 
+/// Products of the state by a packed weight of bfloat16 repay packing for several samples and steps.
+std::optional<tiles::RowLinear> packed_state_product(const Sizes& s, DType type) {
+  constexpr std::int64_t kSamples = 12, kSteps = 4;
+  const tiles::TileLinearShape shape{s.batch, s.gates, s.projected, s.projected, s.projected, tiles::kRounded};
+  if (type != DType::bf16 || s.batch < kSamples || s.steps < kSteps || !rows_pay() || !tiles::RowLinear::suits(shape))
+    return std::nullopt;
+  return tiles::RowLinear(shape);
+}
+
 template <class T>
-RnnBuffers<T> buffers(const Sizes& s, ScratchParts& parts) {
+RnnBuffers<T> buffers(const Sizes& s, DType type, ScratchParts& parts) {
   const std::int64_t width = std::max(s.input, s.directions * s.projected), rows = s.steps * s.batch;
   RnnBuffers<T> b{};
   b.layer_in = parts.take<T>(rows * width);
   b.layer_out = parts.take<T>(rows * width);
+  b.narrow_in = parts.take<BFloat16>(rows * width);
   for (std::int64_t d = 0; d < s.directions; ++d) {
     DirectionBuffers<T>& r = b.direction[d];
     r.from_input = parts.take<T>(rows * s.gates);
@@ -66,6 +84,12 @@ RnnBuffers<T> buffers(const Sizes& s, ScratchParts& parts) {
     r.h = parts.take<T>(s.batch * s.projected);
     r.c = parts.take<T>(s.batch * s.hidden);
     r.cell_out = parts.take<T>(s.batch * s.hidden);
+    r.narrow_h = parts.take<BFloat16>(s.batch * s.projected);
+    r.packed = r.packed_rows = nullptr;
+    if (const auto product = packed_state_product(s, type)) {
+      r.packed = parts.take<std::byte>(product->packed_bytes());
+      r.packed_rows = parts.take<std::byte>(static_cast<std::int64_t>(product->scratch()));
+    }
     r.w_ih = parts.take<T>(s.gates * width);
     r.w_hh = parts.take<T>(s.gates * s.projected);
     r.w_hr = parts.take<T>(s.projected * s.hidden);
@@ -97,11 +121,26 @@ RnnWeight weight_of(const TensorView& v, bool narrow, T* buffer) {
   return {buffer, type};
 }
 
+/// True if the processor multiplies rows of x by this weight of bfloat16 without conversion.
+bool multiplies_as_bf16(const TensorView& weight, std::int64_t m) {
+  const std::int64_t n = weight.size(0), k = weight.size(1);
+  return weight.dtype == DType::bf16 && weight.contiguous() && k > 0 && multiplies_bf16({m, n, k, k, k});
+}
+
+void round_rows(const float* x, std::int64_t x_row, std::int64_t m, std::int64_t k, BFloat16* to) {
+  for (std::int64_t i = 0; i < m; ++i) convert(x + i * x_row, DType::f32, to + i * k, DType::bf16, k);
+}
+
 /// y [m, n] (dense) = x [m, k] (rows `x_row` apart) times the rows `first` .. of `weight` [.., k], plus `bias` [n] or
 /// nothing.
 void multiply(const float* x, std::int64_t x_row, std::int64_t m, const RnnWeight& weight, std::int64_t first,
               std::int64_t n, std::int64_t k, const float* bias, float* y) {
   linear({m, n, k, x_row, k}, {.x = x, .weight = weight.row(first, k), .bias = bias, .y = y, .type = weight.type});
+}
+/// The same of a dense x and a weight that multiplies_as_bf16.
+void multiply(const BFloat16* x, std::int64_t m, const RnnWeight& weight, std::int64_t first, std::int64_t n,
+              std::int64_t k, const float* bias, float* y) {
+  linear({m, n, k, k, k}, Bf16Operands{x, static_cast<const BFloat16*>(weight.row(first, k)), bias, y});
 }
 void multiply(const double* x, std::int64_t x_row, std::int64_t m, const RnnWeight& weight, std::int64_t first,
               std::int64_t n, std::int64_t k, const double* bias, double* y) {
@@ -192,6 +231,7 @@ class RnnCell {
         s_(s),
         b_(b.direction[direction]),
         in_(b.layer_in),
+        narrow_in_(b.narrow_in),
         out_(b.layer_out + direction * s.projected),
         out_row_(s.directions * s.projected),
         cell_(layer * s.directions + direction),
@@ -209,10 +249,17 @@ class RnnCell {
       to_dense(c_.in[first + 2], type, b_.b_ih);
       to_dense(c_.in[first + 3], type, b_.b_hh);
       b_hh_ = b_.b_hh;
+      // The reset gate of GRU scales the state's bias alone; elsewhere one bias is the sum of both.
+      if (s_.kind != RnnKind::gru) loops_.add(b_.b_hh, b_.b_hh, b_.b_ih, s_.gates);
     }
     to_dense(state(c_.in[1], s_.projected), type, b_.h);
     if (lstm) to_dense(state(c_.in[2], s_.hidden), type, b_.c);
-    multiply_inputs(weight_of(c_.in[first], false, b_.w_ih), biases);
+    if constexpr (kNarrow) {
+      rounds_state_ = is_bf16() && multiplies_as_bf16(c_.in[first + 1], s_.batch);
+      if (rounds_state_) state_product_ = packed_state_product(s_, DType::bf16);
+      if (state_product_) state_product_->pack(tiles::Elements::of(c_.in[first + 1]), b_.packed);
+    }
+    multiply_inputs(c_.in[first], biases && s_.kind == RnnKind::gru);
     const T* h = b_.h;
     std::int64_t h_row = s_.projected;
     for (std::int64_t i = 0; i < s_.steps; ++i) {
@@ -227,6 +274,7 @@ class RnnCell {
   }
 
  private:
+  bool is_bf16() const { return c_.in[0].dtype == DType::bf16; }
   TensorView state(TensorView v, std::int64_t features) const {
     v.rank = 2;
     v.sizes[0] = s_.batch;
@@ -235,8 +283,14 @@ class RnnCell {
     make_contiguous(v);
     return v;
   }
-  void multiply_inputs(const RnnWeight& weight, bool biases) {
+  void multiply_inputs(const TensorView& w_ih, bool biases) {
     const std::int64_t rows = s_.steps * s_.batch;
+    if constexpr (std::is_same_v<T, float>) {
+      if (is_bf16() && multiplies_as_bf16(w_ih, rows))
+        return multiply(narrow_in_, rows, {w_ih.data, DType::bf16}, 0, s_.gates, width_, biases ? b_.b_ih : nullptr,
+                        b_.from_input);
+    }
+    const RnnWeight weight = weight_of(w_ih, false, b_.w_ih);
     for (std::int64_t r = 0; biases && r < rows; ++r) std::copy_n(b_.b_ih, s_.gates, b_.from_input + r * s_.gates);
     gemm<T>(rows, s_.gates, width_, {in_, width_, 1}, {weight.as<T>(), 1, width_}, b_.from_input, s_.gates, biases);
   }
@@ -247,10 +301,14 @@ class RnnCell {
     const std::int64_t products = s_.batch * s_.gates * s_.projected;
     const std::int64_t groups = (s_.hidden + kUnits - 1) / kUnits;
     const std::int64_t threads = std::max<std::int64_t>(1, products / kThreadProducts);
+    if constexpr (std::is_same_v<T, float>) {
+      if (rounds_state_) round_rows(h, h_row, s_.batch, s_.projected, b_.narrow_h);
+    }
+    const bool product_is_done = state_product_ && multiply_packed();
     T* shown = w_hr_.data != nullptr ? b_.cell_out : out;
     const std::int64_t shown_row = w_hr_.data != nullptr ? s_.hidden : out_row_;
     parallel_for(groups, (groups + threads - 1) / threads, [&](std::int64_t begin, std::int64_t end) {
-      run_units(step, h, h_row, begin * kUnits, std::min(end * kUnits, s_.hidden), shown, shown_row);
+      run_units(step, h, h_row, begin * kUnits, std::min(end * kUnits, s_.hidden), shown, shown_row, product_is_done);
     });
     if (w_hr_.data == nullptr) return;
     // The gates' sums have been read: their buffer takes the dense product.
@@ -263,17 +321,16 @@ class RnnCell {
     for (std::int64_t n = 0; n < s_.batch; ++n) std::copy_n(dense + n * s_.projected, s_.projected, out + n * out_row_);
   }
   void run_units(std::int64_t step, const T* h, std::int64_t h_row, std::int64_t begin, std::int64_t end, T* shown,
-                 std::int64_t shown_row) {
+                 std::int64_t shown_row, bool product_is_done) {
     const std::int64_t n = end - begin, gates = s_.gates / s_.hidden;
-    const bool all = n == s_.hidden;
-    T* sums = b_.gate_sums + begin * gates * s_.batch;
-    if (all) {
-      multiply(h, h_row, s_.batch, w_hh_, 0, s_.gates, s_.projected, b_hh_, sums);
-    } else {
+    const bool all = product_is_done || n == s_.hidden;
+    T* sums = b_.gate_sums + begin * (product_is_done ? 1 : gates * s_.batch);
+    if (all && !product_is_done) {
+      multiply_state(h, h_row, 0, s_.gates, sums);
+    } else if (!product_is_done) {
       for (std::int64_t g = 0; g < gates; ++g) {
         const std::int64_t first = g * s_.hidden + begin;
-        multiply(h, h_row, s_.batch, w_hh_, first, n, s_.projected, b_hh_ == nullptr ? nullptr : b_hh_ + first,
-                 sums + g * s_.batch * n);
+        multiply_state(h, h_row, first, n, sums + g * s_.batch * n);
       }
     }
     for (std::int64_t i = 0; i < s_.batch; ++i) {
@@ -289,6 +346,23 @@ class RnnCell {
     }
   }
 
+  /// Makes the sums [batch, gates] of all units. False where one is not finite.
+  bool multiply_packed() {
+    return state_product_->run({.x = {reinterpret_cast<const std::byte*>(b_.narrow_h), true},
+                                .weight = b_.packed,
+                                .bias = reinterpret_cast<const float*>(b_hh_),
+                                .y = reinterpret_cast<std::byte*>(b_.gate_sums)},
+                               b_.packed_rows);
+  }
+  /// sums [batch, n]: the state times rows first .. of w_hh.
+  void multiply_state(const T* h, std::int64_t h_row, std::int64_t first, std::int64_t n, T* sums) {
+    const T* bias = b_hh_ == nullptr ? nullptr : b_hh_ + first;
+    if constexpr (std::is_same_v<T, float>) {
+      if (rounds_state_) return multiply(b_.narrow_h, s_.batch, w_hh_, first, n, s_.projected, bias, sums);
+    }
+    multiply(h, h_row, s_.batch, w_hh_, first, n, s_.projected, bias, sums);
+  }
+
   void give(std::size_t output, std::int64_t features, const T* from, std::int64_t row) {
     if (!c_.wants(output) || c_.out[output].data == nullptr) return;
     T* dense = output == 1 ? b_.h : b_.c;
@@ -301,21 +375,27 @@ class RnnCell {
   const Sizes& s_;
   const DirectionBuffers<T>& b_;
   const T* in_;
+  const BFloat16* narrow_in_;
   T* out_;
   std::int64_t out_row_, cell_, width_;
-  bool backwards_;
+  bool backwards_, rounds_state_ = false;
   GateLoops<T> loops_;
   RnnWeight w_hh_, w_hr_;
+  std::optional<tiles::RowLinear> state_product_;
   const T* b_hh_ = nullptr;
 };
 
 template <class T>
 void run_layers(KernelCall& c, const Sizes& s, std::byte* scratch_rnn) {
   ScratchParts parts(scratch_rnn);
-  RnnBuffers<T> b = buffers<T>(s, parts);
+  RnnBuffers<T> b = buffers<T>(s, c.in[0].dtype, parts);
   to_dense(c.in[0], dtype_of_v<T>, b.layer_in);
   std::int64_t width = s.input;
   for (std::int64_t layer = 0; layer < s.layers; ++layer) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (c.in[0].dtype == DType::bf16)
+        convert(b.layer_in, DType::f32, b.narrow_in, DType::bf16, s.steps * s.batch * width);
+    }
     const auto run = [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t d = begin; d < end; ++d) RnnCell<T>(c, s, b, layer, d, width).run();
     };
@@ -335,9 +415,9 @@ std::size_t scratch_rnn(const KernelCall& c) {
   ScratchParts parts;
   const Sizes s = sizes_of(c);
   if (c.in[0].dtype == DType::f64) {
-    buffers<double>(s, parts);
+    buffers<double>(s, c.in[0].dtype, parts);
   } else {
-    buffers<float>(s, parts);
+    buffers<float>(s, c.in[0].dtype, parts);
   }
   return parts.used();
 }

@@ -4,6 +4,7 @@
 #include "kernels/cpu/products/choose.h"
 
 #include "kernels/cpu/contractions.h"
+#include "kernels/cpu/products/algorithms/tile_planes.h"
 #include "kernels/cpu/products/algorithms/tile_rows.h"
 #include "kernels/cpu/products/algorithms/tiles_in_place.h"
 #include "kernels/cpu/products/epilogue/unfused.h"
@@ -41,8 +42,8 @@ double onednn(const ProductProperties& p, const Machine& m) {
   return p.linear && !p.linear->by_onednn ? kOnRequest : p.products() / m.products / kOfPanels;
 }
 
-/// Its weight is packed once, and nothing else multiplies many rows as fast. The runtime asks for tiles where another
-/// function reads the weight as it lies (runtime/node_algorithms.h).
+/// Nothing else multiplies many rows as fast. The runtime asks for tiles where another function reads a constant weight
+/// as it lies (runtime/node_algorithms.h).
 double tile_rows(const ProductProperties&, const Machine&) {
   return 0;
 }
@@ -60,9 +61,15 @@ double integer_rows(const ProductProperties&, const Machine&) {
   return 0;
 }
 
+/// A constant weight is packed once, any other in each run.
+std::unique_ptr<PreparedAlgorithm> prepare_packed_rows(const ProductProperties& p) {
+  auto constant = prepare_tile_rows(p);
+  return constant != nullptr ? std::move(constant) : prepare_tile_planes(p);
+}
+
 constexpr AlgorithmEntry<ProductProperties> kChooseTable[] = {
     {Algorithm::quantized, quantized, prepare_quantized},
-    {Algorithm::tile_rows, tile_rows, prepare_tile_rows},
+    {Algorithm::tile_rows, tile_rows, prepare_packed_rows},
     {Algorithm::tiles, tiles, prepare_tiles},
     {Algorithm::panels, panels, prepare_panels},
     {Algorithm::in_place, in_place, prepare_in_place},

@@ -34,13 +34,13 @@ std::optional<InPlace> in_place(const KernelCall& c) {
              x.dtype != DType::f32,
              c.has(2) && c.in[2].dtype != DType::f32,
              y.dtype != DType::f32};
-  if (x.dtype != DType::bf16 || w.dtype != DType::bf16 || p.m <= kFewRows) return in;
-  if (!tiles::available() && multiplies_bf16(in.shape)) {
+  if (x.dtype != DType::bf16 || w.dtype != DType::bf16) return in;
+  if ((p.m <= kFewRows || !tiles::available()) && multiplies_bf16(in.shape)) {
     in.bf16 = true;
     in.convert_x = !x.contiguous();
     return in;
   }
-  in.by_onednn = dnnl_cpu::native_bf16();
+  in.by_onednn = p.m > kFewRows && dnnl_cpu::native_bf16();
   return in;
 }
 

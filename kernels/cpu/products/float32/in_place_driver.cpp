@@ -82,8 +82,7 @@ struct InPlaceWeight {
 
 /// Calls f with the loops for weights of this type. False where there are none: such a weight is widened first.
 template <class F>
-bool with_loops(DType type, const F& f) {
-  const MicroKernels& kernels = micro_kernels();
+bool with_loops(const MicroKernels& kernels, DType type, const F& f) {
   switch (type) {
     case DType::f32: f(kernels.f32); return true;
     case DType::f16: f(kernels.f16); return true;
@@ -98,7 +97,7 @@ bool with_loops(DType type, const F& f) {
 
 void widen(const void* from, DType type, float* to, std::int64_t count) {
   bool done = false;
-  with_loops(type, [&]<class W>(const WeightLoops<W>& loops) {
+  with_loops(micro_kernels(), type, [&]<class W>(const WeightLoops<W>& loops) {
     if (loops.widen == nullptr) return;
     loops.widen(static_cast<const W*>(from), count, to);
     done = true;
@@ -256,15 +255,14 @@ void four_columns(const LinearShape& s, const LinearOperands& o, const WeightLoo
 }
 
 /// The same for all rows of x, in the type that w has, or widened first where there are no loops for it.
-void four_columns(const LinearShape& s, const LinearOperands& o, std::int64_t j) {
-  const MicroKernels& kernels = micro_kernels();
+void four_columns(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o, std::int64_t j) {
   const auto all_rows = [&]<class W>(const WeightLoops<W>& loops, const void* w, std::int64_t w_row) {
     for (std::int64_t i = 0; i < s.m; i += kernels.dot_rows)
       four_columns(s, o, loops, i, std::min<std::int64_t>(kernels.dot_rows, s.m - i), j, static_cast<const W*>(w),
                    w_row);
   };
   const InPlaceWeight w{o.weight, s.w_row, o.type};
-  if (with_loops(o.type, [&](const auto& loops) { all_rows(loops, w.element(j, 0), w.row); })) return;
+  if (with_loops(kernels, o.type, [&](const auto& loops) { all_rows(loops, w.element(j, 0), w.row); })) return;
   const InPlaceWeight wide = widened(w, {j, std::min(s.n, j + 4)}, {0, s.k});
   all_rows(kernels.f32, wide.at, wide.row);
 }
@@ -293,18 +291,19 @@ std::int64_t from_memory(const LinearShape& s, const LinearOperands& o, const We
   return columns.begin + 2 * half;
 }
 
-std::int64_t from_memory(const LinearShape& s, const LinearOperands& o, IndexRange columns) {
+std::int64_t from_memory(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o,
+                         IndexRange columns) {
   if (s.m > 1 || s.n * s.k * element_size(o.type) < kFromMemory) return columns.begin;
   std::int64_t left = columns.begin;
-  with_loops(o.type, [&](const auto& loops) { left = from_memory(s, o, loops, columns); });
+  with_loops(kernels, o.type, [&](const auto& loops) { left = from_memory(s, o, loops, columns); });
   return left;
 }
 
 /// Every row of w is read from memory once.
-void by_dots(const LinearShape& s, const LinearOperands& o) {
+void by_dots(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o) {
   parallel_for((s.n + 3) / 4, grain(4 * s.k * s.m), [&](std::int64_t begin, std::int64_t end) {
     const IndexRange columns{begin * 4, std::min(s.n, end * 4)};
-    for (std::int64_t j = from_memory(s, o, columns); j < columns.end; j += 4) four_columns(s, o, j);
+    for (std::int64_t j = from_memory(kernels, s, o, columns); j < columns.end; j += 4) four_columns(kernels, s, o, j);
     finish(s, o, {0, s.m}, columns);
   });
 }
@@ -320,11 +319,11 @@ bool is_narrow(DType t) {
 }
 
 bool multiplies_bf16(const LinearShape& s) {
-  return s.m > kInPlaceFewRows && s.k % 2 == 0 && s.x_row % 2 == 0 && s.w_row % 2 == 0 && pair_kernels() != nullptr;
+  return s.k % 2 == 0 && s.x_row % 2 == 0 && s.w_row % 2 == 0 && pair_kernels() != nullptr;
 }
 
 void linear(const LinearShape& s, const LinearOperands& o) {
-  if (s.m <= kInPlaceFewRows) return by_dots(s, o);
+  if (s.m <= kInPlaceFewRows) return by_dots(micro_kernels(), s, o);
   for (std::int64_t m = 0; m < s.m; m += kRowsAtATime)
     by_panels(micro_kernels(), s, o, {m, std::min(s.m, m + kRowsAtATime)});
 }
@@ -333,6 +332,7 @@ void linear(const LinearShape& s, const Bf16Operands& o) {
   LinearShape pairs = s;
   for (std::int64_t* size : {&pairs.k, &pairs.x_row, &pairs.w_row}) *size /= 2;
   const LinearOperands by_pairs{reinterpret_cast<const float*>(o.x), o.weight, o.bias, o.y, {}};
+  if (s.m <= kInPlaceFewRows) return by_dots(*pair_kernels(), pairs, by_pairs);
   for (std::int64_t m = 0; m < s.m; m += kRowsAtATime)
     by_panels(*pair_kernels(), pairs, by_pairs, {m, std::min(s.m, m + kRowsAtATime)});
 }

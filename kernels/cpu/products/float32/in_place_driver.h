@@ -43,7 +43,7 @@ struct Bf16Operands {
   float* y = nullptr;
 };
 
-/// True if this processor multiplies bfloat16 in this shape: more than a few rows, and even counts.
+/// True if this processor multiplies bfloat16 in this shape, whose counts are even.
 bool multiplies_bf16(const LinearShape& s);
 void linear(const LinearShape& s, const Bf16Operands& o);
 

@@ -62,8 +62,8 @@ struct MicroKernels {
 
 /// The kernels for this processor.
 const MicroKernels& micro_kernels();
-/// The kernels for products of bfloat16, without dot products: a "float" of w, x and the panel is a pair of neighbours
-/// in k, and `k` counts pairs. Null: the processor has no such instruction.
+/// The kernels for products of bfloat16: a "float" of w, x and the panel is a pair of neighbours in k, and `k` counts
+/// pairs. Weights of other types have no loops. Null: the processor has no such instruction.
 const MicroKernels* pair_kernels();
 
 TERN_LEVEL_FUNCTIONS(vectors, set, MicroKernels* kernels)

@@ -40,6 +40,15 @@ void RowLinear::pack(Elements weight, std::byte* to) const {
   });
 }
 
+void RowLinear::pack_columns(Elements weight, std::byte* to) const {
+  const std::int64_t block = packed_weight_bytes(kBlock, steps_of(shape_.k));
+  parallel_for(blocks_of(shape_.n), grain_for(kBlock * shape_.k), [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t first = begin * kBlock;
+    tiles::pack_columns(weight.at(first), shape_.w_row, shape_.k, std::min(shape_.n, end * kBlock) - first,
+                        to + begin * block);
+  });
+}
+
 void RowLinear::unpack(const std::byte* packed, float* to) const {
   for (std::int64_t n = 0; n < shape_.n; ++n) {
     for (std::int64_t k = 0; k < shape_.k; ++k) *to++ = packed_element(packed, steps_of(shape_.k), n, k);
@@ -87,7 +96,7 @@ bool RowLinear::run(const RowLinearOperands& o, std::byte* scratch) const {
                                  .narrow = o.narrow,
                                  .ld = shape_.n,
                                  .columns = shape_.n,
-                                 .first = share.first + share.begin,
+                                 .first = o.first_row + share.first + share.begin,
                                  .bias = o.bias,
                                  .finish = o.finish};
         const TileRows rows = steps.rows(operand + share.units.begin * tile, share.count);

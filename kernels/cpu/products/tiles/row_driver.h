@@ -14,6 +14,7 @@ struct RowLinearOperands {
   std::byte* y = nullptr;
   bool narrow = false;  ///< y is bfloat16
   pointwise::BoundEpilogue finish;
+  std::int64_t first_row = 0;                  ///< row of y that the first row of x gives
   const QuantizedMatrix* quantized = nullptr;  ///< the type of `weight`: its blocks of 32 rows are packed in turn
 };
 
@@ -25,6 +26,8 @@ class RowLinear {
   static bool suits(const TileLinearShape& shape);
   std::int64_t packed_bytes() const { return packed_weight_bytes(shape_.n, steps_of(shape_.k)); }
   void pack(Elements weight, std::byte* to) const;
+  /// Packs a weight [k, n], rows TileLinearShape::w_row elements apart.
+  void pack_columns(Elements weight, std::byte* to) const;
   /// Restores a dense [n, k].
   void unpack(const std::byte* packed, float* to) const;
   /// Bytes that `run` wants, 64-byte aligned.
