@@ -42,7 +42,7 @@ double onednn(const ProductProperties& p, const Machine& m) {
   return p.linear && !p.linear->by_onednn ? kOnRequest : p.products() / m.products / kOfPanels;
 }
 
-/// Nothing else multiplies many rows as fast. The runtime asks for tiles where another function reads a constant weight
+/// No other algorithm multiplies many rows as fast. The runtime asks for tiles where another function reads a constant weight
 /// as it lies (runtime/node_algorithms.h).
 double tile_rows(const ProductProperties&, const Machine&) {
   return 0;

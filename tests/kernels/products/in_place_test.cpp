@@ -139,7 +139,7 @@ TEST(Linear, Bfloat16WhereTheProcessorMultipliesIt) {
   if (in_place_product::pair_kernels() == nullptr) GTEST_SKIP() << "no AVX512_BF16";
   for (const std::int64_t m : {1, 2, 3, 4, 5, 8, 9, 16, 17, 31, 33, 64, 65, 300}) {
     for (const std::int64_t k : {2, 4, 30, 32, 514, 3000}) {
-      const std::int64_t n = m == 1 && k == 3000 ? 801 : 29;  // one row streams a weight of megabytes
+      const std::int64_t n = m == 1 && k == 3000 ? 801 : 29;  // a weight of megabytes is streamed
       const LinearShape s{m, n, k, k + 2, k + 6};
       ASSERT_TRUE(multiplies_bf16(s));
       std::vector<float> x = random_floats(s.m * s.x_row, 1), w = random_floats(s.n * s.w_row, 2);
