@@ -24,10 +24,12 @@ constexpr std::int64_t kFinished = 48;           // fewest results of a channel 
 constexpr std::int64_t kConvolveBand = 1 << 19;  // most floats of input lines per copied band
 constexpr std::size_t kConvolveBandSlot = 5;
 
-/// Results [pixel, pixel + count) of an image; their windows begin `step` floats apart.
+/// Results [pixel, pixel + count) of an image whose windows have the same elements: `segments` times `taps` elements,
+/// from element `first_tap` on; `a` points to the first of these. A segment is a line of a window, or the whole window.
 struct PixelRun {
   const float* a;
   std::int64_t pixel, count;
+  std::int64_t first_tap, taps, segments;
 };
 
 /// Merges the axes of a pointwise convolution into a single line.
@@ -52,6 +54,50 @@ std::int64_t weight_floats(const ChannelsLastShape& c) {
   return c.groups * c.out * c.in * cpu::plane(c.window, &WindowAxis::kernel);
 }
 
+/// Results [begin, end) of a line, whose windows have the elements [first_tap, last_tap) of an axis inside the image.
+struct LineSection {
+  std::int64_t begin, end, first_tap, last_tap;
+};
+
+/// Divides a line of results where the elements inside the image change.
+std::vector<LineSection> sections_of(const WindowAxis& w) {
+  std::vector<LineSection> sections;
+  for (std::int64_t i = 0; i < w.out; ++i) {
+    LineSection next{i, i + 1, 0, 0};
+    cpu::elements_inside(w, i, &next.first_tap, &next.last_tap);
+    if (!sections.empty() && sections.back().first_tap == next.first_tap && sections.back().last_tap == next.last_tap) {
+      sections.back().end = next.end;
+    } else {
+      sections.push_back(next);
+    }
+  }
+  return sections;
+}
+
+/// Returns the cost of windows in a line, in products of a row by a panel. Fewer than two rows wait for their sums.
+std::int64_t cost_of_windows(std::int64_t count, std::int64_t taps, std::int64_t rows) {
+  const std::int64_t tiles = (count + rows - 1) / rows;
+  return std::max(count, 2 * tiles) * taps + tiles;
+}
+
+/// Returns the sections of lines if products of the elements inside the image alone cost less than those of the padded
+/// image, as with dilated windows; none otherwise.
+std::vector<LineSection> sections_inside(const ChannelsLastShape& c, std::int64_t rows) {
+  const WindowAxis &h = c.window[1], &w = c.window[2];
+  if (c.in_order || c.by_lines() || is_inside(c.window)) return {};
+  std::int64_t first = 0, last = 0, inside = 0;
+  for (std::int64_t i = 0; i < h.out; ++i) {
+    cpu::elements_inside(h, i, &first, &last);
+    if (last <= first) return {};
+  }
+  std::vector<LineSection> sections = sections_of(w);
+  for (const LineSection& s : sections) {
+    if (s.last_tap <= s.first_tap) return {};
+    inside += cost_of_windows(s.end - s.begin, s.last_tap - s.first_tap, rows);
+  }
+  return inside < cost_of_windows(w.out, w.kernel, rows) ? sections : std::vector<LineSection>{};
+}
+
 class ConvolutionWorker {
  public:
   ConvolutionWorker(const ChannelsLastShape& c, const ChannelsLastOperands& at, const pointwise::BoundEpilogue& finish)
@@ -61,13 +107,14 @@ class ConvolutionWorker {
         micro_(strided_product::micro_kernels()),
         plain_(is_every_position(c.window)),
         together_(c.by_lines() ? c.window[2].kernel : 1),
-        in_(c.in * together_) {}
+        in_(c.in * together_),
+        sections_(sections_inside(c, micro_.rows)) {}
 
   /// Computes channels of half panels [first, last) in lines [begin, end) of all images.
   void run(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t last) {
     const WindowAxis& h = c_.window[1];
     const Image image{c_.window, c_.groups * c_.in, c_.groups * c_.in};
-    const bool inside = is_inside(c_.window);
+    const bool inside = is_inside(c_.window) || !sections_.empty();
     const std::int64_t most =
         inside ? end - begin : std::clamp<std::int64_t>(kConvolveBand / Band::floats(image, 1), 1, end - begin);
     float* buffer =
@@ -80,14 +127,14 @@ class ConvolutionWorker {
     std::vector<PixelRun> runs;
     while (begin < end) {
       const std::int64_t n = begin / h.out, top = begin % h.out, count = std::min({most, end - begin, h.out - top});
-      band.load(at_.x + n * image.pitch * h.in * c_.window[2].in, top, top + count);
+      const float* x = at_.x + n * image.pitch * h.in * c_.window[2].in;
+      band.load(x, top, top + count);
       runs.clear();
       const std::int64_t pixel = begin * c_.window[2].out;
       if (plain_) {
-        runs.push_back({band.line(top), pixel, count});
+        runs.push_back({band.line(top), pixel, count, 0, 1, 1});
       } else {
-        for (std::int64_t i = 0; i < count; ++i)
-          runs.push_back({band.line(top + i), pixel + i * c_.window[2].out, c_.window[2].out});
+        for (std::int64_t i = 0; i < count; ++i) add_line(band, x, top + i, pixel + i * c_.window[2].out, &runs);
       }
       for (std::int64_t half = first; half < last;) {
         const std::int64_t next = half_panels(half, last);
@@ -125,6 +172,30 @@ class ConvolutionWorker {
     return of_group % 2 == 0 && of_group + 1 < halves_of_group(c_, micro_) && half + 1 < last ? half + 2 : half + 1;
   }
 
+  /// Adds the results of a line, without the lines of windows outside the image, which would add zeros.
+  void add_line(const Band& band, const float* image, std::int64_t line, std::int64_t pixel,
+                std::vector<PixelRun>* runs) const {
+    const WindowAxis &h = c_.window[1], &w = c_.window[2];
+    const std::int64_t width = w.kernel / together_;
+    std::int64_t first = 0, last = h.kernel;
+    if (!c_.in_order) cpu::elements_inside(h, line, &first, &last);
+    if (last <= first) {  // all elements are padding
+      first = 0;
+      last = 1;
+    }
+    const std::int64_t lines = last - first;
+    if (sections_.empty()) {
+      const float* a = band.line(line) + taps_[static_cast<std::size_t>(first * width)];
+      return runs->push_back({a, pixel, w.out, first * width, lines * width, 1});
+    }
+    for (const LineSection& s : sections_) {
+      const std::int64_t position = h.position(line, first) * w.in + w.position(s.begin, s.first_tap),
+                         taps = s.last_tap - s.first_tap, merged = taps == w.kernel ? lines : 1;
+      runs->push_back({image + position * c_.groups * c_.in, pixel + s.begin, s.end - s.begin,
+                       first * width + s.first_tap, taps * merged, lines / merged});
+    }
+  }
+
   void run_columns(const Band& band, const std::vector<PixelRun>& runs, std::int64_t half, std::int64_t end,
                    bool more) {
     const std::int64_t halves = halves_of_group(c_, micro_), group = half / halves, width = micro_.columns / 2,
@@ -142,6 +213,8 @@ class ConvolutionWorker {
     p.ldc = ld;
     p.columns = columns;
     p.b_row = taps * micro_.columns;
+    const std::int64_t segment_taps = c_.window[2].kernel / together_,
+                       segment_floats = c_.window[1].kernel > 1 ? taps_[static_cast<std::size_t>(segment_taps)] : 0;
     std::int64_t tiles = 0;
     for (const PixelRun& run : runs) tiles += tiles_of(run);
     for (std::int64_t k = 0; k < in_; k += depth) {
@@ -175,17 +248,22 @@ class ConvolutionWorker {
           p.c = at_.y + result;
           last.add = add == nullptr ? nullptr : add + result;
           const float* a = run.a + begin * p.a_row + group * in_ + k;
-          for (std::int64_t tap = 0; tap < taps; tap += together) {
-            p.taps = taps_.data() + tap;
-            p.tap_count = std::min(together, taps - tap);
-            for (std::int64_t q = 0; q < channels; q += step) {
-              p.depth = std::min(step, channels - q);
-              p.a = a + q;
-              p.b = rows_of_b + q * p.b_row + tap * micro_.columns;
-              p.accumulate = k + tap + q > 0;
-              p.finish = !another && tap + together >= taps && q + step >= channels ? &last : nullptr;
-              ask_ahead(ahead, &p);
-              micro_.windows[columns > width ? 1 : 0][rows - 1](p);
+          for (std::int64_t segment = 0; segment < run.segments; ++segment) {
+            const float* line = a + segment * segment_floats;
+            const std::int64_t first_tap = run.first_tap + segment * segment_taps;
+            for (std::int64_t tap = 0; tap < run.taps; tap += together) {
+              p.taps = taps_.data() + tap;
+              p.tap_count = std::min(together, run.taps - tap);
+              for (std::int64_t q = 0; q < channels; q += step) {
+                p.depth = std::min(step, channels - q);
+                p.a = line + q;
+                p.b = rows_of_b + q * p.b_row + (first_tap + tap) * micro_.columns;
+                p.accumulate = k + segment + tap + q > 0;
+                const bool complete = segment + 1 == run.segments && tap + together >= run.taps && q + step >= channels;
+                p.finish = !another && complete ? &last : nullptr;
+                ask_ahead(ahead, &p);
+                micro_.windows[columns > width ? 1 : 0][rows - 1](p);
+              }
             }
           }
           // Applies the epilogue while results are in the first cache, to several rows per call because each call has a
@@ -207,8 +285,9 @@ class ConvolutionWorker {
   const pointwise::BoundEpilogue& finish_;
   const StridedMicroKernels& micro_;
   bool plain_;
-  std::int64_t together_;  ///< elements of a window's line multiplied as a single element
-  std::int64_t in_;        ///< floats of such a merged element
+  std::int64_t together_;              ///< elements of a window's line multiplied as a single element
+  std::int64_t in_;                    ///< floats of such a merged element
+  std::vector<LineSection> sections_;  ///< sections of each line, if the image is read in place despite its padding
   std::vector<std::ptrdiff_t> taps_;
   cpu::UpcomingLines upcoming_;
   std::int64_t asked_ = 0;      ///< prefetched lines per product
