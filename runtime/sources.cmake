@@ -91,6 +91,7 @@ set(sources
   linalg/elements.cpp
   linalg/factor.cpp
   linalg/nodes.cpp
+  linalg/partial_results.cpp
   linalg/plan.cpp
   linalg/solve.cpp
   linalg/spectral.cpp

@@ -22,6 +22,8 @@
 // message names the first such matrix of the batch. Functions named *_ex instead store a number for each matrix in
 // `info` (int32 [...], 0: all is well), and the other matrices of the batch have their results. out_of_memory: an
 // allocation failed.
+// Bits: a matrix alone and the same matrix in a batch may differ in the last bits, because other loops compute batches
+// of small matrices. Runs of archives with `reproducible` give both the same bits (docs/reproducible.md).
 #pragma once
 
 #include <tern/api.h>
@@ -193,7 +195,13 @@ TERN_API QrResult qr(const Tensor& a, const QrOptions& options = {});
 /// the diagonal, with a 1 on the diagonal; tau [..., k]. LAPACK's orgqr.
 TERN_API Tensor householder_product(const Tensor& a, const Tensor& tau, const Options& options = {});
 
-// Eigenvalues and singular values. Matrices with NaN or infinities are runtime errors.
+// Eigenvalues and singular values. Matrices with NaN or infinities are runtime errors. The functions named *_ex store
+// `info` instead (int32 [...]): 0; 1 for NaN or infinities; 2 for an iteration without convergence. The results of such
+// a matrix are NaN.
+
+struct ValuesExResult {
+  Tensor values, info;
+};
 
 struct EighResult {
   Tensor values;   ///< real [..., n], ascending
@@ -203,6 +211,11 @@ struct EighResult {
 /// triangle. Signs of vectors, and vectors of equal eigenvalues, are arbitrary. LAPACK's syevd and heevd.
 TERN_API EighResult eigh(const Tensor& a, const TriangleOptions& options = {});
 TERN_API Tensor eigvalsh(const Tensor& a, const TriangleOptions& options = {});
+struct EighExResult {
+  Tensor values, vectors, info;
+};
+TERN_API EighExResult eigh_ex(const Tensor& a, const TriangleOptions& options = {});
+TERN_API ValuesExResult eigvalsh_ex(const Tensor& a, const TriangleOptions& options = {});
 
 struct EigResult {
   Tensor values;   ///< complex [..., n], unordered
@@ -211,6 +224,11 @@ struct EigResult {
 /// A V = V diag(values) of any A [..., n, n]. Results are complex even for real matrices. LAPACK's geev.
 TERN_API EigResult eig(const Tensor& a, const Options& options = {});
 TERN_API Tensor eigvals(const Tensor& a, const Options& options = {});
+struct EigExResult {
+  Tensor values, vectors, info;
+};
+TERN_API EigExResult eig_ex(const Tensor& a, const Options& options = {});
+TERN_API ValuesExResult eigvals_ex(const Tensor& a, const Options& options = {});
 
 struct SvdOptions {
   bool full_matrices = true;  ///< U [..., m, m] and Vh [..., n, n]; else U [..., m, k] and Vh [..., k, n]
@@ -224,6 +242,11 @@ struct SvdResult {
 /// U diag(S) Vh = A [..., m, n], with orthonormal columns of U and rows of Vh. LAPACK's gesdd.
 TERN_API SvdResult svd(const Tensor& a, const SvdOptions& options = {});
 TERN_API Tensor svdvals(const Tensor& a, const Options& options = {});
+struct SvdExResult {
+  Tensor u, s, vh, info;
+};
+TERN_API SvdExResult svd_ex(const Tensor& a, const SvdOptions& options = {});
+TERN_API ValuesExResult svdvals_ex(const Tensor& a, const Options& options = {});
 
 struct ToleranceOptions {
   bool hermitian = false;  ///< A is hermitian; reads the lower triangle and calls eigh instead of svd
@@ -236,7 +259,8 @@ TERN_API Tensor pinv(const Tensor& a, const ToleranceOptions& options = {});
 /// Number of singular values not counting as zero: int64 [...].
 TERN_API Tensor matrix_rank(const Tensor& a, const ToleranceOptions& options = {});
 
-/// The sum of A^k / k! of A [..., n, n]: the Pade approximant of degree 13 of A / 2^s, squared s times (Higham, 2005).
+/// The sum of A^k / k! of A [..., n, n]: a Pade approximant of A / 2^s, squared s times; norm and type choose s and the
+/// degree (Higham, 2005).
 TERN_API Tensor matrix_exp(const Tensor& a, const Options& options = {});
 
 }  // namespace tern::linalg

@@ -24,4 +24,5 @@ NB_MODULE(_tern, m) {
   tern::python::add_trace(m);
   tern::python::add_command(m);
   tern::python::add_log(m);
+  tern::python::add_linalg(m);
 }

@@ -12,6 +12,7 @@ set(sources
   function.cpp
   graph.cpp
   interrupt.cpp
+  linalg.cpp
   log.cpp
   memory_file.cpp
   model.cpp

@@ -64,6 +64,7 @@ _LATER = {
     "verify": "_verify",
     "inspect": "_inspect",
     "set_log": "_log",
+    "linalg": "linalg",
 }
 
 __all__ = sorted(
@@ -91,7 +92,8 @@ def __getattr__(name):
         raise AttributeError(f"module 'tern' has no attribute '{name}'")
     from importlib import import_module
 
-    value = getattr(import_module("tern." + _LATER[name]), name)
+    module = import_module("tern." + _LATER[name])
+    value = module if _LATER[name] == name else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -1,3 +1,4 @@
+from tern import linalg as linalg
 from tern._devices import Device as Device, devices as devices
 from tern._errors import (
     BadFile as BadFile,

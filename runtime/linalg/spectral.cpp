@@ -6,6 +6,7 @@
 
 #include "runtime/linalg/elements.h"
 #include "runtime/linalg/nodes.h"
+#include "runtime/linalg/partial_results.h"
 
 namespace tern::linalg {
 namespace {
@@ -17,6 +18,24 @@ std::vector<Tensor> eigh_of(const Nodes& nodes, const Tensor& a, bool upper, uns
 }
 std::vector<Tensor> svd_of(const Nodes& nodes, const Tensor& a, bool full, unsigned unwanted = 0) {
   return nodes.run(Op::svd, {a}, {attr(AttrKey::full, full)}, unwanted);
+}
+
+PartialResults eigh_ex_of(const char* function, const Tensor& a, const TriangleOptions& o, unsigned unwanted = 0) {
+  const Nodes nodes(function, o.threads);
+  nodes.require_matrices(a);
+  return run_partially(a, o.upper ? ReadElements::upper : ReadElements::lower,
+                       [&](const Tensor& some) { return eigh_of(nodes, some, o.upper, unwanted); });
+}
+PartialResults eig_ex_of(const char* function, const Tensor& a, const Options& o, unsigned unwanted = 0) {
+  const Nodes nodes(function, o.threads);
+  nodes.require_matrices(a);
+  return run_partially(a, ReadElements::all,
+                       [&](const Tensor& some) { return nodes.run(Op::eig, {some}, {}, unwanted); });
+}
+PartialResults svd_ex_of(const char* function, const Tensor& a, bool full, int threads, unsigned unwanted = 0) {
+  const Nodes nodes(function, threads);
+  nodes.require_matrices(a);
+  return run_partially(a, ReadElements::all, [&](const Tensor& some) { return svd_of(nodes, some, full, unwanted); });
 }
 
 /// Calls f(i, s, counts) for every singular value or eigenvalue s with its number i; `counts` is true for values other
@@ -48,6 +67,15 @@ Tensor eigvalsh(const Tensor& a, const TriangleOptions& options) {
   return eigh_of(Nodes("eigvalsh", options.threads), a, options.upper, kValuesOfEig)[0];
 }
 
+EighExResult eigh_ex(const Tensor& a, const TriangleOptions& options) {
+  const PartialResults r = eigh_ex_of("eigh_ex", a, options);
+  return {r.results[0], r.results[1], r.info};
+}
+ValuesExResult eigvalsh_ex(const Tensor& a, const TriangleOptions& options) {
+  const PartialResults r = eigh_ex_of("eigvalsh_ex", a, options, kValuesOfEig);
+  return {r.results[0], r.info};
+}
+
 EigResult eig(const Tensor& a, const Options& options) {
   std::vector<Tensor> r = Nodes("eig", options.threads).run(Op::eig, {a});
   return {r[0], r[1]};
@@ -56,12 +84,30 @@ Tensor eigvals(const Tensor& a, const Options& options) {
   return Nodes("eigvals", options.threads).run(Op::eig, {a}, {}, kValuesOfEig)[0];
 }
 
+EigExResult eig_ex(const Tensor& a, const Options& options) {
+  const PartialResults r = eig_ex_of("eig_ex", a, options);
+  return {r.results[0], r.results[1], r.info};
+}
+ValuesExResult eigvals_ex(const Tensor& a, const Options& options) {
+  const PartialResults r = eig_ex_of("eigvals_ex", a, options, kValuesOfEig);
+  return {r.results[0], r.info};
+}
+
 SvdResult svd(const Tensor& a, const SvdOptions& options) {
   std::vector<Tensor> r = svd_of(Nodes("svd", options.threads), a, options.full_matrices);
   return {r[0], r[1], r[2]};
 }
 Tensor svdvals(const Tensor& a, const Options& options) {
   return svd_of(Nodes("svdvals", options.threads), a, false, kValuesOfSvd)[1];
+}
+
+SvdExResult svd_ex(const Tensor& a, const SvdOptions& options) {
+  const PartialResults r = svd_ex_of("svd_ex", a, options.full_matrices, options.threads);
+  return {r.results[0], r.results[1], r.results[2], r.info};
+}
+ValuesExResult svdvals_ex(const Tensor& a, const Options& options) {
+  const PartialResults r = svd_ex_of("svdvals_ex", a, false, options.threads, kValuesOfSvd);
+  return {r.results[1], r.info};
 }
 
 /// Computes V diag(1 / s) U^H for A = U diag(s) V^H, dropping values s treated as zero.

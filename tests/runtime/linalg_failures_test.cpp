@@ -157,5 +157,110 @@ TEST(LinalgFailures, SubnormalMatricesHaveTheirValues) {
   }
 }
 
+template <class T>
+class LinalgTinyTest : public ::testing::Test {};
+using TinyTypes = ::testing::Types<float, double, std::complex<float>, std::complex<double>>;
+TYPED_TEST_SUITE(LinalgTinyTest, TinyTypes);
+
+template <class T>
+struct TinyTraits;
+template <>
+struct TinyTraits<float> {
+  static constexpr DType kType = DType::f32;
+  static constexpr int kExponent = -141;
+};
+template <>
+struct TinyTraits<double> {
+  static constexpr DType kType = DType::f64;
+  static constexpr int kExponent = -1066;
+};
+template <>
+struct TinyTraits<std::complex<float>> : TinyTraits<float> {
+  static constexpr DType kType = DType::c64;
+};
+template <>
+struct TinyTraits<std::complex<double>> : TinyTraits<double> {
+  static constexpr DType kType = DType::c128;
+};
+
+double real_of(float x) {
+  return static_cast<double>(x);
+}
+double real_of(double x) {
+  return x;
+}
+template <class R>
+double real_of(std::complex<R> x) {
+  return std::isfinite(x.imag()) ? static_cast<double>(x.real()) : kNaN;
+}
+
+/// Diagonally dominant symmetric matrices, and a multiple of the first column: the solution is (1.5, 0, 0 ...).
+/// Eight digits of all numbers are above the smallest number.
+template <class T>
+std::pair<Tensor, Tensor> tiny_system(std::size_t count, std::size_t n) {
+  using R = decltype(std::abs(T()));
+  const R unit = std::ldexp(R(1), TinyTraits<T>::kExponent);
+  Tensor a(TinyTraits<T>::kType,
+           {static_cast<std::int64_t>(count), static_cast<std::int64_t>(n), static_cast<std::int64_t>(n)});
+  Tensor b(TinyTraits<T>::kType, {static_cast<std::int64_t>(count), static_cast<std::int64_t>(n), 2});
+  const auto x = a.span<T>(), y = b.span<T>();
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t r = 0; r < n; ++r) {
+      for (std::size_t c = 0; c < n; ++c) {
+        const R v = r == c ? R(2 + (r + i) % 2) : r + 1 == c || c + 1 == r ? R(1) / 2 : R(0);
+        x[(i * n + r) * n + c] = T(v * unit);
+      }
+      y[(i * n + r) * 2] = T(R(1.5)) * x[(i * n + r) * n];
+      y[(i * n + r) * 2 + 1] = y[(i * n + r) * 2];
+    }
+  }
+  return {a, b};
+}
+
+/// The largest distance of X from (1.5, 0, 0 ...).
+template <class T>
+double distance_from_solution(const Tensor& x, std::size_t n) {
+  const auto v = x.span<T>();
+  double most = 0;
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    const double error = std::abs(real_of(v[i]) - (i / 2 % n == 0 ? 1.5 : 0));
+    most = std::isfinite(error) ? std::max(most, error) : std::numeric_limits<double>::infinity();
+  }
+  return most;
+}
+
+TYPED_TEST(LinalgTinyTest, SubnormalSystemsHaveTheirSolutions) {
+  using T = TypeParam;
+  for (const std::size_t n : {1, 2, 4, 5, 8, 16, 17, 33, 65, 100}) {
+    for (const std::size_t count : {1, 3, 40}) {
+      const std::string at = std::to_string(n) + " rows, " + std::to_string(count) + " matrices";
+      const auto [a, b] = tiny_system<T>(count, n);
+      const double limit = 0.1;  // factors keep eight digits
+      EXPECT_LT(distance_from_solution<T>(linalg::solve(a, b), n), limit) << "solve, " << at;
+      EXPECT_LT(distance_from_solution<T>(linalg::lu_solve(linalg::lu_factor(a), b), n), limit) << "lu_solve, " << at;
+      EXPECT_LT(distance_from_solution<T>(linalg::ldl_solve(linalg::ldl_factor(a), b), n), limit) << "ldl, " << at;
+      EXPECT_LT(distance_from_solution<T>(linalg::lstsq(a, b).x, n), limit) << "lstsq, " << at;
+    }
+  }
+}
+
+TYPED_TEST(LinalgTinyTest, InfinitiesAreNotPositiveDefinite) {
+  using T = TypeParam;
+  for (const std::size_t n : {1, 2, 4, 5, 16, 17, 33, 65}) {
+    for (const std::size_t count : {1, 3, 50}) {
+      for (const std::size_t row : {std::size_t{0}, n - 1}) {
+        Tensor a = tiny_system<T>(count, n).first;
+        const std::size_t bad = count / 2;
+        for (T& x : a.template span<T>()) x = x == T(0) ? T(0) : T(std::ldexp(real_of(x), -TinyTraits<T>::kExponent));
+        a.template span<T>()[(bad * n + row) * n + row] = T(std::numeric_limits<decltype(std::abs(T()))>::infinity());
+        const Tensor found = linalg::cholesky_ex(a).info;
+        const auto info = found.span<std::int32_t>();
+        for (std::size_t i = 0; i < count; ++i)
+          EXPECT_EQ(info[i], i == bad ? static_cast<std::int32_t>(row) + 1 : 0) << n << " rows, matrix " << i;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tern

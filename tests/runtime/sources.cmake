@@ -18,6 +18,8 @@ set(sources
   linalg_factors_test.cpp
   linalg_failures_test.cpp
   linalg_lowering_test.cpp
+  linalg_partial_results_test.cpp
+  linalg_reproducible_test.cpp
   linalg_sizes_test.cpp
   linalg_test.cpp
   load_bytes_test.cpp

@@ -29,8 +29,8 @@ struct CholeskyJob {
     if (l == nullptr) l = own;
     a.copy_rows(i, l);
     int info = n == 0 ? 0 : lapack::potrf(upper ? 'L' : 'U', n, l, n);
-    for (std::int64_t r = 0; r < n && info == 0; ++r) {  // OpenBLAS continues past NaN pivots
-      if (std::isnan(std::real(l[r * (n + 1)]))) info = static_cast<int>(r) + 1;
+    for (std::int64_t r = 0; r < n && info == 0; ++r) {  // OpenBLAS continues past NaN and infinite pivots
+      if (!std::isfinite(std::real(l[r * (n + 1)]))) info = static_cast<int>(r) + 1;
     }
     for (std::int64_t r = 0; r < n; ++r) {
       const std::int64_t begin = upper ? 0 : r + 1, end = upper ? r : n;

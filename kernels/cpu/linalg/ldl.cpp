@@ -2,12 +2,28 @@
 #include "kernels/cpu/linalg/batch.h"
 #include "kernels/cpu/linalg/lapack.h"
 #include "kernels/cpu/linalg/linalg.h"
+#include "kernels/cpu/linalg/tiny.h"
 
 namespace tern::cpu {
 namespace {
 
+/// Calls f(x) for each element of D in the column-major factors of order n: the diagonal, and the elements beside the
+/// diagonal of blocks of two.
+template <class T, class F>
+void for_each_block_element(T* ld, int n, const std::int32_t* pivots, F f) {
+  for (std::int64_t k = 0; k < n; ++k) {
+    f(ld[k * (n + std::int64_t{1})]);
+    if (pivots[k] >= 0) continue;
+    f(ld[k * (n + std::int64_t{1}) + 1]);
+    ++k;
+    f(ld[k * (n + std::int64_t{1})]);
+  }
+}
+
 template <class T>
 struct LdlFactorJob {
+  using R = lapack::Real<T>;
+
   explicit LdlFactorJob(const KernelCall& call)
       : c(&call),
         count(batch_count(call.in[0], 2)),
@@ -30,7 +46,13 @@ struct LdlFactorJob {
     int info = 0;
     if (n > 0) {
       a.copy_columns(i, matrix, n);
+      R most(0);
+      for (std::int64_t col = 0; col < n; ++col)
+        most = std::max(most, largest_part(matrix + col * (n + std::int64_t{1}), n - col));
+      const bool tiny = is_tiny(most);
+      for (std::int64_t e = 0; tiny && e < a.rows * a.columns; ++e) matrix[e] *= kLift<R>;
       info = factor(matrix, pivots, work, work_length);
+      if (tiny) for_each_block_element(matrix, n, pivots, [](T& x) { x *= 1 / kLift<R>; });
       if (T* out = output<T>(*c, 0, i, a.rows * a.columns)) {
         store_columns(matrix, n, n, n, out);
         for (std::int64_t r = 0; r < n; ++r) std::fill(out + r * n + r + 1, out + (r + 1) * n, T(0));
@@ -53,6 +75,8 @@ struct LdlFactorJob {
 
 template <class T>
 struct LdlSolveJob {
+  using R = lapack::Real<T>;
+
   explicit LdlSolveJob(const KernelCall& call)
       : c(&call),
         count(batch_count(call.out[0], 2)),
@@ -85,11 +109,16 @@ struct LdlSolveJob {
     if (!sound()) return failure.report(i, Failure::Kind::ldl_pivots);
     a.copy_columns(i, matrix, n);
     b.copy_columns(i, x, n);
+    R most(0);
+    for_each_block_element(matrix, n, swaps, [&](const T& d) { most = std::max(most, largest_part(&d, 1)); });
+    const bool tiny = is_tiny(most);
+    if (tiny) for_each_block_element(matrix, n, swaps, [](T& d) { d *= kLift<R>; });
     if (hermitian) {
       lapack::hetrs(n, k, matrix, n, swaps, x, n);
     } else {
       lapack::sytrs(n, k, matrix, n, swaps, x, n);
     }
+    for (std::int64_t e = 0; tiny && e < b.rows * b.columns; ++e) x[e] *= kLift<R>;
     store_columns(x, n, n, k, out);
   }
 

@@ -49,7 +49,7 @@ struct LuFactorJob {
       T* out = output<T>(*c, 0, i, a.rows * a.columns);
       if (matrix != nullptr) {
         a.copy_columns(i, matrix, m);
-        info = lapack::getrf(m, n, matrix, m, pivots);
+        info = factor_columns();
         if (out != nullptr) store_columns(matrix, m, m, n, out);
       } else if constexpr (kReal) {
         factor.read(a, i);
@@ -60,6 +60,22 @@ struct LuFactorJob {
     }
     if (auto* out = output<std::int32_t>(*c, 2, i, 1)) *out = info;
     if (info != 0 && check) failure.report(i, Failure::Kind::singular);
+  }
+
+  /// LAPACK's getrf of `matrix`; tiny numbers are multiplied by a power of two meanwhile.
+  int factor_columns() {
+    using R = lapack::Real<T>;
+    if (!is_tiny(largest_part(matrix, a.rows * a.columns))) return lapack::getrf(m, n, matrix, m, pivots);
+    std::for_each(matrix, matrix + a.rows * a.columns, [](T& x) { x *= kLift<R>; });
+    int info = lapack::getrf(m, n, matrix, m, pivots);
+    for (std::int64_t col = 0; col < n; ++col) {  // U
+      T* column = matrix + col * m;
+      std::for_each(column, column + std::min<std::int64_t>(col + 1, m), [](T& x) { x *= 1 / kLift<R>; });
+    }
+    for (std::int64_t k = 0; k < std::min(m, n) && info == 0; ++k) {
+      if (matrix[k * (m + std::int64_t{1})] == T(0)) info = static_cast<int>(k) + 1;
+    }
+    return info;
   }
 
   const KernelCall* c;
@@ -108,9 +124,8 @@ struct RowSolveJob {
   void solve(const T* at, int leading, bool upper, bool unit, T* x) const {
     const auto uplo = upper ? CblasUpper : CblasLower;
     const auto diagonal = unit ? CblasUnit : CblasNonUnit;
-    if (left && k == 1) return lapack::trsv(uplo, blas(transpose), diagonal, n, at, leading, x);
     const BlasTriangle<T> triangle = {at, leading, uplo, blas(transpose), diagonal};
-    solve_triangle(left ? CblasLeft : CblasRight, triangle, m, k, x, k);
+    solve_any_triangle(left ? CblasLeft : CblasRight, triangle, m, k, x, k);
   }
 
   const KernelCall* c;
@@ -221,13 +236,8 @@ struct FactorSolveJob {
     }
     const T* lu = factor.matrix();
     const int row = factor.row();
-    if (k == 1) {
-      lapack::trsv(CblasLower, CblasNoTrans, CblasUnit, n, lu, row, x);
-      lapack::trsv(CblasUpper, CblasNoTrans, CblasNonUnit, n, lu, row, x);
-    } else {
-      solve_triangle<T>(CblasLeft, {lu, row, CblasLower, CblasNoTrans, CblasUnit}, n, k, x, k);
-      solve_triangle<T>(CblasLeft, {lu, row, CblasUpper, CblasNoTrans, CblasNonUnit}, n, k, x, k);
-    }
+    solve_any_triangle<T>(CblasLeft, {lu, row, CblasLower, CblasNoTrans, CblasUnit}, n, k, x, k);
+    solve_any_triangle<T>(CblasLeft, {lu, row, CblasUpper, CblasNoTrans, CblasNonUnit}, n, k, x, k);
   }
 
   const KernelCall* c;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/cpu/linalg/lapack.h"
+#include "kernels/cpu/linalg/tiny.h"
 
 namespace tern::cpu {
 
@@ -50,6 +51,42 @@ void solve_triangle(CBLAS_SIDE side, const BlasTriangle<T>& a, int m, int n, T* 
     subtract(second, b, rest, half);
     solve_first();
   }
+}
+
+/// Like solve_triangle, by substitution with divisions: diagonal elements may be subnormal.
+template <class T>
+void substitute(CBLAS_SIDE side, const BlasTriangle<T>& a, int m, int n, T* b, int ldb) {
+  const bool left = side == CblasLeft, forward = a.is_lower() == left;
+  const int size = left ? m : n, others = left ? n : m;
+  const std::int64_t step = left ? ldb : 1, next = left ? 1 : ldb;
+  // X op(A) = B is op(A)^T X^T = B^T.
+  const bool transposed = (a.op != CblasNoTrans) == left;
+  const auto element = [&](int r, int c) {
+    const T x = a.at[transposed ? c * std::int64_t{a.leading} + r : r * std::int64_t{a.leading} + c];
+    if constexpr (lapack::kIsComplex<T>) {
+      if (a.op == CblasConjTrans) return std::conj(x);
+    }
+    return x;
+  };
+  for (int j = 0; j < others; ++j) {
+    T* x = b + j * next;
+    for (int i = 0; i < size; ++i) {
+      const int r = forward ? i : size - 1 - i;
+      T sum = x[r * step];
+      for (int c = forward ? 0 : r + 1; c < (forward ? r : size); ++c) sum -= element(r, c) * x[c * step];
+      x[r * step] = a.diagonal == CblasUnit ? sum : quotient_by_tiny(sum, element(r, r));
+    }
+  }
+}
+
+/// Solves op(A) X = B, or X op(A) = B, in place of the row-major B, for any A.
+template <class T>
+void solve_any_triangle(CBLAS_SIDE side, const BlasTriangle<T>& a, int m, int n, T* b, int ldb) {
+  const int size = side == CblasLeft ? m : n;
+  if (a.diagonal != CblasUnit && has_infinite_inverse(a.at, size, a.leading + std::int64_t{1}))
+    return substitute(side, a, m, n, b, ldb);
+  if (side == CblasLeft && n == 1 && ldb == 1) return lapack::trsv(a.uplo, a.op, a.diagonal, m, a.at, a.leading, b);
+  solve_triangle(side, a, m, n, b, ldb);
 }
 
 }  // namespace tern::cpu

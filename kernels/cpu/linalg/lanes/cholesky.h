@@ -6,8 +6,8 @@
 template <class T>
 TERN_SIMD_INLINE V<Part<T>> take_root(V<T>& pivot, int j, I<T>& info) {
   using R = Part<T>;
-  const V<R> square = real_part<T>(pivot);  // LAPACK takes the diagonal as real numbers
-  const I<T> good = square > R(0);
+  const V<R> square = real_part<T>(pivot);                        // LAPACK takes the diagonal as real numbers
+  const I<T> good = (square > R(0)) & (square - square == R(0));  // and finite
   info = (good | (info != 0)) ? info : whole<T>(j + 1);
   const V<R> root = simd::root(good ? square : broadcast<R>(1));
   pivot = from_real<T>(good ? root : square);
