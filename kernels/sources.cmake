@@ -53,6 +53,7 @@ set(sources
   cpu/linalg/batch.cpp
   cpu/linalg/cholesky.cpp
   cpu/linalg/eig.cpp
+  cpu/linalg/eig/small.cpp
   cpu/linalg/eigh.cpp
   cpu/linalg/householder.cpp
   cpu/linalg/lanes/cholesky.cpp

@@ -87,6 +87,8 @@ set(sources
   graph/record.cpp
   graph/replay.cpp
   limits.cpp
+  linalg/cholesky_update.cpp
+  linalg/compositions.cpp
   linalg/determinant.cpp
   linalg/elements.cpp
   linalg/factor.cpp
@@ -95,6 +97,7 @@ set(sources
   linalg/plan.cpp
   linalg/solve.cpp
   linalg/spectral.cpp
+  linalg/tridiagonal.cpp
   log.cpp
   memory.cpp
   model.cpp

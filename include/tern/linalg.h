@@ -57,6 +57,17 @@ TERN_API CholeskyResult cholesky_ex(const Tensor& a, const TriangleOptions& opti
 /// X of A X = B, from cholesky's factor of A [..., n, n]; B [..., n, k]. Batches broadcast. LAPACK's potrs.
 TERN_API Tensor cholesky_solve(const Tensor& factor, const Tensor& b, const TriangleOptions& options = {});
 
+struct UpdateOptions {
+  bool upper = false;     ///< the factor is upper triangular
+  bool downdate = false;  ///< subtract x x^H
+  int threads = 0;
+};
+/// The factor of A + x x^H, or of A - x x^H with `downdate`, from cholesky's factor of A [..., n, n]; x [..., n], of
+/// equal batch. Throws if the result is not positive definite; in _ex, `info` k > 0 is the failed row. LINPACK's chud
+/// and chdd.
+TERN_API Tensor cholesky_update(const Tensor& factor, const Tensor& x, const UpdateOptions& options = {});
+TERN_API CholeskyResult cholesky_update_ex(const Tensor& factor, const Tensor& x, const UpdateOptions& options = {});
+
 // LU
 
 struct LuFactors {
@@ -139,6 +150,14 @@ struct TriangularOptions {
 /// infinities or NaN. BLAS's trsm.
 TERN_API Tensor triangular_solve(const Tensor& a, const Tensor& b, const TriangularOptions& options = {});
 
+/// X of A X = B [..., n, k], A tridiagonal with `diagonal` [..., n], `lower` and `upper` [..., n - 1]; of equal batches
+/// and types. Partial pivoting. A singular matrix throws; in _ex, `info` k > 0 is the row of a zero pivot, and X has
+/// infinities or NaN. LAPACK's gtsv.
+TERN_API Tensor tridiagonal_solve(const Tensor& lower, const Tensor& diagonal, const Tensor& upper, const Tensor& b,
+                                  const Options& options = {});
+TERN_API SolveResult tridiagonal_solve_ex(const Tensor& lower, const Tensor& diagonal, const Tensor& upper,
+                                          const Tensor& b, const Options& options = {});
+
 /// LAPACK's drivers for least squares. The numbers stay.
 enum class LstsqDriver : std::uint8_t {
   gels = 0,   ///< QR; A must have full rank (not checked)
@@ -217,6 +236,11 @@ struct EighExResult {
 TERN_API EighExResult eigh_ex(const Tensor& a, const TriangleOptions& options = {});
 TERN_API ValuesExResult eigvalsh_ex(const Tensor& a, const TriangleOptions& options = {});
 
+/// A V = B V diag(values) with V^H B V = 1. A and B [..., n, n] are hermitian, and B is positive definite; only their
+/// lower triangles are read, or with `upper` the upper triangles. Batches are equal. Calls cholesky, triangular_solve
+/// and eigh: errors grow with the condition of B. LAPACK's sygvd and hegvd.
+TERN_API EighResult eigh_generalized(const Tensor& a, const Tensor& b, const TriangleOptions& options = {});
+
 struct EigResult {
   Tensor values;   ///< complex [..., n], unordered
   Tensor vectors;  ///< complex [..., n, n]: columns of length 1
@@ -247,6 +271,13 @@ struct SvdExResult {
 };
 TERN_API SvdExResult svd_ex(const Tensor& a, const SvdOptions& options = {});
 TERN_API ValuesExResult svdvals_ex(const Tensor& a, const Options& options = {});
+
+struct PolarResult {
+  Tensor u;  ///< [..., m, n]: orthonormal columns, or rows if m < n
+  Tensor h;  ///< [..., n, n], hermitian and positive semidefinite
+};
+/// U H = A [..., m, n]. Calls svd.
+TERN_API PolarResult polar(const Tensor& a, const Options& options = {});
 
 struct ToleranceOptions {
   bool hermitian = false;  ///< A is hermitian; reads the lower triangle and calls eigh instead of svd

@@ -28,7 +28,7 @@ constexpr const char* kAdaptiveRange =
     "const tern_i64 end##a = next##a / p.out_sizes[a] * p.x_sizes[a] + (next##a % p.out_sizes[a] * p.x_sizes[a] + "
     "p.out_sizes[a] - 1) / p.out_sizes[a];";
 
-constexpr std::int64_t kMostElements = 27;  // largest window read at once by an item
+constexpr std::int64_t kMostWindowElements = 27;  // largest window read at once by an item
 
 Three inverses_of(const Three& sizes) {
   Three inverses{};
@@ -124,7 +124,7 @@ void pool(const KernelCall& c, Launches& list) {
   const Three kernel = three_of(node, AttrKey::kernel, n, 1);
   // Small windows are read in a single step, because a loop would wait for each element.
   const std::int64_t elements = kernel[0] * kernel[1] * kernel[2];
-  k.source.define("WINDOW", narrow && elements <= kMostElements ? elements : 0);
+  k.source.define("WINDOW", narrow && elements <= kMostWindowElements ? elements : 0);
   if (narrow) {
     for (std::size_t a = 0; a < 3; ++a) k.source.define("EXTENT" + std::to_string(a), kernel[a]);
     parameter(k, "out_inverses", inverses_of(last_sizes(sized_output(c), n)));

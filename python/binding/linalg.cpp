@@ -23,12 +23,13 @@ using Tensors = std::vector<Tensor>;
 
 /// Options of all functions; each function reads its own.
 struct LinalgOptions {
-  bool upper = false, left = true, hermitian = false, unitriangular = false, full_matrices = true;
+  bool upper = false, downdate = false, left = true, hermitian = false, unitriangular = false, full_matrices = true;
   int transpose = 0, mode = 0, driver = 1, threads = 0;
   double rcond = -1, atol = 0, rtol = -1;
 
   linalg::Options general() const { return {threads}; }
   linalg::TriangleOptions triangle() const { return {upper, threads}; }
+  linalg::UpdateOptions update() const { return {upper, downdate, threads}; }
   linalg::LuSolveOptions lu_solve() const { return {left, static_cast<linalg::Transpose>(transpose), threads}; }
   linalg::LdlOptions ldl() const { return {hermitian, threads}; }
   linalg::SolveOptions solve() const { return {left, threads}; }
@@ -98,6 +99,8 @@ Tensors members(const R& r) {
     return {r.inverse, r.info};
   } else if constexpr (requires { r.p; }) {
     return {r.p, r.l, r.u};
+  } else if constexpr (requires { r.h; }) {
+    return {r.u, r.h};
   } else if constexpr (requires { r.q; }) {
     return {r.q, r.r};
   } else {
@@ -109,6 +112,8 @@ constexpr LinalgFunction kLinalgFunctions[] = {
     TERN_LINALG(cholesky, 1, one, (x[0], o.triangle())),
     TERN_LINALG(cholesky_ex, 1, factor_info, (x[0], o.triangle())),
     TERN_LINALG(cholesky_solve, 2, one, (x[0], x[1], o.triangle())),
+    TERN_LINALG(cholesky_update, 2, one, (x[0], x[1], o.update())),
+    TERN_LINALG(cholesky_update_ex, 2, factor_info, (x[0], x[1], o.update())),
     TERN_LINALG(lu_factor, 1, lu_parts, (x[0], o.general())),
     TERN_LINALG(lu_factor_ex, 1, lu_parts, (x[0], o.general())),
     TERN_LINALG(lu_solve, 3, one, ({x[0], x[1], {}}, x[2], o.lu_solve())),
@@ -121,6 +126,8 @@ constexpr LinalgFunction kLinalgFunctions[] = {
     TERN_LINALG(inv, 1, one, (x[0], o.general())),
     TERN_LINALG(inv_ex, 1, members, (x[0], o.general())),
     TERN_LINALG(triangular_solve, 2, one, (x[0], x[1], o.triangular())),
+    TERN_LINALG(tridiagonal_solve, 4, one, (x[0], x[1], x[2], x[3], o.general())),
+    TERN_LINALG(tridiagonal_solve_ex, 4, members, (x[0], x[1], x[2], x[3], o.general())),
     TERN_LINALG(lstsq, 2, members, (x[0], x[1], o.lstsq())),
     TERN_LINALG(det, 1, one, (x[0], o.general())),
     TERN_LINALG(slogdet, 1, members, (x[0], o.general())),
@@ -130,6 +137,7 @@ constexpr LinalgFunction kLinalgFunctions[] = {
     TERN_LINALG(eigh_ex, 1, members, (x[0], o.triangle())),
     TERN_LINALG(eigvalsh, 1, one, (x[0], o.triangle())),
     TERN_LINALG(eigvalsh_ex, 1, members, (x[0], o.triangle())),
+    TERN_LINALG(eigh_generalized, 2, members, (x[0], x[1], o.triangle())),
     TERN_LINALG(eig, 1, members, (x[0], o.general())),
     TERN_LINALG(eig_ex, 1, members, (x[0], o.general())),
     TERN_LINALG(eigvals, 1, one, (x[0], o.general())),
@@ -138,6 +146,7 @@ constexpr LinalgFunction kLinalgFunctions[] = {
     TERN_LINALG(svd_ex, 1, members, (x[0], o.svd())),
     TERN_LINALG(svdvals, 1, one, (x[0], o.general())),
     TERN_LINALG(svdvals_ex, 1, members, (x[0], o.general())),
+    TERN_LINALG(polar, 1, members, (x[0], o.general())),
     TERN_LINALG(pinv, 1, one, (x[0], o.tolerance())),
     TERN_LINALG(matrix_rank, 1, one, (x[0], o.tolerance())),
     TERN_LINALG(matrix_exp, 1, one, (x[0], o.general())),
@@ -152,6 +161,7 @@ LinalgOptions options_of(const nb::kwargs& given) {
       if (name == option) to = nb::cast<std::decay_t<decltype(to)>>(value);
     };
     set("upper", o.upper);
+    set("downdate", o.downdate);
     set("left", o.left);
     set("hermitian", o.hermitian);
     set("unitriangular", o.unitriangular);

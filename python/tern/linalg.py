@@ -104,6 +104,11 @@ class SvdResult(NamedTuple):
     vh: Tensor
 
 
+class PolarResult(NamedTuple):
+    u: Tensor
+    h: Tensor
+
+
 class SvdInfo(NamedTuple):
     u: Tensor
     s: Tensor
@@ -123,6 +128,17 @@ def cholesky_ex(a: Any, *, upper: bool = False, threads: int = 0) -> FactorInfo:
 def cholesky_solve(factor: Any, b: Any, *, upper: bool = False, threads: int = 0) -> Tensor:
     """X of A X = B, from cholesky's factor of A (torch.cholesky_solve has the operands in the other order)."""
     return _linalg("cholesky_solve", factor, b, upper=upper, threads=threads)[0]
+
+
+def cholesky_update(factor: Any, x: Any, *, upper: bool = False, downdate: bool = False, threads: int = 0) -> Tensor:
+    """The factor of A + x x^H, or of A - x x^H with `downdate`, from cholesky's factor of A."""
+    return _linalg("cholesky_update", factor, x, upper=upper, downdate=downdate, threads=threads)[0]
+
+
+def cholesky_update_ex(
+    factor: Any, x: Any, *, upper: bool = False, downdate: bool = False, threads: int = 0
+) -> FactorInfo:
+    return FactorInfo(*_linalg("cholesky_update_ex", factor, x, upper=upper, downdate=downdate, threads=threads))
 
 
 def lu_factor(a: Any, *, threads: int = 0) -> LuFactors:
@@ -199,6 +215,15 @@ def triangular_solve(
     )[0]
 
 
+def tridiagonal_solve(lower: Any, diagonal: Any, upper: Any, b: Any, *, threads: int = 0) -> Tensor:
+    """X of A X = B, with A given by its three diagonals."""
+    return _linalg("tridiagonal_solve", lower, diagonal, upper, b, threads=threads)[0]
+
+
+def tridiagonal_solve_ex(lower: Any, diagonal: Any, upper: Any, b: Any, *, threads: int = 0) -> SolveInfo:
+    return SolveInfo(*_linalg("tridiagonal_solve_ex", lower, diagonal, upper, b, threads=threads))
+
+
 def lstsq(a: Any, b: Any, *, driver: str = "gelsy", rcond: float | None = None, threads: int = 0) -> LstsqResult:
     """X with the least |A X - B|; `driver`: 'gels', 'gelsy', 'gelsd', 'gelss'."""
     number = _number_of(_DRIVERS, driver, "driver")
@@ -241,6 +266,11 @@ def eigvalsh_ex(a: Any, *, upper: bool = False, threads: int = 0) -> ValuesInfo:
     return ValuesInfo(*_linalg("eigvalsh_ex", a, upper=upper, threads=threads))
 
 
+def eigh_generalized(a: Any, b: Any, *, upper: bool = False, threads: int = 0) -> EigResult:
+    """A V = B V diag(values) with V^H B V = 1, for hermitian A and positive definite B."""
+    return EigResult(*_linalg("eigh_generalized", a, b, upper=upper, threads=threads))
+
+
 def eig(a: Any, *, threads: int = 0) -> EigResult:
     """Complex eigenvalues, unordered, and eigenvectors of length 1 of any square A."""
     return EigResult(*_linalg("eig", a, threads=threads))
@@ -275,6 +305,11 @@ def svdvals(a: Any, *, threads: int = 0) -> Tensor:
 
 def svdvals_ex(a: Any, *, threads: int = 0) -> ValuesInfo:
     return ValuesInfo(*_linalg("svdvals_ex", a, threads=threads))
+
+
+def polar(a: Any, *, threads: int = 0) -> PolarResult:
+    """U H = A, with orthonormal columns of U and a positive semidefinite H."""
+    return PolarResult(*_linalg("polar", a, threads=threads))
 
 
 def pinv(

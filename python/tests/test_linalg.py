@@ -63,6 +63,21 @@ def test_results_are_those_of_numpy(dtype, batch):
     close(linalg.matrix_exp(0 * a), np.broadcast_to(np.eye(n), a.shape))
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+def test_compositions(dtype):
+    a, x, b = random(dtype, 5, 4, 4), random(dtype, 5, 4, seed=1), random(dtype, 5, 4, 2, seed=2)
+    spd = a @ adjoint(a) + 4 * np.eye(4, dtype=dtype)
+    updated = linalg.cholesky_update(linalg.cholesky(spd), x)
+    close(updated, np.linalg.cholesky(spd + x[:, :, None] * np.conj(x[:, None])), 500)
+    values, vectors = (t.numpy() for t in linalg.eigh_generalized(a + adjoint(a), spd))
+    close((a + adjoint(a)) @ vectors, spd @ vectors * values[:, None], 500)
+    u, h = (t.numpy() for t in linalg.polar(a))
+    close(u @ h, a)
+    below, main, above = np.diagonal(a, -1, 1, 2), np.diagonal(spd, 0, 1, 2), np.diagonal(a, 1, 1, 2)
+    dense = np.stack([np.diag(m) + np.diag(l, -1) + np.diag(r, 1) for m, l, r in zip(main, below, above)])
+    close(linalg.tridiagonal_solve(below, main, above, b), np.linalg.solve(dense, b), 500)
+
+
 def test_memory_passes_by_dlpack():
     a = np.asfortranarray(random("float64", 5, 5))  # strided
     t = linalg.solve(tern.Tensor(a), a)

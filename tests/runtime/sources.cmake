@@ -15,6 +15,8 @@ set(sources
   group_forming_test.cpp
   import_aliasing_test.cpp
   integer_layers_test.cpp
+  linalg_compositions_test.cpp
+  linalg_eig_test.cpp
   linalg_factors_test.cpp
   linalg_failures_test.cpp
   linalg_lowering_test.cpp

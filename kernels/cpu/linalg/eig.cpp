@@ -1,12 +1,18 @@
-// eig: LAPACK's geev; for real matrices, pairs of real columns become conjugate eigenvectors.
+// eig: LAPACK's geev, or Tern's loops for small real matrices (eig/small.h), in double precision for float32. Pairs of
+// real columns become conjugate eigenvectors.
 #include <vector>
 
 #include "kernels/cpu/linalg/batch.h"
+#include "kernels/cpu/linalg/eig/small.h"
 #include "kernels/cpu/linalg/lapack.h"
 #include "kernels/cpu/linalg/linalg.h"
 
 namespace tern::cpu {
 namespace {
+
+/// Largest number of rows with Tern's loops: LAPACK's float32 has wider vectors.
+template <class T>
+constexpr int kSmallEig = sizeof(T) == 4 ? 20 : 32;
 
 template <class T>
 struct EigJob {
@@ -34,6 +40,22 @@ struct EigJob {
     values = parts.take<T>(2 * n);
     work = parts.take<T>(work_length);
     real_work = parts.take<R>(kComplex ? 2 * n : 0);
+    small_work = parts.take<double>(is_small() ? SmallEig::scratch(n) : 0);
+  }
+  bool is_small() const { return !kComplex && n <= kSmallEig<T>; }
+  /// Computes values and vectors like LAPACK. Returns false without convergence.
+  bool run_small() {
+    SmallEig small(n, vectors, small_work);
+    if constexpr (!kComplex) {
+      std::copy_n(matrix, a.rows * a.columns, small.matrix());
+      if (!small.run()) return false;
+      std::transform(small.real(), small.real() + n, values, [](double x) { return static_cast<T>(x); });
+      std::transform(small.imaginary(), small.imaginary() + n, values + n,
+                     [](double x) { return nonzero_imaginary<T>(x, x); });
+      const double* v = small.vector(0);
+      if (vectors) std::transform(v, v + a.rows * a.columns, found, [](double x) { return static_cast<T>(x); });
+    }
+    return true;
   }
   C value(std::int64_t k) const {
     if constexpr (kComplex) {
@@ -63,10 +85,15 @@ struct EigJob {
   }
   void one(std::int64_t i, Failure& failure) {
     if (n == 0) return;
-    a.copy_columns(i, matrix, n);
+    is_small() ? a.copy_rows(i, matrix) : a.copy_columns(i, matrix, n);
     if (!all_finite(matrix, a.rows * a.columns)) return failure.report(i, Failure::Kind::not_finite);
+    if (is_small() && run_small()) return store(i);
+    if (is_small()) a.copy_columns(i, matrix, n);
     const int info = lapack::geev(vectors ? 'V' : 'N', n, matrix, n, values, found, n, work, work_length, real_work);
     if (info != 0) return failure.report(i, Failure::Kind::no_convergence);
+    store(i);
+  }
+  void store(std::int64_t i) const {
     if (C* out = output<C>(*c, 0, i, n)) {
       for (std::int64_t k = 0; k < n; ++k) out[k] = value(k);
     }
@@ -81,6 +108,7 @@ struct EigJob {
   int n, work_length = 1;
   T *matrix = nullptr, *found = nullptr, *values = nullptr, *work = nullptr;
   R* real_work = nullptr;
+  double* small_work = nullptr;
 };
 
 }  // namespace

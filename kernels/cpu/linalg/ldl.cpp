@@ -46,10 +46,10 @@ struct LdlFactorJob {
     int info = 0;
     if (n > 0) {
       a.copy_columns(i, matrix, n);
-      R most(0);
-      for (std::int64_t col = 0; col < n; ++col)
-        most = std::max(most, largest_part(matrix + col * (n + std::int64_t{1}), n - col));
-      const bool tiny = is_tiny(most);
+      Magnitude size = Magnitude::zero;
+      for (std::int64_t col = 0; col < n && size != Magnitude::ordinary; ++col)
+        size = std::max(size, magnitude_of(matrix + col * (n + std::int64_t{1}), n - col));
+      const bool tiny = size == Magnitude::tiny;
       for (std::int64_t e = 0; tiny && e < a.rows * a.columns; ++e) matrix[e] *= kLift<R>;
       info = factor(matrix, pivots, work, work_length);
       if (tiny) for_each_block_element(matrix, n, pivots, [](T& x) { x *= 1 / kLift<R>; });
@@ -109,9 +109,9 @@ struct LdlSolveJob {
     if (!sound()) return failure.report(i, Failure::Kind::ldl_pivots);
     a.copy_columns(i, matrix, n);
     b.copy_columns(i, x, n);
-    R most(0);
-    for_each_block_element(matrix, n, swaps, [&](const T& d) { most = std::max(most, largest_part(&d, 1)); });
-    const bool tiny = is_tiny(most);
+    Magnitude size = Magnitude::zero;
+    for_each_block_element(matrix, n, swaps, [&](const T& d) { size = std::max(size, magnitude_of(&d, 1)); });
+    const bool tiny = size == Magnitude::tiny;
     if (tiny) for_each_block_element(matrix, n, swaps, [](T& d) { d *= kLift<R>; });
     if (hermitian) {
       lapack::hetrs(n, k, matrix, n, swaps, x, n);

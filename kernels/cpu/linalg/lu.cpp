@@ -65,7 +65,7 @@ struct LuFactorJob {
   /// LAPACK's getrf of `matrix`; tiny numbers are multiplied by a power of two meanwhile.
   int factor_columns() {
     using R = lapack::Real<T>;
-    if (!is_tiny(largest_part(matrix, a.rows * a.columns))) return lapack::getrf(m, n, matrix, m, pivots);
+    if (magnitude_of(matrix, a.rows * a.columns) != Magnitude::tiny) return lapack::getrf(m, n, matrix, m, pivots);
     std::for_each(matrix, matrix + a.rows * a.columns, [](T& x) { x *= kLift<R>; });
     int info = lapack::getrf(m, n, matrix, m, pivots);
     for (std::int64_t col = 0; col < n; ++col) {  // U
