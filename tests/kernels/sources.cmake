@@ -11,6 +11,7 @@ set(sources
   detection_test.cpp
   epilogue_test.cpp
   fft_test.cpp
+  function_loops_test.cpp
   indexing_test.cpp
   linalg_batches_test.cpp
   linalg_factor_test.cpp

@@ -30,6 +30,7 @@ const LoopTable& loop_table() {
     add_text_loops(texts);
     for (Scalar op : kTextFloats) t.set(op, DType::f32, texts.get(op, DType::f32));
     for (Scalar op : kTextDoubles) t.set(op, DType::f64, texts.get(op, DType::f64));
+    best_level(add_function_loops_levels)(t);
     return t;
   }();
   return table;

@@ -88,6 +88,8 @@ void add_polynomial_loops(LoopTable& t);  ///< orthogonal polynomials
 // The same source for several instruction sets: arithmetic, comparisons, and the commonest functions of float. The bits
 // of the results are the same for all.
 TERN_LEVEL_FUNCTIONS(vectors, add_plain_loops, LoopTable& t)
+/// Functions of doubles in vectors, also for floats: none below AVX2.
+TERN_LEVEL_FUNCTIONS(vectors, add_function_loops, LoopTable& t)
 /// With fused multiply-adds even where they are slow: the bits of processors that have them.
 void add_plain_loops_fused(LoopTable& t);
 
