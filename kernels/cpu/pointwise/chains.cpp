@@ -97,6 +97,10 @@ class ChainFinder {
       if (reversed) std::swap(c.link.left, c.link.right);
       return c;
     };
+    if (condition.op == Scalar::isnan) {
+      c.link = {k == 1 ? ChainOp::where_ne : ChainOp::where_ne_of, k == 1 ? n.c : n.b, condition.a, condition.a};
+      return c;
+    }
     switch (condition.op) {
 #define TERN_CHAIN_CASE(comparison, first, second, reversed) \
   case Scalar::comparison: return as(k == 1 ? ChainOp::first : ChainOp::second, reversed);
@@ -121,7 +125,7 @@ class ChainFinder {
   }
 
   void visit(std::size_t i) {
-    if (tiled_[i].kind != Kind::loop || tiled_[i].uniform || !is_float(i)) return;
+    if (tiled_[i].kind != Kind::loop || tiled_[i].uniform || tiled_[i].activation || !is_float(i)) return;
     std::optional<Candidate> start;
     for (int k = 0; k < 3; ++k) {
       const std::optional<Candidate> c = candidate(i, k);
@@ -155,7 +159,61 @@ class ChainFinder {
   std::vector<InstructionChain> chains_;
 };
 
+/// Returns the known loop of a chain, or null.
+ChainLoop known_chain(const LoopTable& table, const std::vector<TileInstruction>& tiled,
+                      const InstructionChain& chain) {
+  if (tiled[chain.start].uniform || chain.links.size() * kChainLinkBits > 64) return nullptr;
+  const auto varies = [&](std::size_t i) { return !tiled[i].uniform; };
+  std::uint64_t key = 0;
+  for (const Link& l : chain.links) {
+    if (l.keep >= 0) return nullptr;
+    const bool chooses = l.op >= ChainOp::where_eq;
+    key = key << kChainLinkBits |
+          chain_link_key(l.op, varies(l.y), chooses && varies(l.left), chooses && varies(l.right));
+  }
+  for (const KnownChain& known : table.known_chains) {
+    if (known.key == key) return known.loop;
+  }
+  return nullptr;
+}
+
+/// Collects instruction i and the varying instructions that it reads, except `start` and its operands.
+void collect(const std::vector<Instruction>& code, const std::vector<TileInstruction>& tiled, std::size_t i,
+             std::size_t start, std::vector<bool>& members) {
+  if (i == start || tiled[i].uniform || members[i]) return;
+  members[i] = true;
+  for (int k = 0; k < scalar_info(code[i].op).operands; ++k) collect(code, tiled, operand(code[i], k), start, members);
+}
+
 }  // namespace
+
+/// Gives each activation that importers write a loop of its own, if nothing else reads its intermediate values.
+void TileProgram::join_activations(const PointwiseExpr& expr) {
+  const std::vector<Instruction>& code = expr.code;
+  for (std::size_t last = code.size(); last-- > 0;) {
+    TileInstruction& n = instructions[last];
+    if (n.kind != Kind::loop || n.uniform) continue;
+    const auto end = activation_end(expr, last);
+    if (!end || instructions[end->of].uniform) continue;
+    std::vector<bool> members(code.size());
+    collect(code, instructions, last, end->of, members);
+    const auto is_read_outside = [&](std::size_t i) {
+      for (std::size_t reader = i + 1; reader < code.size(); ++reader) {
+        if (!members[reader] && reads(code[reader], i)) return true;
+      }
+      return false;
+    };
+    bool joins = true;
+    for (std::size_t i = 0; i < last; ++i) joins = joins && !(members[i] && is_read_outside(i));
+    if (!joins) continue;
+    for (std::size_t i = 0; i < last; ++i) {
+      if (members[i]) instructions[i].kind = Kind::merged;
+    }
+    n.loop = table.whole_activations[static_cast<int>(end->activation)];
+    n.a = n.b = n.c = end->of;
+    n.activation = true;
+  }
+}
 
 void TileProgram::join_chains(const std::vector<Instruction>& code) {
   const ChainFinder found(code, instructions);
@@ -170,6 +228,7 @@ void TileProgram::join_chains(const std::vector<Instruction>& code) {
     instructions[i].kind = Kind::chain;
     instructions[i].a = chain.start;
     instructions[i].links = chain.links;
+    instructions[i].known_chain = known_chain(table, instructions, chain);
     for (const std::size_t s : chain.shared) instructions[s].shared = true;
   }
   one_chain =

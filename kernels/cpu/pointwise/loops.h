@@ -38,6 +38,19 @@ struct ChainLink {
 using ChainLoop = void (*)(float* dst, ChainOperand start, const ChainLink* links, std::size_t count, std::int64_t n,
                            bool stream);
 
+/// Identifies a link in the key of a chain: its operation, and the operands that vary from element to element.
+inline constexpr int kChainLinkBits = 8;
+constexpr std::uint64_t chain_link_key(ChainOp op, bool y_varies, bool left_varies, bool right_varies) {
+  return (static_cast<std::uint64_t>(op) + 1) << 3 | std::uint64_t{y_varies} << 2 | std::uint64_t{left_varies} << 1 |
+         std::uint64_t{right_varies};
+}
+/// A loop of chains with these links, whose start varies and whose links keep nothing. It does not bypass the caches.
+struct KnownChain {
+  std::uint64_t key = 0;  ///< chain_link_key of each link, the first in the highest bits
+  ChainLoop loop = nullptr;
+};
+inline constexpr int kKnownChains = 11;
+
 /// Applies a chain to rows of elements, `row` apart in dst: `columns` is a multiple of kChainColumns. Values kept by
 /// links are dense.
 using ChainRows = void (*)(float* dst, std::int64_t row, ChainOperand start, const ChainLink* links, std::size_t count,
@@ -66,6 +79,8 @@ struct LoopTable {
   ChainLoop chain = nullptr;
   ChainRows chain_rows = nullptr;
   ActivationLoop activations[kActivations] = {};
+  Loop whole_activations[kActivations] = {};  ///< the same out of place
+  KnownChain known_chains[kKnownChains] = {};
 
   // Always inlined: callers are compiled for several instruction sets; a shared copy would fit only one.
   __attribute__((always_inline)) void set(Scalar op, DType t, Loop loop) {

@@ -60,6 +60,7 @@ TileProgram::TileProgram(const KernelCall& call, std::int64_t least, const LoopT
   total = call.out[0].numel();
   collapse(call, operands);
   add_instructions(call, operands);
+  if (block == 0) join_activations(call.node->expr);
   join_chains(call.node->expr.code);
   choose_tile();
   assign_slots();

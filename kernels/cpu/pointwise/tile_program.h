@@ -53,7 +53,9 @@ struct TileInstruction {
   std::int64_t inner = 1, size = 1;      ///< index: the position is element / inner % size
   std::array<std::byte, 16> constant{};  ///< an element
   std::vector<Link> links;
-  std::ptrdiff_t slot = -1;  ///< index of the tile buffer; -1: the bytes lie elsewhere
+  ChainLoop known_chain = nullptr;  ///< the loop of a common chain
+  bool activation = false;          ///< a loop that also computes the merged instructions before it
+  std::ptrdiff_t slot = -1;         ///< index of the tile buffer; -1: the bytes lie elsewhere
 };
 
 /// A slice of the output: `count` elements from `start`.
@@ -95,6 +97,7 @@ struct TileProgram : KernelState {
  private:
   void collapse(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands);
   void add_instructions(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands);
+  void join_activations(const PointwiseExpr& expr);        ///< chains.cpp
   void join_chains(const std::vector<Instruction>& code);  ///< chains.cpp
   void choose_tile();
   void assign_slots();

@@ -205,7 +205,8 @@ std::size_t TileWorker::links_of(const TileInstruction& n, const ResultBlock* ro
 void TileWorker::run_chain(const TileInstruction& n, std::int64_t elements, std::byte* dst, bool past_caches) {
   ChainLink links[kMostLinks];
   const std::size_t count = links_of(n, nullptr, links);
-  loops_.chain(reinterpret_cast<float*>(dst), operand(n.a, nullptr), links, count, elements, past_caches);
+  const ChainLoop loop = n.known_chain != nullptr && !past_caches ? n.known_chain : loops_.chain;
+  loop(reinterpret_cast<float*>(dst), operand(n.a, nullptr), links, count, elements, past_caches);
 }
 
 /// Runs the single chain of a program on rows in place.
