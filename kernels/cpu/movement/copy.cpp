@@ -43,10 +43,25 @@ int collapse(const TensorView& from, const TensorView& to, std::array<CopyAxis, 
   return n;
 }
 
+/// Copies 16 to 64 bytes by moves that overlap, without a library call.
+inline void copy_few_bytes(const void* from, void* to, std::size_t bytes) {
+  const auto* f = static_cast<const std::byte*>(from);
+  auto* t = static_cast<std::byte*>(to);
+  Bytes16 head, tail;
+  std::memcpy(&tail, f + bytes - 16, 16);
+  for (std::size_t at = 0; at + 16 < bytes; at += 16) {
+    std::memcpy(&head, f + at, 16);
+    std::memcpy(t + at, &head, 16);
+  }
+  std::memcpy(t + bytes - 16, &tail, 16);
+}
+
 template <class T>
 void copy_row(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride, std::int64_t count) {
   if (from_stride == 1 && to_stride == 1) {
-    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
+    if (bytes >= 16 && bytes <= 64) return copy_few_bytes(from, to, bytes);
+    std::memcpy(to, from, bytes);
   } else if (from_stride == 0 && to_stride == 1) {
     std::fill_n(to, count, *from);
   } else if (from_stride == -1 && to_stride == 1) {
