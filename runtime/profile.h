@@ -31,8 +31,8 @@ class Profile {
   std::map<std::pair<std::uint32_t, std::uint32_t>, Entry> entries_;  ///< keyed by function and node
 };
 
-/// Floating-point operations in the node's definition: products and sums of contractions; one per element and
-/// instruction of an expression; none for other ops.
+/// Least operations of the node, by the cost in the op's record: products and sums of contractions and factorizations,
+/// comparisons of sorts, one per element and instruction of an expression. 0 for ops without a cost.
 double flops_of(const Node& node, std::span<const TensorView> in, std::span<const TensorView> out);
 /// Minimal memory traffic of the node: bytes of its operands and results, each counted once.
 double least_bytes(const Node& node, std::span<const TensorView> in, std::span<const TensorView> out);

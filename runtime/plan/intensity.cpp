@@ -8,7 +8,8 @@ void weigh_convolutions(Draft& d) {
   double operations = 0, elements = 0;
   for (const Node* n : d.resolved) {
     const bool layouts = d.prepared.kernels->kernels[static_cast<std::size_t>(n->op)].channels_last != nullptr;
-    if (!layouts || n->inputs.empty() || n->outputs.empty() || n->outputs[0] == kNoValue) continue;
+    if (n->op != Op::convolution || !layouts || n->inputs.empty() || n->outputs.empty() || n->outputs[0] == kNoValue)
+      continue;
     std::vector<TensorView> in, out;
     for (ValueId v : n->inputs) {
       const bool known = v != kNoValue && d.concrete.known(d.type(v));

@@ -248,8 +248,12 @@ constexpr OpRecord kContractionsOps[] = {
         .rule(attention),
     TERN_OP(69, rnn, "x, h0, c0?, weights+ -> y, h_n, c_n?", "layers of LSTM, GRU or plain cells along the first axis")
         .attrs(kRnn)
+        .costs(rnn_operations)
         .rule(rnn),
-    TERN_OP(70, cdist, "x, y -> distances", "the p-norm of the difference of every two rows").attrs(kCdist).rule(cdist),
+    TERN_OP(70, cdist, "x, y -> distances", "the p-norm of the difference of every two rows")
+        .attrs(kCdist)
+        .costs(cdist_operations)
+        .rule(cdist),
 };
 
 }  // namespace

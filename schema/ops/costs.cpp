@@ -1,6 +1,7 @@
 #include "schema/ops/costs.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "schema/program.h"
 
@@ -15,6 +16,28 @@ double elements(Sizes sizes) {
 
 double last(Sizes sizes, std::size_t from_end) {
   return sizes.size() < from_end ? 1 : static_cast<double>(sizes[sizes.size() - from_end]);
+}
+
+/// Comparisons that put `n` elements in order.
+double comparisons_of_sort(double n) {
+  return n > 1 ? n * std::log2(n) : 0;
+}
+
+/// Number of lines of `length` elements.
+double lines_of(Sizes sizes, double length) {
+  return length > 0 ? elements(sizes) / length : 0;
+}
+
+double axis_length(const Node& node, Sizes sizes) {
+  if (sizes.empty()) return 1;
+  const auto rank = static_cast<std::int64_t>(sizes.size());
+  const std::int64_t axis = node.integer(AttrKey::axis);
+  return static_cast<double>(sizes[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
+}
+
+/// Products with a triangular or factored matrix `a`: each column of the other operand meets each element of `a` once.
+double triangle_products(Sizes a, double result_elements) {
+  return result_elements * last(a, 1);
 }
 
 }  // namespace
@@ -36,6 +59,70 @@ double attention_operations(const Node&, std::span<const Sizes> in, std::span<co
 
 double pointwise_operations(const Node& node, std::span<const Sizes>, std::span<const Sizes> out) {
   return elements(out[0]) * static_cast<double>(node.expr.code.size());
+}
+
+double rnn_operations(const Node&, std::span<const Sizes> in, std::span<const Sizes> out) {
+  // Each weight matrix meets every step of every sequence once; results have one row for each.
+  double weights = 0;
+  for (const Sizes operand : in.subspan(std::min<std::size_t>(3, in.size()))) {
+    if (operand.size() == 2) weights += elements(operand);
+  }
+  return 2 * weights * last(out[0], 3) * last(out[0], 2);
+}
+
+double cdist_operations(const Node&, std::span<const Sizes> in, std::span<const Sizes> out) {
+  return 3 * elements(out[0]) * last(in[0], 1);
+}
+
+double sort_operations(const Node& node, std::span<const Sizes> in, std::span<const Sizes>) {
+  const double length = axis_length(node, in[0]);
+  return lines_of(in[0], length) * comparisons_of_sort(length);
+}
+
+double topk_operations(const Node& node, std::span<const Sizes> in, std::span<const Sizes> out) {
+  // Selection compares each element once; then only the selected elements are put in order.
+  const double length = axis_length(node, in[0]);
+  return elements(in[0]) + lines_of(in[0], length) * comparisons_of_sort(axis_length(node, out[0]));
+}
+
+double scan_operations(const Node&, std::span<const Sizes> in, std::span<const Sizes>) {
+  return elements(in[0]);
+}
+
+double fft_operations(const Node& node, std::span<const Sizes> in, std::span<const Sizes> out) {
+  // 5 n log2(n) for each complex line, as FFTW counts; half of that if one side is real (last axis halved or grown).
+  const Sizes& longer = elements(in[0]) < elements(out[0]) ? out[0] : in[0];
+  double points = 1;
+  for (const Dim axis_number : node.dims(AttrKey::axes)) {
+    const std::int64_t axis = axis_number.value();
+    const auto rank = static_cast<std::int64_t>(longer.size());
+    points *= static_cast<double>(longer[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
+  }
+  const double all = points > 1 ? 5 * elements(longer) * std::log2(points) : 0;
+  return elements(in[0]) == elements(out[0]) ? all : all / 2;
+}
+
+double cholesky_operations(const Node&, std::span<const Sizes> in, std::span<const Sizes>) {
+  return elements(in[0]) * last(in[0], 1) / 3;
+}
+
+double qr_operations(const Node&, std::span<const Sizes> in, std::span<const Sizes>) {
+  // 2 m n^2 - 2 n^3 / 3 with m >= n (Golub and Van Loan): reflections alone, without q.
+  const double m = last(in[0], 2), n = last(in[0], 1), low = std::min(m, n), high = std::max(m, n);
+  return lines_of(in[0], m * n) * (2 * high * low * low - 2 * low * low * low / 3);
+}
+
+double lu_factor_operations(const Node&, std::span<const Sizes> in, std::span<const Sizes>) {
+  const double m = last(in[0], 2), n = last(in[0], 1), low = std::min(m, n), high = std::max(m, n);
+  return lines_of(in[0], m * n) * (high * low * low - low * low * low / 3);
+}
+
+double lu_solve_operations(const Node&, std::span<const Sizes> in, std::span<const Sizes> out) {
+  return 2 * triangle_products(in[0], elements(out[0]));
+}
+
+double triangular_solve_operations(const Node&, std::span<const Sizes> in, std::span<const Sizes> out) {
+  return triangle_products(in[0], elements(out[0]));
 }
 
 }  // namespace tern::ops

@@ -5,6 +5,7 @@
 #include "schema/linalg_kinds.h"
 #include "schema/linear.h"
 #include "schema/ops/attributes.h"
+#include "schema/ops/costs.h"
 #include "schema/ops/families.h"
 #include "schema/ops/names.h"
 
@@ -167,15 +168,25 @@ constexpr AttrRecord kLstsq[] = {
 };
 
 constexpr OpRecord kLinalgOps[] = {
-    TERN_OP(81, cholesky, "a -> l, info", "a = l l^H, or l^H l if upper").attrs(kCholesky).rule(cholesky),
-    TERN_OP(82, qr, "a -> q, r", "a = q r, or LAPACK's geqrf").attrs(kQr).rule(qr),
+    TERN_OP(81, cholesky, "a -> l, info", "a = l l^H, or l^H l if upper")
+        .attrs(kCholesky)
+        .costs(cholesky_operations)
+        .rule(cholesky),
+    TERN_OP(82, qr, "a -> q, r", "a = q r, or LAPACK's geqrf").attrs(kQr).costs(qr_operations).rule(qr),
     TERN_OP(83, householder, "v, tau, c? -> y", "a product of Householder reflections")
         .attrs(kHouseholder)
         .rule(householder),
-    TERN_OP(87, lu_factor, "a -> lu, pivots, info", "a = P L U").attrs(kLuFactor).rule(lu_factor),
-    TERN_OP(88, lu_solve, "lu, pivots, b -> x", "a x = b, or x a = b, by lu_factor").attrs(kLuSolve).rule(lu_solve),
+    TERN_OP(87, lu_factor, "a -> lu, pivots, info", "a = P L U")
+        .attrs(kLuFactor)
+        .costs(lu_factor_operations)
+        .rule(lu_factor),
+    TERN_OP(88, lu_solve, "lu, pivots, b -> x", "a x = b, or x a = b, by lu_factor")
+        .attrs(kLuSolve)
+        .costs(lu_solve_operations)
+        .rule(lu_solve),
     TERN_OP(89, triangular_solve, "a, b -> x", "a x = b, or x a = b, with a triangular")
         .attrs(kTriangularSolve)
+        .costs(triangular_solve_operations)
         .rule(triangular_solve),
     TERN_OP(90, ldl_factor, "a -> ld, pivots, info", "factors of Bunch and Kaufman, as LAPACK's sytrf and hetrf")
         .attrs(kLdlFactor)

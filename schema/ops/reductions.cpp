@@ -7,6 +7,7 @@
 #include "schema/infer/checks.h"
 #include "schema/kinds.h"
 #include "schema/ops/attributes.h"
+#include "schema/ops/costs.h"
 #include "schema/ops/families.h"
 #include "schema/ops/names.h"
 
@@ -288,13 +289,16 @@ constexpr OpRecord kReductionsOps[] = {
     TERN_OP(22, scan, "x -> y, indices?",
             "element i combines elements 0..i of its line; cummax and cummin have indices")
         .attrs(kScan)
+        .costs(scan_operations)
         .traits_of(Trait::foldable)
         .rule(infer_scan),
     TERN_OP(23, sort, "x -> values, indices", "each line in order; NaN is larger than all")
         .attrs(kSort)
+        .costs(sort_operations)
         .rule(infer_sort),
     TERN_OP(24, topk, "x -> values, indices", "the k largest or smallest elements of each line, in order")
         .attrs(kTopk)
+        .costs(topk_operations)
         .rule(infer_topk),
     TERN_OP(30, histogram, "x, edges?, weight? -> counts, edges",
             "the number of elements, or their weight, in each bin")

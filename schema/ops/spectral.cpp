@@ -3,6 +3,7 @@
 #include "schema/infer/matrices.h"
 #include "schema/linalg_kinds.h"
 #include "schema/ops/attributes.h"
+#include "schema/ops/costs.h"
 #include "schema/ops/families.h"
 #include "schema/ops/names.h"
 
@@ -80,7 +81,7 @@ constexpr AttrRecord kEigh[] = {kUpperTriangle};
 constexpr AttrRecord kSvd[] = {flag(AttrKey::full, "u and vh are square")};
 
 constexpr OpRecord kSpectralOps[] = {
-    TERN_OP(80, fft, "x -> y", "discrete Fourier transform along axes").attrs(kFft).rule(fft),
+    TERN_OP(80, fft, "x -> y", "discrete Fourier transform along axes").attrs(kFft).costs(fft_operations).rule(fft),
     TERN_OP(84, eigh, "a -> values, vectors", "eigenvalues, rising, of hermitian matrices").attrs(kEigh).rule(eigh),
     TERN_OP(85, eig, "a -> values, vectors", "eigenvalues of square matrices, complex").rule(eig),
     TERN_OP(86, svd, "a -> u, s, vh", "a = u diag(s) vh, s falling").attrs(kSvd).rule(svd),

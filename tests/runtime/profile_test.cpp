@@ -34,7 +34,35 @@ TEST(Profile, FlopsOfContractions) {
   EXPECT_EQ(
       flops(Op::attention, {view({1, 2, 10, 16}), view({1, 2, 20, 16}), view({1, 2, 20, 16})}, {view({1, 2, 10, 16})}),
       2.0 * 2 * 10 * 20 * 16 * 2);
-  EXPECT_EQ(flops(Op::sort, {view({10})}, {view({10})}), 0.0);
+  EXPECT_EQ(flops(Op::reshape, {view({10})}, {view({10})}), 0.0);
+}
+
+TEST(Profile, OperationsOfOtherOps) {
+  // Two lines of 8: 8 log2(8) comparisons each.
+  Node sort;
+  sort.op = Op::sort;
+  sort.set(AttrKey::axis, Dims{-1});
+  EXPECT_EQ(flops_of(sort, std::vector{view({2, 8})}, std::vector{view({2, 8})}), 2.0 * 8 * 3);
+  Node topk = sort;
+  topk.op = Op::topk;
+  EXPECT_EQ(flops_of(topk, std::vector{view({2, 8})}, std::vector{view({2, 4})}), 2.0 * (8 + 4 * 2));
+  Node fft;
+  fft.op = Op::fft;
+  fft.set(AttrKey::axes, Dims{1});
+  EXPECT_EQ(flops_of(fft, std::vector{view({3, 16})}, std::vector{view({3, 16})}), 3 * 5.0 * 16 * 4);
+  EXPECT_EQ(flops_of(fft, std::vector{view({3, 16})}, std::vector{view({3, 9})}), 3 * 5.0 * 16 * 4 / 2);
+  EXPECT_EQ(flops(Op::scan, {view({2, 8})}, {view({2, 8})}), 16.0);
+  // LSTM with 5 features and 7 hidden elements, 3 steps of 2 sequences: 4 gates of products with x and h.
+  EXPECT_EQ(
+      flops(Op::rnn, {view({3, 2, 5}), view({1, 2, 7}), view({1, 2, 7}), view({28, 5}), view({28, 7}), view({28})},
+            {view({3, 2, 7})}),
+      3.0 * 2 * 2 * 28 * (5 + 7));
+  EXPECT_EQ(flops(Op::cholesky, {view({2, 6, 6})}, {view({2, 6, 6})}), 2.0 * 6 * 6 * 6 / 3);
+  EXPECT_EQ(flops(Op::lu_factor, {view({6, 6})}, {view({6, 6})}), 2.0 * 6 * 6 * 6 / 3);
+  EXPECT_EQ(flops(Op::qr, {view({6, 3})}, {view({6, 3})}), 2.0 * 6 * 9 - 2.0 * 27 / 3);
+  EXPECT_EQ(flops(Op::triangular_solve, {view({6, 6}), view({6, 2})}, {view({6, 2})}), 6.0 * 6 * 2);
+  EXPECT_EQ(flops(Op::lu_solve, {view({6, 6}), {}, view({6, 2})}, {view({6, 2})}), 2.0 * 6 * 6 * 2);
+  EXPECT_EQ(flops(Op::cdist, {view({4, 3}), view({5, 3})}, {view({4, 5})}), 3.0 * 4 * 5 * 3);
 }
 
 TEST(Profile, BytesAreOfOperandsAndResults) {
