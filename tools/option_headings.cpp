@@ -24,7 +24,7 @@ const std::vector<Heading>& headings() {
       {"export", "Kernels and devices", {"--target", "--size", "--tune", "--tune-seconds", "--groups"}},
       {"export",
        "Narrower numbers",
-       {"--precision", "--quantize", "--group", "--scales", "--mx-scales", "--activations", "--keep"}},
+       {"--precision", "--quantize", "--group", "--rule", "--scales", "--mx-scales", "--activations", "--keep"}},
       {"export", "Formats chosen by data", {"--calibrate", "--target-sqnr", "--function", "--report"}},
       {"export",
        "Training: loss and gradients",

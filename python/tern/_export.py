@@ -49,6 +49,7 @@ def export(
     *,
     quantize: str | Sequence[str] | None = None,
     group: int | None = None,
+    rule: str | None = None,
     scales: str | None = None,
     mx_scales: str | None = None,
     activations: str | None = None,
@@ -79,8 +80,9 @@ def export(
     program      a torch.export.ExportedProgram; or a .pt2 file, for which torch is not needed: its path, its bytes, or a
                  binary file
     quantize     formats of weights: 'int4', ['int4', 'int8:lm_head']; with target_sqnr a choice: 'mxfp4,int4,int8'
-    group, scales, mx_scales, activations
-                 how they are quantized: 32; 'bfloat16', for int4; 'floor', 'even' or 'ceil'; 'int8', 'float8' or 'mx'
+    group, rule, scales, mx_scales, activations
+                 how they are quantized: 32; 'search' or 'torchao'; 'bfloat16', for int4; 'floor', 'even' or 'ceil';
+                 'int8', 'float8' or 'mx'
     calibrate    inputs on which errors are measured; target_sqnr in dB chooses formats by them: files and folders, or
                  samples in memory, in a list or generator. A sample is a dictionary of arrays by input names, a tuple
                  of arrays by place, or the array of a program with one input
@@ -116,6 +118,7 @@ def export(
         "precision": precision,
         "quantize": quantize,
         "group": group,
+        "rule": rule,
         "scales": scales,
         "mx_scales": mx_scales,
         "activations": activations,

@@ -31,17 +31,25 @@ bool parse_bfloat16_scales(const std::string& text) {
   fail(ErrorCode::invalid_argument, fmt::format("--scales takes weight or bfloat16, not '{}'", escape_name(text)));
 }
 
+ScaleRule parse_rule(const std::string& text) {
+  if (text == "search" || text.empty()) return ScaleRule::search;
+  if (text == "torchao") return ScaleRule::torchao;
+  fail(ErrorCode::invalid_argument, fmt::format("--rule takes search or torchao, not '{}'", escape_name(text)));
+}
+
 Recipe parse_format(std::string_view name, const QuantizeArguments& a) {
   const Format* const format = find_format(name);
   if (format == nullptr)
     fail(ErrorCode::invalid_argument, fmt::format("--quantize takes {}, not '{}'", format_names(), escape_name(name)));
   const bool grouped = format->scheme == Scheme::integers && format->block != 0;
+  const bool given_mode = format->scheme == Scheme::microscaling && !a.mx_scales.empty();
   const Activations activations = find_activations(a.activations);
   return {.format = format,
           .block = grouped ? a.group.value_or(format->block) : format->block,
           .mx_scales = parse_scales(a.mx_scales),
           .activations = format->activations == activations ? activations : Activations::floats,
-          .bfloat16_scales = grouped && parse_bfloat16_scales(a.scales)};
+          .bfloat16_scales = grouped && parse_bfloat16_scales(a.scales),
+          .rule = given_mode ? ScaleRule::torchao : parse_rule(a.rule)};
 }
 
 FormatLadder parse_ladder(const std::string& text, const QuantizeArguments& a) {
@@ -73,6 +81,7 @@ void check_company(const QuantizeArguments& a) {
     fail(ErrorCode::invalid_argument, "--calibrate needs --quantize or --target-sqnr");
   if (a.target && a.calibrate.empty())
     fail(ErrorCode::invalid_argument, "--target-sqnr needs example inputs: give them with --calibrate");
+  if (!a.rule.empty() && !a.any()) fail(ErrorCode::invalid_argument, "--rule needs --quantize");
   if (a.draws && !a.any()) fail(ErrorCode::invalid_argument, "--report needs --quantize");
   if (!a.function.empty() && a.calibrate.empty()) fail(ErrorCode::invalid_argument, "--function needs --calibrate");
 }
@@ -102,6 +111,7 @@ void check_formats(const QuantizeArguments& a, const std::vector<FormatLadder>& 
 
 std::vector<FormatLadder> parse_quantize(const QuantizeArguments& a) {
   check_company(a);
+  parse_rule(a.rule);
   parse_scales(a.mx_scales);
   parse_bfloat16_scales(a.scales);
   if (a.group && (*a.group < kLeastGroup || *a.group > kMostGroup || *a.group % 2 != 0)) {
@@ -141,13 +151,17 @@ void add_quantize_options(CLI::App* c, QuantizeArguments& a) {
       ->type_name("FORMAT[:PATTERN]");
   c->add_option("--group", a.group, "With --quantize int4: elements that share a scale (default: 32)")
       ->type_name("NUMBER");
+  c->add_option("--rule", a.rule,
+                "With --quantize: search, scales with the least squared error of several candidates, or torchao, "
+                "scales from the largest magnitude, with torchao's bits (default: search)")
+      ->type_name("RULE");
   c->add_option("--scales", a.scales,
-                "With --quantize int4: weight, scales of the weight's type, as torchao has them, or bfloat16, which "
+                "With --quantize int4: weight, scales of the weight's type, or bfloat16, which "
                 "takes 10 % fewer bytes where weights are float32 (default: weight)")
       ->type_name("TYPE");
   c->add_option("--mx-scales", a.mx_scales,
                 "With an MX format or --activations mx: floor, even or ceil, how a block's scale follows from its "
-                "largest magnitude (default: floor)")
+                "largest magnitude (default: weights search, activations take floor)")
       ->type_name("MODE");
   c->add_option("--activations", a.activations,
                 "Each run also quantizes the activations that weights multiply. int8: rows, with int8 weights; "

@@ -15,7 +15,7 @@ namespace tern {
 
 struct QuantizeArguments {
   std::vector<std::string> formats;  ///< FORMAT[,FORMAT...][:PATTERN]
-  std::string mx_scales, scales, activations;
+  std::string rule, mx_scales, scales, activations;
   std::optional<int> group;
   std::vector<std::string> calibrate;  ///< FILE, FOLDER or NAME=FILE
   std::string function;                ///< function of the sample data

@@ -11,7 +11,7 @@ namespace tern::quantize {
 
 /// Arithmetic of scales and elements: one file each.
 enum class Scheme {
-  integers,      ///< symmetric: the largest magnitude of a block is 7.5 or 127.5 steps (integers.cpp)
+  integers,      ///< symmetric integers times a scale (integers.cpp)
   row_floats,    ///< float8 with a float32 scale for each row (row_floats.cpp)
   microscaling,  ///< powers of two as scales, OCP MX 1.0 (microscaling.cpp)
   nvfp4,         ///< float8 scales of 16 elements and one float32 above them (nvfp4.cpp)
@@ -36,8 +36,14 @@ struct Format {
   std::string_view summary;
 };
 
-/// Rule for a microscaling block's scale, from its largest magnitude: torchao's ScaleCalculationMode.
+/// A microscaling block's scale from its largest magnitude: torchao's ScaleCalculationMode. The search starts there.
 enum class MxScales { floor, even, ceil };
+
+/// Rule for the scales of integers, MX blocks and nvfp4.
+enum class ScaleRule {
+  search,   ///< least squared error of several candidates (scale_search.h)
+  torchao,  ///< from the largest magnitude, with torchao's bits
+};
 
 /// A format and what a user chose of it.
 struct Recipe {
@@ -46,6 +52,7 @@ struct Recipe {
   MxScales mx_scales = MxScales::floor;
   Activations activations = Activations::floats;  ///< or what the format's products can have
   bool bfloat16_scales = false;                   ///< integers in groups have them, whatever type the weight has
+  ScaleRule rule = ScaleRule::search;
 };
 
 std::span<const Format> formats();

@@ -1,17 +1,27 @@
-// int8 with a scale per row, int4 with a scale per group: torchao's choose_qparams_affine (symmetric) and
-// quantize_affine, in the form of Int8WeightOnlyConfig and IntxWeightOnlyConfig(int4, PerGroup).
+// int8 with a scale per row, int4 with a scale per group.
 //
-//   scale = largest magnitude / 127.5 (int8) or / 7.5 (int4), rounded to the weight's type, at least `least`
 //   element = round_half_even(x * (1 / scale)), clamped
 //
-// int4 rounds each operation to the weight's type; int8 computes in float32. NaN becomes the element 0. bfloat16 group
-// scales beside a wider weight are the only values rounded to bfloat16.
+// ScaleRule::search: 16 candidates give the largest magnitude 7 to 10 steps of int4 (7 to 14 in groups above 128), or
+// 127 to 191 steps of int8. In int4 it becomes a negative element, because -8 reaches further than 7: scales may be
+// negative. The elements of the best candidate decide the scale: s = sum(w x q) / sum(w q^2), least squares, with the
+// importance w of each column. It is rounded to the weight's type (int4), and elements are rounded again with it.
+// Blocks out of range (is_searchable) have torchao's scale.
+//
+// ScaleRule::torchao: torchao's choose_qparams_affine (symmetric) and quantize_affine, in the form of
+// Int8WeightOnlyConfig and IntxWeightOnlyConfig(int4, PerGroup).
+//
+//   scale = largest magnitude / 127.5 (int8) or / 7.5 (int4), rounded to the weight's type, at least `least`
+//
+// int4 rounds each operation to the weight's type; all else computes in float32. NaN becomes the element 0. bfloat16
+// group scales beside a wider weight are the only values rounded to bfloat16.
 #include <array>
 #include <vector>
 
 #include "dtypes/convert.h"
 #include "exporter/passes/quantize/block_loops.h"
 #include "exporter/passes/quantize/row.h"
+#include "exporter/passes/quantize/scale_search.h"
 
 namespace tern::quantize {
 namespace {
@@ -71,6 +81,32 @@ TERN_INLINE void round_numbers(const typename S::Bits* __restrict x, std::int64_
   }
 }
 
+/// Rounds to whole numbers of the range.
+TERN_INLINE auto round_to_range(const StepRange& range) {
+  return [ least = range.least, most = range.most ](float v) __attribute__((always_inline)) {
+    constexpr float kOnes = 0x1.8p23F;
+    const float above = v > least ? v : least;
+    return (above < most ? above : most) + kOnes - kOnes;
+  };
+}
+
+/// The scale of least squares, or 0 where the block is out of range. `fewest`, `most`: steps of the largest magnitude.
+template <class S>
+TERN_INLINE float search_scale(const typename S::Bits* __restrict x, const float* __restrict importance, std::int64_t n,
+                               float largest, float fewest, float most, const StepRange& range) {
+  if (!is_searchable(largest)) return 0;
+  ScaleCandidates<> candidates;
+  const float each = (most - fewest) / static_cast<float>(ScaleCandidates<>::kCount - 1);
+  for (std::int64_t c = 0; c < ScaleCandidates<>::kCount; ++c)
+    candidates.by[c] = (fewest + static_cast<float>(c) * each) / largest;
+  candidates.add<S>(x, importance, n, round_to_range(range));
+  return candidates.least_squares();
+}
+
+constexpr float kFewestByteSteps = 127, kMostByteSteps = 191;
+constexpr float kFewestNibbleSteps = 7, kMostNibbleSteps = 10, kMostNibbleStepsOfLong = 14;
+constexpr std::int64_t kLongBlock = 128;
+
 template <class S>
 void encode_bytes(const WeightRow& row) {
   const float least = least_scale(row);
@@ -78,9 +114,15 @@ void encode_bytes(const WeightRow& row) {
   const auto* const numbers = numbers_of<S>(row);
   std::array<std::uint16_t, kChunk> codes;
   at_cpu_level([&](auto fused) __attribute__((always_inline)) {
-    const float scale = scale_of(row.type, largest_bits<S>(numbers, row.columns), kBytes, least),
-                by = reciprocal<DType::f32>(scale);
     const StepRange range = unknown_range(kBytes);
+    const std::uint32_t largest = largest_bits<S>(numbers, row.columns);
+    float scale = scale_of(row.type, largest, kBytes, least);
+    if (row.recipe.rule == ScaleRule::search) {
+      const float found = search_scale<S>(numbers, row.importance, row.columns, std::bit_cast<float>(largest),
+                                          kFewestByteSteps, kMostByteSteps, range);
+      if (found > least) scale = found;
+    }
+    const float by = reciprocal<DType::f32>(scale);
     Sums sums;
     for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
       const std::int64_t n = std::min(kChunk, row.columns - begin);
@@ -116,8 +158,36 @@ TERN_INLINE bool encode_scales(const std::uint32_t* __restrict largest, std::int
   return most < float_codec::kInfinity32;
 }
 
-template <class S, DType type, DType stored = type>
-void encode_nibbles(const WeightRow& row) {
+/// True if a number of the largest magnitude is positive.
+template <class S>
+TERN_INLINE bool largest_is_positive(const typename S::Bits* __restrict x, std::int64_t n, std::uint32_t largest) {
+  const auto bits = static_cast<typename S::Bits>(largest >> S::shift);
+  typename S::Bits found = 0;
+  for (std::int64_t i = 0; i < n; ++i) found |= static_cast<typename S::Bits>(x[i] == bits ? 1 : 0);
+  return found != 0;
+}
+
+/// Replaces the scales of blocks, and the factors of their numbers, by those of a search.
+template <class S, DType stored>
+TERN_INLINE void search_scales(const typename S::Bits* __restrict x, const float* __restrict importance,
+                               const std::uint32_t* __restrict largest, std::int64_t blocks, std::int64_t block,
+                               float least, const StepRange& range, float* __restrict scales, float* __restrict by) {
+  const float most = block > kLongBlock ? kMostNibbleStepsOfLong : kMostNibbleSteps;
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    const auto* const from = x + b * block;
+    const bool positive = largest_is_positive<S>(from, block, largest[b]);
+    const float found =
+        search_scale<S>(from, importance + b * block, block, std::bit_cast<float>(largest[b]),
+                        positive ? -kFewestNibbleSteps : kFewestNibbleSteps, positive ? -most : most, range);
+    const float scale = rounded_to(stored, found);
+    if (!(std::bit_cast<float>(std::bit_cast<std::uint32_t>(scale) & kMagnitude) >= least)) continue;
+    scales[b] = scale;
+    by[b] = 1.0F / scale;
+  }
+}
+
+template <ScaleRule kRule, class S, DType type, DType stored = type>
+void encode_nibbles_by(const WeightRow& row) {
   auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
   const std::int64_t block = row.recipe.block, together = std::max<std::int64_t>(1, kChunk / block) * block;
   const float least = least_scale(row);
@@ -142,6 +212,10 @@ void encode_nibbles(const WeightRow& row) {
       }
       ask_for_next(row, begin, n, 1);
       const bool finite = encode_scales<type, stored>(largest.data(), blocks, least, scales.data(), by.data());
+      if (kRule == ScaleRule::search) {
+        search_scales<S, stored>(x, row.importance + begin, largest.data(), blocks, block, least, range, scales.data(),
+                                 by.data());
+      }
       for (std::int64_t b = 0; b < blocks; ++b) {
         const auto* const from = x + b * block;
         std::uint16_t* const into = codes.data() + b * block;
@@ -166,6 +240,13 @@ void encode_nibbles(const WeightRow& row) {
     }
     sums.add_to(*row.error);
   });
+}
+
+/// The search computes in float32, whatever type the weight has.
+template <class S, DType type, DType stored = type>
+void encode_nibbles(const WeightRow& row) {
+  if (row.recipe.rule == ScaleRule::torchao) return encode_nibbles_by<ScaleRule::torchao, S, type, stored>(row);
+  encode_nibbles_by<ScaleRule::search, S, DType::f32, stored>(row);
 }
 
 }  // namespace

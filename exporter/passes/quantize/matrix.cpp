@@ -106,6 +106,18 @@ float largest_of(const FloatMatrix& m) {
   return m.type == DType::bf16 ? value_of<StoredBfloat16>(largest) : float_codec::decode<Binary16>(largest);
 }
 
+/// Importance with the mean 1. Columns without importance have a little: their error never goes free.
+std::vector<float> factors_of(std::span<const float> importance, std::int64_t columns) {
+  std::vector<float> factors(static_cast<std::size_t>(columns), 1.0F);
+  double sum = 0;
+  for (const float v : importance) sum += static_cast<double>(v);
+  if (importance.size() != factors.size() || !(sum > 0) || !std::isfinite(sum)) return factors;
+  const double mean = sum / static_cast<double>(columns);
+  for (std::size_t i = 0; i < factors.size(); ++i)
+    factors[i] = static_cast<float>(std::max(static_cast<double>(importance[i]) / mean, 1e-4));
+  return factors;
+}
+
 void encode(const WeightRow& row) {
   switch (row.recipe.format->scheme) {
     case Scheme::integers: return encode_integers(row);
@@ -117,7 +129,7 @@ void encode(const WeightRow& row) {
 
 }  // namespace
 
-Quantized quantize(const FloatMatrix& m, const Recipe& recipe) {
+Quantized quantize(const FloatMatrix& m, const Recipe& recipe, std::span<const float> importance) {
   Quantized q{blocks_of(recipe, m.type, m.columns), {}, {}};
   const QuantizedMatrix layout{recipe.format->element, m.rows, m.columns, q.blocks};
   check_quantized(layout);
@@ -133,6 +145,7 @@ Quantized quantize(const FloatMatrix& m, const Recipe& recipe) {
     outer = nvfp4_outer(largest_of(m));
     std::memcpy(q.bytes.data() + layout.outer_offset(), &outer, sizeof outer);
   }
+  const std::vector<float> factors = factors_of(importance, m.columns);
   const std::int64_t scale_bytes = layout.scales().columns * element_size(q.blocks.scale);
   std::mutex mutex;
   parallel_for(m.rows, std::max<std::int64_t>(1, kGrain / m.columns), [&](std::int64_t begin, std::int64_t end) {
@@ -144,6 +157,7 @@ Quantized quantize(const FloatMatrix& m, const Recipe& recipe) {
               .columns = m.columns,
               .type = m.type,
               .recipe = recipe,
+              .importance = factors.data(),
               .outer = outer,
               .elements = q.bytes.data() + r * layout.row_bytes(),
               .scales = q.bytes.data() + layout.scale_offset() + r * scale_bytes,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "exporter/passes/quantize/format.h"
 #include "exporter/raw_bytes.h"
@@ -41,6 +42,8 @@ struct Quantized {
 };
 
 /// `m.columns` must be a multiple of the recipe's block and even for elements of four bits. On all threads.
-Quantized quantize(const FloatMatrix& m, const Recipe& recipe);
+/// `importance` [columns]: mean square of the numbers that each column multiplies; empty: all are equal. Only the
+/// search of scales reads it.
+Quantized quantize(const FloatMatrix& m, const Recipe& recipe, std::span<const float> importance = {});
 
 }  // namespace tern::quantize

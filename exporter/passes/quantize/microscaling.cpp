@@ -6,11 +6,15 @@
 //   NaN
 //   element = x / scale, clamped, rounded to nearest, ties to even
 //
+// ScaleRule::search tries this scale, half of it, and 2 and 4 times it, and keeps the scale with the least squared
+// error, weighted by the importance of each column.
+//
 // Elements with the scale 2^-127 are divided by 2^-126, like torchao's: numbers below 2^-118 lose a factor of two.
 #include <array>
 
 #include "exporter/passes/quantize/block_loops.h"
 #include "exporter/passes/quantize/row.h"
+#include "exporter/passes/quantize/scale_search.h"
 
 namespace tern::quantize {
 namespace {
@@ -49,6 +53,30 @@ TERN_INLINE void encode_scales(const std::uint32_t* __restrict largest, std::int
   }
 }
 
+/// Replaces the scales of blocks by those of a search.
+template <class F, class S>
+TERN_INLINE void search_scales(const typename S::Bits* __restrict x, const float* __restrict importance,
+                               const std::uint32_t* __restrict largest, std::int64_t blocks,
+                               std::uint8_t* __restrict codes, float* __restrict by, float* __restrict scale) {
+  using Candidates = ScaleCandidates<4>;
+  const float most = unknown(kLargest<F>);
+  for (std::int64_t b = 0; b < blocks; ++b, x += kMicroscalingBlock, importance += kMicroscalingBlock) {
+    if (!is_searchable(std::bit_cast<float>(largest[b]))) continue;
+    Candidates candidates;
+    float scales[Candidates::kCount];
+    for (std::int64_t c = 0; c < Candidates::kCount; ++c) {
+      const std::uint32_t code = codes[b] + static_cast<std::uint32_t>(c) - 1;
+      scales[c] = scale_value(code);
+      candidates.by[c] = reciprocal(code);
+    }
+    candidates.add<S>(x, importance, kMicroscalingBlock, round_to<F>(most));
+    const std::int64_t best = candidates.best(scales);
+    codes[b] = static_cast<std::uint8_t>(codes[b] + best - 1);
+    by[b] = candidates.by[best];
+    scale[b] = scales[best];
+  }
+}
+
 template <class F, class S>
 void encode_microscaling(const WeightRow& row) {
   constexpr bool kPacks = 1 + F::exponent + F::mantissa == 4;
@@ -68,6 +96,10 @@ void encode_microscaling(const WeightRow& row) {
       ask_for_next(row, begin, n, 0);
       largest_of_blocks<S, kMicroscalingBlock, kChunk>(x, n, largest.data());
       encode_scales<F>(largest.data(), blocks, row.recipe.mx_scales, scale_codes.data(), by.data(), scale.data());
+      if (row.recipe.rule == ScaleRule::search) {
+        search_scales<F, S>(x, row.importance + begin, largest.data(), blocks, scale_codes.data(), by.data(),
+                            scale.data());
+      }
       std::memcpy(row.scales + begin / kMicroscalingBlock, scale_codes.data(), at(blocks));
       ask_for_next(row, begin, n, 1);
       encode_blocks<decltype(fused)::value, F, S>(x, blocks, by.data(), scale.data(), codes.data(), sums);

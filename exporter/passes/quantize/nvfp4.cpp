@@ -4,12 +4,16 @@
 //   scale = (largest magnitude of the block / 6) / outer, from 2^-6 to 448, rounded to float8_e4m3fn
 //   element = x * ((1 / outer) / scale), clamped to 6, rounded to nearest, ties to even
 //
+// These are torchao's bits. ScaleRule::search tries 16 scales around that one, from 0.65 to 2 times as large, and keeps
+// the scale with the least squared error, weighted by the importance of each column.
+//
 // torchao divides zero by zero for a tensor of zeros, whose outer scale is zero, and keeps NaN. Elements are zeros
 // here.
 #include <array>
 
 #include "exporter/passes/quantize/block_loops.h"
 #include "exporter/passes/quantize/row.h"
+#include "exporter/passes/quantize/scale_search.h"
 
 namespace tern::quantize {
 namespace {
@@ -58,6 +62,35 @@ TERN_INLINE bool all_finite(const std::uint32_t* largest, std::size_t blocks) {
   return most < float_codec::kInfinity32;
 }
 
+constexpr int kSmallerScales = 5;                   // candidates below torchao's scale
+constexpr int kLeastCode = 8, kLargestCode = 0x7e;  // of 2^-6 and of 448: normal numbers of float8_e4m3fn
+
+/// Replaces the scales of blocks by those of a search.
+template <class S>
+TERN_INLINE void search_scales(const typename S::Bits* __restrict x, const float* __restrict importance,
+                               const std::uint32_t* __restrict largest, std::size_t blocks, float outer,
+                               std::uint8_t* __restrict codes, float* __restrict by, float* __restrict scale) {
+  const float most = unknown(kLargest<E2M1>);
+  for (std::size_t b = 0; b < blocks; ++b, x += kNvfp4Block, importance += kNvfp4Block) {
+    if (!is_searchable(std::bit_cast<float>(largest[b]))) continue;
+    ScaleCandidates<> candidates;
+    std::uint8_t tried[ScaleCandidates<>::kCount];
+    float scales[ScaleCandidates<>::kCount];
+    for (std::int64_t c = 0; c < ScaleCandidates<>::kCount; ++c) {
+      const int code = codes[b] - kSmallerScales + static_cast<int>(c);
+      tried[c] = static_cast<std::uint8_t>(std::clamp(code, kLeastCode, kLargestCode));
+      const float v = std::bit_cast<float>((static_cast<std::uint32_t>(tried[c]) << 20) + (120u << 23));
+      scales[c] = v * outer;
+      candidates.by[c] = 1.0F / outer / v;
+    }
+    candidates.add<S>(x, importance, kNvfp4Block, round_to<E2M1>(most));
+    const std::int64_t best = candidates.best(scales);
+    codes[b] = tried[best];
+    by[b] = candidates.by[best];
+    scale[b] = scales[best];
+  }
+}
+
 /// Corrects the codes of a block with NaN.
 template <class S>
 void fix_nans(const typename S::Bits* x, float by, float outer, std::uint16_t* codes) {
@@ -90,6 +123,10 @@ void encode_nvfp4(const WeightRow& row) {
         encode_near_scales(largest.data(), blocks, row.outer, scale_codes.data(), by.data(), scale.data());
       } else {
         encode_scales(largest.data(), blocks, row.outer, scale_codes.data(), by.data(), scale.data());
+      }
+      if (row.recipe.rule == ScaleRule::search && is_searchable(row.outer)) {
+        search_scales<S>(x, row.importance + begin, largest.data(), blocks, row.outer, scale_codes.data(), by.data(),
+                         scale.data());
       }
       std::memcpy(scales + begin / kNvfp4Block, scale_codes.data(), blocks);
       ask_for_next(row, begin, n, 1);

@@ -16,14 +16,15 @@ struct WeightRow {
   std::int64_t columns = 0;
   DType type = DType::f32;  ///< type of the weight; scales are rounded to it as in torchao
   Recipe recipe;
-  float outer = 0;  ///< nvfp4: the scale above the blocks' scales
+  const float* importance = nullptr;  ///< [columns]: factor of each squared error in the search of scales
+  float outer = 0;                    ///< nvfp4: the scale above the blocks' scales
   std::byte* elements = nullptr;
   std::byte* scales = nullptr;         ///< scales of the row's blocks
   QuantizationError* error = nullptr;  ///< grows by that of the row
   std::span<const std::byte> next{};   ///< bytes that are read after this row
 };
 
-// Each writes the elements and the scales, with the bits of torchao 0.18; its file says how, and where not.
+// Each writes the elements and the scales by the formulas of its file: those of torchao 0.18, or a search of scales.
 void encode_integers(const WeightRow& row);
 void encode_row_floats(const WeightRow& row);
 void encode_microscaling(const WeightRow& row);
