@@ -37,6 +37,7 @@ set(sources
   passes/pipeline_test.cpp
   passes/quantize/activations_test.cpp
   passes/quantize/arithmetic_test.cpp
+  passes/quantize/scale_search_test.cpp
   passes/quantize/uses_test.cpp
   passes/quantize/weights_test.cpp
   passes/quantized/fit_test.cpp

@@ -37,7 +37,7 @@ class QuantizingChecks(checks.Checks):
 
 def errors_are_those_of_pytorch(c):
     for name, expected in json.loads((DATA / "errors.json").read_text()).items():
-        got = c.report("--quantize", name, "--calibrate", SAMPLES).get("calibration")
+        got = c.report("--quantize", name, "--rule", "torchao", "--calibrate", SAMPLES).get("calibration")
         if got is None:
             c.check(f"errors of {name}", False, "no report")
             continue

@@ -3,7 +3,7 @@
 //   element = round_half_even(x * (1 / scale)), clamped
 //
 // ScaleRule::search: 16 candidates give the largest magnitude 7 to 10 steps of int4 (7 to 14 in groups above 128), or
-// 127 to 191 steps of int8. In int4 it becomes a negative element, because -8 reaches further than 7: scales may be
+// 126 to 141 steps of int8. In int4 it becomes a negative element, because -8 reaches further than 7: scales may be
 // negative. The elements of the best candidate decide the scale: s = sum(w x q) / sum(w q^2), least squares, with the
 // importance w of each column. It is rounded to the weight's type (int4), and elements are rounded again with it.
 // Blocks out of range (is_searchable) have torchao's scale.
@@ -103,7 +103,7 @@ TERN_INLINE float search_scale(const typename S::Bits* __restrict x, const float
   return candidates.least_squares();
 }
 
-constexpr float kFewestByteSteps = 127, kMostByteSteps = 191;
+constexpr float kFewestByteSteps = 126, kMostByteSteps = 141;
 constexpr float kFewestNibbleSteps = 7, kMostNibbleSteps = 10, kMostNibbleStepsOfLong = 14;
 constexpr std::int64_t kLongBlock = 128;
 

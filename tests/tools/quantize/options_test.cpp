@@ -54,6 +54,25 @@ TEST(QuantizeOptions, OptionsOfFormatsHoldInLists) {
   EXPECT_EQ(recipes[2].activations, quantize::Activations::int8);
 }
 
+TEST(QuantizeOptions, TheRuleOfScalesIsASearchUnlessGiven) {
+  using quantize::ScaleRule;
+  QuantizeArguments a = for_target({"mxfp4,int4,int8"});
+  const auto rules = [&] {
+    std::vector<ScaleRule> all;
+    const std::vector<FormatLadder> ladders = parse_quantize(a);
+    for (const quantize::Recipe& r : ladders[0].recipes) all.push_back(r.rule);
+    return all;
+  };
+  EXPECT_EQ(rules(), (std::vector<ScaleRule>{ScaleRule::search, ScaleRule::search, ScaleRule::search}));
+  a.mx_scales = "floor";
+  EXPECT_EQ(rules(), (std::vector<ScaleRule>{ScaleRule::torchao, ScaleRule::search, ScaleRule::search}));
+  a.rule = "torchao";
+  EXPECT_EQ(rules(), (std::vector<ScaleRule>{ScaleRule::torchao, ScaleRule::torchao, ScaleRule::torchao}));
+  a.rule = "awq";
+  EXPECT_NE(error_of([&] { parse_quantize(a); }, ErrorCode::invalid_argument).find("search or torchao, not 'awq'"),
+            std::string::npos);
+}
+
 TEST(QuantizeOptions, ActivationsAreForTheFormatsThatCanHaveThem) {
   QuantizeArguments a = for_target({"mxfp4,int4,float8,int8"});
   a.activations = "mx";

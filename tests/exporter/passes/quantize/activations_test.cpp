@@ -78,14 +78,14 @@ INSTANTIATE_TEST_SUITE_P(Sets, ActivationGoldens, ::testing::ValuesIn(kActivatio
                          [](const auto& i) { return std::string(i.param); });
 
 QuantizeRule rule(const Format& f) {
-  return {{&f, f.block, MxScales::floor, f.activations}, {}};
+  return {{.format = &f, .block = f.block, .activations = f.activations, .rule = ScaleRule::torchao}, {}};
 }
 
 constexpr std::int64_t kRows = 3, kColumns = 96, kOut = 48;
 
 Floats quantized_numbers(const Floats& w, std::int64_t rows, std::int64_t columns, const Format& f) {
-  const Quantized q =
-      quantize({reinterpret_cast<const std::byte*>(w.data()), DType::f32, rows, columns, columns, 1}, {&f, f.block});
+  const Quantized q = quantize({reinterpret_cast<const std::byte*>(w.data()), DType::f32, rows, columns, columns, 1},
+                               {.format = &f, .block = f.block, .rule = ScaleRule::torchao});
   const QuantizedMatrix m{f.element, rows, columns, q.blocks};
   Floats y(w.size());
   for (std::int64_t r = 0; r < rows; ++r) dequantize_row(m, q.bytes.data(), r, 0, columns, y.data() + r * columns);

@@ -71,7 +71,10 @@ TEST_P(QuantizeGoldens, BitsOfTorchao) {
     const Format* const format = find_format(g.format);
     ASSERT_NE(format, nullptr) << g.format;
     const FloatMatrix matrix{numbers[type].data(), type, kGoldenRows, kGoldenColumns, kGoldenColumns, 1};
-    Quantized q = quantize(matrix, {format, format->block, mode_of_arithmetic(g.mode)});
+    Quantized q = quantize(matrix, {.format = format,
+                                    .block = format->block,
+                                    .mx_scales = mode_of_arithmetic(g.mode),
+                                    .rule = ScaleRule::torchao});
     const QuantizedMatrix m{format->element, kGoldenRows, kGoldenColumns, q.blocks};
     EXPECT_EQ(crc_of(q, m), g.crc) << g.format << " " << g.mode << " " << g.type;
     ++tested;
@@ -160,7 +163,7 @@ TEST(QuantizeMatrix, ScalesOfGroupsMayBeBfloat16) {
   const Format* const int4 = find_format("int4");
   const auto quantized = [&](bool narrow) {
     return quantize({reinterpret_cast<const std::byte*>(x.data()), DType::f32, kRows, kColumns, kColumns, 1},
-                    {.format = int4, .block = kGroup, .bfloat16_scales = narrow});
+                    {.format = int4, .block = kGroup, .bfloat16_scales = narrow, .rule = ScaleRule::torchao});
   };
   const Quantized wide = quantized(false), narrow = quantized(true);
   EXPECT_EQ(narrow.blocks.scale, DType::bf16);
