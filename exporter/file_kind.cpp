@@ -146,7 +146,8 @@ struct FolderKind {
 constexpr FolderKind kFolders[] = {
     {"saved_model.pb", "a folder of TensorFlow (SavedModel)", kExport},
     {"config.json", "a folder of a model of transformers",
-     "load it in Python and export it with torch.export: docs/generate.md shows that"},
+     "'python3 -m tern export FOLDER --llm -o FILE.tern' takes the folder of a decoder, with PyTorch and transformers; "
+     "export other models with torch.export in Python (docs/generate.md, docs/tutorial.md)"},
     {"adapter_config.json", "a folder of an adapter (LoRA)", "docs/api.md shows how a program takes one"},
 };
 

@@ -159,4 +159,5 @@ set(sources
   weights/safetensors.cpp
   weights/safetensors_header.cpp
   weights/safetensors_ranges.cpp
+  weights/state_names.cpp
   widened.cpp)

@@ -1,6 +1,51 @@
 """The command tern, as the package installs it."""
 
+import os
 import sys
+
+
+def _value(words, *names):
+    """The value of an option: `--name VALUE` or `--name=VALUE`."""
+    for i, word in enumerate(words):
+        if word in names and i + 1 < len(words):
+            return words[i + 1]
+        for name in names:
+            if name.startswith("--") and word.startswith(name + "="):
+                return word[len(name) + 1 :]
+    return None
+
+
+def _model_folder(words):
+    """The folder of `tern export FOLDER --llm`, a model of transformers; else None."""
+    if words[:1] != ["export"] or "--llm" not in words:
+        return None
+    values = {_value(words, "-o", "--output"), _value(words, "--calibrate")}
+    folders = [w for w in words[1:] if w not in values and os.path.isfile(os.path.join(w, "config.json"))]
+    return folders[0] if len(folders) == 1 else None
+
+
+def _export_folder(words, folder, run):
+    """Runs `tern export` on the program of a folder's decoder."""
+    import tempfile
+
+    context = _value(words, "--context")
+    try:
+        from tern._llm import save_decoder
+
+        with tempfile.TemporaryDirectory(prefix="tern-") as place:
+            program = os.path.join(place, "decoder.pt2")
+            more, output = save_decoder(folder, program, None if context is None else int(context))
+            given = {w.split("=")[0] for w in words}
+            for name, value in zip(more[::2], more[1::2], strict=True):
+                words = words if name in given or "--token-ids" in given else [*words, name, value]
+            if not given & {"-o", "--output"}:
+                words = [*words, "--output", output]
+            return run(["tern", *[program if w == folder else w for w in words]])
+    except ImportError as e:
+        print(f"tern: export {folder} --llm needs PyTorch and transformers: pip install torch transformers ({e})", file=sys.stderr)
+    except (OSError, ValueError) as e:
+        print(f"tern: {folder}: {e}", file=sys.stderr)
+    return 2
 
 
 def main():
@@ -12,7 +57,9 @@ def main():
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-    sys.exit(_tern._main(["tern", *sys.argv[1:]]))
+    words = sys.argv[1:]
+    folder = _model_folder(words)
+    sys.exit(_tern._main(["tern", *words]) if folder is None else _export_folder(words, folder, _tern._main))
 
 
 if __name__ == "__main__":

@@ -164,6 +164,25 @@ def _check(model, exported, context):
         )
 
 
+def _refuse_others(model):
+    """Classifiers, encoders and pairs of encoder and decoder have another export."""
+    name = type(model).__name__
+    other = (
+        f"tern.export(torch.export.export(model, args), path) takes a {name}, or 'tern export' its .pt2 file "
+        "(docs/tutorial.md)"
+    )
+    if getattr(model.config, "is_encoder_decoder", False):
+        raise ValueError(f"export_llm() takes decoders alone, and a {name} has an encoder; {other}")
+    generates = getattr(model, "can_generate", None)
+    if generates is not None and not generates():
+        raise ValueError(
+            f"export_llm() takes a decoder with a language model head, and a {name} generates no tokens; {other}; if the "
+            "checkpoint is a language model, load it by transformers.AutoModelForCausalLM"
+        )
+    if not {"cache", "past_key_values"} & _accepted(model):
+        raise ValueError(f"export_llm() takes a decoder with a cache, and {name}.forward does not take one; {other}")
+
+
 def decoder_program(model: PreTrainedModel, context: int) -> ExportedProgram:
     """A transformers decoder as a program with a static key/value cache of `context` positions in its buffers:
     (tokens int64[1, n], position int64[1]) -> logits [1, rows, vocabulary], those of the last token last.
@@ -212,11 +231,39 @@ def export_llm(
 
     if not hasattr(model, "config"):
         raise TypeError(f"export_llm() takes a decoder of transformers, not a {describe(model)}")
+    _refuse_others(model)
+    context = _context(model, context)
+    llm = {"context": context, "bos": _token_ids(model, "bos_token_id")[:1], "eos": _token_ids(model, "eos_token_id")}
+    llm["batch"] = batch
+    return export(decoder_program(model, context), path, llm=llm, **options)
+
+
+def _context(model, context):
+    """The number of positions of the cache. Raises ValueError if the model has fewer."""
     config = model.config.get_text_config(decoder=True)
     longest = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
     context = min(longest or 4096, 4096) if context is None else index(context)
     if context < 2 or (longest and context > longest):
         raise ValueError(f"context: {context} is not from 2 to {longest or 'any number'}, the positions of the model")
-    llm = {"context": context, "bos": _token_ids(model, "bos_token_id")[:1], "eos": _token_ids(model, "eos_token_id")}
-    llm["batch"] = batch
-    return export(decoder_program(model, context), path, llm=llm, **options)
+    return context
+
+
+def save_decoder(folder: str, program: str, context: int | None) -> tuple[list[str], str]:
+    """Loads the decoder of a folder with config.json and weights, and saves its program as a .pt2 file. Returns the
+    words of `tern export --llm` for it, and a name for the archive."""
+    transformers, torch = import_module("transformers"), import_module("torch")
+    heads = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
+    saved = transformers.AutoConfig.from_pretrained(folder, local_files_only=True).architectures
+    if saved and not any(name.endswith(heads) for name in saved):
+        raise ValueError(
+            f"--llm takes decoders with a language model head, and the folder has a {saved[0]}: load it in Python, and "
+            "give 'tern export' the .pt2 file of torch.export.save(torch.export.export(model, args)) (docs/tutorial.md)"
+        )
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
+    _refuse_others(model)
+    context = _context(model, context)
+    torch.export.save(decoder_program(model, context), program)
+    words = ["--context", str(context)]
+    for name, ids in (("--bos", _token_ids(model, "bos_token_id")[:1]), ("--eos", _token_ids(model, "eos_token_id"))):
+        words += [name, ",".join(map(str, ids))] if ids else []
+    return words, os.path.basename(os.path.abspath(folder)) + ".tern"

@@ -73,6 +73,73 @@ def test_export_llm(tmp_path):
             tern.export_llm(model, tmp_path / "a.tern", context=65)
 
 
+def small_llama(transformers, **more):
+    return transformers.LlamaConfig(
+        hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+        vocab_size=90, max_position_embeddings=64, initializer_range=0.1, **more)
+
+
+def test_other_models_are_refused(tmp_path):
+    transformers = pytest.importorskip("transformers")
+    pytest.importorskip("torch")
+    bert = transformers.BertConfig(hidden_size=32, intermediate_size=64, num_hidden_layers=1, num_attention_heads=2, vocab_size=90)
+    t5 = transformers.T5Config(d_model=32, d_kv=8, d_ff=64, num_layers=1, num_heads=2, vocab_size=90)
+    for model in (transformers.BertModel(bert), transformers.BertForSequenceClassification(bert),
+                  transformers.LlamaModel(small_llama(transformers)), transformers.T5ForConditionalGeneration(t5)):
+        with pytest.raises(ValueError, match=rf"tern\.export\(torch\.export.* takes a {type(model).__name__}"):
+            tern.export_llm(model, tmp_path / "a.tern")
+
+
+def test_weights_and_adapters_of_a_decoder(tmp_path):
+    """A checkpoint by its own names, and an adapter by PEFT's, fit the archive of export_llm."""
+    transformers = pytest.importorskip("transformers")
+    torch = pytest.importorskip("torch")
+    safetensors = pytest.importorskip("safetensors.torch")
+    torch.manual_seed(0)
+    config = small_llama(transformers, tie_word_embeddings=False)
+    model, other = (transformers.AutoModelForCausalLM.from_config(config).eval() for _ in range(2))
+    tern.export_llm(model, tmp_path / "a.tern")
+    archive = tern.load(tmp_path / "a.tern")
+    ids = torch.randint(3, 90, (1, 9))
+    one = (np.array(0, "float32"), np.array(0), np.array(1, "float32"))
+
+    def close(archive, module):
+        logits = archive.session()["prefill"](ids.numpy(), np.array([0]), *one)[1].numpy()
+        with torch.no_grad():
+            return np.allclose(logits, module(ids).logits[:, -1].numpy(), atol=1e-4)
+
+    assert close(archive, model) and not close(archive, other)
+    safetensors.save_file({k: v.contiguous() for k, v in other.state_dict().items()}, tmp_path / "other.safetensors")
+    assert close(archive.with_weights(str(tmp_path / "other.safetensors")), other)
+    adapter = {}
+    for layer in (0, 1):
+        for name in ("q_proj", "v_proj"):
+            weight = model.model.layers[layer].self_attn.get_submodule(name).weight
+            a, b = torch.randn(4, weight.shape[1]), torch.randn(weight.shape[0], 4)
+            for part, matrix in (("A", a), ("B", b)):
+                adapter[f"base_model.model.model.layers.{layer}.self_attn.{name}.lora_{part}.weight"] = matrix
+            weight.data += 0.5 * b @ a
+    safetensors.save_file(adapter, tmp_path / "adapter.safetensors")
+    assert close(archive.with_lora(str(tmp_path / "adapter.safetensors"), scale=0.5), model) and not close(archive, model)
+
+
+def test_export_of_a_folder(tmp_path):
+    transformers = pytest.importorskip("transformers")
+    pytest.importorskip("torch")
+    model = transformers.AutoModelForCausalLM.from_config(small_llama(transformers, bos_token_id=1, eos_token_id=2))
+    model.save_pretrained(tmp_path / "decoder")
+    command = [sys.executable, "-c", "import sys, tern._command; tern._command.main()", "export"]
+    words = [tmp_path / "decoder", "--llm", "--context", "32", "-o", tmp_path / "a.tern", "--quantize", "int8"]
+    done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    metadata = tern.load(tmp_path / "a.tern").metadata
+    assert metadata["llm.bos"] == "1" and metadata["llm.eos"] == "2" and "the cache has 32 positions" in done.stdout
+    bert = transformers.BertConfig(hidden_size=32, intermediate_size=64, num_hidden_layers=1, num_attention_heads=2, vocab_size=90)
+    transformers.BertForSequenceClassification(bert).save_pretrained(tmp_path / "encoder")
+    done = subprocess.run([*command, tmp_path / "encoder", "--llm"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "the folder has a BertForSequenceClassification" in done.stderr
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_slots(tmp_path, device):
     """Texts in slots get transformers' tokens, at different positions and with a slot between them that waits."""

@@ -8,6 +8,7 @@
 #include "kernels/kernel.h"
 #include "runtime/weights/replace.h"
 #include "runtime/weights/safetensors.h"
+#include "runtime/weights/state_names.h"
 #include "threads/parallel.h"
 
 namespace tern {
@@ -111,14 +112,20 @@ Model Model::with_lora(const std::string& path, const LoraOptions& options) cons
   const std::vector<bool> replaceable = replaceable_states(program);
   WeightReplacement replacement(program, nullptr);
   std::vector<bool> done(program.storages.size());
+  std::vector<std::string> names;
+  for (const auto& [module, pair] : pairs)
+    names.push_back(std::string(weight.before) + module + std::string(weight.after));
+  const ModulePrefix prefix = find_prefix(program, names);
   for (const auto& [module, pair] : pairs) {
-    const std::string name = std::string(weight.before) + module + std::string(weight.after);
+    const std::string in_file = std::string(weight.before) + module + std::string(weight.after);
+    const std::string prefixed = prefix.state_name(in_file), name = prefixed.empty() ? in_file : prefixed;
     const auto found = std::ranges::find(program.states, name, &State::name);
     const auto state = static_cast<std::uint32_t>(found - program.states.begin());
     if (found == program.states.end() || !replaceable[state]) {
       wrong.add("'" + name +
-                (is_folded(program, name)        ? "' was merged into other weights ('tern export --no-fold' keeps it)"
-                 : found == program.states.end() ? "' is not a state of the program"
+                (is_folded(program, name)
+                     ? std::string("' was merged into other weights ('tern export --no-fold' keeps it)")
+                 : found == program.states.end() ? "' is not a state of the program" + nearest_state(program, name)
                                                  : "' cannot be replaced"));
       continue;
     }

@@ -7,6 +7,7 @@
 
 #include "kernels/kernel.h"
 #include "runtime/weights/safetensors.h"
+#include "runtime/weights/state_names.h"
 
 namespace tern {
 namespace {
@@ -181,17 +182,23 @@ Model Model::with_weights(const std::string& path) const {
   std::map<std::uint32_t, std::pair<const std::string*, const FileTensor*>> done;  // keyed by storage
   std::map<std::string_view, std::uint32_t> numbers;
   for (std::uint32_t i = 0; i < program.states.size(); ++i) numbers.emplace(program.states[i].name, i);
-  for (const auto& [name, tensor] : weights.tensors) {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : weights.tensors) names.push_back(name);
+  const ModulePrefix prefix = find_prefix(program, names);
+  std::string nearest;  // to the first unknown name
+  for (const auto& [in_file, tensor] : weights.tensors) {
+    const std::string prefixed = prefix.state_name(in_file), &name = prefixed.empty() ? in_file : prefixed;
     const auto found = numbers.find(name);
     if (is_folded(program, name)) {
       folded.add(name);
     } else if (found == numbers.end()) {
+      if (unknown.empty()) nearest = nearest_state(program, name);
       unknown.add(name);
     } else if (!replaceable[found->second]) {
       fixed.add(name);
     } else {
       const State& s = program.states[found->second];
-      const auto tied = done.emplace(s.storage, std::pair(&name, &tensor));
+      const auto tied = done.emplace(s.storage, std::pair(&in_file, &tensor));
       if (tensor.dtype != s.type.dtype || !std::ranges::equal(tensor.sizes, view_of(s, nullptr).shape())) {
         different.add("'" + name + "' is " + text_of(s.type, program.pool) + ", but " + text_of(tensor) +
                       " in the file");
@@ -206,7 +213,7 @@ Model Model::with_weights(const std::string& path) const {
   std::string wrong;
   if (!folded.empty())
     wrong += "\n  export merged these into other weights ('tern export --no-fold' keeps them): " + folded.text();
-  if (!unknown.empty()) wrong += "\n  the program has no such state: " + unknown.text();
+  if (!unknown.empty()) wrong += "\n  the program has no such state: " + unknown.text() + nearest;
   if (!fixed.empty())
     wrong += "\n  these cannot be replaced (made or packed by export, or one of several views of one memory): " +
              fixed.text();

@@ -98,6 +98,50 @@ TEST_F(Weights, KeepTheirIdentityUnlessTheyAreReplaced) {
   EXPECT_EQ(program.source->identity(program.states[1].storage), "storage 1");
 }
 
+TEST_F(Weights, AreFoundUnderAnotherModulePath) {
+  struct {
+    const char *state, *in_file;
+  } const cases[] = {{"model.model.norm.weight", "model.norm.weight"},
+                     {"model.norm.weight", "norm.weight"},
+                     {"model.norm.weight", "base.text.norm.weight"},
+                     {"norm.weight", "module.norm.weight"}};
+  for (const auto& c : cases) {
+    Product p;
+    p.program().states[0].name = c.state;
+    const Model after =
+        p.model().with_weights(write("{" + entry(c.in_file, "[2,3]", 0, 24) + "}", {10, 20, 30, 40, 50, 60}));
+    EXPECT_EQ(run(after, {1, 2}), (Floats{90, 120, 150})) << c.state;
+  }
+}
+
+TEST_F(Weights, UnderSeveralModulePathsAreRefused) {
+  Product p;
+  p.state({2, 3}, Floats(6), false);
+  p.program().states[0].name = "encoder.norm.weight";
+  p.program().states[1].name = "decoder.norm.weight";
+  const auto with = [&](const std::string& name) {
+    return message_of([&] { p.model().with_weights(write("{" + entry(name, "[2,3]", 0, 24) + "}", Floats(6))); });
+  };
+  EXPECT_NE(with("norm.weight").find("may be the state 'decoder.norm.weight' or 'encoder.norm.weight'"),
+            std::string::npos)
+      << with("norm.weight");
+  EXPECT_EQ(with("encoder.norm.weight"), "no error");
+  EXPECT_EQ(with("model.encoder.norm.weight"), "no error");
+}
+
+TEST_F(Weights, ThatAreUnknownHaveANearestState) {
+  Product p;
+  p.state({2, 3}, Floats(6), false);
+  p.program().states[0].name = "model.layers.0.q_proj.weight";
+  p.program().states[1].name = "model.layers.1.k_proj.weight";
+  const std::string message = message_of([&] {
+    p.model().with_weights(write("{" + entry("model.layers.1.k_prj.weight", "[2,3]", 0, 24) + "}", Floats(6)));
+  });
+  EXPECT_NE(message.find("no such state: model.layers.1.k_prj.weight; the nearest is 'model.layers.1.k_proj.weight'"),
+            std::string::npos)
+      << message;
+}
+
 TEST_F(Weights, OfMutableStateAreItsFirstValue) {
   TestProgram p;
   const ValueId count = p.state({2}, {0, 10}, true);
@@ -192,6 +236,26 @@ TEST_F(Weights, TakeAnAdapterByPattern) {
       EXPECT_EQ(values_of(s.read_state("layers.0.q.weight")), want);
     }
   }
+}
+
+TEST_F(Weights, AdaptersOfPeftFitAWrappedDecoder) {
+  const Floats w = {1, 2, 3, 4, 5, 6}, a = {1, 0, 1, 0, 1, 0}, b = {1, 2, 3, 4};  // [2, 3] + [2, 2] @ [2, 3]
+  TestProgram p;
+  p.output(p.b().expr("w * 1", {{"w", p.state({2, 3}, w, false)}}, DType::f32));
+  p.program().states[0].name = "model.model.layers.0.q_proj.weight";
+  Floats data = a;
+  data.insert(data.end(), b.begin(), b.end());
+  const auto file = [&](const std::string& module) {
+    return write("{" + entry("base_model.model." + module + ".lora_A.weight", "[2,3]", 0, 24) + "," +
+                     entry("base_model.model." + module + ".lora_B.weight", "[2,2]", 24, 40) + "}",
+                 data);
+  };
+  Session s(p.model().with_lora(file("model.layers.0.q_proj")).prepare());
+  EXPECT_EQ(values_of(s.read_state("model.model.layers.0.q_proj.weight")), merged(w, a, b, 2, 3, 1, false));
+  const std::string message = message_of([&] { p.model().with_lora(file("model.layers.0.v_proj")); });
+  EXPECT_NE(message.find("not a state of the program; the nearest is 'model.model.layers.0.q_proj.weight'"),
+            std::string::npos)
+      << message;
 }
 
 TEST_F(Weights, RefuseAnAdapterThatDoesNotFit) {
