@@ -42,8 +42,8 @@ double onednn(const ProductProperties& p, const Machine& m) {
   return p.linear && !p.linear->by_onednn ? kOnRequest : p.products() / m.products / kOfPanels;
 }
 
-/// No other algorithm multiplies many rows as fast. The runtime asks for tiles where another function reads a constant weight
-/// as it lies (runtime/node_algorithms.h).
+/// No other algorithm multiplies many rows as fast. The runtime asks for tiles where another function reads a constant
+/// weight as it lies (runtime/node_algorithms.h).
 double tile_rows(const ProductProperties&, const Machine&) {
   return 0;
 }
