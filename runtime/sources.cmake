@@ -108,6 +108,7 @@ set(sources
   pack.cpp
   plan/arena.cpp
   plan/blocks.cpp
+  plan/chosen.cpp
   plan/concrete.cpp
   plan/draft.cpp
   plan/inputs.cpp

@@ -19,6 +19,7 @@
 #include "tools/command.h"
 #include "tools/inputs.h"
 #include "tools/json_text.h"
+#include "tools/lost_time.h"
 #include "tools/machine.h"
 #include "tools/percentile.h"
 #include "tools/same_file.h"
@@ -41,7 +42,7 @@ struct BenchArguments {
   std::vector<int> threads = {0}, cores;
   int runs = 0, nodes = 0, sessions = 0;
   double seconds = 3, bandwidth = 200;
-  bool turns = false, json = false, graph = false;
+  bool turns = false, json = false, graph = false, lost = false;
 };
 
 double ms_since(Clock::time_point start) {
@@ -52,6 +53,7 @@ struct BenchResult {
   double opened = 0, prepared = 0, first = 0;  ///< milliseconds of each step
   std::vector<double> runs;                    ///< milliseconds, sorted
   std::vector<NodeTime> nodes;
+  std::vector<LimitedNode> limited;  ///< nodes of the CPU; empty for other devices
   std::uint64_t profiled = 0;
   SessionStats stats;
   double memory = 0, memory_before = 0;  ///< private bytes, now and before opening the archive
@@ -142,6 +144,7 @@ void measure(const BenchArguments& a, Session& session, const std::string& funct
   for (int i = 0; i < kProfiled; ++i) session.run(function, inputs);
   r.nodes = session.profile();
   r.profiled = kProfiled;
+  const ThreadScope scope(Threads::chosen(a.threads.front()));
   r.peaks = measure_peaks();
   session.set_profiling(false);
   trace_runs(a, r, run);
@@ -156,13 +159,16 @@ std::string share(double part, double whole) {
   return whole > 0 ? fmt::format("{:.0f} %", 100 * part / whole) : "";
 }
 
-bool has_bodies(const std::string& op) {
-  return op == "cond" || op == "while_loop" || op == "scan_loop" || op == "map_loop" || op == "call";
-}
-
 /// Rate in units of 10^9 per second; empty for a node without work on the device.
 std::string giga_rate(double amount, double seconds) {
   return amount > 0 && seconds > 0 ? fmt::format("{:.1f}", amount / seconds / 1e9) : "";
+}
+
+/// Null for nodes that run other nodes, and on other devices.
+const LimitedNode* limit_of(const BenchResult& r, const NodeTime& n) {
+  const auto found = std::ranges::find_if(
+      r.limited, [&](const LimitedNode& l) { return l.time.node == n.node && l.time.function == n.function; });
+  return found == r.limited.end() ? nullptr : &*found;
 }
 
 void print_nodes(const BenchResult& r, int most) {
@@ -199,15 +205,22 @@ void print_nodes(const BenchResult& r, int most) {
                      {"from"},
                      {"ms", Align::right},
                      {"share", Align::right},
+                     {"limit", Align::right},
+                     {"lost", Align::right},
+                     {"limit by"},
                      {"GFLOP/s", Align::right},
                      {"GB/s", Align::right}});
   for (std::size_t i = 0; i < std::min(r.nodes.size(), static_cast<std::size_t>(most)); ++i) {
     const NodeTime& n = r.nodes[i];
+    const LimitedNode* limited = limit_of(r, n);
     const auto times = static_cast<double>(std::max<std::uint64_t>(1, n.runs));
     longest.add_row({fmt::format("{}:{}", escape_name(n.function), n.node), n.op,
                      escape_name(n.origin + (n.module.empty() ? "" : " in " + n.module)),
                      fmt::format("{:.3f}", n.seconds / times * 1e3), share(n.seconds / runs, all.seconds),
-                     giga_rate(n.flops, n.seconds), giga_rate(n.bytes, n.seconds)});
+                     limited == nullptr ? "" : fmt::format("{:.3f}", limited->limit * runs / times * 1e3),
+                     limited == nullptr ? "" : fmt::format("{:.3f}", limited->lost() * runs / times * 1e3),
+                     limited == nullptr ? "" : std::string(name_of(limited->kind)), giga_rate(n.flops, n.seconds),
+                     giga_rate(n.bytes, n.seconds)});
   }
   fmt::print("\n{}", longest.str());
 }
@@ -251,7 +264,7 @@ void print_bench_text(const BenchArguments& a, const std::string& function, int 
   double busy = 0;
   std::uint64_t launches = 0;
   for (const NodeTime& n : r.nodes) {
-    if (has_bodies(n.op)) continue;  // their nodes are in the list, too
+    if (runs_other_nodes(n.op)) continue;  // their nodes are in the list, too
     busy += n.seconds / static_cast<double>(r.profiled);
     launches += n.launches / r.profiled;
   }
@@ -260,6 +273,7 @@ void print_bench_text(const BenchArguments& a, const std::string& function, int 
                launches, share(busy, seconds));
   }
   print_nodes(r, a.nodes);
+  if (a.lost) fmt::print("\n{}", lost_text(lost_by_class(r.limited)));
 }
 
 void print_bench_json(const BenchArguments& a, const std::string& function, int threads, const BenchResult& r) {
@@ -282,7 +296,12 @@ void print_bench_json(const BenchArguments& a, const std::string& function, int 
               {"peaks",
                {{"flops", json_rounded(r.peaks.flops, 0)},
                 {"copy_bytes", json_rounded(r.peaks.copy_bytes, 0)},
-                {"read_bytes", json_rounded(r.peaks.read_bytes, 0)}}},
+                {"read_bytes", json_rounded(r.peaks.read_bytes, 0)},
+                {"cached_copy_bytes", json_rounded(r.peaks.cached_bytes, 0)},
+                {"float64", json_rounded(r.peaks.f64, 0)},
+                {"bfloat16", json_rounded(r.peaks.bf16, 0)},
+                {"int8", json_rounded(r.peaks.i8, 0)},
+                {"call_us", json_rounded(r.peaks.call_seconds * 1e6, 3)}}},
               {"memory",
                {{"private", json_rounded(r.memory, 0)},
                 {"before", json_rounded(r.memory_before, 0)},
@@ -301,6 +320,24 @@ void print_bench_json(const BenchArguments& a, const std::string& function, int 
                             {"flops", json_rounded(n.flops / runs, 0)},
                             {"bytes", json_rounded(n.bytes / runs, 0)},
                             {"launches", n.launches / r.profiled}});
+    if (const LimitedNode* limited = limit_of(r, n)) {
+      all["nodes"].back()["algorithm"] = limited->algorithm;
+      all["nodes"].back()["limit_ms"] = json_rounded(limited->limit * 1e3, 5);
+      all["nodes"].back()["limit_by"] = name_of(limited->kind);
+      all["nodes"].back()["lost_ms"] = json_rounded(limited->lost() * 1e3, 5);
+    }
+  }
+  if (a.lost) {
+    all["lost"] = Json::array();
+    for (const LostTime& l : lost_by_class(r.limited)) {
+      all["lost"].push_back({{"op", l.op},
+                             {"algorithm", l.algorithm},
+                             {"size", l.size},
+                             {"nodes", l.nodes},
+                             {"ms", json_rounded(l.seconds * 1e3, 5)},
+                             {"limit_ms", json_rounded(l.limit * 1e3, 5)},
+                             {"lost_ms", json_rounded(l.lost * 1e3, 5)}});
+    }
   }
   fmt::print("{}\n", json_text(all));
 }
@@ -394,6 +431,10 @@ int run_sessions(const BenchArguments& a) {
 int run_bench(const BenchArguments& a) {
   if (!a.trace.path.empty() && (a.sessions > 0 || compares_threads(a)))
     fail(ErrorCode::invalid_argument, "--trace records one number of threads and one session: leave out the others");
+  if (a.lost && (a.device.name != "cpu" || a.sessions > 0 || a.turns || compares_threads(a)))
+    fail(ErrorCode::invalid_argument,
+         "--lost compares the nodes of one session with the limits of the CPU: leave out --device, --sessions, --turns "
+         "and --cores, and give --threads one number");
   refuse_to_replace("--trace", a.trace.path, {a.model});
   fill_weight_cache(a);
   if (a.sessions > 0) return run_sessions(a);
@@ -419,6 +460,8 @@ int run_bench(const BenchArguments& a) {
   r.first = ms_since(start);
   measure(a, session, f.name, inputs, r);
   r.widened = widened_by_plans(*prepared.impl());
+  const ThreadScope scope(Threads::chosen(a.threads.front()));
+  if (a.device.name == "cpu") r.limited = limited_nodes(r.nodes, r.profiled, chosen_kernels(*prepared.impl()), r.peaks);
   const int threads = Threads::chosen(a.threads.front()).count();
   (a.json ? print_bench_json : print_bench_text)(a, f.name, threads, r);
   return 0;
@@ -458,6 +501,8 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
   within(c->add_option("--runs", a->runs, "Measure this many runs (or turns, for a list of threads) instead of a time"),
          bounds::kRuns);
   within(c->add_option("--nodes", a->nodes, "List this many of the slowest nodes"), bounds::kListed);
+  c->add_flag("--lost", a->lost,
+              "Sum the time that nodes take beyond the machine's limits, by op, algorithm and bytes of a node");
   c->add_flag("--graph", a->graph, "Measure replays of a captured graph; nodes are measured without it");
   c->add_flag("--turns", a->turns,
               "Read lines from standard input; run once for each and answer with the milliseconds, for a benchmark of "
@@ -466,11 +511,15 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
   c->add_flag("--json", a->json, "Print all figures as JSON");
   c->footer(
       "Examples:\n  tern bench model.tern --random --size s0=4 --threads 2 --nodes 10\n"
+      "  tern bench model.tern --threads 1 --lost\n"
       "  tern bench model.tern --threads 1,2,4 --cores 8,32 --nodes 10\n"
       "  tern bench model.tern --sessions 4 --threads 1\n"
       "  tern bench model.tern --json > figures.json\n\n"
       "Inputs that no file gives are random. A node's GB/s count each operand and result once; many of them are in a "
-      "cache. One run goes first and fills the cache of packed weights (docs/api.md); TERN_WEIGHT_CACHE=off disables "
+      "cache. A node's limit is the longest of its least operations at the peak of its type, its bytes at the copy "
+      "rate "
+      "of buffers as large, and an empty loop on all threads. One run goes first and fills the cache of packed weights "
+      "(docs/api.md); TERN_WEIGHT_CACHE=off disables "
       "the cache. --trace records ten runs after the measured ones, or all runs of --turns.");
   c->callback([a, &line] { line.status = run_bench(*a); });
 }

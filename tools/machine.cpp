@@ -13,6 +13,8 @@
 #include "dtypes/levels.h"
 #include "kernels/cpu/dnnl/matmul.h"
 #include "kernels/cpu/products/gemm.h"
+#include "kernels/cpu/products/int8/driver.h"
+#include "kernels/cpu/products/tiles/row_driver.h"
 #include "threads/parallel.h"
 
 namespace tern {
@@ -67,17 +69,28 @@ std::uint64_t sum_of(const std::uint64_t* words, std::int64_t n) {
   return sum;
 }
 
+constexpr std::int64_t kCachedBytes = std::int64_t{1} << 18;  ///< bytes of a thread: half a second-level cache or less
+
+/// Copies between buffers of `words` words on all threads, `times` times over.
+double copy_seconds(std::uint64_t* data, std::int64_t half, int times) {
+  return shortest([&] {
+    parallel_for(half, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (int i = 0; i < times; ++i)
+        std::memcpy(data + half + begin, data + begin, static_cast<std::size_t>(end - begin) * sizeof(std::uint64_t));
+    });
+  });
+}
+
 /// Bytes per second of copying (reads and writes), and of reading only.
 void measure_memory(MachinePeaks& peaks) {
   const std::int64_t words = words_to_stream(), half = words / 2;
   constexpr double kWord = sizeof(std::uint64_t);
   std::vector<std::uint64_t> data(static_cast<std::size_t>(words), 1);
-  peaks.copy_bytes = 2 * kWord * static_cast<double>(half) / shortest([&] {
-                       parallel_for(half, 1, [&](std::int64_t begin, std::int64_t end) {
-                         std::memcpy(data.data() + half + begin, data.data() + begin,
-                                     static_cast<std::size_t>(end - begin) * sizeof(std::uint64_t));
-                       });
-                     });
+  peaks.copy_bytes = 2 * kWord * static_cast<double>(half) / copy_seconds(data.data(), half, 1);
+  constexpr int kTimes = 64;
+  const std::int64_t cached =
+      std::min(half, kCachedBytes / std::int64_t{2 * sizeof(std::uint64_t)} * Threads::current().count());
+  peaks.cached_bytes = 2 * kWord * kTimes * static_cast<double>(cached) / copy_seconds(data.data(), cached, kTimes);
   std::atomic<std::uint64_t> seen = 0;  // keeps the compiler from removing the sums
   peaks.read_bytes = kWord * static_cast<double>(words) / shortest([&] {
                        parallel_for(words, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -86,12 +99,10 @@ void measure_memory(MachinePeaks& peaks) {
                      });
 }
 
-}  // namespace
+constexpr std::int64_t kSide = 1024;  // rows and columns of the products
+constexpr double kProductOperations = 2.0 * kSide * kSide * kSide;
 
-MachinePeaks measure_peaks() {
-  MachinePeaks peaks;
-  measure_memory(peaks);
-  constexpr std::int64_t kSide = 1024;
+double float_product_seconds() {
   std::vector<float> a(kSide * kSide, 0.5F), b(a), c(a.size());
   dnnl_cpu::PackedProduct p;
   p.dtype = DType::f32;
@@ -103,14 +114,85 @@ MachinePeaks measure_peaks() {
   p.weight.strides = {kSide, 1};
   const auto packed = dnnl_cpu::packed_matmul(p);
   std::vector<std::byte> scratch((packed == nullptr ? 0 : packed->scratch()) + 64);
-  const double seconds = shortest([&] {
+  return shortest([&] {
     if (packed != nullptr) {
       packed->run(a.data(), nullptr, c.data(), scratch.data());
     } else {
       gemm<float>(kSide, kSide, kSide, {a.data(), kSide, 1}, {b.data(), kSide, 1}, c.data(), kSide, false);
     }
   });
-  peaks.flops = 2.0 * kSide * kSide * kSide / seconds;
+}
+
+double double_product_seconds() {
+  std::vector<double> a(kSide * kSide, 0.5), b(a), c(a.size());
+  return shortest([&] {
+    gemm<double>(kSide, kSide, kSide, {a.data(), kSide, 1}, {b.data(), kSide, 1}, c.data(), kSide, false);
+  });
+}
+
+/// `bytes` zeros at a multiple of 64 bytes.
+struct AlignedZeros {
+  explicit AlignedZeros(std::int64_t bytes) : all(static_cast<std::size_t>(bytes) + 64) {
+    data = all.data() + (64 - reinterpret_cast<std::uintptr_t>(all.data()) % 64);
+  }
+  std::vector<std::byte> all;
+  std::byte* data;
+};
+
+double bfloat16_product_seconds() {
+  const tiles::RowLinear product({kSide, kSide, kSide, kSide, kSide, tiles::kRounded});
+  const AlignedZeros x(kSide * kSide * 2), weight(product.packed_bytes()), y(kSide * kSide * 4),
+      scratch(static_cast<std::int64_t>(product.scratch()));
+  product.pack({x.data, true}, weight.data);
+  return shortest([&] { product.run({.x = {x.data, true}, .weight = weight.data, .y = y.data}, scratch.data); });
+}
+
+double int8_product_seconds(const int8::Method& method) {
+  const int8::Int8Linear product({kSide, kSide, kSide, {.x = false, .weight = true}}, method);
+  const AlignedZeros x(kSide * kSide), weight(product.packed_bytes()), y(kSide * kSide * 4),
+      scratch(static_cast<std::int64_t>(product.scratch()));
+  product.pack({.data = x.data, .n = kSide, .k = kSide, .column = kSide, .element = 1}, weight.data);
+  return shortest(
+      [&] { product.run({.x = x.data, .x_row = kSide, .weight = weight.data, .y = y.data}, scratch.data); });
+}
+
+/// A loop of one item for each thread.
+double call_seconds() {
+  constexpr int kCalls = 1000;
+  std::atomic<int> calls = 0;
+  return shortest([&] {
+           for (int i = 0; i < kCalls; ++i)
+             parallel_for(Threads::current().count(), 1,
+                          [&](std::int64_t, std::int64_t) { calls.fetch_add(1, std::memory_order_relaxed); });
+         }) /
+         kCalls;
+}
+
+}  // namespace
+
+double MachinePeaks::products_of(DType type) const {
+  switch (type) {
+    case DType::f64: return f64;
+    case DType::bf16: return bf16;
+    case DType::i8: return i8;
+    default: return flops;
+  }
+}
+
+double MachinePeaks::copy_rate(double bytes) const {
+  return bytes <= static_cast<double>(kCachedBytes) * Threads::current().count() ? cached_bytes : copy_bytes;
+}
+
+MachinePeaks measure_peaks() {
+  MachinePeaks peaks;
+  measure_memory(peaks);
+  peaks.flops = kProductOperations / float_product_seconds();
+  peaks.f64 = kProductOperations / double_product_seconds();
+  peaks.bf16 = peaks.i8 = peaks.flops;
+  if (tiles::rows_possible()) peaks.bf16 = std::max(peaks.flops, kProductOperations / bfloat16_product_seconds());
+  if (const auto methods = int8::methods(); !methods.empty())
+    peaks.i8 = std::max(peaks.flops, kProductOperations / int8_product_seconds(methods.front()));
+  peaks.call_seconds = call_seconds();
   return peaks;
 }
 

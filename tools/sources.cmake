@@ -56,6 +56,7 @@ set(sources
   isolated.cpp
   json_text.cpp
   llm_options.cpp
+  lost_time.cpp
   machine.cpp
   main.cpp
   name_sizes.cpp

@@ -41,7 +41,7 @@ Tensor solve_by(const Nodes& nodes, const Tensor& factor, const Tensor& x, bool 
 
 }  // namespace
 
-/// With B = L L^H, V = L^-H Z for the eigenvectors Z of L^-1 A L^-H.
+/// V = L^-H Z for the eigenvectors Z of L^-1 A L^-H, where B = L L^H.
 EighResult eigh_generalized(const Tensor& a, const Tensor& b, const TriangleOptions& options) {
   const Nodes nodes("eigh_generalized", options.threads);
   nodes.require_matrices(a);
@@ -57,7 +57,7 @@ EighResult eigh_generalized(const Tensor& a, const Tensor& b, const TriangleOpti
   return {r[0], solve_by(nodes, l[0], r[1], true, TransposeKind::adjoint)};
 }
 
-/// With A = W S V^H: U = W V^H, H = V S V^H.
+/// U = W V^H and H = V S V^H, where A = W S V^H.
 PolarResult polar(const Tensor& a, const Options& options) {
   const Nodes nodes("polar", options.threads);
   nodes.require_matrices(a);

@@ -185,7 +185,7 @@ Model Model::with_weights(const std::string& path) const {
   std::vector<std::string> names;
   for (const auto& [name, tensor] : weights.tensors) names.push_back(name);
   const ModulePrefix prefix = find_prefix(program, names);
-  std::string nearest;  // to the first unknown name
+  std::string nearest;  // state whose name resembles the first unknown name
   for (const auto& [in_file, tensor] : weights.tensors) {
     const std::string prefixed = prefix.state_name(in_file), &name = prefixed.empty() ? in_file : prefixed;
     const auto found = numbers.find(name);

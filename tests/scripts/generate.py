@@ -133,7 +133,14 @@ class Generation(Checks):
             archive = self.export(name, HERE / "seabirds.pt2", *options, "--verify")
             got = self.tokens(answer["ids"], "--max-tokens", 24, archive=archive)
             self.check(f"{name} answers", len(got) == 24 and all(0 <= t < 160 for t in got), got)
-            self.check(f"{name} begins as float32 does", got[:3] == answer["tokens"][:3], got)
+            agreeing, all_tokens = self.agreement(archive)
+            self.check(f"{name} continues as float32 does", 4 * agreeing >= 3 * all_tokens,
+                       f"{agreeing} of {all_tokens} next tokens")
+
+    def agreement(self, archive):
+        """Counts next tokens equal to transformers' float32 answer, each after the right beginning."""
+        steps = [(a["ids"] + a["tokens"][:i], a["tokens"][i]) for a in self.expected for i in range(0, 12, 2)]
+        return sum(self.tokens(ids, "--max-tokens", 1, archive=archive) == [right] for ids, right in steps), len(steps)
 
     def slots(self):
         """Several texts in one session answer as they do alone, whatever their slots, lengths and neighbours."""

@@ -15,6 +15,7 @@ set(sources
   help_test.cpp
   inspect_test.cpp
   json_text_test.cpp
+  lost_time_test.cpp
   names_test.cpp
   operators_test.cpp
   optimizers_test.cpp

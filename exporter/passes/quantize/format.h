@@ -42,7 +42,7 @@ enum class MxScales { floor, even, ceil };
 /// Rule for the scales of integers, MX blocks and nvfp4.
 enum class ScaleRule {
   search,   ///< least squared error of several candidates (scale_search.h)
-  torchao,  ///< from the largest magnitude, with torchao's bits
+  torchao,  ///< torchao's scale of the largest magnitude
 };
 
 /// A format and what a user chose of it.

@@ -4,8 +4,8 @@
 //   scale = (largest magnitude of the block / 6) / outer, from 2^-6 to 448, rounded to float8_e4m3fn
 //   element = x * ((1 / outer) / scale), clamped to 6, rounded to nearest, ties to even
 //
-// These are torchao's bits. ScaleRule::search tries 16 scales around that one, from 0.65 to 2 times as large, and keeps
-// the scale with the least squared error, weighted by the importance of each column.
+// ScaleRule::torchao has its bits. ScaleRule::search tries 16 scales around that one, from 0.65 to 2 times as large,
+// and keeps the scale with the least squared error, weighted by the importance of each column.
 //
 // torchao divides zero by zero for a tensor of zeros, whose outer scale is zero, and keeps NaN. Elements are zeros
 // here.
@@ -63,7 +63,7 @@ TERN_INLINE bool all_finite(const std::uint32_t* largest, std::size_t blocks) {
 }
 
 constexpr int kSmallerScales = 5;                   // candidates below torchao's scale
-constexpr int kLeastCode = 8, kLargestCode = 0x7e;  // of 2^-6 and of 448: normal numbers of float8_e4m3fn
+constexpr int kLeastCode = 8, kLargestCode = 0x7e;  // codes 2^-6 and 448: normal numbers of float8_e4m3fn
 
 /// Replaces the scales of blocks by those of a search.
 template <class S>

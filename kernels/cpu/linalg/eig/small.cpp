@@ -8,7 +8,7 @@ namespace tern::cpu {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-constexpr int kMostIterations = 60;  // for an eigenvalue; about three are usual
+constexpr int kMostIterations = 60;  // an eigenvalue usually takes three
 
 struct Quotient {
   double re, im;
