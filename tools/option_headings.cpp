@@ -48,7 +48,7 @@ const std::vector<Heading>& headings() {
        {"--nodes", "--worst", "--min-cosine", "--min-sqnr", "--min-agreement", "--json"}},
       {"bench",
        "Measurement",
-       {"--seconds", "--runs", "--nodes", "--turns", "--sessions", "--cores", "--bandwidth", "--json"}},
+       {"--seconds", "--runs", "--nodes", "--lost", "--turns", "--sessions", "--cores", "--bandwidth", "--json"}},
       {"conform", "Cases", {"--every", "--gradients", "--direct", "--jobs", "--no-texts", "--target"}},
       {"conform", "Report", {"--json", "--no-table", "--failures", "--same-bits", "--save-bits", "--check-bits"}},
       {"", "Inputs", {"--input", "--cast", "--random", "--size", "--seed", "--sequence", "--function"}},
