@@ -460,7 +460,6 @@ int run_bench(const BenchArguments& a) {
   r.first = ms_since(start);
   measure(a, session, f.name, inputs, r);
   r.widened = widened_by_plans(*prepared.impl());
-  const ThreadScope scope(Threads::chosen(a.threads.front()));
   if (a.device.name == "cpu") r.limited = limited_nodes(r.nodes, r.profiled, chosen_kernels(*prepared.impl()), r.peaks);
   const int threads = Threads::chosen(a.threads.front()).count();
   (a.json ? print_bench_json : print_bench_text)(a, f.name, threads, r);
@@ -517,9 +516,8 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
       "  tern bench model.tern --json > figures.json\n\n"
       "Inputs that no file gives are random. A node's GB/s count each operand and result once; many of them are in a "
       "cache. A node's limit is the longest of its least operations at the peak of its type, its bytes at the copy "
-      "rate "
-      "of buffers as large, and an empty loop on all threads. One run goes first and fills the cache of packed weights "
-      "(docs/api.md); TERN_WEIGHT_CACHE=off disables "
+      "rate of buffers as large, and an empty loop on all threads. One run goes first and fills the cache of packed "
+      "weights (docs/api.md); TERN_WEIGHT_CACHE=off disables "
       "the cache. --trace records ten runs after the measured ones, or all runs of --turns.");
   c->callback([a, &line] { line.status = run_bench(*a); });
 }

@@ -24,7 +24,7 @@ std::string_view name_of(LimitKind kind);
 struct LimitedNode {
   NodeTime time;          ///< sums over the profiled runs
   std::string algorithm;  ///< empty for kernels without algorithms
-  double seconds = 0;     ///< of all visits in a run
+  double seconds = 0;     ///< sum over all visits in a run
   double limit = 0;       ///< least seconds
   LimitKind kind = LimitKind::latency;
   double lost() const { return seconds > limit ? seconds - limit : 0; }

@@ -71,7 +71,7 @@ std::uint64_t sum_of(const std::uint64_t* words, std::int64_t n) {
 
 constexpr std::int64_t kCachedBytes = std::int64_t{1} << 18;  ///< bytes of a thread: half a second-level cache or less
 
-/// Copies between buffers of `words` words on all threads, `times` times over.
+/// Seconds of copying `half` words of `data` to the words behind them, `times` times over, on all threads.
 double copy_seconds(std::uint64_t* data, std::int64_t half, int times) {
   return shortest([&] {
     parallel_for(half, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -88,8 +88,9 @@ void measure_memory(MachinePeaks& peaks) {
   std::vector<std::uint64_t> data(static_cast<std::size_t>(words), 1);
   peaks.copy_bytes = 2 * kWord * static_cast<double>(half) / copy_seconds(data.data(), half, 1);
   constexpr int kTimes = 64;
-  const std::int64_t cached =
-      std::min(half, kCachedBytes / std::int64_t{2 * sizeof(std::uint64_t)} * Threads::current().count());
+  const std::int64_t cached_bytes = kCachedBytes * Threads::current().count(),
+                     cached = std::min(half, cached_bytes / std::int64_t{2 * sizeof(std::uint64_t)});
+  peaks.cached_size = static_cast<double>(cached_bytes);
   peaks.cached_bytes = 2 * kWord * kTimes * static_cast<double>(cached) / copy_seconds(data.data(), cached, kTimes);
   std::atomic<std::uint64_t> seen = 0;  // keeps the compiler from removing the sums
   peaks.read_bytes = kWord * static_cast<double>(words) / shortest([&] {
@@ -180,7 +181,7 @@ double MachinePeaks::products_of(DType type) const {
 }
 
 double MachinePeaks::copy_rate(double bytes) const {
-  return bytes <= static_cast<double>(kCachedBytes) * Threads::current().count() ? cached_bytes : copy_bytes;
+  return bytes <= cached_size ? cached_bytes : copy_bytes;
 }
 
 MachinePeaks measure_peaks() {

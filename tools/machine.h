@@ -10,6 +10,7 @@ struct MachinePeaks {
   double read_bytes = 0;    ///< bytes per second of reading a buffer larger than the caches
   double flops = 0;         ///< floating-point operations per second of a large float32 matrix product
   double cached_bytes = 0;  ///< copy_bytes between buffers in the second-level caches
+  double cached_size = 0;   ///< bytes up to which buffers are copied at that rate
   double f64 = 0, bf16 = 0, i8 = 0;  ///< operations per second of products of other types; `flops` where none is faster
   double call_seconds = 0;           ///< shortest loop on all threads
 

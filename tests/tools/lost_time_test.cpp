@@ -18,6 +18,7 @@ MachinePeaks artificial_peaks() {
   p.i8 = 400e9;
   p.copy_bytes = 10e9;
   p.cached_bytes = 100e9;
+  p.cached_size = 256e3;
   p.call_seconds = 1e-6;
   return p;
 }
