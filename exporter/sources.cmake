@@ -172,6 +172,7 @@ set(sources
   lower/quantization.cpp
   lower/quantized_decomposed.cpp
   lower/random.cpp
+  lower/recomputed_gradients.cpp
   lower/recurrent.cpp
   lower/recurrent_packed.cpp
   lower/reduction.cpp

@@ -51,9 +51,10 @@ void add_names_read(const pt2::Argument& argument, std::set<std::string>* names)
 
 bool is_unused(const pt2::Node& node, const std::set<std::string>& read) {
   if (!has_no_effect(node)) return false;
-  return std::ranges::none_of(node.outputs, [&](const pt2::Argument& out) {
-    return std::ranges::any_of(output_names_of(out), [&](const std::string& name) { return read.contains(name); });
-  });
+  // A result without a name is None, which lists of operands hold, too.
+  const auto is_read = [&](const std::string& name) { return !name.empty() && read.contains(name); };
+  return std::ranges::none_of(
+      node.outputs, [&](const pt2::Argument& out) { return std::ranges::any_of(output_names_of(out), is_read); });
 }
 
 std::set<std::string> names_read(const pt2::Graph& graph) {

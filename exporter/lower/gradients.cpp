@@ -202,7 +202,7 @@ std::span<const Lowering> gradient_lowerings() {
   static const std::vector<Lowering> all = [] {
     std::vector<Lowering> v;
     for (auto table : {pointwise_gradient_lowerings(), index_gradient_lowerings(), window_gradient_lowerings(),
-                       norm_gradient_lowerings()}) {
+                       norm_gradient_lowerings(), recomputed_gradient_lowerings()}) {
       v.insert(v.end(), table.begin(), table.end());
     }
     return v;

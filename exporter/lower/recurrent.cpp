@@ -94,6 +94,7 @@ Values rnn_relu_cell(Builder& b, const Call& c) {
 }
 
 /// Scales v to norm g over all axes but `dim`.
+/// The normalized weight, and the norms.
 Values weight_norm(Builder& b, const Call& c) {
   const ValueId v = c.tensor("v"), g = c.tensor("g");
   const std::int64_t dim = c.integer_or("dim", 0);
@@ -101,7 +102,11 @@ Values weight_norm(Builder& b, const Call& c) {
   std::vector<std::int64_t> axes = b.all_axes(v);
   if (dim != -1) axes.erase(axes.begin() + b.normal_axis(v, dim));
   const ValueId square = b.reduce(b.expr("v * v", {{"v", v}}, wide), "sum", axes, true, wide);
-  return {b.expr("v * (g / sqrt(n))", {{"v", v}, {"g", g}, {"n", square}}, wide, result)};
+  return {b.expr("v * (g / sqrt(n))", {{"v", v}, {"g", g}, {"n", square}}, wide, result),
+          b.expr("sqrt(n)", {{"n", square}}, wide, b.dtype(g))};
+}
+Values weight_norm_alone(Builder& b, const Call& c) {
+  return {weight_norm(b, c).front()};
 }
 
 constexpr Lowering kRecurrentLowerings[] = {
@@ -113,7 +118,8 @@ constexpr Lowering kRecurrentLowerings[] = {
     {"aten.gru_cell.default", gru_cell},
     {"aten.rnn_tanh_cell.default", rnn_tanh_cell},
     {"aten.rnn_relu_cell.default", rnn_relu_cell},
-    {"aten._weight_norm.default", weight_norm},
+    {"aten._weight_norm.default", weight_norm_alone},
+    {"aten._weight_norm_interface.default", weight_norm},
 };
 
 }  // namespace

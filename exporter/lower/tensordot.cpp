@@ -368,6 +368,31 @@ Values einsum(Builder& b, const Call& c) {
   return Einsum(b, c).run();
 }
 
+/// The sum over `sumdim` of a product of three tensors, each with new axes at `expandK`: the einsum of a letter for
+/// each axis.
+Values trilinear(Builder& b, const Call& c) {
+  const Values factors = {c.tensor("i1"), c.tensor("i2"), c.tensor("i3")};
+  const std::vector<std::int64_t> expanded[] = {c.integers("expand1"), c.integers("expand2"), c.integers("expand3")};
+  const std::int64_t rank = b.rank(factors[0]) + std::ssize(expanded[0]);
+  if (rank > 26) c.unsupported("the product has more than 26 axes");
+  const auto letters_without = [&](const std::vector<std::int64_t>& axes) {
+    std::string letters;
+    for (std::int64_t i = 0; i < rank; ++i) {
+      if (std::ranges::find(axes, i) == axes.end()) letters += static_cast<char>('a' + i);
+    }
+    return letters;
+  };
+  CallArgument equation, tensors;
+  equation.kind = CallArgument::Kind::text;
+  equation.text = fmt::format("{},{},{}->{}", letters_without(expanded[0]), letters_without(expanded[1]),
+                              letters_without(expanded[2]), letters_without(c.integers("sumdim")));
+  tensors.kind = CallArgument::Kind::tensors;
+  tensors.values = factors;
+  Call call = c;
+  call.args = {{"equation", equation}, {"tensors", tensors}};
+  return Einsum(b, call).run();
+}
+
 Values vecdot(Builder& b, const Call& c) {
   const ValueId x = c.tensor("x"), y = c.tensor("y");
   const DType result = c.result_dtype(), wide = compute_type(result);
@@ -376,11 +401,9 @@ Values vecdot(Builder& b, const Call& c) {
 }
 
 constexpr Lowering kTensordotLowerings[] = {
-    {"aten.tensordot.default", tensordot},
-    {"aten.einsum.default", einsum},
-    {"aten.kron.default", kron},
-    {"aten.linalg_multi_dot.default", multi_dot},
-    {"aten.chain_matmul.default", chain_matmul},
+    {"aten.tensordot.default", tensordot},        {"aten.einsum.default", einsum},
+    {"aten._trilinear.default", trilinear},       {"aten.kron.default", kron},
+    {"aten.linalg_multi_dot.default", multi_dot}, {"aten.chain_matmul.default", chain_matmul},
     {"aten.linalg_vecdot.default", vecdot},
 };
 

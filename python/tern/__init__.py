@@ -58,6 +58,7 @@ _LATER = {
     "validate": "_files",
     "devices": "_devices",
     "Device": "_devices",
+    "capture": "_capture",
     "export": "_export",
     "ExportReport": "_report",
     "export_llm": "_llm",

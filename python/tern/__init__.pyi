@@ -1,4 +1,5 @@
 from tern import linalg as linalg
+from tern._capture import capture as capture
 from tern._devices import Device as Device, devices as devices
 from tern._errors import (
     BadFile as BadFile,

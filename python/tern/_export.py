@@ -10,12 +10,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 from tern import _tern
 from tern._calibration import calibration_files
+from tern._capture import capture
 from tern._describe import describe
 from tern._report import ExportReport, export_report
 from tern._words import text, words
 
 if TYPE_CHECKING:
-    from tern._programs import ExportedProgram
+    from tern._programs import ExportedProgram, Module
 
 
 @contextmanager
@@ -35,7 +36,8 @@ def pt2_file(program):
         return
     if not hasattr(program, "graph_signature"):
         raise TypeError(
-            f"a {describe(program)} is not a program: pass torch.export.export(model, args), or the path of a .pt2 file"
+            f"a {describe(program)} is not a program: pass a torch.nn.Module with args=(...), "
+            "torch.export.export(model, args), or the path of a .pt2 file"
         )
     with tempfile.TemporaryDirectory(prefix="tern-") as folder:
         path = os.path.join(folder, "program.pt2")
@@ -44,9 +46,12 @@ def pt2_file(program):
 
 
 def export(
-    program: ExportedProgram | str | os.PathLike[str] | bytes | IO[bytes],
+    program: ExportedProgram | Module | str | os.PathLike[str] | bytes | IO[bytes],
     path: str | os.PathLike[str],
     *,
+    args: Sequence[Any] | None = None,
+    kwargs: Mapping[str, Any] | None = None,
+    dynamic_shapes: Any = None,
     quantize: str | Sequence[str] | None = None,
     group: int | None = None,
     rule: str | None = None,
@@ -78,7 +83,9 @@ def export(
     """Turns a PyTorch program into an archive at `path`. Returns an ExportReport: sizes, nodes, errors of quantized weights.
 
     program      a torch.export.ExportedProgram; or a .pt2 file, for which torch is not needed: its path, its bytes, or a
-                 binary file
+                 binary file; or a torch.nn.Module, with args
+    args, kwargs, dynamic_shapes
+                 examples of a module's arguments, and its sizes that vary: capture() says more
     quantize     formats of weights: 'int4', ['int4', 'int8:lm_head']; with target_sqnr a choice: 'mxfp4,int4,int8'
     group, rule, scales, mx_scales, activations
                  how they are quantized: 32; 'search' or 'torchao'; 'bfloat16', for int4; 'floor', 'even' or 'ceil';
@@ -108,6 +115,10 @@ def export(
     """
     import json
 
+    if args is not None:
+        program = capture(program, args, kwargs, dynamic_shapes=dynamic_shapes)
+    elif kwargs is not None or dynamic_shapes is not None:
+        raise TypeError("kwargs and dynamic_shapes belong to a module: pass args=(...), too")
     if isinstance(target, (list, tuple)):
         target = ",".join(text("target", item) for item in target)
     options: dict[str, Any] = {

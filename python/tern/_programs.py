@@ -13,6 +13,13 @@ class ExportedProgram(Protocol):
     def module(self) -> Any: ...
 
 
+class Module(Protocol):
+    """torch.nn.Module"""
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any: ...
+    def named_parameters(self) -> Any: ...
+
+
 class PreTrainedModel(Protocol):
     """transformers.PreTrainedModel"""
 

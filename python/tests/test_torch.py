@@ -247,3 +247,73 @@ def test_the_example_of_the_readme(digits_path):
     expected = torch.export.load(DIGITS / "digits.pt2").module()(x).detach().numpy()[0]
     np.testing.assert_allclose(expected, np.array(numbers.split(), "float32"), atol=0.006)
     np.testing.assert_allclose(tern.load(digits_path)(x).numpy()[0], expected, rtol=1e-4, atol=1e-5)
+
+
+class Flow(torch.nn.Module):
+    """The residual of Burgers' equation: derivatives of a network by its inputs, to the second order."""
+
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
+
+    def forward(self, x):
+        x = x.requires_grad_(True)
+        u = self.net(x)
+        (first,) = torch.autograd.grad(u.sum(), x, create_graph=True)
+        (second,) = torch.autograd.grad(first[:, 0].sum(), x, create_graph=True)
+        return first[:, 1] + u[:, 0] * first[:, 0] - 0.01 * second[:, 0]
+
+
+def test_derivatives_inside_a_module(tmp_path):
+    torch.manual_seed(0)
+    flow, x = Flow(), torch.rand(8, 2)
+    tern.export(flow, tmp_path / "flow.tern", args=(x,), dynamic_shapes=({0: torch.export.Dim("points", max=64)},))
+    model = tern.load(tmp_path / "flow.tern")
+    for n in (8, 2, 33):
+        x = torch.rand(n, 2)
+        torch.testing.assert_close(model(x).torch(), flow(x.clone()).detach(), rtol=1e-4, atol=1e-5)
+    assert {s.name for s in model.states} >= {"net.0.weight", "net.2.bias"}
+
+
+@pytest.mark.parametrize("name", ["grad", "vjp", "jvp", "jacfwd", "jacrev", "hessian", "linearize", "vmap"])
+def test_transforms_of_torch_func(tmp_path, name):
+    func = torch.func
+    transforms = {
+        "grad": lambda f, x: func.grad(lambda x: f(x).sum())(x),
+        "vjp": lambda f, x: func.vjp(f, x)[1](x)[0],
+        "jvp": lambda f, x: func.jvp(f, (x,), (x.cos(),))[1],
+        "jacfwd": lambda f, x: func.jacfwd(f)(x),
+        "jacrev": lambda f, x: func.jacrev(f)(x),
+        "hessian": lambda f, x: func.hessian(lambda x: f(x).prod())(x),
+        "linearize": lambda f, x: func.linearize(f, x)[1](x.sin()),
+        "vmap": lambda f, x: func.vmap(func.hessian(lambda row: f(row).sum()))(torch.stack([x, x * 2])),
+    }
+
+    class Transformed(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.randn(5, 5, dtype=torch.float64))
+
+        def forward(self, x):
+            return transforms[name](lambda x: torch.softmax(self.weight @ x, 0) * x.tanh(), x)
+
+    torch.manual_seed(0)
+    module, x = Transformed(), torch.randn(5, dtype=torch.float64)
+    torch.export.save(tern.capture(module, (x,)), tmp_path / "program.pt2")
+    tern.export(tmp_path / "program.pt2", tmp_path / "program.tern")
+    x = torch.randn(5, dtype=torch.float64)
+    torch.testing.assert_close(tern.load(tmp_path / "program.tern")(x).torch(), module(x).detach(), rtol=1e-9, atol=1e-12)
+
+
+def test_arguments_of_a_module(tmp_path):
+    with pytest.raises(TypeError, match=r"pass a torch.nn.Module with args="):
+        tern.export(Net(), tmp_path / "net.tern")
+    with pytest.raises(TypeError, match="pass a tuple of arguments"):
+        tern.export(Net(), tmp_path / "net.tern", args=torch.ones(3, 8))
+    with pytest.raises(TypeError, match="belong to a module"):
+        tern.export("net.pt2", tmp_path / "net.tern", kwargs={"scale": 2.0})
+    x, options = torch.randn(3, 8), {"gain": torch.randn(16)}
+    net = Net()
+    tern.export(net, tmp_path / "net.tern", args=(x, options), kwargs={"scale": 2.0})
+    logits = tern.load(tmp_path / "net.tern")(x, options)["logits"]
+    torch.testing.assert_close(logits.torch(), net(x, options, 2.0)["logits"].detach())

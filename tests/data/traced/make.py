@@ -260,6 +260,63 @@ flattened("fx_grad_of_jvp", lambda s, x, v: func.grad(lambda y: jvp(lambda z: to
 flattened("fx_nested", lambda s, x, v: jvp(lambda y: jvp(lambda z: torch.sin(z @ s.w), (y,), (v,))[1], (x,), (v,)), x, v)
 flattened("fx_softmax", lambda s, x, v: jvp(lambda y: torch.softmax(y @ s.w, -1), (x,), (v,)), x, v)
 
+# --- gradients whose operator names its forward operator
+F = nn.functional
+
+
+def weighed(y):
+    return (y * torch.cos(torch.arange(y.numel(), dtype=y.dtype)).reshape(y.shape)).sum()
+
+
+def gradients(*functions):
+    """The gradients of each function's weighed result by all its floating arguments."""
+    def call(s, *args):
+        places = tuple(i for i, a in enumerate(args) if a.is_floating_point())
+        return tuple(func.grad(lambda *a: weighed(f(*a)), argnums=places)(*args) for f in functions)
+    return call
+
+
+image, volume = torch.randn(2, 3, 6, 5), torch.randn(1, 2, 4, 5, 3)
+flattened("fx_padding", gradients(
+    lambda x: F.pad(x.flatten(2), (2, 1), mode="reflect"), lambda x: F.pad(x, (1, 2, 3, 0), mode="reflect"),
+    lambda x: F.pad(x.flatten(2), (2, 4), mode="replicate"), lambda x: F.pad(x, (1, -1, 3, 2), mode="replicate")), image)
+flattened("fx_padding_3d", gradients(lambda x: F.pad(x, (1, 2, 0, 1, 2, 1), mode="reflect"),
+                                     lambda x: F.pad(x, (1, 2, 0, 1, 2, 3), mode="replicate")), volume)
+flattened("fx_grid_sample", gradients(*[
+    lambda x, g, m=m, p=p, a=a: F.grid_sample(x, g, mode=m, padding_mode=p, align_corners=a)
+    for m, p, a in (("bilinear", "zeros", False), ("bilinear", "border", True), ("bicubic", "reflection", False),
+                    ("nearest", "zeros", True))]), image, torch.rand(2, 4, 3, 2) * 2.4 - 1.2)
+flattened("fx_grid_sample_3d", gradients(lambda x, g: F.grid_sample(x, g, align_corners=False)), volume,
+          torch.rand(1, 2, 3, 2, 3) * 2.4 - 1.2)
+flattened("fx_distances", gradients(
+    lambda x, y: torch.ops.aten._cdist_forward(x, y, 2.0, None), lambda x, y: torch.cdist(x, y, 1.0),
+    lambda x, y: torch.cdist(x, y, 3.0), lambda x, y: torch.cdist(x, y, math.inf), lambda x, y: F.pdist(x) * F.pdist(y)),
+    torch.randn(5, 4), torch.randn(5, 4))
+flattened("fx_pools", gradients(
+    lambda x: F.adaptive_max_pool2d(x, (4, 2)),
+    lambda x: F.fractional_max_pool2d(x, 2, (4, 3), _random_samples=torch.full((2, 3, 2), 0.4))), image)
+flattened("fx_pools_3d", gradients(
+    lambda x: F.adaptive_max_pool3d(x, (2, 3, 2)),
+    lambda x: F.fractional_max_pool3d(x, 2, (2, 3, 1), _random_samples=torch.full((1, 2, 3), 0.3))), volume)
+flattened("fx_margins", gradients(
+    lambda x, t, m: F.multi_margin_loss(x, t, p=2, margin=0.7, weight=x.detach()[0].abs()),
+    lambda x, t, m: F.multi_margin_loss(x, t, reduction="none"),
+    lambda x, t, m: F.multilabel_margin_loss(x, m), lambda x, t, m: F.multilabel_margin_loss(x, m, reduction="none")),
+    torch.randn(3, 5), torch.tensor([1, 4, 0]), torch.tensor([[3, 0, -1, 1, 2], [4, -1, 0, 0, 0], [0, 1, 2, 3, 4]]))
+flattened("fx_weight_norm", gradients(lambda v, g: torch._weight_norm(v, g, 0)), torch.randn(4, 3, 2), torch.rand(4, 1, 1) + 0.5)
+flattened("fx_segments", gradients(*[
+    lambda x, n, r=r: torch.segment_reduce(x, r, lengths=n) for r in ("sum", "mean", "max", "prod")]),
+    torch.randn(7, 3), torch.tensor([2, 0, 4, 1]))
+flattened("fx_selections", gradients(
+    lambda x, y, m: x.masked_scatter(m, y), lambda x, y, m: x.diagonal(1, 0, 2) ** 2,
+    lambda x, y, m: F.bilinear(x, y[..., :4], torch.cos(torch.arange(60.0)).reshape(3, 5, 4))),
+    torch.randn(2, 3, 5), torch.randn(2, 3, 5), torch.rand(2, 3, 5) > 0.4)
+flattened("fx_gates", lambda s, x, v: jvp(lambda y: F.glu(y, 1), (x,), (v,)), torch.randn(3, 4), torch.randn(3, 4))
+flattened("fx_gates_mixed", lambda s, x, v: jvp(func.grad(lambda y: weighed(F.glu(y, 0))), (x,), (v,)), torch.randn(4, 3), torch.randn(4, 3))
+flattened("fx_tangent_alone", lambda s, x, v: jvp(lambda y: y[:, torch.tensor([0, 2])], (x,), (v,))[1], x, v)
+flattened("fx_leaks", lambda s, g, x, n: (torch.ops.aten.rrelu_with_noise_backward(g, x, n, 0.1, 0.3, True, False),
+                                          torch.ops.aten.rrelu_with_noise_backward(g, x, n, 0.1, 0.3, False, False)), x, v, w)
+
 # --- torch._prims
 prims = torch.ops.prims
 positive, unit, whole = torch.rand(4, 3) + 0.1, torch.rand(4, 3) * 1.8 - 0.9, torch.randint(1, 40, (4, 3))
