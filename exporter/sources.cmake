@@ -207,6 +207,7 @@ set(sources
   optimizers/muon.cpp
   optimizers/options.cpp
   optimizers/recognise.cpp
+  optimizers/settings.cpp
   optimizers/step.cpp
   passes/constant_part.cpp
   passes/fold/attention_mask.cpp
@@ -301,6 +302,7 @@ set(sources
   training/inputs.cpp
   training/joint.cpp
   training/losses.cpp
+  training/parameter_rules.cpp
   training/parameters.cpp
   training/states.cpp
   training/update.cpp

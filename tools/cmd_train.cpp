@@ -41,6 +41,7 @@ struct TrainCommandArguments {
   TrainOptions options;
   std::string held_out;  ///< a share or a file
   std::vector<std::string> arrays;
+  std::vector<std::string> rates, schedules;  ///< "1e-3", or "SELECTOR: 1e-4" for a parameter group
   DeviceChoice device;
   TraceChoice trace;
   int threads = 0;
@@ -67,6 +68,28 @@ void parse_arrays(TrainCommandArguments& a) {
     if (equals == std::string::npos || equals == 0)
       fail(ErrorCode::invalid_argument, fmt::format("--array takes INPUT=NAME, not '{}'", escape_name(text)));
     a.options.arrays[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+}
+
+/// Sorts --lr and --schedule into those of the archive and those of parameter groups.
+void parse_rates(TrainCommandArguments& a) {
+  for (const std::string& text : a.rates) {
+    auto [selector, value] = split_selector(text);
+    if (!selector.empty()) {
+      a.options.groups[selector].rate = value;
+      continue;
+    }
+    double rate = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), rate);
+    if (error != std::errc() || end != value.data() + value.size())
+      fail(
+          ErrorCode::invalid_argument,
+          fmt::format("--lr takes a number, or 'SELECTOR: NUMBER' for a parameter group, not '{}'", escape_name(text)));
+    a.options.rate = rate;
+  }
+  for (const std::string& text : a.schedules) {
+    auto [selector, value] = split_selector(text);
+    (selector.empty() ? a.options.schedule : a.options.groups[selector].schedule) = value;
   }
 }
 
@@ -242,6 +265,7 @@ int run_train(TrainCommandArguments& a) {
     fail(ErrorCode::invalid_argument, "--every needs --checkpoint FOLDER");
   parse_held_out(a);
   parse_arrays(a);
+  parse_rates(a);
   // All ranks meet before loading: a missing rank is detected first.
   const Ranks ranks = a.group.empty() ? Ranks() : Ranks(join_launched_group(a.group, a.group_timeout));
   try {
@@ -303,12 +327,17 @@ void add_train_command(CLI::App& app, CommandLine& line) {
                 "Measure loss and accuracy after each epoch on this share of the samples, which training leaves out, "
                 "or on another file")
       ->type_name("SHARE|FILE");
-  c->add_option("--lr", o.rate, "Learning rate (default: the one that export was given)");
-  c->add_option("--schedule", o.schedule,
-                "Schedule of the learning rate: constant, linear[:END], cosine[:END], step:EVERY[:FACTOR]. END is the "
-                "last factor, FACTOR is applied every EVERY steps")
-      ->capture_default_str()
-      ->type_name("SCHEDULE");
+  c->add_option(
+       "--lr", a->rates,
+       "Learning rate (default: the one that export was given); 'lm_head: 1e-4' or 'lm_head: 0.1x' for a group "
+       "of --params with a rate. May be repeated")
+      ->type_name("[SELECTOR: ]RATE");
+  c->add_option(
+       "--schedule", a->schedules,
+       "Schedule of the learning rate: constant, linear[:END], cosine[:END], step:EVERY[:FACTOR] (default: "
+       "constant). END is the last factor, FACTOR is applied every EVERY steps. 'lm_head: linear' is that of a "
+       "group of --params with a rate. May be repeated")
+      ->type_name("[SELECTOR: ]SCHEDULE");
   within(c->add_option("--warmup", o.warmup,
                        "Steps in which the learning rate rises to its full value, before the schedule"),
          bounds::kRuns);

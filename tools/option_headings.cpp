@@ -34,7 +34,7 @@ const std::vector<Heading>& headings() {
        "Training: optimizer",
        {"--optimizer", "--lr", "--weight-decay", "--momentum", "--dampening", "--betas", "--eps", "--nesterov",
         "--amsgrad", "--clip-norm", "--clip-value"}},
-      {"export", "Training: which weights", {"--freeze", "--lora", "--lora-seed"}},
+      {"export", "Training: which weights", {"--freeze", "--params", "--lora", "--lora-seed"}},
       {"export", "Language models", {"--llm", "--context", "--batch", "--token-ids", "--bos", "--eos"}},
       {"train",
        "Data",

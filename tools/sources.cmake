@@ -121,6 +121,7 @@ set(sources
   train/data.cpp
   train/export_options.cpp
   train/folder.cpp
+  train/group_rates.cpp
   train/interrupt.cpp
   train/method.cpp
   train/method_run.cpp

@@ -58,6 +58,8 @@ struct OptimizerOptions {
   bool nesterov = false, amsgrad = false, centered = false, maximize = false;
   bool decoupled = false;  ///< nadam, radam: decoupled_weight_decay
   bool coded = false;      ///< 8-bit states, like torchao's AdamW8bit, for parameters accepted by is_coded
+
+  bool operator==(const OptimizerOptions&) const = default;
 };
 /// "adamw", or "adamw8bit".
 std::string full_name(const OptimizerOptions& o);

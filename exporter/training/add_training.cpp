@@ -91,8 +91,10 @@ TrainingReport add_training(Program& program, const TrainingOptions& options) {
   }
   AddedAdapters added;
   if (!options.lora.empty()) added = add_adapters(program, options.lora, options.lora_seed);
-  std::vector<TrainedParameter> parameters =
-      options.lora.empty() ? choose_parameters(program, step, options.freeze) : std::move(added.parameters);
+  std::vector<TrainedParameter> parameters = options.lora.empty()
+                                                 ? choose_parameters(program, step, options.freeze, options.rules)
+                                                 : std::move(added.parameters);
+  if (!options.lora.empty()) require_matches(options.rules, names_of(program, parameters));
   TrainingReport report;
   report.without_adapters = std::move(added.left_out);
   report.frozen = count_parameters(program);
@@ -119,6 +121,9 @@ TrainingReport add_training(Program& program, const TrainingOptions& options) {
   const ValueId norm = update.add(b, gradients);
   set_step_results(b.function(), loss, norm);
   note_metadata(program, options, loss_record);
+  report.groups = update.describe_groups();
+  for (std::size_t i = 0; i < report.groups.size(); ++i)
+    program.metadata.emplace_back(fmt::format("{}{}", training::kGroupKey, i), report.groups[i]);
   remove_dead_code(program);
   return report;
 }

@@ -20,7 +20,9 @@ inline constexpr std::string_view kLossResult = "loss";
 inline constexpr std::string_view kNormResult = "gradient_norm";  ///< before clipping; with clip_norm alone
 
 // Prefixes of states added by training.
-inline constexpr std::string_view kOptimizerState = "optimizer.";   ///< optimizer.step, optimizer.exp_avg.fc1.weight
+inline constexpr std::string_view kOptimizerState = "optimizer.";  ///< optimizer.step, optimizer.exp_avg.fc1.weight
+/// Precedes the selector of a rule with a rate: its factor of `lr`, one float64. A run may change the factor.
+inline constexpr std::string_view kRateFactorState = "optimizer.lr_factor.";
 inline constexpr std::string_view kGradientState = "accumulated.";  ///< accumulated.fc1.weight
 inline constexpr std::string_view kBatchesState = "accumulated";    ///< number of summed batches
 
@@ -33,6 +35,8 @@ inline constexpr std::string_view kClassAxisKey = "training.class_axis";  ///< "
 inline constexpr std::string_view kOptimizerKey = "training.optimizer";   ///< "adamw"
 inline constexpr std::string_view kBucketKey = "training.data_parallel";  ///< "25000000": bytes of a bucket
 inline constexpr std::string_view kRateKey = "training.lr";               ///< "0.001": value of --lr at export
+inline constexpr std::string_view kGroupKey =
+    "training.group.";  ///< precedes a number: a group of parameters, for people
 /// Precedes the module's name. "8 16": rank and alpha; "8 16 fan_in_fan_out" for a weight [in, out].
 inline constexpr std::string_view kLoraKey = "training.lora.";
 inline constexpr std::string_view kFanInFanOut = " fan_in_fan_out";

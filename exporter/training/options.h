@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "exporter/optimizers/options.h"
+#include "exporter/training/parameter_rules.h"
 
 namespace tern {
 
@@ -27,6 +28,8 @@ struct TrainingOptions {
   std::optional<double> clip_value;  ///< torch.nn.utils.clip_grad_value_
   /// Shell patterns (* ? []) for the names of frozen parameters. A pattern without a match is an error.
   std::vector<std::string> freeze;
+  /// Parameter groups: other settings for some parameters.
+  std::vector<ParameterRule> rules;
   /// Not empty: trains adapters alone.
   std::vector<LoraRule> lora;
   std::uint64_t lora_seed = 0;

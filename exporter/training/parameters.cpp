@@ -49,20 +49,30 @@ std::vector<TrainedParameter> join_names(const Program& program) {
   return joined;
 }
 
+/// --freeze, then the rules in order.
+bool is_frozen_name(const State& s, const std::vector<std::string>& freeze, const std::vector<ParameterRule>& rules,
+                    std::vector<bool>& used) {
+  bool frozen = matches_any(freeze, s.name, used);
+  for (const ParameterRule& rule : rules) {
+    if (rule.frozen && selects(rule, s.name, s.type.rank())) frozen = *rule.frozen;
+  }
+  return frozen;
+}
+
 /// Fails if patterns match only some of a tensor's names: both freezing and training it would be a surprise.
 bool is_frozen(const Program& program, const TrainedParameter& p, const std::vector<std::string>& freeze,
-               std::vector<bool>& used) {
+               const std::vector<ParameterRule>& rules, std::vector<bool>& used) {
   std::string matched, others;
   for (std::uint32_t s : p.same) {
-    const std::string& name = program.states[s].name;
-    std::string& names = matches_any(freeze, name, used) ? matched : others;
-    names += (names.empty() ? "" : ", ") + name;
+    const State& state = program.states[s];
+    std::string& names = is_frozen_name(state, freeze, rules, used) ? matched : others;
+    names += (names.empty() ? "" : ", ") + state.name;
   }
   if (!matched.empty() && !others.empty()) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("--freeze matches {}, which is the same tensor as {} (tied weights): give patterns for all of its "
+         fmt::format("{} matches {}, which is the same tensor as {} (tied weights): give patterns for all of its "
                      "names, or for none",
-                     matched, others));
+                     freeze.empty() ? "--params with frozen" : "--freeze", matched, others));
   }
   return !matched.empty();
 }
@@ -129,24 +139,39 @@ bool share_bytes(const Program& program, const State& a, const State& b) {
   return shared;
 }
 
+std::vector<NamedParameter> names_of(const Program& program, const std::vector<TrainedParameter>& parameters) {
+  std::vector<NamedParameter> named;
+  for (const TrainedParameter& p : parameters) {
+    named.push_back({{}, program.states[p.state].type.rank()});
+    for (const std::uint32_t s : p.same) named.back().names.push_back(program.states[s].name);
+  }
+  return named;
+}
+
 std::vector<TrainedParameter> choose_parameters(Program& program, std::uint32_t function,
-                                                const std::vector<std::string>& freeze) {
+                                                const std::vector<std::string>& freeze,
+                                                const std::vector<ParameterRule>& rules) {
   const std::vector<bool> read = read_states(program, program.functions[function]);
   std::vector<bool> used(freeze.size());
   std::vector<TrainedParameter> chosen;
   const std::vector<TrainedParameter> all = join_names(program);
+  require_matches(rules, names_of(program, all));
   for (TrainedParameter p : all) {
-    if (is_frozen(program, p, freeze, used)) continue;
+    if (is_frozen(program, p, freeze, rules, used)) continue;
     std::erase_if(p.same, [&](std::uint32_t s) { return !read[s]; });
     if (p.same.empty()) continue;
     p.state = p.same[0];
     chosen.push_back(std::move(p));
   }
   for (std::size_t i = 0; i < freeze.size(); ++i) {
-    if (!used[i]) {
-      fail(ErrorCode::invalid_argument,
-           fmt::format("--freeze {}: no parameter matches; 'tern inspect --weights 1000' lists them", freeze[i]));
+    if (used[i]) continue;
+    std::vector<std::string> names;
+    for (const TrainedParameter& p : all) {
+      for (const std::uint32_t state : p.same) names.push_back(program.states[state].name);
     }
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--freeze {}: no parameter matches; 'tern inspect --weights 1000' lists them{}", freeze[i],
+                     nearest_parameter(names, freeze[i])));
   }
   if (chosen.empty())
     fail(ErrorCode::invalid_argument, "--train: the program has no floating-point parameter to train");

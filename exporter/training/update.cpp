@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "exporter/optimizers/settings.h"
 #include "exporter/optimizers/step.h"
 #include "exporter/rewrite.h"
 #include "exporter/training/early_steps.h"
@@ -14,37 +15,54 @@
 
 namespace tern {
 
-/// Groups parameters for the optimizer's op: one dtype, and either all or none with 8-bit states. The first parameter's
-/// group comes first.
+Update::Update(Program& program, const TrainingOptions& options, const std::vector<TrainedParameter>& parameters)
+    : program_(program),
+      options_(options),
+      parameters_(parameters),
+      training_(apply_rules(options.rules, options.optimizer, names_of(program, parameters))) {}
+
+/// Groups parameters for the optimizer's op: one dtype, equal settings, and either all or none with 8-bit states. The
+/// first parameter's group comes first.
 std::vector<Update::Group> Update::by_type() const {
   std::vector<Group> groups;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const TensorType& type = program_.states[parameters_[i].state].type;
-    const bool coded = optimizers::is_coded(options_.optimizer, type);
-    auto group =
-        std::ranges::find_if(groups, [&](const Group& g) { return g.dtype == type.dtype && g.coded == coded; });
-    if (group == groups.end()) group = groups.insert(groups.end(), Group{type.dtype, coded, {}, {}, {}});
+    const bool coded = optimizers::is_coded(training_[i].options, type);
+    auto group = std::ranges::find_if(groups, [&](const Group& g) {
+      return g.dtype == type.dtype && g.coded == coded && g.training == training_[i];
+    });
+    if (group == groups.end()) group = groups.insert(groups.end(), Group{type.dtype, coded, training_[i], {}, {}, {}});
     group->parameters.push_back(i);
   }
   return groups;
 }
 
-/// Groups with their optimizer states, added at the first request. Groups share states without a parameter, such as the
-/// step count.
+/// Groups with their optimizer states, added at the first request. Groups share the step count; nadam's product of
+/// momenta depends on the settings.
 const std::vector<Update::Group>& Update::groups() {
   if (!groups_.empty()) return groups_;
   groups_ = by_type();
-  std::map<std::string_view, std::uint32_t> shared;
+  std::vector<std::pair<std::string_view, const Group*>> first_of;  // name of a shared state and its first group
+  std::vector<std::uint32_t> shared;
   for (Group& g : groups_) {
     std::vector<TensorType> types;
     for (std::size_t i : g.parameters) types.push_back(program_.states[parameters_[i].state].type);
-    for (const optimizers::StateTensor& t : optimizers::optimizer_states(options_.optimizer, types)) {
+    for (const optimizers::StateTensor& t : optimizers::optimizer_states(g.training.options, types)) {
       std::string name = fmt::format("{}{}", training::kOptimizerState, t.name);
       g.owners.push_back(t.parameter);
       if (t.parameter < 0) {
-        const auto [at, is_new] = shared.try_emplace(t.name);
-        if (is_new) at->second = add_training_state(program_, std::move(name), t.type, t.initial);
-        g.states.push_back(at->second);
+        const auto same = std::ranges::find_if(first_of, [&](const auto& other) {
+          return other.first == t.name && (t.name == "step" || other.second->training == g.training);
+        });
+        if (same != first_of.end()) {
+          g.states.push_back(shared[static_cast<std::size_t>(same - first_of.begin())]);
+          continue;
+        }
+        const auto before = std::ranges::count(first_of, t.name, [](const auto& other) { return other.first; });
+        if (before > 0) name += fmt::format(".{}", before);
+        first_of.emplace_back(t.name, &g);
+        shared.push_back(add_training_state(program_, std::move(name), t.type, t.initial));
+        g.states.push_back(shared.back());
         continue;
       }
       name += "." + program_.states[parameters_[g.parameters[static_cast<std::size_t>(t.parameter)]].state].name;
@@ -63,7 +81,7 @@ std::vector<Update::Group> Update::parts(Builder& b, const Group& g, const std::
   }
   std::vector<Group> all;
   for (const std::vector<std::size_t>& members : early_steps(b, params, own)) {
-    Group part{g.dtype, g.coded, {}, {}, {}};
+    Group part{g.dtype, g.coded, g.training, {}, {}, {}};
     for (std::size_t i : members) part.parameters.push_back(g.parameters[i]);
     for (std::size_t s = 0; s < g.states.size(); ++s) {
       const std::int64_t owner = g.owners[s];
@@ -74,6 +92,26 @@ std::vector<Update::Group> Update::parts(Builder& b, const Group& g, const std::
     all.push_back(std::move(part));
   }
   return all;
+}
+
+/// The archive's rate, or times the factor of the rule that gives the group's rate. Computed at the function's start:
+/// steps run early.
+ValueId Update::rate_of(Builder& b, const Group& g, ValueId rate, std::map<std::int64_t, ValueId>& rates) {
+  const std::int64_t rule = g.training.rate_rule;
+  if (rule < 0) return rate;
+  const auto [at, is_new] = rates.try_emplace(rule);
+  if (!is_new) return at->second;
+  const ParameterRule& giver = options_.rules[static_cast<std::size_t>(rule)];
+  const auto [state, is_new_state] = factor_states_.try_emplace(rule);
+  if (is_new_state) {
+    state->second = add_training_state(program_, fmt::format("{}{}", training::kRateFactorState, giver.selector),
+                                       {DType::f64, {}}, rate_factor(giver, options_.optimizer));
+  }
+  const std::size_t first = b.function().nodes.size();
+  const ValueId factor = value_of_state(program_, b.function(), state->second);
+  at->second = b.expr("r * f", {{"r", rate}, {"f", factor}}, DType::f64);
+  move_up(b.function(), first);
+  return at->second;
 }
 
 void Update::add_part(Builder& b, const Group& g, const std::vector<ValueId>& gradients, ValueId rate,
@@ -87,7 +125,7 @@ void Update::add_part(Builder& b, const Group& g, const std::vector<ValueId>& gr
   for (std::uint32_t s : g.states) states.push_back(value_of_state(program_, b.function(), s));
   optimizers::StepInputs inputs;
   inputs.lr = rate;
-  optimizers::OptimizerOptions options = options_.optimizer;
+  optimizers::OptimizerOptions options = g.training.options;
   options.coded = g.coded;
   const optimizers::StepResults results = optimizers::optimizer_step(b, options, params, own, states, inputs);
   for (std::size_t i = 0; i < params.size(); ++i)
@@ -104,26 +142,55 @@ ValueId Update::add(Builder& b, std::vector<ValueId> gradients) {
   ValueId norm = kNoValue;
   const ValueId rate = add_training_input(b, {DType::f64, {}}, training::kRate);
   std::vector<std::uint32_t> written;
+  std::map<std::int64_t, ValueId> rates;
   if (options_.clip_norm || options_.bucket) {
     if (options_.clip_norm) {
       if (options_.clip_value) gradients = optimizers::clip_by_value(b, gradients, *options_.clip_value);
       norm = optimizers::total_norm(b, gradients);
       gradients = optimizers::clip_by_norm(b, gradients, *options_.clip_norm);
     }
-    for (const Group& g : groups()) add_part(b, g, gradients, rate, written);
+    for (const Group& g : groups()) add_part(b, g, gradients, rate_of(b, g, rate, rates), written);
     return norm;
   }
   std::vector<Group> all;
+  for (const Group& g : groups()) rate_of(b, g, rate, rates);
   for (const Group& g : groups()) std::ranges::move(parts(b, g, gradients), std::back_inserter(all));
   for (const Group& part : all) {
     const std::size_t first = b.function().nodes.size();
-    add_part(b, part, gradients, rate, written);
+    add_part(b, part, gradients, rate_of(b, part, rate, rates), written);
     std::vector<ValueId> params;
     for (std::size_t i : part.parameters)
       params.push_back(value_of_state(program_, b.function(), parameters_[i].state));
     move_up(b.function(), first, last_reader(b.function(), first, params));
   }
   return norm;
+}
+
+std::vector<std::string> Update::describe_groups() const {
+  std::vector<std::string> lines;
+  if (options_.rules.empty()) return lines;
+  std::vector<ParameterTraining> kinds;
+  for (const ParameterTraining& t : training_) {
+    if (std::ranges::find(kinds, t) == kinds.end()) kinds.push_back(t);
+  }
+  constexpr std::size_t kNamed = 4;
+  for (const ParameterTraining& kind : kinds) {
+    std::size_t count = 0;
+    std::uint64_t elements = 0;
+    std::string names;
+    for (std::size_t i = 0; i < training_.size(); ++i) {
+      if (training_[i] != kind) continue;
+      const State& s = program_.states[parameters_[i].state];
+      std::uint64_t bytes = 0;
+      if (byte_size(s.type, &bytes)) elements += bytes / static_cast<std::uint64_t>(element_size(s.type.dtype));
+      if (count < kNamed) names += (count == 0 ? "" : ", ") + s.name;
+      ++count;
+    }
+    if (count > kNamed) names += ", ...";
+    lines.push_back(fmt::format("{}; {} parameter{} of {} elements: {}", optimizers::describe(kind.options), count,
+                                count == 1 ? "" : "s", elements, names));
+  }
+  return lines;
 }
 
 }  // namespace tern

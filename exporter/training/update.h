@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "exporter/builder.h"
@@ -13,8 +15,7 @@ namespace tern {
 /// Serves all methods with steps: they share the optimizer's states.
 class Update {
  public:
-  Update(Program& program, const TrainingOptions& options, const std::vector<TrainedParameter>& parameters)
-      : program_(program), options_(options), parameters_(parameters) {}
+  Update(Program& program, const TrainingOptions& options, const std::vector<TrainedParameter>& parameters);
 
   /// Adds to the function of `b` an input `lr`, the clipping of the gradients (one for each parameter), and the step
   /// with write-backs. The step has several nodes, each as soon as its gradients are known, so gradients need not be
@@ -22,11 +23,15 @@ class Update {
   /// without clip_norm.
   ValueId add(Builder& b, std::vector<ValueId> gradients);
 
+  /// Lines about the parameter groups for people; empty without rules.
+  std::vector<std::string> describe_groups() const;
+
  private:
   /// Parameters updated by one optimizer node.
   struct Group {
     DType dtype = DType::invalid;
     bool coded = false;                   ///< states of 8 bits
+    ParameterTraining training;           ///< of all parameters
     std::vector<std::size_t> parameters;  ///< indices in parameters_
     std::vector<std::uint32_t> states;    ///< states of the program, in the order of optimizer_states
     std::vector<std::int64_t> owners;     ///< index in `parameters` for each state, or -1
@@ -34,13 +39,16 @@ class Update {
   std::vector<Group> by_type() const;
   const std::vector<Group>& groups();
   std::vector<Group> parts(Builder& b, const Group& g, const std::vector<ValueId>& gradients) const;
+  ValueId rate_of(Builder& b, const Group& g, ValueId rate, std::map<std::int64_t, ValueId>& rates);
   void add_part(Builder& b, const Group& g, const std::vector<ValueId>& gradients, ValueId rate,
                 std::vector<std::uint32_t>& written);
 
   Program& program_;
   const TrainingOptions& options_;
   const std::vector<TrainedParameter>& parameters_;
-  std::vector<Group> groups_;  ///< complete with states after the first step's request
+  std::vector<ParameterTraining> training_;              ///< of each parameter
+  std::vector<Group> groups_;                            ///< complete with states after the first step's request
+  std::map<std::int64_t, std::uint32_t> factor_states_;  ///< by the rule that gives the rate
 };
 
 }  // namespace tern

@@ -19,6 +19,27 @@ if TYPE_CHECKING:
     from tern._programs import ExportedProgram, Module
 
 
+def parameter_rules(params):
+    """Rules of --params: {'norm*|*.bias': {'weight_decay': 0}} is 'norm*|*.bias: weight-decay=0'. Text stays."""
+    if not isinstance(params, Mapping):
+        return params
+    rules = []
+    for selector, settings in params.items():
+        if not isinstance(settings, Mapping):
+            raise TypeError(f"params['{selector}'] takes a dictionary of settings, not a {describe(settings)}")
+        parts = []
+        for key, value in settings.items():
+            name = key.replace("_", "-")
+            if isinstance(value, bool):
+                parts.append(f"{name}={'yes' if value else 'no'}")
+            elif isinstance(value, (list, tuple)):
+                parts.append(f"{name}=" + "/".join(text(name, item) for item in value))
+            else:
+                parts.append(f"{name}={text(name, value)}")
+        rules.append(f"{selector}: {', '.join(parts)}")
+    return rules
+
+
 @contextmanager
 def pt2_file(program):
     """The path of a .pt2 file: `program` itself, or where its bytes or a torch.export.ExportedProgram are stored meanwhile."""
@@ -102,7 +123,8 @@ def export(
     name_size    new names of symbolic sizes: {'s77': 'batch'}
     annotate     notes on nodes: {'encoder.*': {'stage': 1}}
     compress     'zstd' or 'zstd:LEVEL'
-    train        True, or options of training: {'loss': 'cross_entropy', 'optimizer': 'adamw', 'lr': 1e-3}
+    train        True, or options of training: {'loss': 'cross_entropy', 'optimizer': 'adamw', 'lr': 1e-3,
+                 'params': {'norm*|*.bias': {'weight_decay': 0}, 'lm_head': {'lr': '0.1x'}}}; params are parameter groups
     llm          True, or options of a decoder with a static cache, which then generates tokens (docs/generate.md):
                  {'bos': 1, 'eos': [2, 7], 'token_ids': 'generation_config.json', 'batch': 8}; export_llm() takes
                  transformers' models
@@ -149,6 +171,7 @@ def export(
     if train is not None and train is not False:
         options["train"] = True
         options.update(train if isinstance(train, Mapping) else {})
+        options["params"] = parameter_rules(options.get("params"))
     if llm is not None and llm is not False:
         options["llm"] = True
         for name, value in (llm if isinstance(llm, Mapping) else {}).items():

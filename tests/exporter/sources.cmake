@@ -65,6 +65,7 @@ set(sources
   training/data_parallel_test.cpp
   training/early_steps_test.cpp
   training/initial_test.cpp
+  training/parameter_rules_test.cpp
   training/parameters_test.cpp
   tune_test.cpp
   verdict_test.cpp)

@@ -74,6 +74,58 @@ def losses_are_those_of_pytorch(c):
         c.check(name, len(losses) == len(case["losses"]) and error < CLOSE_OF_MODEL.get(case["model"], CLOSE), f"{len(losses)} losses, {error:.3g}")
 
 
+def groups_are_those_of_pytorch(c):
+    """Parameter groups: rates, decays, betas, optimizers, frozen ones, schedules; float64 to 1e-9, Muon in bfloat16 within
+    three times the spread of PyTorch's own runs. A resumed run and rates of a run keep their bits."""
+    for case in json.loads((DATA / "groups.json").read_text())["cases"]:
+        tokens = case["model"] == "encoder"
+        data = DATA / "encoder_data.safetensors" if tokens else IMAGES
+        model = c.export(DATA / f"{case['model']}.pt2", "--loss", "cross_entropy", *(["--class-axis", -1] if tokens else []),
+                         *case["export"])
+        options = ["--no-shuffle", "--epochs", 100, "--steps", len(case["losses"]), *case["train"]]
+        done = c.train(model, *options, "--json", data=data)
+        if done.returncode != 0:
+            c.check(case["name"], False, done.stderr)
+            continue
+        losses = json.loads(done.stdout)["losses"]
+        error = max(abs(mine - its) / abs(its) for mine, its in zip(losses, case["losses"], strict=True))
+        c.check(f"losses of groups: {case['name']}", error < 3 * case.get("spread", CLOSE / 3), error)
+        expected = (c.folder / "out.tern").read_bytes()
+        checkpoints = c.folder / "group_checkpoints"
+        c.train(model, *options, "--checkpoint", checkpoints, "--every", 37, data=data)
+        for path in sorted(checkpoints.glob("checkpoint-*"))[1:]:
+            path.unlink()
+        done = c.train(model, *options, "--checkpoint", checkpoints, "--every", 37, "--resume", data=data)
+        c.check(f"resumed with groups: {case['name']}", done.returncode == 0 and
+                (c.folder / "out.tern").read_bytes() == expected, done.stderr)
+        shutil.rmtree(checkpoints)
+    groups = ["--params", "*.bias: weight-decay=0", "--params", "fc2: lr=0.5x"]
+    model = c.export(DATA / "mlp.pt2", "--loss", "cross_entropy", "--lr", 1e-2, *groups)
+    shown = c.run("inspect", model).stdout
+    c.check("inspect shows groups", "training.group.0: adamw lr=0.01; 1 parameter of 1024 elements: fc1.weight" in shown and
+            "adamw lr=0.005 weight-decay=0; 1 parameter of 10 elements: fc2.bias" in shown, shown)
+    other = c.export(DATA / "mlp.pt2", "--loss", "cross_entropy", "--lr", 1e-2, "--params", "*.bias: weight-decay=0",
+                     "--params", "fc2: lr=0.001", output="other.tern")
+    ends = []
+    for archive, rate in ((model, ["--lr", "fc2: 0.1x"]), (other, [])):
+        done = c.train(archive, "--epochs", 2, "--json", *rate)
+        ends.append(json.loads(done.stdout)["losses"] if done.returncode == 0 else done.stderr)
+    c.check("--lr of a group", ends[0] == ends[1], ends)
+    bad = lambda text: ["export", DATA / "mlp.pt2", "--train", "--loss", "cross_entropy", "--params", text, "-o", c.folder / "x.tern"]
+    for text, message in (("fc3: lr=1", "no parameter matches; 'tern inspect --weights 1000' lists them; the nearest is 'fc"),
+                          ("fc1.wieght: lr=1", "the nearest is 'fc1.weight'"), ("fc1", "it has no ':'"),
+                          ("fc1: lr=fast", "lr takes a finite number"), ("fc1: rate=1", "'rate' is no setting"),
+                          ("fc1: momentum=1", "momentum has no effect with the optimizer adamw of fc1.weight; use it with sgd"),
+                          ("ndim<x: lr=1", "ndim takes a relation"), ("fc1: optimizer=adm", "optimizer takes sgd, adam"),
+                          ("fc1: betas=0.9", "betas takes two numbers such as 0.9/0.95"), ("fc1: weight-decay=-1", "weight_decay is -1"),
+                          ("*: frozen", "no floating-point parameter to train"), ("|fc1: lr=1", "a pattern is empty")):
+        c.ends(f"--params '{text}'", 2, message, *bad(text))
+    c.ends("--lr of no group", 2, "no parameter group 'fc1' with a rate of its own (its groups: fc2)", *c.train_command(
+        model, "--lr", "fc1: 1"))
+    c.ends("--schedule of a group with rates of 0", 2, "give it a positive end", *c.train_command(
+        model, "--schedule", "step:1:0", "--schedule", "fc2: cosine"))
+
+
 def newest_step(folder):
     return max((int(path.stem.split("-")[1]) for path in folder.glob("checkpoint-*.safetensors")), default=0)
 
@@ -100,8 +152,10 @@ def killed_run(c, model, options, expected, rng, steps, name):
 
 
 def killed_runs_end_with_the_same_bits(c, full):
-    model = c.export(CNN, "--loss", "cross_entropy", "--optimizer", "adam")
-    options = ["--epochs", 10, "--batch", 16, "--held-out", 0.2, "--schedule", "cosine", "--seed", 3]
+    model = c.export(CNN, "--loss", "cross_entropy", "--optimizer", "adam", "--params", "classifier: lr=0.5x",
+                     "--params", "ndim<2: optimizer=sgd, lr=1e-2, momentum=0.9")
+    options = ["--epochs", 10, "--batch", 16, "--held-out", 0.2, "--schedule", "cosine", "--schedule", "classifier: linear:0.5",
+               "--seed", 3]
     done = c.train(model, *options, "--checkpoint", c.folder / "whole", "--every", 1)
     c.check("uninterrupted run", done.returncode == 0, done.stderr)
     expected = (c.folder / "out.tern").read_bytes()
@@ -562,7 +616,7 @@ def messages(c):
     rprop = c.export(CNN, "--loss", "cross_entropy", "--optimizer", "rprop", output="rprop.tern")
     for option in (["--lr", 0.1], ["--schedule", "cosine"], ["--warmup", 5]):
         c.ends(f"{option[0]} with rprop", 2, "rprop has no rate", *c.train_command(rprop, *option))
-    c.ends("muon of a vector", 2, "is float64[16], but muon only updates matrices", "export", DATA / "mlp.pt2", "--train", "--loss",
+    c.ends("muon of a vector", 2, "is float64[16], but muon only updates matrices of constant size; give the others another optimizer: --params 'ndim!=2: optimizer=adamw'", "export", DATA / "mlp.pt2", "--train", "--loss",
            "cross_entropy", "--optimizer", "muon", "-o", out)
     c.ends("options without --train", 2, "need --train", "export", CNN, "--lr", 1, "-o", out)
     c.ends("--activation-memory of something else", 2, "--activation-memory takes bytes such as 512MB", "export", CNN,
@@ -618,7 +672,7 @@ def labelled(c, number):
     return path
 
 
-CHECKS = (losses_are_those_of_pytorch, killed_runs_end_with_the_same_bits, states_of_eight_bits, interrupted_run, other_signals,
+CHECKS = (losses_are_those_of_pytorch, groups_are_those_of_pytorch, killed_runs_end_with_the_same_bits, states_of_eight_bits, interrupted_run, other_signals,
           results_that_cannot_be_written, digits_are_learnt, accumulation_is_one_large_batch, memory_is_limited,
           packed_weights_are_left_behind, adapters_are_trained, adapters_of_weights_that_are_not_transposed, graphs_have_the_same_bits, frozen_parameters_stay, reproducible_runs_have_the_same_bits, attention_drops_probabilities, joint_graphs_are_trained, messages)
 

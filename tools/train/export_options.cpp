@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "exporter/optimizers/settings.h"
 #include "exporter/training/adapters.h"
 #include "exporter/training/losses.h"
 #include "tools/bounds.h"
@@ -20,82 +21,33 @@ using optimizers::OptimizerOptions;
 
 constexpr std::uint64_t kBucket = 25'000'000;
 
-std::string optimizer_names() {
-  std::string names;
-  for (int i = 0; i < optimizers::kOptimizers; ++i)
-    names += fmt::format("{}{}", i == 0 ? "" : ", ", optimizers::optimizer_name(static_cast<optimizers::Optimizer>(i)));
-  return names;
-}
-
 std::string loss_names() {
   std::string names;
   for (const LossRecord& l : losses()) names += fmt::format("{}, ", l.name);
   return names + "or none: the program's first result is the loss";
 }
 
-using enum optimizers::Optimizer;
-
-/// The optimizers reading an option; other optimizers would silently ignore the option.
-struct Readers {
-  const char* option;
-  std::vector<optimizers::Optimizer> optimizers;
-};
-
-void require_read(const TrainArguments& a, optimizers::Optimizer optimizer) {
-  const std::pair<Readers, bool> options[] = {
-      {{"--momentum", {sgd, rmsprop, muon}}, a.momentum.has_value()},
-      {{"--dampening", {sgd}}, a.dampening.has_value()},
-      {{"--nesterov", {sgd, muon}}, a.nesterov},
-      {{"--amsgrad", {adam, adamw}}, a.amsgrad},
-      {{"--betas", {adam, adamw, adamax, nadam, radam, lion}}, !a.betas.empty()},
-      {{"--eps", {adam, adamw, adagrad, rmsprop, adadelta, adamax, nadam, radam, adafactor, muon}}, a.eps.has_value()},
-      {{"--weight-decay",
-        {sgd, adam, adamw, adagrad, rmsprop, adadelta, adamax, nadam, radam, asgd, adafactor, lion, muon}},
-       a.weight_decay.has_value()},
+/// Settings given for --optimizer must have an effect.
+void require_settings_read(const TrainArguments& a, const OptimizerOptions& o) {
+  const std::pair<const char*, bool> given[] = {
+      {"momentum", a.momentum.has_value()},
+      {"dampening", a.dampening.has_value()},
+      {"nesterov", a.nesterov},
+      {"amsgrad", a.amsgrad},
+      {"betas", !a.betas.empty()},
+      {"eps", a.eps.has_value()},
+      {"weight-decay", a.weight_decay.has_value()},
   };
-  for (const auto& [readers, given] : options) {
-    if (!given || std::ranges::find(readers.optimizers, optimizer) != readers.optimizers.end()) continue;
-    std::string names;
-    for (const auto o : readers.optimizers)
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", optimizers::optimizer_name(o));
-    fail(ErrorCode::invalid_argument, fmt::format("{} has no effect with --optimizer {}; use it with {}",
-                                                  readers.option, optimizers::optimizer_name(optimizer), names));
+  for (const auto& [name, is_given] : given) {
+    if (is_given)
+      optimizers::require_read(o.optimizer, name, fmt::format("--{}", name),
+                               fmt::format("--optimizer {}", optimizers::optimizer_name(o.optimizer)));
   }
-}
-
-std::string coded_names() {
-  std::string names;
-  for (int i = 0; i < optimizers::kOptimizers; ++i) {
-    const auto o = static_cast<optimizers::Optimizer>(i);
-    if (optimizers::can_be_coded(o))
-      names +=
-          fmt::format("{}{}{}", names.empty() ? "" : ", ", optimizers::optimizer_name(o), optimizers::kCodedSuffix);
-  }
-  return names;
-}
-
-/// A name of the table, optionally with the suffix 8bit.
-OptimizerOptions options_of_name(const std::string& name) {
-  const bool coded = name.ends_with(optimizers::kCodedSuffix);
-  const int number = optimizers::optimizer_from_name(
-      std::string_view(name).substr(0, name.size() - (coded ? optimizers::kCodedSuffix.size() : 0)));
-  if (number < 0) {
-    fail(ErrorCode::invalid_argument, fmt::format("--optimizer takes {}; with states of 8 bits {}; not '{}'",
-                                                  optimizer_names(), coded_names(), escape_name(name)));
-  }
-  OptimizerOptions o = optimizers::options_for(static_cast<optimizers::Optimizer>(number));
-  o.coded = coded;
-  if (coded && !optimizers::can_be_coded(o.optimizer)) {
-    fail(ErrorCode::invalid_argument,
-         fmt::format("--optimizer: {} has no states of 8 bits; the optimizers with such states are {}",
-                     optimizers::optimizer_name(o.optimizer), coded_names()));
-  }
-  return o;
 }
 
 OptimizerOptions parse_optimizer(const TrainArguments& a) {
-  OptimizerOptions o = options_of_name(a.optimizer.empty() ? "adamw" : a.optimizer);
-  require_read(a, o.optimizer);
+  OptimizerOptions o = optimizers::options_of_name(a.optimizer.empty() ? "adamw" : a.optimizer, "--optimizer");
+  require_settings_read(a, o);
   if (a.lr && !(*a.lr >= 0 && std::isfinite(*a.lr)))
     fail(ErrorCode::invalid_argument, fmt::format("--lr takes a finite number from 0, not {}", *a.lr));
   o.lr = a.lr.value_or(o.lr);
@@ -113,8 +65,8 @@ OptimizerOptions parse_optimizer(const TrainArguments& a) {
 bool any_given(const TrainArguments& a) {
   return a.accumulate || !a.loss.empty() || !a.optimizer.empty() || a.class_axis || a.label_smoothing || a.clip_norm ||
          a.clip_value || a.lr || a.weight_decay || a.momentum || a.eps || !a.betas.empty() || a.nesterov || a.amsgrad ||
-         !a.freeze.empty() || !a.activation_memory.empty() || !a.lora.empty() || a.lora_seed || a.dampening ||
-         a.data_parallel || !a.bucket.empty();
+         !a.freeze.empty() || !a.params.empty() || !a.activation_memory.empty() || !a.lora.empty() || a.lora_seed ||
+         a.dampening || a.data_parallel || !a.bucket.empty();
 }
 
 }  // namespace
@@ -130,7 +82,7 @@ void add_train_options(CLI::App* command, TrainArguments& a) {
   command->add_option("--label-smoothing", a.label_smoothing, "Label smoothing, as in PyTorch's cross_entropy");
   command
       ->add_option("--optimizer", a.optimizer,
-                   "With --train: " + optimizer_names() +
+                   "With --train: " + optimizers::optimizer_names() +
                        " (default: adamw). adamw8bit and similar ones keep states of 8 bits (docs/training.md)")
       ->type_name("NAME");
   command->add_option("--lr", a.lr, "Learning rate; 'tern train --lr' can give another (default: PyTorch's)");
@@ -150,6 +102,12 @@ void add_train_options(CLI::App* command, TrainArguments& a) {
       ->add_option("--freeze", a.freeze,
                    "Parameters whose names match PATTERN (* ? []) keep their values. May be repeated")
       ->type_name("PATTERN");
+  command
+      ->add_option("--params", a.params,
+                   "Train the parameters that SELECTOR matches with other settings: 'norm*|*.bias: weight-decay=0', "
+                   "'lm_head: lr=0.1x', 'ndim<2: optimizer=adamw, lr=3e-4', 'encoder: frozen'. May be repeated; later "
+                   "settings override earlier ones")
+      ->type_name("SELECTOR:SETTINGS");
   command
       ->add_option(
           "--lora", a.lora,
@@ -199,9 +157,12 @@ std::optional<TrainingOptions> parse_train(const TrainArguments& a) {
   o.clip_norm = a.clip_norm;
   o.clip_value = a.clip_value;
   o.freeze = a.freeze;
+  for (const std::string& text : a.params) o.rules.push_back(parse_parameter_rule(text));
   for (const std::string& text : a.lora) o.lora.push_back(parse_lora(text));
   o.lora_seed = a.lora_seed.value_or(0);
   if (a.lora_seed && a.lora.empty()) fail(ErrorCode::invalid_argument, "--lora-seed needs --lora");
+  if (!o.lora.empty() && std::ranges::any_of(o.rules, [](const ParameterRule& r) { return r.frozen.has_value(); }))
+    fail(ErrorCode::invalid_argument, "--params with frozen cannot be combined with --lora: it trains only adapters");
   if (!o.freeze.empty() && !o.lora.empty())
     fail(ErrorCode::invalid_argument, "--freeze cannot be combined with --lora: it trains only adapters");
   o.accumulate = a.accumulate;
@@ -215,6 +176,7 @@ std::string training_text(const TrainingOptions& options, const TrainingReport& 
       fmt::format("trains {} parameters of {} elements with {}{}{}\n", report.trained, report.elements,
                   optimizers::full_name(options.optimizer), options.loss == "none" ? "" : " on " + options.loss,
                   report.frozen > 0 ? fmt::format("; {} keep their values", report.frozen) : "");
+  for (const std::string& group : report.groups) text += "  " + escape_message(group) + "\n";
   for (const std::string& name : report.unused)
     text += fmt::format("not trained: {}: the loss does not depend on it\n", escape_name(name));
   constexpr std::size_t kNamed = 8;

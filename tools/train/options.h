@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "tools/train/group_rates.h"
+
 namespace tern::train {
 
 struct TrainOptions {
@@ -19,6 +21,7 @@ struct TrainOptions {
   std::uint64_t seed = 0;
   std::optional<double> rate;
   std::string schedule = "constant";
+  GroupRateOptions groups;
   std::uint64_t warmup = 0;
   std::string checkpoints;  ///< folder; empty: OUTPUT.checkpoints, used only on Ctrl-C
   std::uint64_t every = 0;  ///< steps between checkpoints; 0: at the end of each epoch

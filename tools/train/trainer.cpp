@@ -69,6 +69,8 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
     fail(ErrorCode::invalid_argument, "--held-out: the archive has no method 'loss' whose first result is one float");
   check_held_out();
   schedule_ = LearningRateSchedule(options_.schedule, options_.rate.value_or(methods_.rate), steps_, options_.warmup);
+  group_rates_ = GroupRates(session_, model_, options_.groups, options_.schedule, options_.rate.value_or(methods_.rate),
+                            steps_, options_.warmup);
   rate_ = Tensor(methods_.rate_type, std::vector<std::int64_t>(methods_.rate_axes, 1));
   session_.set_seed(ranks_.seed_of(options_.seed));
   add_settings(std::move(settings));
@@ -167,8 +169,8 @@ void Trainer::add_settings(Settings settings) {
   add("seed", fmt::format("{}", options_.seed));
   add("held out", options_.held_out_data.empty() ? fmt::format("{}", options_.held_out) : options_.held_out_name);
   if (held_out_data_) add("contents of the held-out data", held_out_data_->contents());
-  add("lr", fmt::format("{}", options_.rate.value_or(methods_.rate)));
-  add("schedule", options_.schedule);
+  add("lr", rates_text(fmt::format("{}", options_.rate.value_or(methods_.rate)), options_.groups, &GroupRate::rate));
+  add("schedule", rates_text(options_.schedule, options_.groups, &GroupRate::schedule));
   add("warm-up", fmt::format("{}", options_.warmup));
 }
 
@@ -200,6 +202,7 @@ double Trainer::run_accumulated(std::span<const std::uint64_t> samples) {
 double Trainer::step(const std::vector<std::uint64_t>& order, std::uint64_t* samples) {
   const double rate = schedule_.rate(history_.position.step);
   convert(&rate, DType::f64, rate_.data(), rate_.dtype(), 1);
+  group_rates_.set(session_, history_.position.step, rate);
   const std::uint64_t last_batch = std::min(history_.position.batch + options_.accumulate, batches_);
   const std::uint64_t first = history_.position.batch * options_.batch;
   const std::uint64_t last = std::min<std::uint64_t>(last_batch * options_.batch, order.size());
@@ -298,6 +301,7 @@ int Trainer::run(const Listener& listener, const std::function<int()>& stop) {
       }
     }
   }
+  group_rates_.reset(session_);
   check_parameters(model_, session_, at.step);
   gather_offsets();
   if (!options_.checkpoints.empty()) save();

@@ -11,6 +11,7 @@
 #include "tools/train/checkpoint.h"
 #include "tools/train/data.h"
 #include "tools/train/folder.h"
+#include "tools/train/group_rates.h"
 #include "tools/train/history.h"
 #include "tools/train/method.h"
 #include "tools/train/method_run.h"
@@ -91,6 +92,7 @@ class Trainer {
   SampleSplit division_;
   std::uint64_t steps_ = 0, steps_each_ = 0, batches_ = 0;
   LearningRateSchedule schedule_;
+  GroupRates group_rates_;
   Tensor rate_;
   History history_;
   std::uint64_t saved_step_ = ~std::uint64_t{0};
