@@ -301,7 +301,9 @@ set(sources
   training/initial.cpp
   training/inputs.cpp
   training/joint.cpp
+  training/loss_scale.cpp
   training/losses.cpp
+  training/mixed_precision.cpp
   training/parameter_rules.cpp
   training/parameters.cpp
   training/states.cpp

@@ -252,16 +252,18 @@ int run_export(ExportArguments& a) {
   import_options.origins = !a.no_origins;
   import_options.precision = parse_precision(a.precision);
   import_options.keep = a.keep;
-  const std::optional<TrainingOptions> training = parse_train(a.train);
+  std::optional<TrainingOptions> training = parse_train(a.train);
+  if (training) training->precision = import_options.precision;
+  check_loss_scale(a.train, import_options.precision);
   std::optional<std::optional<std::uint64_t>> activation_memory;  // set if given: a limit, or the least
   if (!a.train.activation_memory.empty()) activation_memory = parse_activation_memory(a.train.activation_memory);
   const std::optional<GenerationOptions> generation = parse_llm(a.llm);
   TrainingReport trained;
   if (training && generation) fail(ErrorCode::invalid_argument, "--llm cannot be combined with --train");
   if (training) {
-    if (a.quantize.any() || !a.precision.empty())
-      fail(ErrorCode::invalid_argument,
-           "--train cannot be combined with --quantize or --precision: it keeps weights as they are");
+    if (a.quantize.any())
+      fail(ErrorCode::invalid_argument, "--train cannot be combined with --quantize: it keeps weights as they are");
+    import_options.precision = DType::invalid;  // of the steps, not of the weights
     import_options.training = true;
     import_options.transform = [&](Program& p) { trained = add_training(p, *training); };
   }

@@ -29,7 +29,7 @@ const std::vector<Heading>& headings() {
       {"export",
        "Training: loss and gradients",
        {"--train", "--loss", "--class-axis", "--label-smoothing", "--accumulate", "--activation-memory",
-        "--data-parallel", "--bucket"}},
+        "--data-parallel", "--bucket", "--loss-scale"}},
       {"export",
        "Training: optimizer",
        {"--optimizer", "--lr", "--weight-decay", "--momentum", "--dampening", "--betas", "--eps", "--nesterov",

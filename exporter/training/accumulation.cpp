@@ -31,12 +31,14 @@ void set_step_results(Function& method, ValueId loss, ValueId gradient_norm) {
 
 void add_accumulation(Program& program, std::uint32_t step, ValueId loss,
                       const std::vector<TrainedParameter>& parameters, const std::vector<ValueId>& gradients,
-                      Update& update, std::optional<std::uint64_t> bucket_bytes) {
+                      Update& update, std::optional<std::uint64_t> bucket_bytes, bool float32_sums) {
   std::vector<std::uint32_t> gradient_sums;
   for (const TrainedParameter& p : parameters) {
-    const State& sum_state = program.states[p.state];
+    const State& parameter = program.states[p.state];
+    TensorType type = parameter.type;
+    if (float32_sums && element_size(type.dtype) == 2) type.dtype = DType::f32;
     gradient_sums.push_back(
-        add_training_state(program, fmt::format("{}{}", training::kGradientState, sum_state.name), sum_state.type, 0));
+        add_training_state(program, fmt::format("{}{}", training::kGradientState, parameter.name), type, 0));
   }
   const TensorType scalar{DType::f32, {}};
   const std::uint32_t batch_count = add_training_state(program, std::string(training::kBatchesState), scalar, 0);

@@ -23,8 +23,11 @@ inline constexpr std::string_view kNormResult = "gradient_norm";  ///< before cl
 inline constexpr std::string_view kOptimizerState = "optimizer.";  ///< optimizer.step, optimizer.exp_avg.fc1.weight
 /// Precedes the selector of a rule with a rate: its factor of `lr`, one float64. A run may change the factor.
 inline constexpr std::string_view kRateFactorState = "optimizer.lr_factor.";
-inline constexpr std::string_view kGradientState = "accumulated.";  ///< accumulated.fc1.weight
-inline constexpr std::string_view kBatchesState = "accumulated";    ///< number of summed batches
+inline constexpr std::string_view kMasterState = "optimizer.master.";        ///< float32 values of a 16-bit parameter
+inline constexpr std::string_view kLossScaleState = "optimizer.loss_scale";  ///< of float16; one float32
+inline constexpr std::string_view kLossScaleStepsState = "optimizer.loss_scale_steps";  ///< since its last change
+inline constexpr std::string_view kGradientState = "accumulated.";                      ///< accumulated.fc1.weight
+inline constexpr std::string_view kBatchesState = "accumulated";                        ///< number of summed batches
 
 // Endings of the states of low-rank adapters, after the module: PEFT's.
 inline constexpr std::string_view kLoraA = ".lora_A.weight", kLoraB = ".lora_B.weight";
@@ -34,6 +37,7 @@ inline constexpr std::string_view kLossKey = "training.loss";             ///< "
 inline constexpr std::string_view kClassAxisKey = "training.class_axis";  ///< "1"; of losses over classes alone
 inline constexpr std::string_view kOptimizerKey = "training.optimizer";   ///< "adamw"
 inline constexpr std::string_view kBucketKey = "training.data_parallel";  ///< "25000000": bytes of a bucket
+inline constexpr std::string_view kPrecisionKey = "training.precision";   ///< "bfloat16"
 inline constexpr std::string_view kRateKey = "training.lr";               ///< "0.001": value of --lr at export
 inline constexpr std::string_view kGroupKey =
     "training.group.";  ///< precedes a number: a group of parameters, for people

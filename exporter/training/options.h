@@ -36,7 +36,11 @@ struct TrainingOptions {
   /// Several ranks share each batch: the methods communicate, and gradients travel in messages of at most so many
   /// bytes.
   std::optional<std::uint64_t> bucket;
-  bool accumulate = false;  ///< also the methods `accumulate` and `apply`: a step over several batches
+  /// bfloat16 or float16: products of float32 compute in it (mixed_precision.h), and parameters of 16 bits get float32
+  /// masters. float16 scales the loss (loss_scale.h). invalid: as exported.
+  DType precision = DType::invalid;
+  double loss_scale = 65536;  ///< the first scale, for float16
+  bool accumulate = false;    ///< also the methods `accumulate` and `apply`: a step over several batches
 };
 
 }  // namespace tern

@@ -16,6 +16,9 @@ std::uint32_t add_training_state(Program& program, std::string name, const Tenso
 std::uint32_t add_training_state(Program& program, std::string name, const TensorType& type,
                                  std::vector<std::byte> bytes);
 
+/// Values of a state in row-major order, in `dtype`.
+std::vector<std::byte> values_of_state(const Program& program, const State& state, DType dtype);
+
 /// The function's new value of a state.
 void write_state(Builder& b, std::uint32_t state, ValueId value);
 

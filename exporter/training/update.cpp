@@ -15,10 +15,12 @@
 
 namespace tern {
 
-Update::Update(Program& program, const TrainingOptions& options, const std::vector<TrainedParameter>& parameters)
+Update::Update(Program& program, const TrainingOptions& options, const std::vector<TrainedParameter>& parameters,
+               const LossScale* scale)
     : program_(program),
       options_(options),
       parameters_(parameters),
+      scale_(scale),
       training_(apply_rules(options.rules, options.optimizer, names_of(program, parameters))) {}
 
 /// Groups parameters for the optimizer's op: one dtype, equal settings, and either all or none with 8-bit states. The
@@ -31,7 +33,8 @@ std::vector<Update::Group> Update::by_type() const {
     auto group = std::ranges::find_if(groups, [&](const Group& g) {
       return g.dtype == type.dtype && g.coded == coded && g.training == training_[i];
     });
-    if (group == groups.end()) group = groups.insert(groups.end(), Group{type.dtype, coded, training_[i], {}, {}, {}});
+    if (group == groups.end())
+      group = groups.insert(groups.end(), Group{type.dtype, coded, training_[i], {}, {}, {}, {}});
     group->parameters.push_back(i);
   }
   return groups;
@@ -47,7 +50,7 @@ const std::vector<Update::Group>& Update::groups() {
   for (Group& g : groups_) {
     std::vector<TensorType> types;
     for (std::size_t i : g.parameters) types.push_back(program_.states[parameters_[i].state].type);
-    for (const optimizers::StateTensor& t : optimizers::optimizer_states(g.training.options, types)) {
+    for (const optimizers::StateTensor& t : optimizers::optimizer_states(g.training.options, types, has_masters(g))) {
       std::string name = fmt::format("{}{}", training::kOptimizerState, t.name);
       g.owners.push_back(t.parameter);
       if (t.parameter < 0) {
@@ -68,8 +71,18 @@ const std::vector<Update::Group>& Update::groups() {
       name += "." + program_.states[parameters_[g.parameters[static_cast<std::size_t>(t.parameter)]].state].name;
       g.states.push_back(add_training_state(program_, std::move(name), t.type, t.initial));
     }
+    for (std::size_t i = 0; has_masters(g) && i < g.parameters.size(); ++i) {
+      const State parameter = program_.states[parameters_[g.parameters[i]].state];
+      g.masters.push_back(add_training_state(program_, fmt::format("{}{}", training::kMasterState, parameter.name),
+                                             {DType::f32, parameter.type.shape},
+                                             values_of_state(program_, parameter, DType::f32)));
+    }
   }
   return groups_;
+}
+
+bool Update::has_masters(const Group& g) const {
+  return options_.precision != DType::invalid && element_size(g.dtype) == 2;
 }
 
 /// Splits a group's parameters into lists for joint steps, the function's last list first.
@@ -81,8 +94,11 @@ std::vector<Update::Group> Update::parts(Builder& b, const Group& g, const std::
   }
   std::vector<Group> all;
   for (const std::vector<std::size_t>& members : early_steps(b, params, own)) {
-    Group part{g.dtype, g.coded, g.training, {}, {}, {}};
-    for (std::size_t i : members) part.parameters.push_back(g.parameters[i]);
+    Group part{g.dtype, g.coded, g.training, {}, {}, {}, {}};
+    for (std::size_t i : members) {
+      part.parameters.push_back(g.parameters[i]);
+      if (!g.masters.empty()) part.masters.push_back(g.masters[i]);
+    }
     for (std::size_t s = 0; s < g.states.size(); ++s) {
       const std::int64_t owner = g.owners[s];
       if (owner >= 0 && !std::ranges::binary_search(members, static_cast<std::size_t>(owner))) continue;
@@ -115,7 +131,7 @@ ValueId Update::rate_of(Builder& b, const Group& g, ValueId rate, std::map<std::
 }
 
 void Update::add_part(Builder& b, const Group& g, const std::vector<ValueId>& gradients, ValueId rate,
-                      std::vector<std::uint32_t>& written) {
+                      ValueId found_inf, std::vector<std::uint32_t>& written) {
   std::vector<ValueId> params, own, states;
   for (std::size_t i : g.parameters) {
     params.push_back(value_of_state(program_, b.function(), parameters_[i].state));
@@ -125,11 +141,20 @@ void Update::add_part(Builder& b, const Group& g, const std::vector<ValueId>& gr
   for (std::uint32_t s : g.states) states.push_back(value_of_state(program_, b.function(), s));
   optimizers::StepInputs inputs;
   inputs.lr = rate;
+  inputs.found_inf = found_inf;
+  for (std::uint32_t s : g.masters) inputs.masters.push_back(value_of_state(program_, b.function(), s));
+  // Adafactor reads parameters: the masters are its parameters, rounded afterwards.
+  const bool steps_masters = !g.masters.empty() && g.training.options.optimizer == optimizers::Optimizer::adafactor;
+  const std::vector<ValueId> rounded = params;
+  if (steps_masters) params.swap(inputs.masters), inputs.masters.clear();
   optimizers::OptimizerOptions options = g.training.options;
   options.coded = g.coded;
   const optimizers::StepResults results = optimizers::optimizer_step(b, options, params, own, states, inputs);
-  for (std::size_t i = 0; i < params.size(); ++i)
-    write_state(b, parameters_[g.parameters[i]].state, results.params.at(i));
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    const ValueId next = results.params.at(i);
+    write_state(b, parameters_[g.parameters[i]].state, b.cast(next, b.dtype(rounded[i])));
+    if (!g.masters.empty()) write_state(b, g.masters[i], steps_masters ? next : results.masters.at(i));
+  }
   for (std::size_t i = 0; i < states.size(); ++i) {
     // Every step of a list computes the same shared state: the first list, mostly the function's last, writes it.
     if (std::ranges::find(written, g.states[i]) != written.end()) continue;
@@ -143,13 +168,19 @@ ValueId Update::add(Builder& b, std::vector<ValueId> gradients) {
   const ValueId rate = add_training_input(b, {DType::f64, {}}, training::kRate);
   std::vector<std::uint32_t> written;
   std::map<std::int64_t, ValueId> rates;
-  if (options_.clip_norm || options_.bucket) {
+  if (options_.clip_norm || options_.bucket || scale_ != nullptr) {
+    ValueId found_inf = kNoValue;
+    if (scale_ != nullptr) {
+      gradients = scale_->unscaled(b, gradients);
+      found_inf = LossScale::found_inf(b, gradients);
+      scale_->update(b, found_inf);
+    }
     if (options_.clip_norm) {
       if (options_.clip_value) gradients = optimizers::clip_by_value(b, gradients, *options_.clip_value);
       norm = optimizers::total_norm(b, gradients);
       gradients = optimizers::clip_by_norm(b, gradients, *options_.clip_norm);
     }
-    for (const Group& g : groups()) add_part(b, g, gradients, rate_of(b, g, rate, rates), written);
+    for (const Group& g : groups()) add_part(b, g, gradients, rate_of(b, g, rate, rates), found_inf, written);
     return norm;
   }
   std::vector<Group> all;
@@ -157,7 +188,7 @@ ValueId Update::add(Builder& b, std::vector<ValueId> gradients) {
   for (const Group& g : groups()) std::ranges::move(parts(b, g, gradients), std::back_inserter(all));
   for (const Group& part : all) {
     const std::size_t first = b.function().nodes.size();
-    add_part(b, part, gradients, rate_of(b, part, rate, rates), written);
+    add_part(b, part, gradients, rate_of(b, part, rate, rates), kNoValue, written);
     std::vector<ValueId> params;
     for (std::size_t i : part.parameters)
       params.push_back(value_of_state(program_, b.function(), parameters_[i].state));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "exporter/builder.h"
+#include "exporter/training/loss_scale.h"
 #include "exporter/training/options.h"
 #include "exporter/training/parameters.h"
 
@@ -15,12 +16,14 @@ namespace tern {
 /// Serves all methods with steps: they share the optimizer's states.
 class Update {
  public:
-  Update(Program& program, const TrainingOptions& options, const std::vector<TrainedParameter>& parameters);
+  /// `scale`: the scale of the loss, and so of gradients; null without.
+  Update(Program& program, const TrainingOptions& options, const std::vector<TrainedParameter>& parameters,
+         const LossScale* scale = nullptr);
 
   /// Adds to the function of `b` an input `lr`, the clipping of the gradients (one for each parameter), and the step
   /// with write-backs. The step has several nodes, each as soon as its gradients are known, so gradients need not be
-  /// held. clip_norm and shared batches need a single node at the end. Returns the norm of the gradients; kNoValue
-  /// without clip_norm.
+  /// held. clip_norm, a scaled loss and shared batches need a single node at the end. Returns the norm of the
+  /// gradients; kNoValue without clip_norm.
   ValueId add(Builder& b, std::vector<ValueId> gradients);
 
   /// Lines about the parameter groups for people; empty without rules.
@@ -35,17 +38,20 @@ class Update {
     std::vector<std::size_t> parameters;  ///< indices in parameters_
     std::vector<std::uint32_t> states;    ///< states of the program, in the order of optimizer_states
     std::vector<std::int64_t> owners;     ///< index in `parameters` for each state, or -1
+    std::vector<std::uint32_t> masters;   ///< states with the parameters' float32 values; empty: none
   };
   std::vector<Group> by_type() const;
   const std::vector<Group>& groups();
   std::vector<Group> parts(Builder& b, const Group& g, const std::vector<ValueId>& gradients) const;
   ValueId rate_of(Builder& b, const Group& g, ValueId rate, std::map<std::int64_t, ValueId>& rates);
-  void add_part(Builder& b, const Group& g, const std::vector<ValueId>& gradients, ValueId rate,
+  bool has_masters(const Group& g) const;
+  void add_part(Builder& b, const Group& g, const std::vector<ValueId>& gradients, ValueId rate, ValueId found_inf,
                 std::vector<std::uint32_t>& written);
 
   Program& program_;
   const TrainingOptions& options_;
   const std::vector<TrainedParameter>& parameters_;
+  const LossScale* scale_;
   std::vector<ParameterTraining> training_;              ///< of each parameter
   std::vector<Group> groups_;                            ///< complete with states after the first step's request
   std::map<std::int64_t, std::uint32_t> factor_states_;  ///< by the rule that gives the rate

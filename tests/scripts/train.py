@@ -126,6 +126,57 @@ def groups_are_those_of_pytorch(c):
         model, "--schedule", "step:1:0", "--schedule", "fc2: cosine"))
 
 
+def precision_is_that_of_pytorch(c):
+    """Products in 16 bits: losses as torch.autocast has them, within three times the spread of PyTorch's own runs; the
+    scale of the loss after steps that were skipped; float32 masters of 16-bit parameters; a resumed run."""
+    for case in json.loads((DATA / "precision.json").read_text())["cases"]:
+        tokens = case["model"].startswith("encoder")
+        data = DATA / "encoder_data.safetensors" if tokens else IMAGES
+        scaled = case["precision"] == "float16"
+        options = ["--loss", "cross_entropy", "--lr", case["lr"], "--precision", case["precision"],
+                   *(["--class-axis", -1] if tokens else []), *(["--clip-norm", case["clip"]] if case["clip"] else []),
+                   *(["--loss-scale", case["first_scale"]] if scaled else [])]
+        model = c.export(DATA / f"{case['model']}.pt2", *options)
+        run = ["--no-shuffle", "--epochs", 100, "--steps", len(case["losses"])]
+        folder = c.folder / "precision"
+        done = c.train(model, *run, "--json", "--checkpoint", folder, "--every", 60, data=data)
+        name = f"{case['model']} in {case['precision']}"
+        if done.returncode != 0:
+            c.check(name, False, done.stderr)
+            continue
+        losses = json.loads(done.stdout)["losses"]
+        error = max(abs(mine - its) / abs(its) for mine, its in zip(losses, case["losses"], strict=True))
+        c.check(f"losses of {name}", error < 3 * case["spread"], (error, case["spread"], losses))
+        expected = (c.folder / "out.tern").read_bytes()
+        last = max(folder.glob("checkpoint-*"))
+        states = states_of(last)
+        if scaled:
+            scale = struct.unpack("<f", states["state.optimizer.loss_scale"])[0]
+            c.check(f"scale of the loss: {name}", scale == case["scale"], scale)
+        if case["model"] == "encoder16":
+            c.check("masters are float32", len(states["state.optimizer.master.head.weight"]) == 2 * len(states["state.head.weight"]) and
+                    len(states["state.optimizer.exp_avg.head.weight"]) == 2 * len(states["state.head.weight"]))
+        last.unlink()
+        done = c.train(model, *run, "--checkpoint", folder, "--every", 60, "--resume", data=data)
+        c.check(f"resumed: {name}", done.returncode == 0 and (c.folder / "out.tern").read_bytes() == expected, done.stderr)
+        shutil.rmtree(folder)
+    for options, message in ((["--loss-scale", 2], "--loss-scale needs --train and --precision float16"),
+                             (["--precision", "float16", "--loss-scale", 0], "--loss-scale takes a positive number"),
+                             (["--precision", "bfloat16", "--optimizer", "adafactor"], None)):
+        c.ends(f"precision {options}", 2 if message else 0, message or "trains", "export", DATA / "encoder16.pt2", "--train", "--loss", "cross_entropy",
+               "--class-axis", -1, *options, "-o", c.folder / "x.tern")
+    c.ends("--precision of float64", 2, "no product, convolution or attention of float32", "export", DATA / "mlp.pt2", "--train",
+           "--loss", "cross_entropy", "--precision", "bfloat16", "-o", c.folder / "x.tern")
+    model = c.export(DATA / "encoder32.pt2", "--loss", "cross_entropy", "--class-axis", -1, "--precision", "float16",
+                     "--accumulate")
+    losses = []
+    for options in (["--batch", 36], ["--batch", 12, "--accumulate", 3]):
+        done = c.train(model, *options, "--epochs", 3, "--json", data=DATA / "encoder_data.safetensors")
+        losses.append(json.loads(done.stdout)["losses"] if done.returncode == 0 else [done.stderr])
+    c.check("accumulation in float16", len(losses[0]) == len(losses[1]) and
+            max(abs(a - b) for a, b in zip(*losses)) < 2e-2, losses)
+
+
 def newest_step(folder):
     return max((int(path.stem.split("-")[1]) for path in folder.glob("checkpoint-*.safetensors")), default=0)
 
@@ -672,7 +723,7 @@ def labelled(c, number):
     return path
 
 
-CHECKS = (losses_are_those_of_pytorch, groups_are_those_of_pytorch, killed_runs_end_with_the_same_bits, states_of_eight_bits, interrupted_run, other_signals,
+CHECKS = (losses_are_those_of_pytorch, groups_are_those_of_pytorch, precision_is_that_of_pytorch, killed_runs_end_with_the_same_bits, states_of_eight_bits, interrupted_run, other_signals,
           results_that_cannot_be_written, digits_are_learnt, accumulation_is_one_large_batch, memory_is_limited,
           packed_weights_are_left_behind, adapters_are_trained, adapters_of_weights_that_are_not_transposed, graphs_have_the_same_bits, frozen_parameters_stay, reproducible_runs_have_the_same_bits, attention_drops_probabilities, joint_graphs_are_trained, messages)
 

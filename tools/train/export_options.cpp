@@ -64,9 +64,9 @@ OptimizerOptions parse_optimizer(const TrainArguments& a) {
 
 bool any_given(const TrainArguments& a) {
   return a.accumulate || !a.loss.empty() || !a.optimizer.empty() || a.class_axis || a.label_smoothing || a.clip_norm ||
-         a.clip_value || a.lr || a.weight_decay || a.momentum || a.eps || !a.betas.empty() || a.nesterov || a.amsgrad ||
-         !a.freeze.empty() || !a.params.empty() || !a.activation_memory.empty() || !a.lora.empty() || a.lora_seed ||
-         a.dampening || a.data_parallel || !a.bucket.empty();
+         a.clip_value || a.loss_scale || a.lr || a.weight_decay || a.momentum || a.eps || !a.betas.empty() ||
+         a.nesterov || a.amsgrad || !a.freeze.empty() || !a.params.empty() || !a.activation_memory.empty() ||
+         !a.lora.empty() || a.lora_seed || a.dampening || a.data_parallel || !a.bucket.empty();
 }
 
 }  // namespace
@@ -98,6 +98,9 @@ void add_train_options(CLI::App* command, TrainArguments& a) {
   command->add_flag("--amsgrad", a.amsgrad, "The AMSGrad variant of adam and adamw");
   command->add_option("--clip-norm", a.clip_norm, "Scale the gradients to a norm of at most this number");
   command->add_option("--clip-value", a.clip_value, "Limit each element of the gradients to this magnitude");
+  command->add_option("--loss-scale", a.loss_scale,
+                      "First scale of the loss with --precision float16; steps with infinite gradients halve it "
+                      "(default: 65536)");
   command
       ->add_option("--freeze", a.freeze,
                    "Parameters whose names match PATTERN (* ? []) keep their values. May be repeated")
@@ -150,11 +153,13 @@ std::optional<TrainingOptions> parse_train(const TrainArguments& a) {
   o.label_smoothing = a.label_smoothing.value_or(0);
   if (!(o.label_smoothing >= 0 && o.label_smoothing <= 1))
     fail(ErrorCode::invalid_argument, "--label-smoothing takes a number from 0 to 1");
-  for (const auto& [name, limit] : {std::pair{"--clip-norm", a.clip_norm}, {"--clip-value", a.clip_value}}) {
+  for (const auto& [name, limit] :
+       {std::pair{"--clip-norm", a.clip_norm}, {"--clip-value", a.clip_value}, {"--loss-scale", a.loss_scale}}) {
     if (limit && !(*limit > 0)) fail(ErrorCode::invalid_argument, fmt::format("{} takes a positive number", name));
   }
   o.optimizer = parse_optimizer(a);
   o.clip_norm = a.clip_norm;
+  o.loss_scale = a.loss_scale.value_or(o.loss_scale);
   o.clip_value = a.clip_value;
   o.freeze = a.freeze;
   for (const std::string& text : a.params) o.rules.push_back(parse_parameter_rule(text));
@@ -169,6 +174,11 @@ std::optional<TrainingOptions> parse_train(const TrainArguments& a) {
   if (!a.bucket.empty() && !a.data_parallel) fail(ErrorCode::invalid_argument, "--bucket needs --data-parallel");
   if (a.data_parallel) o.bucket = a.bucket.empty() ? kBucket : parse_bytes(a.bucket, "--bucket");
   return o;
+}
+
+void check_loss_scale(const TrainArguments& a, DType precision) {
+  if (a.loss_scale && precision != DType::f16)
+    fail(ErrorCode::invalid_argument, "--loss-scale needs --train and --precision float16");
 }
 
 std::string training_text(const TrainingOptions& options, const TrainingReport& report) {

@@ -18,7 +18,7 @@ struct TrainArguments {
   bool train = false, accumulate = false, data_parallel = false;
   std::string loss, optimizer, activation_memory, bucket;
   std::optional<long> class_axis;
-  std::optional<double> label_smoothing, clip_norm, clip_value;
+  std::optional<double> label_smoothing, clip_norm, clip_value, loss_scale;
   std::optional<double> lr, weight_decay, momentum, dampening, eps;
   std::vector<double> betas;
   bool nesterov = false, amsgrad = false;
@@ -30,6 +30,9 @@ struct TrainArguments {
 void add_train_options(CLI::App* command, TrainArguments& arguments);
 /// Empty without --train. Fails (invalid_argument) for a wrong option, or a dependent option without --train.
 std::optional<TrainingOptions> parse_train(const TrainArguments& arguments);
+
+/// Fails (invalid_argument) if --loss-scale is given without --precision float16.
+void check_loss_scale(const TrainArguments& arguments, DType precision);
 
 /// "trains 12 parameters, 38,378 elements, with adamw on cross_entropy; ..." for people.
 std::string training_text(const TrainingOptions& options, const TrainingReport& report);
