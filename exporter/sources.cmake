@@ -307,6 +307,7 @@ set(sources
   training/parameter_rules.cpp
   training/parameters.cpp
   training/states.cpp
+  training/step_rules.cpp
   training/update.cpp
   tune/tune.cpp
   tune/verdict.cpp

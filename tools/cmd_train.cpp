@@ -202,7 +202,7 @@ class Display {
     l.on_epoch = [this](const History& h) {
       if (a_.options.json) return;
       progress_->finish();
-      fmt::print("{}", epoch_text(h, a_.options.epochs));
+      fmt::print("{}", epoch_text(h, a_.options.epochs, trainer_));
       std::fflush(stdout);
       begin();
     };

@@ -28,7 +28,7 @@ const std::vector<Heading>& headings() {
       {"export", "Formats chosen by data", {"--calibrate", "--target-sqnr", "--function", "--report"}},
       {"export",
        "Training: loss and gradients",
-       {"--train", "--loss", "--class-axis", "--label-smoothing", "--accumulate", "--activation-memory",
+       {"--train", "--loss", "--class-axis", "--label-smoothing", "--step", "--accumulate", "--activation-memory",
         "--data-parallel", "--bucket", "--loss-scale"}},
       {"export",
        "Training: optimizer",

@@ -4,7 +4,9 @@
 #include <tern/error.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <set>
 
 #include "exporter/gradients/differentiate.h"
 #include "exporter/rewrite.h"
@@ -18,6 +20,7 @@
 #include "exporter/training/methods.h"
 #include "exporter/training/mixed_precision.h"
 #include "exporter/training/parameters.h"
+#include "exporter/training/states.h"
 #include "exporter/training/update.h"
 #include "schema/passes/dead_code.h"
 
@@ -51,27 +54,33 @@ std::vector<ValueId> gradients_of(Builder& b, ValueId loss, const std::vector<Tr
 
 /// Drops parameters without a gradient, and reports the remaining ones.
 void drop_unreached(const Program& program, std::vector<TrainedParameter>& parameters, std::vector<ValueId>& gradients,
-                    TrainingReport& report) {
+                    const TrainingOptions& options, TrainingReport& report) {
   std::vector<TrainedParameter> reached;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const State& s = program.states[parameters[i].state];
     if (gradients[i] == kNoValue) {
-      report.unused.push_back(s.name);
+      report.unused.push_back(options.step.empty() ? s.name : fmt::format("{} by {}", s.name, options.step));
       continue;
     }
     reached.push_back(parameters[i]);
-    report.elements += program.storages[s.storage].size / static_cast<std::uint64_t>(element_size(s.type.dtype));
   }
-  if (reached.empty()) fail(ErrorCode::invalid_argument, "--train: the loss depends on no parameter that is trained");
+  if (reached.empty())
+    fail(ErrorCode::invalid_argument,
+         options.step.empty()
+             ? "--train: the loss depends on no parameter that is trained"
+             : fmt::format("--step {}: its loss depends on no parameter that it trains", options.step));
   std::erase(gradients, kNoValue);
   parameters = std::move(reached);
-  report.trained = parameters.size();
 }
 
 void note_metadata(Program& program, const TrainingOptions& options, const LossRecord* loss) {
   const auto note = [&](std::string_view key, const std::string& value) { program.metadata.emplace_back(key, value); };
   note(training::kLossKey, options.loss);
   if (loss != nullptr && loss->classes) note(training::kClassAxisKey, fmt::format("{}", options.class_axis));
+  std::string steps;
+  for (const StepRule& s : options.steps)
+    steps += fmt::format("{}{}{}", steps.empty() ? "" : " ", s.name, s.every == 1 ? "" : fmt::format(":{}", s.every));
+  if (!steps.empty()) note(training::kStepsKey, steps);
   note(training::kOptimizerKey, optimizers::full_name(options.optimizer));
   if (options.precision != DType::invalid) note(training::kPrecisionKey, std::string(name_of(options.precision)));
   if (options.bucket) note(training::kBucketKey, fmt::format("{}", *options.bucket));
@@ -96,37 +105,15 @@ std::size_t count_parameters(const Program& program) {
       std::ranges::count(program.states, State::Kind::parameter, [](const State& s) { return s.kind; }));
 }
 
-}  // namespace
-
-TrainingReport add_training(Program& program, const TrainingOptions& options) {
-  optimizers::check_options(options.optimizer);
+/// Makes a function a step: gradients of its loss, and new values of these parameters. Adds the trained parameters'
+/// states to `trained`.
+void add_step(Program& program, std::uint32_t step, const TrainingOptions& options,
+              std::vector<TrainedParameter> parameters, TrainingReport& report, std::set<std::uint32_t>& trained) {
   const LossRecord* loss_record = find_loss(options.loss);
-  const std::uint32_t step = index_of(program, training::kTrainStep);
   const bool joint = is_joint(program.functions[step]);
-  if (joint && loss_record != nullptr) {
-    fail(ErrorCode::invalid_argument,
-         "--train: the file has a joint graph, which computes its own loss and gradients; give --loss none");
-  }
-  if (joint && options.precision != DType::invalid) {
-    fail(ErrorCode::invalid_argument,
-         "--train --precision: the file has a joint graph, whose gradients are already of its own precision; run its "
-         "forward pass in torch.autocast before export");
-  }
-  AddedAdapters added;
-  if (!options.lora.empty()) added = add_adapters(program, options.lora, options.lora_seed);
-  std::vector<TrainedParameter> parameters = options.lora.empty()
-                                                 ? choose_parameters(program, step, options.freeze, options.rules)
-                                                 : std::move(added.parameters);
-  if (!options.lora.empty()) require_matches(options.rules, names_of(program, parameters));
-  TrainingReport report;
-  report.without_adapters = std::move(added.left_out);
-  report.frozen = count_parameters(program);
-  for (const TrainedParameter& p : parameters) report.frozen -= p.same.size();
-  add_loss_method(program, joint ? step : index_of(program, training::kForward), loss_record, options);
-
   take_precision(program, step, options, parameters);
   std::optional<LossScale> scale;
-  if (options.precision == DType::f16) scale.emplace(program, options.loss_scale);
+  if (options.precision == DType::f16) scale.emplace(program, optimizer_prefix(options.step), options.loss_scale);
   Builder b(program, step);
   // Loss of one rank, if ranks share batches.
   RankLoss own;
@@ -137,19 +124,110 @@ TrainingReport add_training(Program& program, const TrainingOptions& options) {
   }
   std::vector<ValueId> gradients =
       joint ? joint_gradients(b, parameters) : gradients_of(b, own.differentiated, parameters, scale);
-  drop_unreached(program, parameters, gradients, report);
+  drop_unreached(program, parameters, gradients, options, report);
+  for (const TrainedParameter& p : parameters) trained.insert(p.state);
   weigh(b, own.weight, gradients);
   const ValueId loss = options.bucket ? mean_over_ranks(b, own.own) : own.own;
   if (options.bucket) share_buffers(b, *options.bucket);
   Update update(program, options, parameters, scale ? &*scale : nullptr);
-  if (options.accumulate)
+  if (options.accumulate) {
     add_accumulation(program, step, loss, parameters, gradients, update, options.bucket,
                      options.precision != DType::invalid);
+  }
   if (options.bucket) gradients = mean_gradients(b, gradients, *options.bucket);
   const ValueId norm = update.add(b, gradients);
   set_step_results(b.function(), loss, norm);
+  std::ranges::move(update.describe_groups(), std::back_inserter(report.groups));
+}
+
+/// Options of a named step: its loss, and a rule for all its parameters.
+TrainingOptions options_of_step(const TrainingOptions& options, const StepRule& step) {
+  TrainingOptions own = options;
+  own.step = step.name;
+  own.loss_result = step.loss;
+  own.rules.insert(own.rules.begin(), step.rule);
+  return own;
+}
+
+/// Replaces train_step by a method for each step.
+void add_named_steps(Program& program, std::uint32_t function, const TrainingOptions& options,
+                     const std::vector<TrainedParameter>& parameters, TrainingReport& report,
+                     std::set<std::uint32_t>& trained) {
+  std::vector<std::uint32_t> functions = {function};
+  for (std::size_t i = 1; i < options.steps.size(); ++i) {
+    Function copy = program.functions[function];
+    functions.push_back(static_cast<std::uint32_t>(program.functions.size()));
+    program.functions.push_back(std::move(copy));
+  }
+  const std::vector<NamedParameter> named = names_of(program, parameters);
+  for (std::size_t i = 0; i < options.steps.size(); ++i) {
+    const StepRule& step = options.steps[i];
+    std::vector<TrainedParameter> own;
+    for (std::size_t k = 0; k < parameters.size(); ++k) {
+      if (trains(step, named[k])) own.push_back(parameters[k]);
+    }
+    if (own.empty()) {
+      std::vector<std::string> names;
+      for (const NamedParameter& p : named) names.insert(names.end(), p.names.begin(), p.names.end());
+      fail(ErrorCode::invalid_argument, fmt::format("--step {}: trains={} leaves no parameter{}", step.name,
+                                                    step.trains, nearest_parameter(names, step.trains)));
+    }
+    program.functions[functions[i]].name = step.name;
+    add_step(program, functions[i], options_of_step(options, step), std::move(own), report, trained);
+  }
+}
+
+void check_named_steps(const TrainingOptions& options) {
+  check_steps(options.steps);
+  if (options.steps.empty()) return;
+  if (options.loss != "none")
+    fail(ErrorCode::invalid_argument, "--step: the steps have losses of the program; leave out --loss");
+  if (options.accumulate || options.bucket || !options.lora.empty())
+    fail(ErrorCode::invalid_argument, "--step cannot be combined with --accumulate, --data-parallel or --lora");
+}
+
+}  // namespace
+
+TrainingReport add_training(Program& program, const TrainingOptions& options) {
+  optimizers::check_options(options.optimizer);
+  check_named_steps(options);
+  const LossRecord* loss_record = find_loss(options.loss);
+  const std::uint32_t step = index_of(program, training::kTrainStep);
+  const bool joint = is_joint(program.functions[step]);
+  if (joint && (loss_record != nullptr || !options.steps.empty())) {
+    fail(ErrorCode::invalid_argument,
+         "--train: the file has a joint graph, which computes its own loss and gradients; give --loss none");
+  }
+  if (joint && options.precision != DType::invalid) {
+    fail(ErrorCode::invalid_argument,
+         "--train --precision: the file has a joint graph, whose gradients are already of its own precision; run its "
+         "forward pass in torch.autocast before export");
+  }
+  AddedAdapters added;
+  if (!options.lora.empty()) added = add_adapters(program, options.lora, options.lora_seed);
+  std::vector<TrainedParameter> parameters =
+      options.lora.empty() ? choose_parameters(program, step, options.freeze, options.rules, options.steps)
+                           : std::move(added.parameters);
+  if (!options.lora.empty()) require_matches(options.rules, names_of(program, parameters));
+  TrainingReport report;
+  report.without_adapters = std::move(added.left_out);
+  report.frozen = count_parameters(program);
+  for (const TrainedParameter& p : parameters) report.frozen -= p.same.size();
+  TrainingOptions evaluated = options;
+  if (!options.steps.empty()) evaluated.loss_result = options.steps[0].loss;
+  add_loss_method(program, joint ? step : index_of(program, training::kForward), loss_record, evaluated);
+  std::set<std::uint32_t> trained;
+  if (options.steps.empty()) {
+    add_step(program, step, options, std::move(parameters), report, trained);
+  } else {
+    add_named_steps(program, step, options, parameters, report, trained);
+  }
+  report.trained = trained.size();
+  for (const std::uint32_t state : trained) {
+    const State& s = program.states[state];
+    report.elements += program.storages[s.storage].size / static_cast<std::uint64_t>(element_size(s.type.dtype));
+  }
   note_metadata(program, options, loss_record);
-  report.groups = update.describe_groups();
   for (std::size_t i = 0; i < report.groups.size(); ++i)
     program.metadata.emplace_back(fmt::format("{}{}", training::kGroupKey, i), report.groups[i]);
   remove_dead_code(program);

@@ -22,6 +22,19 @@ ValueId first_tensor_result(const Function& f) {
   fail(ErrorCode::invalid_argument, "--train: the program's result is not a tensor");
 }
 
+/// The result with this name or number.
+ValueId result_of(const Function& f, const std::string& result) {
+  std::string names;
+  for (std::size_t i = 0; i < f.outputs.size(); ++i) {
+    const FunctionOutput& o = f.outputs[i];
+    if (o.kind != FunctionOutputKind::tensor || o.value == kNoValue) continue;
+    if (o.name == result || std::to_string(i) == result) return o.value;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", o.name.empty() ? std::to_string(i) : o.name);
+  }
+  fail(ErrorCode::invalid_argument,
+       fmt::format("--step: loss={}: the program has no such result; it has {}", result, names));
+}
+
 /// Removes the updates of batch counts by batch norms in training mode: the loss does not read the counts.
 void remove_batch_count_updates(const Program& program, Function& f) {
   std::erase_if(f.writebacks, [&](const WriteBack& w) {
@@ -31,9 +44,12 @@ void remove_batch_count_updates(const Program& program, Function& f) {
 
 }  // namespace
 
-ValueId require_loss_result(Builder& b) {
-  const ValueId v = first_tensor_result(b.function());
+ValueId require_loss_result(Builder& b, const std::string& result) {
+  const ValueId v = result.empty() ? first_tensor_result(b.function()) : result_of(b.function(), result);
   if (b.rank(v) != 0 || !is_floating(b.dtype(v))) {
+    if (!result.empty())
+      fail(ErrorCode::invalid_argument,
+           fmt::format("--step: loss={} is {}, but a loss is one float", result, text_of(b.type(v), b.program().pool)));
     fail(ErrorCode::invalid_argument,
          fmt::format("--loss none: the program's first result is {}, but a loss is one float; give --loss",
                      text_of(b.type(v), b.program().pool)));
@@ -51,7 +67,8 @@ Head add_head(Builder& b, const LossRecord& loss, const TrainingOptions& options
 }
 
 ValueId add_head(Builder& b, const LossRecord* loss, const TrainingOptions& options) {
-  return loss == nullptr ? require_loss_result(b) : add_head(b, *loss, options, Reduction::mean).loss;
+  return loss == nullptr ? require_loss_result(b, options.loss_result)
+                         : add_head(b, *loss, options, Reduction::mean).loss;
 }
 
 void add_loss_method(Program& program, std::uint32_t source, const LossRecord* loss, const TrainingOptions& options) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "exporter/builder.h"
 #include "exporter/training/losses.h"
@@ -9,8 +10,8 @@
 
 namespace tern {
 
-/// The program's first result. Fails (invalid_argument) unless it is one float.
-ValueId require_loss_result(Builder& b);
+/// The program's first result, or the result of this name or number. Fails (invalid_argument) unless it is one float.
+ValueId require_loss_result(Builder& b, const std::string& result = {});
 struct Head {
   ValueId loss = kNoValue, target = kNoValue;
 };

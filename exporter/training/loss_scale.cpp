@@ -12,9 +12,9 @@ constexpr double kGrowth = 2, kBackoff = 0.5, kGrowthInterval = 2000;
 
 }  // namespace
 
-LossScale::LossScale(Program& program, double first)
-    : scale_(add_training_state(program, std::string(training::kLossScaleState), {DType::f32, {}}, first)),
-      steps_(add_training_state(program, std::string(training::kLossScaleStepsState), {DType::f32, {}}, 0)) {}
+LossScale::LossScale(Program& program, const std::string& prefix, double first)
+    : scale_(add_training_state(program, prefix + std::string(training::kLossScaleState), {DType::f32, {}}, first)),
+      steps_(add_training_state(program, prefix + std::string(training::kLossScaleStepsState), {DType::f32, {}}, 0)) {}
 
 ValueId LossScale::seed(Builder& b, DType dtype) const {
   return b.cast(value_of_state(b.program(), b.function(), scale_), dtype);

@@ -4,16 +4,18 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "exporter/builder.h"
 
 namespace tern {
 
-/// Adds the states optimizer.loss_scale (`first`) and optimizer.loss_scale_steps (steps since the last change).
+/// Adds the states PREFIXloss_scale (`first`) and PREFIXloss_scale_steps (steps since the last change).
 class LossScale {
  public:
-  LossScale(Program& program, double first);
+  /// `prefix` precedes the names of the states.
+  LossScale(Program& program, const std::string& prefix, double first);
 
   /// The scale in a function: the gradient of the loss to begin with.
   ValueId seed(Builder& b, DType dtype) const;

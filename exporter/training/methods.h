@@ -7,8 +7,9 @@
 namespace tern::training {
 
 // Methods.
-inline constexpr std::string_view kForward = "forward";        ///< inputs -> prediction, in evaluation mode
-inline constexpr std::string_view kLoss = "loss";              ///< inputs, target -> loss, prediction; writes no state
+inline constexpr std::string_view kForward = "forward";  ///< inputs -> prediction, in evaluation mode
+inline constexpr std::string_view kLoss = "loss";        ///< inputs, target -> loss, prediction; writes no state
+/// With `export --step` there are methods of the steps' names instead.
 inline constexpr std::string_view kTrainStep = "train_step";   ///< inputs, target, lr -> loss; updates all states
 inline constexpr std::string_view kAccumulate = "accumulate";  ///< inputs, target -> loss; adds gradients to states
 inline constexpr std::string_view kApply = "apply";            ///< lr: a step with the mean of the gradients
@@ -20,14 +21,15 @@ inline constexpr std::string_view kLossResult = "loss";
 inline constexpr std::string_view kNormResult = "gradient_norm";  ///< before clipping; with clip_norm alone
 
 // Prefixes of states added by training.
+/// Named steps have optimizer.STEP. instead.
 inline constexpr std::string_view kOptimizerState = "optimizer.";  ///< optimizer.step, optimizer.exp_avg.fc1.weight
 /// Precedes the selector of a rule with a rate: its factor of `lr`, one float64. A run may change the factor.
 inline constexpr std::string_view kRateFactorState = "optimizer.lr_factor.";
-inline constexpr std::string_view kMasterState = "optimizer.master.";        ///< float32 values of a 16-bit parameter
-inline constexpr std::string_view kLossScaleState = "optimizer.loss_scale";  ///< of float16; one float32
-inline constexpr std::string_view kLossScaleStepsState = "optimizer.loss_scale_steps";  ///< since its last change
-inline constexpr std::string_view kGradientState = "accumulated.";                      ///< accumulated.fc1.weight
-inline constexpr std::string_view kBatchesState = "accumulated";                        ///< number of summed batches
+inline constexpr std::string_view kMasterState = "optimizer.master.";  ///< float32 values of a 16-bit parameter
+inline constexpr std::string_view kLossScaleState = "loss_scale";  ///< after kOptimizerState; of float16, one float32
+inline constexpr std::string_view kLossScaleStepsState = "loss_scale_steps";  ///< since its last change
+inline constexpr std::string_view kGradientState = "accumulated.";            ///< accumulated.fc1.weight
+inline constexpr std::string_view kBatchesState = "accumulated";              ///< number of summed batches
 
 // Endings of the states of low-rank adapters, after the module: PEFT's.
 inline constexpr std::string_view kLoraA = ".lora_A.weight", kLoraB = ".lora_B.weight";
@@ -38,7 +40,8 @@ inline constexpr std::string_view kClassAxisKey = "training.class_axis";  ///< "
 inline constexpr std::string_view kOptimizerKey = "training.optimizer";   ///< "adamw"
 inline constexpr std::string_view kBucketKey = "training.data_parallel";  ///< "25000000": bytes of a bucket
 inline constexpr std::string_view kPrecisionKey = "training.precision";   ///< "bfloat16"
-inline constexpr std::string_view kRateKey = "training.lr";               ///< "0.001": value of --lr at export
+inline constexpr std::string_view kStepsKey = "training.steps";  ///< "critic actor:2": names, and every N batches
+inline constexpr std::string_view kRateKey = "training.lr";      ///< "0.001": value of --lr at export
 inline constexpr std::string_view kGroupKey =
     "training.group.";  ///< precedes a number: a group of parameters, for people
 /// Precedes the module's name. "8 16": rank and alpha; "8 16 fan_in_fan_out" for a weight [in, out].

@@ -8,6 +8,7 @@
 
 #include "exporter/optimizers/options.h"
 #include "exporter/training/parameter_rules.h"
+#include "exporter/training/step_rules.h"
 
 namespace tern {
 
@@ -30,6 +31,10 @@ struct TrainingOptions {
   std::vector<std::string> freeze;
   /// Parameter groups: other settings for some parameters.
   std::vector<ParameterRule> rules;
+  /// Not empty: several methods with steps instead of train_step, each with its loss, parameters and optimizer.
+  std::vector<StepRule> steps;
+  std::string step;         ///< name of one of them, for its method; empty: train_step
+  std::string loss_result;  ///< name or number of the result with the loss, without `loss`; empty: the first
   /// Not empty: trains adapters alone.
   std::vector<LoraRule> lora;
   std::uint64_t lora_seed = 0;

@@ -143,6 +143,7 @@ bool matches_name(const std::string& pattern, const std::string& name) {
 }
 
 bool selects(const ParameterRule& rule, const std::string& name, std::int64_t rank) {
+  if (rule.selects_all) return true;
   return std::ranges::any_of(split_text(rule.selector, '|'), [&](std::string_view item) {
     const AxesCondition condition = condition_of(item);
     return condition.relation.empty() ? matches_name(std::string(item), name) : holds(condition, rank);

@@ -20,6 +20,7 @@ struct ParameterRule {
   std::optional<optimizers::OptimizerOptions> optimizer;  ///< with its defaults, the rate too
   std::optional<double> rate;                             ///< a rate, or a factor of the archive's
   bool rate_is_factor = false;
+  bool selects_all = false;                                   ///< `selector` is only a name: of a step (step_rules.h)
   std::vector<std::pair<std::string, std::string>> settings;  ///< of the optimizer, as in change_setting
 };
 

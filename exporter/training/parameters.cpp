@@ -150,7 +150,8 @@ std::vector<NamedParameter> names_of(const Program& program, const std::vector<T
 
 std::vector<TrainedParameter> choose_parameters(Program& program, std::uint32_t function,
                                                 const std::vector<std::string>& freeze,
-                                                const std::vector<ParameterRule>& rules) {
+                                                const std::vector<ParameterRule>& rules,
+                                                const std::vector<StepRule>& steps) {
   const std::vector<bool> read = read_states(program, program.functions[function]);
   std::vector<bool> used(freeze.size());
   std::vector<TrainedParameter> chosen;
@@ -158,6 +159,8 @@ std::vector<TrainedParameter> choose_parameters(Program& program, std::uint32_t 
   require_matches(rules, names_of(program, all));
   for (TrainedParameter p : all) {
     if (is_frozen(program, p, freeze, rules, used)) continue;
+    const NamedParameter named = names_of(program, {p}).front();
+    if (!steps.empty() && std::ranges::none_of(steps, [&](const StepRule& s) { return trains(s, named); })) continue;
     std::erase_if(p.same, [&](std::uint32_t s) { return !read[s]; });
     if (p.same.empty()) continue;
     p.state = p.same[0];

@@ -7,6 +7,7 @@
 #include "dtypes/convert.h"
 #include "exporter/constants.h"
 #include "exporter/rewrite.h"
+#include "exporter/training/methods.h"
 
 namespace tern {
 
@@ -54,6 +55,10 @@ std::vector<std::byte> values_of_state(const Program& program, const State& s, D
     }
   }
   return values;
+}
+
+std::string optimizer_prefix(const std::string& step) {
+  return std::string(training::kOptimizerState) + (step.empty() ? "" : step + ".");
 }
 
 void write_state(Builder& b, std::uint32_t state, ValueId value) {

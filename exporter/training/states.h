@@ -19,6 +19,9 @@ std::uint32_t add_training_state(Program& program, std::string name, const Tenso
 /// Values of a state in row-major order, in `dtype`.
 std::vector<std::byte> values_of_state(const Program& program, const State& state, DType dtype);
 
+/// The states of an optimizer begin with this: "optimizer.", or "optimizer.STEP." of a named step.
+std::string optimizer_prefix(const std::string& step);
+
 /// The function's new value of a state.
 void write_state(Builder& b, std::uint32_t state, ValueId value);
 

@@ -14,6 +14,14 @@
 #include "exporter/training/states.h"
 
 namespace tern {
+namespace {
+
+int find_state(const Program& program, const std::string& name) {
+  const auto found = std::ranges::find(program.states, name, &State::name);
+  return found == program.states.end() ? -1 : static_cast<int>(found - program.states.begin());
+}
+
+}  // namespace
 
 Update::Update(Program& program, const TrainingOptions& options, const std::vector<TrainedParameter>& parameters,
                const LossScale* scale)
@@ -51,7 +59,7 @@ const std::vector<Update::Group>& Update::groups() {
     std::vector<TensorType> types;
     for (std::size_t i : g.parameters) types.push_back(program_.states[parameters_[i].state].type);
     for (const optimizers::StateTensor& t : optimizers::optimizer_states(g.training.options, types, has_masters(g))) {
-      std::string name = fmt::format("{}{}", training::kOptimizerState, t.name);
+      std::string name = optimizer_prefix(options_.step) + std::string(t.name);
       g.owners.push_back(t.parameter);
       if (t.parameter < 0) {
         const auto same = std::ranges::find_if(first_of, [&](const auto& other) {
@@ -73,9 +81,11 @@ const std::vector<Update::Group>& Update::groups() {
     }
     for (std::size_t i = 0; has_masters(g) && i < g.parameters.size(); ++i) {
       const State parameter = program_.states[parameters_[g.parameters[i]].state];
-      g.masters.push_back(add_training_state(program_, fmt::format("{}{}", training::kMasterState, parameter.name),
-                                             {DType::f32, parameter.type.shape},
-                                             values_of_state(program_, parameter, DType::f32)));
+      const std::string name = fmt::format("{}{}", training::kMasterState, parameter.name);
+      const int known = find_state(program_, name);  // steps share the masters
+      g.masters.push_back(known >= 0 ? static_cast<std::uint32_t>(known)
+                                     : add_training_state(program_, name, {DType::f32, parameter.type.shape},
+                                                          values_of_state(program_, parameter, DType::f32)));
     }
   }
   return groups_;
@@ -120,8 +130,11 @@ ValueId Update::rate_of(Builder& b, const Group& g, ValueId rate, std::map<std::
   const ParameterRule& giver = options_.rules[static_cast<std::size_t>(rule)];
   const auto [state, is_new_state] = factor_states_.try_emplace(rule);
   if (is_new_state) {
-    state->second = add_training_state(program_, fmt::format("{}{}", training::kRateFactorState, giver.selector),
-                                       {DType::f64, {}}, rate_factor(giver, options_.optimizer));
+    const std::string name = fmt::format("{}{}", training::kRateFactorState, giver.selector);
+    const int known = find_state(program_, name);  // steps share the factor of a rule
+    state->second = known >= 0
+                        ? static_cast<std::uint32_t>(known)
+                        : add_training_state(program_, name, {DType::f64, {}}, rate_factor(giver, options_.optimizer));
   }
   const std::size_t first = b.function().nodes.size();
   const ValueId factor = value_of_state(program_, b.function(), state->second);
@@ -218,8 +231,9 @@ std::vector<std::string> Update::describe_groups() const {
       ++count;
     }
     if (count > kNamed) names += ", ...";
-    lines.push_back(fmt::format("{}; {} parameter{} of {} elements: {}", optimizers::describe(kind.options), count,
-                                count == 1 ? "" : "s", elements, names));
+    lines.push_back(fmt::format("{}{}; {} parameter{} of {} elements: {}",
+                                options_.step.empty() ? "" : options_.step + ": ", optimizers::describe(kind.options),
+                                count, count == 1 ? "" : "s", elements, names));
   }
   return lines;
 }

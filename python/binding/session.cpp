@@ -23,14 +23,26 @@ PyObject* call_session(PyObject* self, PyObject* args, PyObject* kwargs) {
   });
 }
 
-double step(const PySession& s, const nb::args& args, double rate, const nb::kwargs& kwargs) {
-  // The rate is the last input of train_step.
-  FunctionEntry entry = s.facts->entry("train_step");
+double step(const PySession& s, const nb::args& args, double rate, const std::string& method,
+            const nb::kwargs& kwargs) {
+  // The rate is the last input of a step.
+  FunctionEntry entry = s.facts->entry(method);
   if (!entry.inputs.empty()) entry.inputs.pop_back();
   entry.flatten = nb::none();
-  const std::vector<Tensor> inputs = arguments_of(entry, args, kwargs);
+  std::vector<Tensor> inputs = arguments_of(entry, args, kwargs);
   double loss = 0;
-  s.session->with([&](Session& session) { loss = session.step(inputs, rate); });
+  s.session->with([&](Session& session) {
+    if (method == "train_step") {
+      loss = session.step(inputs, rate);
+      return;
+    }
+    inputs.push_back(Tensor::borrow(&rate, DType::f64, {}));
+    session.run(method, inputs);
+    const Tensor& result = session.output("loss");
+    if (result.dtype() != DType::f64 && result.dtype() != DType::f32)
+      throw Error(ErrorCode::unsupported, "the loss of '" + method + "' has 16 bits: read it with run()");
+    loss = result.dtype() == DType::f64 ? result.span<const double>()[0] : result.span<const float>()[0];
+  });
   return loss;
 }
 
@@ -134,8 +146,9 @@ error.)");
       [](const PySession& s) { s.session->close(); });
   add_state(c);
   add_times(c);
-  c.def("step", &step, "args"_a, nb::kw_only(), "rate"_a, "kwargs"_a,
-        "One step of training of an archive of export(train=...): returns the loss before the update.");
+  c.def("step", &step, "args"_a, nb::kw_only(), "rate"_a, "method"_a = "train_step", "kwargs"_a,
+        "One step of training of an archive of export(train=...): returns the loss before the update. `method` names a "
+        "step of train={'step': ...}.");
   c.def("__reduce_ex__",
         [](nb::handle self, int) { return nb::module_::import_("tern._arrays").attr("reduce")(self); });
 }

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from tern._programs import ExportedProgram, Module
 
 
-def parameter_rules(params):
-    """Rules of --params: {'norm*|*.bias': {'weight_decay': 0}} is 'norm*|*.bias: weight-decay=0'. Text stays."""
-    if not isinstance(params, Mapping):
-        return params
+def parameter_rules(option, rules_by_name):
+    """Rules of --params and --step: {'norm*|*.bias': {'weight_decay': 0}} is 'norm*|*.bias: weight-decay=0'. Text stays."""
+    if not isinstance(rules_by_name, Mapping):
+        return rules_by_name
     rules = []
-    for selector, settings in params.items():
+    for selector, settings in rules_by_name.items():
         if not isinstance(settings, Mapping):
-            raise TypeError(f"params['{selector}'] takes a dictionary of settings, not a {describe(settings)}")
+            raise TypeError(f"{option}['{selector}'] takes a dictionary of settings, not a {describe(settings)}")
         parts = []
         for key, value in settings.items():
             name = key.replace("_", "-")
@@ -124,7 +124,8 @@ def export(
     annotate     notes on nodes: {'encoder.*': {'stage': 1}}
     compress     'zstd' or 'zstd:LEVEL'
     train        True, or options of training: {'loss': 'cross_entropy', 'optimizer': 'adamw', 'lr': 1e-3,
-                 'params': {'norm*|*.bias': {'weight_decay': 0}, 'lm_head': {'lr': '0.1x'}}}; params are parameter groups
+                 'params': {'norm*|*.bias': {'weight_decay': 0}, 'lm_head': {'lr': '0.1x'}}}; params are parameter groups;
+                 'step': {'critic': {'loss': 1, 'trains': 'critic|trunk', 'lr': 1e-3}, ...} makes several steps
     llm          True, or options of a decoder with a static cache, which then generates tokens (docs/generate.md):
                  {'bos': 1, 'eos': [2, 7], 'token_ids': 'generation_config.json', 'batch': 8}; export_llm() takes
                  transformers' models
@@ -171,7 +172,8 @@ def export(
     if train is not None and train is not False:
         options["train"] = True
         options.update(train if isinstance(train, Mapping) else {})
-        options["params"] = parameter_rules(options.get("params"))
+        for name in ("params", "step"):
+            options[name] = parameter_rules(name, options.get(name))
     if llm is not None and llm is not False:
         options["llm"] = True
         for name, value in (llm if isinstance(llm, Mapping) else {}).items():

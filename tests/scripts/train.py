@@ -177,6 +177,52 @@ def precision_is_that_of_pytorch(c):
             max(abs(a - b) for a, b in zip(*losses)) < 2e-2, losses)
 
 
+def steps_are_those_of_pytorch(c):
+    """Several losses and optimizers over shared parameters: a GAN, actor and critic; every third step; resumed runs."""
+    for case in json.loads((DATA / "steps.json").read_text())["cases"]:
+        options = [word for rule in case["step"] for word in ("--step", rule)]
+        model = c.export(DATA / f"{case['model']}.pt2", "--lr", case["lr"], *options)
+        data, folder = DATA / "steps_data.safetensors", c.folder / "steps"
+        run = ["--no-shuffle", "--epochs", 100, "--steps", len(case["losses"][0])]
+        done = c.train(model, *run, "--json", data=data)
+        if done.returncode != 0:
+            c.check(case["name"], False, done.stderr)
+            continue
+        report = json.loads(done.stdout)
+        mine = [report["losses"], *report["further_losses"].values()]
+        error = max(0 if its is None is ours else abs(ours - its) / abs(its) if None not in (ours, its) else 1
+                    for a, b in zip(mine, case["losses"], strict=True) for ours, its in zip(a, b, strict=True))
+        c.check(f"losses of {case['name']}", error < CLOSE, error)
+        expected = (c.folder / "out.tern").read_bytes()
+        for more in ([], ["--graph"]):
+            c.train(model, *run, "--checkpoint", folder, "--every", 41, *more, data=data)
+            for path in sorted(folder.glob("checkpoint-*"))[1:]:
+                path.unlink()
+            done = c.train(model, *run, "--checkpoint", folder, "--every", 41, "--resume", "--json", *more, data=data)
+            c.check(f"resumed {case['name']} {more}", done.returncode == 0 and (c.folder / "out.tern").read_bytes() == expected and
+                    json.loads(done.stdout)["further_losses"] == report["further_losses"], done.stderr)
+            shutil.rmtree(folder)
+    gan = ["export", DATA / "gan.pt2", "--train", "-o", c.folder / "x.tern"]
+    d = "d: loss=0, trains=discriminator"
+    done = c.run(*gan, "--step", d, "--step", "g: loss=generator_loss, trains=generator, every=2, lr=0.5x")
+    c.check("report of steps", done.returncode == 0 and "with 2 steps" in done.stdout and "  g: adamw lr=0.0005; 4 parameters" in
+            done.stdout, done.stdout + done.stderr)
+    done = c.train(c.folder / "x.tern", "--epochs", 1, "--held-out", 0.25, "--lr", "g: 0.1x", data=DATA / "steps_data.safetensors")
+    c.check("a line for each epoch has all losses", done.returncode == 0 and "  g loss 0." in done.stdout, done.stdout + done.stderr)
+    shown = c.run("inspect", c.folder / "x.tern").stdout
+    c.check("inspect shows steps", "training.steps: d g:2" in shown and "function 'd'" in shown and "function 'train_step'" not in
+            shown and "updates state 'optimizer.g.exp_avg.generator.0.weight'" in shown, shown)
+    for steps, message in ((["d"], "it has no ':'"), (["d: trains=x"], "it has no loss=RESULT"), (["forward: loss=0"], "no other method"),
+                           ([d, d], "two steps have the name 'd'"), ([d + ", every=2"], "the first step, 'd', is taken with each"),
+                           ([d, "g: loss=9"], "the program has no such result; it has"), ([d, "g: loss=made"], "but a loss is one float"),
+                           ([d, "g: loss=1, trains=genrator"], "leaves no parameter; the nearest is 'generator."),
+                           ([d, "g: loss=0, trains=generator"], "--step g: its loss depends on no parameter that it trains"),
+                           ([d + ", every=0"], "every takes"), ([d + ", betas=1"], "betas takes two numbers")):
+        c.ends(f"--step {steps}", 2, message, *gan, *[word for s in steps for word in ("--step", s)])
+    c.ends("--step beside --loss", 2, "leave out --loss", *gan, "--loss", "mse", "--step", d)
+    c.ends("--step beside --accumulate", 2, "--step cannot be combined with --accumulate", *gan, "--accumulate", "--step", d)
+
+
 def newest_step(folder):
     return max((int(path.stem.split("-")[1]) for path in folder.glob("checkpoint-*.safetensors")), default=0)
 
@@ -723,7 +769,7 @@ def labelled(c, number):
     return path
 
 
-CHECKS = (losses_are_those_of_pytorch, groups_are_those_of_pytorch, precision_is_that_of_pytorch, killed_runs_end_with_the_same_bits, states_of_eight_bits, interrupted_run, other_signals,
+CHECKS = (losses_are_those_of_pytorch, groups_are_those_of_pytorch, precision_is_that_of_pytorch, steps_are_those_of_pytorch, killed_runs_end_with_the_same_bits, states_of_eight_bits, interrupted_run, other_signals,
           results_that_cannot_be_written, digits_are_learnt, accumulation_is_one_large_batch, memory_is_limited,
           packed_weights_are_left_behind, adapters_are_trained, adapters_of_weights_that_are_not_transposed, graphs_have_the_same_bits, frozen_parameters_stay, reproducible_runs_have_the_same_bits, attention_drops_probabilities, joint_graphs_are_trained, messages)
 

@@ -15,7 +15,8 @@ namespace tern::train {
 namespace {
 
 constexpr std::string_view kState = "state.", kSetting = "setting.";
-constexpr const char *kLosses = "history.losses", *kEpochs = "history.epochs", *kSums = "history.sums";
+constexpr const char *kLosses = "history.losses", *kEpochs = "history.epochs", *kSums = "history.sums",
+                     *kFurther = "history.further_losses";
 constexpr const char *kHash = "hash", *kRanks = "setting.ranks";
 constexpr std::size_t kFigures = 7;  // numbers of an epoch
 
@@ -115,6 +116,13 @@ NamedTensors checkpoint_of(const Model& model, const Session& session, const His
   }
   const auto length = [](std::size_t n) { return static_cast<std::int64_t>(n); };
   file.tensors.emplace_back(kLosses, tensor_of(DType::f64, {length(history.losses.size())}, history.losses));
+  if (!history.further_losses.empty()) {
+    std::vector<double> all;
+    for (const std::vector<double>& losses : history.further_losses)
+      all.insert(all.end(), losses.begin(), losses.end());
+    file.tensors.emplace_back(
+        kFurther, tensor_of(DType::f64, {length(history.further_losses.size()), length(history.losses.size())}, all));
+  }
   file.tensors.emplace_back(kEpochs, tensor_of(DType::f64, {length(history.epochs.size()), length(kFigures)}, figures));
   file.tensors.emplace_back(kSums, tensor_of(DType::f64, {1}, std::vector<double>{history.loss_sum}));
   file.metadata = {{"format", "tern checkpoint 1"},
@@ -150,6 +158,14 @@ History history_of(const NamedTensors& file, const RunLength& extent) {
   h.samples = whole(file, "samples");
   h.losses = doubles(*losses);
   h.loss_sum = doubles(*sums)[0];
+  if (const HostTensor* further = file.find(kFurther); further != nullptr && !h.losses.empty()) {
+    const std::vector<double> all = further->dtype == DType::f64 ? doubles(*further) : std::vector<double>();
+    const std::size_t steps = h.losses.size();
+    if (all.empty() || all.size() % steps != 0)
+      fail(ErrorCode::bad_file, "the losses of further steps in the checkpoint are of another number");
+    for (auto at = all.begin(); at != all.end(); at += static_cast<std::ptrdiff_t>(steps))
+      h.further_losses.emplace_back(at, at + static_cast<std::ptrdiff_t>(steps));
+  }
   const std::vector<double> numbers = doubles(*epochs);
   for (std::size_t i = 0; i + kFigures <= numbers.size(); i += kFigures) h.epochs.push_back(figures_of(&numbers[i]));
   require_within(h, extent);

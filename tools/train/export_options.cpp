@@ -65,8 +65,9 @@ OptimizerOptions parse_optimizer(const TrainArguments& a) {
 bool any_given(const TrainArguments& a) {
   return a.accumulate || !a.loss.empty() || !a.optimizer.empty() || a.class_axis || a.label_smoothing || a.clip_norm ||
          a.clip_value || a.loss_scale || a.lr || a.weight_decay || a.momentum || a.eps || !a.betas.empty() ||
-         a.nesterov || a.amsgrad || !a.freeze.empty() || !a.params.empty() || !a.activation_memory.empty() ||
-         !a.lora.empty() || a.lora_seed || a.dampening || a.data_parallel || !a.bucket.empty();
+         a.nesterov || a.amsgrad || !a.freeze.empty() || !a.params.empty() || !a.steps.empty() ||
+         !a.activation_memory.empty() || !a.lora.empty() || a.lora_seed || a.dampening || a.data_parallel ||
+         !a.bucket.empty();
 }
 
 }  // namespace
@@ -105,6 +106,13 @@ void add_train_options(CLI::App* command, TrainArguments& a) {
       ->add_option("--freeze", a.freeze,
                    "Parameters whose names match PATTERN (* ? []) keep their values. May be repeated")
       ->type_name("PATTERN");
+  command
+      ->add_option(
+          "--step", a.steps,
+          "A step of its own, with a loss, parameters and an optimizer: 'critic: loss=1, trains=critic|trunk, "
+          "optimizer=adam, lr=1e-3'; every=N takes it with every Nth batch. Several make methods of these names "
+          "instead of train_step, for a GAN or actor and critic")
+      ->type_name("NAME:SETTINGS");
   command
       ->add_option("--params", a.params,
                    "Train the parameters that SELECTOR matches with other settings: 'norm*|*.bias: weight-decay=0', "
@@ -162,6 +170,7 @@ std::optional<TrainingOptions> parse_train(const TrainArguments& a) {
   o.loss_scale = a.loss_scale.value_or(o.loss_scale);
   o.clip_value = a.clip_value;
   o.freeze = a.freeze;
+  for (const std::string& text : a.steps) o.steps.push_back(parse_step_rule(text));
   for (const std::string& text : a.params) o.rules.push_back(parse_parameter_rule(text));
   for (const std::string& text : a.lora) o.lora.push_back(parse_lora(text));
   o.lora_seed = a.lora_seed.value_or(0);
@@ -182,10 +191,11 @@ void check_loss_scale(const TrainArguments& a, DType precision) {
 }
 
 std::string training_text(const TrainingOptions& options, const TrainingReport& report) {
-  std::string text =
-      fmt::format("trains {} parameters of {} elements with {}{}{}\n", report.trained, report.elements,
-                  optimizers::full_name(options.optimizer), options.loss == "none" ? "" : " on " + options.loss,
-                  report.frozen > 0 ? fmt::format("; {} keep their values", report.frozen) : "");
+  std::string text = fmt::format(
+      "trains {} parameters of {} elements with {}{}{}\n", report.trained, report.elements,
+      options.steps.empty() ? optimizers::full_name(options.optimizer) : fmt::format("{} steps", options.steps.size()),
+      options.loss == "none" ? "" : " on " + options.loss,
+      report.frozen > 0 ? fmt::format("; {} keep their values", report.frozen) : "");
   for (const std::string& group : report.groups) text += "  " + escape_message(group) + "\n";
   for (const std::string& name : report.unused)
     text += fmt::format("not trained: {}: the loss does not depend on it\n", escape_name(name));

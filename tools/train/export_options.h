@@ -22,7 +22,7 @@ struct TrainArguments {
   std::optional<double> lr, weight_decay, momentum, dampening, eps;
   std::vector<double> betas;
   bool nesterov = false, amsgrad = false;
-  std::vector<std::string> freeze, lora, params;
+  std::vector<std::string> freeze, lora, params, steps;
   std::optional<std::uint64_t> lora_seed;
 };
 

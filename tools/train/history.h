@@ -23,7 +23,9 @@ struct Position {
 
 struct History {
   Position position;
-  std::vector<double> losses;        ///< loss of each step, before its update
+  std::vector<double> losses;  ///< loss of each step, before its update
+  /// For each further step of a turn: its loss in each step; NaN where it was left out.
+  std::vector<std::vector<double>> further_losses;
   std::vector<EpochFigures> epochs;  ///< complete epochs
   double loss_sum = 0;               ///< sum over the samples of the current epoch
   std::uint64_t samples = 0;         ///< samples of the current epoch so far

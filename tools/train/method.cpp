@@ -29,6 +29,56 @@ std::optional<T> number_in(const Model& model, std::string_view key) {
   return {};
 }
 
+bool is_number(const ValueInfo& v) {
+  return is_floating(v.dtype) &&
+         std::ranges::all_of(v.sizes, [](const SizeInfo& s) { return s.constant && s.value == 1; });
+}
+
+std::string text_in(const Model& model, std::string_view key) {
+  for (const auto& [k, text] : model.metadata()) {
+    if (k == key) return text;
+  }
+  return {};
+}
+
+std::size_t loss_of(const FunctionInfo& f) {
+  auto loss = std::ranges::find(f.outputs, training::kLossResult, &ValueInfo::name);
+  if (loss == f.outputs.end()) loss = std::ranges::find_if(f.outputs, is_number);
+  if (loss == f.outputs.end() || !is_number(*loss))
+    fail(ErrorCode::invalid_argument, fmt::format("'{}' has no result 'loss' of one float", escape_name(f.name)));
+  return static_cast<std::size_t>(loss - f.outputs.begin());
+}
+
+bool has_same_inputs(const FunctionInfo& a, const FunctionInfo& b) {
+  return std::ranges::equal(a.inputs, b.inputs, {}, &ValueInfo::name, &ValueInfo::name) &&
+         std::ranges::equal(a.inputs, b.inputs, {}, &ValueInfo::dtype, &ValueInfo::dtype);
+}
+
+/// Named steps of the archive's metadata: "critic actor:2".
+std::vector<FurtherStep> named_steps(const Model& model) {
+  std::vector<FurtherStep> steps;
+  const std::string text = text_in(model, training::kStepsKey);
+  constexpr std::size_t kMostSteps = 1000;
+  for (std::string_view left = text; !left.empty() && steps.size() < kMostSteps;) {
+    const std::size_t space = left.find(' ');
+    const std::string_view item = left.substr(0, space);
+    left = space == std::string_view::npos ? "" : left.substr(space + 1);
+    const std::size_t colon = item.find(':');
+    FurtherStep step;
+    if (colon != std::string_view::npos)
+      std::from_chars(item.data() + colon + 1, item.data() + item.size(), step.every);
+    const FunctionInfo* f = find(model, item.substr(0, colon));
+    if (f == nullptr || step.every == 0 || (!steps.empty() && !has_same_inputs(*f, steps[0].function))) {
+      fail(ErrorCode::bad_file, fmt::format("the archive's metadata {} names '{}', which is no step of it",
+                                            training::kStepsKey, escape_name(std::string(item))));
+    }
+    step.function = *f;
+    step.loss_result = loss_of(*f);
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
 const FunctionInfo& step_of(const Model& model, const std::string& name) {
   if (const FunctionInfo* f = find(model, name.empty() ? training::kTrainStep : name)) return *f;
   if (name.empty() && model.functions().size() == 1) return model.functions()[0];
@@ -37,11 +87,6 @@ const FunctionInfo& step_of(const Model& model, const std::string& name) {
   fail(ErrorCode::invalid_argument,
        fmt::format("the archive has no method '{}' (it has: {}); 'tern export MODEL.pt2 --train --loss LOSS' makes one",
                    name.empty() ? std::string(training::kTrainStep) : escape_name(name), names));
-}
-
-bool is_number(const ValueInfo& v) {
-  return is_floating(v.dtype) &&
-         std::ranges::all_of(v.sizes, [](const SizeInfo& s) { return s.constant && s.value == 1; });
 }
 
 /// Other exporters' methods may have the same names.
@@ -60,7 +105,9 @@ bool has_collective(const Model& model, const std::string& name) {
 
 Methods find_methods(const Model& model, const std::string& name) {
   Methods m;
-  m.step = step_of(model, name);
+  if (name.empty()) m.further = named_steps(model);
+  m.step = m.further.empty() ? step_of(model, name) : m.further[0].function;
+  if (!m.further.empty()) m.further.erase(m.further.begin());
   if (std::ranges::none_of(model.states(), &StateInfo::is_mutable)) {
     fail(ErrorCode::invalid_argument,
          fmt::format("'{}' updates no state, so it does not train; 'tern export --train' makes an archive that does",
@@ -74,12 +121,7 @@ Methods find_methods(const Model& model, const std::string& name) {
     m.rate_type = rate->dtype;
     m.rate_axes = rate->sizes.size();
   }
-  auto loss = std::ranges::find(m.step.outputs, training::kLossResult, &ValueInfo::name);
-  if (loss == m.step.outputs.end()) loss = std::ranges::find_if(m.step.outputs, is_number);
-  if (loss == m.step.outputs.end() || !is_number(*loss)) {
-    fail(ErrorCode::invalid_argument, fmt::format("'{}' has no result 'loss' of one float", escape_name(m.step.name)));
-  }
-  m.loss_result = static_cast<std::size_t>(loss - m.step.outputs.begin());
+  m.loss_result = loss_of(m.step);
   if (const FunctionInfo* f = find(model, training::kLoss); f != nullptr && gives_loss(*f)) m.loss = *f;
   const FunctionInfo* accumulate = find(model, training::kAccumulate);
   m.accumulates = accumulate != nullptr && gives_loss(*accumulate) && find(model, training::kApply) != nullptr;

@@ -5,8 +5,16 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tern::train {
+
+/// A step after the first of a program with several (`export --step`).
+struct FurtherStep {
+  FunctionInfo function;        ///< inputs of the first step
+  std::uint64_t every = 1;      ///< taken with every so manieth batch
+  std::size_t loss_result = 0;  ///< position of the loss in its results
+};
 
 /// Methods found by the names of exporter/training/methods.h; a user's own step function needs only `step`.
 struct Methods {
@@ -15,6 +23,7 @@ struct Methods {
   DType rate_type = DType::f64;
   std::size_t rate_axes = 0;               ///< all of size 1
   std::size_t loss_result = 0;             ///< position of the loss in the results of `step`
+  std::vector<FurtherStep> further;        ///< taken after `step`, in this order
   std::optional<FunctionInfo> loss;        ///< evaluation; its first result is a single float
   bool accumulates = false;                ///< the model has `accumulate` and `apply`
   bool communicates = false;               ///< `step` has collectives

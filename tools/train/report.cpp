@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/json_text.h"
+#include "tools/text.h"
 
 namespace tern::train {
 namespace {
@@ -19,11 +20,27 @@ double unsigned_nan(double x) {
   return std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x;
 }
 
+/// Mean over the taken steps of the last epoch.
+double mean_of_epoch(const std::vector<double>& losses, std::size_t epoch, std::uint64_t steps_each) {
+  double sum = 0, count = 0;
+  for (std::size_t i = epoch * steps_each; i < losses.size(); ++i) {
+    if (std::isnan(losses[i])) continue;
+    sum += losses[i];
+    ++count;
+  }
+  return count > 0 ? sum / count : std::numeric_limits<double>::quiet_NaN();
+}
+
 }  // namespace
 
-std::string epoch_text(const History& history, std::uint64_t epochs) {
+std::string epoch_text(const History& history, std::uint64_t epochs, const Trainer& trainer) {
   const EpochFigures& e = history.epochs.back();
   std::string text = fmt::format("epoch {}/{}  loss {:.4g}", history.epochs.size(), epochs, e.loss);
+  for (std::size_t i = 0; i < history.further_losses.size(); ++i) {
+    const double mean = mean_of_epoch(history.further_losses[i], history.epochs.size() - 1, trainer.steps_each());
+    text +=
+        fmt::format("  {} loss {:.4g}", escape_name(trainer.methods().further[i].function.name), unsigned_nan(mean));
+  }
   if (e.held_out_loss) text += fmt::format("  held-out loss {:.4g}", unsigned_nan(*e.held_out_loss));
   if (e.held_out_accuracy) text += fmt::format(", accuracy {:.2f} %", *e.held_out_accuracy * 100);
   return text + fmt::format("  lr {:.3g}  {:.2f} s\n", e.rate, e.seconds);
@@ -64,6 +81,13 @@ std::string report_json(const TrainOptions& options, const Trainer& trainer, boo
     all["epochs"].push_back(std::move(epoch));
   }
   for (const double loss : h.losses) all["losses"].push_back(json_number(loss));
+  Json further = Json::object();
+  for (std::size_t i = 0; i < h.further_losses.size(); ++i) {
+    Json losses = Json::array();
+    for (const double loss : h.further_losses[i]) losses.push_back(json_number(loss));
+    further[trainer.methods().further[i].function.name] = std::move(losses);
+  }
+  if (!further.empty()) all["further_losses"] = std::move(further);
   return json_text(all) + "\n";
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include "dtypes/convert.h"
 #include "exporter/training/methods.h"
@@ -46,6 +47,8 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
       accumulate_run_(session_, std::string(training::kAccumulate), options.graph),
       apply_run_(session_, std::string(training::kApply), options.graph),
       checkpoints_(options.checkpoints.empty() ? options.output + ".checkpoints" : options.checkpoints) {
+  for (const FurtherStep& s : methods_.further) further_runs_.emplace_back(session_, s.function.name, options.graph);
+  history_.further_losses.resize(methods_.further.size());
   if (options_.accumulate > 1 && !methods_.accumulates)
     fail(ErrorCode::invalid_argument,
          "--accumulate: the archive has no methods accumulate and apply; export it with --train --accumulate");
@@ -113,6 +116,9 @@ void Trainer::restore() {
         "the checkpoint is from {} rank{}, but {} continue: the losses differ in rounding and random numbers", before,
         before == 1 ? "" : "s", ranks_.size()));
   train::restore(file, model_, {steps_, batches_}, ranks_, session_, history_);
+  history_.further_losses.resize(methods_.further.size());
+  for (std::vector<double>& losses : history_.further_losses)
+    losses.resize(history_.losses.size(), std::numeric_limits<double>::quiet_NaN());
   saved_step_ = history_.position.step;
 }
 
@@ -182,7 +188,29 @@ double Trainer::run_step(std::span<const std::uint64_t> samples) {
   const std::vector<std::uint64_t> share = ranks_.share(samples);
   std::vector<Tensor> all = data_.batch(share);
   if (methods_.takes_rate) all.push_back(rate_);
-  return number_of(step_run_(all, is_full(share.size())).at(methods_.loss_result));
+  const double loss = number_of(step_run_(all, is_full(share.size())).at(methods_.loss_result));
+  run_further(all, is_full(share.size()));
+  return loss;
+}
+
+/// Takes the further steps of a turn with the same batch.
+void Trainer::run_further(const std::vector<Tensor>& inputs, bool full) {
+  for (std::size_t i = 0; i < methods_.further.size(); ++i) {
+    const FurtherStep& step = methods_.further[i];
+    const bool taken = (history_.position.step + 1) % step.every == 0;
+    const double loss = taken ? number_of(further_runs_[i](inputs, full).at(step.loss_result))
+                              : std::numeric_limits<double>::quiet_NaN();
+    history_.further_losses[i].push_back(loss);
+    if (taken) check_loss(loss, fmt::format("'{}' in ", escape_name(step.function.name)));
+  }
+}
+
+void Trainer::check_loss(double loss, const std::string& step) const {
+  if (std::isfinite(loss)) return;
+  fail(ErrorCode::runtime,
+       fmt::format("the loss of {}step {} is {}: training diverged. A smaller --lr, --warmup, or "
+                   "'tern export --train --clip-norm' may help",
+                   step, history_.losses.size() + (step.empty() ? 0 : 1), std::isnan(loss) ? "NaN" : "infinite"));
 }
 
 /// A step over several batches with their mean gradient; returns their mean loss.
@@ -283,12 +311,7 @@ int Trainer::run(const Listener& listener, const std::function<int()>& stop) {
       history_.loss_sum += loss * static_cast<double>(samples);
       history_.samples += samples;
       if (listener.on_step) listener.on_step(history_);
-      if (!std::isfinite(loss)) {
-        fail(ErrorCode::runtime,
-             fmt::format("the loss of step {} is {}: training diverged. A smaller --lr, --warmup, or 'tern export "
-                         "--train --clip-norm' may help",
-                         at.step, std::isnan(loss) ? "NaN" : "infinite"));
-      }
+      check_loss(loss, "");
       if (at.batch >= batches_ || at.step == steps_) {
         end_epoch(std::chrono::duration<double>(Clock::now() - start).count());
         if (listener.on_epoch) listener.on_epoch(history_);

@@ -3,6 +3,7 @@
 
 #include <tern/tern.h>
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -73,6 +74,8 @@ class Trainer {
   /// False for the smaller batch at the end of an epoch.
   bool is_full(std::size_t share) const;
   double run_step(std::span<const std::uint64_t> samples);
+  void run_further(const std::vector<Tensor>& inputs, bool full);
+  void check_loss(double loss, const std::string& step) const;
   double run_accumulated(std::span<const std::uint64_t> samples);
   void end_epoch(double seconds);
   void gather_offsets();
@@ -86,6 +89,7 @@ class Trainer {
   std::unique_ptr<TrainingData> held_out_data_;
   Session session_;
   MethodRun step_run_, accumulate_run_, apply_run_;
+  std::deque<MethodRun> further_runs_;  ///< in the order of Methods::further
   Checkpoints checkpoints_;
   std::unique_ptr<HeldFolder> folder_;
   Settings settings_;
