@@ -294,6 +294,7 @@ set(sources
   training/accumulation.cpp
   training/adapters.cpp
   training/add_training.cpp
+  training/average.cpp
   training/data_parallel.cpp
   training/early_steps.cpp
   training/evaluation.cpp

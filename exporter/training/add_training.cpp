@@ -83,6 +83,7 @@ void note_metadata(Program& program, const TrainingOptions& options, const LossR
   if (!steps.empty()) note(training::kStepsKey, steps);
   note(training::kOptimizerKey, optimizers::full_name(options.optimizer));
   if (options.precision != DType::invalid) note(training::kPrecisionKey, std::string(name_of(options.precision)));
+  if (options.ema) note(training::kAverageKey, fmt::format("{}", *options.ema));
   if (options.bucket) note(training::kBucketKey, fmt::format("{}", *options.bucket));
   note(training::kRateKey, fmt::format("{}", options.optimizer.lr));
 }
@@ -186,11 +187,25 @@ void check_named_steps(const TrainingOptions& options) {
     fail(ErrorCode::invalid_argument, "--step cannot be combined with --accumulate, --data-parallel or --lora");
 }
 
+void check_averages_and_weights(const TrainingOptions& options) {
+  if (options.ema && !options.lora.empty())
+    fail(ErrorCode::invalid_argument, "--ema cannot be combined with --lora: --forward could not merge the averages");
+  if (options.class_weights.empty()) return;
+  const LossRecord* loss = find_loss(options.loss);
+  if (loss == nullptr || (!loss->classes && loss->name != "bce_with_logits"))
+    fail(ErrorCode::invalid_argument, "--class-weights needs --loss cross_entropy, nll or bce_with_logits");
+  if (options.bucket)
+    fail(ErrorCode::invalid_argument,
+         "--class-weights cannot be combined with --data-parallel: ranks weigh their parts "
+         "by the number of targets");
+}
+
 }  // namespace
 
 TrainingReport add_training(Program& program, const TrainingOptions& options) {
   optimizers::check_options(options.optimizer);
   check_named_steps(options);
+  check_averages_and_weights(options);
   const LossRecord* loss_record = find_loss(options.loss);
   const std::uint32_t step = index_of(program, training::kTrainStep);
   const bool joint = is_joint(program.functions[step]);
@@ -222,6 +237,7 @@ TrainingReport add_training(Program& program, const TrainingOptions& options) {
   } else {
     add_named_steps(program, step, options, parameters, report, trained);
   }
+  if (options.ema) add_averaged_methods(program);
   report.trained = trained.size();
   for (const std::uint32_t state : trained) {
     const State& s = program.states[state];

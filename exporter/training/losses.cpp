@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include "dtypes/convert.h"
 #include "exporter/lower/lower.h"
 
 namespace tern {
@@ -49,6 +50,23 @@ std::size_t class_axis_of(const TensorType& prediction, const TrainingOptions& o
   return static_cast<std::size_t>(axis);
 }
 
+/// A constant of the prediction's type with TrainingOptions::class_weights; kNoValue: none. The prediction's classes
+/// are its axis 1; bce_with_logits weighs positive targets along the last axis.
+ValueId class_weights(Builder& b, const LossRecord& loss, ValueId prediction, const TrainingOptions& options) {
+  if (options.class_weights.empty()) return kNoValue;
+  const Dim classes = b.size(prediction, loss.classes ? 1 : -1);
+  if (!classes.is(static_cast<std::int64_t>(options.class_weights.size()))) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--class-weights has {} numbers, but the prediction has {} classes", options.class_weights.size(),
+                     classes.is_const() ? std::to_string(classes.value()) : "a symbolic number of"));
+  }
+  const DType dtype = b.dtype(prediction);
+  std::vector<std::byte> bytes(options.class_weights.size() * static_cast<std::size_t>(element_size(dtype)));
+  convert(options.class_weights.data(), DType::f64, bytes.data(), dtype,
+          static_cast<std::int64_t>(options.class_weights.size()));
+  return b.constant(dtype, {static_cast<std::int64_t>(options.class_weights.size())}, bytes.data());
+}
+
 }  // namespace
 
 std::span<const LossRecord> losses() {
@@ -81,12 +99,13 @@ ValueId add_loss(Builder& b, const LossRecord& loss, ValueId prediction, ValueId
                  Reduction reduction) {
   if (loss.classes)
     prediction = b.move_axis(prediction, static_cast<std::int64_t>(class_axis_of(b.type(prediction), options)), 1);
+  const ValueId weights = class_weights(b, loss, prediction, options);
   Call call;
   call.target = loss.operation;
   call.args = {{"self", of_tensor(prediction)},
                {"target", of_tensor(target)},
-               {"weight", {}},
-               {"pos_weight", {}},
+               {"weight", loss.classes && weights != kNoValue ? of_tensor(weights) : CallArgument()},
+               {"pos_weight", !loss.classes && weights != kNoValue ? of_tensor(weights) : CallArgument()},
                {"reduction", of_integer(static_cast<std::int64_t>(reduction))},
                {"ignore_index", of_integer(-100)},
                {"delta", of_number(1)},

@@ -14,11 +14,14 @@ inline constexpr std::string_view kTrainStep = "train_step";   ///< inputs, targ
 inline constexpr std::string_view kAccumulate = "accumulate";  ///< inputs, target -> loss; adds gradients to states
 inline constexpr std::string_view kApply = "apply";            ///< lr: a step with the mean of the gradients
 
+/// With `export --ema`: forward and loss with the averages of the parameters.
+inline constexpr std::string_view kAveragedForward = "forward_ema", kAveragedLoss = "loss_ema";
+
 // Inputs and results.
 inline constexpr std::string_view kTarget = "target";
 inline constexpr std::string_view kRate = "lr";  ///< float64, no dimensions
 inline constexpr std::string_view kLossResult = "loss";
-inline constexpr std::string_view kNormResult = "gradient_norm";  ///< before clipping; with clip_norm alone
+inline constexpr std::string_view kNormResult = "gradient_norm";  ///< before clipping; with clip_norm or gradient_norm
 
 // Prefixes of states added by training.
 /// Named steps have optimizer.STEP. instead.
@@ -28,6 +31,8 @@ inline constexpr std::string_view kRateFactorState = "optimizer.lr_factor.";
 inline constexpr std::string_view kMasterState = "optimizer.master.";  ///< float32 values of a 16-bit parameter
 inline constexpr std::string_view kLossScaleState = "loss_scale";  ///< after kOptimizerState; of float16, one float32
 inline constexpr std::string_view kLossScaleStepsState = "loss_scale_steps";  ///< since its last change
+inline constexpr std::string_view kAverageState = "average.";                 ///< average.fc1.weight, of `export --ema`
+inline constexpr std::string_view kAveragedStepsState = "averaged_steps";     ///< after kOptimizerState
 inline constexpr std::string_view kGradientState = "accumulated.";            ///< accumulated.fc1.weight
 inline constexpr std::string_view kBatchesState = "accumulated";              ///< number of summed batches
 
@@ -41,6 +46,7 @@ inline constexpr std::string_view kOptimizerKey = "training.optimizer";   ///< "
 inline constexpr std::string_view kBucketKey = "training.data_parallel";  ///< "25000000": bytes of a bucket
 inline constexpr std::string_view kPrecisionKey = "training.precision";   ///< "bfloat16"
 inline constexpr std::string_view kStepsKey = "training.steps";  ///< "critic actor:2": names, and every N batches
+inline constexpr std::string_view kAverageKey = "training.ema";  ///< "0.999": decay
 inline constexpr std::string_view kRateKey = "training.lr";      ///< "0.001": value of --lr at export
 inline constexpr std::string_view kGroupKey =
     "training.group.";  ///< precedes a number: a group of parameters, for people

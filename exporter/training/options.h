@@ -44,8 +44,11 @@ struct TrainingOptions {
   /// bfloat16 or float16: products of float32 compute in it (mixed_precision.h), and parameters of 16 bits get float32
   /// masters. float16 scales the loss (loss_scale.h). invalid: as exported.
   DType precision = DType::invalid;
-  double loss_scale = 65536;  ///< the first scale, for float16
-  bool accumulate = false;    ///< also the methods `accumulate` and `apply`: a step over several batches
+  double loss_scale = 65536;          ///< the first scale, for float16
+  std::optional<double> ema;          ///< decay of averages of the parameters (average.h)
+  bool gradient_norm = false;         ///< the steps return the norm of the gradients, also without clip_norm
+  std::vector<double> class_weights;  ///< of losses over classes, or pos_weight of bce_with_logits; empty: 1
+  bool accumulate = false;            ///< also the methods `accumulate` and `apply`: a step over several batches
 };
 
 }  // namespace tern

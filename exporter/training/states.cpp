@@ -2,6 +2,7 @@
 
 #include <tern/error.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "dtypes/convert.h"
@@ -35,6 +36,11 @@ std::uint32_t add_training_state(Program& program, std::string name, const Tenso
   s.persistent = false;
   program.states.push_back(std::move(s));
   return static_cast<std::uint32_t>(program.states.size() - 1);
+}
+
+int find_state(const Program& program, const std::string& name) {
+  const auto found = std::ranges::find(program.states, name, &State::name);
+  return found == program.states.end() ? -1 : static_cast<int>(found - program.states.begin());
 }
 
 std::vector<std::byte> values_of_state(const Program& program, const State& s, DType dtype) {

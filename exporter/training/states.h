@@ -16,6 +16,9 @@ std::uint32_t add_training_state(Program& program, std::string name, const Tenso
 std::uint32_t add_training_state(Program& program, std::string name, const TensorType& type,
                                  std::vector<std::byte> bytes);
 
+/// Number of the state with this name, or -1.
+int find_state(const Program& program, const std::string& name);
+
 /// Values of a state in row-major order, in `dtype`.
 std::vector<std::byte> values_of_state(const Program& program, const State& state, DType dtype);
 

@@ -14,22 +14,15 @@
 #include "exporter/training/states.h"
 
 namespace tern {
-namespace {
-
-int find_state(const Program& program, const std::string& name) {
-  const auto found = std::ranges::find(program.states, name, &State::name);
-  return found == program.states.end() ? -1 : static_cast<int>(found - program.states.begin());
-}
-
-}  // namespace
-
 Update::Update(Program& program, const TrainingOptions& options, const std::vector<TrainedParameter>& parameters,
                const LossScale* scale)
     : program_(program),
       options_(options),
       parameters_(parameters),
       scale_(scale),
-      training_(apply_rules(options.rules, options.optimizer, names_of(program, parameters))) {}
+      training_(apply_rules(options.rules, options.optimizer, names_of(program, parameters))) {
+  if (options.ema) average_.emplace(program, optimizer_prefix(options.step), *options.ema, parameters);
+}
 
 /// Groups parameters for the optimizer's op: one dtype, equal settings, and either all or none with 8-bit states. The
 /// first parameter's group comes first.
@@ -177,11 +170,17 @@ void Update::add_part(Builder& b, const Group& g, const std::vector<ValueId>& gr
 }
 
 ValueId Update::add(Builder& b, std::vector<ValueId> gradients) {
+  const ValueId norm = add_updates(b, std::move(gradients));
+  if (average_) average_->add(b);
+  return norm;
+}
+
+ValueId Update::add_updates(Builder& b, std::vector<ValueId> gradients) {
   ValueId norm = kNoValue;
   const ValueId rate = add_training_input(b, {DType::f64, {}}, training::kRate);
   std::vector<std::uint32_t> written;
   std::map<std::int64_t, ValueId> rates;
-  if (options_.clip_norm || options_.bucket || scale_ != nullptr) {
+  if (options_.clip_norm || options_.gradient_norm || options_.bucket || scale_ != nullptr) {
     ValueId found_inf = kNoValue;
     if (scale_ != nullptr) {
       gradients = scale_->unscaled(b, gradients);
@@ -192,6 +191,8 @@ ValueId Update::add(Builder& b, std::vector<ValueId> gradients) {
       if (options_.clip_value) gradients = optimizers::clip_by_value(b, gradients, *options_.clip_value);
       norm = optimizers::total_norm(b, gradients);
       gradients = optimizers::clip_by_norm(b, gradients, *options_.clip_norm);
+    } else if (options_.gradient_norm) {
+      norm = optimizers::total_norm(b, gradients);
     }
     for (const Group& g : groups()) add_part(b, g, gradients, rate_of(b, g, rate, rates), found_inf, written);
     return norm;

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "exporter/builder.h"
+#include "exporter/training/average.h"
 #include "exporter/training/loss_scale.h"
 #include "exporter/training/options.h"
 #include "exporter/training/parameters.h"
@@ -23,7 +25,7 @@ class Update {
   /// Adds to the function of `b` an input `lr`, the clipping of the gradients (one for each parameter), and the step
   /// with write-backs. The step has several nodes, each as soon as its gradients are known, so gradients need not be
   /// held. clip_norm, a scaled loss and shared batches need a single node at the end. Returns the norm of the
-  /// gradients; kNoValue without clip_norm.
+  /// gradients; kNoValue without clip_norm and gradient_norm.
   ValueId add(Builder& b, std::vector<ValueId> gradients);
 
   /// Lines about the parameter groups for people; empty without rules.
@@ -40,6 +42,7 @@ class Update {
     std::vector<std::int64_t> owners;     ///< index in `parameters` for each state, or -1
     std::vector<std::uint32_t> masters;   ///< states with the parameters' float32 values; empty: none
   };
+  ValueId add_updates(Builder& b, std::vector<ValueId> gradients);
   std::vector<Group> by_type() const;
   const std::vector<Group>& groups();
   std::vector<Group> parts(Builder& b, const Group& g, const std::vector<ValueId>& gradients) const;
@@ -52,6 +55,7 @@ class Update {
   const TrainingOptions& options_;
   const std::vector<TrainedParameter>& parameters_;
   const LossScale* scale_;
+  std::optional<WeightAverage> average_;
   std::vector<ParameterTraining> training_;              ///< of each parameter
   std::vector<Group> groups_;                            ///< complete with states after the first step's request
   std::map<std::int64_t, std::uint32_t> factor_states_;  ///< by the rule that gives the rate

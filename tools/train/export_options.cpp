@@ -64,10 +64,10 @@ OptimizerOptions parse_optimizer(const TrainArguments& a) {
 
 bool any_given(const TrainArguments& a) {
   return a.accumulate || !a.loss.empty() || !a.optimizer.empty() || a.class_axis || a.label_smoothing || a.clip_norm ||
-         a.clip_value || a.loss_scale || a.lr || a.weight_decay || a.momentum || a.eps || !a.betas.empty() ||
-         a.nesterov || a.amsgrad || !a.freeze.empty() || !a.params.empty() || !a.steps.empty() ||
-         !a.activation_memory.empty() || !a.lora.empty() || a.lora_seed || a.dampening || a.data_parallel ||
-         !a.bucket.empty();
+         a.clip_value || a.loss_scale || a.ema || a.gradient_norm || !a.class_weights.empty() || a.lr ||
+         a.weight_decay || a.momentum || a.eps || !a.betas.empty() || a.nesterov || a.amsgrad || !a.freeze.empty() ||
+         !a.params.empty() || !a.steps.empty() || !a.activation_memory.empty() || !a.lora.empty() || a.lora_seed ||
+         a.dampening || a.data_parallel || !a.bucket.empty();
 }
 
 }  // namespace
@@ -97,6 +97,17 @@ void add_train_options(CLI::App* command, TrainArguments& a) {
   command->add_option("--eps", a.eps, "Number added to divisors, so that none is 0");
   command->add_flag("--nesterov", a.nesterov, "Nesterov's momentum, of sgd and muon");
   command->add_flag("--amsgrad", a.amsgrad, "The AMSGrad variant of adam and adamw");
+  command
+      ->add_option("--class-weights", a.class_weights,
+                   "Weight of each class in cross_entropy and nll, as in PyTorch; of positive targets in "
+                   "bce_with_logits (pos_weight)")
+      ->delimiter(',')
+      ->type_name("W,W...");
+  command->add_option("--ema", a.ema,
+                      "Also average the parameters over the steps with this decay, such as 0.999; methods forward_ema "
+                      "and loss_ema use the averages, and so do 'tern train --held-out' and --forward");
+  command->add_flag("--gradient-norm", a.gradient_norm,
+                    "The steps also return the norm of the gradients, which 'tern train' reports");
   command->add_option("--clip-norm", a.clip_norm, "Scale the gradients to a norm of at most this number");
   command->add_option("--clip-value", a.clip_value, "Limit each element of the gradients to this magnitude");
   command->add_option("--loss-scale", a.loss_scale,
@@ -167,6 +178,15 @@ std::optional<TrainingOptions> parse_train(const TrainArguments& a) {
   }
   o.optimizer = parse_optimizer(a);
   o.clip_norm = a.clip_norm;
+  if (a.ema && !(*a.ema >= 0 && *a.ema < 1))
+    fail(ErrorCode::invalid_argument, "--ema takes a decay from 0 to below 1, such as 0.999");
+  o.ema = a.ema;
+  o.gradient_norm = a.gradient_norm;
+  o.class_weights = a.class_weights;
+  for (const double w : o.class_weights) {
+    if (!(w >= 0 && std::isfinite(w)))
+      fail(ErrorCode::invalid_argument, "--class-weights takes finite numbers from 0, such as 1,2.5,1");
+  }
   o.loss_scale = a.loss_scale.value_or(o.loss_scale);
   o.clip_value = a.clip_value;
   o.freeze = a.freeze;

@@ -15,10 +15,11 @@ class App;
 namespace tern {
 
 struct TrainArguments {
-  bool train = false, accumulate = false, data_parallel = false;
+  bool train = false, accumulate = false, gradient_norm = false, data_parallel = false;
   std::string loss, optimizer, activation_memory, bucket;
   std::optional<long> class_axis;
-  std::optional<double> label_smoothing, clip_norm, clip_value, loss_scale;
+  std::optional<double> label_smoothing, clip_norm, clip_value, loss_scale, ema;
+  std::vector<double> class_weights;
   std::optional<double> lr, weight_decay, momentum, dampening, eps;
   std::vector<double> betas;
   bool nesterov = false, amsgrad = false;

@@ -123,6 +123,7 @@ Methods find_methods(const Model& model, const std::string& name) {
   }
   m.loss_result = loss_of(m.step);
   if (const FunctionInfo* f = find(model, training::kLoss); f != nullptr && gives_loss(*f)) m.loss = *f;
+  if (const FunctionInfo* f = find(model, training::kAveragedLoss); f != nullptr && gives_loss(*f)) m.loss = *f;
   const FunctionInfo* accumulate = find(model, training::kAccumulate);
   m.accumulates = accumulate != nullptr && gives_loss(*accumulate) && find(model, training::kApply) != nullptr;
   m.communicates = has_collective(model, m.step.name);

@@ -112,7 +112,9 @@ void write_trained(const Model& model, const Session& session, const std::string
 void write_forward(const Model& model, const Session& session, const std::string& path) {
   const std::vector<Adapter> adapters = adapters_of(*model.program());
   Program program = with_states(model, session, adapters);
-  const int forward = program.find_entry(std::string(training::kForward));
+  const int averaged = program.find_entry(std::string(training::kAveragedForward));
+  const int forward = averaged >= 0 ? averaged : program.find_entry(std::string(training::kForward));
+  if (averaged >= 0) program.functions[static_cast<std::size_t>(averaged)].name = training::kForward;
   if (forward < 0) {
     fail(ErrorCode::invalid_argument, fmt::format("--forward: the archive has no method '{}'", training::kForward));
   }
