@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -25,6 +26,7 @@
 #include "tools/train/adapters.h"
 #include "tools/train/checks.h"
 #include "tools/train/curve.h"
+#include "tools/train/event_file.h"
 #include "tools/train/interrupt.h"
 #include "tools/train/report.h"
 #include "tools/train/trained_archive.h"
@@ -217,6 +219,54 @@ class Display {
   std::optional<Progress> progress_;
 };
 
+/// Scalars of steps and epochs in an event file of TensorBoard. Tags: loss/train, loss/held_out, lr, gradient_norm,
+/// metrics/NAME, loss/STEP of further steps.
+class EventLog {
+ public:
+  EventLog(const std::string& folder, const Trainer& trainer)
+      : file_(folder, trainer.history().position.step), trainer_(trainer) {}
+
+  void on_step(const History& h) {
+    std::vector<EventFile::Scalar> scalars = {{"loss/train", h.losses.back()},
+                                              {"lr", trainer_.rate(h.position.step - 1)}};
+    if (!h.gradient_norms.empty()) scalars.emplace_back("gradient_norm", h.gradient_norms.back());
+    std::vector<std::string> tags;
+    for (const FurtherStep& s : trainer_.methods().further) tags.push_back("loss/" + s.function.name);
+    for (std::size_t i = 0; i < tags.size(); ++i) {
+      if (!std::isnan(h.further_losses[i].back())) scalars.emplace_back(tags[i], h.further_losses[i].back());
+    }
+    file_.add(h.position.step, scalars);
+  }
+  void on_epoch(const History& h) {
+    const EpochFigures& e = h.epochs.back();
+    std::vector<EventFile::Scalar> scalars;
+    std::vector<std::string> tags;
+    for (const std::string& name : trainer_.options().metrics) tags.push_back("metrics/" + name);
+    if (e.held_out_loss) scalars.emplace_back("loss/held_out", *e.held_out_loss);
+    if (e.held_out_accuracy) scalars.emplace_back("metrics/accuracy", *e.held_out_accuracy);
+    for (std::size_t i = 0; i < e.metrics.size(); ++i) scalars.emplace_back(tags.at(i), e.metrics[i]);
+    if (!scalars.empty()) file_.add(h.position.step, scalars);
+    file_.flush();
+  }
+  void flush() { file_.flush(); }
+
+ private:
+  EventFile file_;
+  const Trainer& trainer_;
+};
+
+/// Adds the event log to a listener.
+Listener with_events(Listener listener, EventLog& log) {
+  return {[listener, &log](const History& h) {
+            if (listener.on_step) listener.on_step(h);
+            log.on_step(h);
+          },
+          [listener, &log](const History& h) {
+            if (listener.on_epoch) listener.on_epoch(h);
+            log.on_epoch(h);
+          }};
+}
+
 /// Rank 0's final output.
 void finish(const TrainCommandArguments& a, const Model& model, Trainer& trainer) {
   write_or_keep(a, model, trainer);
@@ -226,6 +276,10 @@ void finish(const TrainCommandArguments& a, const Model& model, Trainer& trainer
   }
   if (is_terminal(1))
     fmt::print("{}", curve_text(curve_of(trainer.history(), trainer.steps_each()), terminal_columns(1), kCurveRows));
+  if (const auto best = trainer.stopped_at()) {
+    fmt::print("stopped after epoch {}: the held-out loss was smallest in epoch {}, whose states the archive has\n",
+               trainer.history().epochs.size(), *best + 1);
+  }
   fmt::print("{}: trained for {} steps\n", escape_name(a.options.output), trainer.history().position.step);
 }
 
@@ -243,8 +297,14 @@ int train_archive(TrainCommandArguments& a, const Ranks& ranks) {
   Interrupt interrupt;
   std::optional<Display> display;
   if (ranks.leads()) display.emplace(a, trainer);
-  const int signal =
-      trainer.run(display ? display->listener() : Listener{}, [&] { return static_cast<int>(interrupt.asked()); });
+  Listener listener = display ? display->listener() : Listener{};
+  std::optional<EventLog> events;
+  if (ranks.leads() && !a.options.tensorboard.empty()) {
+    events.emplace(a.options.tensorboard, trainer);
+    listener = with_events(listener, *events);
+  }
+  const int signal = trainer.run(listener, [&] { return static_cast<int>(interrupt.asked()); });
+  if (events) events->flush();
   display.reset();
   trace.finish();
   if (signal != 0) {
@@ -327,6 +387,14 @@ void add_train_command(CLI::App& app, CommandLine& line) {
                 "Measure loss and accuracy after each epoch on this share of the samples, which training leaves out, "
                 "or on another file")
       ->type_name("SHARE|FILE");
+  c->add_option("--metric", o.metrics,
+                "Another figure of held-out samples: f1, iou, auc (losses over classes; auc of bce_with_logits too), "
+                "perplexity, mae, rmse, r2 (losses over numbers). May be repeated")
+      ->type_name("NAME");
+  within(c->add_option("--patience", o.patience,
+                       "Stop after this many epochs without a smaller held-out loss, and write the states of the best "
+                       "epoch"),
+         bounds::kRuns);
   c->add_option(
        "--lr", a->rates,
        "Learning rate (default: the one that export was given); 'lm_head: 1e-4' or 'lm_head: 0.1x' for a group "
@@ -358,6 +426,10 @@ void add_train_command(CLI::App& app, CommandLine& line) {
   c->add_flag("--graph", o.graph,
               "Capture a step as a graph and replay it: fewer launches on devices that have graphs. Results keep their "
               "bits");
+  c->add_option(
+       "--tensorboard", o.tensorboard,
+       "Write losses, rates, gradient norms and metrics to an event file in this folder, which TensorBoard shows")
+      ->type_name("FOLDER");
   c->add_option("--plot", o.plot, "Draw the loss of each step")->type_name("FILE.svg");
   add_threads_option(*c, a->threads);
   add_device_options(*c, a->device);

@@ -119,6 +119,7 @@ set(sources
   train/curve.cpp
   train/curve_svg.cpp
   train/data.cpp
+  train/event_file.cpp
   train/export_options.cpp
   train/folder.cpp
   train/group_rates.cpp
@@ -126,9 +127,11 @@ set(sources
   train/method.cpp
   train/method_run.cpp
   train/metrics.cpp
+  train/patience.cpp
   train/ranks.cpp
   train/report.cpp
   train/schedule.cpp
+  train/scores.cpp
   train/shuffle.cpp
   train/trained_archive.cpp
   train/trainer.cpp

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "exporter/builder.h"
-#include "exporter/rewrite.h"
 #include "schema/node_precision.h"
 #include "schema/op_record.h"
 
@@ -29,9 +28,6 @@ class Narrowing {
     std::vector<Node> before = std::move(b_.function().nodes);
     b_.function().nodes.clear();
     for (Node& n : before) {
-      for (ValueId& v : n.inputs) {
-        if (const auto found = instead_.find(v); found != instead_.end()) v = found->second;
-      }
       b_.set_origin(n.origin, n.annotations);
       if (is_single(n) && has_precision(n.op)) {
         add_product(std::move(n));
@@ -42,7 +38,6 @@ class Narrowing {
       }
     }
     b_.set_origin(-1);
-    use_instead(b_.function(), instead_);
     return products_;
   }
 
@@ -72,11 +67,11 @@ class Narrowing {
     return narrowed_[v] = narrow;
   }
 
-  /// Later nodes read `narrow`, converted back, instead of `v`.
-  void replace(ValueId v, ValueId narrow) {
-    const ValueId wide = b_.cast(narrow, DType::f32);
-    narrowed_[wide] = narrow;
-    instead_[v] = wide;
+  /// Makes `narrow`, converted back, the value `v`.
+  void define(ValueId v, ValueId narrow) {
+    b_.cast(narrow, DType::f32);
+    b_.function().nodes.back().outputs[0] = v;
+    narrowed_[v] = narrow;
   }
 
   void add_product(Node n) {
@@ -89,14 +84,14 @@ class Narrowing {
     std::erase_if(n.attrs, [](const Attr& a) { return a.key == AttrKey::dtype; });
     n.outputs.clear();
     ++products_;
-    replace(result, b_.add(std::move(n)).front());
+    define(result, b_.add(std::move(n)).front());
   }
 
   void add_view(Node n) {
     const ValueId result = n.outputs[0];
     n.inputs[0] = narrowed_.at(n.inputs[0]);
     n.outputs.clear();
-    replace(result, b_.add(std::move(n)).front());
+    define(result, b_.add(std::move(n)).front());
   }
 
   void add_other(Node n) {
@@ -104,8 +99,10 @@ class Narrowing {
     const ValueId result = single ? n.outputs[0] : kNoValue;
     const bool rounds = single && n.op == Op::pointwise && is_narrow_operator(n) && reads_narrow(n);
     if (single && is_view(n.op) && n.inputs.size() == 1) views_[result] = n;
+    const ValueId unrounded = rounds ? b_.add_value(TensorType(b_.type(result))) : kNoValue;
+    if (rounds) n.outputs[0] = unrounded;
     b_.function().nodes.push_back(std::move(n));
-    if (rounds) replace(result, b_.cast(result, narrow_));
+    if (rounds) define(result, b_.cast(unrounded, narrow_));
   }
 
   bool is_narrow_operator(const Node& n) {
@@ -129,7 +126,6 @@ class Narrowing {
   Builder b_;
   const DType narrow_;
   std::map<ValueId, ValueId> narrowed_;  ///< 16-bit form of float32 values
-  std::map<ValueId, ValueId> instead_;   ///< replaced values
   std::map<ValueId, Node> views_;        ///< by result
   std::size_t products_ = 0;
 };

@@ -341,6 +341,49 @@ def test_training(tmp_path):
     assert losses[-1] < losses[0]
 
 
+def test_parameter_groups(tmp_path):
+    from conftest import ROOT, read_safetensors
+
+    path = tmp_path / "groups.tern"
+    groups = {"ndim<2": {"weight_decay": 0, "betas": (0.8, 0.99)}, "classifier": {"lr": "0.5x"}, "features": {"frozen": True}}
+    tern.export(ROOT / "examples/training/digits.pt2", path, train={"loss": "cross_entropy", "params": groups})
+    session = tern.load(path).session()
+    data = read_safetensors(DIGITS / "digits_test.safetensors")
+    images, labels = data["images"][:32], data["labels"][:32].astype("int64")
+    before = session.read_state("classifier.weight").numpy().copy()
+    session.write_state("optimizer.lr_factor.classifier", np.array(0.0))
+    session.step(images, labels, rate=1e-2)
+    assert (session.read_state("classifier.weight").numpy() == before).all()
+    session.write_state("optimizer.lr_factor.classifier", np.array(0.5))
+    session.step(images, labels, rate=1e-2)
+    assert (session.read_state("classifier.weight").numpy() != before).any()
+    with pytest.raises(tern.InvalidArgument, match="the nearest is 'classifier"):
+        tern.export(ROOT / "examples/training/digits.pt2", path, train={"params": {"clasifier": {"lr": 1}}})
+    with pytest.raises(TypeError, match="takes a dictionary of settings"):
+        tern.export(ROOT / "examples/training/digits.pt2", path, train={"params": {"classifier": 1}})
+
+
+def test_named_steps(tmp_path):
+    from conftest import ROOT
+
+    path, rng = tmp_path / "gan.tern", np.random.default_rng(0)
+    steps = {
+        "d": {"loss": "discriminator_loss", "trains": "discriminator", "optimizer": "adam"},
+        "g": {"loss": 1, "trains": "generator", "optimizer": "sgd", "lr": 0.1},
+    }
+    tern.export(ROOT / "examples/training/gan.pt2", path, train={"step": steps})
+    session = tern.load(path).session()
+    real, noise = (rng.standard_normal((16, n), dtype="float32") for n in (2, 8))
+    names = ("discriminator.0.weight", "generator.0.weight")
+    values = lambda: [session.read_state(name).numpy().copy() for name in names]
+    before = values()
+    assert session.step(real, noise, rate=1e-3, method="d") > 0
+    after = values()
+    assert (after[0] != before[0]).any() and (after[1] == before[1]).all()
+    assert session.step(real, noise, rate=1e-3, method="g") > 0
+    assert (values()[0] == after[0]).all() and (values()[1] != after[1]).any()
+
+
 def test_devices():
     first, *_ = tern.devices()
     assert first.name == "cpu" and first.problem == ""

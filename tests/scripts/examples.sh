@@ -46,6 +46,12 @@ try 'service: no model' prints 'cannot' bash -c "! '$programs/service/service' '
 try 'microscaling' shown examples/microscaling/README.md examples/microscaling/compare.sh "$folder"
 try 'training: export' export_quietly examples/training/digits.pt2 --train --loss cross_entropy -o "$work/train.tern"
 try 'training' prints 'has been trained' "$programs/training/train_digits" "$work/train.tern"
+try 'training: export of a GAN' export_quietly examples/training/gan.pt2 --train \
+  --step 'discriminator: loss=discriminator_loss, trains=discriminator, optimizer=adam, betas=0.5/0.999' \
+  --step 'generator: loss=generator_loss, trains=generator, optimizer=adam, betas=0.5/0.999' -o "$work/gan.tern"
+try 'training: a GAN' prints 'has learnt the ring' "$programs/training/train_gan" "$work/gan.tern"
+try 'training: parameter groups' prints 'trained for 45 steps' examples/training/fine_tune.sh "$folder/tern" "$work"
+try 'training: averages and patience' prints 'whose states the archive has' examples/training/average.sh "$folder/tern" "$work"
 try 'training on a device' prints 'has been trained' $scripts/device.sh intel "$programs/training/train_digits" "$work/train.tern" xpu
 python3 $scripts/search.py --tern "$folder/tern" --examples "$programs/search" >"$work/search.log" 2>&1
 grep -v '^[0-9]* passed, ' "$work/search.log"

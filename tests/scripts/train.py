@@ -223,6 +223,149 @@ def steps_are_those_of_pytorch(c):
     c.ends("--step beside --accumulate", 2, "--step cannot be combined with --accumulate", *gan, "--accumulate", "--step", d)
 
 
+def largest_error(mine, its):
+    return max(abs(a - b) / abs(b) for a, b in zip(mine, its, strict=True))
+
+
+def practice_is_that_of_pytorch(c):
+    """Averaged weights, norms of gradients, class weights, early stopping; a resumed run keeps its best epoch."""
+    its = json.loads((DATA / "practice.json").read_text())
+    mlp, held = DATA / "mlp.pt2", ["--held-out", IMAGES]
+    ema = its["ema"]
+    model = c.export(mlp, "--loss", "cross_entropy", "--lr", ema["lr"], "--ema", ema["decay"], "--gradient-norm")
+    run = ["--no-shuffle", "--epochs", len(ema["held_out_losses"]), *held]
+    done = c.train(model, *run, "--json", "--forward", c.folder / "forward.tern")
+    if done.returncode != 0:
+        return c.check("averaged weights", False, done.stderr)
+    report = json.loads(done.stdout)
+    error = largest_error([e["held_out_loss"] for e in report["epochs"]], ema["held_out_losses"])
+    c.check("held-out losses of averaged weights", error < CLOSE, error)
+    error = largest_error(report["gradient_norms"], ema["gradient_norms"])
+    c.check("norms of the gradients", error < CLOSE, error)
+    for archive, method in (("forward.tern", "forward"), ("out.tern", "forward_ema")):
+        error = first_results(c, archive, method, ema["result"])
+        c.check(f"results of averaged weights: {archive}", error < 1e-9, error)
+    error = first_results(c, "out.tern", "forward", ema["result"])
+    c.check("forward has the weights themselves", error > 1e-3, error)
+    steps = c.export(mlp, "--loss", "cross_entropy", "--lr", ema["lr"], "--ema", ema["decay"], "--accumulate", output="sum.tern")
+    done = c.train(steps, *run, "--batch", 8, "--accumulate", 4, "--json")
+    mine = [e["held_out_loss"] for e in json.loads(done.stdout)["epochs"]] if done.returncode == 0 else [0] * 4
+    c.check("averages of accumulated steps", largest_error(mine, ema["held_out_losses"]) < CLOSE, (mine, done.stderr))
+
+    weighted = its["class_weights"]
+    model = c.export(mlp, "--loss", "cross_entropy", "--lr", weighted["lr"], "--optimizer", "sgd", "--label-smoothing",
+                     weighted["label_smoothing"], "--class-weights", ",".join(map(str, weighted["weights"])))
+    done = c.train(model, "--no-shuffle", "--epochs", 100, "--steps", 100, "--json")
+    error = largest_error(json.loads(done.stdout)["losses"], weighted["losses"]) if done.returncode == 0 else done.stderr
+    c.check("class weights", done.returncode == 0 and error < CLOSE, error)
+
+    patience = its["patience"]
+    model = c.export(mlp, "--loss", "cross_entropy", "--lr", patience["lr"])
+    run = ["--no-shuffle", "--epochs", 200, *held, "--patience", patience["epochs"], "--metric", "f1", "--metric", "auc"]
+    few = ["--array", "target=labels"]
+    done = c.train(model, *run, *few, "--json", "--forward", c.folder / "forward.tern", data=DATA / "few.safetensors")
+    if done.returncode != 0:
+        return c.check("patience", False, done.stderr)
+    report = json.loads(done.stdout)
+    mine = [e["held_out_loss"] for e in report["epochs"]]
+    c.check("patience ends the run", len(mine) == len(patience["held_out_losses"]) and report["best_epoch"] == patience["best_epoch"] and
+            largest_error(mine, patience["held_out_losses"]) < CLOSE, (len(mine), report.get("best_epoch")))
+    error = first_results(c, "forward.tern", "forward", patience["result"])
+    c.check("the archive has the best epoch", error < 1e-9, error)
+    c.check("metrics of epochs", 0.8 < report["epochs"][-1]["metrics"]["f1"] < report["epochs"][-1]["metrics"]["auc"] < 1,
+            report["epochs"][-1])
+    expected, folder = (c.folder / "out.tern").read_bytes(), c.folder / "patience"
+    c.train(model, *run, *few, "--checkpoint", folder, "--every", 3, data=DATA / "few.safetensors")
+    finished = c.train(model, *run, *few, "--checkpoint", folder, "--every", 3, "--resume", data=DATA / "few.safetensors")
+    c.check("a run that patience ended stays ended", finished.returncode == 0 and "states the archive has" in finished.stdout and
+            (c.folder / "out.tern").read_bytes() == expected, finished.stdout + finished.stderr)
+    for path in sorted(folder.glob("checkpoint-*"))[1:]:
+        path.unlink()
+    done = c.train(model, *run, *few, "--checkpoint", folder, "--every", 3, "--resume", "--json", data=DATA / "few.safetensors")
+    c.check("a resumed run keeps its best epoch", done.returncode == 0 and (c.folder / "out.tern").read_bytes() == expected and
+            [e["metrics"] for e in json.loads(done.stdout)["epochs"]] == [e["metrics"] for e in report["epochs"]], done.stderr)
+    shutil.rmtree(folder)
+    for options, message in ((["--patience", 2], "need held-out samples"), (["--metric", "f1"], "need held-out samples"),
+                             (["--held-out", 0.2, "--metric", "f2"], "--metric takes f1, iou, auc"),
+                             (["--held-out", 0.2, "--metric", "r2"], "needs a loss over numbers")):
+        c.ends(f"train {options}", 2, message, *c.train_command(model, *options))
+    for options, message in ((["--ema", 1], "--ema takes a decay"), (["--class-weights", "1,2"], "has 2 numbers, but the prediction has 10"),
+                             (["--class-weights", "1,-2"], "--class-weights takes finite numbers")):
+        c.ends(f"export {options}", 2, message, "export", mlp, "--train", "--loss", "cross_entropy", *options, "-o", c.folder / "x.tern")
+    c.ends("class weights of numbers", 2, "--class-weights needs --loss", "export", mlp, "--train", "--loss", "mse",
+           "--class-weights", 1, "-o", c.folder / "x.tern")
+
+
+def first_results(c, archive, method, wanted):
+    """Error of the results of the first four images."""
+    rows = tensors_of_images(4)
+    (c.folder / "four.npy").write_bytes(rows)
+    done = c.run("run", c.folder / archive, "-f", method, "-i", c.folder / "four.npy", "-o", c.folder / "result.npy")
+    return difference(result_of(c.folder / "result.npy"), wanted) if done.returncode == 0 else done.stderr
+
+
+def tensors_of_images(count):
+    """The first images as a .npy file of float64."""
+    data = IMAGES.read_bytes()
+    length = struct.unpack("<Q", data[:8])[0]
+    entry = json.loads(data[8:8 + length])["images"]
+    first = 8 + length + entry["data_offsets"][0]
+    numbers = struct.unpack(f"<{count * 64}f", data[first:first + count * 256])
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({count}, 1, 8, 8), }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{count * 64}d", *numbers)
+
+
+def events_of(folder):
+    """Scalars of event files, read with the layout of TFRecord and protocol buffers: {tag: {step: value}}."""
+    def fields(data):
+        at = 0
+        def varint():
+            nonlocal at
+            value = shift = 0
+            while True:
+                byte, at = data[at], at + 1
+                value |= (byte & 127) << shift
+                shift += 7
+                if byte < 128:
+                    return value
+        while at < len(data):
+            key = varint()
+            size = {0: None, 1: 8, 5: 4}.get(key & 7, -1)
+            size = varint() if size == -1 else size
+            value = varint() if size is None else data[at:at + size]
+            at += 0 if size is None else size
+            yield key >> 3, value
+
+    scalars = {}
+    for path in sorted(folder.glob("events.out.tfevents.*")):
+        data, at = path.read_bytes(), 0
+        while at < len(data):
+            length = struct.unpack("<Q", data[at:at + 8])[0]
+            event = dict(fields(data[at + 12:at + 12 + length]))
+            at += 16 + length
+            for number, value in fields(event.get(5, b"")):
+                item = dict(fields(value))
+                scalars.setdefault(item[1].decode(), {})[event[2]] = struct.unpack("<f", item[2])[0]
+    return scalars
+
+
+def events_have_all_figures(c):
+    model = c.export(CNN, "--loss", "cross_entropy", "--gradient-norm")
+    folder = c.folder / "board"
+    options = ["--epochs", 2, "--held-out", 0.25, "--metric", "f1", "--tensorboard", folder]
+    done = c.train(model, *options, "--json")
+    if done.returncode != 0:
+        return c.check("event files", False, done.stderr)
+    report, events = json.loads(done.stdout), events_of(folder)
+    c.check("tags of events", set(events) == {"loss/train", "lr", "gradient_norm", "loss/held_out", "metrics/accuracy", "metrics/f1"},
+            events.keys())
+    for tag, mine in (("loss/train", report["losses"]), ("gradient_norm", report["gradient_norms"])):
+        c.check(f"events of {tag}", list(events[tag]) == list(range(1, len(mine) + 1)) and
+                all(abs(a - b) <= 1e-6 * abs(b) for a, b in zip(events[tag].values(), mine)), events[tag])
+    c.check("events of epochs", list(events["metrics/f1"]) == [9, 18] and
+            abs(events["metrics/f1"][18] - report["epochs"][1]["metrics"]["f1"]) < 1e-6, events["metrics/f1"])
+
+
 def newest_step(folder):
     return max((int(path.stem.split("-")[1]) for path in folder.glob("checkpoint-*.safetensors")), default=0)
 
@@ -769,7 +912,7 @@ def labelled(c, number):
     return path
 
 
-CHECKS = (losses_are_those_of_pytorch, groups_are_those_of_pytorch, precision_is_that_of_pytorch, steps_are_those_of_pytorch, killed_runs_end_with_the_same_bits, states_of_eight_bits, interrupted_run, other_signals,
+CHECKS = (losses_are_those_of_pytorch, groups_are_those_of_pytorch, precision_is_that_of_pytorch, steps_are_those_of_pytorch, practice_is_that_of_pytorch, events_have_all_figures, killed_runs_end_with_the_same_bits, states_of_eight_bits, interrupted_run, other_signals,
           results_that_cannot_be_written, digits_are_learnt, accumulation_is_one_large_batch, memory_is_limited,
           packed_weights_are_left_behind, adapters_are_trained, adapters_of_weights_that_are_not_transposed, graphs_have_the_same_bits, frozen_parameters_stay, reproducible_runs_have_the_same_bits, attention_drops_probabilities, joint_graphs_are_trained, messages)
 

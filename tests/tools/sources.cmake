@@ -32,10 +32,12 @@ set(sources
   train/checkpoint_test.cpp
   train/checks_test.cpp
   train/curve_test.cpp
+  train/event_file_test.cpp
   train/folder_test.cpp
   train/metrics_test.cpp
   train/ranks_test.cpp
   train/schedule_test.cpp
+  train/scores_test.cpp
   train/shuffle_test.cpp
   verify/deviation_test.cpp
   verify/nodes_test.cpp

@@ -83,10 +83,11 @@ void Checkpoints::remove() const {
 }
 
 std::string Checkpoints::save(const Model& model, const Session& session, const History& history,
-                              const Settings& settings, const std::vector<std::uint64_t>& offsets) const {
+                              const Settings& settings, const std::vector<std::uint64_t>& offsets,
+                              const Patience& patience) const {
   make_durable_folder(folder_);
   const std::string to = path(history.position.step);
-  write_safetensors(to, checkpoint_of(model, session, history, settings, offsets), true);
+  write_safetensors(to, checkpoint_of(model, session, history, settings, offsets, patience), true);
   remove_before(history.position.step);
   return to;
 }

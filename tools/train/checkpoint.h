@@ -11,6 +11,7 @@
 
 #include "tools/files/host_tensor.h"
 #include "tools/train/history.h"
+#include "tools/train/patience.h"
 
 namespace tern::train {
 
@@ -36,7 +37,7 @@ class Checkpoints {
   /// Error (io).
   /// `offsets`: each rank's position in its stream of random numbers.
   std::string save(const Model& model, const Session& session, const History& history, const Settings& settings,
-                   const std::vector<std::uint64_t>& offsets) const;
+                   const std::vector<std::uint64_t>& offsets, const Patience& patience = Patience()) const;
   /// The newest readable checkpoint (checkpoint_file.h); `warnings` names unreadable files. Empty for a folder without
   /// checkpoints. Fails (invalid_argument) for different settings, naming them; bad_file if no checkpoint is readable,
   /// or none has a position within `extent`.

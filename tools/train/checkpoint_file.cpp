@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::string_view kState = "state.", kSetting = "setting.";
 constexpr const char *kLosses = "history.losses", *kEpochs = "history.epochs", *kSums = "history.sums",
-                     *kFurther = "history.further_losses";
+                     *kFurther = "history.further_losses", *kNorms = "history.gradient_norms",
+                     *kMetrics = "history.metrics";
 constexpr const char *kHash = "hash", *kRanks = "setting.ranks";
 constexpr std::size_t kFigures = 7;  // numbers of an epoch
 
@@ -44,7 +45,10 @@ std::vector<double> numbers_of(const EpochFigures& e) {
 }
 
 EpochFigures figures_of(const double* n) {
-  EpochFigures e{n[0], {}, {}, n[5], n[6]};
+  EpochFigures e;
+  e.loss = n[0];
+  e.rate = n[5];
+  e.seconds = n[6];
   if (n[1] != 0) e.held_out_loss = n[2];
   if (n[3] != 0) e.held_out_accuracy = n[4];
   return e;
@@ -100,7 +104,7 @@ void require_within(const History& h, const RunLength& extent) {
 }  // namespace
 
 NamedTensors checkpoint_of(const Model& model, const Session& session, const History& history, const Settings& settings,
-                           const std::vector<std::uint64_t>& offsets) {
+                           const std::vector<std::uint64_t>& offsets, const Patience& patience) {
   NamedTensors file;
   for (const StateInfo& s : model.states()) {
     if (!s.is_mutable) continue;
@@ -116,6 +120,17 @@ NamedTensors checkpoint_of(const Model& model, const Session& session, const His
   }
   const auto length = [](std::size_t n) { return static_cast<std::int64_t>(n); };
   file.tensors.emplace_back(kLosses, tensor_of(DType::f64, {length(history.losses.size())}, history.losses));
+  if (!history.gradient_norms.empty()) {
+    file.tensors.emplace_back(kNorms,
+                              tensor_of(DType::f64, {length(history.gradient_norms.size())}, history.gradient_norms));
+  }
+  if (!history.epochs.empty() && !history.epochs[0].metrics.empty()) {
+    std::vector<double> all;
+    for (const EpochFigures& e : history.epochs) all.insert(all.end(), e.metrics.begin(), e.metrics.end());
+    const std::int64_t metrics = length(history.epochs[0].metrics.size());
+    file.tensors.emplace_back(kMetrics, tensor_of(DType::f64, {length(history.epochs.size()), metrics}, all));
+  }
+  patience.add_to(file);
   if (!history.further_losses.empty()) {
     std::vector<double> all;
     for (const std::vector<double>& losses : history.further_losses)
@@ -158,6 +173,11 @@ History history_of(const NamedTensors& file, const RunLength& extent) {
   h.samples = whole(file, "samples");
   h.losses = doubles(*losses);
   h.loss_sum = doubles(*sums)[0];
+  if (const HostTensor* norms = file.find(kNorms)) {
+    h.gradient_norms = norms->dtype == DType::f64 ? doubles(*norms) : std::vector<double>();
+    if (h.gradient_norms.size() != h.losses.size())
+      fail(ErrorCode::bad_file, "the norms of gradients in the checkpoint are of another number");
+  }
   if (const HostTensor* further = file.find(kFurther); further != nullptr && !h.losses.empty()) {
     const std::vector<double> all = further->dtype == DType::f64 ? doubles(*further) : std::vector<double>();
     const std::size_t steps = h.losses.size();
@@ -168,6 +188,13 @@ History history_of(const NamedTensors& file, const RunLength& extent) {
   }
   const std::vector<double> numbers = doubles(*epochs);
   for (std::size_t i = 0; i + kFigures <= numbers.size(); i += kFigures) h.epochs.push_back(figures_of(&numbers[i]));
+  if (const HostTensor* metrics = file.find(kMetrics); metrics != nullptr && !h.epochs.empty()) {
+    const std::vector<double> all = metrics->dtype == DType::f64 ? doubles(*metrics) : std::vector<double>();
+    const std::size_t each = all.size() / h.epochs.size();
+    if (each == 0 || all.size() != each * h.epochs.size())
+      fail(ErrorCode::bad_file, "the metrics in the checkpoint are of another number");
+    for (std::size_t i = 0; i < h.epochs.size(); ++i) h.epochs[i].metrics.assign(&all[i * each], &all[i * each] + each);
+  }
   require_within(h, extent);
   return h;
 }

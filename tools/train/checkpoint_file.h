@@ -11,13 +11,14 @@
 #include "tools/files/host_tensor.h"
 #include "tools/train/checkpoint.h"
 #include "tools/train/history.h"
+#include "tools/train/patience.h"
 #include "tools/train/ranks.h"
 
 namespace tern::train {
 
 /// `offsets`: each rank's position in its stream of random numbers, including the session's.
 NamedTensors checkpoint_of(const Model& model, const Session& session, const History& history, const Settings& settings,
-                           const std::vector<std::uint64_t>& offsets);
+                           const std::vector<std::uint64_t>& offsets, const Patience& patience = Patience());
 
 /// Fails (bad_file) if the bytes have changed since writing.
 NamedTensors read_checkpoint(const std::string& path);

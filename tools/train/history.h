@@ -10,6 +10,7 @@ namespace tern::train {
 struct EpochFigures {
   double loss = 0;                                         ///< mean over the trained samples
   std::optional<double> held_out_loss, held_out_accuracy;  ///< accuracy: 0 to 1, of losses over classes
+  std::vector<double> metrics;                             ///< of --metric, in its order
   double rate = 0;                                         ///< learning rate of the last step
   double seconds = 0;                                      ///< time of the epoch's steps in this process
 };
@@ -26,9 +27,10 @@ struct History {
   std::vector<double> losses;  ///< loss of each step, before its update
   /// For each further step of a turn: its loss in each step; NaN where it was left out.
   std::vector<std::vector<double>> further_losses;
-  std::vector<EpochFigures> epochs;  ///< complete epochs
-  double loss_sum = 0;               ///< sum over the samples of the current epoch
-  std::uint64_t samples = 0;         ///< samples of the current epoch so far
+  std::vector<double> gradient_norms;  ///< of each step, before clipping; empty if the steps return none
+  std::vector<EpochFigures> epochs;    ///< complete epochs
+  double loss_sum = 0;                 ///< sum over the samples of the current epoch
+  std::uint64_t samples = 0;           ///< samples of the current epoch so far
 };
 
 }  // namespace tern::train

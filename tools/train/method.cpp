@@ -122,6 +122,10 @@ Methods find_methods(const Model& model, const std::string& name) {
     m.rate_axes = rate->sizes.size();
   }
   m.loss_result = loss_of(m.step);
+  const auto norm = std::ranges::find(m.step.outputs, training::kNormResult, &ValueInfo::name);
+  if (norm != m.step.outputs.end() && is_number(*norm))
+    m.norm_result = static_cast<std::size_t>(norm - m.step.outputs.begin());
+  m.loss_name = text_in(model, training::kLossKey);
   if (const FunctionInfo* f = find(model, training::kLoss); f != nullptr && gives_loss(*f)) m.loss = *f;
   if (const FunctionInfo* f = find(model, training::kAveragedLoss); f != nullptr && gives_loss(*f)) m.loss = *f;
   const FunctionInfo* accumulate = find(model, training::kAccumulate);

@@ -57,7 +57,7 @@ const std::vector<Tensor>& run_loss(Session& session, const FunctionInfo& loss, 
 }  // namespace
 
 Metrics evaluate(Session& session, const Methods& methods, TrainingData& data, std::span<const std::uint64_t> samples,
-                 std::uint64_t batch, const Ranks& ranks) {
+                 std::uint64_t batch, const Ranks& ranks, Scores scores) {
   double sum = 0;
   std::uint64_t taken = 0;
   Hits hits;
@@ -73,6 +73,7 @@ Metrics evaluate(Session& session, const Methods& methods, TrainingData& data, s
     convert(results.at(0).data(), results[0].dtype(), &loss, DType::f64, 1);
     sum += loss * static_cast<double>(now.size());
     taken += now.size();
+    if (scores.any() && results.size() > 1) scores.add(results[1], inputs.back());
     if (methods.class_axis && results.size() > 1) count(results[1], inputs.back(), *methods.class_axis, hits);
   }
   double sums[] = {sum, static_cast<double>(taken), static_cast<double>(hits.right), static_cast<double>(hits.all)};
@@ -80,6 +81,7 @@ Metrics evaluate(Session& session, const Methods& methods, TrainingData& data, s
   Metrics m;
   if (sums[1] > 0) m.loss = sums[0] / sums[1];
   if (sums[3] > 0) m.accuracy = sums[2] / sums[3];
+  if (scores.any()) m.scores = scores.values(m.loss, ranks);
   return m;
 }
 

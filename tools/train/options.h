@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tools/train/group_rates.h"
 
@@ -26,6 +27,9 @@ struct TrainOptions {
   std::string checkpoints;  ///< folder; empty: OUTPUT.checkpoints, used only on Ctrl-C
   std::uint64_t every = 0;  ///< steps between checkpoints; 0: at the end of each epoch
   bool resume = false;
+  std::uint64_t patience = 0;        ///< epochs without a better held-out loss that end the run; 0: never
+  std::vector<std::string> metrics;  ///< of held-out samples (scores.h)
+  std::string tensorboard;           ///< folder of event files; empty: none
   std::string plot;
   bool json = false;
   bool graph = false;  ///< steps are captured once and replayed

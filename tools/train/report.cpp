@@ -43,6 +43,8 @@ std::string epoch_text(const History& history, std::uint64_t epochs, const Train
   }
   if (e.held_out_loss) text += fmt::format("  held-out loss {:.4g}", unsigned_nan(*e.held_out_loss));
   if (e.held_out_accuracy) text += fmt::format(", accuracy {:.2f} %", *e.held_out_accuracy * 100);
+  for (std::size_t i = 0; i < e.metrics.size(); ++i)
+    text += fmt::format(", {} {:.4g}", trainer.options().metrics.at(i), unsigned_nan(e.metrics[i]));
   return text + fmt::format("  lr {:.3g}  {:.2f} s\n", e.rate, e.seconds);
 }
 
@@ -76,11 +78,18 @@ std::string report_json(const TrainOptions& options, const Trainer& trainer, boo
     Json epoch = {{"loss", json_number(e.loss)}};
     if (e.held_out_loss) epoch["held_out_loss"] = json_number(*e.held_out_loss);
     if (e.held_out_accuracy) epoch["held_out_accuracy"] = json_number(*e.held_out_accuracy);
+    for (std::size_t i = 0; i < e.metrics.size(); ++i)
+      epoch["metrics"][trainer.options().metrics.at(i)] = json_number(e.metrics[i]);
     epoch["lr"] = json_number(e.rate);
     epoch["seconds"] = json_rounded(e.seconds, 4);
     all["epochs"].push_back(std::move(epoch));
   }
   for (const double loss : h.losses) all["losses"].push_back(json_number(loss));
+  if (const auto best = trainer.stopped_at()) all["best_epoch"] = *best + 1;
+  if (!h.gradient_norms.empty()) {
+    all["gradient_norms"] = Json::array();
+    for (const double norm : h.gradient_norms) all["gradient_norms"].push_back(json_number(norm));
+  }
   Json further = Json::object();
   for (std::size_t i = 0; i < h.further_losses.size(); ++i) {
     Json losses = Json::array();

@@ -71,6 +71,10 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
   if ((!options_.held_out_data.empty() || options_.held_out > 0) && !methods_.loss)
     fail(ErrorCode::invalid_argument, "--held-out: the archive has no method 'loss' whose first result is one float");
   check_held_out();
+  if ((options_.patience > 0 || !options_.metrics.empty()) && held_out_samples() == 0)
+    fail(ErrorCode::invalid_argument, "--patience and --metric need held-out samples: give --held-out SHARE|FILE");
+  patience_ = Patience(options_.patience);
+  Scores(options_.metrics, methods_.class_axis, methods_.loss_name);  // checks the names
   schedule_ = LearningRateSchedule(options_.schedule, options_.rate.value_or(methods_.rate), steps_, options_.warmup);
   group_rates_ = GroupRates(session_, model_, options_.groups, options_.schedule, options_.rate.value_or(methods_.rate),
                             steps_, options_.warmup);
@@ -116,6 +120,7 @@ void Trainer::restore() {
         "the checkpoint is from {} rank{}, but {} continue: the losses differ in rounding and random numbers", before,
         before == 1 ? "" : "s", ranks_.size()));
   train::restore(file, model_, {steps_, batches_}, ranks_, session_, history_);
+  patience_.restore(file, model_, history_);
   history_.further_losses.resize(methods_.further.size());
   for (std::vector<double>& losses : history_.further_losses)
     losses.resize(history_.losses.size(), std::numeric_limits<double>::quiet_NaN());
@@ -173,7 +178,10 @@ void Trainer::add_settings(Settings settings) {
   add("shuffle", fmt::format("{}", options_.shuffle));
   add("drop last", fmt::format("{}", options_.drop_last));
   add("seed", fmt::format("{}", options_.seed));
-  add("held out", options_.held_out_data.empty() ? fmt::format("{}", options_.held_out) : options_.held_out_name);
+  std::string held_out = options_.held_out_data.empty() ? fmt::format("{}", options_.held_out) : options_.held_out_name;
+  if (options_.patience > 0) held_out += fmt::format("; patience {}", options_.patience);
+  for (const std::string& metric : options_.metrics) held_out += "; metric " + metric;
+  add("held out", held_out);
   if (held_out_data_) add("contents of the held-out data", held_out_data_->contents());
   add("lr", rates_text(fmt::format("{}", options_.rate.value_or(methods_.rate)), options_.groups, &GroupRate::rate));
   add("schedule", rates_text(options_.schedule, options_.groups, &GroupRate::schedule));
@@ -188,7 +196,9 @@ double Trainer::run_step(std::span<const std::uint64_t> samples) {
   const std::vector<std::uint64_t> share = ranks_.share(samples);
   std::vector<Tensor> all = data_.batch(share);
   if (methods_.takes_rate) all.push_back(rate_);
-  const double loss = number_of(step_run_(all, is_full(share.size())).at(methods_.loss_result));
+  const std::vector<Tensor>& results = step_run_(all, is_full(share.size()));
+  const double loss = number_of(results.at(methods_.loss_result));
+  if (methods_.norm_result) history_.gradient_norms.push_back(number_of(results.at(*methods_.norm_result)));
   run_further(all, is_full(share.size()));
   return loss;
 }
@@ -223,7 +233,8 @@ double Trainer::run_accumulated(std::span<const std::uint64_t> samples) {
     sum += number_of(accumulate_run_(data_.batch(share), is_full(share.size())).at(0));
     ++batches;
   }
-  apply_run_(std::span(&rate_, 1), true);
+  const std::vector<Tensor>& results = apply_run_(std::span(&rate_, 1), true);
+  if (methods_.norm_result && !results.empty()) history_.gradient_norms.push_back(number_of(results[0]));
   return sum / batches;
 }
 
@@ -255,7 +266,7 @@ void Trainer::save() {
   if (saved_step_ == history_.position.step || !ranks_.leads()) return;
   // A useless checkpoint must not replace earlier checkpoints.
   check_parameters(model_, session_, history_.position.step);
-  checkpoints_.save(model_, session_, history_, settings_, random_offsets_);
+  checkpoints_.save(model_, session_, history_, settings_, random_offsets_, patience_);
   saved_step_ = history_.position.step;
 }
 
@@ -278,13 +289,15 @@ void Trainer::end_epoch(double seconds) {
     // Random numbers of an evaluation must not change the random numbers of training.
     const RandomPosition random = session_.random_position();
     const std::vector<std::uint64_t> all = held_out_data_ ? in_order(held_out_data_->samples()) : division_.held_out;
-    const Metrics m =
-        evaluate(session_, methods_, held_out_data_ ? *held_out_data_ : data_, all, largest_share(), ranks_);
+    const Metrics m = evaluate(session_, methods_, held_out_data_ ? *held_out_data_ : data_, all, largest_share(),
+                               ranks_, Scores(options_.metrics, methods_.class_axis, methods_.loss_name));
     session_.set_random_position(random);
     e.held_out_loss = m.loss;
     e.held_out_accuracy = m.accuracy;
+    e.metrics = m.scores;
   }
   history_.epochs.push_back(e);
+  patience_.see(model_, session_, history_);
   history_.position.batch = 0;
   ++history_.position.epoch;
   history_.loss_sum = 0;
@@ -294,7 +307,7 @@ void Trainer::end_epoch(double seconds) {
 int Trainer::run(const Listener& listener, const std::function<int()>& stop) {
   Position& at = history_.position;
   CommonStop common_stop(ranks_, at.step);
-  while (at.step < steps_) {
+  while (at.step < steps_ && !patience_.is_over(history_)) {
     const std::vector<std::uint64_t> places = options_.shuffle
                                                   ? shuffled(division_.trained.size(), options_.seed, at.epoch)
                                                   : in_order(division_.trained.size());
@@ -324,6 +337,7 @@ int Trainer::run(const Listener& listener, const std::function<int()>& stop) {
       }
     }
   }
+  patience_.go_back(session_);
   group_rates_.reset(session_);
   check_parameters(model_, session_, at.step);
   gather_offsets();

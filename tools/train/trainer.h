@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "tools/train/method.h"
 #include "tools/train/method_run.h"
 #include "tools/train/options.h"
+#include "tools/train/patience.h"
 #include "tools/train/ranks.h"
 #include "tools/train/schedule.h"
 #include "tools/train/shuffle.h"
@@ -43,6 +45,13 @@ class Trainer {
   int run(const Listener& listener, const std::function<int()>& stop);
 
   const History& history() const { return history_; }
+  const TrainOptions& options() const { return options_; }
+  /// The archive's learning rate in a step, from 0.
+  double rate(std::uint64_t step) const { return schedule_.rate(step); }
+  /// The epoch whose states the run ends with, if patience ended it.
+  std::optional<std::size_t> stopped_at() const {
+    return patience_.is_over(history_) ? Patience::best_epoch(history_) : std::nullopt;
+  }
   const Session& session() const { return session_; }
   const Methods& methods() const { return methods_; }
   std::uint64_t steps() const { return steps_; }            ///< total number
@@ -97,6 +106,7 @@ class Trainer {
   std::uint64_t steps_ = 0, steps_each_ = 0, batches_ = 0;
   LearningRateSchedule schedule_;
   GroupRates group_rates_;
+  Patience patience_;
   Tensor rate_;
   History history_;
   std::uint64_t saved_step_ = ~std::uint64_t{0};
