@@ -263,7 +263,7 @@ int run_export(ExportArguments& a) {
   if (training) {
     if (a.quantize.any())
       fail(ErrorCode::invalid_argument, "--train cannot be combined with --quantize: it keeps weights as they are");
-    import_options.precision = DType::invalid;  // of the steps, not of the weights
+    import_options.precision = DType::invalid;  // applies to the steps, not to the weights
     import_options.training = true;
     import_options.transform = [&](Program& p) { trained = add_training(p, *training); };
   }

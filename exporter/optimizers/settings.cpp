@@ -11,16 +11,19 @@
 namespace tern::optimizers {
 namespace {
 
-using enum Optimizer;
-
-constexpr Optimizer kMomentumReaders[] = {sgd, rmsprop, muon};
-constexpr Optimizer kDampeningReaders[] = {sgd};
-constexpr Optimizer kNesterovReaders[] = {sgd, muon};
-constexpr Optimizer kAmsgradReaders[] = {adam, adamw};
-constexpr Optimizer kBetasReaders[] = {adam, adamw, adamax, nadam, radam, lion};
-constexpr Optimizer kEpsReaders[] = {adam, adamw, adagrad, rmsprop, adadelta, adamax, nadam, radam, adafactor, muon};
-constexpr Optimizer kDecayReaders[] = {sgd,   adam,  adamw, adagrad,   rmsprop, adadelta, adamax,
-                                       nadam, radam, asgd,  adafactor, lion,    muon};
+constexpr Optimizer kMomentumReaders[] = {Optimizer::sgd, Optimizer::rmsprop, Optimizer::muon};
+constexpr Optimizer kDampeningReaders[] = {Optimizer::sgd};
+constexpr Optimizer kNesterovReaders[] = {Optimizer::sgd, Optimizer::muon};
+constexpr Optimizer kAmsgradReaders[] = {Optimizer::adam, Optimizer::adamw};
+constexpr Optimizer kBetasReaders[] = {Optimizer::adam,  Optimizer::adamw, Optimizer::adamax,
+                                       Optimizer::nadam, Optimizer::radam, Optimizer::lion};
+constexpr Optimizer kEpsReaders[] = {Optimizer::adam,      Optimizer::adamw,  Optimizer::adagrad, Optimizer::rmsprop,
+                                     Optimizer::adadelta,  Optimizer::adamax, Optimizer::nadam,   Optimizer::radam,
+                                     Optimizer::adafactor, Optimizer::muon};
+constexpr Optimizer kDecayReaders[] = {
+    Optimizer::sgd,       Optimizer::adam,   Optimizer::adamw, Optimizer::adagrad, Optimizer::rmsprop,
+    Optimizer::adadelta,  Optimizer::adamax, Optimizer::nadam, Optimizer::radam,   Optimizer::asgd,
+    Optimizer::adafactor, Optimizer::lion,   Optimizer::muon};
 
 /// Setting, its readers, and its member by type.
 struct SettingRecord {

@@ -169,7 +169,9 @@ void add_named_steps(Program& program, std::uint32_t function, const TrainingOpt
     }
     if (own.empty()) {
       std::vector<std::string> names;
-      for (const NamedParameter& p : named) names.insert(names.end(), p.names.begin(), p.names.end());
+      for (const State& s : program.states) {
+        if (s.kind == State::Kind::parameter) names.push_back(s.name);
+      }
       fail(ErrorCode::invalid_argument, fmt::format("--step {}: trains={} leaves no parameter{}", step.name,
                                                     step.trains, nearest_parameter(names, step.trains)));
     }

@@ -11,10 +11,10 @@
 namespace tern {
 
 struct TrainingReport {
-  std::size_t trained = 0, frozen = 0;        ///< parameters
-  std::uint64_t elements = 0;                 ///< elements of the trained parameters
-  std::vector<std::string> unused;            ///< parameters without a gradient; their values stay
-  std::vector<std::string> groups;            ///< with rules: settings and parameters of each group, for people
+  std::size_t trained = 0, frozen = 0;  ///< parameters
+  std::uint64_t elements = 0;           ///< elements of the trained parameters
+  std::vector<std::string> unused;      ///< parameters without a gradient; their values stay
+  std::vector<std::string> groups;      ///< settings and parameters of each group, for people; empty without rules
   std::vector<std::string> without_adapters;  ///< weights matched by TrainingOptions::lora, but not linear
 };
 

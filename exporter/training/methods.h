@@ -9,12 +9,12 @@ namespace tern::training {
 // Methods.
 inline constexpr std::string_view kForward = "forward";  ///< inputs -> prediction, in evaluation mode
 inline constexpr std::string_view kLoss = "loss";        ///< inputs, target -> loss, prediction; writes no state
-/// With `export --step` there are methods of the steps' names instead.
+/// Absent with `export --step`, which makes methods of the steps' names.
 inline constexpr std::string_view kTrainStep = "train_step";   ///< inputs, target, lr -> loss; updates all states
 inline constexpr std::string_view kAccumulate = "accumulate";  ///< inputs, target -> loss; adds gradients to states
 inline constexpr std::string_view kApply = "apply";            ///< lr: a step with the mean of the gradients
 
-/// With `export --ema`: forward and loss with the averages of the parameters.
+/// Methods of `export --ema`: forward and loss with the averages of the parameters.
 inline constexpr std::string_view kAveragedForward = "forward_ema", kAveragedLoss = "loss_ema";
 
 // Inputs and results.

@@ -47,7 +47,7 @@ struct TrainingOptions {
   double loss_scale = 65536;          ///< the first scale, for float16
   std::optional<double> ema;          ///< decay of averages of the parameters (average.h)
   bool gradient_norm = false;         ///< the steps return the norm of the gradients, also without clip_norm
-  std::vector<double> class_weights;  ///< of losses over classes, or pos_weight of bce_with_logits; empty: 1
+  std::vector<double> class_weights;  ///< weights of a loss over classes, or pos_weight of bce_with_logits; empty: 1
   bool accumulate = false;            ///< also the methods `accumulate` and `apply`: a step over several batches
 };
 

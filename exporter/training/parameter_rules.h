@@ -17,11 +17,11 @@ namespace tern {
 struct ParameterRule {
   std::string selector;                                   ///< "norm*|*.bias|ndim<2"
   std::optional<bool> frozen;                             ///< false: trained, although an earlier rule freezes
-  std::optional<optimizers::OptimizerOptions> optimizer;  ///< with its defaults, the rate too
+  std::optional<optimizers::OptimizerOptions> optimizer;  ///< begins with its defaults, the rate too
   std::optional<double> rate;                             ///< a rate, or a factor of the archive's
   bool rate_is_factor = false;
   bool selects_all = false;                                   ///< `selector` is only a name: of a step (step_rules.h)
-  std::vector<std::pair<std::string, std::string>> settings;  ///< of the optimizer, as in change_setting
+  std::vector<std::pair<std::string, std::string>> settings;  ///< names and values for change_setting
 };
 
 /// Reads "SELECTOR: SETTING, SETTING". A selector is a list, separated by |, of shell patterns (* ? []) for names of

@@ -98,6 +98,19 @@ void check_steps(const std::vector<StepRule>& steps) {
   }
 }
 
+std::vector<std::string> step_names(const Program& program) {
+  std::vector<std::string> names;
+  for (const auto& [key, text] : program.metadata) {
+    if (key != training::kStepsKey) continue;
+    for (std::string_view left = text; !left.empty();) {
+      const std::string_view item = left.substr(0, left.find(' '));
+      left.remove_prefix(std::min(left.size(), item.size() + 1));
+      names.emplace_back(item.substr(0, item.find(':')));
+    }
+  }
+  return names;
+}
+
 bool trains(const StepRule& step, const NamedParameter& parameter) {
   return selects_any(step.trains, parameter) && (step.freeze.empty() || !selects_any(step.freeze, parameter));
 }

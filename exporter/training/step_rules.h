@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "exporter/training/parameter_rules.h"
+#include "schema/program.h"
 
 namespace tern {
 
 struct StepRule {
-  std::string name;          ///< of the method
+  std::string name;          ///< names the method
   std::string loss;          ///< name or number of the program's result
   std::string trains = "*";  ///< selector of parameters, as in ParameterRule
   std::string freeze;        ///< selector of parameters that this step leaves alone; empty: none
@@ -24,6 +25,9 @@ struct StepRule {
 StepRule parse_step_rule(const std::string& text);
 /// Fails (invalid_argument) for two steps of one name, and if the first step leaves out batches.
 void check_steps(const std::vector<StepRule>& steps);
+
+/// Names of a program's named steps; empty for a program with train_step.
+std::vector<std::string> step_names(const Program& program);
 
 /// True if the step trains the parameter under one of its names.
 bool trains(const StepRule& step, const NamedParameter& parameter);

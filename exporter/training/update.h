@@ -36,7 +36,7 @@ class Update {
   struct Group {
     DType dtype = DType::invalid;
     bool coded = false;                   ///< states of 8 bits
-    ParameterTraining training;           ///< of all parameters
+    ParameterTraining training;           ///< common to all parameters
     std::vector<std::size_t> parameters;  ///< indices in parameters_
     std::vector<std::uint32_t> states;    ///< states of the program, in the order of optimizer_states
     std::vector<std::int64_t> owners;     ///< index in `parameters` for each state, or -1
@@ -56,9 +56,9 @@ class Update {
   const std::vector<TrainedParameter>& parameters_;
   const LossScale* scale_;
   std::optional<WeightAverage> average_;
-  std::vector<ParameterTraining> training_;              ///< of each parameter
+  std::vector<ParameterTraining> training_;              ///< settings of the parameters, in their order
   std::vector<Group> groups_;                            ///< complete with states after the first step's request
-  std::map<std::int64_t, std::uint32_t> factor_states_;  ///< by the rule that gives the rate
+  std::map<std::int64_t, std::uint32_t> factor_states_;  ///< key: the rule that gives the rate
 };
 
 }  // namespace tern

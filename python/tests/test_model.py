@@ -375,7 +375,10 @@ def test_named_steps(tmp_path):
     session = tern.load(path).session()
     real, noise = (rng.standard_normal((16, n), dtype="float32") for n in (2, 8))
     names = ("discriminator.0.weight", "generator.0.weight")
-    values = lambda: [session.read_state(name).numpy().copy() for name in names]
+
+    def values():
+        return [session.read_state(name).numpy().copy() for name in names]
+
     before = values()
     assert session.step(real, noise, rate=1e-3, method="d") > 0
     after = values()

@@ -111,7 +111,7 @@ def groups_are_those_of_pytorch(c):
         done = c.train(archive, "--epochs", 2, "--json", *rate)
         ends.append(json.loads(done.stdout)["losses"] if done.returncode == 0 else done.stderr)
     c.check("--lr of a group", ends[0] == ends[1], ends)
-    bad = lambda text: ["export", DATA / "mlp.pt2", "--train", "--loss", "cross_entropy", "--params", text, "-o", c.folder / "x.tern"]
+    mlp = ["export", DATA / "mlp.pt2", "--train", "--loss", "cross_entropy", "-o", c.folder / "x.tern"]
     for text, message in (("fc3: lr=1", "no parameter matches; 'tern inspect --weights 1000' lists them; the nearest is 'fc"),
                           ("fc1.wieght: lr=1", "the nearest is 'fc1.weight'"), ("fc1", "it has no ':'"),
                           ("fc1: lr=fast", "lr takes a finite number"), ("fc1: rate=1", "'rate' is no setting"),
@@ -119,7 +119,7 @@ def groups_are_those_of_pytorch(c):
                           ("ndim<x: lr=1", "ndim takes a relation"), ("fc1: optimizer=adm", "optimizer takes sgd, adam"),
                           ("fc1: betas=0.9", "betas takes two numbers such as 0.9/0.95"), ("fc1: weight-decay=-1", "weight_decay is -1"),
                           ("*: frozen", "no floating-point parameter to train"), ("|fc1: lr=1", "a pattern is empty")):
-        c.ends(f"--params '{text}'", 2, message, *bad(text))
+        c.ends(f"--params '{text}'", 2, message, *mlp, "--params", text)
     c.ends("--lr of no group", 2, "no parameter group 'fc1' with a rate of its own (its groups: fc2)", *c.train_command(
         model, "--lr", "fc1: 1"))
     c.ends("--schedule of a group with rates of 0", 2, "give it a positive end", *c.train_command(

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "exporter/training/methods.h"
+#include "exporter/training/step_rules.h"
 #include "tools/inspect/cost.h"
 #include "tools/json_text.h"
 #include "tools/text.h"
@@ -46,10 +47,13 @@ std::vector<LimitedMethod> limit_activation_memory(Program& program, std::option
   MemoryLimit limit{bytes, typical_sizes(program, sizes), {}};
   limit.measure = [&](const Program& p, std::uint32_t function) { return arena_of(p, function, limit.sizes); };
   std::vector<LimitedMethod> methods;
-  for (const std::string_view name : {training::kTrainStep, training::kAccumulate}) {
-    const int function = program.find_entry(std::string(name));
+  std::vector<std::string> names = step_names(program);
+  names.emplace_back(training::kTrainStep);
+  names.emplace_back(training::kAccumulate);
+  for (const std::string& name : names) {
+    const int function = program.find_entry(name);
     if (function < 0) continue;
-    methods.push_back({std::string(name), limit_memory(program, static_cast<std::uint32_t>(function), limit)});
+    methods.push_back({name, limit_memory(program, static_cast<std::uint32_t>(function), limit)});
   }
   return methods;
 }

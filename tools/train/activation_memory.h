@@ -25,7 +25,8 @@ std::uint64_t parse_bytes(const std::string& text, std::string_view option, std:
 /// The same; empty for "least".
 std::optional<std::uint64_t> parse_activation_memory(const std::string& text);
 
-/// Limits `train_step`, and `accumulate` if present, at these sizes; symbols without a size have a typical size.
+/// Limits `train_step` or the named steps, and `accumulate` if present, at these sizes; symbols without a size have a
+/// typical size.
 std::vector<LimitedMethod> limit_activation_memory(Program& program, std::optional<std::uint64_t> bytes,
                                                    const std::map<std::string, std::int64_t>& sizes);
 

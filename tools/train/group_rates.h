@@ -15,7 +15,7 @@ namespace tern::train {
 /// Rate and schedule of a group as given to `tern train`; empty text: as exported.
 struct GroupRate {
   std::string rate;      ///< "1e-4", or "0.1x": a factor of the archive's rate
-  std::string schedule;  ///< as in LearningRateSchedule
+  std::string schedule;  ///< text of a LearningRateSchedule
 };
 using GroupRateOptions = std::map<std::string, GroupRate>;  ///< by selector
 
@@ -42,7 +42,7 @@ class GroupRates {
   struct Entry {
     std::string state;
     double before = 1;  ///< factor in the archive
-    double factor = 1;  ///< of the rate before schedules
+    double factor = 1;  ///< scales the rate before schedules
     bool has_schedule = false;
     LearningRateSchedule schedule;
     double written = -1;

@@ -10,9 +10,9 @@ namespace tern::train {
 struct EpochFigures {
   double loss = 0;                                         ///< mean over the trained samples
   std::optional<double> held_out_loss, held_out_accuracy;  ///< accuracy: 0 to 1, of losses over classes
-  std::vector<double> metrics;                             ///< of --metric, in its order
   double rate = 0;                                         ///< learning rate of the last step
   double seconds = 0;                                      ///< time of the epoch's steps in this process
+  std::vector<double> metrics;                             ///< figures of --metric, in its order
 };
 
 /// Position to continue a run.
@@ -25,9 +25,9 @@ struct Position {
 struct History {
   Position position;
   std::vector<double> losses;  ///< loss of each step, before its update
-  /// For each further step of a turn: its loss in each step; NaN where it was left out.
+  /// Losses of each further step of a turn, one for each step of the run; NaN where it was left out.
   std::vector<std::vector<double>> further_losses;
-  std::vector<double> gradient_norms;  ///< of each step, before clipping; empty if the steps return none
+  std::vector<double> gradient_norms;  ///< norm before clipping, step by step; empty if the steps return none
   std::vector<EpochFigures> epochs;    ///< complete epochs
   double loss_sum = 0;                 ///< sum over the samples of the current epoch
   std::uint64_t samples = 0;           ///< samples of the current epoch so far

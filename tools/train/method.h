@@ -23,7 +23,7 @@ struct Methods {
   DType rate_type = DType::f64;
   std::size_t rate_axes = 0;               ///< all of size 1
   std::optional<std::size_t> norm_result;  ///< position of the norm of the gradients in the results of `step`
-  std::string loss_name;                   ///< of `tern export --loss`; empty for other step functions
+  std::string loss_name;                   ///< value of `tern export --loss`; empty for other step functions
   std::size_t loss_result = 0;             ///< position of the loss in the results of `step`
   std::vector<FurtherStep> further;        ///< taken after `step`, in this order
   std::optional<FunctionInfo> loss;        ///< evaluation; its first result is a single float

@@ -16,7 +16,7 @@ namespace tern::train {
 
 struct Metrics {
   double loss = 0;                 ///< mean over samples
-  std::vector<double> scores;      ///< in the order of Scores::names
+  std::vector<double> scores;      ///< values of Scores, in its order
   std::optional<double> accuracy;  ///< 0 to 1, for losses over classes; targets below 0 do not count
 };
 

@@ -28,7 +28,7 @@ struct TrainOptions {
   std::uint64_t every = 0;  ///< steps between checkpoints; 0: at the end of each epoch
   bool resume = false;
   std::uint64_t patience = 0;        ///< epochs without a better held-out loss that end the run; 0: never
-  std::vector<std::string> metrics;  ///< of held-out samples (scores.h)
+  std::vector<std::string> metrics;  ///< figures of held-out samples (scores.h)
   std::string tensorboard;           ///< folder of event files; empty: none
   std::string plot;
   bool json = false;

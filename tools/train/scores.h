@@ -44,8 +44,8 @@ class Scores {
   std::optional<std::int64_t> class_axis_;
   bool wants_auc_ = false;
   std::size_t columns_ = 0;                           ///< classes, or columns of logits
-  std::vector<double> hits_, false_alarms_, misses_;  ///< by class: TP, FP, FN
-  std::vector<std::vector<double>> scores_;           ///< of auc, by column
+  std::vector<double> hits_, false_alarms_, misses_;  ///< TP, FP, FN of each class
+  std::vector<std::vector<double>> scores_;           ///< scores for auc, one list per column
   std::vector<std::vector<std::int64_t>> labels_;     ///< 1: positive
   double count_ = 0, absolute_ = 0, square_ = 0, sum_ = 0, sum_of_squares_ = 0;
 };

@@ -98,7 +98,7 @@ class Trainer {
   std::unique_ptr<TrainingData> held_out_data_;
   Session session_;
   MethodRun step_run_, accumulate_run_, apply_run_;
-  std::deque<MethodRun> further_runs_;  ///< in the order of Methods::further
+  std::deque<MethodRun> further_runs_;  ///< runs of Methods::further, in its order
   Checkpoints checkpoints_;
   std::unique_ptr<HeldFolder> folder_;
   Settings settings_;

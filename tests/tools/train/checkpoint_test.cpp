@@ -90,6 +90,53 @@ TEST_F(TrainCheckpoint, GivesBackAllOfIt) {
   EXPECT_TRUE(warnings.empty());
 }
 
+TEST_F(TrainCheckpoint, HasTheFiguresOfStepsAndEpochs) {
+  History w = history_at(3);
+  w.further_losses = {{1, 2, 3}, {4, 5, 6}};
+  w.gradient_norms = {7, 8, 9};
+  w.epochs[0].metrics = {0.5, 0.25};
+  w.epochs[1].metrics = {0.75, 1};
+  checkpoints.save(model, session, w, settings, {0});
+  History h;
+  ASSERT_TRUE(restored(session, h));
+  EXPECT_EQ(h.further_losses, w.further_losses);
+  EXPECT_EQ(h.gradient_norms, w.gradient_norms);
+  ASSERT_EQ(h.epochs.size(), 2u);
+  EXPECT_EQ(h.epochs[0].metrics, w.epochs[0].metrics);
+  EXPECT_EQ(h.epochs[1].metrics, w.epochs[1].metrics);
+}
+
+TEST_F(TrainCheckpoint, RefusesFiguresOfAnotherNumber) {
+  for (int kind = 0; kind < 3; ++kind) {
+    NamedTensors file = checkpoint_of(model, session, history_at(3), settings, {0});
+    const char* names[] = {"history.further_losses", "history.gradient_norms", "history.metrics"};
+    file.tensors.emplace_back(names[kind], test::tensor_of(DType::f64, {5}, std::vector<double>(5)));
+    EXPECT_THROW(history_of(file, extent), Error) << names[kind];
+  }
+}
+
+/// The first epoch has the smallest held-out loss.
+TEST_F(TrainCheckpoint, HasTheStatesOfTheBestEpoch) {
+  Patience patience(2);
+  History w;
+  w.epochs = {{1, 0.5, {}, 0.1, 1}};
+  patience.see(model, session, w);
+  session.run({floats({2}, {10, 10})});
+  w.epochs.push_back({1, 0.75, {}, 0.1, 1});
+  patience.see(model, session, w);
+  EXPECT_FALSE(patience.is_over(w));
+  w.epochs.push_back({1, 0.5, {}, 0.1, 1});
+  EXPECT_TRUE(patience.is_over(w));
+  EXPECT_EQ(Patience::best_epoch(w), std::optional<std::size_t>(0));
+  NamedTensors file = checkpoint_of(model, session, w, settings, {0}, patience);
+  Patience other(2);
+  other.restore(file, model, w);
+  other.go_back(session);
+  EXPECT_EQ(values_of(session.read_state("state0")), (std::vector<float>{1, 2}));
+  std::erase_if(file.tensors, [](const auto& t) { return t.first == "best.state0"; });
+  EXPECT_THROW(other.restore(file, model, w), Error);
+}
+
 TEST_F(TrainCheckpoint, KeepsTwo) {
   for (const std::uint64_t step : {1, 2, 10}) save_after_adding(1, step);
   EXPECT_FALSE(std::filesystem::exists(path(1)));
