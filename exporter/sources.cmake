@@ -6,6 +6,7 @@ set(sources
   archive/index_tables.cpp
   archive/segments.cpp
   archive_writer.cpp
+  attach_file.cpp
   builder.cpp
   constants.cpp
   expr_parse.cpp

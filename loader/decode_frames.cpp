@@ -70,6 +70,17 @@ std::string check_frames(std::span<const std::byte> stored, const SegmentInfo& s
   return damaged.empty() ? wrong : damaged;
 }
 
+std::string read_frames(std::span<const std::byte> stored, const SegmentInfo& segment,
+                        const std::function<void(std::span<const std::byte>)>& part) {
+  const auto decode = [&](std::span<const std::byte> frame, std::uint64_t, std::uint64_t size) {
+    const auto decoded = std::make_unique_for_overwrite<std::byte[]>(size);
+    if (!decode_frame(frame, {decoded.get(), size})) return false;
+    part({decoded.get(), size});
+    return true;
+  };
+  return each_frame(stored, segment, false, decode);
+}
+
 std::string boolean_problem(const SegmentInfo& segment, std::span<const std::byte> bytes, std::uint64_t at) {
   auto next = std::ranges::upper_bound(segment.booleans, at, {}, &std::pair<std::uint64_t, std::uint64_t>::second);
   for (; next != segment.booleans.end() && next->first < at + bytes.size(); ++next) {

@@ -87,6 +87,7 @@ void read_states(IndexReader& in, Program& program);
 void read_functions(IndexReader& in, Program& program);
 void read_packings(IndexReader& in, Program& program);
 void read_kernels(IndexReader& in, Program& program);
+void read_files(IndexReader& in, Program& program);
 /// Requires read_functions.
 void read_tunings(IndexReader& in, Program& program);
 void read_origins(IndexReader& in, Program& program);

@@ -120,6 +120,7 @@ void read(ReadArchive& a, Findings& findings) {
     read_states(in, *a.program);
     read_packings(in, *a.program);
     read_kernels(in, *a.program);
+    read_files(in, *a.program);
     read_origins(in, *a.program);
     read_functions(in, *a.program);
     read_tunings(in, *a.program);
@@ -157,6 +158,11 @@ std::vector<std::string> segment_names(const ReadArchive& a) {
     const auto segment = static_cast<std::size_t>(a.segment_of[s.storage]);
     if (segment < names.size() && names[segment].empty()) names[segment] = "of '" + s.name + "'";
   }
+  for (const AttachedFile& f : a.program->files) {
+    if (f.storage >= a.segment_of.size()) continue;
+    const auto segment = static_cast<std::size_t>(a.segment_of[f.storage]);
+    if (segment < names.size() && names[segment].empty()) names[segment] = "of " + f.name;
+  }
   return names;
 }
 
@@ -179,7 +185,9 @@ void check_segments(const ReadArchive& a, Findings& findings) {
     }
     a.file->release(stored);
   }
-  if (a.stage == ReadStage::program) check_modules(a, findings);
+  if (a.stage != ReadStage::program) return;
+  check_modules(a, findings);
+  check_files(a, findings);
 }
 
 }  // namespace tern

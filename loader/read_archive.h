@@ -38,7 +38,10 @@ void check_segments(const ReadArchive& archive, Findings& findings);
 /// Checks kernels of known forms. Requires an archive read to stage `program`.
 void check_modules(const ReadArchive& archive, Findings& findings);
 
-/// First state of each segment, for messages.
+/// Checks that texts among the attached files are UTF-8. Requires an archive read to stage `program`.
+void check_files(const ReadArchive& archive, Findings& findings);
+
+/// First state or file of each segment, for messages.
 std::vector<std::string> segment_names(const ReadArchive& archive);
 
 }  // namespace tern

@@ -69,6 +69,10 @@ std::span<const std::byte> stored_bytes(std::span<const std::byte> file, const S
 std::string decode_frames(std::span<const std::byte> stored, const SegmentInfo& segment, std::span<std::byte> out);
 /// Likewise, also checking booleans (boolean_problem); needs memory for one frame per thread only.
 std::string check_frames(std::span<const std::byte> stored, const SegmentInfo& segment);
+/// Passes the decoded bytes in order, one frame at a time. Returns an empty string, or the error of the first damaged
+/// frame.
+std::string read_frames(std::span<const std::byte> stored, const SegmentInfo& segment,
+                        const std::function<void(std::span<const std::byte>)>& part);
 /// Returns an empty string if all boolean bytes of the segment are 0 or 1. `bytes` are its decoded bytes starting at
 /// `at`.
 std::string boolean_problem(const SegmentInfo& segment, std::span<const std::byte> bytes, std::uint64_t at = 0);

@@ -17,6 +17,7 @@ set(sources
   memory_pages.cpp
   prologue.cpp
   read_archive.cpp
+  read_files.cpp
   read_functions.cpp
   read_kernels.cpp
   read_tables.cpp

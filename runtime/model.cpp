@@ -5,8 +5,10 @@
 #include <mutex>
 
 #include "loader/archive.h"
+#include "loader/utf8.h"
 #include "runtime/prepared.h"
 #include "runtime/weights/replace.h"
+#include "schema/attached_file.h"
 
 namespace tern {
 
@@ -17,6 +19,7 @@ struct ModelInfo {
   std::optional<std::vector<StateInfo>> states;
   std::optional<std::vector<SymbolInfo>> symbols;
   std::optional<std::vector<AnnotationInfo>> annotations;
+  std::optional<std::vector<FileInfo>> files;
 };
 
 namespace {
@@ -94,6 +97,12 @@ std::vector<AnnotationInfo> list_annotations(const Program& program) {
   return result;
 }
 
+std::vector<FileInfo> list_files(const Program& program) {
+  std::vector<FileInfo> result;
+  for (const AttachedFile& f : program.files) result.push_back({f.name, program.storages[f.storage].size});
+  return result;
+}
+
 template <class T>
 const std::vector<T>& once(ModelInfo& info, std::optional<std::vector<T>>& list, const Program& program,
                            std::vector<T> (*make)(const Program&)) {
@@ -131,6 +140,27 @@ const std::vector<SymbolInfo>& Model::symbols() const& {
 }
 const std::vector<AnnotationInfo>& Model::annotations() const& {
   return once(*info_, info_->annotations, *program_, list_annotations);
+}
+const std::vector<FileInfo>& Model::files() const& {
+  return once(*info_, info_->files, *program_, list_files);
+}
+std::string_view Model::file(std::string_view name) const& {
+  const AttachedFile* found = find_file(*program_, name);
+  if (found == nullptr) {
+    std::string names;
+    for (const AttachedFile& f : program_->files) names += (names.empty() ? "" : ", ") + f.name;
+    fail(ErrorCode::invalid_argument,
+         fmt::format("the archive has no file '{}'; its files: {}", name, names.empty() ? std::string("none") : names));
+  }
+  const std::uint64_t size = program_->storages[found->storage].size;
+  if (size == 0) return {};
+  const auto bytes = program_->source->bytes(found->storage).first(size);
+  const std::string_view contents(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (is_text_file(name) && !is_valid_text(contents))
+    fail(ErrorCode::bad_file, fmt::format("file '{}' of the archive must be UTF-8 without zero bytes: export the model "
+                                          "again (rule files.text)",
+                                          name));
+  return contents;
 }
 const std::vector<std::pair<std::string, std::string>>& Model::metadata() const& {
   return program_->metadata;

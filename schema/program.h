@@ -192,6 +192,12 @@ struct Tuning {
   std::vector<Choice> choices;
 };
 
+/// A file carried for applications, such as the tokenizer of a language model (schema/attached_file.h).
+struct AttachedFile {
+  std::string name;           ///< "tokenizer.json"; unknown names are allowed
+  std::uint32_t storage = 0;  ///< the file's bytes
+};
+
 struct Program {
   ExprPool pool;
   std::vector<Storage> storages;
@@ -199,6 +205,7 @@ struct Program {
   std::vector<Packing> packings;
   std::vector<DeviceKernel> kernels;
   std::vector<Tuning> tunings;
+  std::vector<AttachedFile> files;
   std::vector<Function> functions;
   std::vector<Origin> origins;
   std::vector<std::pair<std::string, std::string>> metadata;  ///< "torch": "2.15.0" and the like

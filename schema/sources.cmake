@@ -1,5 +1,6 @@
 # Written by ./dev sources.
 set(sources
+  attached_file.cpp
   custom_arguments.cpp
   def_use.cpp
   dim.cpp

@@ -31,11 +31,12 @@ class IndexWriter {
     const auto packings = write_packings();
     const auto kernels = write_kernels();
     const auto tunings = write_tunings();
+    const auto files = write_files();
     const auto types = tables_.write_types(b_);
     const auto expressions = structs(tables_.expressions());
     const auto text_rows = tables_.write_texts(b_);
     b_.Finish(archive::CreateIndex(b_, text_rows, expressions, symbols, segments, storages, types, states, origins,
-                                   functions, metadata, packings, kernels, tunings),
+                                   functions, metadata, packings, kernels, tunings, files),
               archive::IndexIdentifier());
     const auto bytes = std::as_bytes(std::span(b_.GetBufferPointer(), b_.GetSize()));
     if (bytes.size() > kMaxIndexSize) {
@@ -124,6 +125,13 @@ class IndexWriter {
       const auto choice_rows = tables(choices);
       rows.push_back(archive::CreateTuning(b_, tables_.name(t.processor), t.threads, choice_rows));
     }
+    return tables(rows);
+  }
+
+  TableVector<archive::AttachedFile> write_files() {
+    std::vector<flatbuffers::Offset<archive::AttachedFile>> rows;
+    for (const AttachedFile& f : program_.files)
+      rows.push_back(archive::CreateAttachedFile(b_, tables_.name(f.name), storages_.renumbered[f.storage]));
     return tables(rows);
   }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "exporter/archive/frames.h"
@@ -45,7 +46,7 @@ class Storages {
   }
 
  private:
-  /// Numbers the storages viewed by states, in state order, then packed storages, then kernels.
+  /// Numbers the storages viewed by states, in state order, then packed storages, kernels and attached files.
   void number() {
     out_.renumbered.assign(program_.storages.size(), WrittenStorages::kUnused);
     for (const State& s : program_.states) {
@@ -64,6 +65,11 @@ class Storages {
     for (const DeviceKernel& k : program_.kernels) {
       if (k.storage >= program_.storages.size()) fail(ErrorCode::internal, "a kernel's storage does not exist");
       number(k.storage);
+    }
+    for (const AttachedFile& f : program_.files) {
+      if (f.storage >= program_.storages.size()) fail(ErrorCode::internal, "an attached file's storage does not exist");
+      number(f.storage);
+      files_.insert(f.storage);
     }
   }
   void number(std::uint32_t storage) {
@@ -104,7 +110,8 @@ class Storages {
   std::int32_t add(std::uint32_t storage, std::span<const std::byte> bytes) {
     WrittenSegment segment;
     segment.size = bytes.size();
-    if (options_.codec == WriteOptions::Codec::zstd) {
+    // Attached files are texts: a reader parses them whole, and mapping them saves nothing.
+    if (options_.codec == WriteOptions::Codec::zstd || files_.contains(storage)) {
       segment.compressed = compress(bytes, segment);
       if (!segment.compressed) segment.frames.clear();
     }
@@ -184,6 +191,7 @@ class Storages {
   const WriteOptions& options_;
   WrittenStorages out_;
   std::vector<std::uint32_t> order_;
+  std::set<std::uint32_t> files_;  ///< storages of attached files
   std::map<std::uint64_t, std::uint32_t> of_size_;
   std::map<std::uint64_t, std::vector<Seen>> seen_;
   std::uint64_t done_ = 0, total_ = 0, expanded_ = 0;

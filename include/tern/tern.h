@@ -103,6 +103,12 @@ struct AnnotationInfo {
   std::string key, value;  ///< the value as text: "1", "0.5", "true", "high"
 };
 
+/// A file that the archive carries for applications: "tokenizer.json" and the like (tern/text.h).
+struct FileInfo {
+  std::string name;
+  std::uint64_t size = 0;  ///< bytes
+};
+
 /// prepare() throws invalid_argument if a number is out of range.
 struct PrepareOptions {
   std::string device = "cpu";       ///< or a plugin's: "xpu", "xpu:1" (tern/device.h)
@@ -178,6 +184,13 @@ class TERN_API Model {
   /// Facts about the archive, by key: "torch" is the version of PyTorch used for the export. References: as for
   /// functions().
   const std::vector<std::pair<std::string, std::string>>& metadata() const&;
+  /// The attached files. References: as for functions().
+  const std::vector<FileInfo>& files() const&;
+  /// Bytes of an attached file, read and checked on first use; valid as long as this model or a copy lives. Files named
+  /// .json, .jinja and .txt are UTF-8. Throws invalid_argument if the archive has no such file, bad_file if damaged.
+  std::string_view file(std::string_view name) const&;
+  std::string file(std::string_view name) && { return std::string(static_cast<const Model&>(*this).file(name)); }
+  std::vector<FileInfo> files() && { return static_cast<const Model&>(*this).files(); }
   std::vector<FunctionInfo> functions() && { return static_cast<const Model&>(*this).functions(); }
   std::vector<StateInfo> states() && { return static_cast<const Model&>(*this).states(); }
   std::vector<SymbolInfo> symbols() && { return static_cast<const Model&>(*this).symbols(); }

@@ -26,6 +26,11 @@ std::uint32_t add_storage(Program& p, VectorSource& source, std::vector<std::byt
   return static_cast<std::uint32_t>(p.storages.size() - 1);
 }
 
+std::vector<std::byte> bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
 /// The smallest module: a header, and OpMemoryModel Physical64 OpenCL.
 std::vector<std::byte> spirv() {
   const std::uint32_t words[] = {0x07230203, 0x00010000, 0, 1, 0, 3 << 16 | 14, 2, 2};
@@ -158,6 +163,9 @@ Program sample_program() {
   add_second(p);
   for (std::uint64_t text : {1, 2})
     p.kernels.push_back({"tern_pointwise", "xpu:spirv", text, 7, add_storage(p, *source, spirv())});
+  p.files.push_back({"tokenizer.json", add_storage(p, *source, bytes_of("{\"version\": \"1.0\", \"größe\": 1}"))});
+  p.files.push_back({"tokenizer.model", add_storage(p, *source, pattern(3000, 5))});
+  p.files.push_back({"empty.txt", add_storage(p, *source, {})});
   p.tunings = {{"GenuineIntel 6.143.8 amx", 2, {{0, 1, "tiles"}, {0, 2, "an algorithm of later versions"}, {2, 0, ""}}},
                {"AuthenticAMD 25.17.1 avx512", 64, {}}};
   return p;
@@ -271,6 +279,9 @@ std::string difference(const Program& a, const Program& b) {
                       x.text_high == y.text_high && x.storage == y.storage;
     TERN_SAME("kernel", same, true);
   }
+  TERN_SAME("files", a.files.size(), b.files.size());
+  for (std::size_t i = 0; i < a.files.size(); ++i)
+    TERN_SAME("file", a.files[i].name == b.files[i].name && a.files[i].storage == b.files[i].storage, true);
   TERN_SAME("tunings", a.tunings.size(), b.tunings.size());
   for (std::size_t i = 0; i < a.tunings.size(); ++i) {
     const Tuning &x = a.tunings[i], &y = b.tunings[i];

@@ -23,7 +23,7 @@ class VectorSource : public StorageSource {
 };
 
 /// Two entry functions, bodies of cond and call, symbols, tied and aliased states, equal bytes, an MX state, an empty
-/// state, attributes and annotations of every kind, two kernels with the same module.
+/// state, attributes and annotations of every kind, two kernels with the same module, three attached files.
 Program sample_program();
 
 /// "" if both are equal except for bytes; else the first difference.

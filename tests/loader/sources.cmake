@@ -3,6 +3,7 @@ set(sources
   archive_budget_attack_test.cpp
   archive_bytes_test.cpp
   archive_file_test.cpp
+  archive_files_test.cpp
   archive_index_attack_test.cpp
   archive_kernels_test.cpp
   archive_program_attack_test.cpp

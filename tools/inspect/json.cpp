@@ -196,6 +196,9 @@ void add_program(Json& j, const ReadArchive& a, bool is_lawful, const InspectOpt
                 {"bytes", p.storages[k.storage].size}};
   });
   j["tunings"] = json_list(p.tunings, tuning_json);
+  j["files"] = json_list(p.files, [&](const AttachedFile& f) {
+    return Json{{"name", f.name}, {"storage", f.storage}, {"bytes", p.storages[f.storage].size}};
+  });
   Json::object_t ops;
   for (const auto& [name, count] : count_ops(p)) ops.emplace_back(name, count);
   j["ops"] = std::move(ops);

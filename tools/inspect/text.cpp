@@ -129,11 +129,12 @@ void add_symbols(std::string& out, const Program& p) {
 void add_weights(std::string& out, const ReadArchive& a, std::size_t limit) {
   const Program& p = *a.program;
   if (p.states.empty()) return;
-  std::vector<bool> is_kernel(p.storages.size()), of_weights(a.segments.size());
-  for (const DeviceKernel& k : p.kernels) is_kernel[k.storage] = true;
+  std::vector<bool> is_other(p.storages.size()), of_weights(a.segments.size());
+  for (const DeviceKernel& k : p.kernels) is_other[k.storage] = true;
+  for (const AttachedFile& f : p.files) is_other[f.storage] = true;
   std::uint64_t total = 0, stored = 0, segments = 0;
   for (std::size_t i = 0; i < p.storages.size(); ++i) {
-    if (is_kernel[i]) continue;
+    if (is_other[i]) continue;
     total = total + p.storages[i].size < total ? ~std::uint64_t{0} : total + p.storages[i].size;
     const auto segment = static_cast<std::size_t>(a.segment_of[i]);
     if (segment < of_weights.size()) of_weights[segment] = true;
@@ -177,6 +178,21 @@ void add_packings(std::string& out, const Program& p) {
   out += fmt::format(
       "\npacked weights: {}, {}; runs use them in place of the weights ('tern validate --deep' compares them)\n",
       p.packings.size(), human_bytes(bytes));
+}
+
+void add_files(std::string& out, const ReadArchive& a) {
+  const Program& p = *a.program;
+  if (p.files.empty()) return;
+  out += "\nfiles\n";
+  TextTable table({{"", TextTable::Align::right}, {""}, {""}});
+  for (const AttachedFile& f : p.files) {
+    std::string notes;
+    const auto segment = static_cast<std::size_t>(a.segment_of[f.storage]);
+    if (segment < a.segments.size() && a.segments[segment].compressed)
+      notes = "zstd " + human_bytes(a.segments[segment].stored_size);
+    table.add_row({"  " + human_bytes(p.storages[f.storage].size), f.name, notes});
+  }
+  out += table.str();
 }
 
 void add_kernels(std::string& out, const Program& p) {
@@ -297,6 +313,7 @@ std::string inspect_text(const std::string& path, const ReadArchive& a, const st
   if (a.program != nullptr) {
     add_weights(out, a, options.weights);
     add_packings(out, *a.program);
+    add_files(out, a);
     add_kernels(out, *a.program);
     add_tunings(out, *a.program);
     add_ops(out, *a.program);
