@@ -22,6 +22,19 @@ void unpack_integers(const std::uint8_t* from, std::int64_t count, float* to) {
   }
 }
 
+/// Elements [begin, begin + count) of a row of `bits` 4 to 6.
+void unpack_planes(const QuantizedMatrix& m, const std::uint8_t* row, std::int64_t begin, std::int64_t count,
+                   float* to) {
+  const int sign = m.element == DType::i8 ? 1 << (m.blocks.bits - 1) : 0;
+  const std::uint8_t* const planes = row + m.columns / 2;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t k = begin + i;
+    int code = row[k / 2] >> (k % 2 * 4) & 15;
+    for (int p = 0; p < m.blocks.planes(); ++p) code |= (planes[p * (m.columns / 8) + k / 8] >> (k % 8) & 1) << (4 + p);
+    to[i] = static_cast<float>((code ^ sign) - sign);
+  }
+}
+
 /// Numbers [begin, begin + count) of a row of a 2:4 sparse matrix.
 void expand(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin, std::int64_t count,
             float* to) {
@@ -46,6 +59,25 @@ const char* wrong_sparse(DType element, const Blocks& b) {
   return nullptr;
 }
 
+/// Rules of elements that share bytes, and of super-blocks.
+const char* wrong_groups(DType element, const Blocks& b) {
+  if (b.bits != 0) {
+    if (!(element == DType::u8 && b.bits >= 4 && b.bits <= 6) &&
+        !(element == DType::i8 && (b.bits == 5 || b.bits == 6)))
+      return "elements of a number of bits that their type does not have";
+    if (b.columns % 8 != 0) return "blocks that end within a byte";
+  }
+  if (!b.super()) return nullptr;
+  if (b.super_columns < b.columns || b.super_columns > 1 << 30 || b.super_columns % b.columns != 0)
+    return "super-blocks that do not divide into blocks";
+  if (!is_super_integer(b.scale) || (b.zero_point != ZeroPoint::none && !is_super_integer(b.zero)))
+    return "super-blocks with scales or zero points that are not integers of 8 bits";
+  if (b.zero_point == ZeroPoint::subtracted) return "super-blocks with subtracted zero points";
+  if (b.outer || b.rows != 1 || b.layout != ScaleLayout::plain)
+    return "super-blocks with an outer scale, blocks of several rows or a swizzled layout";
+  return nullptr;
+}
+
 float number_at(const std::byte* at, DType t, std::int64_t i) {
   if (t == DType::f8_e8m0) return static_cast<float>(F8E8M0::from_bits(static_cast<std::uint8_t>(at[i])));
   float value = 0;
@@ -60,7 +92,13 @@ float number_at(const std::byte* at, DType t, std::int64_t i) {
 class ScaleReader {
  public:
   ScaleReader(const QuantizedMatrix& m, const std::byte* at)
-      : blocks_(m.blocks), grid_(m.scales()), scales_(at + m.scale_offset()), zeros_(at + m.zero_offset()) {
+      : blocks_(m.blocks),
+        grid_(m.scales()),
+        scales_(at + m.scale_offset()),
+        zeros_(at + m.zero_offset()),
+        scale_units_(at + m.scale_unit_offset()),
+        zero_units_(at + m.zero_unit_offset()),
+        row_units_(m.row_units()) {
     if (blocks_.outer) outer_ = number_at(at + m.outer_offset(), DType::f32, 0);
   }
   BlockScale read(std::int64_t row_block, std::int64_t column_block) const {
@@ -68,6 +106,10 @@ class ScaleReader {
     BlockScale s{number_at(scales_, blocks_.scale, i), 0};
     if (blocks_.outer) s.scale *= outer_;
     if (blocks_.zero_point != ZeroPoint::none) s.zero = number_at(zeros_, blocks_.zero, i);
+    if (!blocks_.super()) return s;
+    const std::int64_t unit = row_block * row_units_ + column_block * blocks_.columns / blocks_.super_columns;
+    s.scale *= number_at(scale_units_, DType::f16, unit);
+    if (blocks_.zero_point != ZeroPoint::none) s.zero *= number_at(zero_units_, DType::f16, unit);
     return s;
   }
 
@@ -76,6 +118,8 @@ class ScaleReader {
   ScaleGrid grid_;
   const std::byte* scales_;
   const std::byte* zeros_;
+  const std::byte *scale_units_, *zero_units_;
+  std::int64_t row_units_;
   float outer_ = 1;
 };
 
@@ -108,6 +152,10 @@ bool is_quantized_zero(DType t) {
   return t == DType::i8 || t == DType::f32 || t == DType::f16 || t == DType::bf16;
 }
 
+bool is_super_integer(DType t) {
+  return t == DType::i8 || t == DType::u8;
+}
+
 const char* wrong_blocks(DType element, const Blocks& b) {
   constexpr std::int32_t kMost = 1 << 30;
   if (b.columns < 1 || b.columns > kMost || b.rows < 1 || b.rows > kMost)
@@ -117,9 +165,10 @@ const char* wrong_blocks(DType element, const Blocks& b) {
     return "a quantized value whose elements are of another type than 8 bits or fewer";
   if (b.columns > 1 && b.columns % elements_per_byte(element) != 0) return "blocks that end within a byte";
   if (b.columns == 1 && elements_per_byte(element) > 1) return "blocks that end within a byte";
-  if (!is_quantized_scale(b.scale)) return "scales of a type that scales do not have";
+  if (const char* wrong = wrong_groups(element, b)) return wrong;
+  if (!b.super() && !is_quantized_scale(b.scale)) return "scales of a type that scales do not have";
   if (b.zero_point > ZeroPoint::added) return "zero points of a kind that this version does not know";
-  if (b.zero_point == ZeroPoint::none ? b.zero != DType::invalid : !is_quantized_zero(b.zero))
+  if (b.zero_point == ZeroPoint::none ? b.zero != DType::invalid : !b.super() && !is_quantized_zero(b.zero))
     return "zero points of a type that zero points do not have";
   if (b.layout > ScaleLayout::swizzled_32_4_4) return "scales in a layout that this version does not know";
   if (b.layout != ScaleLayout::plain && (b.rows != 1 || element_size(b.scale) != 1 || b.zero_point != ZeroPoint::none))
@@ -149,6 +198,9 @@ void check_quantized(const QuantizedMatrix& m) {
 void decode_elements(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,
                      std::int64_t count, float* to) {
   if (m.blocks.sparse()) return expand(m, at, m.first + row, begin, count, to);
+  if (m.blocks.bits != 0)
+    return unpack_planes(m, reinterpret_cast<const std::uint8_t*>(at) + (m.first + row) * m.row_bytes(), begin, count,
+                         to);
   const std::byte* from = at + (m.first + row) * m.row_bytes() + begin / elements_per_byte(m.element);
   if (m.element == DType::i4) return unpack_integers<4>(reinterpret_cast<const std::uint8_t*>(from), count, to);
   if (m.element == DType::i2) return unpack_integers<2>(reinterpret_cast<const std::uint8_t*>(from), count, to);

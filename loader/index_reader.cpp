@@ -121,6 +121,8 @@ Blocks read_blocks(const archive::Type& row) {
   b.layout = static_cast<ScaleLayout>(row.layout());
   b.outer = row.outer();
   b.kept = row.kept();
+  b.bits = row.bits();
+  b.super_columns = row.super_columns();
   return b;
 }
 

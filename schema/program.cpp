@@ -112,15 +112,18 @@ bool quantized_size(const TensorType& type, std::uint64_t count, std::uint64_t* 
   return true;
 }
 
-/// "mx32(float8_e4m3fn)", "blocks(int4, 1x32, float32 scales, int8 zero points)", "2:4(bfloat16)".
+/// "mx32(float8_e4m3fn)", "blocks(int4, 1x32, float32 scales, int8 zero points)", "2:4(bfloat16)",
+/// "blocks(uint8 in 4 bits, 1x32, uint8 scales, uint8 zero points added, super-blocks of 256)".
 std::string text_of(const Blocks& b, const std::string& element) {
   if (b.sparse()) return fmt::format("{}:{}({})", b.kept, b.columns, element);
   if (b.scale == DType::f8_e8m0 && b.rows == 1 && b.zero_point == ZeroPoint::none && !b.outer)
     return fmt::format("mx{}({})", b.columns, element);
-  std::string s = fmt::format("blocks({}, {}x{}, {} scales", element, b.rows, b.columns, name_of(b.scale));
+  const std::string bits = b.bits == 0 ? "" : fmt::format(" in {} bits", b.bits);
+  std::string s = fmt::format("blocks({}{}, {}x{}, {} scales", element, bits, b.rows, b.columns, name_of(b.scale));
   if (b.outer) s += " with an outer one";
   if (b.zero_point != ZeroPoint::none)
     s += fmt::format(", {} zero points{}", name_of(b.zero), b.zero_point == ZeroPoint::added ? " added" : "");
+  if (b.super()) s += fmt::format(", super-blocks of {}", b.super_columns);
   return s + ")";
 }
 

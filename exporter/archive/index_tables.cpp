@@ -54,7 +54,7 @@ std::uint32_t IndexTables::type(const TensorType& t) {
 
 std::size_t IndexTables::TypeHash::operator()(const TypeRow& t) const {
   std::uint64_t h = static_cast<std::uint64_t>(t.dtype) | static_cast<std::uint64_t>(t.blocks.columns) << 8 |
-                    static_cast<std::uint64_t>(t.blocks.rows) << 40;
+                    static_cast<std::uint64_t>(t.blocks.rows) << 40 ^ static_cast<std::uint64_t>(t.blocks.bits) << 56;
   for (std::int64_t s : t.shape) h = (h ^ (h >> 29)) * 0xBF58476D1CE4E5B9ull + static_cast<std::uint64_t>(s);
   return h ^ (h >> 32);
 }
@@ -73,7 +73,7 @@ flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<archive::Type>>> Ind
     rows.push_back(archive::CreateType(builder, static_cast<std::uint8_t>(t.dtype), shape, b.columns,
                                        static_cast<std::uint8_t>(b.layout), b.rows, static_cast<std::uint8_t>(b.scale),
                                        static_cast<std::uint8_t>(b.zero_point), static_cast<std::uint8_t>(b.zero),
-                                       b.outer, b.kept));
+                                       b.outer, b.kept, b.bits, b.super_columns));
   }
   return builder.CreateVector(rows);
 }

@@ -135,6 +135,23 @@ ValueId Make::strided(DType dtype, const Sizes& shape) {
   return v;
 }
 
+/// Elements of four to six bits, or super-blocks, or both. The last size is a multiple of 8.
+void Make::give_planes(TensorType& type) {
+  using enum DType;
+  const auto columns = static_cast<std::int32_t>(type.shape.back().value());
+  Blocks& blocks = type.blocks;
+  type.dtype = pick({u8, i8});
+  blocks.bits = static_cast<std::uint8_t>(type.dtype == u8 ? in(4, 6) : in(5, 6));
+  blocks.columns = pick({8, columns, columns % 16 == 0 ? 16 : 8, columns % 32 == 0 ? 32 : 8});
+  const bool super = chance(50), zeros = chance(50);
+  blocks.scale = super ? pick({u8, i8}) : pick({f16, f32, bf16});
+  if (super) blocks.super_columns = columns;
+  if (super && chance(30)) blocks.bits = 0;
+  if (!zeros) return;
+  blocks.zero_point = super || chance(50) ? ZeroPoint::added : ZeroPoint::subtracted;
+  blocks.zero = super ? pick({u8, i8}) : pick({i8, f16, f32});
+}
+
 ValueId Make::quantized(const Sizes& shape, bool sparse) {
   using enum DType;
   const DType dtype = pick({f8_e4m3fn, f8_e5m2, f6_e2m3, f4_e2m1, i8, u8, i4, i2});
@@ -145,6 +162,10 @@ ValueId Make::quantized(const Sizes& shape, bool sparse) {
   if (sparse && sizes.back() % two_of_four().divisor() == 0 && chance(20)) {
     type.dtype = pick({f32, f16, bf16});
     blocks = two_of_four();
+    return state(std::move(type), sizes);
+  }
+  if (sizes.back() % 8 == 0 && chance(25)) {
+    give_planes(type);
     return state(std::move(type), sizes);
   }
   blocks.columns = static_cast<std::int32_t>(chance(50) ? sizes.back() : 4);

@@ -85,6 +85,7 @@ class Make {
   Node node;
 
  private:
+  void give_planes(TensorType& type);
   ValueId source(DType dtype, const Dims& shape, const Sizes& sizes);
   ValueId state(TensorType type, const Sizes& sizes);
   ValueId strided(DType dtype, const Sizes& shape);

@@ -23,6 +23,18 @@ std::string element(DType t, const std::string& x, const std::string& from, cons
   return converted(t, DType::f32, at);
 }
 
+/// An element of `bits` 4 to 6 (dtypes/blocks.h).
+std::string element_of_planes(const std::string& name, const QuantizedMatrix& m, const std::string& row_bytes,
+                              const std::string& columns) {
+  const std::string row = fmt::format("{}[(row) * {}", name, row_bytes);
+  std::string code = fmt::format("({} + ((column) >> 1)] >> (4 * (int)((column) & 1)) & 15)", row);
+  for (int p = 0; p < m.blocks.planes(); ++p)
+    code += fmt::format(" | ({} + {} / 2 + {} * ({} / 8) + ((column) >> 3)] >> (int)((column) & 7) & 1) << {}", row,
+                        columns, p, columns, 4 + p);
+  const int sign = m.element == DType::i8 ? 1 << (m.blocks.bits - 1) : 0;
+  return fmt::format("(float)((int)(({}) ^ {}) - {})", code, sign, sign);
+}
+
 /// Frequent powers of two divide by a constant shift; other divisors are parameters, to reduce the number of texts.
 std::string divisor(std::int32_t block, const std::string& parameter) {
   constexpr std::int32_t kMost = 256;
@@ -77,12 +89,24 @@ void declare_quantized(Launch& k, const std::string& name, std::size_t index, co
                         "{1} % 4)",
                         r, c, across));
   const std::string at = macro + "_BLOCK(row, column)";
-  std::string scale = element(b.scale, name, scales, at);
+  std::string scale = element(b.scale, name, scales, at),
+              zero = b.zero_point == ZeroPoint::none ? "0.0f" : element(b.zero, name, zeros, at);
+  if (b.super()) {
+    const std::string units = parameter("row_units", m.row_units()), super = parameter("super", b.super_columns),
+                      unit = fmt::format("((row) * {} + (tern_i64)((tern_u32)(column) / {}))", units,
+                                         divisor(b.super_columns, super));
+    scale = fmt::format("({} * {})", scale,
+                        element(DType::f16, name, parameter("scale_units", m.scale_unit_offset()), unit));
+    if (b.zero_point != ZeroPoint::none)
+      zero = fmt::format("({} * {})", zero,
+                         element(DType::f16, name, parameter("zero_units", m.zero_unit_offset()), unit));
+  }
   if (b.outer) scale = fmt::format("({} * {})", scale, element(DType::f32, name, outer, "0"));
-  const std::string x = element(m.element, name, "0", fmt::format("((row) * {} + (column))", columns));
+  const std::string x = b.bits != 0 ? element_of_planes(name, m, parameter("element_row", m.row_bytes()), columns)
+                                    : element(m.element, name, "0", fmt::format("((row) * {} + (column))", columns));
   const bool subtracts = b.zero_point == ZeroPoint::subtracted, adds = b.zero_point == ZeroPoint::added;
   k.source.define(macro + "_SCALE(row, column)", scale);
-  k.source.define(macro + "_ZERO(row, column)", subtracts || adds ? element(b.zero, name, zeros, at) : "0.0f");
+  k.source.define(macro + "_ZERO(row, column)", zero);
   k.source.define(macro + "_NUMBER(x, scale, zero)", subtracts ? "(((x) - (zero)) * (scale))"
                                                      : adds    ? "((x) * (scale) + (zero))"
                                                                : "((x) * (scale))");

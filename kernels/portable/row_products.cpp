@@ -39,11 +39,11 @@ bool is_usual_float(DType t) {
   return t == DType::f32 || t == DType::f16 || t == DType::bf16;
 }
 
-/// `block`: elements of the matrix sharing a scale, 0: all; `row_bytes`: distance of columns.
-Words words_of(const ProductOperand& rows, DType b, std::int64_t block, std::int64_t row_bytes) {
+/// `elements`: those of a word; `block`: elements of the matrix sharing a scale, 0: all; `row_bytes`: distance of
+/// columns.
+Words words_of(const ProductOperand& rows, std::int64_t elements, std::int64_t block, std::int64_t row_bytes) {
   const DType a = rows.planes.dtype;
   if (rows.depth_step != 1 || !is_usual_float(a)) return {};
-  const std::int64_t elements = kWordBytes * elements_per_byte(b) / element_size(b);
   for (std::int64_t count : {4, 2, 1}) {
     const std::int64_t each = count * elements, bytes = each * element_size(a);
     if (bytes < kPieceBytes || (block != 0 && block % each != 0) || row_bytes % (count * kWordBytes) != 0) continue;
@@ -53,7 +53,8 @@ Words words_of(const ProductOperand& rows, DType b, std::int64_t block, std::int
 }
 
 /// Element j of the word w, as float. Small integers become the low bits of a float with known high bits.
-std::string element(DType t) {
+std::string element(DType t, int bits) {
+  if (bits == 4) return "(tern_f32_of(((w) >> (4 * (j)) & 15u) ^ 0x4b000000u) - 8388608.0f)";
   switch (t) {
     case DType::f32: return "tern_f32_of(w)";
     case DType::f16:
@@ -68,7 +69,7 @@ std::string element(DType t) {
 }
 
 /// Common declarations of both kinds, before the result's declaration.
-void declare_items(Launch& k, const ProductOperand& a, DType b, const Words& words, const ItemBlock& share) {
+void declare_items(Launch& k, const ProductOperand& a, DType b, int bits, const Words& words, const ItemBlock& share) {
   const std::int64_t each = words.count * words.elements;
   k.source.define("ITEMS", kRowProductsItems);
   k.source.define("LANES", kRowProductsLanes);
@@ -82,7 +83,7 @@ void declare_items(Launch& k, const ProductOperand& a, DType b, const Words& wor
   if (words.count == 0) return;
   k.source.define("AT_ONCE", words.at_once);
   k.source.define("EACH", each);
-  k.source.define("ELEMENT(w, j)", element(b));
+  k.source.define("ELEMENT(w, j)", element(b, bits));
   k.source.define("WIDEN_A(x)", converted(a.planes.dtype, DType::f32, "x"));
   // Loads the whole column together if possible, else in equal rounds.
   const std::int64_t most = std::max<std::int64_t>(
@@ -115,10 +116,10 @@ void add(const KernelCall& c, Launches& list, Launch k, const ProductOperand& a,
 void add_row_product(const KernelCall& c, Launches& list, const ProductOperand& a, const ProductOperand& b,
                      const TensorView* bias) {
   const DType type = b.planes.dtype;
-  const Words words = is_usual_float(type) ? words_of(a, type, 0, 0) : Words{};
+  const Words words = is_usual_float(type) ? words_of(a, kWordBytes / element_size(type), 0, 0) : Words{};
   const ItemBlock share = share_of(a.length, b.length);
   Launch k("product_row");
-  declare_items(k, a, type, words, share);
+  declare_items(k, a, type, 0, words, share);
   k.source.define("SCALED", 0);
   k.source.define("ZEROS", 0);
   k.type("B_T", type);
@@ -136,10 +137,12 @@ void add_row_product(const KernelCall& c, Launches& list, const ProductOperand& 
 void add_quantized_row_product(const KernelCall& c, Launches& list, const ProductOperand& a, const ProductOperand& b,
                                const TensorView* bias) {
   const QuantizedMatrix m = quantized_matrix(c.in[1]);
-  const Words words = m.blocks.sparse() ? Words{} : words_of(a, m.element, m.blocks.columns, m.row_bytes());
+  // Planes of bits are read one by one.
+  const bool one_by_one = m.blocks.sparse() || m.blocks.planes() > 0;
+  const Words words = one_by_one ? Words{} : words_of(a, kWordBytes * m.together(), m.blocks.columns, m.row_bytes());
   const ItemBlock share = share_of(a.length, b.length);
   Launch k("product_row");
-  declare_items(k, a, m.element, words, share);
+  declare_items(k, a, m.element, m.blocks.bits, words, share);
   k.source.define("SCALED", 1);
   k.source.define("ZEROS", m.blocks.zero_point == ZeroPoint::none ? 0 : 1);
   declare_result(k, c, bias, DType::f32);

@@ -43,21 +43,23 @@ ProductOperand stage(Launches& list, const TensorView& view, const ProductOperan
                      items = l.planes * l.lines * runs;
   const std::int64_t line = l.turned ? from.depth_step : from.step, near = l.turned ? from.step : from.depth_step;
   const bool quantized = is_quantized(view);
-  const int bits = 8 * element_size(view.dtype) / elements_per_byte(view.dtype);
+  const bool nibbles = quantized && view.blocks.bits == 4;  // elements without sign
+  const int bits = nibbles ? 4 : 8 * element_size(view.dtype) / elements_per_byte(view.dtype);
   bool whole = near == 1;
   Launch k("stage_matrix");
   if (quantized) {
     const QuantizedMatrix m = quantized_matrix(view);
     declare_quantized(k, "b", from.index, m);
     // The elements of an item share a scale.
-    whole = !m.blocks.sparse() && (m.blocks.columns % each == 0 || m.blocks.columns == m.columns);
+    whole =
+        !m.blocks.sparse() && m.blocks.planes() == 0 && (m.blocks.columns % each == 0 || m.blocks.columns == m.columns);
   } else {
     k.input("x", from.index, view.dtype);
     k.source.view("x", once(from.planes));
   }
   k.scratch("to", scratch, t, true);
   k.source.use("word_elements");
-  if (!is_part_of_byte(view.dtype)) {
+  if (!is_part_of_byte(view.dtype) && !nibbles) {
     k.type("X_T", view.dtype);
     k.source.define("WIDEN(x)", converted(view.dtype, DType::f32, "(X_T)(x)"));
   }
@@ -65,6 +67,7 @@ ProductOperand stage(Launches& list, const TensorView& view, const ProductOperan
   const std::pair<const char*, std::int64_t> numbers[] = {{"QUANTIZED", quantized},
                                                           {"WHOLE", whole},
                                                           {"BITS", bits},
+                                                          {"SIGN_BIT", bits < 8 && !nibbles ? 1 << (bits - 1) : 0},
                                                           {"OUT_BYTES", element_size(t)},
                                                           {"ONE_PLANE", l.planes == 1}};
   for (const auto& [name, value] : numbers) k.source.define(name, value);

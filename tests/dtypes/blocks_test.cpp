@@ -202,6 +202,79 @@ TEST(Blocks, EveryCodeOfPowersOfTwo) {
   }
 }
 
+TEST(Blocks, PlanesLieBehindTheLowBitsOfTheirRow) {
+  const QuantizedMatrix m{DType::u8, 2, 8, {.columns = 8, .scale = DType::f32, .bits = 6}};
+  check_quantized(m);
+  EXPECT_EQ(m.row_bytes(), 6);
+  EXPECT_EQ(m.scale_offset(), 12);
+  // Codes 0x10, 0x21, 0x32, 0x3f, 0, 1, 2, 3; the second row is the first one with other planes.
+  const auto bytes =
+      bytes_of(m, {0x10, 0xf2, 0x10, 0x32, 0b1101, 0b1110, 0x10, 0xf2, 0x10, 0x32, 0b0000, 0b10000000}, {1, 2});
+  EXPECT_EQ(row(m, bytes, 0), (std::vector<float>{0x10, 0x21, 0x32, 0x3f, 0, 1, 2, 3}));
+  EXPECT_EQ(row(m, bytes, 1), (std::vector<float>{0, 2, 4, 30, 0, 2, 4, 70}));
+  std::vector<float> part(4);
+  dequantize_row(m, bytes.data(), 0, 2, 4, part.data());
+  EXPECT_EQ(part, (std::vector<float>{0x32, 0x3f, 0, 1}));
+  const QuantizedMatrix with_sign{DType::i8, 2, 8, {.columns = 8, .scale = DType::f32, .bits = 6}};
+  EXPECT_EQ(row(with_sign, bytes, 0), (std::vector<float>{16, 0x21 - 64, 0x32 - 64, -1, 0, 1, 2, 3}));
+}
+
+TEST(Blocks, ScalesOfSuperBlocksAreMultiplesOfUnits) {
+  const QuantizedMatrix m{DType::u8,
+                          1,
+                          32,
+                          {.columns = 8,
+                           .scale = DType::u8,
+                           .zero_point = ZeroPoint::added,
+                           .zero = DType::i8,
+                           .bits = 4,
+                           .super_columns = 16}};
+  check_quantized(m);
+  EXPECT_EQ(m.row_units(), 2);
+  EXPECT_EQ(m.scale_unit_offset(), 16 + 4 + 4);
+  EXPECT_EQ(m.bytes(), 24 + 4 + 4);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(m.bytes()));
+  for (std::size_t i = 0; i < 16; ++i) bytes[i] = std::byte{0x21};
+  const std::uint8_t scales[] = {1, 200, 3, 4}, zeros[] = {0, 1, 2, 0xff};
+  std::memcpy(bytes.data() + m.scale_offset(), scales, sizeof scales);
+  std::memcpy(bytes.data() + m.zero_offset(), zeros, sizeof zeros);
+  const std::uint16_t scale_units[] = {0x3800, 0x4000}, zero_units[] = {0xbc00, 0x4900};  // 0.5, 2; -1, 10
+  std::memcpy(bytes.data() + m.scale_unit_offset(), scale_units, sizeof scale_units);
+  std::memcpy(bytes.data() + m.zero_unit_offset(), zero_units, sizeof zero_units);
+  const std::vector<float> numbers = row(m, bytes, 0);
+  EXPECT_EQ((std::vector<float>{numbers[0], numbers[1], numbers[8], numbers[9], numbers[16], numbers[17], numbers[24],
+                                numbers[25]}),
+            (std::vector<float>{.5F, 1, 99, 199, 26, 32, -2, 6}));
+}
+
+TEST(Blocks, RulesOfPlanesAndSuperBlocks) {
+  const Blocks good{.columns = 16, .scale = DType::i8, .bits = 6, .super_columns = 64};
+  EXPECT_EQ(wrong_blocks(DType::i8, good), nullptr);
+  const auto wrong = [&](DType element, auto change) {
+    Blocks b = good;
+    change(b);
+    return wrong_blocks(element, b) != nullptr;
+  };
+  EXPECT_TRUE(wrong(DType::i4, [](Blocks&) {}));
+  EXPECT_TRUE(wrong(DType::f8_e4m3fn, [](Blocks&) {}));
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks& b) { b.bits = 4; }));
+  EXPECT_TRUE(wrong(DType::u8, [](Blocks& b) { b.bits = 7; }));
+  EXPECT_TRUE(wrong(DType::u8, [](Blocks& b) { b.bits = 1; }));
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks& b) { b.columns = 4; }));
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks& b) { b.super_columns = 24; }));
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks& b) { b.super_columns = 8; }));
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks& b) { b.super_columns = -64; }));
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks& b) { b.super_columns = 0; })) << "int8 scales need super-blocks";
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks& b) { b.scale = DType::f16; }));
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks& b) { b.zero = DType::i8; }));
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks& b) { b.zero_point = ZeroPoint::subtracted, b.zero = DType::i8; }));
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks& b) { b.zero_point = ZeroPoint::added, b.zero = DType::f16; }));
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks& b) { b.outer = true; }));
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks& b) { b.rows = 2; }));
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks& b) { b.layout = ScaleLayout::swizzled_32_4_4; }));
+  EXPECT_THROW(check_quantized({DType::i8, 2, 32, good}), Error) << "half a super-block";
+}
+
 TEST(Blocks, Rules) {
   const Blocks good{.columns = 32};
   EXPECT_EQ(wrong_blocks(DType::f4_e2m1, good), nullptr);

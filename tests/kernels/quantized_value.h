@@ -33,6 +33,15 @@ inline std::vector<std::byte> random_value(const QuantizedMatrix& m, std::uint32
     fill(0, m.element, m.place_offset() / element_size(m.element), -2, 2);
     return bytes;
   }
+  if (m.blocks.super()) {
+    const bool negative = m.blocks.scale == DType::i8;
+    fill(m.scale_offset(), m.blocks.scale, m.scales().size(), negative ? -127 : 1, negative ? 127 : 63);
+    fill(m.scale_unit_offset(), DType::f16, m.rows * m.row_units(), .01F, .04F);
+    if (m.blocks.zero_point == ZeroPoint::none) return bytes;
+    fill(m.zero_offset(), m.blocks.zero, m.scales().size(), 0, 63);
+    fill(m.zero_unit_offset(), DType::f16, m.rows * m.row_units(), -.1F, .1F);
+    return bytes;
+  }
   fill(m.scale_offset(), m.blocks.scale, m.scales().size(), .5F, 2);
   if (m.blocks.zero_point != ZeroPoint::none)
     fill(m.zero_offset(), m.blocks.zero, m.scales().size(), m.blocks.zero == DType::i8 ? -9 : -1, 9);
@@ -63,6 +72,30 @@ inline const Format kFormats[] = {
     {DType::f6_e3m2, {.columns = 32}},
     {DType::f4_e2m1, {.columns = 32}},
     {DType::f4_e2m1, {.columns = 16, .scale = DType::f8_e4m3fn, .outer = true}},
+    {DType::i4, {.columns = 32, .scale = DType::f16}},
+    {DType::u8, {.columns = 32, .scale = DType::f16, .zero_point = ZeroPoint::added, .zero = DType::f16, .bits = 4}},
+    {DType::u8,
+     {.columns = 16, .scale = DType::f32, .zero_point = ZeroPoint::subtracted, .zero = DType::i8, .bits = 4}},
+    {DType::i8, {.columns = 32, .scale = DType::f16, .bits = 5}},
+    {DType::u8, {.columns = 32, .scale = DType::f16, .zero_point = ZeroPoint::added, .zero = DType::f16, .bits = 5}},
+    {DType::u8, {.columns = kRow, .scale = DType::f32, .bits = 6}},
+    {DType::i8, {.columns = 32, .scale = DType::f32, .outer = true, .bits = 6}},
+    {DType::u8,
+     {.columns = 32,
+      .scale = DType::u8,
+      .zero_point = ZeroPoint::added,
+      .zero = DType::u8,
+      .bits = 4,
+      .super_columns = 64}},
+    {DType::u8,
+     {.columns = 32,
+      .scale = DType::u8,
+      .zero_point = ZeroPoint::added,
+      .zero = DType::u8,
+      .bits = 5,
+      .super_columns = 64}},
+    {DType::i8, {.columns = 16, .scale = DType::i8, .bits = 6, .super_columns = 64}},
+    {DType::i8, {.columns = 32, .scale = DType::i8, .super_columns = 32}},
     {DType::bf16, two_of_four()},
     {DType::f16, two_of_four()},
     {DType::f32, two_of_four()},

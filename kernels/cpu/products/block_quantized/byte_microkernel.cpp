@@ -5,7 +5,7 @@
 namespace tern::block_quantized {
 
 bool ByteLoops::takes(const QuantizedMatrix& m) {
-  return is_byte_integer(m.element) && m.blocks.columns == m.columns;
+  return is_byte_integer(m.element) && m.blocks.bits == 0 && m.blocks.columns == m.columns;
 }
 
 const ByteLoops* byte_loops() {

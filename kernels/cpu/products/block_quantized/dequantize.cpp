@@ -10,7 +10,7 @@
 namespace tern::block_quantized {
 namespace {
 
-constexpr std::size_t kScalesSlot = 4, kZerosSlot = 5;
+constexpr std::size_t kScalesSlot = 4, kZerosSlot = 5, kUnitsSlot = 8;
 
 /// Reads values in the order of scales, `type` elements from `first` on.
 void of_rows(const QuantizedMatrix& m, const std::byte* first, DType type, std::int64_t row, std::int64_t rows,
@@ -32,10 +32,35 @@ void of_rows(const QuantizedMatrix& m, const std::byte* first, DType type, std::
   }
 }
 
+/// Multiplies integers of rows by the units of their super-blocks, which begin at `units`.
+void times_units(const QuantizedMatrix& m, const std::byte* units, std::int64_t row, std::int64_t rows, float* to) {
+  const std::int64_t count = rows * m.row_units(), each = m.blocks.super_columns / m.blocks.columns;
+  auto* const values = thread_buffer<float>(static_cast<std::size_t>(count), kUnitsSlot);
+  convert(units + (m.first + row) * m.row_units() * 2, DType::f16, values, DType::f32, count);
+  for (std::int64_t u = 0; u < count; ++u) {
+    for (std::int64_t i = 0; i < each; ++i) to[u * each + i] *= values[u];
+  }
+}
+
+/// Elements [begin, begin + count) of a row, without scale.
+void elements_of_row(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,
+                     std::int64_t count, const ElementLoops& elements, float* to) {
+  const auto* const from = reinterpret_cast<const std::uint8_t*>(at) + (m.first + row) * m.row_bytes();
+  const int planes = m.blocks.planes();
+  (planes == 0 ? elements : loops().low4).numbers(from + begin / m.together(), count, to);
+  for (int p = 0; p < planes; ++p) {
+    // The highest bit of two's complement counts below zero.
+    const bool negative = m.element == DType::i8 && p + 1 == planes;
+    loops().add_plane(from + m.columns / 2 + p * (m.columns / 8) + begin / 8, count,
+                      static_cast<float>(negative ? -(16 << p) : 16 << p), to);
+  }
+}
+
 }  // namespace
 
 void scales_of_rows(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t rows, float* to) {
   of_rows(m, at + m.scale_offset(), m.blocks.scale, row, rows, to);
+  if (m.blocks.super()) return times_units(m, at + m.scale_unit_offset(), row, rows, to);
   if (!m.blocks.outer) return;
   const float outer = *reinterpret_cast<const float*>(at + m.outer_offset());
   for (std::int64_t i = 0; i < rows * m.scales().columns; ++i) to[i] *= outer;
@@ -43,15 +68,16 @@ void scales_of_rows(const QuantizedMatrix& m, const std::byte* at, std::int64_t 
 
 void zeros_of_rows(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t rows, float* to) {
   of_rows(m, at + m.zero_offset(), m.blocks.zero, row, rows, to);
+  if (m.blocks.super()) times_units(m, at + m.zero_unit_offset(), row, rows, to);
 }
 
 void numbers_of_row(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,
                     std::int64_t count, float* to) {
   if (m.blocks.sparse()) return sparse_numbers(m, at, row, begin, count, to);
-  const ElementLoops* const elements = loops().of(m.element);
-  if (elements == nullptr) return dequantize_row(m, at, row, begin, count, to);
-  const std::byte* const from = at + (m.first + row) * m.row_bytes() + begin / elements_per_byte(m.element);
-  elements->numbers(reinterpret_cast<const std::uint8_t*>(from), count, to);
+  const ElementLoops* const elements = loops().of(m);
+  const bool within_byte = m.blocks.planes() > 0 && begin % 8 != 0;
+  if (elements == nullptr || within_byte) return dequantize_row(m, at, row, begin, count, to);
+  elements_of_row(m, at, row, begin, count, *elements, to);
   const auto blocks = static_cast<std::size_t>(m.scales().columns);
   auto* const scales = thread_buffer<float>(blocks, kScalesSlot);
   scales_of_rows(m, at, row, 1, scales);

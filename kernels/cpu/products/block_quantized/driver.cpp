@@ -85,7 +85,7 @@ class FewRows {
   void arrange() {
     if (arrange_nibbles() || arrange_bytes()) return;
     way_ = loops().takes(m_) ? Way::floats : Way::numbers;
-    const int together = way_ == Way::floats ? elements_per_byte(m_.element) : 1;
+    const int together = way_ == Way::floats ? m_.together() : 1;
     x_row_ = loops().arranged_size(m_.columns, together);
     x_ = thread_buffer<float>(static_cast<std::size_t>(p_.m * x_row_), kXSlot);
     for (std::int64_t i = 0; i < p_.m; ++i)
@@ -106,10 +106,9 @@ class FewRows {
     return true;
   }
   bool arrange_nibbles() {
-    return arrange_integers(nibble_loops(), Way::nibbles, kFewRows, x_steps_,
-                            [&](const NibbleLoops& l, const float* x, auto* to) {
-                              return l.arrange(x, m_.columns, *nibble_type(m_.element), to);
-                            });
+    return arrange_integers(
+        nibble_loops(), Way::nibbles, kFewRows, x_steps_,
+        [&](const NibbleLoops& l, const float* x, auto* to) { return l.arrange(x, m_.columns, *nibble_type(m_), to); });
   }
   bool arrange_bytes() {
     return arrange_integers(byte_loops(), Way::bytes, kMostByteRows, x_bytes_,
@@ -131,7 +130,7 @@ class FewRows {
   }
 
   void multiply_nibbles(const Pairs& pairs, const Memory& memory) const {
-    NibbleRows rows{.type = nibble_type(m_.element),
+    NibbleRows rows{.type = nibble_type(m_),
                     .elements = elements_of(0),
                     .row_bytes = m_.row_bytes(),
                     .columns = m_.columns,
@@ -187,8 +186,8 @@ class FewRows {
   }
 
   bool scales_in_place(const Pairs& pairs) const {
-    // The caller multiplies the shares of zero points by the scales.
-    if (sums_ != nullptr || !NibbleLoops::takes_scales(m_)) return false;
+    // The caller multiplies the shares of subtracted zero points by the scales.
+    if (m_.blocks.zero_point == ZeroPoint::subtracted || !NibbleLoops::takes_scales(m_)) return false;
     if (m_.blocks.scale != DType::f8_e8m0) return true;
     const auto normal = [&](std::int64_t row) {
       const std::int64_t rows = std::min(pairs.count, pairs.last - row + 1);
@@ -199,7 +198,7 @@ class FewRows {
 
   void multiply_floats(const Pairs& pairs, const Memory& memory) const {
     Dots d{.x_row = x_row_, .columns = m_.columns, .block = m_.blocks.columns, .ahead = kAhead};
-    const ElementLoops& loop = *loops().of(m_.element);
+    const ElementLoops& loop = *loops().of(m_);
     for (std::int64_t r = 0; r < pairs.count; r += 2) {
       const std::array<std::int64_t, kMostRows> places{r, r + 1, pairs.count + r, pairs.count + r + 1};
       for (std::size_t j = 0; j < kMostRows; ++j) {
@@ -221,12 +220,21 @@ class FewRows {
 
   /// The share of a row's zero points in its sum.
   float shift(const float* x_sums, const float* zeros, const float* scales) const {
-    float sum = 0;
+    constexpr std::int64_t kParts = 16;  // separate sums, which registers hold
+    float parts[kParts] = {}, sum = 0;
+    std::int64_t b = 0;
     if (m_.blocks.zero_point == ZeroPoint::added) {
-      for (std::int64_t b = 0; b < blocks_; ++b) sum += zeros[b] * x_sums[b];
+      for (; b + kParts <= blocks_; b += kParts) {
+        for (std::int64_t l = 0; l < kParts; ++l) parts[l] += zeros[b + l] * x_sums[b + l];
+      }
+      for (; b < blocks_; ++b) sum += zeros[b] * x_sums[b];
     } else {
-      for (std::int64_t b = 0; b < blocks_; ++b) sum -= zeros[b] * scales[b] * x_sums[b];
+      for (; b + kParts <= blocks_; b += kParts) {
+        for (std::int64_t l = 0; l < kParts; ++l) parts[l] -= zeros[b + l] * scales[b + l] * x_sums[b + l];
+      }
+      for (; b < blocks_; ++b) sum -= zeros[b] * scales[b] * x_sums[b];
     }
+    for (const float part : parts) sum += part;
     return sum;
   }
 

@@ -7,8 +7,15 @@ const BlockQuantizedLoops& loops() {
   return all;
 }
 
-const ElementLoops* BlockQuantizedLoops::of(DType element) const {
-  switch (element) {
+const ElementLoops* BlockQuantizedLoops::of(const QuantizedMatrix& m) const {
+  const bool has_sign = m.element == DType::i8;
+  switch (m.blocks.bits) {
+    case 0: break;
+    case 4: return &low4;
+    case 5: return has_sign ? &i5 : &u5;
+    default: return has_sign ? &i6 : &u6;
+  }
+  switch (m.element) {
     case DType::i8: return &i8;
     case DType::u8: return &u8;
     case DType::i4: return &i4;
@@ -23,8 +30,9 @@ const ElementLoops* BlockQuantizedLoops::of(DType element) const {
 }
 
 bool BlockQuantizedLoops::takes(const QuantizedMatrix& m) const {
-  const std::int64_t step = std::int64_t{lanes} * elements_per_byte(m.element), block = m.blocks.columns;
-  return block % step == 0 || (2 * block == step && m.columns % step == 0) || block == m.columns;
+  const std::int64_t step = std::int64_t{lanes} * m.together(), block = m.blocks.columns;
+  const bool whole_row = block == m.columns && m.blocks.planes() == 0;
+  return block % step == 0 || (2 * block == step && m.columns % step == 0) || whole_row;
 }
 
 }  // namespace tern::block_quantized

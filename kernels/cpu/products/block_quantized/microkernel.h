@@ -41,9 +41,13 @@ struct BlockQuantizedLoops {
   /// Elements of whole blocks become numbers. `zeros` may be null where there are none.
   void (*apply)(float* x, const float* scales, const float* zeros, std::ptrdiff_t blocks, std::ptrdiff_t block,
                 ZeroPoint kind) = nullptr;
+  /// Adds `value` to each of `count` numbers whose bit is set, eight in a byte.
+  void (*add_plane)(const std::uint8_t* bits, std::ptrdiff_t count, float value, float* to) = nullptr;
   ElementLoops i8, u8, i4, i2, f8_e4m3, f8_e5m2, f6_e2m3, f6_e3m2, f4;
+  ElementLoops low4;            ///< the low four bits of elements with planes: they are elements without planes
+  ElementLoops u5, i5, u6, i6;  ///< with planes; without `numbers`
 
-  const ElementLoops* of(DType element) const;
+  const ElementLoops* of(const QuantizedMatrix& m) const;
   /// True if `dots` takes blocks of so many columns: whole steps, halves of one, or one block in a row.
   bool takes(const QuantizedMatrix& m) const;
   std::ptrdiff_t arranged_size(std::ptrdiff_t columns, int together) const {

@@ -30,7 +30,7 @@ struct NibbleType {
   float unit;
 };
 /// Null where the type has none.
-const NibbleType* nibble_type(DType element);
+const NibbleType* nibble_type(const QuantizedMatrix& m);
 
 /// Rows of the matrix in pairs from two places: `count` rows from each, an even number. Rows past `last` are `last`.
 struct NibbleRows {
@@ -64,7 +64,7 @@ struct NibbleLoops {
   static bool takes_scales(const QuantizedMatrix& m);
   /// True if `dots` takes several rows of x beside scales of this type and block: the usual ones.
   static bool takes_several(DType scale, std::ptrdiff_t block) {
-    return scale == DType::bf16 || (scale == DType::f32 && block == 32);
+    return scale == DType::bf16 || scale == DType::f16 || (scale == DType::f32 && block == 32);
   }
 };
 /// Null where the processor has no such loops.
