@@ -17,7 +17,7 @@ cmake --install "$folder" --prefix "$stage" --strip >/dev/null
 # Users of the static library need development packages, and build the library themselves.
 rm -f "$stage"/lib*/libtern.a
 # The server of `tern view` needs cpp-httplib, which depends on OpenSSL and Brotli; --html works without them.
-rm -f "$stage"/lib*/tern/tern_view_server.so
+rm -f "$stage"/lib*/tern/tern_http_server.so
 rmdir "$stage"/lib*/tern 2>/dev/null || true
 # Debian's package of a file; older packages are recorded under /lib, newer packages under /usr/lib.
 owner() {

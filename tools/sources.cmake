@@ -46,6 +46,11 @@ set(sources
   flight/records.cpp
   groups.cpp
   help.cpp
+  http/connections.cpp
+  http/message.cpp
+  http/module.cpp
+  http/request_reader.cpp
+  http/server.cpp
   inputs.cpp
   inspect/common.cpp
   inspect/cost.cpp
@@ -53,6 +58,7 @@ set(sources
   inspect/nodes.cpp
   inspect/read.cpp
   inspect/text.cpp
+  interrupt.cpp
   isolated.cpp
   json_text.cpp
   llm_options.cpp
@@ -123,7 +129,6 @@ set(sources
   train/export_options.cpp
   train/folder.cpp
   train/group_rates.cpp
-  train/interrupt.cpp
   train/method.cpp
   train/method_run.cpp
   train/metrics.cpp
@@ -161,8 +166,6 @@ set(sources
   view/numbers.cpp
   view/page.cpp
   view/server.cpp
-  view/server/connections.cpp
-  view/server/module.cpp
   view/trace.cpp
   view/viewed.cpp
   view/weight.cpp

@@ -1,14 +1,21 @@
-#include "tools/train/interrupt.h"
+#include "tools/interrupt.h"
 
 #include <array>
 #include <csignal>
 
-namespace tern::train {
+namespace tern {
 namespace {
 
 constexpr std::array kSignals = {SIGINT, SIGTERM};
 volatile std::sig_atomic_t signal_that_came = 0;
 std::array<struct sigaction, kSignals.size()> before;
+
+volatile std::sig_atomic_t interrupts = 0;
+struct sigaction before_count;
+
+void count_interrupt(int) {
+  interrupts = interrupts + 1;
+}
 
 void remember(int signal) {
   signal_that_came = signal;
@@ -35,4 +42,19 @@ int Interrupt::asked() const {
   return signal_that_came;
 }
 
-}  // namespace tern::train
+InterruptCount::InterruptCount() {
+  interrupts = 0;
+  struct sigaction action {};
+  action.sa_handler = count_interrupt;
+  ::sigaction(SIGINT, &action, &before_count);
+}
+
+InterruptCount::~InterruptCount() {
+  ::sigaction(SIGINT, &before_count, nullptr);
+}
+
+int InterruptCount::count() const {
+  return interrupts;
+}
+
+}  // namespace tern

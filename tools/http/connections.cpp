@@ -1,0 +1,283 @@
+#include "tools/http/connections.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace tern::http {
+namespace {
+
+constexpr std::size_t kPiece = std::size_t{16} << 10;
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+bool would_wait() {
+  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+}
+
+}  // namespace
+
+/// Wakes the loop from other threads.
+struct Connections::Wake {
+  const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  ~Wake() { ::close(event); }
+  void set() const { ::eventfd_write(event, 1); }
+  void clear() const {
+    eventfd_t count = 0;
+    ::eventfd_read(event, &count);
+  }
+};
+
+/// The bytes from an answer's thread to the loop.
+class Connections::Outgoing : public Reply {
+ public:
+  Outgoing(std::shared_ptr<Wake> wake, std::size_t limit) : wake_(std::move(wake)), limit_(limit) {}
+
+  bool write(std::string_view bytes) override {
+    std::unique_lock lock(mutex_);
+    has_room_.wait(lock, [&] { return is_gone_ || unsent_ < limit_; });
+    if (is_gone_) return false;
+    parts_ += bytes;
+    unsent_ += bytes.size();
+    wake_->set();
+    return true;
+  }
+  bool client_is_gone() const override {
+    const std::lock_guard lock(mutex_);
+    return is_gone_;
+  }
+  void finish() {
+    const std::lock_guard lock(mutex_);
+    is_finished_ = true;
+    wake_->set();
+  }
+
+  // Called by the loop:
+  /// Appends new bytes to `bytes`. True if the answer is finished.
+  bool take(std::string& bytes) {
+    const std::lock_guard lock(mutex_);
+    bytes += parts_;
+    parts_.clear();
+    return is_finished_;
+  }
+  void note_sent(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    unsent_ -= bytes;
+    has_room_.notify_one();
+  }
+  void lose_client() {
+    const std::lock_guard lock(mutex_);
+    is_gone_ = true;
+    parts_ = {};
+    has_room_.notify_one();
+  }
+
+ private:
+  std::shared_ptr<Wake> wake_;
+  const std::size_t limit_;
+  mutable std::mutex mutex_;
+  std::condition_variable has_room_;
+  std::string parts_;
+  std::size_t unsent_ = 0;
+  bool is_finished_ = false, is_gone_ = false;
+};
+
+struct Connections::Connection {
+  /// lost: the client is gone, and the answer's thread still works.
+  enum class State : std::uint8_t { asking, answering, lost, closing, over };
+  int socket;
+  Clock::time_point deadline;
+  std::shared_ptr<RequestReader> request;
+  State state = State::asking;
+  bool is_finished = false;
+  std::string bytes;  ///< of the answer
+  std::size_t sent = 0;
+  std::shared_ptr<Outgoing> outgoing;
+
+  bool has_unsent() const { return sent < bytes.size(); }
+  short events() const {
+    if (state == State::lost) return 0;
+    if (state != State::answering) return POLLIN;
+    return static_cast<short>(POLLRDHUP | (has_unsent() ? POLLOUT : 0));
+  }
+};
+
+Connections::Connections(int listener, Answer answer, Start start, const ConnectionLimits& limits)
+    : listener_(listener),
+      answer_(std::move(answer)),
+      start_(std::move(start)),
+      limits_(limits),
+      wake_(std::make_shared<Wake>()) {
+  ::fcntl(listener_, F_SETFL, O_NONBLOCK);
+}
+
+Connections::~Connections() {
+  give_up_answers();
+  for (const Connection& c : open_) ::close(c.socket);
+  if (listener_ >= 0) ::close(listener_);
+}
+
+void Connections::turn(std::chrono::milliseconds most) {
+  std::vector<pollfd> polled = {{listener_, POLLIN, 0}, {wake_->event, POLLIN, 0}};
+  // Stops accepting while answering the maximum of requests; the system queues further connections.
+  if (answering_ >= limits_.answers) polled[0].fd = -1;
+  for (const Connection& c : open_) polled.push_back({c.events() == 0 ? -1 : c.socket, c.events(), 0});
+  ::poll(polled.data(), polled.size(), static_cast<int>(most.count()));
+  wake_->clear();
+  auto event = polled.begin() + 2;
+  for (Connection& c : open_) {
+    const short events = (event++)->revents;
+    if (c.state == Connection::State::answering && (events & (POLLRDHUP | POLLHUP | POLLERR)) != 0) {
+      lose(c);
+    } else if (c.state != Connection::State::answering && events != 0) {
+      read(c);
+    }
+    if (c.state == Connection::State::answering || c.state == Connection::State::lost) take_parts(c);
+  }
+  const Clock::time_point now = Clock::now();
+  for (auto c = open_.begin(); c != open_.end();) {
+    if (c->state == Connection::State::answering && now >= c->deadline && c->has_unsent()) lose(*c);
+    const bool waits = c->state != Connection::State::answering && c->state != Connection::State::lost;
+    if (c->state == Connection::State::over || (waits && now >= c->deadline)) {
+      ::close(c->socket);
+      c = open_.erase(c);
+    } else {
+      ++c;
+    }
+  }
+  if (polled[0].revents != 0) accept_all();
+}
+
+void Connections::stop_accepting() {
+  if (listener_ >= 0) ::close(listener_);
+  listener_ = -1;
+  open_.remove_if([](const Connection& c) {
+    if (c.state == Connection::State::asking) ::close(c.socket);
+    return c.state == Connection::State::asking;
+  });
+}
+
+void Connections::give_up_answers() {
+  for (Connection& c : open_) {
+    if (c.outgoing) c.outgoing->lose_client();
+  }
+}
+
+/// Closes a connection with a sent answer, else the oldest without a complete request. False if all connections are
+/// being answered.
+bool Connections::end_oldest() {
+  auto oldest = std::ranges::find(open_, Connection::State::closing, &Connection::state);
+  if (oldest == open_.end()) oldest = std::ranges::find(open_, Connection::State::asking, &Connection::state);
+  if (oldest == open_.end()) return false;
+  ::close(oldest->socket);
+  open_.erase(oldest);
+  return true;
+}
+
+void Connections::accept_all() {
+  // A turn accepts at most the limit of open connections: accepted connections only replace those of earlier turns.
+  for (std::size_t n = 0; n < limits_.connections && answering_ < limits_.answers; ++n) {
+    const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const bool is_full = socket < 0 && (errno == EMFILE || errno == ENFILE);
+    if ((is_full || open_.size() >= limits_.connections) && !end_oldest()) {
+      if (socket >= 0) ::close(socket);
+      return;
+    }
+    if (socket < 0) return;
+    open_.push_back({socket, Clock::now() + limits_.to_ask, std::make_shared<RequestReader>(limits_.request)});
+    read(open_.back());  // a complete request has often arrived already
+  }
+}
+
+void Connections::read(Connection& c) {
+  std::array<char, kPiece> piece;
+  const ssize_t n = ::recv(c.socket, piece.data(), piece.size(), 0);
+  if (n < 0 && would_wait()) return;
+  if (n <= 0) {
+    c.state = Connection::State::over;
+    return;
+  }
+  if (c.state != Connection::State::asking) return;  // bytes after a request are dropped
+  const RequestReader::State state = c.request->add({piece.data(), static_cast<std::size_t>(n)});
+  if (c.request->take_continue()) ::send(c.socket, kContinue.data(), kContinue.size(), MSG_NOSIGNAL);
+  if (state == RequestReader::State::reading) return;
+  c.state = Connection::State::answering;
+  ++answering_;
+  if (state == RequestReader::State::complete) return begin_answer(c);
+  c.bytes = "HTTP/1.1 " + std::string(c.request->refusal()) + "\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+  c.is_finished = true;
+  c.deadline = Clock::now() + limits_.to_close;
+  send(c);
+}
+
+void Connections::begin_answer(Connection& c) {
+  c.outgoing = std::make_shared<Outgoing>(wake_, limits_.unsent_bytes);
+  c.deadline = Clock::now() + limits_.to_take;
+  start_([answer = answer_, outgoing = c.outgoing, request = std::move(c.request)] {
+    try {
+      answer(*request, *outgoing);
+    } catch (...) {
+      outgoing->lose_client();  // an answer without its end must not look complete
+    }
+    outgoing->finish();
+  });
+}
+
+void Connections::take_parts(Connection& c) {
+  if (c.outgoing && !c.is_finished) {
+    if (c.outgoing->client_is_gone()) c.state = Connection::State::lost;
+    const bool was_waiting = c.has_unsent();
+    c.is_finished = c.outgoing->take(c.bytes);
+    if (c.is_finished || (!was_waiting && c.has_unsent())) c.deadline = Clock::now() + limits_.to_take;
+  }
+  if (c.state == Connection::State::lost) {
+    c.bytes.clear();
+    if (!c.is_finished) return;
+    --answering_;
+    c.state = Connection::State::over;
+    return;
+  }
+  if (c.has_unsent() || c.is_finished) send(c);
+}
+
+void Connections::send(Connection& c) {
+  while (c.has_unsent()) {
+    const ssize_t n = ::send(c.socket, c.bytes.data() + c.sent, c.bytes.size() - c.sent, MSG_NOSIGNAL);
+    if (n < 0 && would_wait()) return;
+    if (n <= 0) return lose(c);
+    c.sent += static_cast<std::size_t>(n);
+    if (!c.outgoing) continue;
+    c.outgoing->note_sent(static_cast<std::size_t>(n));
+    if (!c.is_finished) c.deadline = Clock::now() + limits_.to_take;
+  }
+  c.bytes.clear();
+  c.sent = 0;
+  if (!c.is_finished) return;
+  // Shuts down first: close() alone would drop the answer if bytes of the client are unread.
+  --answering_;
+  c.state = ::shutdown(c.socket, SHUT_WR) == 0 ? Connection::State::closing : Connection::State::over;
+  c.deadline = Clock::now() + limits_.to_close;
+}
+
+/// Gives up the client of an answer. The connection stays until the answer's thread ends.
+void Connections::lose(Connection& c) {
+  if (c.outgoing) c.outgoing->lose_client();
+  c.bytes.clear();
+  c.sent = 0;
+  c.state = Connection::State::lost;
+  if (!c.is_finished && c.outgoing) return;
+  --answering_;
+  c.state = Connection::State::over;
+}
+
+}  // namespace tern::http

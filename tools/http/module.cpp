@@ -1,0 +1,161 @@
+#include "tools/http/module.h"
+
+#include <httplib.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <future>
+#include <memory>
+#include <utility>
+
+#include "tools/http/connections.h"
+
+namespace tern::http {
+namespace {
+
+constexpr std::chrono::seconds kShutdownTimeout(1);  // waiting time for the threads at the end
+
+/// Passes the head of a request to cpp-httplib, and the answer to the connection.
+class HttpExchange : public httplib::Stream {
+ public:
+  HttpExchange(const std::string& head, Reply& reply) : head_(head), reply_(reply) {}
+
+  bool is_readable() const override { return true; }
+  bool is_writable() const override { return !reply_.client_is_gone(); }
+  ssize_t read(char* buffer, std::size_t size) override {
+    const std::size_t count = head_.copy(buffer, size, read_position_);
+    read_position_ += count;
+    return static_cast<ssize_t>(count);
+  }
+  ssize_t write(const char* data, std::size_t size) override {
+    return reply_.write({data, size}) ? static_cast<ssize_t>(size) : -1;
+  }
+  void get_remote_ip_and_port(std::string& ip, int& port) const override { get_local_ip_and_port(ip, port); }
+  void get_local_ip_and_port(std::string& ip, int& port) const override { ip = "", port = 0; }
+  socket_t socket() const override { return 0; }
+
+ private:
+  const std::string& head_;
+  Reply& reply_;
+  std::size_t read_position_ = 0;
+};
+
+/// cpp-httplib parses heads and formats answers. Its own connections lack limits of bytes and time.
+class SiteServer : public httplib::Server {
+ public:
+  explicit SiteServer(const ServerOptions& options) : options_(options) {
+    svr_sock_ = 0;  // cpp-httplib writes parts of a body only if it has a socket; it never uses this one
+    set_pre_routing_handler([this](const auto& request, auto& response) {
+      answer_request(request, response);
+      return httplib::Server::HandlerResponse::Handled;
+    });
+  }
+
+  void answer(const RequestReader& request, Reply& reply) {
+    HttpExchange exchange(request.head(), reply);
+    bool closed = false;
+    process_request(exchange, true, closed, [&](httplib::Request& parsed) {
+      parsed.body = request.body();
+      reply_ = &reply;
+    });
+  }
+
+ private:
+  void answer_request(const httplib::Request& from, httplib::Response& to) {
+    Request request{from.method, from.path, from.body, {}, {}, [reply = reply_] { return reply->client_is_gone(); }};
+    request.headers.assign(from.headers.begin(), from.headers.end());
+    request.parameters.assign(from.params.begin(), from.params.end());
+    Response response = options_.answer(request);
+    to.status = response.status;
+    for (const auto& [name, value] : response.headers) to.set_header(name, value);
+    if (!response.stream) return to.set_content(response.body, response.type);
+    to.set_chunked_content_provider(
+        response.type, [stream = std::move(response.stream)](std::size_t, httplib::DataSink& sink) {
+          bool is_here = true;
+          stream([&](std::string_view part) { return is_here = is_here && sink.write(part.data(), part.size()); });
+          if (is_here) sink.done();
+          return is_here;
+        });
+  }
+
+  const ServerOptions& options_;
+  static thread_local Reply* reply_;  ///< of the request that this thread answers
+};
+
+thread_local Reply* SiteServer::reply_ = nullptr;
+
+std::string shown_address(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : "[" + host + "]";
+}
+
+/// A socket listening at the port (0: any free port), or -1.
+int listen_at(const std::string& host, int port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return -1;
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> address(found, ::freeaddrinfo);
+  const int listener = ::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int yes = 1;
+  // Omits SO_REUSEPORT: two servers could share a port.
+  ::setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (::bind(listener, address->ai_addr, address->ai_addrlen) == 0 && ::listen(listener, SOMAXCONN) == 0)
+    return listener;
+  ::close(listener);
+  return -1;
+}
+
+int bound_port(int listener) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
+  return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
+                                             : reinterpret_cast<sockaddr_in&>(address).sin_port);
+}
+
+std::string run_server(const ServerOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kTurn(100);
+  const int listener = listen_at(options.host, options.port);
+  if (listener < 0 && options.port == 0) return "no port of " + shown_address(options.host) + " is free";
+  if (listener < 0)
+    return "port " + std::to_string(options.port) + " of " + shown_address(options.host) +
+           " cannot be opened; without --port a free one is taken";
+  const int port = bound_port(listener);
+  SiteServer server(options);
+  httplib::ThreadPool threads(options.threads);
+  {
+    Connections connections(
+        listener, [&](const RequestReader& request, Reply& reply) { server.answer(request, reply); },
+        [&](std::function<void()> work) { threads.enqueue(std::move(work)); }, options.limits);
+    options.ready(port);
+    while (options.ended() == 0) connections.turn(kTurn);
+    connections.stop_accepting();
+    const Clock::time_point end = Clock::now() + options.to_finish;
+    while (connections.is_answering() && Clock::now() < end && options.ended() < 2) connections.turn(kTurn);
+    connections.give_up_answers();
+  }
+  // A thread may still work on an answer.
+  std::future<void> idle = std::async(std::launch::async, [&] { threads.shutdown(); });
+  if (idle.wait_for(kShutdownTimeout) == std::future_status::ready) return {};
+  std::fflush(nullptr);
+  ::_exit(0);
+}
+
+}  // namespace
+}  // namespace tern::http
+
+extern "C" __attribute__((visibility("default"))) void tern_http_serve(const tern::http::ServerOptions& options,
+                                                                       std::string* problem) {
+  try {
+    *problem = tern::http::run_server(options);
+  } catch (const std::exception& e) {
+    *problem = e.what();
+  }
+}
