@@ -12,7 +12,7 @@
 #include "exporter/builder.h"
 #include "exporter/llm/filled_slots.h"
 #include "exporter/llm/last_row.h"
-#include "exporter/llm/names.h"
+#include "generation/names.h"
 #include "exporter/llm/sampling.h"
 #include "exporter/llm/signature.h"
 #include "exporter/llm/slots/give_slots.h"

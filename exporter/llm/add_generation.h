@@ -22,7 +22,7 @@ struct GenerationReport {
   std::size_t attention = 0;  ///< nodes of decode limited to the filled part of the cache
 };
 
-/// Replaces the program's only function, or its functions prefill and decode, by the functions of exporter/llm/names.h
+/// Replaces the program's only function, or its functions prefill and decode, by the functions of generation/names.h
 /// with the same weights and cache, and writes the generation loop's settings into the metadata. Throws
 /// invalid_argument, with advice, unless the program is a decoder with a static cache.
 GenerationReport add_generation(Program& program, const GenerationOptions& options);

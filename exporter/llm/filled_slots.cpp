@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "exporter/llm/names.h"
+#include "generation/names.h"
 
 namespace tern {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "examples/generate/conversation.h"
-#include "exporter/llm/names.h"
+#include "generation/names.h"
 #include "schema/program.h"
 
 namespace tern {

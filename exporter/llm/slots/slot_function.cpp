@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "exporter/llm/names.h"
+#include "generation/names.h"
 
 namespace tern {
 
