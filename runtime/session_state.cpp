@@ -76,6 +76,38 @@ void Session::write_state(std::string_view name, const Tensor& value) {
   session->context.stream->finish();
 }
 
+void Session::copy_in_state(std::string_view name, std::int64_t from, std::int64_t to, std::int64_t axis,
+                            std::int64_t count) {
+  const SessionUse session(impl_);
+  refuse_during_capture(*session.session());
+  const Program& program = *session->prepared->program;
+  const std::uint32_t index = find_state(program, name);
+  const State& s = program.states[index];
+  if (!s.is_mutable || s.type.quantized())
+    fail(ErrorCode::invalid_argument,
+         fmt::format("state '{}' is no mutable state of plain numbers, so no part of it can be copied", name));
+  TensorView source = state_view(s, session->state.data(index));
+  const std::int64_t slices = source.rank > 0 ? source.sizes[0] : 0;
+  if (axis < 1 || axis >= source.rank || from < 0 || from >= slices || to < 0 || to >= slices || count < 0 ||
+      count > source.size(static_cast<int>(axis))) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("state '{}' is {}: it has no {} elements along axis {} in slices {} and {}", name,
+                     text_of(s.type, program.pool), count, axis, from, to));
+  }
+  if (from == to || count == 0) return;
+  source.sizes[0] = 1;
+  source.sizes[static_cast<std::size_t>(axis)] = count;
+  TensorView target = source;
+  const auto offset = [&](std::int64_t slice) {
+    return slice * source.strides[0] * static_cast<std::int64_t>(element_size(s.type.dtype));
+  };
+  source.data += offset(from);
+  target.data += offset(to);
+  const ThreadScope scope(Threads::chosen(session->prepared->options.threads));
+  session->context.stream->copy(source, target);
+  session->context.stream->finish();
+}
+
 void Session::reset_state() {
   const SessionUse session(impl_);
   refuse_during_capture(*session.session());
