@@ -1,4 +1,4 @@
-// Folders of parts loaded at run time: device plugins, engines of groups, the server of `tern view`.
+// Folders of parts loaded at run time: device plugins, engines of groups, the HTTP server of commands.
 #pragma once
 
 #include <string>

@@ -46,6 +46,7 @@ InterruptCount::InterruptCount() {
   interrupts = 0;
   struct sigaction action {};
   action.sa_handler = count_interrupt;
+  action.sa_flags = SA_RESTART;  // writes of standard output must not fail
   ::sigaction(SIGINT, &action, &before_count);
 }
 

@@ -100,7 +100,7 @@ struct Connections::Connection {
   std::shared_ptr<RequestReader> request;
   State state = State::asking;
   bool is_finished = false;
-  std::string bytes;  ///< of the answer
+  std::string bytes;  ///< bytes of the answer
   std::size_t sent = 0;
   std::shared_ptr<Outgoing> outgoing;
 

@@ -84,7 +84,7 @@ class SiteServer : public httplib::Server {
   }
 
   const ServerOptions& options_;
-  static thread_local Reply* reply_;  ///< of the request that this thread answers
+  static thread_local Reply* reply_;  ///< client of this thread
 };
 
 thread_local Reply* SiteServer::reply_ = nullptr;

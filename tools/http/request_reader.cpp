@@ -40,12 +40,11 @@ RequestReader::State RequestReader::add(std::string_view bytes) {
     constexpr std::string_view kEnd = "\r\n\r\n";
     const std::size_t from = head_.size() < kEnd.size() ? 0 : head_.size() - kEnd.size();
     const std::size_t before = head_.size();
-    // One byte beyond the limit decides.
-    head_ += bytes.substr(0, limits_.head_bytes + kEnd.size() + 1 - before);
+    const std::size_t most = limits_.head_bytes + kEnd.size();
+    head_ += bytes.substr(0, most - before);
     const std::size_t found = head_.find(kEnd, from);
-    if (found == std::string::npos ? head_.size() >= limits_.head_bytes : found > limits_.head_bytes) {
+    if (found == std::string::npos && head_.size() == most)
       return refuse(head_.find('\n') == std::string::npos ? "414 URI Too Long" : "431 Request Header Fields Too Large");
-    }
     if (found == std::string::npos) return state_;
     head_.resize(found + kEnd.size());
     bytes.remove_prefix(head_.size() - before);

@@ -24,7 +24,7 @@ class RequestReader {
   bool take_continue();
   /// Status line of a refused request: "413 Content Too Large".
   std::string_view refusal() const { return refusal_; }
-  const std::string& head() const { return head_; }  ///< with the empty line at its end
+  const std::string& head() const { return head_; }  ///< includes the empty line at its end
   const std::string& body() const { return body_; }
 
  private:

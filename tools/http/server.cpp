@@ -34,8 +34,8 @@ void serve(const ServerOptions& options, const std::string& command, const std::
   void* const function = module == nullptr ? nullptr : ::dlsym(module, kServeFunction);
   if (function == nullptr) {
     const char* const why = ::dlerror();
-    fail(ErrorCode::unsupported, "the server of '" + command + "' cannot be loaded: " +
-                                     (why != nullptr ? why : "no reason given") + advice);
+    fail(ErrorCode::unsupported,
+         "the server of '" + command + "' cannot be loaded: " + (why != nullptr ? why : "no reason given") + advice);
   }
   std::string problem;
   reinterpret_cast<ServeFunction>(function)(options, &problem);

@@ -39,9 +39,7 @@ class Pages {
   explicit Pages(const Site& site) : site_(site), prefix_("/" + random_token() + "/") {}
   const std::string& prefix() const { return prefix_; }
   /// The port is part of the host name that browsers send.
-  void set_port(int port) {
-    hosts_ = {"127.0.0.1:" + std::to_string(port), "localhost:" + std::to_string(port)};
-  }
+  void set_port(int port) { hosts_ = {"127.0.0.1:" + std::to_string(port), "localhost:" + std::to_string(port)}; }
 
   http::Response answer(const http::Request& request) {
     // Checks the host: another site may point its own name at this machine, and the browser then sends this name.
