@@ -308,8 +308,8 @@ class TERN_API Session {
   /// immutable states: use Model::with_weights.
   void write_state(std::string_view name, const Tensor& value);
   /// Copies a part of a mutable state within the session: of slice `from` of the first axis to slice `to`, the first
-  /// `count` elements along `axis`. With one slice (`from` and `to` are 0) nothing changes. For caches of language models
-  /// with slots (docs/generate.md): the tokens of another sequence's beginning need no second run.
+  /// `count` elements along `axis`. With one slice (`from` and `to` are 0) nothing changes. For caches of language
+  /// models with slots (docs/generate.md): the tokens of another sequence's beginning need no second run.
   void copy_in_state(std::string_view name, std::int64_t from, std::int64_t to, std::int64_t axis, std::int64_t count);
   /// Resets all mutable states to their values in the archive.
   void reset_state();

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that a folder includes only what stands below it: python > tools > exporter > runtime > loader > kernels > schema > dtypes >
+"""Checks that a folder includes only what stands below it: python > tools > exporter > generation > text > runtime > loader > kernels > schema > dtypes >
 threads > user_files.
 
 include/tern/ is open to all and includes nothing of the project but itself. A folder of devices/ includes itself,
@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-LAYERS = ["python", "tools", "exporter", "runtime", "loader", "kernels", "schema", "dtypes", "threads", "user_files"]
+LAYERS = ["python", "tools", "exporter", "generation", "text", "runtime", "loader", "kernels", "schema", "dtypes", "threads", "user_files"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SOURCES = {".h", ".hpp", ".cpp", ".cc", ".inc", ".cu"}
 
