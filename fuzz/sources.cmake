@@ -9,6 +9,7 @@ set(sources
   fuzz_checkpoint.cpp
   fuzz_expr.cpp
   fuzz_guard.cpp
+  fuzz_http_request.cpp
   fuzz_metadata.cpp
   fuzz_npy.cpp
   fuzz_ops.cpp

@@ -28,6 +28,9 @@ inline constexpr WholeBounds kSessions{1, 256};
 inline constexpr WholeBounds kJobs{0, 1024};
 inline constexpr WholeBounds kPort{0, 65'535};
 inline constexpr WholeBounds kRepeat{1, kBillion};
+inline constexpr WholeBounds kTokens{0, kBillion};
+inline constexpr WholeBounds kWaiting{0, 1000};  ///< requests
+inline constexpr WholeBounds kLogprobs{0, 20};
 inline constexpr WholeBounds kRuns{1, 10'000'000};
 inline constexpr WholeBounds kEvery{1, kBillion};
 inline constexpr WholeBounds kListed{0, 1'000'000};  ///< lines of a list: --nodes, --weights, --failures
@@ -35,6 +38,7 @@ inline constexpr WholeBounds kSeed{0, UINT64_MAX};
 inline constexpr WholeBounds kSize{0, (std::uint64_t{1} << 48)};  ///< size of a dimension
 inline constexpr WholeBounds kIterations{0, INT64_MAX};
 inline constexpr RealBounds kSeconds{0.001, 86'400};
+inline constexpr RealBounds kFinishSeconds{0, 86'400};
 inline constexpr RealBounds kBandwidth{0.1, 100'000};  ///< GB/s
 inline constexpr RealBounds kLimitSeconds{0, 1e9};
 inline constexpr WholeBounds kNodes{1, 1'000'000};  ///< nodes of tern verify

@@ -1,19 +1,23 @@
 # Written by ./dev sources.
 set(sources
+  absent/text_commands.cpp
   absent_plugins.cpp
   annotate.cpp
   bounds.cpp
   calls.cpp
   check_file.cpp
   cmd_bench.cpp
+  cmd_chat.cpp
   cmd_conform.cpp
   cmd_devices.cpp
   cmd_export.cpp
+  cmd_generate.cpp
   cmd_help.cpp
   cmd_inspect.cpp
   cmd_ops.cpp
   cmd_pages.cpp
   cmd_run.cpp
+  cmd_serve.cpp
   cmd_trace.cpp
   cmd_train.cpp
   cmd_validate.cpp
@@ -44,6 +48,9 @@ set(sources
   files/streams.cpp
   flight/flight.cpp
   flight/records.cpp
+  generation/conversation.cpp
+  generation/options.cpp
+  generation/shown_text.cpp
   groups.cpp
   help.cpp
   http/connections.cpp
@@ -102,6 +109,10 @@ set(sources
   scaling/measure.cpp
   scaling/simulate.cpp
   scaling/text.cpp
+  serve/calls.cpp
+  serve/metrics.cpp
+  serve/replies.cpp
+  serve/site.cpp
   sessions.cpp
   sizes.cpp
   subgroups.cpp

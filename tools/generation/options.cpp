@@ -1,0 +1,112 @@
+#include "tools/generation/options.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "tools/text.h"
+
+namespace tern {
+namespace {
+
+std::pair<std::int64_t, double> parse_bias(const std::string& text) {
+  std::int64_t token = 0;
+  double bias = 0;
+  const char* const last = text.data() + text.size();
+  const auto [equals, error] = std::from_chars(text.data(), last, token);
+  if (error == std::errc() && equals != last && *equals == '=') {
+    const auto [end, wrong] = std::from_chars(equals + 1, last, bias);
+    if (wrong == std::errc() && end == last) return {token, bias};
+  }
+  fail(ErrorCode::invalid_argument,
+       fmt::format("--logit-bias '{}': give a token id and a number, such as 15043=-2.5", escape_name(text)));
+}
+
+}  // namespace
+
+void add_engine_options(CLI::App& c, EngineArguments& a) {
+  c.add_option("model", a.model, "A .tern archive of 'tern export --llm'")->required();
+  c.add_option("--tokenizer", a.tokenizer,
+               "A tokenizer.json, a SentencePiece tokenizer.model, or their folder, instead of the archive's tokenizer")
+      ->type_name("PATH");
+  add_device_options(c, a.device);
+  add_copy_weights_option(c, a.device);
+  add_precision_option(c, a.device);
+  add_threads_option(c, a.threads);
+}
+
+void add_chat_options(CLI::App& c, EngineArguments& a) {
+  c.add_option("--chat-template", a.chat_template,
+               "A .jinja file, a tokenizer_config.json, or their folder, instead of the archive's chat template")
+      ->type_name("PATH");
+}
+
+void add_sampling_options(CLI::App& c, SamplingArguments& a) {
+  const auto number = [&](const char* name, auto& value, const char* text) {
+    c.add_option(name, value, text)->type_name("NUMBER");
+  };
+  within(c.add_option("--max-tokens", a.max_tokens, "Limit of the answer's tokens; 0: the end of the model's context")
+             ->capture_default_str(),
+         bounds::kTokens);
+  c.add_option("--stop", a.stop, "End the answer before this text. May be repeated")->type_name("TEXT");
+  number("--temperature", a.temperature,
+         "Divide the logits by this number; 0 takes the most likely token. This and the next options: default of the "
+         "archive's generation_config.json, else 0 and no limits");
+  number("--top-k", a.top_k, "Choose among this number of the most likely tokens; 0: all");
+  number("--top-p", a.top_p, "Choose among the fewest tokens with this sum of probabilities");
+  number("--min-p", a.min_p, "Choose among the tokens with at least this share of the largest probability");
+  number("--typical-p", a.typical_p, "Choose among the most typical tokens with this sum of probabilities");
+  number("--repetition-penalty", a.repetition_penalty,
+         "Divide the logits of tokens in prompt and answer by this number");
+  number("--presence-penalty", a.presence_penalty, "Subtract this number from the logits of tokens in the answer");
+  number("--frequency-penalty", a.frequency_penalty, "Subtract this number once for each occurrence in the answer");
+  c.add_option("--logit-bias", a.logit_bias, "Add a number to the logit of a token. May be repeated")
+      ->type_name("TOKEN=NUMBER");
+  c.add_option("--seed", a.seed, "Repeat the random choices of an earlier run with this number (default: random)")
+      ->type_name("NUMBER");
+}
+
+std::unique_ptr<TextEngine> make_engine(const Model& model, const EngineArguments& a, TextEngineOptions options) {
+  options.prepare.device = a.device.name;
+  options.prepare.threads = a.threads;
+  options.prepare.reproducible = a.device.reproducible;
+  options.prepare.native_code = a.device.native_code;
+  options.prepare.copy_weights = a.device.copy_weights;
+  options.prepare.precision = precision_of(a.device);
+  options.prepare.keep = a.device.keep;
+  if (!a.tokenizer.empty()) options.tokenizer = Tokenizer::open(a.tokenizer);
+  return std::make_unique<TextEngine>(model, options);
+}
+
+std::optional<ChatTemplate> find_chat_template(const Model& model, const EngineArguments& a) {
+  if (!a.chat_template.empty()) return ChatTemplate::open(a.chat_template);
+  if (has_chat_template(model)) return ChatTemplate::from_model(model);
+  return {};
+}
+
+TextSampling choose_sampling(const TextEngine& engine, const SamplingArguments& a) {
+  TextSampling s = engine.sampling();
+  const auto choose = [](auto& value, const auto& given) {
+    if (given) value = *given;
+  };
+  choose(s.temperature, a.temperature);
+  choose(s.top_k, a.top_k);
+  choose(s.top_p, a.top_p);
+  choose(s.min_p, a.min_p);
+  choose(s.typical_p, a.typical_p);
+  choose(s.repetition_penalty, a.repetition_penalty);
+  choose(s.presence_penalty, a.presence_penalty);
+  choose(s.frequency_penalty, a.frequency_penalty);
+  s.seed = a.seed;
+  for (const std::string& bias : a.logit_bias) s.logit_bias.push_back(parse_bias(bias));
+  s.check(engine.vocabulary());
+  return s;
+}
+
+std::vector<std::int64_t> encode_chat(const TextEngine& engine, const std::string& prompt) {
+  if (engine.tokenizer() == nullptr)
+    fail(ErrorCode::invalid_argument, "the archive has no tokenizer; give one with --tokenizer");
+  return engine.tokenizer()->encode(prompt, {.add_special = false});
+}
+
+}  // namespace tern

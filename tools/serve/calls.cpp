@@ -1,0 +1,255 @@
+#include "tools/serve/calls.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace tern::serve {
+namespace {
+
+using ParsedJson = nlohmann::json;
+
+constexpr int kMostDepth = 32;                         // of nested JSON
+constexpr std::int64_t kDefaultCompletionTokens = 16;  // OpenAI's
+constexpr int kMostTop = 20;
+constexpr std::size_t kMostBiases = 1024;
+
+[[noreturn]] void refuse(const std::string& message) {
+  fail(ErrorCode::invalid_argument, message);
+}
+
+ParsedJson parse_object(std::string_view text) {
+  const auto limit = [](int depth, ParsedJson::parse_event_t, ParsedJson&) {
+    if (depth > kMostDepth) refuse(fmt::format("the JSON has more than {} levels", kMostDepth));
+    return true;
+  };
+  ParsedJson json = ParsedJson::parse(text, limit, false);
+  if (!json.is_object()) refuse("the request's body is no JSON object");
+  return json;
+}
+
+/// Members of a call. Null counts as absent.
+class Members {
+ public:
+  explicit Members(const ParsedJson& json) : json_(json) {}
+
+  const ParsedJson* find(const char* name) const {
+    const auto found = json_.find(name);
+    return found == json_.end() || found->is_null() ? nullptr : &*found;
+  }
+  bool flag(const char* name, bool otherwise) const {
+    const ParsedJson* value = find(name);
+    if (value == nullptr) return otherwise;
+    if (!value->is_boolean()) refuse(fmt::format("'{}' must be true or false", name));
+    return value->get<bool>();
+  }
+  double number(const char* name, double otherwise) const {
+    const ParsedJson* value = find(name);
+    if (value == nullptr) return otherwise;
+    if (!value->is_number()) refuse(fmt::format("'{}' must be a number", name));
+    return value->get<double>();
+  }
+  std::int64_t whole(const char* name, std::int64_t otherwise, std::int64_t low, std::int64_t high) const {
+    const ParsedJson* value = find(name);
+    if (value == nullptr) return otherwise;
+    const bool fits = value->is_number_integer() &&
+                      (!value->is_number_unsigned() ||
+                       value->get<std::uint64_t>() <= std::uint64_t{std::numeric_limits<std::int64_t>::max()});
+    if (!fits || value->get<std::int64_t>() < low || value->get<std::int64_t>() > high)
+      refuse(fmt::format("'{}' must be an integer from {} to {}", name, low, high));
+    return value->get<std::int64_t>();
+  }
+  std::string text(const char* name) const {
+    const ParsedJson* value = find(name);
+    if (value == nullptr) return {};
+    if (!value->is_string()) refuse(fmt::format("'{}' must be a string", name));
+    return value->get<std::string>();
+  }
+
+ private:
+  const ParsedJson& json_;
+};
+
+std::vector<std::int64_t> token_ids(const ParsedJson& list, const char* name) {
+  std::vector<std::int64_t> ids;
+  ids.reserve(list.size());
+  for (const ParsedJson& id : list) {
+    if (!id.is_number_integer()) refuse(fmt::format("'{}' must hold token ids", name));
+    ids.push_back(id.get<std::int64_t>());
+  }
+  return ids;
+}
+
+std::vector<std::string> stop_texts(const Members& members) {
+  const ParsedJson* stop = members.find("stop");
+  if (stop == nullptr) return {};
+  if (stop->is_string()) return {stop->get<std::string>()};
+  std::vector<std::string> texts;
+  if (!stop->is_array()) refuse("'stop' must be a string or an array of strings");
+  for (const ParsedJson& text : *stop) {
+    if (!text.is_string()) refuse("'stop' must be a string or an array of strings");
+    texts.push_back(text.get<std::string>());
+  }
+  return texts;
+}
+
+void read_biases(const Members& members, TextSampling& sampling) {
+  const ParsedJson* biases = members.find("logit_bias");
+  if (biases == nullptr) return;
+  if (!biases->is_object() || biases->size() > kMostBiases)
+    refuse(fmt::format("'logit_bias' must be an object of at most {} token ids and numbers", kMostBiases));
+  for (const auto& [key, value] : biases->items()) {
+    std::int64_t token = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), token);
+    if (error != std::errc() || end != key.data() + key.size() || !value.is_number())
+      refuse("'logit_bias' must be an object of token ids and numbers, such as {\"15043\": -2.5}");
+    sampling.logit_bias.emplace_back(token, value.get<double>());
+  }
+}
+
+TextSampling read_sampling(const Members& members, const CallRules& rules) {
+  TextSampling s = rules.sampling;
+  s.temperature = members.number("temperature", s.temperature);
+  s.top_k = members.whole("top_k", s.top_k, -1, std::numeric_limits<std::int64_t>::max());
+  s.top_k = std::max<std::int64_t>(s.top_k, 0);  // vLLM's -1: no limit
+  s.top_p = members.number("top_p", s.top_p);
+  s.min_p = members.number("min_p", s.min_p);
+  s.typical_p = members.number("typical_p", s.typical_p);
+  s.repetition_penalty = members.number("repetition_penalty", s.repetition_penalty);
+  s.presence_penalty = members.number("presence_penalty", s.presence_penalty);
+  s.frequency_penalty = members.number("frequency_penalty", s.frequency_penalty);
+  if (members.find("seed") != nullptr) {
+    s.seed = static_cast<std::uint64_t>(
+        members.whole("seed", 0, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()));
+  }
+  read_biases(members, s);
+  s.check(rules.vocabulary);
+  return s;
+}
+
+/// Members that would change the answer, and that Tern does not follow.
+void refuse_unsupported(const Members& members) {
+  for (const char* name : {"tools", "functions", "tool_choice", "function_call", "suffix", "audio", "modalities",
+                           "prediction", "web_search_options"}) {
+    const ParsedJson* value = members.find(name);
+    const bool is_default = value == nullptr || (value->is_array() && value->empty()) || *value == "none" ||
+                            *value == "auto" || *value == ParsedJson::array({"text"});
+    if (!is_default) refuse(fmt::format("'{}' is not supported", name));
+  }
+  if (members.flag("echo", false)) refuse("'echo' is not supported");
+  const ParsedJson* format = members.find("response_format");
+  if (format != nullptr && !(format->is_object() && format->value("type", ParsedJson("")) == "text"))
+    refuse("'response_format' can only be {\"type\": \"text\"}: no answer is held to JSON or a schema");
+}
+
+/// The members that both kinds of calls have.
+Call read_common(const Members& members, const CallRules& rules, std::int64_t default_tokens) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  refuse_unsupported(members);
+  Call call;
+  call.model = members.text("model");
+  call.choices = static_cast<std::size_t>(members.whole("n", 1, 1, static_cast<std::int64_t>(rules.choices)));
+  if (members.whole("best_of", static_cast<std::int64_t>(call.choices), 0, kMost) !=
+      static_cast<std::int64_t>(call.choices))
+    refuse("'best_of' must equal 'n': Tern ranks no answers");
+  call.streams = members.flag("stream", false);
+  if (const ParsedJson* options = members.find("stream_options")) {
+    if (!options->is_object()) refuse("'stream_options' must be an object");
+    call.includes_usage = Members(*options).flag("include_usage", false);
+  }
+  TextRequest& request = call.request;
+  request.max_tokens = members.whole("max_tokens", default_tokens, 0, kMost);
+  request.max_tokens = members.whole("max_completion_tokens", request.max_tokens, 0, kMost);
+  if (rules.max_tokens > 0)
+    request.max_tokens = request.max_tokens == 0 ? rules.max_tokens : std::min(request.max_tokens, rules.max_tokens);
+  request.sampling = read_sampling(members, rules);
+  request.stop = stop_texts(members);
+  if (const ParsedJson* ids = members.find("stop_token_ids")) {
+    if (!ids->is_array()) refuse("'stop_token_ids' must be an array");
+    request.stop_tokens = token_ids(*ids, "stop_token_ids");
+  }
+  request.ignore_end = members.flag("ignore_eos", false);
+  return call;
+}
+
+void read_prompts(const ParsedJson* prompt, const CallRules& rules, Call& call) {
+  if (prompt == nullptr) refuse("'prompt' is missing");
+  if (prompt->is_string()) {
+    call.prompts.emplace_back(prompt->get<std::string>());
+  } else if (prompt->is_array() && !prompt->empty() && prompt->front().is_number()) {
+    call.prompts.emplace_back(token_ids(*prompt, "prompt"));
+  } else if (prompt->is_array() && !prompt->empty()) {
+    if (prompt->size() * call.choices > rules.choices)
+      refuse(fmt::format("'prompt' and 'n' make more than {} answers", rules.choices));
+    for (const ParsedJson& one : *prompt) {
+      if (one.is_string()) {
+        call.prompts.emplace_back(one.get<std::string>());
+      } else if (one.is_array()) {
+        call.prompts.emplace_back(token_ids(one, "prompt"));
+      } else {
+        refuse("'prompt' must be a string, an array of strings, or arrays of token ids");
+      }
+    }
+  } else {
+    refuse("'prompt' must be a string, an array of strings, or arrays of token ids");
+  }
+}
+
+/// A content is a string, or parts of which Tern reads the texts.
+std::string content_text(const ParsedJson& content) {
+  if (content.is_null()) return {};
+  if (content.is_string()) return content.get<std::string>();
+  if (!content.is_array()) refuse("a message's 'content' must be a string or an array of parts");
+  std::string text;
+  for (const ParsedJson& part : content) {
+    const bool is_text = part.is_object() && part.value("type", ParsedJson("")) == "text" && part.contains("text") &&
+                         part["text"].is_string();
+    if (!is_text) refuse("a message's parts must be {\"type\": \"text\", \"text\": ...}: the model reads text alone");
+    text += part["text"].get<std::string>();
+  }
+  return text;
+}
+
+}  // namespace
+
+Call read_completion_call(std::string_view text, const CallRules& rules) {
+  const ParsedJson json = parse_object(text);
+  const Members members(json);
+  Call call = read_common(members, rules, kDefaultCompletionTokens);
+  call.request.logprobs = static_cast<int>(members.whole("logprobs", -1, 0, kMostTop));
+  read_prompts(members.find("prompt"), rules, call);
+  return call;
+}
+
+Call read_chat_call(std::string_view text, const CallRules& rules) {
+  const ParsedJson json = parse_object(text);
+  const Members members(json);
+  Call call = read_common(members, rules, 0);
+  if (members.flag("logprobs", false))
+    call.request.logprobs = static_cast<int>(members.whole("top_logprobs", 0, 0, kMostTop));
+  const ParsedJson* messages = members.find("messages");
+  if (messages == nullptr || !messages->is_array() || messages->empty() || messages->size() > rules.messages)
+    refuse(fmt::format("'messages' must be an array of 1 to {} messages", rules.messages));
+  ParsedJson plain = ParsedJson::array();
+  for (const ParsedJson& message : *messages) {
+    if (!message.is_object() || !message.contains("role") || !message["role"].is_string())
+      refuse("a message must be an object with 'role' and 'content'");
+    ParsedJson one = message;
+    one["content"] = content_text(message.value("content", ParsedJson()));
+    plain.push_back(std::move(one));
+  }
+  call.messages = plain.dump();
+  if (const ParsedJson* variables = members.find("chat_template_kwargs")) {
+    if (!variables->is_object()) refuse("'chat_template_kwargs' must be an object");
+    call.template_variables = variables->dump();
+  }
+  return call;
+}
+
+}  // namespace tern::serve

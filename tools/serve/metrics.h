@@ -1,0 +1,16 @@
+// Metrics of a text engine in Prometheus' text format.
+#pragma once
+
+#include <tern/text_engine.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace tern::serve {
+
+/// `statuses`: number of HTTP replies by status.
+std::string metrics_text(const TextEngineStats& stats, std::int64_t slots,
+                         const std::map<int, std::uint64_t>& statuses);
+
+}  // namespace tern::serve
