@@ -340,7 +340,7 @@ class TextEngine::Impl {
   // Used by the engine's thread alone:
   llm::SlotRunner runner_;
   SlotTable table_;
-  std::vector<SequencePtr> running_;  ///< by slot; null: free
+  std::vector<SequencePtr> running_;  ///< request of each slot; null: free
 
   mutable std::mutex mutex_;  ///< guards the members below
   std::condition_variable work_;

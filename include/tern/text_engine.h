@@ -4,7 +4,7 @@
 //   tern::TextAnswer answer = engine.submit({.prompt = engine.encode("Once upon a time"), .max_tokens = 100});
 //   while (std::optional<tern::TextPiece> piece = answer.next()) std::cout << piece->text << std::flush;
 //
-// One thread of the engine runs the model. Requests join the running batch when a slot is free, and leave at their end.
+// The engine's thread runs the model. Requests join the running batch when a slot is free, and leave at their end.
 // A request that begins like another one, present or past, copies or keeps the cache of the common tokens.
 // Library: tern::text, as tern/text.h.
 // Errors: every function throws tern::Error; a request that fails later ends with TextFinish::failed.
@@ -47,7 +47,7 @@ struct TextSampling {
 
 struct TextRequest {
   std::vector<std::int64_t> prompt;  ///< token ids, at least one
-  std::int64_t max_tokens = 0;       ///< of the answer; 0: to the end of the context
+  std::int64_t max_tokens = 0;       ///< limit of the answer's tokens; 0: the end of the context
   TextSampling sampling;
   std::vector<std::string> stop;  ///< texts that end the answer and are no part of it: 16 at most, of 1 to 1024 bytes
   std::vector<std::int64_t> stop_tokens;  ///< tokens that end the answer besides the model's
@@ -74,7 +74,7 @@ struct TokenLogprob {
 /// A token of an answer.
 struct TextToken {
   std::int64_t token = 0;
-  double logprob = 0;             ///< as TokenLogprob; only with TextRequest::logprobs
+  double logprob = 0;             ///< see TokenLogprob; only with TextRequest::logprobs
   std::vector<TokenLogprob> top;  ///< the most likely tokens, the most likely first
 };
 
@@ -91,8 +91,8 @@ struct TextEnd {
   std::int64_t prompt_tokens = 0;
   std::int64_t shared_tokens = 0;  ///< prompt tokens whose keys and values were in the cache already
   std::int64_t answer_tokens = 0;
-  double first_seconds = 0;   ///< from submit() to the first token
-  double answer_seconds = 0;  ///< from the first token to the last
+  double first_seconds = 0;   ///< time from submit() to the first token
+  double answer_seconds = 0;  ///< time from the first token to the last
 };
 
 class AnswerState;
@@ -135,7 +135,7 @@ class TERN_API QueueFull : public Error {
 /// Counts since the engine began.
 struct TextEngineStats {
   std::uint64_t requests = 0, finished = 0;  ///< submitted, and ended in any way
-  std::uint64_t prompt_tokens = 0;           ///< of begun requests
+  std::uint64_t prompt_tokens = 0;           ///< tokens of begun requests
   std::uint64_t shared_tokens = 0;           ///< prompt tokens found in the cache
   std::uint64_t answer_tokens = 0;
   std::uint64_t prefills = 0, steps = 0;  ///< runs that read parts of prompts, and runs of decode
@@ -145,7 +145,7 @@ struct TextEngineStats {
 
 class TERN_API TextEngine {
  public:
-  /// Without a tokenizer in the archive or the options, answers have tokens and no text. Throws invalid_argument unless
+  /// Answers have no text without a tokenizer in the archive or the options. Throws invalid_argument unless
   /// `tern export --llm` made the archive.
   explicit TextEngine(const Model& model, const TextEngineOptions& options = {});
   /// Cancels all requests and waits for the model's step.

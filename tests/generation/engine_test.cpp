@@ -100,7 +100,7 @@ TEST(TextEngine, SharesPrefixesWithoutAnotherResult) {
     EXPECT_EQ(again.end.shared_tokens, 60);
     EXPECT_EQ(engine.stats().shared_tokens, 60U);
   }
-  // At the same time: the second copies from the first while that goes on.
+  // Two at once: the second copies from the first while that goes on.
   TextEngine engine(seabirds(2), with_tokenizer());
   TextAnswer a = engine.submit(request_of(prompt)), b = engine.submit(request_of(other));
   EXPECT_EQ(read_all(std::move(a)).tokens, first.tokens);
@@ -270,7 +270,7 @@ TEST(TextEngine, RefusesWrongRequests) {
   TextEngineOptions none;
   none.prompt_part = 0;
   EXPECT_THROW(TextEngine(seabirds(0), none), Error);
-  // Without a tokenizer, tokens come without text.
+  // Tokens come without text if there is no tokenizer.
   TextEngine plain(seabirds(0));
   EXPECT_EQ(plain.tokenizer(), nullptr);
   const Result tokens = read_all(plain.submit(request_of({1, 5}, 4)));

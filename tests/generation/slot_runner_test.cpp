@@ -32,7 +32,7 @@ TEST(SlotRunner, ContinuesInACopyAsInTheOriginal) {
   const std::vector<float> original(runner.logits(0).begin(), runner.logits(0).end());
   runner.read({2, 4}, std::span(prompt).subspan(4), true);
   EXPECT_EQ(std::vector<float>(runner.logits(0).begin(), runner.logits(0).end()), original);
-  // Without the copy, the slot has other keys and values.
+  // A slot without the copy has other keys and values.
   runner.read({1, 4}, std::span(prompt).subspan(4), true);
   EXPECT_NE(std::vector<float>(runner.logits(0).begin(), runner.logits(0).end()), original);
 }

@@ -15,7 +15,7 @@ namespace {
 
 using ParsedJson = nlohmann::json;
 
-constexpr int kMostDepth = 32;                         // of nested JSON
+constexpr int kMostDepth = 32;                         // levels of nested JSON
 constexpr std::int64_t kDefaultCompletionTokens = 16;  // OpenAI's
 constexpr int kMostTop = 20;
 constexpr std::size_t kMostBiases = 1024;

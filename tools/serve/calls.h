@@ -26,7 +26,7 @@ using Prompt = std::variant<std::string, std::vector<std::int64_t>>;
 
 struct Call {
   std::string model;        ///< empty: any
-  TextRequest request;      ///< without the prompt
+  TextRequest request;      ///< lacks the prompt
   std::size_t choices = 1;  ///< answers to each prompt
   bool streams = false, includes_usage = false;
   // Completions:

@@ -24,7 +24,7 @@ struct SiteOptions {
   std::string api_key;                           ///< empty: every client may call
   std::vector<std::string> hosts;                ///< accepted values of the header Host; empty: all
   std::int64_t max_tokens = 0;                   ///< limit of an answer; 0: the context
-  std::chrono::milliseconds time_limit{600000};  ///< of a call
+  std::chrono::milliseconds time_limit{600000};  ///< limit of a call
 };
 
 /// Any thread may call answer().
