@@ -38,8 +38,9 @@ constexpr Magic kMagics[] = {
      "'tern run', 'inspect', 'view', 'verify' and Model::open take it", ErrorCode::unsupported, "tern"},
     {0, "PK\3\4"sv, "a zip archive, as .pt2, .npz and .pt files are",
      "'tern export FILE.pt2 -o FILE.tern' takes a .pt2 file", ErrorCode::unsupported, "zip"},
-    {0, "GGUF"sv, "a GGUF file of llama.cpp, which holds weights and no program",
-     "export the model that it was converted from with torch.export (docs/from_llamacpp.md, docs/generate.md)"},
+    {0, "GGUF"sv, "a GGUF file of llama.cpp",
+     "'tern export FILE.gguf -o FILE.tern' makes an archive of a language model (docs/from_llamacpp.md)",
+     ErrorCode::unsupported, "gguf"},
     {0, "ggjt"sv, "a GGML file of llama.cpp, which holds weights and no program",
      "export the model that it was converted from with torch.export (docs/from_llamacpp.md)"},
     {4, "TFL3"sv, "a model of TensorFlow Lite", kExport},
@@ -194,6 +195,10 @@ FileKind kind_of_file(const std::string& path) {
   const ssize_t n = ::pread(fd, start.data(), start.size(), 0);
   ::close(fd);
   return n < 0 ? FileKind() : kind_of(std::span(start).first(static_cast<std::size_t>(n)));
+}
+
+bool is_gguf(const std::string& path) {
+  return kind_of_file(path).format == "gguf";
 }
 
 void refuse_other_kinds(const std::string& path) {

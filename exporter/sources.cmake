@@ -12,6 +12,17 @@ set(sources
   expr_parse.cpp
   expr_text.cpp
   file_kind.cpp
+  gguf/decoder.cpp
+  gguf/decoder_config.cpp
+  gguf/decoder_weights.cpp
+  gguf/file.cpp
+  gguf/import.cpp
+  gguf/metadata.cpp
+  gguf/pre_tokenizers.cpp
+  gguf/rotation.cpp
+  gguf/source.cpp
+  gguf/tokenizer.cpp
+  gguf/types.cpp
   gradients/apply_rule.cpp
   gradients/attention.cpp
   gradients/averages.cpp

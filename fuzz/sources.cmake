@@ -8,6 +8,7 @@ set(sources
   fuzz_archive.cpp
   fuzz_checkpoint.cpp
   fuzz_expr.cpp
+  fuzz_gguf.cpp
   fuzz_guard.cpp
   fuzz_http_request.cpp
   fuzz_metadata.cpp

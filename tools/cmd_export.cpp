@@ -1,4 +1,4 @@
-// tern export: converts a .pt2 file to a .tern archive.
+// tern export: converts a .pt2 file or a GGUF file to a .tern archive.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -12,6 +12,8 @@
 
 #include "exporter/archive_writer.h"
 #include "exporter/constants.h"
+#include "exporter/file_kind.h"
+#include "exporter/gguf/import.h"
 #include "exporter/importer.h"
 #include "exporter/kernels/add_kernels.h"
 #include "exporter/tune/tune.h"
@@ -206,17 +208,32 @@ void add_target(Program& program, const std::string& name, const SymbolSizes& si
                        : "--quantize: no weight is quantized. " + reasons);
 }
 
+/// Reads a .pt2 file or a GGUF file, whose first and last tokens `generation` takes where options name none.
+Program read_program(const ExportArguments& a, const ImportOptions& options, ImportReport& report,
+                     std::optional<GenerationOptions>& generation) {
+  if (!is_gguf(a.input)) return import_pt2(a.input, options, &report);
+  gguf::GgufImport file = gguf::import_gguf(gguf::File::open(a.input), generation->context, options, &report);
+  if (!generation->bos) generation->bos = file.bos;
+  if (generation->eos.empty()) generation->eos = file.eos;
+  if (!a.json)
+    print_output(fmt::format("{}: {}{}\n", escape_name(a.input), file.architecture,
+                             file.name.empty() ? "" : ", " + escape_name(file.name)));
+  if (!file.note.empty()) print_problem(fmt::format("{}: {}\n", escape_name(a.input), escape_message(file.note, 400)));
+  return std::move(file.program);
+}
+
 /// Imports the program; the options and the samples choose the storage of weights. Empty if no format is exact enough
 /// for the samples.
 std::optional<Program> import_program(const ExportArguments& a, ImportOptions options, ImportReport& report,
-                                      std::optional<Calibration>& calibration) {
+                                      std::optional<Calibration>& calibration,
+                                      std::optional<GenerationOptions>& generation) {
   const std::vector<FormatLadder> ladders = parse_quantize(a.quantize);
   options.quantize = rules_at(ladders, 0);
   if (!a.keep.empty() && a.precision.empty() && options.quantize.empty()) {
     fail(ErrorCode::invalid_argument, "--keep needs --precision or --quantize");
   }
   options.store_weights = a.quantize.calibrate.empty();
-  Program program = import_pt2(a.input, options, &report);
+  Program program = read_program(a, options, report, generation);
   leave_out_relations(program, a.ignored_guards);
   name_sizes(program, a.size_names);
   if (options.store_weights) return program;
@@ -230,7 +247,12 @@ std::optional<Program> import_program(const ExportArguments& a, ImportOptions op
 }
 
 int run_export(ExportArguments& a) {
-  check_program_file(a.input);
+  // A GGUF file is always a language model.
+  if (is_gguf(a.input)) {
+    a.llm.llm = true;
+  } else {
+    check_program_file(a.input);
+  }
   if (a.output == "-") {
     fail(ErrorCode::invalid_argument,
          "--output - : an archive cannot be written to standard output, because its header is written last; give a "
@@ -257,7 +279,7 @@ int run_export(ExportArguments& a) {
   check_loss_scale(a.train, import_options.precision);
   std::optional<std::optional<std::uint64_t>> activation_memory;  // set if given: a limit, or the least
   if (!a.train.activation_memory.empty()) activation_memory = parse_activation_memory(a.train.activation_memory);
-  const std::optional<GenerationOptions> generation = parse_llm(a.llm);
+  std::optional<GenerationOptions> generation = parse_llm(a.llm);
   TrainingReport trained;
   if (training && generation) fail(ErrorCode::invalid_argument, "--llm cannot be combined with --train");
   if (training) {
@@ -269,7 +291,7 @@ int run_export(ExportArguments& a) {
   }
   ImportReport import;
   std::optional<Calibration> calibration;
-  std::optional<Program> imported = import_program(a, import_options, import, calibration);
+  std::optional<Program> imported = import_program(a, import_options, import, calibration, generation);
   if (!imported) {
     print_problem(fmt::format("tern: {}\n", missed_target(*calibration, !a.precision.empty())));
     return kExitFindings;
@@ -325,7 +347,8 @@ int run_export(ExportArguments& a) {
 void add_export_command(CLI::App& app, CommandLine& line) {
   auto a = std::make_shared<ExportArguments>();
   CLI::App* c = app.add_subcommand("export", "Turn a .pt2 file (torch.export.save) into a .tern archive");
-  c->add_option("input", a->input, "The .pt2 file")->required();
+  c->add_option("input", a->input, "The .pt2 file, or the GGUF file of a language model (docs/from_llamacpp.md)")
+      ->required();
   c->add_option("-o,--output", a->output, "The archive to write (default: the input's name with .tern)")
       ->type_name("FILE");
   c->add_option("--compress", a->compress, "none, zstd or zstd:LEVEL (1 to 22); compressed weights cannot be mapped")
@@ -389,6 +412,7 @@ void add_export_command(CLI::App& app, CommandLine& line) {
       "  tern export model.pt2 --quantize int4 --quantize int8:lm_head --keep 'layers.0.*'\n"
       "  tern export model.pt2 --quantize mxfp4,int4,int8 --calibrate samples/ --target-sqnr 30 --report error.svg\n"
       "  tern export decoder.pt2 --llm --token-ids generation_config.json --quantize int4\n"
+      "  tern export model.gguf -o model.tern --context 8192\n"
       "  tern export model.pt2 --annotate 'encoder.*' stage=1 --annotate softmax precision=high\n\n"
       "With --calibrate the program runs unquantized and quantized, and SQNR and cosine are those of 'tern verify': "
       "'own' "

@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <memory>
 
+#include "exporter/file_kind.h"
 #include "tools/command.h"
 #include "tools/files/any.h"
+#include "tools/inspect/gguf.h"
 #include "tools/inspect/inspect.h"
 
 namespace tern {
@@ -18,6 +20,10 @@ struct InspectArguments {
 };
 
 int run_inspect(InspectArguments& a) {
+  if (is_gguf(a.path)) {
+    fmt::print("{}", a.json ? gguf_json(a.path) : gguf_text(a.path));
+    return 0;
+  }
   check_program_file(a.path);
   Findings findings(Findings::Mode::collect);
   const ReadArchive archive = read_for_inspection(a.path, &a.options.imported, findings);
@@ -32,8 +38,9 @@ int run_inspect(InspectArguments& a) {
 
 void add_inspect_command(CLI::App& app, CommandLine& line) {
   auto a = std::make_shared<InspectArguments>();
-  CLI::App* c = app.add_subcommand("inspect", "Show what is in an archive or a .pt2 file");
-  c->add_option("file", a->path, "A .tern archive, or a .pt2 file, which is imported in memory")->required();
+  CLI::App* c = app.add_subcommand("inspect", "Show what is in an archive, a .pt2 file or a GGUF file");
+  c->add_option("file", a->path, "A .tern archive; a .pt2 file, which is imported in memory; or a GGUF file")
+      ->required();
   c->add_flag("--nodes", a->options.nodes, "List every node");
   within(c->add_option("--weights", a->options.weights, "List this many of the largest weights")->capture_default_str(),
          bounds::kListed);

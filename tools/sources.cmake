@@ -61,6 +61,7 @@ set(sources
   inputs.cpp
   inspect/common.cpp
   inspect/cost.cpp
+  inspect/gguf.cpp
   inspect/json.cpp
   inspect/nodes.cpp
   inspect/read.cpp

@@ -1,6 +1,8 @@
 # Written by ./dev sources.
 set(sources
   expr_text_test.cpp
+  gguf/file_test.cpp
+  gguf/types_test.cpp
   gradients/check.cpp
   gradients/contractions_test.cpp
   gradients/control_test.cpp

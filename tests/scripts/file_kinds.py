@@ -49,7 +49,7 @@ def tar():
 
 # The bytes by each format's definition; the kind, and a word of the advice.
 KINDS = {
-    "model.gguf": (b"GGUF" + struct.pack("<IQQ", 3, 0, 0), "GGUF", "torch.export"),
+    "model.gguf": (b"GGUF" + struct.pack("<IQQ", 3, 0, 0), "GGUF", ""),
     "model.safetensors": (safetensors(), "safetensors", "--input"),
     # ir_version 8, producer_name "pytorch"
     "model.onnx": (b"\x08\x08\x12\x07pytorch" + b"\x3a\x00", "ONNX", "docs/from_onnxruntime.md"),

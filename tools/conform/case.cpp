@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "exporter/gguf/import.h"
 #include "tools/files/any.h"
 
 namespace tern {
@@ -75,11 +76,17 @@ std::vector<std::string> find_cases(const std::vector<std::string>& paths) {
     }
     if (!fs::is_directory(path)) fail(ErrorCode::io, fmt::format("'{}' is neither a file nor a folder", path));
     for (const auto& entry : fs::recursive_directory_iterator(path)) {
-      if (entry.is_regular_file() && entry.path().extension() == ".pt2") found.push_back(entry.path().string());
+      const bool is_program = entry.path().extension() == ".pt2" || entry.path().extension() == ".gguf";
+      if (entry.is_regular_file() && is_program) found.push_back(entry.path().string());
     }
   }
   std::ranges::sort(found);
   return found;
+}
+
+Program import_case(const std::string& path, const ImportOptions& options) {
+  if (!path.ends_with(".gguf")) return import_pt2(path, options);
+  return gguf::import_gguf(gguf::File::open(path), 0, options).program;
 }
 
 ConformCase read_case(const std::string& pt2_path, const std::string& name) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "exporter/importer.h"
 #include "tools/compare.h"
 #include "tools/files/host_tensor.h"
 
@@ -19,7 +20,7 @@ struct CaseCall {
 };
 
 struct ConformCase {
-  std::string path;  ///< path of the .pt2
+  std::string path;  ///< path of the program
   std::string name;  ///< path below the given path: "add/f32_0"
   std::string op;    ///< metadata `op`, else the file's stem
   std::string dtype;
@@ -29,12 +30,15 @@ struct ConformCase {
   std::vector<std::vector<CaseCall>> ranks;  ///< the calls of each rank of a group; a single list without a group
 };
 
-/// All .pt2 files at or below the paths, sorted. Fails (io) for a missing path.
+/// All .pt2 and .gguf files at or below the paths, sorted. Fails (io) for a missing path.
 std::vector<std::string> find_cases(const std::vector<std::string>& paths);
+
+/// Imports the program of a case: a .pt2 file, or the decoder of a GGUF file.
+Program import_case(const std::string& path, const ImportOptions& options);
 
 /// Reads NAME.safetensors: tensors "inK", "outK", "mutK", "gradK", with the prefix "callC." for several calls, and
 /// "rankR." before it if metadata `ranks` sets a number of sessions running the program together. Fails if the file is
-/// not beside NAME.pt2 or a key has another form.
+/// not beside the program or a key has another form.
 ConformCase read_case(const std::string& pt2_path, const std::string& name);
 
 }  // namespace tern

@@ -30,7 +30,7 @@ std::vector<Reference::Call> evaluate(const ConformCase& c, bool gradients) {
   ImportOptions options;
   options.fold = false;  // constants would be folded in the narrow types
   if (gradients) options.transform = [&](Program& p) { add_case_gradients(p, c); };
-  Program program = import_pt2(c.path, options);
+  Program program = import_case(c.path, options);
   widen(program);
   const std::vector<std::byte> archive = archive_bytes(program);
   const Model model = Model::from_bytes(archive);

@@ -229,7 +229,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
         stage = "export";
       };
     }
-    Program imported = import_pt2(pt2_path, to_operators);
+    Program imported = import_case(pt2_path, to_operators);
     result.operators = operators_of(imported);  // before fusion merges nodes of several operators
     store_weights(imported, {});
     if (options.target != nullptr) {

@@ -45,7 +45,7 @@ struct BlockQuantizedLoops {
   void (*add_plane)(const std::uint8_t* bits, std::ptrdiff_t count, float value, float* to) = nullptr;
   ElementLoops i8, u8, i4, i2, f8_e4m3, f8_e5m2, f6_e2m3, f6_e3m2, f4;
   ElementLoops low4;            ///< the low four bits of elements with planes: they are elements without planes
-  ElementLoops u5, i5, u6, i6;  ///< with planes; without `numbers`
+  ElementLoops u5, i5, u6, i6;  ///< elements with planes; `numbers` is null
 
   const ElementLoops* of(const QuantizedMatrix& m) const;
   /// True if `dots` takes blocks of so many columns: whole steps, halves of one, or one block in a row.
