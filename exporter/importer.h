@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,8 @@ struct ImportOptions {
       quantize;  ///< formats for weights (quantize_weights of exporter/passes/passes.h); of float32 before `precision`
   /// Nodes whose products and weights `precision` and `quantize` leave: patterns as for `matches`.
   std::vector<std::string> keep;
-  QuantizeChoices choices;  ///< exceptions for single weights
+  QuantizeChoices choices;                    ///< exceptions for single weights
+  std::shared_ptr<const SampleData> samples;  ///< facts from example inputs; null without
   /// Imports a file of one model as two functions: "train_step" as exported, and "forward" in evaluation mode
   /// (exporter/training/evaluation.h). A joint graph, with gradients among its results, becomes "train_step" alone.
   bool training = false;

@@ -229,8 +229,10 @@ set(sources
   passes/microscaling/forms.cpp
   passes/microscaling/pack.cpp
   passes/pipeline.cpp
+  passes/quantize/absorbed_scales.cpp
   passes/quantize/activations.cpp
   passes/quantize/error.cpp
+  passes/quantize/error_feedback.cpp
   passes/quantize/format.cpp
   passes/quantize/integers.cpp
   passes/quantize/matrix.cpp

@@ -44,6 +44,7 @@ inline constexpr RealBounds kLimitSeconds{0, 1e9};
 inline constexpr WholeBounds kNodes{1, 1'000'000};  ///< nodes of tern verify
 inline constexpr RealBounds kCosine{-1, 1};
 inline constexpr RealBounds kDecibels{-1000, 1000};
+inline constexpr RealBounds kBits{1, 32};  ///< bits of a weight
 inline constexpr RealBounds kShare{0, 1};
 
 }  // namespace bounds

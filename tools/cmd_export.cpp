@@ -237,11 +237,13 @@ std::optional<Program> import_program(const ExportArguments& a, ImportOptions op
   leave_out_relations(program, a.ignored_guards);
   name_sizes(program, a.size_names);
   if (options.store_weights) return program;
+  extendable_source(program);  // --awq changes weights
   const FloatProgram floats(std::make_shared<const Program>(program), options, a.quantize.function);
   calibration = calibrate(floats, ladders, a.quantize);
   if (calibration->weights.weights.empty() && !calibration->target) refuse_nothing_quantized(calibration->weights);
   if (calibration->target && !calibration->target->met) return std::nullopt;
   options.choices = calibration->choices;
+  options.samples = calibration->sample_data;
   store_weights(program, options, &report);
   return program;
 }

@@ -86,6 +86,7 @@ set(sources
   pages/man.cpp
   pages/markdown.cpp
   pages/zsh.cpp
+  quantize/budget.cpp
   quantize/calibrate.cpp
   quantize/calibration_text.cpp
   quantize/chart.cpp
@@ -93,9 +94,11 @@ set(sources
   quantize/choose.cpp
   quantize/effects.cpp
   quantize/float_program.cpp
+  quantize/input_moments.cpp
   quantize/json.cpp
   quantize/ladders.cpp
   quantize/layers.cpp
+  quantize/multiplied_rows.cpp
   quantize/nan.cpp
   quantize/options.cpp
   quantize/outputs.cpp

@@ -76,11 +76,13 @@ def export(
     quantize: str | Sequence[str] | None = None,
     group: int | None = None,
     rule: str | None = None,
+    awq: bool = False,
     scales: str | None = None,
     mx_scales: str | None = None,
     activations: str | None = None,
     calibrate: str | os.PathLike[str] | Mapping[str, Any] | Iterable[Any] | None = None,
     target_sqnr: float | None = None,
+    bits: float | None = None,
     function: str | None = None,
     report: str | os.PathLike[str] | None = None,
     precision: str | None = None,
@@ -107,13 +109,16 @@ def export(
                  binary file; or a torch.nn.Module, with args
     args, kwargs, dynamic_shapes
                  examples of a module's arguments, and its sizes that vary: capture() says more
-    quantize     formats of weights: 'int4', ['int4', 'int8:lm_head']; with target_sqnr a choice: 'mxfp4,int4,int8'
+    quantize     formats of weights: 'int4', ['int4', 'int8:lm_head']; with target_sqnr or bits a choice:
+                 'mxfp4,int4,int8'
     group, rule, scales, mx_scales, activations
-                 how they are quantized: 32; 'search' or 'torchao'; 'bfloat16', for int4; 'floor', 'even' or 'ceil';
-                 'int8', 'float8' or 'mx'
-    calibrate    inputs on which errors are measured; target_sqnr in dB chooses formats by them: files and folders, or
-                 samples in memory, in a list or generator. A sample is a dictionary of arrays by input names, a tuple
-                 of arrays by place, or the array of a program with one input
+                 how they are quantized: 32; 'search', 'torchao' or 'gptq'; 'bfloat16', for int4; 'floor', 'even' or
+                 'ceil'; 'int8', 'float8' or 'mx'
+    calibrate    inputs that weigh the errors of weights and on which errors are measured; target_sqnr in dB, or bits for
+                 each number, chooses formats by them: files and folders, or samples in memory, in a list or generator.
+                 A sample is a dictionary of arrays by input names, a tuple of arrays by place, or the array of a
+                 program with one input
+    awq          with calibrate: scales columns with large inputs, which preceding norms and products absorb
     report       an .svg file for a chart of the errors
     precision    'bfloat16' or 'float16' for weights that only products read
     keep         patterns of nodes that precision and quantize leave as they are
@@ -153,10 +158,12 @@ def export(
         "quantize": quantize,
         "group": group,
         "rule": rule,
+        "awq": awq,
         "scales": scales,
         "mx_scales": mx_scales,
         "activations": activations,
         "target_sqnr": target_sqnr,
+        "bits": bits,
         "function": function,
         "report": report,
         "keep": keep,

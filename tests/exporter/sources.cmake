@@ -37,8 +37,10 @@ set(sources
   passes/fold/fold_test.cpp
   passes/microscaling/pack_test.cpp
   passes/pipeline_test.cpp
+  passes/quantize/absorbed_scales_test.cpp
   passes/quantize/activations_test.cpp
   passes/quantize/arithmetic_test.cpp
+  passes/quantize/error_feedback_test.cpp
   passes/quantize/scale_search_test.cpp
   passes/quantize/uses_test.cpp
   passes/quantize/weights_test.cpp

@@ -93,9 +93,68 @@ def the_same_each_time(c):
     c.check("the same archive each time", first == second)
     formats = c.report("--calibrate", SAMPLES, "--target-sqnr", 30)["weights"]
     rules = [text for w in formats for text in ("--quantize", f"{w['format']}:{w['module'].replace('<', '?')}")]
-    c.export(*rules, output="rules.tern")
+    c.export(*rules, "--calibrate", SAMPLES, output="rules.tern")
     c.check("the archive is that of the formats by name", (c.folder / "rules.tern").read_bytes() == first)
     c.check("it validates", c.run("validate", c.folder / "first.tern").returncode == 0)
+
+
+def importance_comes_of_samples(c):
+    c.export("--quantize", "int4", output="plain.tern")
+    c.export("--quantize", "int4", "--calibrate", SAMPLES, output="weighed.tern")
+    c.export("--quantize", "int4", "--rule", "torchao", output="torchao.tern")
+    c.export("--quantize", "int4", "--rule", "torchao", "--calibrate", SAMPLES, output="torchao_too.tern")
+    plain, weighed, torchao, too = ((c.folder / f"{name}.tern").read_bytes()
+                                    for name in ("plain", "weighed", "torchao", "torchao_too"))
+    c.check("samples weigh errors", plain != weighed)
+    c.check("torchao's scales do not depend on samples", torchao == too)
+
+
+def errors_are_fed_back(c):
+    for name in ("int4", "int8", "mxfp4", "nvfp4"):
+        options = ["--quantize", name, "--calibrate", SAMPLES]
+        search, fed = c.report(*options), c.report(*options, "--rule", "gptq")
+        if "error" in search or "error" in fed:
+            c.check(f"gptq in {name}", False, fed)
+            continue
+        own = {layer["layer"]: layer["own"]["sqnr_db"] for layer in search["calibration"]["layers"]}
+        worse = {layer["layer"]: (layer["own"]["sqnr_db"], own[layer["layer"]]) for layer in fed["calibration"]["layers"]
+                 if layer["own"]["sqnr_db"] < own[layer["layer"]]}
+        c.check(f"gptq in {name}: every layer has less error", not worse, worse)
+        c.check(f"gptq in {name}: the same bytes", fed["bytes"] == search["bytes"])
+        c.check(f"gptq in {name}: the archive validates", c.run("validate", c.folder / "model.tern").returncode == 0)
+    for output in ("first.tern", "second.tern"):
+        c.export("--quantize", "int4", "--rule", "gptq", "--calibrate", SAMPLES, output=output)
+    first, second = ((c.folder / f"{name}.tern").read_bytes() for name in ("first", "second"))
+    c.check("gptq: the same archive each time", first == second)
+
+
+def columns_are_scaled(c):
+    plain = c.report("--quantize", "int4", "--calibrate", SAMPLES)
+    scaled = c.report("--quantize", "int4", "--calibrate", SAMPLES, "--awq")
+    c.check("awq keeps the formats", "error" not in scaled and scaled["bytes"] == plain["bytes"], scaled)
+    own = {layer["layer"]: layer["own"]["sqnr_db"] for layer in plain["calibration"]["layers"]}
+    worse = {layer["layer"]: (layer["own"]["sqnr_db"], own[layer["layer"]]) for layer in scaled["calibration"]["layers"]
+             if layer["own"]["sqnr_db"] < own[layer["layer"]] - 1}
+    c.check("awq: no layer has much more error", not worse, worse)
+
+
+def bits_are_a_limit(c):
+    before = -100
+    for bits in (4.4, 4.6, 5, 6, 8, 12, 20):
+        got = c.report("--bits", bits, "--calibrate", SAMPLES)
+        if "error" in got:
+            c.check(f"bits {bits}", False, got["error"])
+            continue
+        stored = got["bytes"] + sum(k["bytes"] for k in got["kept"])
+        numbers = sum(w["rows"] * w["columns"] for w in got["weights"]) + sum(k["bytes"] / 4 for k in got["kept"])
+        reached = got["calibration"]["budget"]["reached"]
+        result = got["calibration"]["results"][0]["sqnr_db"]
+        c.check(f"bits {bits} are kept", reached <= bits and abs(stored * 8 / numbers - reached) < 1e-6,
+                f"{reached}, {stored * 8 / numbers}")
+        c.check(f"bits {bits} are used", reached > min(bits, 8) - 1 or bits > 8, reached)
+        result = 200 if result is None else result
+        c.check(f"bits {bits}: more bits have less error", result > before - 1, f"{result} after {before}")
+        before = result
 
 
 def the_archive_has_the_error(c):
@@ -169,9 +228,14 @@ def messages(c):
         ("a run that fails", 6, "--calibrate: sample 0: ", MODEL, [*int4, words]),
         ("no layer", 2, "'*' keeps it", DIGITS, [*int4, images, "--keep", "*"]),
         ("no layer for a target", 2, "'*' keeps it", DIGITS, [*int4, images, "--keep", "*", "--target-sqnr", 9]),
-        ("samples alone", 2, "needs --quantize or --target-sqnr", DIGITS, ["--calibrate", images]),
+        ("samples alone", 2, "needs --quantize, --target-sqnr or --bits", DIGITS, ["--calibrate", images]),
         ("a target alone", 2, "give them with --calibrate", DIGITS, ["--target-sqnr", 20]),
-        ("a list without a target", 2, "with several formats give --target-sqnr", DIGITS, ["--quantize", "int4,int8"]),
+        ("a list without a target", 2, "with several formats give --target-sqnr or --bits", DIGITS, ["--quantize", "int4,int8"]),
+        ("awq without samples", 2, "--awq needs example inputs", DIGITS, ["--quantize", "int4", "--awq"]),
+        ("bits alone", 2, "--bits needs example inputs", DIGITS, ["--bits", 5]),
+        ("bits and a target", 2, "exclude each other", DIGITS, ["--bits", 5, "--target-sqnr", 9, "--calibrate", images]),
+        ("bits below every format", 2, "--bits 3: the smallest formats take", DIGITS, ["--bits", 3, "--calibrate", images]),
+        ("gptq without samples", 2, "--rule gptq needs example inputs", DIGITS, ["--quantize", "int4", "--rule", "gptq"]),
         ("a format twice", 2, "'int8' occurs twice", DIGITS,
          ["--quantize", "int8,int8", "--calibrate", images, "--target-sqnr", 20]),
         ("no such function", 2, "there is no function 'run'", DIGITS, [*int4, images, "--function", "run"]),
@@ -196,6 +260,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         c = QuantizingChecks(a.tern.resolve(), pathlib.Path(folder))
         for part in (errors_are_those_of_pytorch, formats_follow_the_target, a_list_of_formats, the_same_each_time,
+                     importance_comes_of_samples, errors_are_fed_back, columns_are_scaled, bits_are_a_limit,
                      the_archive_has_the_error, charts, messages):
             part(c)
     print(f"{c.passed} passed, {c.failed} failed")

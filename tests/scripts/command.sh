@@ -124,7 +124,8 @@ try 'quantize, --keep without a match' ends 2 "matches 'lm_head'" "${quantize[@]
 try 'quantize, nothing is left' ends 2 "'classifier*' keeps it" "${quantize[@]}" int8 --keep 'classifier*' --keep 'features*'
 try '--group without int4' ends 2 '--group needs --quantize int4' "${quantize[@]}" int8 --group 64
 try '--group' ends 2 'an even number from 8 to 4096' "${quantize[@]}" int4 --group 7
-try '--rule' ends 2 '--rule takes search or torchao' "${quantize[@]}" int4 --rule awq
+try '--rule' ends 2 '--rule takes search, torchao or gptq' "${quantize[@]}" int4 --rule awq
+try '--rule gptq without samples' ends 2 '--rule gptq needs example inputs' "${quantize[@]}" int4 --rule gptq
 try '--mx-scales' ends 2 'floor, even or ceil' "${quantize[@]}" mxfp4 --mx-scales up
 try '--mx-scales without MX' ends 2 '--mx-scales needs an MX format' "${quantize[@]}" int8 --mx-scales even
 try '--activations' ends 2 '--activations takes int8, float8 or mx' "${quantize[@]}" int8 --activations int4

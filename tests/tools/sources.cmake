@@ -19,9 +19,11 @@ set(sources
   names_test.cpp
   operators_test.cpp
   optimizers_test.cpp
+  quantize/budget_test.cpp
   quantize/chart_test.cpp
   quantize/choose_test.cpp
   quantize/float_program_test.cpp
+  quantize/input_moments_test.cpp
   quantize/options_test.cpp
   quantize/raising_order_test.cpp
   reference_test.cpp

@@ -59,6 +59,9 @@ std::string calibration_text(const Calibration& c) {
     text += fmt::format("\n--target-sqnr {:g}: {} of the worst result, after {} program{}\n", c.target->asked,
                         decibels_text(c.target->reached), c.target->trials, c.target->trials == 1 ? "" : "s");
   }
+  if (c.budget)
+    text +=
+        fmt::format("\n--bits {:g}: {:.3f} bits for each number of the weights\n", c.budget->asked, c.budget->reached);
   return text + "\n";
 }
 

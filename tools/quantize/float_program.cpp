@@ -25,9 +25,13 @@ FloatProgram::FloatProgram(std::shared_ptr<const Program> program, ImportOptions
   function_ = static_cast<std::uint32_t>(program_->find_entry(choose_function(functions, function).name));
 }
 
+std::shared_ptr<Program> FloatProgram::branch() const {
+  return branch_of(*program_);
+}
+
 QuantizeReport FloatProgram::quantized_by(const std::vector<QuantizeRule>& rules,
                                           const QuantizeChoices& choices) const {
-  return quantize_weights(*branch_of(*program_), rules, options_.keep, choices);
+  return quantize_weights(*branch_of(*program_), rules, options_.keep, choices, options_.samples.get());
 }
 
 Side FloatProgram::reference() const {
@@ -42,10 +46,11 @@ Side FloatProgram::reference() const {
 Side FloatProgram::quantized(QuantizeChoices choices) const {
   Side side = reference();
   side.title = "quantized";
-  side.finish = [choices = std::move(choices)](const std::shared_ptr<const Program>& program) {
+  side.finish = [choices = std::move(choices),
+                 samples = options_.samples](const std::shared_ptr<const Program>& program) {
     std::shared_ptr<Program> branch = branch_of(*program);
     remove_dead_code(*branch);  // removes weights of other results
-    quantize_weights(*branch, {}, {}, choices);
+    quantize_weights(*branch, {}, {}, choices, samples.get());
     return branch;
   };
   return side;

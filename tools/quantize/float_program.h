@@ -21,6 +21,13 @@ class FloatProgram {
   std::uint32_t function() const { return function_; }
   const Function& f() const { return program_->functions[function_]; }
 
+  /// Facts from example inputs, which quantizing uses from now on.
+  void set_samples(std::shared_ptr<const SampleData> samples) { options_.samples = std::move(samples); }
+  std::shared_ptr<const SampleData> samples() const { return options_.samples; }
+
+  /// A modifiable copy of the program.
+  std::shared_ptr<Program> branch() const;
+
   /// Report of the weights under `rules` and `choices`. The program stays unchanged.
   QuantizeReport quantized_by(const std::vector<QuantizeRule>& rules, const QuantizeChoices& choices = {}) const;
 

@@ -14,6 +14,7 @@ Json json_of(const QuantizedWeight& w) {
   return {{"weight", w.name},
           {"module", w.module},
           {"format", w.format},
+          {"block", w.recipe.block},
           {"rows", w.rows},
           {"columns", w.columns},
           {"sqnr_db", json_number(w.sqnr)},
@@ -37,6 +38,10 @@ Json json_of(const SqnrTarget& t) {
       {"sqnr_db", t.asked}, {"reached_db", json_number(t.reached)}, {"formats", t.formats}, {"programs_run", t.trials}};
 }
 
+Json json_of(const BitBudget& b) {
+  return {{"bits", b.asked}, {"reached", b.reached}, {"formats", b.formats}};
+}
+
 Json json_of(const Calibration& c) {
   Json j = {{"function", c.function}, {"samples", c.samples}, {"results", Json::array()}, {"layers", Json::array()}};
   for (const ResultDeviation& r : c.results) {
@@ -46,6 +51,7 @@ Json json_of(const Calibration& c) {
   }
   for (const LayerError& l : c.layers) j["layers"].push_back(json_of(l));
   j["target"] = c.target ? json_of(*c.target) : Json(nullptr);
+  j["budget"] = c.budget ? json_of(*c.budget) : Json(nullptr);
   return j;
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 /// All parts of a weight.
 struct Whole {
-  std::uint64_t before = 0;
+  std::uint64_t before = 0, elements = 0;
   WeightFormat format;
 };
 
@@ -18,6 +18,7 @@ std::map<std::string, Whole> wholes_of(const QuantizeReport& report) {
   for (const QuantizedWeight& w : report.weights) {
     Whole& whole = wholes[w.source];
     whole.before += w.before;
+    whole.elements += static_cast<std::uint64_t>(w.rows * w.columns);
     whole.format.recipe = w.recipe;
     whole.format.bytes += w.after;
     whole.format.noise = std::max(whole.format.noise, std::pow(10.0, -w.sqnr / 10));
@@ -35,7 +36,8 @@ Ladders ladders_of(const FloatProgram& program, const std::vector<FormatLadder>&
     for (const QuantizedWeight& w : report.weights) {
       const Whole& whole = wholes.at(w.source);
       auto at = std::ranges::find(ladders.weights, w.source, &WeightLadder::source);
-      if (at == ladders.weights.end()) at = ladders.weights.insert(at, WeightLadder{w.source, whole.before, {}});
+      if (at == ladders.weights.end())
+        at = ladders.weights.insert(at, WeightLadder{w.source, whole.before, whole.elements, {}});
       if (format_number(*at, w.recipe) < 0) at->formats.push_back(whole.format);
     }
   }
@@ -43,8 +45,7 @@ Ladders ladders_of(const FloatProgram& program, const std::vector<FormatLadder>&
 }
 
 int format_number(const WeightLadder& ladder, const quantize::Recipe& recipe) {
-  const auto found =
-      std::ranges::find_if(ladder.formats, [&](const WeightFormat& f) { return f.recipe.format == recipe.format; });
+  const auto found = std::ranges::find(ladder.formats, recipe, &WeightFormat::recipe);
   return found == ladder.formats.end() ? -1 : static_cast<int>(found - ladder.formats.begin());
 }
 

@@ -17,8 +17,9 @@ struct WeightFormat {
 };
 
 struct WeightLadder {
-  std::string source;  ///< see QuantizedWeight::source; its parts count together
-  std::uint64_t floats = 0;
+  std::string source;        ///< see QuantizedWeight::source; its parts count together
+  std::uint64_t floats = 0;  ///< bytes
+  std::uint64_t elements = 0;
   std::vector<WeightFormat> formats;  ///< formats suitable for the weight, in the option's order; at least one
 };
 

@@ -17,6 +17,9 @@ using namespace quantize;
 constexpr int kLeastGroup = 8, kMostGroup = 4096;
 /// Formats of --target-sqnr: each takes more bytes than the previous format, and has less error.
 constexpr const char* kLadder = "mxfp4,nvfp4,int4,int8";
+/// Formats of --bits, and the groups of int4 that they choose from.
+constexpr const char* kBudgetLadder = "int4,int8";
+constexpr int kBudgetGroups[] = {128, 64, 32};
 
 MxScales parse_scales(const std::string& text) {
   if (text == "floor" || text.empty()) return MxScales::floor;
@@ -34,21 +37,26 @@ bool parse_bfloat16_scales(const std::string& text) {
 ScaleRule parse_rule(const std::string& text) {
   if (text == "search" || text.empty()) return ScaleRule::search;
   if (text == "torchao") return ScaleRule::torchao;
-  fail(ErrorCode::invalid_argument, fmt::format("--rule takes search or torchao, not '{}'", escape_name(text)));
+  if (text == "gptq") return ScaleRule::gptq;
+  fail(ErrorCode::invalid_argument, fmt::format("--rule takes search, torchao or gptq, not '{}'", escape_name(text)));
+}
+
+bool is_grouped(const Format& f) {
+  return f.scheme == Scheme::integers && f.block != 0;
 }
 
 Recipe parse_format(std::string_view name, const QuantizeArguments& a) {
   const Format* const format = find_format(name);
   if (format == nullptr)
     fail(ErrorCode::invalid_argument, fmt::format("--quantize takes {}, not '{}'", format_names(), escape_name(name)));
-  const bool grouped = format->scheme == Scheme::integers && format->block != 0;
+  const bool grouped = is_grouped(*format);
   const bool given_mode = format->scheme == Scheme::microscaling && !a.mx_scales.empty();
   const Activations activations = find_activations(a.activations);
   return {.format = format,
           .block = grouped ? a.group.value_or(format->block) : format->block,
           .mx_scales = parse_scales(a.mx_scales),
           .activations = format->activations == activations ? activations : Activations::floats,
-          .bfloat16_scales = grouped && parse_bfloat16_scales(a.scales),
+          .bfloat16_scales = grouped && (parse_bfloat16_scales(a.scales) || (a.bits && a.scales.empty())),
           .rule = given_mode ? ScaleRule::torchao : parse_rule(a.rule)};
 }
 
@@ -62,15 +70,22 @@ FormatLadder parse_ladder(const std::string& text, const QuantizeArguments& a) {
     if (std::ranges::find(ladder.recipes, recipe.format, &Recipe::format) != ladder.recipes.end())
       fail(ErrorCode::invalid_argument,
            fmt::format("--quantize {}: '{}' occurs twice", escape_name(text), recipe.format->name));
-    ladder.recipes.push_back(recipe);
+    if (a.bits && !a.group && is_grouped(*recipe.format)) {
+      for (const int group : kBudgetGroups) {
+        ladder.recipes.push_back(recipe);
+        ladder.recipes.back().block = group;
+      }
+    } else {
+      ladder.recipes.push_back(recipe);
+    }
     if (comma == std::string_view::npos) break;
     names.remove_prefix(comma + 1);
   }
   if (colon != std::string::npos && ladder.pattern.empty())
     fail(ErrorCode::invalid_argument, fmt::format("--quantize {}: a pattern must follow the colon", escape_name(text)));
-  if (ladder.recipes.size() > 1 && !a.target)
+  if (ladder.recipes.size() > 1 && !a.chooses())
     fail(ErrorCode::invalid_argument,
-         fmt::format("--quantize {}: with several formats give --target-sqnr, which chooses from them",
+         fmt::format("--quantize {}: with several formats give --target-sqnr or --bits, which choose from them",
                      escape_name(text)));
   return ladder;
 }
@@ -78,10 +93,19 @@ FormatLadder parse_ladder(const std::string& text, const QuantizeArguments& a) {
 /// Rejects options without the options they depend on.
 void check_company(const QuantizeArguments& a) {
   if (!a.calibrate.empty() && !a.any())
-    fail(ErrorCode::invalid_argument, "--calibrate needs --quantize or --target-sqnr");
+    fail(ErrorCode::invalid_argument, "--calibrate needs --quantize, --target-sqnr or --bits");
   if (a.target && a.calibrate.empty())
     fail(ErrorCode::invalid_argument, "--target-sqnr needs example inputs: give them with --calibrate");
+  if (a.bits && a.calibrate.empty())
+    fail(ErrorCode::invalid_argument, "--bits needs example inputs: give them with --calibrate");
+  if (a.bits && a.target)
+    fail(ErrorCode::invalid_argument,
+         "--bits and --target-sqnr exclude each other: one limits bytes, the other errors");
   if (!a.rule.empty() && !a.any()) fail(ErrorCode::invalid_argument, "--rule needs --quantize");
+  if (a.awq && a.calibrate.empty())
+    fail(ErrorCode::invalid_argument, "--awq needs example inputs: give them with --calibrate");
+  if (a.rule == "gptq" && a.calibrate.empty())
+    fail(ErrorCode::invalid_argument, "--rule gptq needs example inputs: give them with --calibrate");
   if (a.draws && !a.any()) fail(ErrorCode::invalid_argument, "--report needs --quantize");
   if (!a.function.empty() && a.calibrate.empty()) fail(ErrorCode::invalid_argument, "--function needs --calibrate");
 }
@@ -98,7 +122,7 @@ void check_formats(const QuantizeArguments& a, const std::vector<FormatLadder>& 
     fail(ErrorCode::invalid_argument,
          "--mx-scales needs an MX format: --quantize mxfp4 or another one, or --activations mx");
   }
-  const bool grouped = any([](const Format& f) { return f.scheme == Scheme::integers && f.block != 0; });
+  const bool grouped = any(is_grouped);
   if (a.group && !grouped) fail(ErrorCode::invalid_argument, "--group needs --quantize int4");
   if (!a.scales.empty() && !grouped) fail(ErrorCode::invalid_argument, "--scales needs --quantize int4");
   if (a.activations.empty() || any([&](const Format& f) { return f.activations == activations; })) return;
@@ -124,7 +148,7 @@ std::vector<FormatLadder> parse_quantize(const QuantizeArguments& a) {
   }
   std::vector<FormatLadder> ladders;
   for (const std::string& text : a.formats) ladders.push_back(parse_ladder(text, a));
-  if (ladders.empty() && a.target) ladders.push_back(parse_ladder(kLadder, a));
+  if (ladders.empty() && a.chooses()) ladders.push_back(parse_ladder(a.bits ? kBudgetLadder : kLadder, a));
   check_formats(a, ladders);
   return ladders;
 }
@@ -146,15 +170,20 @@ void add_quantize_options(CLI::App* c, QuantizeArguments& a) {
   c->add_option("--quantize", a.formats,
                 "Store the weights of products and embeddings in FORMAT: int8, int4, float8, mxfp4, mxfp6_e2m3, "
                 "mxfp6_e3m2, mxfp8_e4m3, mxfp8_e5m2 or nvfp4. FORMAT:PATTERN is for the nodes whose module path, ATen "
-                "operator or op matches PATTERN (* ? []). May be repeated: the last match applies. With --target-sqnr, "
-                "FORMAT,FORMAT is a choice")
+                "operator or op matches PATTERN (* ? []). May be repeated: the last match applies. With --target-sqnr "
+                "and --bits, FORMAT,FORMAT is a choice")
       ->type_name("FORMAT[:PATTERN]");
   c->add_option("--group", a.group, "With --quantize int4: elements that share a scale (default: 32)")
       ->type_name("NUMBER");
   c->add_option("--rule", a.rule,
-                "With --quantize: search, scales with the least squared error of several candidates, or torchao, "
-                "scales from the largest magnitude, with torchao's bits (default: search)")
+                "With --quantize: search, scales with the least squared error of several candidates; torchao, scales "
+                "from the largest magnitude, with torchao's bits; or gptq, search, and with --calibrate each column's "
+                "error is corrected by later columns (default: search)")
       ->type_name("RULE");
+  c->add_flag(
+      "--awq", a.awq,
+      "With --calibrate: multiply the columns of weights whose inputs are large, and divide the norm or product "
+      "before, so that these columns lose less by rounding");
   c->add_option("--scales", a.scales,
                 "With --quantize int4: weight, scales of the weight's type, or bfloat16, which "
                 "takes 10 % fewer bytes where weights are float32 (default: weight)")
@@ -177,6 +206,13 @@ void add_quantize_options(CLI::App* c, QuantizeArguments& a) {
                        "With --calibrate: give each weight the smallest format with which all results keep this SQNR, "
                        "in dB, of those that --quantize lists (default: mxfp4,nvfp4,int4,int8), or leave it as it is"),
          bounds::kDecibels);
+  within(
+      c->add_option("--bits", a.bits,
+                    "With --calibrate: choose the formats with the least error of the results that take at most this "
+                    "many bits for each number of the weights, scales included, of those that --quantize lists "
+                    "(default: int4 in groups of 128, 64 or 32 with bfloat16 scales, int8), or leave weights as they "
+                    "are"),
+      bounds::kBits);
   c->add_option("-f,--function", a.function, "With --calibrate: the function to run, if there are several")
       ->type_name("NAME");
   CLI::Option* report = c->add_option(

@@ -17,14 +17,18 @@ struct QuantizeArguments {
   std::vector<std::string> formats;  ///< FORMAT[,FORMAT...][:PATTERN]
   std::string rule, mx_scales, scales, activations;
   std::optional<int> group;
+  bool awq = false;                    ///< columns take scales that preceding nodes absorb
   std::vector<std::string> calibrate;  ///< FILE, FOLDER or NAME=FILE
   std::string function;                ///< function of the sample data
   std::optional<double> target;        ///< decibels
+  std::optional<double> bits;          ///< mean bits of a weight
   bool draws = false;                  ///< true with --report
   std::string chart;                   ///< FILE.svg; empty: in the terminal
 
   /// True if any weight may be quantized.
-  bool any() const { return !formats.empty() || target.has_value(); }
+  bool any() const { return !formats.empty() || chooses(); }
+  /// True if the samples choose the formats.
+  bool chooses() const { return target.has_value() || bits.has_value(); }
 };
 
 /// Adds --quantize and its dependent options.

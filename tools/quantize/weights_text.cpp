@@ -15,6 +15,12 @@ std::string sqnr_text(double v) {
   return std::isfinite(v) ? fmt::format("{:.1f}", v) : v > 0 ? "exact" : "-";
 }
 
+/// "int4/64" for groups other than the format's usual ones.
+std::string format_text(const QuantizedWeight& w) {
+  const bool usual = w.recipe.format == nullptr || w.recipe.block == w.recipe.format->block;
+  return usual ? w.format : fmt::format("{}/{}", w.format, w.recipe.block);
+}
+
 }  // namespace
 
 std::string weights_text(const QuantizeReport& r) {
@@ -29,7 +35,7 @@ std::string weights_text(const QuantizeReport& r) {
       worst_of(r.weights, [](const QuantizedWeight& w) { return std::isnan(w.sqnr) ? -1e9 : w.sqnr; });
   for (const QuantizedWeight& w : r.weights) {
     if (shown.contains(&w)) {
-      table.add_row({escape_name(w.name), w.format, fmt::format("{} x {}", w.rows, w.columns), sqnr_text(w.sqnr),
+      table.add_row({escape_name(w.name), format_text(w), fmt::format("{} x {}", w.rows, w.columns), sqnr_text(w.sqnr),
                      fmt::format("{:.5f}", w.cosine), human_bytes(w.after)});
     }
   }

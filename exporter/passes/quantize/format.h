@@ -43,6 +43,7 @@ enum class MxScales { floor, even, ceil };
 enum class ScaleRule {
   search,   ///< least squared error of several candidates (scale_search.h)
   torchao,  ///< torchao's scale of the largest magnitude
+  gptq,     ///< search, then rounding with error feedback, if there are example inputs (error_feedback.h)
 };
 
 /// A format and what a user chose of it.
@@ -53,6 +54,8 @@ struct Recipe {
   Activations activations = Activations::floats;  ///< or what the format's products can have
   bool bfloat16_scales = false;                   ///< integers in groups have them, whatever type the weight has
   ScaleRule rule = ScaleRule::search;
+
+  friend bool operator==(const Recipe&, const Recipe&) = default;
 };
 
 std::span<const Format> formats();

@@ -117,7 +117,7 @@ void encode_bytes(const WeightRow& row) {
     const StepRange range = unknown_range(kBytes);
     const std::uint32_t largest = largest_bits<S>(numbers, row.columns);
     float scale = scale_of(row.type, largest, kBytes, least);
-    if (row.recipe.rule == ScaleRule::search) {
+    if (row.recipe.rule != ScaleRule::torchao) {
       const float found = search_scale<S>(numbers, row.importance, row.columns, std::bit_cast<float>(largest),
                                           kFewestByteSteps, kMostByteSteps, range);
       if (found > least) scale = found;
@@ -256,7 +256,9 @@ void encode_integers(const WeightRow& row) {
     return with_stored(row, [&](auto stored) { encode_bytes<decltype(stored)>(row); });
   }
   const bool narrow = row.recipe.bfloat16_scales;
-  if (row.type == DType::bf16) return encode_nibbles<StoredBfloat16, DType::bf16>(row);
+  if (row.type == DType::bf16)
+    return row.stored == DType::bf16 ? encode_nibbles<StoredBfloat16, DType::bf16>(row)
+                                     : encode_nibbles<StoredFloat32, DType::bf16>(row);
   if (row.type == DType::f16)
     return narrow ? encode_nibbles<StoredFloat32, DType::f16, DType::bf16>(row)
                   : encode_nibbles<StoredFloat32, DType::f16>(row);

@@ -106,8 +106,9 @@ float largest_of(const FloatMatrix& m) {
   return m.type == DType::bf16 ? value_of<StoredBfloat16>(largest) : float_codec::decode<Binary16>(largest);
 }
 
-/// Importance with the mean 1. Columns without importance have a little: their error never goes free.
-std::vector<float> factors_of(std::span<const float> importance, std::int64_t columns) {
+}  // namespace
+
+std::vector<float> importance_factors(std::span<const float> importance, std::int64_t columns) {
   std::vector<float> factors(static_cast<std::size_t>(columns), 1.0F);
   double sum = 0;
   for (const float v : importance) sum += static_cast<double>(v);
@@ -118,7 +119,13 @@ std::vector<float> factors_of(std::span<const float> importance, std::int64_t co
   return factors;
 }
 
-void encode(const WeightRow& row) {
+void read_rows(const FloatMatrix& m, std::int64_t first, std::int64_t count, float* to) {
+  Reader reader(m);
+  for (std::int64_t r = first; r < first + count; ++r, to += m.columns)
+    convert(reader.row(r, first + count), read_type(m.type), to, DType::f32, m.columns);
+}
+
+void encode_row(const WeightRow& row) {
   switch (row.recipe.format->scheme) {
     case Scheme::integers: return encode_integers(row);
     case Scheme::row_floats: return encode_row_floats(row);
@@ -126,8 +133,6 @@ void encode(const WeightRow& row) {
     case Scheme::nvfp4: return encode_nvfp4(row);
   }
 }
-
-}  // namespace
 
 Quantized quantize(const FloatMatrix& m, const Recipe& recipe, std::span<const float> importance) {
   Quantized q{blocks_of(recipe, m.type, m.columns), {}, {}};
@@ -145,24 +150,24 @@ Quantized quantize(const FloatMatrix& m, const Recipe& recipe, std::span<const f
     outer = nvfp4_outer(largest_of(m));
     std::memcpy(q.bytes.data() + layout.outer_offset(), &outer, sizeof outer);
   }
-  const std::vector<float> factors = factors_of(importance, m.columns);
+  const std::vector<float> factors = importance_factors(importance, m.columns);
   const std::int64_t scale_bytes = layout.scales().columns * element_size(q.blocks.scale);
   std::mutex mutex;
   parallel_for(m.rows, std::max<std::int64_t>(1, kGrain / m.columns), [&](std::int64_t begin, std::int64_t end) {
     Reader reader(m);
     QuantizationError error;
     for (std::int64_t r = begin; r < end; ++r) {
-      encode({.numbers = reader.row(r, end),
-              .stored = read_type(m.type),
-              .columns = m.columns,
-              .type = m.type,
-              .recipe = recipe,
-              .importance = factors.data(),
-              .outer = outer,
-              .elements = q.bytes.data() + r * layout.row_bytes(),
-              .scales = q.bytes.data() + layout.scale_offset() + r * scale_bytes,
-              .error = &error,
-              .next = reader.after(r, end)});
+      encode_row({.numbers = reader.row(r, end),
+                  .stored = read_type(m.type),
+                  .columns = m.columns,
+                  .type = m.type,
+                  .recipe = recipe,
+                  .importance = factors.data(),
+                  .outer = outer,
+                  .elements = q.bytes.data() + r * layout.row_bytes(),
+                  .scales = q.bytes.data() + layout.scale_offset() + r * scale_bytes,
+                  .error = &error,
+                  .next = reader.after(r, end)});
     }
     const std::lock_guard lock(mutex);
     q.error.add(error);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "exporter/passes/quantize/format.h"
 #include "exporter/raw_bytes.h"
@@ -45,5 +46,12 @@ struct Quantized {
 /// `importance` [columns]: mean square of the numbers that each column multiplies; empty: all are equal. Only the
 /// search of scales reads it.
 Quantized quantize(const FloatMatrix& m, const Recipe& recipe, std::span<const float> importance = {});
+
+/// Importance with the mean 1; all 1 where `importance` is empty or not finite. Columns without importance have a
+/// little: their error never goes free.
+std::vector<float> importance_factors(std::span<const float> importance, std::int64_t columns);
+
+/// Rows [first, first + count) as float32, one after the other.
+void read_rows(const FloatMatrix& m, std::int64_t first, std::int64_t count, float* to);
 
 }  // namespace tern::quantize

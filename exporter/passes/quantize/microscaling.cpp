@@ -96,7 +96,7 @@ void encode_microscaling(const WeightRow& row) {
       ask_for_next(row, begin, n, 0);
       largest_of_blocks<S, kMicroscalingBlock, kChunk>(x, n, largest.data());
       encode_scales<F>(largest.data(), blocks, row.recipe.mx_scales, scale_codes.data(), by.data(), scale.data());
-      if (row.recipe.rule == ScaleRule::search) {
+      if (row.recipe.rule != ScaleRule::torchao) {
         search_scales<F, S>(x, row.importance + begin, largest.data(), blocks, scale_codes.data(), by.data(),
                             scale.data());
       }

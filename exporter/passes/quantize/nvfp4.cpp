@@ -124,7 +124,7 @@ void encode_nvfp4(const WeightRow& row) {
       } else {
         encode_scales(largest.data(), blocks, row.outer, scale_codes.data(), by.data(), scale.data());
       }
-      if (row.recipe.rule == ScaleRule::search && is_searchable(row.outer)) {
+      if (row.recipe.rule != ScaleRule::torchao && is_searchable(row.outer)) {
         search_scales<S>(x, row.importance + begin, largest.data(), blocks, row.outer, scale_codes.data(), by.data(),
                          scale.data());
       }

@@ -25,6 +25,8 @@ struct QuantizeChoice {
 /// Choices by the name of the weight's first state.
 using QuantizeChoices = std::map<std::string, QuantizeChoice>;
 
+struct SampleData;  // exporter/passes/quantize/sample_data.h
+
 /// A node of the program before it was quantized.
 struct WeightReader {
   std::uint32_t function = 0, node = 0;

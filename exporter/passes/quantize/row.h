@@ -29,6 +29,8 @@ void encode_integers(const WeightRow& row);
 void encode_row_floats(const WeightRow& row);
 void encode_microscaling(const WeightRow& row);
 void encode_nvfp4(const WeightRow& row);
+/// Calls the encoder of the format's scheme.
+void encode_row(const WeightRow& row);
 
 /// WeightRow::outer for a weight with this largest magnitude.
 float nvfp4_outer(float largest);

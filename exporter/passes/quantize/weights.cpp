@@ -13,6 +13,7 @@
 #include "exporter/passes/passes.h"
 #include "exporter/passes/quantize/activations.h"
 #include "exporter/passes/quantize/matrix.h"
+#include "exporter/passes/quantize/sample_data.h"
 #include "exporter/passes/quantize/uses.h"
 #include "exporter/passes/quantized/reads.h"
 #include "exporter/rewrite.h"
@@ -62,8 +63,8 @@ void check_pattern(const Program& program, const std::string& option, const std:
 class Quantizer {
  public:
   Quantizer(Program& program, const std::vector<QuantizeRule>& rules, const std::vector<std::string>& keep,
-            const QuantizeChoices& choices)
-      : program_(program), rules_(rules), keep_(keep), choices_(choices) {}
+            const QuantizeChoices& choices, const SampleData* samples)
+      : program_(program), rules_(rules), keep_(keep), choices_(choices), samples_(samples) {}
 
   QuantizeReport run() {
     const auto reads_weight = [](const Node& n) {
@@ -189,7 +190,7 @@ class Quantizer {
                                  p.column_stride,
                                  p.rows,
                                  p.plane_stride};
-        Quantized q = quantize::quantize(matrix, recipe);
+        Quantized q = quantized_part(matrix, recipe, WeightPart(before.name, p));
         m.recipe = recipe;
         m.type = {recipe.format->element, {p.rows, p.columns}, q.blocks};
         if (p.batched) m.type.shape.insert(m.type.shape.begin(), Dim(p.planes));
@@ -202,6 +203,20 @@ class Quantizer {
       }
     }
     program_.source->release(storage);
+  }
+
+  Quantized quantized_part(const FloatMatrix& matrix, const Recipe& recipe, const WeightPart& part) const {
+    if (samples_ == nullptr) return quantize::quantize(matrix, recipe);
+    const auto encoded = samples_->encoded.find(part);
+    if (encoded != samples_->encoded.end() && encoded->second.recipe == recipe) {
+      const Quantized& found = encoded->second.quantized;
+      Quantized copy{found.blocks, RawBytes(found.bytes.size()), found.error};
+      std::memcpy(copy.bytes.data(), found.bytes.data(), found.bytes.size());
+      return copy;
+    }
+    const auto importance = samples_->importance.find(part);
+    if (importance == samples_->importance.end()) return quantize::quantize(matrix, recipe);
+    return quantize::quantize(matrix, recipe, importance->second);
   }
 
   static std::vector<WeightReader> readers_of(const Weight& w, const MatrixPart& part) {
@@ -290,6 +305,7 @@ class Quantizer {
   const std::vector<QuantizeRule>& rules_;
   const std::vector<std::string>& keep_;
   const QuantizeChoices& choices_;
+  const SampleData* samples_;
   std::map<MatrixPart, Made> made_;
   QuantizeReport report_;
 };
@@ -297,8 +313,9 @@ class Quantizer {
 }  // namespace
 
 QuantizeReport quantize_weights(Program& program, const std::vector<QuantizeRule>& rules,
-                                const std::vector<std::string>& keep, const QuantizeChoices& choices) {
-  return Quantizer(program, rules, keep, choices).run();
+                                const std::vector<std::string>& keep, const QuantizeChoices& choices,
+                                const SampleData* samples) {
+  return Quantizer(program, rules, keep, choices, samples).run();
 }
 
 }  // namespace tern

@@ -69,8 +69,9 @@ TEST(QuantizeOptions, TheRuleOfScalesIsASearchUnlessGiven) {
   a.rule = "torchao";
   EXPECT_EQ(rules(), (std::vector<ScaleRule>{ScaleRule::torchao, ScaleRule::torchao, ScaleRule::torchao}));
   a.rule = "awq";
-  EXPECT_NE(error_of([&] { parse_quantize(a); }, ErrorCode::invalid_argument).find("search or torchao, not 'awq'"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of([&] { parse_quantize(a); }, ErrorCode::invalid_argument).find("search, torchao or gptq, not 'awq'"),
+      std::string::npos);
 }
 
 TEST(QuantizeOptions, ActivationsAreForTheFormatsThatCanHaveThem) {
@@ -113,6 +114,37 @@ TEST(QuantizeOptions, Refused) {
   QuantizeArguments drawn;
   drawn.draws = true;
   EXPECT_NE(refused(drawn).find("--report needs --quantize"), std::string::npos);
+}
+
+TEST(QuantizeOptions, BitsChooseGroupsToo) {
+  QuantizeArguments a;
+  a.calibrate = {"samples"};
+  a.bits = 4.5;
+  const std::vector<quantize::Recipe> recipes = parse_quantize(a)[0].recipes;
+  ASSERT_EQ(recipes.size(), 4u);
+  EXPECT_EQ(recipes[0].block, 128);
+  EXPECT_EQ(recipes[2].block, 32);
+  EXPECT_TRUE(recipes[0].bfloat16_scales);
+  EXPECT_EQ(recipes[3].format->name, "int8");
+  a.group = 64;
+  a.scales = "weight";
+  const std::vector<quantize::Recipe> fixed = parse_quantize(a)[0].recipes;
+  ASSERT_EQ(fixed.size(), 2u);
+  EXPECT_EQ(fixed[0].block, 64);
+  EXPECT_FALSE(fixed[0].bfloat16_scales);
+  a.target = 30;
+  EXPECT_NE(error_of([&] { parse_quantize(a); }, ErrorCode::invalid_argument).find("exclude each other"),
+            std::string::npos);
+}
+
+TEST(QuantizeOptions, FeedbackNeedsSamples) {
+  QuantizeArguments a;
+  a.formats = {"int4"};
+  a.rule = "gptq";
+  EXPECT_NE(error_of([&] { parse_quantize(a); }, ErrorCode::invalid_argument).find("needs example inputs"),
+            std::string::npos);
+  a.calibrate = {"samples"};
+  EXPECT_EQ(parse_quantize(a)[0].recipes[0].rule, quantize::ScaleRule::gptq);
 }
 
 }  // namespace
