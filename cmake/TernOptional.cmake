@@ -1,6 +1,6 @@
 # Optional libraries for faster products and linear algebra. Tern's own kernels replace missing libraries
-# (kernels/cpu/absent). TERN_WITH_DNNL, TERN_WITH_BLAS, TERN_WITH_LAPACK and TERN_WITH_HTTPLIB (TernDependencies.cmake)
-# are AUTO (used if found), ON (required) or OFF.
+# (kernels/cpu/absent). TERN_WITH_DNNL, TERN_WITH_BLAS, TERN_WITH_LAPACK, and of TernDependencies.cmake
+# TERN_WITH_HTTPLIB and TERN_WITH_TEXT are AUTO (used if found), ON (required) or OFF.
 
 # tern_optional(NAME TEXT PACKAGE INCLUDE LIBRARY): sets TERN_NAME if the library is found.
 function(tern_optional name text package include library)

@@ -6,6 +6,7 @@ set(sources
   definitions/node_case.cpp
   fixed.cpp
   fuzz_archive.cpp
+  fuzz_chat_template.cpp
   fuzz_checkpoint.cpp
   fuzz_expr.cpp
   fuzz_gguf.cpp
@@ -22,6 +23,7 @@ set(sources
   fuzz_run.cpp
   fuzz_safetensors.cpp
   fuzz_subclass.cpp
+  fuzz_tokenizer.cpp
   fuzz_trace.cpp
   fuzz_train_data.cpp
   ops/contractions.cpp

@@ -29,7 +29,7 @@ TEST(ArchiveFiles, AreReadBack) {
   const Model model = Model::from_bytes(bytes);
   ASSERT_EQ(model.files().size(), 3u);
   EXPECT_EQ(model.files()[0].name, "tokenizer.json");
-  EXPECT_EQ(model.files()[0].size, 30u);
+  EXPECT_EQ(model.files()[0].size, 32u);
   EXPECT_EQ(model.file("tokenizer.json"), "{\"version\": \"1.0\", \"größe\": 1}");
   EXPECT_EQ(model.file("tokenizer.model").size(), 3000u);
   EXPECT_EQ(model.file("empty.txt"), "");

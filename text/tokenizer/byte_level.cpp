@@ -1,0 +1,34 @@
+#include "text/tokenizer/byte_level.h"
+
+#include "text/unicode.h"
+
+namespace tern::text {
+
+const std::array<char32_t, 256>& byte_characters() {
+  static const std::array<char32_t, 256> characters = [] {
+    std::array<char32_t, 256> made{};
+    char32_t other = 256;
+    for (unsigned b = 0; b < 256; ++b) {
+      const bool is_itself = (b >= '!' && b <= '~') || (b >= 0xa1 && b <= 0xac) || b >= 0xae;
+      made[b] = is_itself ? b : other++;
+    }
+    return made;
+  }();
+  return characters;
+}
+
+int byte_of_character(char32_t c) {
+  static const std::array<std::int16_t, 324> bytes = [] {
+    std::array<std::int16_t, 324> made{};
+    made.fill(-1);
+    for (unsigned b = 0; b < 256; ++b) made.at(byte_characters()[b]) = static_cast<std::int16_t>(b);
+    return made;
+  }();
+  return c < bytes.size() ? bytes[c] : -1;
+}
+
+void append_byte_characters(std::string& out, std::string_view text) {
+  for (const char c : text) append_character(out, byte_characters()[static_cast<unsigned char>(c)]);
+}
+
+}  // namespace tern::text

@@ -1,0 +1,194 @@
+#include "text/tokenizer/json_file.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include "text/json.h"
+
+namespace tern::text {
+namespace {
+
+constexpr std::size_t kMaxEntries = kMaxId + 1;  ///< tokens, and merges
+
+/// Handler of nlohmann's events. Builds JSON but for model.vocab and model.merges.
+class TokenizerEvents {
+ public:
+  explicit TokenizerEvents(TokenizerFile& out) : out_(out) {}
+
+  using number_integer_t = Json::number_integer_t;
+  using number_unsigned_t = Json::number_unsigned_t;
+  using number_float_t = Json::number_float_t;
+  using string_t = Json::string_t;
+  using binary_t = Json::binary_t;
+
+  bool null() { return scalar(nullptr); }
+  bool boolean(bool v) { return scalar(v); }
+  bool number_integer(number_integer_t v) { return number(static_cast<double>(v), v < 0, 0, v); }
+  bool number_unsigned(number_unsigned_t v) { return number(static_cast<double>(v), false, v, v); }
+  bool number_float(number_float_t v, const string_t&) { return number(v, true, 0, v); }
+  bool binary(binary_t&) { return false; }
+
+  bool string(string_t& v) {
+    if (part_ == Part::none) return scalar(v);
+    if (part_ == Part::merges && level_ == 1) {
+      const std::size_t space = v.find(' ');
+      if (space == std::string::npos || v.find(' ', space + 1) != std::string::npos)
+        wrong(fmt::format("merge {} must be two tokens with a space between them", out_.model.merges.size()));
+      add_merge(v.substr(0, space), v.substr(space + 1));
+    } else if (level_ == 2 && (part_ == Part::merges || part_ == Part::scores)) {
+      pair_.push_back(std::move(v));
+    } else {
+      wrong("its vocabulary or merges hold a string in an unexpected place");
+    }
+    return true;
+  }
+
+  bool key(string_t& k) {
+    if (part_ == Part::none) {
+      keys_.back() = std::move(k);
+    } else {
+      key_ = std::move(k);
+    }
+    return true;
+  }
+
+  bool start_object(std::size_t) {
+    if (begins_list()) {
+      if (keys_.back() != "vocab") wrong("its merges are an object");
+      part_ = Part::vocabulary;
+      level_ = 1;
+      return true;
+    }
+    if (part_ != Part::none) wrong("its vocabulary or merges hold an object");
+    return open(Json::object());
+  }
+  bool start_array(std::size_t) {
+    if (begins_list()) {
+      part_ = keys_.back() == "vocab" ? Part::scores : Part::merges;
+      level_ = 1;
+      return true;
+    }
+    if (part_ == Part::none) return open(Json::array());
+    if (level_ != 1 || part_ == Part::vocabulary) wrong("its vocabulary or merges nest too deep");
+    level_ = 2;
+    pair_.clear();
+    score_.reset();
+    return true;
+  }
+  bool end_object() { return part_ == Part::none ? close() : end_list(); }
+  bool end_array() {
+    if (part_ == Part::none) return close();
+    if (level_ == 1) return end_list();
+    level_ = 1;
+    if (part_ == Part::merges) {
+      if (pair_.size() != 2) wrong(fmt::format("merge {} must hold two tokens", out_.model.merges.size()));
+      add_merge(std::move(pair_[0]), std::move(pair_[1]));
+    } else {
+      if (pair_.size() != 1 || !score_)
+        wrong(fmt::format("token {} must have a text and a score", out_.model.scores.size()));
+      check_count(out_.model.scores.size());
+      out_.model.scores.emplace_back(std::move(pair_[0]), *score_);
+    }
+    return true;
+  }
+
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& e) {
+    fail(ErrorCode::bad_file, fmt::format("tokenizer.json is not JSON: {}", e.what()));
+  }
+
+  Json take() { return std::move(root_); }
+
+ private:
+  enum class Part { none, vocabulary, scores, merges };
+
+  [[noreturn]] static void wrong(const std::string& what) {
+    fail(ErrorCode::bad_file, fmt::format("tokenizer.json is not a tokenizer of Hugging Face: {}", what));
+  }
+  static void check_count(std::size_t count) {
+    if (count >= kMaxEntries) wrong(fmt::format("it has more than {} tokens or merges", kMaxEntries));
+  }
+  void add_merge(std::string left, std::string right) {
+    check_count(out_.model.merges.size());
+    out_.model.merges.emplace_back(std::move(left), std::move(right));
+  }
+
+  /// True at the value of model.vocab or model.merges.
+  bool begins_list() const {
+    return part_ == Part::none && keys_.size() == 2 && keys_[0] == "model" &&
+           (keys_[1] == "vocab" || keys_[1] == "merges");
+  }
+  bool end_list() {
+    part_ = Part::none;
+    level_ = 0;
+    return true;
+  }
+
+  template <class T>
+  bool number(double as_double, bool is_no_id, std::uint64_t id, T value) {
+    if (part_ == Part::none) return scalar(value);
+    if (part_ == Part::vocabulary) {
+      if (is_no_id) wrong(fmt::format("token '{}' has an id that is no number from 0 on", key_));
+      check_count(out_.model.vocabulary.size());
+      out_.model.vocabulary.emplace_back(std::move(key_), id);
+    } else if (part_ == Part::scores && level_ == 2) {
+      score_ = as_double;
+    } else {
+      wrong("its merges hold a number");
+    }
+    return true;
+  }
+
+  template <class T>
+  bool scalar(T&& value) {
+    if (part_ != Part::none) wrong("its vocabulary or merges hold null, true or false");
+    *place() = std::forward<T>(value);
+    return true;
+  }
+  /// Place of the next value in the innermost open object or array.
+  Json* place() {
+    if (open_.empty()) return &root_;
+    Json& parent = *open_.back();
+    if (parent.is_object()) return &parent[keys_.back()];
+    parent.push_back(nullptr);
+    return &parent.back();
+  }
+  bool open(Json value) {
+    if (open_.size() >= static_cast<std::size_t>(kMaxJsonDepth)) wrong("it nests too deep");
+    Json* at = place();
+    *at = std::move(value);
+    open_.push_back(at);
+    keys_.emplace_back();
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    keys_.pop_back();
+    return true;
+  }
+
+  TokenizerFile& out_;
+  Json root_;
+  std::vector<Json*> open_;        ///< objects and arrays from the root to the innermost one
+  std::vector<std::string> keys_;  ///< last key of each
+  Part part_ = Part::none;
+  int level_ = 0;  ///< nesting inside the list
+  std::string key_;
+  std::vector<std::string> pair_;
+  std::optional<double> score_;
+};
+
+}  // namespace
+
+TokenizerFile read_tokenizer_file(std::string_view text) {
+  TokenizerFile file;
+  TokenizerEvents events(file);
+  Json::sax_parse(text, &events);
+  file.fields = events.take();
+  if (!file.fields.is_object() || !file.fields.contains("model") || !file.fields["model"].is_object())
+    fail(ErrorCode::bad_file, "tokenizer.json is not a tokenizer of Hugging Face: it has no object 'model'");
+  file.model.fields = std::move(file.fields["model"]);
+  file.fields.erase("model");
+  return file;
+}
+
+}  // namespace tern::text
