@@ -36,6 +36,7 @@
 #include "tools/sizes.h"
 #include "tools/subgroups.h"
 #include "tools/terminal.h"
+#include "tools/text_files/attach.h"
 #include "tools/train/activation_memory.h"
 #include "tools/train/export_options.h"
 
@@ -45,7 +46,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct ExportArguments {
-  std::string input, output, compress, precision;
+  std::string input, output, compress, precision, tokenizer;
   QuantizeArguments quantize;
   TrainArguments train;
   LlmArguments llm;
@@ -313,6 +314,8 @@ int run_export(ExportArguments& a) {
   }
   GenerationReport generated;
   if (generation) generated = add_generation(program, *generation);
+  std::vector<std::string> text_notes;
+  if (!a.tokenizer.empty()) text_notes = attach_tokenizer(program, a.tokenizer);
   hold_groups(program, a.groups);
   const Calibration* const measured = calibration ? &*calibration : nullptr;
   if (!a.quantize.chart.empty()) write_chart(a.quantize.chart, chart_of(import.quantized, measured));
@@ -336,9 +339,13 @@ int run_export(ExportArguments& a) {
   if (a.verify) verify_archive(a.output);
   if (training && !a.json) print_output(training_text(*training, trained));
   if (generation && !a.json) print_output(generation_text(*generation, generated));
+  for (const std::string& note : text_notes) {
+    if (!a.json) print_output(escape_message(note, 1000) + "\n");
+  }
   if (!a.json) print_output(activation_memory_text(limited));
   Json further = Json::object();
   if (!limited.empty()) further["activation_memory"] = activation_memory_json(limited);
+  if (!text_notes.empty()) further["tokenizer"] = text_notes;
   if (generation) further.update({{"context", generated.context}, {"vocabulary", generated.vocabulary}});
   print_report(a, program, import, written, tuned, measured, further);
   return 0;
@@ -382,6 +389,12 @@ void add_export_command(CLI::App& app, CommandLine& line) {
   add_quantize_options(c, a->quantize);
   add_train_options(c, a->train);
   add_llm_options(c, a->llm);
+  c->add_option(
+       "--tokenizer", a->tokenizer,
+       "Store a tokenizer in the archive: a folder of Hugging Face with tokenizer.json or tokenizer.model, whose "
+       "tokenizer_config.json, chat_template.jinja and generation_config.json are stored too, or one file "
+       "(docs/language_models.md)")
+      ->type_name("PATH");
   c->add_option("--keep", a->keep,
                 "With --precision and --quantize: leave the nodes whose module path, ATen operator or op matches "
                 "PATTERN (* ? []) as they are. May be repeated")
@@ -415,6 +428,7 @@ void add_export_command(CLI::App& app, CommandLine& line) {
       "  tern export model.pt2 --quantize mxfp4,int4,int8 --calibrate samples/ --target-sqnr 30 --report error.svg\n"
       "  tern export decoder.pt2 --llm --token-ids generation_config.json --quantize int4\n"
       "  tern export model.gguf -o model.tern --context 8192\n"
+      "  tern export decoder.pt2 --llm --tokenizer folder\n"
       "  tern export model.pt2 --annotate 'encoder.*' stage=1 --annotate softmax precision=high\n\n"
       "With --calibrate the program runs unquantized and quantized, and SQNR and cosine are those of 'tern verify': "
       "'own' "

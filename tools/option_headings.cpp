@@ -36,7 +36,7 @@ const std::vector<Heading>& headings() {
        {"--optimizer", "--lr", "--weight-decay", "--momentum", "--dampening", "--betas", "--eps", "--nesterov",
         "--amsgrad", "--clip-norm", "--clip-value", "--gradient-norm", "--ema"}},
       {"export", "Training: which weights", {"--freeze", "--params", "--lora", "--lora-seed"}},
-      {"export", "Language models", {"--llm", "--context", "--batch", "--token-ids", "--bos", "--eos"}},
+      {"export", "Language models", {"--llm", "--context", "--batch", "--token-ids", "--bos", "--eos", "--tokenizer"}},
       {"train",
        "Data",
        {"--data", "--array", "--held-out", "--metric", "--batch", "--cast", "--seed", "--no-shuffle", "--drop-last"}},

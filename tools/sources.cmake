@@ -122,6 +122,9 @@ set(sources
   subgroups.cpp
   terminal.cpp
   text.cpp
+  text_files/absent.cpp
+  text_files/attach.cpp
+  text_files/check.cpp
   text_table.cpp
   trace/critical_path.cpp
   trace/events.cpp
