@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <tern/error.h>
+#include <tern/text.h>
 
 #include <algorithm>
 #include <utility>
@@ -144,7 +145,34 @@ nb::object helper(const char* module, const char* name) {
   return nb::module_::import_(module).attr(name);
 }
 
+/// The files that an archive carries for applications.
+void add_files(nb::class_<PyModel>& c) {
+  c.def_prop_ro(
+      "files",
+      [](const PyModel& m) {
+        nb::dict sizes;
+        for (const FileInfo& f : m.facts->model().files()) sizes[f.name.c_str()] = f.size;
+        return sizes;
+      },
+      nb::sig("def files(self) -> dict[str, int]"), "Sizes of the attached files by name: {'tokenizer.json': 3615}.");
+  c.def(
+      "file",
+      [](const PyModel& m, const std::string& name) {
+        const std::string_view bytes = m.facts->model().file(name);
+        return nb::bytes(bytes.data(), bytes.size());
+      },
+      "name"_a, "Bytes of an attached file.");
+  c.def(
+      "tokenizer", [](const PyModel& m) { return Tokenizer::from_model(m.facts->model()); },
+      "The tokenizer that the archive carries.");
+  c.def(
+      "chat_template",
+      [](const PyModel& m, const std::string& name) { return ChatTemplate::from_model(m.facts->model(), name); },
+      "name"_a = "", "The chat template that the archive carries; `name` chooses among several.");
+}
+
 void add_facts(nb::class_<PyModel>& c) {
+  add_files(c);
   c.def_prop_ro(
       "functions", [](const PyModel& m) { return functions_of(m.facts, m.pool); },
       nb::sig("def functions(self) -> dict[str, Function]"), "The functions by their names.");

@@ -17,6 +17,7 @@ NB_MODULE(_tern, m) {
   tern::python::watch_forks();
   tern::python::register_errors();
   tern::python::add_tensor(m);
+  tern::python::add_text(m);
   tern::python::add_values(m);
   tern::python::add_model(m);
   tern::python::add_session(m);

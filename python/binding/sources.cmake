@@ -23,5 +23,6 @@ set(sources
   tensor.cpp
   tensor_buffer.cpp
   tensor_summary.cpp
+  text.cpp
   trace.cpp
   values.cpp)

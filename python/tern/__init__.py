@@ -28,6 +28,7 @@ if sys.version_info < (3, 12):
     _require_main_interpreter()
 
 from tern._tern import (  # noqa: E402
+    ChatTemplate,
     Function,
     Graph,
     Model,
@@ -36,6 +37,8 @@ from tern._tern import (  # noqa: E402
     SessionStats,
     StateInfo,
     Tensor,
+    TextStream,
+    Tokenizer,
     Trace,
     ValueInfo,
     __version__,
@@ -70,6 +73,7 @@ _LATER = {
 
 __all__ = sorted(
     [
+        "ChatTemplate",
         "Function",
         "Graph",
         "Model",
@@ -78,6 +82,8 @@ __all__ = sorted(
         "SessionStats",
         "StateInfo",
         "Tensor",
+        "TextStream",
+        "Tokenizer",
         "Trace",
         "ValueInfo",
         "__version__",

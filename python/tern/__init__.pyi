@@ -19,6 +19,7 @@ from tern._llm import export_llm as export_llm
 from tern._log import set_log as set_log
 from tern._report import ExportReport as ExportReport
 from tern._tern import (
+    ChatTemplate as ChatTemplate,
     Function as Function,
     Graph as Graph,
     Model as Model,
@@ -27,6 +28,8 @@ from tern._tern import (
     SessionStats as SessionStats,
     StateInfo as StateInfo,
     Tensor as Tensor,
+    TextStream as TextStream,
+    Tokenizer as Tokenizer,
     Trace as Trace,
     ValueInfo as ValueInfo,
     load as load,

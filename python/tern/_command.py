@@ -19,7 +19,7 @@ def _model_folder(words):
     """The folder of `tern export FOLDER --llm`, a model of transformers; else None."""
     if words[:1] != ["export"] or "--llm" not in words:
         return None
-    values = {_value(words, "-o", "--output"), _value(words, "--calibrate")}
+    values = {_value(words, "-o", "--output"), _value(words, "--calibrate"), _value(words, "--tokenizer")}
     folders = [w for w in words[1:] if w not in values and os.path.isfile(os.path.join(w, "config.json"))]
     return folders[0] if len(folders) == 1 else None
 
@@ -37,10 +37,12 @@ def _export_folder(words, folder, run):
             more, output = save_decoder(folder, program, None if context is None else int(context))
             given = {w.split("=")[0] for w in words}
             for name, value in zip(more[::2], more[1::2], strict=True):
-                words = words if name in given or "--token-ids" in given else [*words, name, value]
+                has_ids = name in ("--bos", "--eos") and "--token-ids" in given
+                words = words if name in given or has_ids else [*words, name, value]
             if not given & {"-o", "--output"}:
                 words = [*words, "--output", output]
-            return run(["tern", *[program if w == folder else w for w in words]])
+            at = words.index(folder)
+            return run(["tern", *words[:at], program, *words[at + 1 :]])
     except ImportError as e:
         print(f"tern: export {folder} --llm needs PyTorch and transformers: pip install torch transformers ({e})", file=sys.stderr)
     except (OSError, ValueError) as e:

@@ -96,6 +96,7 @@ def export(
     compress: str | None = None,
     train: bool | Mapping[str, Any] | None = False,
     llm: bool | Mapping[str, Any] | None = False,
+    tokenizer: str | os.PathLike[str] | None = None,
     fold: bool = True,
     origins: bool = True,
     custom_ops: bool = False,
@@ -134,6 +135,7 @@ def export(
     llm          True, or options of a decoder with a static cache, which then generates tokens (docs/generate.md):
                  {'bos': 1, 'eos': [2, 7], 'token_ids': 'generation_config.json', 'batch': 8}; export_llm() takes
                  transformers' models
+    tokenizer    a folder with tokenizer.json or tokenizer.model, or such a file, that the archive carries
     ignore_guard relations between sizes to leave out: ['k != 1']
     fold, origins, custom_ops, unchecked_guards, verify
                  fold constants; keep module paths and Python lines; keep unknown operators; check what was written
@@ -169,6 +171,7 @@ def export(
         "keep": keep,
         "size": size,
         "name_size": name_size,
+        "tokenizer": None if tokenizer is None else os.fspath(tokenizer),
         "custom_ops": custom_ops,
         "ignore_guard": ignore_guard,
         "unchecked_guards": unchecked_guards,

@@ -266,4 +266,6 @@ def save_decoder(folder: str, program: str, context: int | None) -> tuple[list[s
     words = ["--context", str(context)]
     for name, ids in (("--bos", _token_ids(model, "bos_token_id")[:1]), ("--eos", _token_ids(model, "eos_token_id"))):
         words += [name, ",".join(map(str, ids))] if ids else []
+    if any(os.path.isfile(os.path.join(folder, name)) for name in ("tokenizer.json", "tokenizer.model")):
+        words += ["--tokenizer", folder]
     return words, os.path.basename(os.path.abspath(folder)) + ".tern"
