@@ -54,7 +54,7 @@ std::uint32_t IndexTables::type(const TensorType& t) {
 
 std::size_t IndexTables::TypeHash::operator()(const TypeRow& t) const {
   std::uint64_t h = static_cast<std::uint64_t>(t.dtype) | static_cast<std::uint64_t>(t.blocks.columns) << 8 |
-                    static_cast<std::uint64_t>(t.blocks.rows) << 40 ^ static_cast<std::uint64_t>(t.blocks.bits) << 56;
+                    static_cast<std::uint64_t>(t.blocks.rows) << 40 | static_cast<std::uint64_t>(t.blocks.bits) << 56;
   for (std::int64_t s : t.shape) h = (h ^ (h >> 29)) * 0xBF58476D1CE4E5B9ull + static_cast<std::uint64_t>(s);
   return h ^ (h >> 32);
 }
