@@ -11,9 +11,8 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kContext = 8;    ///< tokens decoded again, before the new ones
-constexpr std::size_t kMostHeld = 32;  ///< tokens until an incomplete character is shown as it is
-constexpr std::string_view kReplacement = "\uFFFD";
+constexpr std::size_t kContext = 8;          ///< tokens decoded again, before the new ones
+constexpr std::size_t kCharacterTokens = 4;  ///< most tokens of a character: one for each byte
 
 }  // namespace
 
@@ -24,7 +23,6 @@ class TextStreamImpl {
       : tokenizer_(std::move(tokenizer)), skip_special_(skip_special) {
     const auto last = context.last(std::min(context.size(), kContext));
     window_.assign(last.begin(), last.end());
-    shown_count_ = window_.size();
     shown_ = tokenizer_.decode(window_, skip_special_);
   }
 
@@ -41,32 +39,34 @@ class TextStreamImpl {
 
  private:
   std::string show(bool is_end) {
+    if (!is_end && ends_inside_character()) return {};
     const std::string text = tokenizer_.decode(window_, skip_special_);
-    const bool is_cut = text.ends_with(kReplacement);
-    if (is_cut && !is_end && window_.size() - shown_count_ < kMostHeld) return {};
     std::string added = text.size() > shown_.size() ? text.substr(shown_.size()) : std::string();
-    // Keeps some shown tokens, as they decide about spaces; never a part of an incomplete character.
-    if (window_.size() > kContext) {
-      std::size_t drop = window_.size() - kContext;
-      while (drop > 0 && begins_inside_character(drop)) --drop;
+    shown_ = text;
+    // Keeps some shown tokens, as they decide about spaces; the window begins with a whole character.
+    std::size_t drop = window_.size() > 2 * kContext ? window_.size() - kContext : 0;
+    while (drop > 0 && begins_inside_character(drop)) --drop;
+    if (drop > 0) {
       window_.erase(window_.begin(), window_.begin() + static_cast<std::ptrdiff_t>(drop));
       shown_ = tokenizer_.decode(window_, skip_special_);
-    } else {
-      shown_ = text;
     }
-    shown_count_ = window_.size();
     return added;
   }
-  /// True if the tokens from this one on begin with a part of a character.
+  bool ends_inside_character() const {
+    std::string bytes;
+    for (std::size_t i = window_.size() - std::min(window_.size(), kCharacterTokens); i < window_.size(); ++i)
+      bytes += tokenizer_.impl()->bytes_of(window_[i]);
+    return text::incomplete_tail(bytes) > 0;
+  }
   bool begins_inside_character(std::size_t at) const {
-    return tokenizer_.decode(std::span(window_).subspan(at), skip_special_).starts_with(kReplacement);
+    const std::string bytes = tokenizer_.impl()->bytes_of(window_[at]);
+    return !bytes.empty() && text::is_continuation(bytes[0]);
   }
 
   Tokenizer tokenizer_;
   bool skip_special_;
   std::vector<std::int64_t> window_;
-  std::size_t shown_count_ = 0;  ///< tokens of the window whose text was given out
-  std::string shown_;            ///< their text
+  std::string shown_;  ///< text given out, of the window
 };
 
 TextStream::TextStream(Tokenizer tokenizer, std::span<const std::int64_t> context, bool skip_special)

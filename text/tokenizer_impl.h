@@ -24,6 +24,9 @@ class TokenizerImpl {
   virtual std::optional<TokenInfo> token(std::int64_t id) const = 0;
   virtual std::vector<TokenInfo> special_tokens() const = 0;
 
+  /// Bytes of a token where tokens hold parts of characters, else its text; empty for ids without a token.
+  virtual std::string bytes_of(std::int64_t id) const = 0;
+
   std::optional<std::int64_t> bos, eos;
 };
 

@@ -130,6 +130,11 @@ bool is_nonspacing_mark(char32_t c) {
   return category(c) == UTF8PROC_CATEGORY_MN;
 }
 
+bool is_mark(char32_t c) {
+  const auto kind = category(c);
+  return kind >= UTF8PROC_CATEGORY_MN && kind <= UTF8PROC_CATEGORY_ME;
+}
+
 bool is_control(char32_t c) {
   return category(c) == UTF8PROC_CATEGORY_CC;
 }

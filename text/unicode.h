@@ -44,6 +44,7 @@ bool is_ascii(std::string_view s);
 bool is_white_space(char32_t c);      ///< the property White_Space
 bool is_punctuation(char32_t c);      ///< ASCII's punctuation and symbols, and categories P*
 bool is_numeric(char32_t c);          ///< categories N*
+bool is_mark(char32_t c);             ///< categories M*
 bool is_nonspacing_mark(char32_t c);  ///< category Mn
 bool is_control(char32_t c);          ///< category Cc
 bool is_other(char32_t c);            ///< categories Cc, Cf, Co and Cs

@@ -94,6 +94,26 @@ TEST(Tokenizers, TextOfUsersCannotSpellSpecialTokens) {
   EXPECT_EQ(t.decode(plain), "a<|im_end|>");
 }
 
+TEST(Tokenizers, StreamsHoldPartsOfCharactersBack) {
+  const Tokenizer t = Tokenizer::open(kFolder + "llama2.json");
+  std::string text;  // byte tokens alone, replacement characters among them, longer than a stream's window
+  for (int i = 0; i < 40; ++i) text += i % 3 == 0 ? "\uFFFD" : "\U0001F9FF";
+  const Ids ids = t.encode(text, {.add_special = false});
+  TextStream stream(t);
+  std::string streamed;
+  int silent = 0;
+  for (const std::int64_t id : ids) {
+    const std::string part = stream.add(id);
+    silent += part.empty() ? 1 : 0;
+    streamed += part;
+  }
+  EXPECT_EQ(streamed + stream.finish(), t.decode(ids));
+  EXPECT_GT(silent, 80);  // three of four bytes, and two of three
+  TextStream cut(t);
+  EXPECT_EQ(cut.add(*t.id_of("<0xF0>")), "");
+  EXPECT_EQ(cut.finish(), "\uFFFD");
+}
+
 TEST(Tokenizers, LongWordsTakeLinearlyManySteps) {
   for (const char* name : {"gpt2.json", "llama2.json", "t5.json", "bert.json"}) {
     const Tokenizer t = Tokenizer::open(kFolder + name);

@@ -1,5 +1,7 @@
 #include "text/tokenizer/byte_level.h"
 
+#include <charconv>
+
 #include "text/unicode.h"
 
 namespace tern::text {
@@ -25,6 +27,25 @@ int byte_of_character(char32_t c) {
     return made;
   }();
   return c < bytes.size() ? bytes[c] : -1;
+}
+
+std::string bytes_of_characters(std::string_view token) {
+  std::string bytes;
+  for (std::size_t at = 0; at < token.size();) {
+    const Character c = character_at(token, at);
+    const int byte = byte_of_character(c.code);
+    if (byte < 0) return std::string(token);
+    bytes += static_cast<char>(static_cast<unsigned char>(byte));
+    at += c.size;
+  }
+  return bytes;
+}
+
+std::optional<unsigned char> byte_of_token(std::string_view token) {
+  unsigned value = 0;
+  const bool is_byte = token.size() == 6 && token.starts_with("<0x") && token.ends_with('>') &&
+                       std::from_chars(token.data() + 3, token.data() + 5, value, 16).ptr == token.data() + 5;
+  return is_byte ? std::optional(static_cast<unsigned char>(value)) : std::nullopt;
 }
 
 void append_byte_characters(std::string& out, std::string_view text) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,5 +15,10 @@ const std::array<char32_t, 256>& byte_characters();
 int byte_of_character(char32_t c);
 /// Appends the characters of all bytes of `text`.
 void append_byte_characters(std::string& out, std::string_view text);
+
+/// Bytes of a token of such a vocabulary; the token itself if a character stands for no byte.
+std::string bytes_of_characters(std::string_view token);
+/// Byte of a token such as <0x41>.
+std::optional<unsigned char> byte_of_token(std::string_view token);
 
 }  // namespace tern::text

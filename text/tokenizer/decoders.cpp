@@ -2,7 +2,6 @@
 #include <tern/error.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "text/regex.h"
 #include "text/tokenizer/byte_level.h"
@@ -51,20 +50,7 @@ class ByteLevelDecoder : public Decoder {
  public:
   void apply(std::vector<std::string>& tokens) const override {
     std::string bytes;
-    for (const std::string& t : tokens) {
-      const std::size_t begin = bytes.size();
-      for (std::size_t at = 0; at < t.size();) {
-        const Character c = character_at(t, at);
-        const int byte = byte_of_character(c.code);
-        if (byte < 0) {  // a token of text, such as an added one
-          bytes.resize(begin);
-          bytes += t;
-          break;
-        }
-        bytes += static_cast<char>(static_cast<unsigned char>(byte));
-        at += c.size;
-      }
-    }
+    for (const std::string& t : tokens) bytes += bytes_of_characters(t);
     tokens = {replace_invalid(bytes)};
   }
 };
@@ -84,11 +70,8 @@ class ByteFallbackDecoder : public Decoder {
       bytes.clear();
     };
     for (std::string& t : tokens) {
-      unsigned value = 0;
-      const bool is_byte = t.size() == 6 && t.starts_with("<0x") && t.ends_with('>') &&
-                           std::from_chars(t.data() + 3, t.data() + 5, value, 16).ptr == t.data() + 5;
-      if (is_byte) {
-        bytes += static_cast<char>(static_cast<unsigned char>(value));
+      if (const auto byte = byte_of_token(t)) {
+        bytes += static_cast<char>(*byte);
       } else {
         flush();
         out.push_back(std::move(t));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "text/tokenizer/added_tokens.h"
+#include "text/tokenizer/byte_level.h"
 #include "text/tokenizer/decoder.h"
 #include "text/tokenizer/fields.h"
 #include "text/tokenizer/json_file.h"
@@ -22,10 +23,20 @@ const Json& optional_field(const Json& j, const char* name) {
   return found == j.end() ? null : *found;
 }
 
+/// True if a decoder, or one inside a sequence, has this type.
+bool has_decoder(const Json& j, std::string_view type) {
+  if (!j.is_object()) return false;
+  if (text_field(j, "type") == type) return true;
+  const Json& all = optional_field(j, "decoders");
+  return all.is_array() && std::ranges::any_of(all, [&](const Json& each) { return has_decoder(each, type); });
+}
+
 class JsonTokenizer : public TokenizerImpl {
  public:
   explicit JsonTokenizer(TokenizerFile file)
-      : normalizer_(make_normalizer(optional_field(file.fields, "normalizer"))),
+      : is_byte_level_(has_decoder(optional_field(file.fields, "decoder"), "ByteLevel")),
+        has_byte_tokens_(has_decoder(optional_field(file.fields, "decoder"), "ByteFallback")),
+        normalizer_(make_normalizer(optional_field(file.fields, "normalizer"))),
         pre_tokenizer_(make_pre_tokenizer(optional_field(file.fields, "pre_tokenizer"))),
         model_(make_model(std::move(file.model))),
         frame_(make_frame(optional_field(file.fields, "post_processor"))),
@@ -111,6 +122,15 @@ class JsonTokenizer : public TokenizerImpl {
     return text == nullptr ? std::nullopt : std::optional(TokenInfo{id, *text, false});
   }
 
+  std::string bytes_of(std::int64_t id) const override {
+    const std::optional<TokenInfo> info = token(id);
+    if (!info || added_.find(static_cast<TokenId>(id)) != nullptr) return info ? info->text : std::string();
+    if (has_byte_tokens_) {
+      if (const auto byte = byte_of_token(info->text)) return std::string(1, static_cast<char>(*byte));
+    }
+    return is_byte_level_ ? bytes_of_characters(info->text) : info->text;
+  }
+
   std::vector<TokenInfo> special_tokens() const override {
     std::vector<TokenInfo> list;
     for (const AddedToken& t : added_.list()) {
@@ -121,6 +141,7 @@ class JsonTokenizer : public TokenizerImpl {
   }
 
  private:
+  bool is_byte_level_, has_byte_tokens_;
   std::unique_ptr<Normalizer> normalizer_;
   std::unique_ptr<PreTokenizer> pre_tokenizer_;
   std::unique_ptr<TokenModel> model_;

@@ -58,6 +58,10 @@ std::string filter_characters(std::string_view text, Keep keep) {
   return out;
 }
 
+std::string strip_marks(std::string_view text) {
+  return filter_characters(text, [](char32_t c) { return !is_mark(c); });
+}
+
 std::string strip_accents(std::string_view text) {
   return filter_characters(text, [](char32_t c) { return !is_nonspacing_mark(c); });
 }
@@ -222,7 +226,7 @@ std::unique_ptr<Normalizer> make_normalizer(const nlohmann::json& j, int depth) 
   if (type == "NFKC") return form(NormalForm::nfkc);
   if (type == "NFKD") return form(NormalForm::nfkd);
   if (type == "Lowercase") return function(lower_case);
-  if (type == "StripAccents") return function(strip_accents);
+  if (type == "StripAccents") return function(strip_marks);
   if (type == "Nmt") return function(nmt_normalize);
   if (type == "ByteLevel") return function(byte_characters_of);
   if (type == "BertNormalizer") return std::make_unique<BertNormalizer>(j);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "text/tokenizer/added_tokens.h"
+#include "text/tokenizer/byte_level.h"
 #include "text/tokenizer_impl.h"
 #include "text/unicode.h"
 
@@ -90,6 +91,12 @@ class SentencePiece : public TokenizerImpl {
     if (id < 0 || id >= size_) return {};
     const int piece = static_cast<int>(id);
     return TokenInfo{id, processor_.IdToPiece(piece), processor_.IsControl(piece)};
+  }
+  std::string bytes_of(std::int64_t id) const override {
+    if (id < 0 || id >= size_) return {};
+    const std::string& piece = processor_.IdToPiece(static_cast<int>(id));
+    const auto byte = processor_.IsByte(static_cast<int>(id)) ? byte_of_token(piece) : std::nullopt;
+    return byte ? std::string(1, static_cast<char>(*byte)) : piece;
   }
   std::vector<TokenInfo> special_tokens() const override {
     std::vector<TokenInfo> list;
