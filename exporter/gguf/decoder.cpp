@@ -9,7 +9,7 @@
 
 #include "exporter/builder.h"
 #include "exporter/gguf/decoder_weights.h"
-#include "exporter/llm/names.h"
+#include "generation/names.h"
 
 namespace tern::gguf {
 namespace {
