@@ -68,7 +68,8 @@ void check(DType type, const Sizes& sizes, std::mt19937& random) {
 
 TEST(Copy, IsExactForAllLayouts) {
   const Sizes shapes[] = {{1},           {5, 3},       {33, 65},       {2, 70, 9},         {40, 37, 3, 3}, {65, 33, 5},
-                          {3, 1, 34, 7}, {100, 31, 2}, {4, 3, 40, 32}, {2, 2, 3, 2, 5, 2}, {7, 11, 1, 31}};
+                          {3, 1, 34, 7}, {100, 31, 2}, {4, 3, 40, 32}, {2, 2, 3, 2, 5, 2}, {7, 11, 1, 31}, {6, 200},
+                          {4, 3, 70, 5}, {7, 90},      {2, 3000}};
   std::mt19937 random(1);
   for (const int threads : {1, 3}) {
     const ThreadScope scope((Threads(threads)));

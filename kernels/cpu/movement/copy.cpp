@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <span>
+#include <type_traits>
 
 #include "dtypes/levels.h"
 #include "kernels/cpu/scratch.h"
@@ -124,9 +125,65 @@ void transpose_plane(const std::uint32_t* from, std::int64_t from_row, std::uint
   });
 }
 
+constexpr std::int64_t kInterleavedRows = 7;
+
+/// Interleaves `Rows` rows of `from`: to[j * Rows + i] = from[i * from_row + j].
+template <int Rows>
+void interleave_rows(const std::uint32_t* from, std::int64_t from_row, std::uint32_t* to, std::int64_t columns) {
+  at_cpu_level([&](auto) __attribute__((always_inline)) {
+    const std::uint32_t* rows[Rows];
+    for (int i = 0; i < Rows; ++i) rows[i] = from + i * from_row;
+    for (std::int64_t j = 0; j < columns; ++j) {
+#pragma GCC unroll 8
+      for (int i = 0; i < Rows; ++i) to[j * Rows + i] = rows[i][j];
+    }
+  });
+}
+
+/// Separates what `interleave_rows` makes: to[i * to_row + j] = from[j * Rows + i].
+template <int Rows>
+void separate_rows(const std::uint32_t* from, std::uint32_t* to, std::int64_t to_row, std::int64_t columns) {
+  at_cpu_level([&](auto) __attribute__((always_inline)) {
+    std::uint32_t* rows[Rows];
+    for (int i = 0; i < Rows; ++i) rows[i] = to + i * to_row;
+    for (std::int64_t j = 0; j < columns; ++j) {
+#pragma GCC unroll 8
+      for (int i = 0; i < Rows; ++i) rows[i][j] = from[j * Rows + i];
+    }
+  });
+}
+
+/// Copies a plane between dense rows and their few interleaved rows, such as images of three channels. Returns false
+/// for other planes.
+bool copy_few_rows(const std::uint32_t* from, std::uint32_t* to, const CopyAxis& rows, const CopyAxis& columns) {
+  const auto for_rows = [&](std::int64_t count, const auto& copy) {
+    switch (count) {
+      case 2: copy(std::integral_constant<int, 2>()); return true;
+      case 3: copy(std::integral_constant<int, 3>()); return true;
+      case 4: copy(std::integral_constant<int, 4>()); return true;
+      case 5: copy(std::integral_constant<int, 5>()); return true;
+      case 6: copy(std::integral_constant<int, 6>()); return true;
+      case 7: copy(std::integral_constant<int, 7>()); return true;
+      default: return false;
+    }
+  };
+  if (rows.to == 1 && columns.from == 1 && columns.to == rows.size) {
+    return for_rows(rows.size,
+                    [&](auto count) { interleave_rows<decltype(count)::value>(from, rows.from, to, columns.size); });
+  }
+  if (rows.from == 1 && columns.to == 1 && columns.from == rows.size) {
+    return for_rows(rows.size,
+                    [&](auto count) { separate_rows<decltype(count)::value>(from, to, rows.to, columns.size); });
+  }
+  return false;
+}
+
 /// Transposes a plane in tiles that fit the first cache.
 template <class T>
 void copy_plane(const T* from, T* to, const CopyAxis& rows, const CopyAxis& columns) {
+  if constexpr (sizeof(T) == 4) {
+    if (rows.size <= kInterleavedRows && copy_few_rows(from, to, rows, columns)) return;
+  }
   for (std::int64_t r = 0; r < rows.size; r += kTile) {
     const std::int64_t r_end = std::min(rows.size, r + kTile);
     for (std::int64_t c = 0; c < columns.size; c += kTile) {
