@@ -15,7 +15,7 @@ TensorView in_channels_last_order(const TensorView& v, int rank) {
 }
 
 bool is_channels_last(const TensorView& v) {
-  return (v.rank == 3 || v.rank == 4) && !v.contiguous() && in_channels_last_order(v, v.rank).contiguous();
+  return v.rank >= 3 && v.rank <= 5 && !v.contiguous() && in_channels_last_order(v, v.rank).contiguous();
 }
 
 void make_channels_last(TensorView& v) {

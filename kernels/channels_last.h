@@ -6,9 +6,9 @@
 
 namespace tern {
 
-/// True for an image of one or two dimensions in this layout, without gaps. Excludes views in row-major order.
+/// True for an image of one to three dimensions in this layout, without gaps. Excludes views in row-major order.
 bool is_channels_last(const TensorView& v);
-/// Sets the strides of this layout. The rank is 3 or 4.
+/// Sets the strides of this layout. The rank is 3 to 5.
 void make_channels_last(TensorView& v);
 /// The same elements with the channels' axis last: contiguous if `v` is channels-last. A view of rank below `rank`
 /// first gets leading axes of size 1.

@@ -5,6 +5,7 @@ set(sources
   cpu/absent/blas.cpp
   cpu/absent/dnnl.cpp
   cpu/absent/lapack.cpp
+  cpu/algorithm_costs.cpp
   cpu/algorithms.cpp
   cpu/attention/attention.cpp
   cpu/attention/shared_heads.cpp
@@ -19,12 +20,14 @@ set(sources
   cpu/channels_last/pool.cpp
   cpu/channels_last/registers.cpp
   cpu/channels_last/resize.cpp
+  cpu/channels_last/transposed.cpp
   cpu/channels_last/winograd.cpp
   cpu/contractions.cpp
   cpu/convolution/blocks.cpp
   cpu/convolution/channels_last.cpp
   cpu/convolution/columns.cpp
   cpu/convolution/convolution.cpp
+  cpu/convolution/costs.cpp
   cpu/convolution/integer_rows.cpp
   cpu/convolution/onednn.cpp
   cpu/convolution/operands.cpp
@@ -34,6 +37,7 @@ set(sources
   cpu/convolution/tile_convolution.cpp
   cpu/convolution/tile_rows.cpp
   cpu/convolution/tiles.cpp
+  cpu/convolution/transposed.cpp
   cpu/dense.cpp
   cpu/dnnl/convolution.cpp
   cpu/dnnl/engine.cpp

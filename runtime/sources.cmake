@@ -108,6 +108,7 @@ set(sources
   pack.cpp
   plan/arena.cpp
   plan/blocks.cpp
+  plan/channels_last_readers.cpp
   plan/chosen.cpp
   plan/concrete.cpp
   plan/draft.cpp

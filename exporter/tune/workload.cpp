@@ -51,8 +51,9 @@ Workload::Call call_of(const Function& f, const std::vector<std::int64_t>& expre
   return call;
 }
 
-PrepareOptions options() {
+PrepareOptions options(Precision precision = Precision::exported) {
   PrepareOptions o;
+  o.precision = precision;
   o.max_iterations = kIterations;
   o.weight_cache = "off";  // timed work must not change during tuning
   return o;
@@ -115,8 +116,9 @@ Workload make_workload(const Model& model, const std::map<std::string, std::int6
   return workload;
 }
 
-Trial::Trial(const Model& model, const Tuning& tuning)
-    : prepared_(prepare_program(model.program(), options(), {.tuning = &tuning, .listeners = {.observer = this}})),
+Trial::Trial(const Model& model, const Tuning& tuning, Precision precision)
+    : prepared_(
+          prepare_program(model.program(), options(precision), {.tuning = &tuning, .listeners = {.observer = this}})),
       session_(Prepared(prepared_)) {}
 
 void Trial::prepared(std::uint32_t function, std::uint32_t number, const Kernel& kernel, const KernelCall& call,
@@ -124,6 +126,15 @@ void Trial::prepared(std::uint32_t function, std::uint32_t number, const Kernel&
   std::string what(op_name(call.node->op));
   if (call.in.size() > 1) what += fmt::format(" {} by {}", shape_text(call.in[0]), shape_text(call.in[1]));
   steps_[{function, number}] = {kind_of(call), std::move(what), kernel.algorithms, taken};
+}
+
+void Trial::estimated(std::uint32_t function, std::uint32_t number, std::vector<AlgorithmCost> costs) {
+  estimates_[{function, number}] = std::move(costs);
+}
+
+std::vector<AlgorithmCost> Trial::estimates(std::pair<std::uint32_t, std::uint32_t> place) const {
+  const auto found = estimates_.find(place);
+  return found == estimates_.end() ? std::vector<AlgorithmCost>{} : found->second;
 }
 
 Trial::Time Trial::run(const Workload& workload, const NodeNames& nodes) {

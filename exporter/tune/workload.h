@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/estimate_observer.h"
 #include "runtime/prepared.h"
 
 namespace tern {
@@ -40,9 +41,9 @@ struct SeenStep {
 };
 
 /// Program with chosen algorithms for nodes, in its own session.
-class Trial : private PlanObserver {
+class Trial : private EstimateObserver {
  public:
-  Trial(const Model& model, const Tuning& tuning);
+  Trial(const Model& model, const Tuning& tuning, Precision precision = Precision::exported);
   struct Time {
     double function = 0;
     double nodes = 0;  ///< seconds of the requested nodes
@@ -56,11 +57,15 @@ class Trial : private PlanObserver {
   NodeNames with_neighbours(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& places) const;
   /// Seconds by function's name and node, of the last run.
   std::map<std::pair<std::string, std::uint32_t>, double> node_times() const;
+  /// Estimates of a step's algorithms; empty if its kernel has none.
+  std::vector<AlgorithmCost> estimates(std::pair<std::uint32_t, std::uint32_t> place) const;
 
  private:
   void prepared(std::uint32_t function, std::uint32_t number, const Kernel& kernel, const KernelCall& call,
                 AlgorithmChoice taken) override;
+  void estimated(std::uint32_t function, std::uint32_t number, std::vector<AlgorithmCost> costs) override;
   std::map<std::pair<std::uint32_t, std::uint32_t>, SeenStep> steps_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<AlgorithmCost>> estimates_;
   std::shared_ptr<const PreparedProgram> prepared_;
   Session session_;
 };

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/cpu/products/float32/in_place_driver.h"
+#include "kernels/cpu/products/float32/strided_microkernel.h"
 #include "kernels/cpu/products/tiles/row_driver.h"
 #include "threads/threads.h"
 
@@ -79,8 +80,10 @@ bool rows_pay() {
 }
 
 const Machine& machine(Precision precision) {
-  static constexpr Machine kWithout;
-  if (!tiles::available()) return kWithout;
+  // Multiply-adds of a column of the micro-kernel, measured on a Zen 3 at 3.5 GHz.
+  constexpr double kOfColumn = 2.8e9;
+  static const Machine without{.products = kOfColumn * strided_product::micro_kernels().columns};
+  if (!tiles::available()) return without;
   return precision == Precision::bfloat16 ? kRoundedTiles : kTiles;
 }
 

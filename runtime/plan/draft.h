@@ -54,15 +54,16 @@ struct Draft {
   const Concrete concrete;
   SectionPlan plan;
 
-  std::vector<const Node*> resolved;    ///< nodes of the section with constant attributes
-  double intensity = 0;                 ///< like KernelCall::intensity
-  std::vector<SectionPart> parts;       ///< parts the device may take
-  std::vector<std::int32_t> part_of;    ///< part of each node of the section, or -1; empty without parts
-  std::vector<Placed> values;           ///< location of each value; Location::Kind::none if not placed yet
-  std::vector<RootId> root_of;          ///< root of each value
-  std::vector<std::uint32_t> last_use;  ///< FunctionFacts::last_use or later
-  std::vector<bool> rounded;            ///< true for float32 values stored as bfloat16; or empty
-  std::vector<ValueId> made;            ///< values placed by this section
+  std::vector<const Node*> resolved;     ///< nodes of the section with constant attributes
+  double intensity = 0;                  ///< like KernelCall::intensity
+  std::vector<bool> read_channels_last;  ///< true for values with a reader that takes channels last
+  std::vector<SectionPart> parts;        ///< parts the device may take
+  std::vector<std::int32_t> part_of;     ///< part of each node of the section, or -1; empty without parts
+  std::vector<Placed> values;            ///< location of each value; Location::Kind::none if not placed yet
+  std::vector<RootId> root_of;           ///< root of each value
+  std::vector<std::uint32_t> last_use;   ///< FunctionFacts::last_use or later
+  std::vector<bool> rounded;             ///< true for float32 values stored as bfloat16; or empty
+  std::vector<ValueId> made;             ///< values placed by this section
   std::vector<MemoryBlock> blocks;
   std::vector<Root> roots;
   std::vector<RootId> arg_root;     ///< parallel to SectionPlan::args

@@ -7,6 +7,7 @@
 
 #include "runtime/devices/stream.h"
 #include "runtime/limits.h"
+#include "runtime/plan/layout.h"
 #include "runtime/plan/passes.h"
 #include "runtime/plan/step_weights.h"
 
@@ -49,6 +50,7 @@ class Preparation {
     call.precision = d_.prepared.precision(*call.node);
     call.intensity = d_.intensity;
     call.algorithm = d_.prepared.algorithm(d_.request.key.function, s.node, d_.request.key.threads);
+    if (s.kernel->channels_last == nullptr) report_costs(d_, s.node, call);
     if (s.kernel->prepare != nullptr) s.state = s.kernel->prepare(call);
     call.state = s.state.get();
     table_bytes_ += call.state == nullptr ? 0 : call.state->table_bytes;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "kernels/channels_last.h"
+#include "runtime/estimate_observer.h"
 
 namespace tern {
 namespace {
@@ -26,6 +27,12 @@ bool follows_channels_last(Draft& d, const Node& n, const TensorView& out) {
 }
 
 }  // namespace
+
+void report_costs(const Draft& d, std::uint32_t i, const KernelCall& call) {
+  auto* observer = dynamic_cast<EstimateObserver*>(d.prepared.listeners.observer);
+  if (observer == nullptr) return;
+  observer->estimated(d.request.key.function, d.facts.numbers.empty() ? i : d.facts.numbers[i], algorithm_costs(call));
+}
 
 bool makes_channels_last(Draft& d, std::uint32_t i, const Node& n, const Kernel& kernel) {
   const auto others = std::span(n.outputs).subspan(std::min<std::size_t>(1, n.outputs.size()));
@@ -52,6 +59,9 @@ bool makes_channels_last(Draft& d, std::uint32_t i, const Node& n, const Kernel&
   call.precision = d.prepared.precision(n);
   call.intensity = d.intensity;
   call.algorithm = d.prepared.algorithm(d.request.key.function, i, d.request.key.threads);
+  // Only here the result's order is that of its readers; kernels weigh a reorder.
+  if (n.op == Op::convolution && d.read_channels_last[static_cast<std::size_t>(n.outputs[0])]) make_channels_last(out);
+  report_costs(d, i, call);
   return kernel.channels_last(call);
 }
 

@@ -5,6 +5,8 @@
 
 namespace tern {
 
+/// Tells an EstimateObserver of the plan the estimates for node `i`.
+void report_costs(const Draft& d, std::uint32_t i, const KernelCall& call);
 /// True if the node produces a channels-last result.
 bool makes_channels_last(Draft& d, std::uint32_t i, const Node& n, const Kernel& kernel);
 /// Returns `v` with channels last, copied if necessary.

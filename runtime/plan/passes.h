@@ -10,6 +10,8 @@ namespace tern {
 void resolve_sizes(Draft& d);
 /// Draft::intensity.
 void weigh_convolutions(Draft& d);
+/// Draft::read_channels_last.
+void find_channels_last_readers(Draft& d);
 /// Draft::parts: nodes run together by the device.
 void find_parts(Draft& d);
 /// Places the function's inputs and states, and values of earlier sections.

@@ -82,6 +82,10 @@ const ChannelsLastCase kChannelsLastCases[] = {
     {"depthwise, taller than the image", 1, 16, 1, 1, axis(1, 5, 1, 1, 4, 4), axis(8, 5, 1, 1, 4, 4)},
     {"depthwise, padded by more than a window", 1, 16, 1, 1, axis(4, 3, 1, 1, 5, 5), axis(6, 3, 1, 1, 3, 4)},
     {"depthwise, wider than the image", 1, 20, 1, 1, axis(2, 7, 1, 1, 3, 3), axis(3, 7, 1, 1, 3, 3)},
+    {"depthwise, thirteen by thirteen", 1, 40, 1, 1, axis(15, 13, 1, 1, 6, 6), axis(17, 13, 1, 1, 6, 6)},
+    {"depthwise, seven by seven, every second", 2, 24, 1, 1, axis(16, 7, 2, 1, 3, 3), axis(19, 7, 2, 1, 3, 3)},
+    {"depthwise, a line of many", 2, 32, 1, 1, axis(1, 1, 1, 1, 0, 0), axis(50, 31, 1, 1, 15, 15)},
+    {"depthwise, three by nine", 1, 16, 1, 1, axis(9, 3, 1, 1, 1, 1), axis(20, 9, 1, 1, 4, 4)},
     {"depthwise, few positions", 1, 100, 1, 1, axis(7, 5, 1, 1, 2, 2), axis(7, 5, 1, 1, 2, 2)},
     {"depthwise, dilated", 1, 16, 1, 1, axis(12, 5, 1, 2, 4, 4), axis(10, 5, 2, 2, 4, 4)},
 };
@@ -365,14 +369,16 @@ std::vector<Loops> loops_of_every_set() {
 }
 
 TEST(ChannelsLast, StripsHaveTheBitsOfSingleWindows) {
-  constexpr std::int64_t kChannels = 43, kWidth = 19, kHeight = 11;
-  const auto x = random_floats(kHeight * kWidth * kChannels, 6), weight = random_floats(25 * kChannels, 7),
+  constexpr std::int64_t kChannels = 43, kWidth = 19, kHeight = 15;
+  const auto x = random_floats(kHeight * kWidth * kChannels, 6), weight = random_floats(13 * 13 * kChannels, 7),
              bias = random_floats(kChannels, 8);
   for (const Loops& loops : loops_of_every_set()) {
-    for (const std::int64_t kernel : {3, 5}) {
+    for (const auto& [kernel, wide] : std::vector<std::pair<std::int64_t, bool>>{
+             {3, false}, {5, false}, {3, true}, {5, true}, {7, true}, {13, true}}) {
       for (const std::int64_t stride : {1, 2}) {
         SCOPED_TRACE("lanes " + std::to_string(loops.lanes) + ", kernel " + std::to_string(kernel) + ", stride " +
-                     std::to_string(stride));
+                     std::to_string(stride) + (wide ? ", wide" : ""));
+        const StripLoop loop = wide ? loops.wide_strip[stride - 1] : loops.strip[kernel == 5 ? 1 : 0][stride - 1];
         const WindowAxis w = axis(kWidth, kernel, stride, 1, kernel - 1, kernel / 2);
         Strip s;
         s.position = s.y_position = s.channels = kChannels;
@@ -381,6 +387,7 @@ TEST(ChannelsLast, StripsHaveTheBitsOfSingleWindows) {
         s.before = w.before;
         s.out = w.out;
         s.y_line = w.out * kChannels;
+        s.kernel_h = s.kernel_w = kernel;
         s.low = -0.5F;
         s.high = 0.75F;
         s.x = x.data();
@@ -390,7 +397,7 @@ TEST(ChannelsLast, StripsHaveTheBitsOfSingleWindows) {
             for (s.rows_end = s.rows_begin; s.rows_end <= reach; ++s.rows_end) {
               std::vector<float> y(static_cast<std::size_t>(s.lines * s.y_line), 12345), expected(y);
               s.y = y.data();
-              loops.strip[kernel == 5 ? 1 : 0][stride - 1](s, weight.data(), kChannels, bias.data());
+              loop(s, weight.data(), kChannels, bias.data());
               for (std::int64_t i = 0; i < s.lines * w.out; ++i) {
                 std::vector<std::ptrdiff_t> taps, of_weight;
                 for (std::int64_t a = 0; a < kernel; ++a) {

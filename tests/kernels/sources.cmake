@@ -4,6 +4,7 @@ set(sources
   attention_test.cpp
   axes_test.cpp
   channels_last_test.cpp
+  channels_last_volume_test.cpp
   compiled_test.cpp
   convolution_test.cpp
   copy_test.cpp
@@ -56,4 +57,5 @@ set(sources
   rnn_test.cpp
   row_loops_test.cpp
   simd_test.cpp
+  transposed_convolution_test.cpp
   winograd_test.cpp)

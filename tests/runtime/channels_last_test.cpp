@@ -1,8 +1,10 @@
 // Images stored channels-last inside a program: outputs and views keep the order of their axes.
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <cmath>
 
+#include "kernels/cpu/processor.h"
 #include "schema/window_kinds.h"
 #include "tests/random_floats.h"
 #include "tests/runtime/support.h"
@@ -54,6 +56,16 @@ ValueId convolution(Builder& b, ValueId x, ValueId weight, std::int64_t groups) 
        attr(AttrKey::after, Sizes{1, 1}), attr(AttrKey::groups, Dim(groups))});
 }
 
+/// Requests channels last for all convolutions: small ones alone have cheaper algorithms.
+void ask_for_channels_last(Program& program) {
+  Tuning t{cpu::processor(), static_cast<std::uint32_t>(omp_get_max_threads()), {}};
+  const auto& nodes = program.functions[0].nodes;
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].op == Op::convolution) t.choices.push_back({0, i, "channels_last"});
+  }
+  program.tunings = {t};
+}
+
 TEST(ChannelsLast, LeavesTheOrderOfAxesToThoseWhoReadIt) {
   const auto x = random_floats(kBatch * kChannelsLastIn * kPlane, 1),
              dense = random_floats(kChannelsLastOut * kChannelsLastIn * 9, 2),
@@ -80,6 +92,7 @@ TEST(ChannelsLast, LeavesTheOrderOfAxesToThoseWhoReadIt) {
   const std::vector<float> want = convolve(want_moved, deep, kChannelsLastOut, 1, 1),
                            rest = random_floats(kBatch * kChannelsLastOut * kPlane, 5);
 
+  ask_for_channels_last(p.program());
   Session session(p.model().prepare());
   for (int round = 0; round < 2; ++round) {
     const std::vector<Tensor>& got =
@@ -145,6 +158,7 @@ TEST(ChannelsLast, ImagesAreJoinedPaddedAndResizedAsOthers) {
                 second = plain.input(DType::f32, {kBatch, kChannelsLastOut, kHeight, kChannelsLastWidth});
   for (const ValueId v : moved(plain.b(), first, second)) plain.output(v);
 
+  ask_for_channels_last(p.program());
   Session session(p.model().prepare()), reference(plain.model().prepare());
   const std::vector<Tensor>& got = session.run({floats({kBatch, kChannelsLastIn, kHeight, kChannelsLastWidth}, x),
                                                 floats({kBatch, kChannelsLastOut, kHeight, kChannelsLastWidth}, y)});

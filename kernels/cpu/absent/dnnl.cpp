@@ -16,4 +16,8 @@ bool native_bf16() {
   return false;
 }
 
+bool is_built() {
+  return false;
+}
+
 }  // namespace tern::dnnl_cpu

@@ -24,22 +24,27 @@ constexpr std::int64_t kFinished = 48;           // fewest results of a channel 
 constexpr std::int64_t kConvolveBand = 1 << 19;  // most floats of input lines per copied band
 constexpr std::size_t kConvolveBandSlot = 5;
 
-/// Results [pixel, pixel + count) of an image whose windows have the same elements: `segments` times `taps` elements,
-/// from element `first_tap` on; `a` points to the first of these. A segment is a line of a window, or the whole window.
+/// Adjacent results of a line whose windows have the same elements: `segments` times `taps` elements, from element
+/// `first_tap` on, a segment `segment_taps` elements after the last; `a` points to the first of these. A segment is a
+/// line or a slice of a window, or the whole window.
 struct PixelRun {
   const float* a;
-  std::int64_t pixel, count;
-  std::int64_t first_tap, taps, segments;
+  std::int64_t result, count;  ///< floats before the first result; results
+  std::int64_t first_tap, taps, segments, segment_taps;
 };
 
 /// Merges the axes of a pointwise convolution into a single line.
 ChannelsLastShape merged(ChannelsLastShape c) {
-  if (!is_every_position(c.window)) return c;
+  if (!is_every_position(c.window) || c.spread) return c;
   const std::int64_t positions = c.batch * cpu::plane(c.window, &WindowAxis::out);
   c.batch = 1;
   c.window = {};
   c.window[1].in = c.window[1].out = positions;
   return c;
+}
+
+std::int64_t lines_of(const ChannelsLastShape& c) {
+  return c.batch * c.window[0].out * c.window[1].out;
 }
 
 std::int64_t halves_of_group(const ChannelsLastShape& c, const StridedMicroKernels& micro) {
@@ -52,6 +57,48 @@ std::int64_t image_floats(const ChannelsLastShape& c) {
 }
 std::int64_t weight_floats(const ChannelsLastShape& c) {
   return c.groups * c.out * c.in * cpu::plane(c.window, &WindowAxis::kernel);
+}
+
+/// Elements [begin, end) of a window's axis.
+struct AxisTaps {
+  std::int64_t begin, end;
+  std::int64_t count() const { return end - begin; }
+};
+
+/// Returns the elements inside the image; one, if all are padding.
+AxisTaps taps_inside(const WindowAxis& a, std::int64_t window) {
+  AxisTaps t{0, 0};
+  cpu::elements_inside(a, window, &t.begin, &t.end);
+  return t.count() > 0 ? t : AxisTaps{0, 1};
+}
+
+/// True if every window has an element inside.
+bool each_touches(const WindowAxis& a) {
+  for (std::int64_t i = 0; i < a.out; ++i) {
+    AxisTaps t{0, 0};
+    cpu::elements_inside(a, i, &t.begin, &t.end);
+    if (t.count() <= 0) return false;
+  }
+  return true;
+}
+
+/// True if the image is read in place: no window of a line reads outside, and slices outside are left out.
+bool reads_in_place(const ChannelsLastShape& c) {
+  if (!is_inside({WindowAxis{}, c.window[1], c.window[2]})) return false;
+  return is_inside({WindowAxis{}, WindowAxis{}, c.window[0]}) || (!c.in_order && each_touches(c.window[0]));
+}
+
+/// Lines of a slice, and slices, in a copied band.
+struct BandSize {
+  std::int64_t lines, slices;
+};
+BandSize band_size(const Image& image) {
+  const WindowAxis &d = image.window[0], &h = image.window[1];
+  const std::int64_t lines = std::clamp<std::int64_t>(kConvolveBand / Band::floats(image, 1), 1, h.out);
+  if (lines < h.out) return {lines, 1};
+  std::int64_t slices = d.out;
+  while (slices > 1 && Band::floats(image, lines, slices) > kConvolveBand) slices = (slices + 1) / 2;
+  return {lines, slices};
 }
 
 /// Results [begin, end) of a line, whose windows have the elements [first_tap, last_tap) of an axis inside the image.
@@ -84,12 +131,8 @@ std::int64_t cost_of_windows(std::int64_t count, std::int64_t taps, std::int64_t
 /// image, as with dilated windows; none otherwise.
 std::vector<LineSection> sections_inside(const ChannelsLastShape& c, std::int64_t rows) {
   const WindowAxis &h = c.window[1], &w = c.window[2];
-  if (c.in_order || c.by_lines() || is_inside(c.window)) return {};
-  std::int64_t first = 0, last = 0, inside = 0;
-  for (std::int64_t i = 0; i < h.out; ++i) {
-    cpu::elements_inside(h, i, &first, &last);
-    if (last <= first) return {};
-  }
+  if (c.in_order || c.by_lines() || is_volume(c) || is_inside(c.window) || !each_touches(h)) return {};
+  std::int64_t inside = 0;
   std::vector<LineSection> sections = sections_of(w);
   for (const LineSection& s : sections) {
     if (s.last_tap <= s.first_tap) return {};
@@ -105,50 +148,69 @@ class ConvolutionWorker {
         at_(at),
         finish_(finish),
         micro_(strided_product::micro_kernels()),
-        plain_(is_every_position(c.window)),
+        plain_(is_every_position(c.window) && !c.spread),
         together_(c.by_lines() ? c.window[2].kernel : 1),
         in_(c.in * together_),
         sections_(sections_inside(c, micro_.rows)) {}
 
   /// Computes channels of half panels [first, last) in lines [begin, end) of all images.
   void run(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t last) {
-    const WindowAxis& h = c_.window[1];
+    const WindowAxis &d = c_.window[0], &h = c_.window[1];
     const Image image{c_.window, c_.groups * c_.in, c_.groups * c_.in};
-    const bool inside = is_inside(c_.window) || !sections_.empty();
-    const std::int64_t most =
-        inside ? end - begin : std::clamp<std::int64_t>(kConvolveBand / Band::floats(image, 1), 1, end - begin);
-    float* buffer =
-        inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(Band::floats(image, most)), kConvolveBandSlot);
-    Band band(image, inside, 0, buffer);
+    const bool inside = reads_in_place(c_) || !sections_.empty();
+    BandSize most = inside ? BandSize{h.out, d.out} : band_size(image);
+    most.lines = std::min(most.lines, end - begin);
+    const std::int64_t floats = inside ? 0 : Band::floats(image, most.lines, most.slices);
+    float* buffer = inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(floats), kConvolveBandSlot);
+    Band band(image, inside, 0, buffer, most.lines);
     find_upcoming(begin, end, first, last);
     taps_.clear();
     for (std::size_t t = 0; t < band.taps().size(); t += static_cast<std::size_t>(together_))
       taps_.push_back(band.taps()[t]);
     std::vector<PixelRun> runs;
     while (begin < end) {
-      const std::int64_t n = begin / h.out, top = begin % h.out, count = std::min({most, end - begin, h.out - top});
-      const float* x = at_.x + n * image.pitch * h.in * c_.window[2].in;
-      band.load(x, top, top + count);
+      const std::int64_t slice = begin / h.out, n = slice / d.out, front = slice % d.out, top = begin % h.out,
+                         count = std::min({most.lines, end - begin, h.out - top}),
+                         slices = count < h.out ? 1 : std::min({most.slices, (end - begin) / h.out, d.out - front});
+      const float* x = at_.x + n * image.pitch * cpu::plane(c_.window, &WindowAxis::in);
+      band.load(x, {top, top + count, front, front + slices});
       runs.clear();
-      const std::int64_t pixel = begin * c_.window[2].out;
       if (plain_) {
-        runs.push_back({band.line(top), pixel, count, 0, 1, 1});
+        runs.push_back({band.line(top), first_result(begin), count, 0, 1, 1, 1});
       } else {
-        for (std::int64_t i = 0; i < count; ++i) add_line(band, x, top + i, pixel + i * c_.window[2].out, &runs);
+        for (std::int64_t s = 0; s < slices; ++s) {
+          for (std::int64_t i = 0; i < count; ++i)
+            add_line(band, x, {s, front + s, top + i, first_result(begin + s * h.out + i)}, &runs);
+        }
       }
       for (std::int64_t half = first; half < last;) {
         const std::int64_t next = half_panels(half, last);
         run_columns(band, runs, half, next, next < last);
         half = next;
       }
-      begin += count;
+      begin += count * slices;
     }
   }
 
  private:
+  /// A line of results.
+  struct ResultLine {
+    std::int64_t slice_of_band, slice, line;
+    std::int64_t result;  ///< floats before its first result
+  };
+
+  /// Returns the floats between neighbouring results of a line.
+  std::int64_t result_step() const { return c_.spread ? c_.spread->position : c_.groups * c_.out; }
+  /// Returns the floats before the first result of a line, counted over all images.
+  std::int64_t first_result(std::int64_t line) const {
+    if (!c_.spread) return line * c_.window[2].out * c_.groups * c_.out;
+    const std::int64_t lines = c_.window[1].out;
+    return c_.spread->first + line / lines * c_.spread->image + line % lines * c_.spread->line;
+  }
+
   /// Finds the lines for the thread to prefetch during every second product.
   void find_upcoming(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t last) {
-    const std::int64_t halves = c_.groups * halves_of_group(c_, micro_), lines = c_.batch * c_.window[1].out;
+    const std::int64_t halves = c_.groups * halves_of_group(c_, micro_), lines = lines_of(c_);
     upcoming_ = cpu::UpcomingLines::for_slice(at_.upcoming, {begin, end, lines}, {first, last, halves});
     const std::int64_t taps = cpu::plane(c_.window, &WindowAxis::kernel), row = plain_ ? end - begin : c_.window[2].out,
                        tiles = (row + micro_.rows - 1) / micro_.rows * (plain_ ? 1 : end - begin),
@@ -173,26 +235,23 @@ class ConvolutionWorker {
   }
 
   /// Adds the results of a line, without the lines of windows outside the image, which would add zeros.
-  void add_line(const Band& band, const float* image, std::int64_t line, std::int64_t pixel,
-                std::vector<PixelRun>* runs) const {
-    const WindowAxis &h = c_.window[1], &w = c_.window[2];
+  void add_line(const Band& band, const float* image, const ResultLine& at, std::vector<PixelRun>* runs) const {
+    const WindowAxis &d = c_.window[0], &h = c_.window[1], &w = c_.window[2];
     const std::int64_t width = w.kernel / together_;
-    std::int64_t first = 0, last = h.kernel;
-    if (!c_.in_order) cpu::elements_inside(h, line, &first, &last);
-    if (last <= first) {  // all elements are padding
-      first = 0;
-      last = 1;
-    }
-    const std::int64_t lines = last - first;
+    const AxisTaps slices = c_.in_order ? AxisTaps{0, d.kernel} : taps_inside(d, at.slice),
+                   lines = c_.in_order ? AxisTaps{0, h.kernel} : taps_inside(h, at.line);
     if (sections_.empty()) {
-      const float* a = band.line(line) + taps_[static_cast<std::size_t>(first * width)];
-      return runs->push_back({a, pixel, w.out, first * width, lines * width, 1});
+      const std::int64_t first = (slices.begin * h.kernel + lines.begin) * width,
+                         merged = lines.count() == h.kernel ? slices.count() : 1;
+      const float* a = band.element(at.slice_of_band, at.line, taps_[static_cast<std::size_t>(first)]);
+      return runs->push_back(
+          {a, at.result, w.out, first, lines.count() * width * merged, slices.count() / merged, h.kernel * width});
     }
     for (const LineSection& s : sections_) {
-      const std::int64_t position = h.position(line, first) * w.in + w.position(s.begin, s.first_tap),
-                         taps = s.last_tap - s.first_tap, merged = taps == w.kernel ? lines : 1;
-      runs->push_back({image + position * c_.groups * c_.in, pixel + s.begin, s.end - s.begin,
-                       first * width + s.first_tap, taps * merged, lines / merged});
+      const std::int64_t position = h.position(at.line, lines.begin) * w.in + w.position(s.begin, s.first_tap),
+                         taps = s.last_tap - s.first_tap, merged = taps == w.kernel ? lines.count() : 1;
+      runs->push_back({image + position * c_.groups * c_.in, at.result + s.begin * result_step(), s.end - s.begin,
+                       lines.begin * width + s.first_tap, taps * merged, lines.count() / merged, width});
     }
   }
 
@@ -201,7 +260,7 @@ class ConvolutionWorker {
     const std::int64_t halves = halves_of_group(c_, micro_), group = half / halves, width = micro_.columns / 2,
                        column = half % halves * width, channel = group * c_.out + column;
     const int columns = static_cast<int>(std::min<std::int64_t>((end - half) * width, c_.out - column));
-    const auto taps = static_cast<std::int64_t>(taps_.size()), row = in_ * taps, ld = c_.groups * c_.out;
+    const auto taps = static_cast<std::int64_t>(taps_.size()), row = in_ * taps, ld = result_step();
     const std::int64_t depth = c_.in_order ? in_ : std::min(in_, std::max<std::int64_t>(4, kPacked / taps / 16 * 16));
     auto* packed = at_.panels != nullptr
                        ? nullptr
@@ -213,8 +272,6 @@ class ConvolutionWorker {
     p.ldc = ld;
     p.columns = columns;
     p.b_row = taps * micro_.columns;
-    const std::int64_t segment_taps = c_.window[2].kernel / together_,
-                       segment_floats = c_.window[1].kernel > 1 ? taps_[static_cast<std::size_t>(segment_taps)] : 0;
     std::int64_t tiles = 0;
     for (const PixelRun& run : runs) tiles += tiles_of(run);
     for (std::int64_t k = 0; k < in_; k += depth) {
@@ -241,16 +298,18 @@ class ConvolutionWorker {
       }
       for (const PixelRun& run : runs) {
         const std::int64_t parts = tiles_of(run);
+        const std::int64_t segment_floats =
+            run.segments > 1 ? taps_[static_cast<std::size_t>(run.segment_taps)] - taps_[0] : 0;
         std::int64_t finished = 0;
         for (std::int64_t t = 0; t < parts; ++t) {
           const std::int64_t begin = t * run.count / parts, rows = (t + 1) * run.count / parts - begin;
-          const std::int64_t result = (run.pixel + begin) * ld + channel;
+          const std::int64_t result = run.result + begin * ld + channel;
           p.c = at_.y + result;
           last.add = add == nullptr ? nullptr : add + result;
           const float* a = run.a + begin * p.a_row + group * in_ + k;
           for (std::int64_t segment = 0; segment < run.segments; ++segment) {
             const float* line = a + segment * segment_floats;
-            const std::int64_t first_tap = run.first_tap + segment * segment_taps;
+            const std::int64_t first_tap = run.first_tap + segment * run.segment_taps;
             for (std::int64_t tap = 0; tap < run.taps; tap += together) {
               p.taps = taps_.data() + tap;
               p.tap_count = std::min(together, run.taps - tap);
@@ -270,7 +329,7 @@ class ConvolutionWorker {
           // cost.
           const std::int64_t end = begin + rows;
           if (!finish_ || another || (end - finished < kFinished && end < run.count)) continue;
-          const std::int64_t done = (run.pixel + finished) * ld + channel;
+          const std::int64_t done = run.result + finished * ld + channel;
           finish_.apply(at_.y + done, ld, end - finished, columns, done, ld);
           finished = end;
         }
@@ -296,11 +355,16 @@ class ConvolutionWorker {
 
 }  // namespace
 
+bool is_volume(const ChannelsLastShape& c) {
+  const WindowAxis& d = c.window[0];
+  return d.in != 1 || d.out != 1 || d.kernel != 1;
+}
+
 bool suits(const ChannelsLastShape& c, bool arranged) {
   if (has_small_groups(c)) return true;
   const std::int64_t positions = cpu::plane(c.window, &WindowAxis::out),
                      taps = cpu::plane(c.window, &WindowAxis::kernel);
-  if (c.window[0].in != 1 || c.window[0].out != 1 || c.window[0].kernel != 1 || positions < 4) return false;
+  if (positions < 4 || (is_volume(c) && c.depthwise())) return false;
   constexpr std::int64_t kRegister = 16, kFewChannels = 4, kWorthArranging = 64;
   if (c.depthwise()) return arranged && c.groups >= kRegister;
   if (c.groups > 1 && (c.in < kFewChannels || c.out < kRegister)) return false;
@@ -317,8 +381,7 @@ void convolve(const ChannelsLastShape& exported, const ChannelsLastOperands& ope
     at.weight = by_lines.data();
   }
   const StridedMicroKernels& micro = strided_product::micro_kernels();
-  const std::int64_t lines = c.batch * c.window[1].out,
-                     line = c.window[2].out * c.in * cpu::plane(c.window, &WindowAxis::kernel);
+  const std::int64_t lines = lines_of(c), line = c.window[2].out * c.in * cpu::plane(c.window, &WindowAxis::kernel);
   const std::int64_t halves = c.groups * halves_of_group(c, micro), width = micro.columns / 2;
   const std::int64_t threads = Threads::current().count();
   const auto grain = [](std::int64_t cost) { return (kWorthAThread + cost - 1) / std::max<std::int64_t>(1, cost); };

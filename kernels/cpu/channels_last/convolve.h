@@ -2,12 +2,19 @@
 // reordered, one panel at a time in the first cache.
 #pragma once
 
+#include <optional>
+
 #include "kernels/cpu/channels_last/blocking.h"
 #include "kernels/cpu/pointwise/finish.h"
 #include "kernels/cpu/windows/window.h"
 #include "kernels/kernel.h"
 
 namespace tern::channels_last {
+
+/// Floats from the start of the result to its first line, and between images, lines and positions.
+struct ResultSteps {
+  std::int64_t first = 0, image = 0, line = 0, position = 0;
+};
 
 struct ChannelsLastShape {
   cpu::Window window;
@@ -17,6 +24,8 @@ struct ChannelsLastShape {
   /// multiplied, and the bias is added last. Requires fma instructions.
   bool in_order = false;
   Blocking blocking;
+  /// Set where the results are spread over a larger image of two dimensions (transposed.h).
+  std::optional<ResultSteps> spread;
 
   /// Sets the division of the work; returns Variant::usual if the rules would choose the same.
   Variant divide(Variant wanted) {
@@ -60,6 +69,9 @@ inline bool goes_by_channels(const ChannelsLastShape& c) {
 
 /// True if this algorithm suits an image that is channels last (`arranged`) or must be reordered first.
 bool suits(const ChannelsLastShape& c, bool arranged);
+
+/// True if `convolve` computes a convolution of three dimensions: many channels in and out.
+bool is_volume(const ChannelsLastShape& c);
 
 /// Computes y [batch, ..., groups * out] from x [batch, ..., groups * in]. The views of the call in `finish` are
 /// channels last, too. Uses several threads; the bits do not depend on their number.

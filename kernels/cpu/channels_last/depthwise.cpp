@@ -25,6 +25,14 @@ StripLoop strip_loop(const cpu::Window& window, const StripLoop (&of)[2][2]) {
   return of[w.kernel == 5 ? 1 : 0][w.stride - 1];
 }
 
+StripLoop wide_strip_loop(const cpu::Window& window, const StripLoop (&of)[2]) {
+  const WindowAxis &h = window[1], &w = window[2];
+  const bool same_stride = h.stride == w.stride || h.out == 1;
+  if (!same_stride || w.stride > 2 || w.dilation != 1 || (h.dilation != 1 && h.kernel != 1)) return nullptr;
+  if (w.kernel < 2 || w.out < Strip::kWindows || w.kernel > w.in) return nullptr;
+  return of[w.stride - 1];
+}
+
 namespace {
 
 std::int64_t channels_of(const ChannelsLastShape& c) {
@@ -223,6 +231,8 @@ void run_strips(const ChannelsLastShape& c, const Operands& at, const pointwise:
   s.out = w.out;
   s.channels = channels;
   s.group = c.out;
+  s.kernel_h = h.kernel;
+  s.kernel_w = w.kernel;
   s.y_line = w.out * all;
   s.low = bounds.low;
   s.high = bounds.high;
@@ -250,6 +260,8 @@ void run(const ChannelsLastShape& c, const ChannelsLastOperands& at, const point
   const WindowAxis &h = c.window[1], &w = c.window[2];
   const std::int64_t all = channels_of(c), line = w.in * all;
   if (const StripLoop loop = strip_loop(c.window, c.depthwise() ? loops().strip : loops().group_strip))
+    return run_strips<PlainLines>(c, at, finish, loop, begin, end, first, channels);
+  if (const StripLoop loop = c.depthwise() ? wide_strip_loop(c.window, loops().wide_strip) : nullptr)
     return run_strips<PlainLines>(c, at, finish, loop, begin, end, first, channels);
   const DepthwiseWeights weights = weights_of(c, at, first, channels);
   const Bounds bounds = bounds_of(finish);
@@ -303,7 +315,7 @@ void run_in_order(const ChannelsLastShape& c, const ChannelsLastOperands& at, co
   for (std::size_t t = 0; t < weight_taps.size(); ++t) weight_taps[t] = static_cast<std::ptrdiff_t>(t) * weights.step;
   while (begin < end) {
     const std::int64_t n = begin / h.out, top = begin % h.out, count = std::min({most, end - begin, h.out - top});
-    band.load(at.x + n * all * h.in * w.in, top, top + count);
+    band.load(at.x + n * all * h.in * w.in, {.begin = top, .end = top + count});
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t first = (begin + i) * w.out * all;
       float* y = at.y + first;

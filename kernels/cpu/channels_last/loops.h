@@ -22,8 +22,9 @@ struct WindowRow {
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
 };
 
-/// A strip of one or two result lines, at least `kWindows` windows each. Windows are squares of 3 or 5 elements, one or
-/// two lines and positions apart; at most a window's size less one line of an image lies outside.
+/// A strip of one or two result lines, at least `kWindows` windows each, one or two lines and positions apart. Windows
+/// are squares of 3 or 5 elements, and at most a window's size less one line of an image lies outside; those of
+/// Loops::wide_strip have any size and padding.
 struct Strip {
   static constexpr std::ptrdiff_t kWindows = 7;
   const void* x = nullptr;                          ///< first position of the line where windows begin
@@ -32,6 +33,7 @@ struct Strip {
   std::ptrdiff_t rows_begin = 0, rows_end = 0;      ///< lines under the windows and inside the image
   std::ptrdiff_t out = 0, lines = 1, channels = 0;  ///< channels: at least `Loops::lanes`
   std::ptrdiff_t group = 1;                         ///< input channels per output channel
+  std::ptrdiff_t kernel_h = 0, kernel_w = 0;        ///< window sizes, for wide strips
   float* y = nullptr;
   std::ptrdiff_t y_position = 0, y_line = 0;
   const std::byte* ahead = nullptr;  ///< cache lines to prefetch
@@ -51,6 +53,8 @@ struct Loops {
                     const float* bias) = nullptr;
   /// Computes the same sums in the same order. Indexed by [5 elements instead of 3][every second position]
   StripLoop strip[2][2] = {};
+  /// The same for windows of other sizes. Indexed by [every second position]
+  StripLoop wide_strip[2] = {};
   /// Loops for groups of 2, 4 or 8 channels with lane permutations.
   StripLoop group_strip[2][2] = {};
   /// Loops for bfloat16 x; null without bfloat16 instructions.

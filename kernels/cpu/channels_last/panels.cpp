@@ -41,12 +41,12 @@ WeightOrder order_of(const ChannelsLastShape& c) {
   }
   const std::int64_t columns = strided_product::micro_kernels().columns;
   return {fmt::format("panels of {}{}: {} x {} of {}", columns, c.by_lines() ? " by lines" : "", c.groups, c.out, row),
-          c.groups * ((c.out + columns - 1) / columns) * columns * row};
+          panel_floats(c)};
 }
 
 std::vector<float> arranged(const ChannelsLastShape& c, const float* weight) {
   const std::int64_t row = products(c);
-  if (!goes_by_channels(c)) return pack(c, row, c.by_lines() ? weight_by_lines(c, weight).data() : weight);
+  if (!goes_by_channels(c)) return make_panels(c, weight);
   const std::int64_t channels = c.groups * c.out;
   std::vector<float> elements(static_cast<std::size_t>(channels * row));
   for (std::int64_t i = 0; i < channels; ++i) {
@@ -56,6 +56,15 @@ std::vector<float> arranged(const ChannelsLastShape& c, const float* weight) {
 }
 
 }  // namespace
+
+std::int64_t panel_floats(const ChannelsLastShape& c) {
+  const std::int64_t columns = strided_product::micro_kernels().columns;
+  return c.groups * ((c.out + columns - 1) / columns) * columns * products(c);
+}
+
+std::vector<float> make_panels(const ChannelsLastShape& c, const float* weight) {
+  return pack(c, products(c), c.by_lines() ? weight_by_lines(c, weight).data() : weight);
+}
 
 std::vector<float> weight_by_lines(const ChannelsLastShape& c, const float* weight) {
   const std::int64_t taps = cpu::plane(c.window, &cpu::WindowAxis::kernel), width = c.window[2].kernel,

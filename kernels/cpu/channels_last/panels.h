@@ -14,6 +14,11 @@ namespace tern::channels_last {
 /// construction.
 const float* stored_panels(const KernelCall& call, const ChannelsLastShape& c);
 
+/// Returns the floats of the panels of a convolution by products.
+std::int64_t panel_floats(const ChannelsLastShape& c);
+/// Returns the panels of an exported weight of such a convolution.
+std::vector<float> make_panels(const ChannelsLastShape& c, const float* weight);
+
 /// Returns the weight of a convolution by lines: [out, elements of a line, channels in, lines].
 std::vector<float> weight_by_lines(const ChannelsLastShape& c, const float* weight);
 

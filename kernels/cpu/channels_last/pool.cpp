@@ -30,7 +30,7 @@ void for_each_line(const ChannelsLastPool& p, const float* x, float* y, float fi
         inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(Band::floats(image, most)), kPoolBandSlot));
     while (begin < end) {
       const std::int64_t n = begin / h.out, top = begin % h.out, count = std::min({most, end - begin, h.out - top});
-      band.load(x + n * p.channels * h.in * w.in, top, top + count);
+      band.load(x + n * p.channels * h.in * w.in, {.begin = top, .end = top + count});
       for (std::int64_t i = 0; i < count; ++i) {
         f(WindowRow{band.line(top + i), band.step(), band.taps().data(), taps, p.channels, w.out,
                     y + (begin + i) * w.out * p.channels, p.channels},

@@ -17,8 +17,8 @@ struct ConvolutionCall {
   ConvolutionProblem problem;
   bool direct = false;  ///< dedicated loops: depthwise, few input channels, or one window per image
   bool floats = false;  ///< float and not transposed: suits blocks
-  double products = 0;
-  bool packs = false;  ///< the weight changes: algorithms with another weight order pack in each run
+  double products = 0;  ///< multiply-adds
+  bool packs = false;   ///< the weight changes: algorithms with another weight order pack in each run
 };
 
 std::unique_ptr<PreparedAlgorithm> convolution_channels_last(const ConvolutionCall& c);
@@ -26,6 +26,8 @@ std::unique_ptr<PreparedAlgorithm> convolution_by_tile_rows(const ConvolutionCal
 std::unique_ptr<PreparedAlgorithm> convolution_of_integers(const ConvolutionCall& c);
 std::unique_ptr<PreparedAlgorithm> convolution_on_tiles(const ConvolutionCall& c);
 std::unique_ptr<PreparedAlgorithm> convolution_by_onednn(const ConvolutionCall& c);
+/// True if oneDNN is there and takes the node.
+bool onednn_computes(const ConvolutionCall& c);
 std::unique_ptr<PreparedAlgorithm> convolution_by_planes(const ConvolutionCall& c);
 std::unique_ptr<PreparedAlgorithm> convolution_by_blocks(const ConvolutionCall& c);
 /// Serves quantized weights only.

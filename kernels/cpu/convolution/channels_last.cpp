@@ -4,6 +4,7 @@
 
 #include "kernels/channels_last.h"
 #include "kernels/cpu/channels_last/panels.h"
+#include "kernels/cpu/convolution/costs.h"
 #include "kernels/cpu/convolution/reordered.h"
 #include "kernels/cpu/convolution/tile_rows.h"
 #include "kernels/cpu/products/tiles/split_division.h"
@@ -62,16 +63,18 @@ bool rounds_depthwise(const KernelCall& call, const channels_last::ChannelsLastS
 
 bool wants_channels_last(const KernelCall& call, const channels_last::ChannelsLastShape& c) {
   const TensorView& x = call.in[0];
-  if ((x.rank != 3 && x.rank != 4) || x.numel() == 0 || call.in[1].numel() == 0 || call.out[0].numel() == 0)
-    return false;
+  if (x.rank < 3 || x.rank > 5 || x.numel() == 0 || call.in[1].numel() == 0 || call.out[0].numel() == 0) return false;
   const Algorithm asked = call.algorithm.algorithm;
   if (rounds_depthwise(call, c)) return true;
   if (TileRowsConvolution::possible(call) && (asked == Algorithm::tile_rows || asked == Algorithm::none))
     return (of_floats(call) && suits(c, true)) || TileRowsConvolution::serves(call, c);
   if (!of_floats(call)) return false;
-  if (asked == Algorithm::none)
-    return has_small_groups(c) ||
-           (!tiles_gain(call.intensity, machine(call.precision)) && suits(c, is_channels_last(x)));
+  if (asked == Algorithm::none) {
+    const Machine& m = machine(call.precision);
+    if (has_small_groups(c)) return true;
+    if (m.on_tiles > 0) return (is_volume(c) || !tiles_gain(call.intensity, m)) && suits(c, is_channels_last(x));
+    return suits(c, true) && channels_last_pays(ConvolutionCall(call), m);
+  }
   const bool lies_so =
       asked == Algorithm::channels_last || asked == Algorithm::channels_last_tiles || asked == Algorithm::winograd;
   return lies_so && suits(c, true);

@@ -14,7 +14,7 @@ namespace tern::cpu {
 /// element).
 bool tiles_gain(double intensity, const Machine& machine);
 
-/// Decides Kernel::channels_last for one or two dimensions. On machines with matrix tiles, requires an explicit
+/// Decides Kernel::channels_last. On machines with matrix tiles, requires an explicit
 /// request, bfloat16 or low intensity.
 bool wants_channels_last(const KernelCall& call, const channels_last::ChannelsLastShape& c);
 

@@ -4,9 +4,11 @@
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/convolution/algorithms.h"
 #include "kernels/cpu/convolution/channels_last.h"
+#include "kernels/cpu/convolution/costs.h"
 #include "kernels/cpu/convolution/integers.h"
 #include "kernels/cpu/convolution/quantized_tile_rows.h"
 #include "kernels/cpu/convolution/tile_rows.h"
+#include "kernels/cpu/convolution/transposed.h"
 #include "kernels/cpu/dnnl/matmul.h"
 #include "kernels/cpu/products/epilogue/unfused.h"
 #include "kernels/cpu/products/gemm.h"
@@ -14,21 +16,11 @@
 namespace tern::cpu {
 namespace {
 
-/// Channels of a group's result from which the native kernel is taken: oneDNN is better at depthwise convolutions.
-constexpr std::int64_t kNativeChannels = 8;
-
-// Fractions of the machine's peak product rate reached by the algorithms.
-constexpr double kOfPlanes = 0.8, kConvolutionOfBlocks = 0.8, kOfOneDnn = 0.4, kOfColumns = 0.1, kOfFewChannels = 0.05;
-
 /// Cost of packing a weight element, as copied bytes.
 constexpr double kPackedBytes = 32;
 
 bool is_quantized(const KernelCall& c) {
   return c.in[1].blocks.columns != 0;
-}
-
-double on_vectors(const ConvolutionCall& c, const Machine& m, double share) {
-  return c.products / m.products / share;
 }
 
 /// Costs nothing: the planner chose channels last, and all other algorithms would reorder the image.
@@ -41,19 +33,6 @@ double tiles(const ConvolutionCall& c, const Machine& m) {
   const double packed = c.packs && !in_place ? static_cast<double>(c.call.in[1].numel()) * kPackedBytes / m.bytes : 0;
   return c.products / m.on_tiles + packed;
 }
-double planes(const ConvolutionCall& c, const Machine& m) {
-  return on_vectors(c, m, kOfPlanes);
-}
-double blocks(const ConvolutionCall& c, const Machine& m) {
-  return on_vectors(c, m, c.problem.out >= kNativeChannels ? kConvolutionOfBlocks : kOfFewChannels);
-}
-double onednn(const ConvolutionCall& c, const Machine& m) {
-  return on_vectors(c, m, kOfOneDnn);
-}
-double columns(const ConvolutionCall& c, const Machine& m) {
-  return on_vectors(c, m, kOfColumns);
-}
-
 constexpr AlgorithmEntry<ConvolutionCall> kConvolutionTable[] = {
     {Algorithm::tile_rows, channels_last, convolution_by_tile_rows},
     {Algorithm::integer_rows, channels_last, convolution_of_integers},
@@ -61,16 +40,16 @@ constexpr AlgorithmEntry<ConvolutionCall> kConvolutionTable[] = {
     {Algorithm::winograd, channels_last, convolution_channels_last},
     {Algorithm::channels_last_tiles, channels_last, convolution_channels_last},
     {Algorithm::tiles, tiles, convolution_on_tiles},
-    {Algorithm::planes, planes, convolution_by_planes},
-    {Algorithm::blocks, blocks, convolution_by_blocks},
-    {Algorithm::onednn, onednn, convolution_by_onednn},
-    {Algorithm::none, columns, convolution_by_columns}};
+    {Algorithm::planes, cost_of_planes, convolution_by_planes},
+    {Algorithm::blocks, cost_of_blocks, convolution_by_blocks},
+    {Algorithm::onednn, cost_of_onednn, convolution_by_onednn},
+    {Algorithm::none, cost_of_columns, convolution_by_columns}};
 
 /// Algorithms for quantized weights. Columns widen the weight to floats first.
 constexpr AlgorithmEntry<ConvolutionCall> kOfQuantized[] = {
     {Algorithm::quantized, channels_last, convolution_by_quantized_rows},
     {Algorithm::quantized, channels_last, convolution_by_quantized},
-    {Algorithm::none, columns, convolution_by_columns}};
+    {Algorithm::none, cost_of_columns, convolution_by_columns}};
 
 /// Algorithms for 8-bit results stored by an epilogue.
 constexpr AlgorithmEntry<ConvolutionCall> kConvolutionStoringBytes[] = {
@@ -89,8 +68,8 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
 }
 
 bool makes_channels_last(const KernelCall& c) {
-  if (c.node->integer(AttrKey::transposed) != 0) return false;
   const ConvolutionProblem problem = describe_convolution(c);
+  if (problem.transposed) return TransposedChannelsLast::serves(c, problem);
   if (is_quantized(c)) return QuantizedTileRows::serves(c, with_channels_last(problem));
   return IntegerConvolution::serves(c, problem) || wants_channels_last(c, with_channels_last(problem));
 }
@@ -143,8 +122,25 @@ ConvolutionCall::ConvolutionCall(const KernelCall& c)
     : call(c), problem(describe_convolution(c)), direct(is_direct(c, problem)) {
   floats = c.in[0].dtype == DType::f32 && c.in[1].dtype == DType::f32 && !problem.transposed;
   packs = c.constant == nullptr || !c.constant[1] || c.in[1].data == nullptr;
-  products = static_cast<double>(c.out[0].numel()) *
-             static_cast<double>(problem.in * plane(problem.window, &WindowAxis::kernel));
+  // Each element of the forward convolution's result is a sum over its input channels and the kernel.
+  const TensorView& sums = problem.transposed ? c.in[0] : c.out[0];
+  products = static_cast<double>(sums.numel()) * static_cast<double>((problem.transposed ? problem.out : problem.in) *
+                                                                     plane(problem.window, &WindowAxis::kernel));
+}
+
+std::vector<AlgorithmCost> convolution_costs(const KernelCall& c) {
+  if (is_quantized(c) || gemm_type(c.in[0].dtype) != DType::f32 || c.in[0].numel() == 0 || c.in[1].numel() == 0 ||
+      c.out[0].numel() == 0)
+    return {};
+  const ConvolutionCall call(c);
+  const Machine& m = machine(c.precision);
+  const double last = cost_of_reorders(call, true), first = cost_of_reorders(call, false);
+  return {{{Algorithm::channels_last}, last + cost_of_channels_last(call, m)},
+          {{Algorithm::winograd}, last + cost_of_winograd(call, m)},
+          {{Algorithm::tiles}, first + tiles(call, m)},
+          {{Algorithm::planes}, first + cost_of_planes(call, m)},
+          {{Algorithm::blocks}, first + cost_of_blocks(call, m)},
+          {{Algorithm::onednn}, first + cost_of_onednn(call, m)}};
 }
 
 std::unique_ptr<AlgorithmState> prepare_float_convolution(const KernelCall& call) {
@@ -153,7 +149,7 @@ std::unique_ptr<AlgorithmState> prepare_float_convolution(const KernelCall& call
 }
 
 std::unique_ptr<PreparedAlgorithm> convolution_channels_last(const ConvolutionCall& c) {
-  if (c.problem.transposed) return nullptr;
+  if (c.problem.transposed) return TransposedChannelsLast::make(c.call, c.problem);
   return ChannelsLastConvolution::make(c.call, with_channels_last(c.problem));
 }
 

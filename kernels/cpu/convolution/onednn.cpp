@@ -78,10 +78,16 @@ bool describe(const ConvolutionCall& call, dnnl_cpu::DnnlConvolutionProblem& p) 
 
 }  // namespace
 
+bool onednn_computes(const ConvolutionCall& call) {
+  const KernelCall& c = call.call;
+  dnnl_cpu::DnnlConvolutionProblem p;
+  return dnnl_cpu::is_built() && gemm_type(c.in[0].dtype) == DType::f32 && c.out[0].numel() != 0 &&
+         c.in[0].numel() != 0 && c.in[1].numel() != 0 && describe(call, p);
+}
+
 std::unique_ptr<PreparedAlgorithm> convolution_by_onednn(const ConvolutionCall& call) {
   const KernelCall& c = call.call;
-  if (gemm_type(c.in[0].dtype) != DType::f32 || c.out[0].numel() == 0 || c.in[0].numel() == 0 || c.in[1].numel() == 0)
-    return nullptr;
+  if (!onednn_computes(call)) return nullptr;
   dnnl_cpu::DnnlConvolutionProblem p;
   if (!describe(call, p)) return nullptr;
   const bool constant = c.constant != nullptr && c.constant[1] && c.in[1].data != nullptr;

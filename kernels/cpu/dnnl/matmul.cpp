@@ -56,6 +56,10 @@ bool native_bf16() {
   return has_bf16();
 }
 
+bool is_built() {
+  return true;
+}
+
 std::unique_ptr<PackedMatmul> packed_matmul(const PackedProduct& p) {
   const std::lock_guard lock(creation());
   try {

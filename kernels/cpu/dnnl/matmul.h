@@ -28,5 +28,7 @@ class PackedMatmul {
 std::unique_ptr<PackedMatmul> packed_matmul(const PackedProduct& p);
 /// True if this processor multiplies bf16 natively.
 bool native_bf16();
+/// False in a build without oneDNN.
+bool is_built();
 
 }  // namespace tern::dnnl_cpu

@@ -40,7 +40,7 @@ void concat(KernelCall& c) {
 bool makes_channels_last(const KernelCall& c) {
   std::int64_t lie_so = 0;
   for (const TensorView& x : c.in) lie_so += is_channels_last(x) ? 2 * x.numel() : 0;
-  return (c.out[0].rank == 3 || c.out[0].rank == 4) && elements_per_byte(c.out[0].dtype) == 1 &&
+  return c.out[0].rank >= 3 && c.out[0].rank <= 5 && elements_per_byte(c.out[0].dtype) == 1 &&
          lie_so > c.out[0].numel();
 }
 

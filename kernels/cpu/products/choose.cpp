@@ -8,6 +8,7 @@
 #include "kernels/cpu/products/algorithms/tile_rows.h"
 #include "kernels/cpu/products/algorithms/tiles_in_place.h"
 #include "kernels/cpu/products/epilogue/unfused.h"
+#include "kernels/cpu/products/product_costs.h"
 
 namespace tern::cpu {
 namespace {
@@ -137,6 +138,14 @@ constexpr AlgorithmChoice kChooseAlgorithms[] = {{Algorithm::tiles},
                                                  {Algorithm::onednn}};
 
 }  // namespace
+
+std::vector<AlgorithmCost> product_costs(const KernelCall& call) {
+  const ProductProperties product(call);
+  std::vector<AlgorithmCost> costs;
+  for (const AlgorithmEntry<ProductProperties>& e : kChooseTable)
+    costs.push_back({{e.algorithm}, e.cost(product, machine(call.precision))});
+  return costs;
+}
 
 std::unique_ptr<AlgorithmState> prepare_product(const KernelCall& call) {
   std::unique_ptr<KernelState> best = prepare_best(kChooseTable, ProductProperties(call));

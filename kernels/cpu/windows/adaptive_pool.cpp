@@ -140,8 +140,8 @@ void adaptive(KernelCall& c) {
   if (sized_output(c).numel() == 0) return;
   if (is_channels_last(c.in[0])) {
     const TensorView& x = c.in[0];
-    const std::int64_t lines = x.rank == 4 ? x.size(2) : 1;
-    return channels_last::mean(x.size(0), lines, x.size(x.rank - 1), x.size(1), x.as<const float>(),
+    const std::int64_t width = x.size(x.rank - 1), lines = x.numel() / (x.size(0) * x.size(1) * width);
+    return channels_last::mean(x.size(0), lines, width, x.size(1), x.as<const float>(),
                                c.out[0].as<float>());
   }
   const PoolSizes s = sizes_of(c, c.node->dims(AttrKey::sizes).size());
