@@ -16,6 +16,7 @@
 #include "runtime/weight_cache/weight_cache.h"
 #include "threads/threads.h"
 #include "tools/calls.h"
+#include "tools/choices.h"
 #include "tools/command.h"
 #include "tools/inputs.h"
 #include "tools/json_text.h"
@@ -42,7 +43,7 @@ struct BenchArguments {
   std::vector<int> threads = {0}, cores;
   int runs = 0, nodes = 0, sessions = 0;
   double seconds = 3, bandwidth = 200;
-  bool turns = false, json = false, graph = false, lost = false;
+  bool turns = false, json = false, graph = false, lost = false, choices = false;
 };
 
 double ms_since(Clock::time_point start) {
@@ -374,6 +375,22 @@ void fill_weight_cache(const BenchArguments& a) {
   cache->wait();
 }
 
+/// Measures the algorithms of each node.
+int run_choices(const BenchArguments& a) {
+  if (a.device.name != "cpu" || a.device.reproducible || a.sessions > 0 || a.turns || a.graph || a.lost ||
+      !a.trace.path.empty() || a.threads.size() > 1 || !a.cores.empty())
+    fail(ErrorCode::invalid_argument,
+         "--choices compares the algorithms of the CPU in runs of its own: leave out --device, --reproducible, "
+         "--sessions, --turns, --graph, --lost, --trace and --cores, and give --threads one number");
+  const Model model = open_model(a.model);
+  const FunctionInfo& f = choose_function(model.functions(), a.function);
+  const ThreadScope scope(Threads::chosen(a.threads.front()));
+  const ChoiceRequest request{f.name, one_call(model, f.name, inputs_of(a)), precision_of(a.device), a.seconds};
+  const std::vector<NodeChoice> choices = measure_choices(model, request);
+  std::fputs((a.json ? choices_json(choices) + "\n" : choices_text(choices)).c_str(), stdout);
+  return 0;
+}
+
 /// Runs with several numbers of threads are measured together.
 bool compares_threads(const BenchArguments& a) {
   return a.threads.size() > 1 || !a.cores.empty();
@@ -436,6 +453,7 @@ int run_bench(const BenchArguments& a) {
          "--lost compares the nodes of one session with the limits of the CPU: leave out --device, --sessions, --turns "
          "and --cores, and give --threads one number");
   refuse_to_replace("--trace", a.trace.path, {a.model});
+  if (a.choices) return run_choices(a);
   fill_weight_cache(a);
   if (a.sessions > 0) return run_sessions(a);
   if (compares_threads(a)) return run_scaling(a);
@@ -502,6 +520,9 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
   within(c->add_option("--nodes", a->nodes, "List this many of the slowest nodes"), bounds::kListed);
   c->add_flag("--lost", a->lost,
               "Sum the time that nodes take beyond the machine's limits, by op, algorithm and bytes of a node");
+  c->add_flag("--choices", a->choices,
+              "Measure each algorithm able to compute a node, beside its estimate, and list nodes whose chosen "
+              "algorithm takes more than 1.1 times the best");
   c->add_flag("--graph", a->graph, "Measure replays of a captured graph; nodes are measured without it");
   c->add_flag("--turns", a->turns,
               "Read lines from standard input; run once for each and answer with the milliseconds, for a benchmark of "
@@ -511,6 +532,7 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
   c->footer(
       "Examples:\n  tern bench model.tern --random --size s0=4 --threads 2 --nodes 10\n"
       "  tern bench model.tern --threads 1 --lost\n"
+      "  tern bench model.tern --threads 1 --choices\n"
       "  tern bench model.tern --threads 1,2,4 --cores 8,32 --nodes 10\n"
       "  tern bench model.tern --sessions 4 --threads 1\n"
       "  tern bench model.tern --json > figures.json\n\n"

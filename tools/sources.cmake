@@ -6,6 +6,7 @@ set(sources
   bounds.cpp
   calls.cpp
   check_file.cpp
+  choices.cpp
   cmd_bench.cpp
   cmd_chat.cpp
   cmd_conform.cpp

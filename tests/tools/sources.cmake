@@ -3,6 +3,7 @@ set(sources
   absent_plugins_test.cpp
   annotate_test.cpp
   bits_test.cpp
+  choices_test.cpp
   compare_test.cpp
   deep_check_test.cpp
   eight_bits_test.cpp
