@@ -33,7 +33,7 @@ class ChannelsLastReaders {
       case Op::convolution: return has_many_channels(n) || result_is_read(n);
       case Op::pool:
       case Op::adaptive_pool:
-      case Op::reduce: return true;  // both orders are as fast, and the result is smaller
+      case Op::reduce: return true;  // fast in either order
       case Op::pointwise: return result_is_read(n);
       case Op::permute: return moves_channels_last(n.dims(AttrKey::axes));
       case Op::reshape: return keeps_channels(n) && result_is_read(n);
