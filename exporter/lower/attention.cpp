@@ -10,12 +10,13 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-struct Inputs {
+struct AttentionOperands {
   ValueId q, k, v, mask;
 };
 
-Inputs operands(Builder& b, const Call& c, ArgumentName mask) {
-  Inputs in{c.tensor("query"), c.tensor("key"), c.tensor("value"), mask.empty() ? kNoValue : c.tensor_or_none(mask)};
+AttentionOperands operands(Builder& b, const Call& c, ArgumentName mask) {
+  AttentionOperands in{c.tensor("query"), c.tensor("key"), c.tensor("value"),
+                       mask.empty() ? kNoValue : c.tensor_or_none(mask)};
   const int rank = std::max({b.rank(in.q), b.rank(in.k), b.rank(in.v)});
   in.q = at_least(b, in.q, rank);
   in.k = at_least(b, in.k, rank);
@@ -40,7 +41,7 @@ Inputs operands(Builder& b, const Call& c, ArgumentName mask) {
 
 /// Reads the operands of a decomposed variant. Dropout is refused: the results lack the dropout mask, and the backward
 /// pass needs the mask.
-Inputs read(Builder& b, const Call& c, ArgumentName mask) {
+AttentionOperands read_operands(Builder& b, const Call& c, ArgumentName mask) {
   if (c.number_or("dropout_p", 0.0) != 0.0)
     c.unsupported("the decomposed attention has dropout; export without run_decompositions, or in eval mode");
   return operands(b, c, mask);
@@ -53,7 +54,7 @@ std::vector<Attr> attributes(const Call& c) {
 }
 
 /// Reads keys and values in place instead of copying them for each query head; copies would cover the whole cache.
-ValueId attend(Builder& b, const Call& c, const Inputs& in) {
+ValueId attend(Builder& b, const Call& c, const AttentionOperands& in) {
   ValueId k = before_repeating_heads(b, in.k), v = before_repeating_heads(b, in.v);
   if (k == kNoValue || v == kNoValue || !(b.size(k, -3) == b.size(v, -3))) {
     k = in.k;
@@ -73,7 +74,7 @@ ValueId repeated(Builder& b, ValueId x, ValueId q) {
 }
 
 /// Scores of every query and key, masked, in the wider type.
-ValueId scores(Builder& b, const Call& c, const Inputs& in) {
+ValueId scores(Builder& b, const Call& c, const AttentionOperands& in) {
   const DType wide = compute_type(b.dtype(in.q));
   const ValueId s = product(b, in.q, b.transpose(repeated(b, in.k, in.q), -1, -2), wide);
   const ValueId width = b.from_dim(b.size(in.q, -1));
@@ -113,24 +114,24 @@ ValueId probabilities(Builder& b, ValueId s, DType result) {
 
 Values sdpa(Builder& b, const Call& c) {
   const double p = c.number_or("dropout_p", 0.0);
-  if (p == 0) return {attend(b, c, read(b, c, "attn_mask"))};
-  const Inputs in = operands(b, c, "attn_mask");
+  if (p == 0) return {attend(b, c, read_operands(b, c, "attn_mask"))};
+  const AttentionOperands in = operands(b, c, "attn_mask");
   const ValueId kept = dropped(b, probabilities(b, scores(b, c, in), b.dtype(in.q)), 1 - p);
   return {b.cast(product(b, kept, repeated(b, in.v, in.q), compute_type(b.dtype(in.q))), b.dtype(in.q))};
 }
 
 Values sdpa_math(Builder& b, const Call& c) {
-  const Inputs in = read(b, c, "attn_mask");
+  const AttentionOperands in = read_operands(b, c, "attn_mask");
   return {attend(b, c, in), probabilities(b, scores(b, c, in), b.dtype(in.q))};
 }
 
 Values flash_cpu(Builder& b, const Call& c) {
-  const Inputs in = read(b, c, "attn_mask");
+  const AttentionOperands in = read_operands(b, c, "attn_mask");
   return {attend(b, c, in), logsumexp(b, scores(b, c, in))};
 }
 
 Values flash_cpu_backward(Builder& b, const Call& c) {
-  const Inputs in = read(b, c, "attn_mask");
+  const AttentionOperands in = read_operands(b, c, "attn_mask");
   Node n;
   n.op = Op::attention;
   n.inputs = {in.q, in.k, in.v, in.mask};
@@ -142,14 +143,14 @@ Values flash_cpu_backward(Builder& b, const Call& c) {
 
 /// The CUDA kernels' further results only serve their backward passes.
 Values flash(Builder& b, const Call& c) {
-  const Inputs in = read(b, c, {});
+  const AttentionOperands in = read_operands(b, c, {});
   Values r{attend(b, c, in), logsumexp(b, scores(b, c, in))};
   r.resize(9, kNoValue);
   return r;
 }
 
 Values efficient(Builder& b, const Call& c) {
-  const Inputs in = read(b, c, "attn_bias");
+  const AttentionOperands in = read_operands(b, c, "attn_bias");
   return {attend(b, c, in), logsumexp(b, scores(b, c, in)), kNoValue, kNoValue};
 }
 

@@ -62,7 +62,7 @@ std::size_t spatial(Builder& b, const Call& c) {
   return static_cast<std::size_t>(r - 2);
 }
 
-Geometry read(Builder& b, const Call& c, ArgumentName padding) {
+Geometry read_geometry(Builder& b, const Call& c, ArgumentName padding) {
   const std::size_t n = spatial(b, c);
   Geometry g;
   g.strides = for_axes(c, c.integers("stride"), n, 1);
@@ -74,19 +74,19 @@ Geometry read(Builder& b, const Call& c, ArgumentName padding) {
 }
 
 Values convolution(Builder& b, const Call& c) {
-  Geometry g = read(b, c, "padding");
+  Geometry g = read_geometry(b, c, "padding");
   g.transposed = c.flag("transposed");
   if (g.transposed) g.output_pads = for_axes(c, c.integers("output_padding"), spatial(b, c), 0);
   return convolve(b, c, g);
 }
 
 Values conv(Builder& b, const Call& c) {
-  return convolve(b, c, read(b, c, "padding"));
+  return convolve(b, c, read_geometry(b, c, "padding"));
 }
 
 /// Padding by word: "same" preserves the sizes (stride 1), with an odd element at the far end; "valid" adds none.
 Values conv_padding(Builder& b, const Call& c) {
-  Geometry g = read(b, c, {});
+  Geometry g = read_geometry(b, c, {});
   const std::string word = c.text_or("padding", "valid");
   const std::size_t n = g.strides.size();
   g.before = g.after = Sizes(n, 0);
@@ -105,7 +105,7 @@ Values conv_padding(Builder& b, const Call& c) {
 }
 
 Values conv_transpose(Builder& b, const Call& c) {
-  Geometry g = read(b, c, "padding");
+  Geometry g = read_geometry(b, c, "padding");
   g.transposed = true;
   g.output_pads = for_axes(c, c.integers("output_padding"), spatial(b, c), 0);
   return convolve(b, c, g);
