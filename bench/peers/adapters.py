@@ -4,6 +4,7 @@ does one run and returns its outputs. What a runtime imports, it imports when ma
 Each runs as its users are told to run it for latency: weights frozen where that is an option, no copy of inputs and
 outputs where it can do without, and thread pools that spin as they do by default. Arithmetic is float32 throughout, but
 in those that say otherwise."""
+import importlib
 import os
 import pathlib
 
@@ -11,14 +12,19 @@ from safetensors.numpy import load_file
 
 
 class Adapter:
-    def __init__(self, model: str, folder: pathlib.Path, file: str, threads: int):
+    def __init__(self, model: str, folder: pathlib.Path, file: str, threads: int, models: str):
         self.model, self.folder, self.file, self.threads = model, folder, str(folder / file), threads
+        self.models_module = models
         self.arrays = load_file(folder / "data.safetensors")
         self.inputs = [self.arrays[f"in{i}"] for i in range(len(self.arrays) - 1)]
         self.imports()
 
     def imports(self):
         pass
+
+    def models(self):
+        """The module that makes the models: imported late, because it imports PyTorch."""
+        return importlib.import_module(self.models_module)
 
 
 class Torch(Adapter):
@@ -27,18 +33,16 @@ class Torch(Adapter):
     def imports(self):
         import torch
 
-        from . import models
-
-        self.torch, self.models = torch, models
+        self.torch = torch
         torch.set_num_threads(self.threads)
         self.tensors = [torch.from_numpy(x) for x in self.inputs]
         self.import_classes()
 
     def import_classes(self):
-        self.models.import_classes(self.model)
+        self.models().import_classes(self.model)
 
     def convert(self):
-        self.torch.save(self.models.make(self.model)[0], self.file)
+        self.torch.save(self.models().make(self.model)[0], self.file)
 
     def module(self):
         return self.torch.load(self.file, weights_only=False, mmap=True)
@@ -82,7 +86,8 @@ class Autocast(Torch):
 
         def narrow():
             with self.torch.autocast("cpu", self.torch.bfloat16):
-                return run().float()
+                result = run()
+                return (result[0] if isinstance(result, (list, tuple)) else result).float()
 
         return narrow
 
@@ -128,13 +133,12 @@ class Ort(Adapter):
     def convert(self):
         import torch
 
-        from . import models
-
-        module, inputs = models.make(self.model)
         if self.model == "llama_cached":
-            module, inputs = self.with_past(module, inputs)
+            program, inputs = self.with_past(*self.models().make(self.model))
+        else:
+            program, inputs = torch.export.load(self.folder / "model.pt2"), ()
         with torch.no_grad():
-            torch.onnx.export(module, inputs, self.file, dynamo=True, verbose=False)
+            torch.onnx.export(program, inputs, self.file, dynamo=True, verbose=False)
 
     def with_past(self, module, inputs):
         """The cache as inputs and outputs, as it has no state; attention reads the filled slots alone."""

@@ -9,7 +9,7 @@ import time
 
 from . import models, turns
 from .processes import Failed, PeakMemory, TurnProcess, busy_seconds, call, private_bytes
-from .runtimes import OURS, RUNTIMES, Commands, before_bytes, load_ms
+from .runtimes import MODELS, OURS, RUNTIMES, Commands, before_bytes, load_ms
 
 LOADS, LOAD_SECONDS, MEMORY_RUNS = 3, 60, 3
 # Error limits relative to the largest magnitude of the output: for float32, and for products of bfloat16.
@@ -23,34 +23,52 @@ def errors_of(path, folder, worst):
     from safetensors.numpy import load_file
 
     right = load_file(folder / "data.safetensors")["out0"].astype(numpy.float64)
-    got = numpy.load(path) if path.suffix == ".npy" else next(iter(load_file(path).values()))
+    if path.suffix == ".npy":
+        got = numpy.load(path)
+    else:
+        tensors = load_file(path)
+        got = tensors.get("out0", next(iter(tensors.values())))
     if got.shape != right.shape:
         raise Failed(f"gives {got.shape} instead of {right.shape}")
-    error = float(numpy.abs(got - right).max() / numpy.abs(right).max())
+    got = got.astype(numpy.float64)
+    error = float((numpy.abs(got - right).max() / (numpy.abs(right).max() or 1)) if right.size else 0)
     if not error <= worst:
         raise Failed(f"its output differs from PyTorch's by {error:.1g} of the largest value")
     noise = float(((got - right) ** 2).sum())
-    return {"error": error, "sqnr_db": 10 * math.log10(float((right**2).sum()) / noise) if noise > 0 else math.inf,
-            "same_first": float((got.argmax(-1) == right.argmax(-1)).mean())}
+    signal = float((right**2).sum())
+    return {"error": error, "sqnr_db": 10 * math.log10(signal / noise) if signal > 0 and noise > 0 else math.inf,
+            "same_first": float((got.argmax(-1) == right.argmax(-1)).mean()) if right.ndim and right.size else 1.0}
 
 
 class Measurement:
     """One model. `result` is what the report needs, and stays useful when a runtime fails."""
 
+    models_module = MODELS
+
     def __init__(self, name, runtimes, out: pathlib.Path, threads, tern):
-        wanted = models.MODELS[name].runtimes or tuple(RUNTIMES)
         self.name, self.folder = name, out / name
-        self.commands = {r: Commands(r, self.folder, threads, tern) for r in runtimes if r in wanted}
+        what, wanted = self.describe()
+        self.threads, self.processes = threads, {}
+        self.commands = {r: Commands(r, self.folder, threads, tern, self.models_module) for r in runtimes if r in wanted}
         self.environment = os.environ | {"OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1",
                                          "TORCHINDUCTOR_CACHE_DIR": str(self.folder / "inductor")}
-        self.result = {"what": models.MODELS[name].what, "runtimes": {}, "failures": {}}
+        self.result = {"what": what, "runtimes": {}, "failures": {}}
+
+    def describe(self):
+        """The model in words, and the runtimes that can run it."""
+        model = models.MODELS[self.name]
+        return model.what, model.runtimes or tuple(RUNTIMES)
 
     def log(self, runtime, step):
         return self.folder / f"{runtime}.{step}.log"
 
     def each(self, step, do):
         """Does a step with every runtime that has not failed yet."""
-        for runtime, commands in self.commands.items():
+        self.each_of(self.commands, step, do)
+
+    def each_of(self, runtimes, step, do):
+        for runtime in runtimes:
+            commands = self.commands[runtime]
             if runtime in self.result["failures"]:
                 continue
             try:
@@ -105,31 +123,30 @@ class Measurement:
             process.close()
         result["peak_mb"] = max(sampled.peak, after) / 1e6 - result["before_mb"]
 
-    def time(self, reps):
-        """All runtimes in turns; and how much of the processors others took meanwhile."""
-        processes = {}
+    def start(self, runtime, commands, _):
+        """Starts the process of a runtime's turns."""
+        self.processes[runtime] = TurnProcess(commands.turns(), self.log(runtime, "turns"), self.environment)
+        for _ in range(3):
+            self.processes[runtime].run_ms()
+        self.processes[runtime].rest()
 
-        def start(runtime, commands, _):
-            processes[runtime] = TurnProcess(commands.turns(), self.log(runtime, "turns"), self.environment)
-            for _ in range(3):
-                processes[runtime].run_ms()
-            processes[runtime].rest()
-
+    def time(self, count):
+        """Runs all runtimes in count() turns, and measures the share of the processors that others took meanwhile."""
         def own():
-            return sum(p.cpu_seconds() for r, p in processes.items() if r not in self.result["failures"])
+            return sum(p.cpu_seconds() for r, p in self.processes.items() if r not in self.result["failures"])
 
         try:
-            self.each("start", start)
-            running = {r: p for r, p in processes.items() if r not in self.result["failures"]}
+            self.each("start", self.start)
+            running = {r: p for r, p in self.processes.items() if r not in self.result["failures"]}
             wall, busy, ours = time.monotonic(), busy_seconds(), own()
-            times, failures, restless = turns.take_turns(running, reps)
+            times, failures, restless = turns.take_turns(running, count())
             for runtime, why in failures.items():
                 self.fail(runtime, "run", why)
             if not failures:
                 wall, busy, ours = time.monotonic() - wall, busy_seconds() - busy, own() - ours
                 self.result["others_share"] = max(0.0, busy - ours) / (wall * os.cpu_count())
         finally:
-            for process in processes.values():
+            for process in self.processes.values():
                 process.close()
         for runtime, ms in times.items():
             self.result["runtimes"][runtime] |= {"ms": turns.summary(ms), "turns_ms": ms}
@@ -140,5 +157,5 @@ class Measurement:
         self.prepare()
         for step in (self.convert, self.check, self.load, self.memory):
             self.each(step.__name__, step)
-        self.time(reps)
+        self.time(lambda: reps)
         return self.result

@@ -27,6 +27,8 @@ RUNTIMES = {
     "ov_auto": Runtime("OpenVINO, as it comes", "model.xml", "openvino", narrow=True),
 }
 
+MODELS = "peers.models"  # the module that makes the models of `./dev bench peers`
+
 # Tern itself: from a plain archive, from an archive with weights packed by `export --target cpu`, and in the precision
 # chosen as fastest.
 OURS = ("tern", "packed", "auto")
@@ -36,12 +38,14 @@ class Commands:
     """Command lines for one runtime and one model. Each runs as a process of its own, so that one runtime's threads,
     allocator and crashes stay its own."""
 
-    def __init__(self, name, folder: pathlib.Path, threads, tern):
+    def __init__(self, name, folder: pathlib.Path, threads, tern, models=MODELS):
+        self.models = models
         self.name, self.folder, self.threads, self.tern = name, folder, threads, tern
         self.file = folder / RUNTIMES[name].file
 
     def _serve(self, *arguments):
-        return [sys.executable, "-m", "peers.serve", self.name, str(self.folder), "--threads", str(self.threads), *arguments]
+        return [sys.executable, "-m", "peers.serve", self.name, str(self.folder), "--threads", str(self.threads),
+                "--models", self.models, *arguments]
 
     def _tern(self, command, *arguments):
         precision = ["--precision", "auto"] if self.name == "auto" else []
@@ -54,9 +58,13 @@ class Commands:
             return [self.tern, "export", *target, str(self.folder / "model.pt2"), "-o", str(self.file)]
         return self._serve("--convert")
 
-    def turns(self):
+    def turns(self, *arguments):
         """Answers each line of standard input by one run's milliseconds."""
-        return self._tern("bench", "--turns") if self.name in OURS else self._serve("--turns")
+        return self._tern("bench", "--turns") if self.name in OURS else self._serve("--turns", *arguments)
+
+    def bench(self, *arguments):
+        """Measures nodes; Tern alone."""
+        return self._tern("bench", *arguments)
 
     def output(self, path):
         """Writes what a run returns."""

@@ -1,4 +1,4 @@
-"""One model in one Python runtime: peers.serve RUNTIME FOLDER --threads N, and one of
+"""One model in one Python runtime: peers.serve RUNTIME FOLDER --threads N [--models MODULE], and some of
 
 --convert        writes the runtime's own file
 --output FILE    writes what a run returns, as .npy
@@ -14,7 +14,7 @@ import time
 
 from .adapters import ADAPTERS
 from .processes import private_bytes
-from .runtimes import RUNTIMES
+from .runtimes import MODELS, RUNTIMES
 
 
 def ms_since(start):
@@ -32,12 +32,13 @@ def main():
     parser.add_argument("runtime", choices=ADAPTERS)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--models", default=MODELS)
     parser.add_argument("--output", type=pathlib.Path)
     for name in ("convert", "load", "turns"):
         parser.add_argument(f"--{name}", action="store_true")
     a = parser.parse_args()
     a.folder = a.folder.resolve()
-    adapter = ADAPTERS[a.runtime](a.folder.name, a.folder, RUNTIMES[a.runtime].file, a.threads)
+    adapter = ADAPTERS[a.runtime](a.folder.name, a.folder, RUNTIMES[a.runtime].file, a.threads, a.models)
     if a.convert:
         adapter.convert()
         return
