@@ -181,12 +181,12 @@ def markdown(figures):
 {_memory(figures, titles)}"""
 
 
-def put_between_markers(document, section):
+def put_between_markers(document, section, begin=BEGIN, end=END):
     """The document with the section between the markers, or at its end where it has none yet."""
-    block = f"{BEGIN}\n{section.strip()}\n{END}\n"
-    if BEGIN not in document and END not in document:
+    block = f"{begin}\n{section.strip()}\n{end}\n"
+    if begin not in document and end not in document:
         return document.rstrip("\n") + "\n\n" + block
-    if (document.count(BEGIN), document.count(END)) != (1, 1) or document.index(BEGIN) > document.index(END):
+    if (document.count(begin), document.count(end)) != (1, 1) or document.index(begin) > document.index(end):
         raise ValueError("the document needs one begin marker and one end marker after it")
-    before, _, rest = document.partition(BEGIN)
-    return before + block + rest.partition(END)[2].removeprefix("\n")
+    before, _, rest = document.partition(begin)
+    return before + block + rest.partition(end)[2].removeprefix("\n")

@@ -10,7 +10,7 @@ import time
 
 from peers import machine
 from peers.arguments import names
-from peers.report import number, ratio
+from peers.report import number, put_between_markers, ratio
 from peers.runtimes import RUNTIMES
 
 from . import distribution
@@ -36,6 +36,7 @@ def arguments():
     parser.add_argument("--retry", action="store_true", help="repeat cases that PyTorch could not export")
     parser.add_argument("--list", action="store_true", help="list the cases and measure none")
     parser.add_argument("--report", action="store_true", help="print the distribution of stored results and measure none")
+    parser.add_argument("--docs", action="store_true", help="write the distribution of docs/performance.md anew")
     parser.add_argument("--keep", action="store_true", help="keep models and converted files")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build-bench/zoo", help="results.jsonl, zoo.md and files")
     parser.add_argument("--tern", default=str(ROOT / "build-bench/tern"), help="the command to measure")
@@ -130,6 +131,9 @@ def main():
         return
     section = distribution.markdown(store.results)
     (a.out / "zoo.md").write_text(section)
+    if a.docs:
+        document = ROOT / "docs/performance.md"
+        document.write_text(put_between_markers(document.read_text(), section, distribution.BEGIN, distribution.END))
     print(section)
 
 

@@ -31,6 +31,7 @@ KINDS = {
     "series": Kind("series", (1, 8, 16), ("t32", "t128", "t512"), ("float32", "bfloat16")),
     "graphs": Kind("graphs", (1,), ("t300", "t2048"), ("float32",)),
     "tabular": Kind("tabular", (1, 8, 16, 256), ("full",)),
+    "eight": Kind("eight", (1,), ("full",), ("float32",)),
     "operator": Kind("operators", (1,), ("full",), ("float32", "bfloat16"), weight=4),
 }
 

@@ -6,8 +6,11 @@ from collections import defaultdict
 
 from peers.report import NONE, best_peer, geometric_mean, number, ratio, table
 
+BEGIN = "<!-- zoo: begin; `./dev bench zoo --docs` writes what follows -->"
+END = "<!-- zoo: end -->"
 BEHIND = 0.97  # a model is behind if the fastest peer takes less than this share of Tern's time
 WORST, CAUSES = 10, 10
+EIGHT = "eight"  # kind of the models that Tern was tuned with; they count apart
 DISTURBED = 0.25  # share of the processors that other programs took during the turns
 
 
@@ -31,6 +34,8 @@ def quantile(ratios, q):
 
 
 def _group(result):
+    if result["kind"] == EIGHT:
+        return "the eight models of `./dev bench peers`, " + result["form"]
     return ("operators" if result["kind"] == "operator" else "models") + ", " + result["form"]
 
 
@@ -47,11 +52,12 @@ def summary(results):
     for value, result in comparable(results):
         groups[_group(result)].append(value)
     for value, result in comparable(results):
-        groups[result["kind"] + ", all forms"].append(value)
+        if result["kind"] not in (EIGHT, "operator"):
+            groups[result["kind"] + ", all forms"].append(value)
     for value, result in comparable(results, narrow=True):
         if "auto" in result["runtimes"]:
             groups[_group(result) + ", as they come"].append(value)
-    order = sorted(groups, key=lambda g: (g.endswith("all forms"), not g.startswith("models"), g))
+    order = sorted(groups, key=lambda g: (g.endswith("all forms"), not g.startswith("models"), g.startswith("the"), g))
     return table(["Tern's time to the fastest peer's", "measured", "geometric mean", "median", "90 % at most", "behind"],
                  [_summary_row(title, groups[title]) for title in order])
 
@@ -116,7 +122,7 @@ def markdown(results):
     """The same results give the same text."""
     sections = []
     for processor, group in sorted(by_processor(results).items()):
-        models = [r for r in group if r["kind"] != "operator"]
+        models = [r for r in group if r["kind"] not in ("operator", EIGHT)]
         operators = [r for r in group if r["kind"] == "operator"]
         architectures = {(r["kind"], r["name"].split(".")[1]) for r in models}
         disturbed = sum(map(is_disturbed, group))
