@@ -21,7 +21,7 @@ from .store import Store
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LEVELS = {"amx_tile": "AMX", "avx512_bf16": "AVX-512 and bfloat16", "avx512f": "AVX-512", "avx2": "AVX2"}
 FLOAT32 = ["tern", "eager", "ort", "ov"]
-AS_THEY_COME = ["auto", "autocast", "ov_auto"]  # on processors with instructions for bfloat16
+AS_THEY_COME = ["auto", "autocast", "ov_auto"]  # also measured where the processor has instructions for bfloat16
 
 
 def arguments():

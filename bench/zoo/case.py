@@ -11,7 +11,7 @@ class Case:
     architecture: str
     batch: int
     size: str  # s224: images of 224x224; t128: 128 tokens or samples; full: the architecture's own size
-    form: str  # one of FORMS
+    form: str  # a key of FORMS
 
     @property
     def name(self):

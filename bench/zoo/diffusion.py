@@ -43,13 +43,6 @@ def dit(b, s):
     return _denoiser(model, hidden_states=torch.randn(b, 4, s, s), timestep=_time(b), class_labels=torch.full((b,), 3))
 
 
-def pixart(b, s):
-    model = diffusers.PixArtTransformer2DModel(num_attention_heads=6, attention_head_dim=64, in_channels=4, num_layers=4,
-                                               cross_attention_dim=384, caption_channels=256, sample_size=s)
-    return _denoiser(model, hidden_states=torch.randn(b, 4, s, s), encoder_hidden_states=torch.randn(b, 77, 256),
-                     timestep=_time(b), added_cond_kwargs=None)
-
-
 def sd3(b, s):
     model = diffusers.SD3Transformer2DModel(sample_size=s, num_layers=4, num_attention_heads=6, attention_head_dim=64,
                                             joint_attention_dim=256, caption_projection_dim=384, pooled_projection_dim=256)

@@ -57,7 +57,7 @@ def model_of(kind, sizes, tokens):
     try:
         with torch.device("meta"):
             count = sum(p.numel() for p in AutoModel.from_config(config).parameters())
-    except ValueError:  # without this implementation of attention
+    except ValueError:  # this implementation of attention is missing
         config._attn_implementation, count = "eager", 0
     if count > MOST:
         raise RuntimeError(f"{kind} has {count} parameters")
