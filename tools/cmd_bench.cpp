@@ -18,6 +18,7 @@
 #include "tools/calls.h"
 #include "tools/choices.h"
 #include "tools/command.h"
+#include "tools/gains.h"
 #include "tools/inputs.h"
 #include "tools/json_text.h"
 #include "tools/lost_time.h"
@@ -44,6 +45,7 @@ struct BenchArguments {
   int runs = 0, nodes = 0, sessions = 0;
   double seconds = 3, bandwidth = 200;
   bool turns = false, json = false, graph = false, lost = false, choices = false;
+  GainsChoice gains = GainsChoice::cheap;
 };
 
 double ms_since(Clock::time_point start) {
@@ -61,6 +63,7 @@ struct BenchResult {
   MachinePeaks peaks;
   Precision precision = Precision::exported;
   std::vector<WidenedNode> widened;
+  Gains gains;
 
   double percentile(double p) const { return tern::percentile(runs, p); }
   double mean() const {
@@ -258,6 +261,7 @@ void print_bench_text(const BenchArguments& a, const std::string& function, int 
                static_cast<double>(m.reserved) / 1e6, m.segments);
   }
   std::fputs(widened_text(r.widened).c_str(), stdout);
+  std::fputs(gains_text(r.gains).c_str(), stdout);
   if (r.stats.partitions > 0) {
     fmt::print("  compiled by the device    {} parts of the program, {} nodes\n", r.stats.partitions,
                r.stats.partitioned);
@@ -309,6 +313,7 @@ void print_bench_json(const BenchArguments& a, const std::string& function, int 
                 {"arena", r.stats.arena_bytes},
                 {"state", r.stats.state_bytes}}},
               {"widened", widened_json(r.widened)},
+              {"gains", gains_json(r.gains)},
               {"nodes", Json::array()}};
   const auto runs = static_cast<double>(r.profiled);
   for (const NodeTime& n : r.nodes) {
@@ -479,6 +484,11 @@ int run_bench(const BenchArguments& a) {
   measure(a, session, f.name, inputs, r);
   r.widened = widened_by_plans(*prepared.impl());
   if (a.device.name == "cpu") r.limited = limited_nodes(r.nodes, r.profiled, chosen_kernels(*prepared.impl()), r.peaks);
+  Side plain{model.program(), static_cast<std::uint32_t>(model.program()->find_entry(f.name)), options_of(a),
+             choice.seed, "exported"};
+  plain.program = keeping(plain.program, a.device.keep);
+  plain.options.keep.clear();
+  r.gains = measure_gains(plain, a.graph ? GainsChoice::none : a.gains, inputs, r.percentile(50) / 1e3);
   const int threads = Threads::chosen(a.threads.front()).count();
   (a.json ? print_bench_json : print_bench_text)(a, f.name, threads, r);
   return 0;
@@ -523,6 +533,7 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
   c->add_flag("--choices", a->choices,
               "Measure each algorithm able to compute a node, beside its estimate, and list nodes whose chosen "
               "algorithm takes more than 1.1 times the best");
+  add_gains_option(*c, a->gains);
   c->add_flag("--graph", a->graph, "Measure replays of a captured graph; nodes are measured without it");
   c->add_flag("--turns", a->turns,
               "Read lines from standard input; run once for each and answer with the milliseconds, for a benchmark of "

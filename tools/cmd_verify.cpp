@@ -7,6 +7,7 @@
 
 #include "tools/calls.h"
 #include "tools/command.h"
+#include "tools/gains.h"
 #include "tools/inputs.h"
 #include "tools/output.h"
 #include "tools/terminal.h"
@@ -22,6 +23,7 @@ struct VerifyArguments {
   int threads = 0;
   Limits limits;
   bool nodes = false, json = false;
+  GainsChoice gains = GainsChoice::cheap;
   std::size_t worst = 0;
 };
 
@@ -144,6 +146,11 @@ int run_verify(VerifyArguments& a) {
     report.nodes_against = against.title;
     if (!report.nodes_of_model_alone || !is_plain(a, *model.program())) measure(a, test, against, calls, report);
   }
+  if (a.device.precision == "exported" && a.device.name == "cpu") {
+    Session session = test.session(test.program);
+    run_call(test, session, calls.front(), false);
+    report.gains = measure_gains(test, a.gains, calls.front(), seconds_of_run(test, session, calls.front()));
+  }
   print_output(a.json ? verify_json(report) : verify_text(report));
   return report.broken.empty() ? 0 : kExitFindings;
 }
@@ -188,6 +195,7 @@ void add_verify_command(CLI::App& app, CommandLine& line) {
   add_limit(c, "--min-sqnr", a->limits.sqnr, "Fail if the SQNR of a result is smaller, in dB", bounds::kDecibels);
   add_limit(c, "--min-agreement", a->limits.agreement,
             "Fail if the share of equal first answers of a result is smaller", bounds::kShare);
+  add_gains_option(*c, a->gains);
   c->add_flag("--json", a->json, "Print the report as JSON");
   c->footer(
       "Examples:\n  tern verify model.tern --input image.npy --precision bfloat16\n"

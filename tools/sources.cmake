@@ -49,6 +49,7 @@ set(sources
   files/streams.cpp
   flight/flight.cpp
   flight/records.cpp
+  gains.cpp
   generation/conversation.cpp
   generation/options.cpp
   generation/shown_text.cpp

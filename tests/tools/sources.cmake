@@ -12,6 +12,7 @@ set(sources
   files_npz_test.cpp
   files_safetensors_test.cpp
   flight_test.cpp
+  gains_test.cpp
   generation_facts_test.cpp
   help_test.cpp
   inspect_test.cpp

@@ -51,6 +51,7 @@ std::string verify_json(const VerifyReport& report) {
   all["limits"] = {{"cosine", limit(report.limits.cosine)},
                    {"sqnr_db", limit(report.limits.sqnr)},
                    {"agreement", limit(report.limits.agreement)}};
+  all["gains"] = gains_json(report.gains);
   all["failures"] = report.broken;
   all["keep"] = report.advice.patterns;
   all["kept"] = report.advice.patterns.empty() ? Json(nullptr) : json_of(report.advice.kept);

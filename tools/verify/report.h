@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/gains.h"
 #include "tools/verify/advice.h"
 #include "tools/verify/limits.h"
 #include "tools/verify/nodes.h"
@@ -25,6 +26,7 @@ struct VerifyReport {
   Advice advice;
   Limits limits;
   std::vector<std::string> broken;
+  Gains gains;  ///< gains over a run as exported
 };
 
 /// The nodes to show, in their order.

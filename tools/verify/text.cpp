@@ -165,7 +165,7 @@ std::string verify_text(const VerifyReport& report) {
   if (report.nodes_asked) text += nodes_text(report);
   text += report.broken.empty() ? "" : "\n";
   for (const std::string& line : report.broken) text += "FAIL " + line + "\n";
-  return text + advice_text(report);
+  return text + advice_text(report) + gains_text(report.gains);
 }
 
 }  // namespace tern

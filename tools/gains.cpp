@@ -1,0 +1,145 @@
+#include "tools/gains.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "exporter/tune/tune.h"
+#include "exporter/tune/verdict.h"
+#include "threads/threads.h"
+#include "tools/command.h"
+#include "tools/json_text.h"
+#include "tools/verify/results.h"
+
+namespace tern {
+namespace {
+
+constexpr double kLongestRun = 0.1;    // seconds; longer runs are not cheap
+constexpr double kGainSeconds = 1;     // limit of the turns
+constexpr double kTuneSeconds = 10;    // limit of the search
+constexpr double kWorthSaying = 0.97;  // share of the time
+constexpr std::size_t kFewestTurns = 5, kMostTurns = 25;
+
+std::string gain_line(const char* option, double before, double after, const std::string& more) {
+  return fmt::format("  {:25} would take {:.2f} of the time: {:.3f} ms for {:.3f}{}\n", option, after / before,
+                     after * 1e3, before * 1e3, more);
+}
+
+bool is_worth_saying(double before, double after) {
+  return before > 0 && after < kWorthSaying * before;
+}
+
+std::optional<TuneGain> measure_tuning(const Side& plain) {
+  TuneOptions options;
+  options.seconds = kTuneSeconds;
+  const ThreadScope scope(Threads::chosen(plain.options.threads));
+  const TuneReport report = tune(Model(plain.program), options);
+  if (report.before <= 0) return std::nullopt;
+  return TuneGain{report.before, report.after, report.kinds.size(), report.complete};
+}
+
+}  // namespace
+
+double seconds_of_run(const Side& side, Session& session, const std::vector<Tensor>& inputs) {
+  const std::vector<Tensor> copies = copies_of(inputs);
+  const auto start = std::chrono::steady_clock::now();
+  session.run(side.f().name, copies);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void add_gains_option(CLI::App& command, GainsChoice& choice) {
+  static const std::map<std::string, GainsChoice> kChoices = {
+      {"none", GainsChoice::none}, {"cheap", GainsChoice::cheap}, {"all", GainsChoice::all}};
+  command
+      .add_option("--gains", choice,
+                  "Say if --precision auto or 'tern export --tune' would be faster: none; cheap, the precision if runs "
+                  "take at most 0.1 s; or all, which searches algorithms for 10 s too")
+      ->transform(CLI::CheckedTransformer(kChoices))
+      ->default_str("cheap")
+      ->type_name("WHICH");
+}
+
+std::optional<PrecisionGain> measure_precision(const Side& plain, Precision precision,
+                                               const std::vector<Tensor>& inputs, double median_seconds) {
+  if (median_seconds > kLongestRun) return std::nullopt;
+  Side changed = plain;
+  changed.options.precision = precision;
+  PrecisionGain gain;
+  gain.precision = Model(plain.program).prepare(changed.options).precision();
+  if (gain.precision == Precision::exported) return std::nullopt;
+  Session before = plain.session(plain.program), after = changed.session(changed.program);
+  Compared compared;
+  {
+    const CallResults reference = run_call(plain, before, inputs, false);
+    const CallResults actual = run_call(changed, after, inputs, false);
+    compare_call(actual.left, reference.left, 0, compared);
+  }
+  gain.sqnr = std::numeric_limits<double>::infinity();
+  for (const ResultDeviation& r : compared.results) {
+    if (!r.mismatch.empty() || r.deviation.sqnr() >= gain.sqnr) continue;
+    gain.sqnr = r.deviation.sqnr();
+    gain.largest_error = r.deviation.relative();
+  }
+  const auto turns = static_cast<std::size_t>(
+      std::clamp(kGainSeconds / (2 * std::max(median_seconds, 1e-6)), double(kFewestTurns), double(kMostTurns)));
+  std::vector<double> times[2];
+  for (std::size_t turn = 0; turn < turns; ++turn) {
+    for (const std::size_t side : {turn % 2, 1 - turn % 2})
+      times[side].push_back(seconds_of_run(plain, side == 0 ? before : after, inputs));
+  }
+  gain.before = median(times[0]);
+  gain.after = median(times[1]);
+  return gain;
+}
+
+Gains measure_gains(const Side& plain, GainsChoice choice, const std::vector<Tensor>& inputs, double median_seconds) {
+  Gains gains;
+  if (choice == GainsChoice::none || plain.options.device != "cpu" || plain.options.reproducible) return gains;
+  if (plain.options.precision == Precision::exported)
+    gains.precision = measure_precision(plain, Precision::automatic, inputs, median_seconds);
+  if (choice == GainsChoice::all) gains.tune = measure_tuning(plain);
+  return gains;
+}
+
+std::string gains_text(const Gains& gains) {
+  std::string text;
+  if (const auto& p = gains.precision; p && is_worth_saying(p->before, p->after)) {
+    const std::string error = std::isinf(p->sqnr)
+                                  ? ", exact"
+                                  : fmt::format(", with {:.1f} dB and an error of {:.2g} % of the largest element",
+                                                p->sqnr, 100 * p->largest_error);
+    text += gain_line("--precision auto", p->before, p->after, error);
+  }
+  if (const auto& t = gains.tune; t && is_worth_saying(t->before, t->after)) {
+    text += gain_line("tern export --tune", t->before, t->after,
+                      fmt::format(", with other algorithms for {} kind{} of nodes{}", t->kinds,
+                                  t->kinds == 1 ? "" : "s", t->complete ? "" : "; more were left"));
+  }
+  return text;
+}
+
+nlohmann::ordered_json gains_json(const Gains& gains) {
+  nlohmann::ordered_json all = {{"precision", nullptr}, {"tune", nullptr}};
+  if (const auto& p = gains.precision) {
+    all["precision"] = {
+        {"type", name_of(p->precision)},
+        {"before_ms", json_rounded(p->before * 1e3, 4)},
+        {"after_ms", json_rounded(p->after * 1e3, 4)},
+        {"sqnr_db", std::isfinite(p->sqnr) ? nlohmann::ordered_json(json_rounded(p->sqnr, 2)) : nullptr},
+        {"largest_error", json_rounded(p->largest_error, 6)}};
+  }
+  if (const auto& t = gains.tune) {
+    all["tune"] = {{"before_ms", json_rounded(t->before * 1e3, 4)},
+                   {"after_ms", json_rounded(t->after * 1e3, 4)},
+                   {"kinds", t->kinds},
+                   {"complete", t->complete}};
+  }
+  return all;
+}
+
+}  // namespace tern
