@@ -1,4 +1,5 @@
 // sort and topk: sort each line with positions; values are copied from their sources.
+#include <algorithm>
 #include <bit>
 #include <type_traits>
 #include <utility>
@@ -12,9 +13,13 @@
 namespace tern {
 namespace {
 
-/// Calls arrange(line, n) for each line along the axis and writes the first `k` elements.
-template <class L, class Arrange>
-void arrange_lines(KernelCall& c, std::int64_t k, Arrange arrange) {
+/// Sorts no line.
+constexpr auto kNoValues = [](const std::byte*, std::int64_t, std::int64_t, std::byte*) { return false; };
+
+/// Calls arrange(line, n) for each line along the axis and writes the first `k` elements. Calls values(x, stride, n,
+/// sorted) first if only values are read; it returns true if it has sorted them.
+template <class L, class Arrange, class Values>
+void arrange_lines(KernelCall& c, std::int64_t k, Arrange arrange, Values values) {
   const TensorView& x = c.in[0];
   const TensorView& shape = c.wants(0) ? c.out[0] : c.out[1];
   const int axis = axis_of(*c.node, x.rank);
@@ -28,6 +33,10 @@ void arrange_lines(KernelCall& c, std::int64_t k, Arrange arrange) {
     auto* sorted = thread_buffer<std::byte>(static_cast<std::size_t>(k * size), 1);
     for (std::int64_t t = begin; t < end; ++t) {
       const std::byte* px = x.data + from.offset(t) * size;
+      if (!c.wants(1) && values(px, xs, n, sorted)) {
+        scatter_run(sorted, c.out[0].data + to.offset(t) * size, ys, k, static_cast<int>(size));
+        continue;
+      }
       for (std::int64_t i = 0; i < n; i += kRun) {
         const std::int64_t m = std::min(kRun, n - i);
         const L* v = reader.read(px + i * xs * size, xs, m);
@@ -83,6 +92,53 @@ bool radix_sort_positions(Keyed<float>* line, std::int64_t n, TieOrder order) {
     if (is_tie && (order == TieOrder::as_pytorch || key == zero || key == nan)) return false;
   }
   for (std::int64_t i = 0; i < n; ++i) line[i].index = static_cast<std::uint32_t>(from[i]);
+  return true;
+}
+
+/// Sorts keys a byte at a time; returns the sorted ones, in `keys` or `spare`.
+std::uint32_t* radix_sort_keys(std::uint32_t* keys, std::uint32_t* spare, std::int64_t n) {
+  constexpr int kDigits = 4, kDigitBits = 8, kBuckets = 1 << kDigitBits;
+  std::uint32_t starts[kDigits][kBuckets] = {};
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (int digit = 0; digit < kDigits; ++digit) ++starts[digit][keys[i] >> (digit * kDigitBits) & (kBuckets - 1)];
+  }
+  for (int digit = 0; digit < kDigits; ++digit) {
+    std::uint32_t sum = 0;
+    for (std::uint32_t& start : starts[digit]) sum += std::exchange(start, sum);
+    for (std::int64_t i = 0; i < n; ++i)
+      spare[starts[digit][keys[i] >> (digit * kDigitBits) & (kBuckets - 1)]++] = keys[i];
+    std::swap(keys, spare);
+  }
+  return keys;
+}
+
+/// Sorts the values of a line by their bits. Returns false for a line with NaN or a negative zero, whose order has
+/// further rules.
+template <bool kDescending>
+bool sort_float_values(const std::byte* x, std::int64_t stride, std::int64_t n, std::byte* sorted) {
+  constexpr std::int64_t kFewest = 256, kMost = std::int64_t{1} << 31;
+  if (n >= kMost) return false;
+  const auto* from = reinterpret_cast<const float*>(x);
+  auto* keys = thread_buffer<std::uint32_t>(static_cast<std::size_t>(2 * n), 2);
+  bool is_plain = true;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float v = from[i * stride];
+    const auto bits = std::bit_cast<std::uint32_t>(v);
+    is_plain &= v == v && bits != std::uint32_t{1} << 31;
+    const std::uint32_t key = bits ^ ((bits >> 31) != 0 ? ~std::uint32_t{0} : std::uint32_t{1} << 31);
+    keys[i] = kDescending ? ~key : key;
+  }
+  if (!is_plain) return false;
+  if (n < kFewest) {
+    std::sort(keys, keys + n);
+  } else {
+    keys = radix_sort_keys(keys, keys + n, n);
+  }
+  auto* to = reinterpret_cast<float*>(sorted);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::uint32_t key = kDescending ? ~keys[i] : keys[i];
+    to[i] = std::bit_cast<float>(key ^ ((key >> 31) != 0 ? std::uint32_t{1} << 31 : ~std::uint32_t{0}));
+  }
   return true;
 }
 
@@ -144,14 +200,20 @@ void sort(KernelCall& c, bool stable) {
   const bool descending = c.node->integer(AttrKey::descending) != 0;
   visit_real_compute(number_type(c.in[0].dtype), [&]<class L>(std::type_identity<L>) {
     const TieOrder order = stable ? TieOrder::stable : c.wants(1) ? TieOrder::as_pytorch : TieOrder::any;
-    arrange_lines<L>(c, n, [&](Keyed<L>* line, std::int64_t size) {
+    const auto values = [&](const std::byte* x, std::int64_t stride, std::int64_t size, std::byte* sorted) {
+      if (c.in[0].dtype != DType::f32) return false;
+      return descending ? sort_float_values<true>(x, stride, size, sorted)
+                        : sort_float_values<false>(x, stride, size, sorted);
+    };
+    const auto arrange = [&](Keyed<L>* line, std::int64_t size) {
       if (descending ? radix_sorted<L, true>(line, size, order) : radix_sorted<L, false>(line, size, order)) return;
       if (stable) {
         descending ? stable_sort_line<L, true>(line, size) : stable_sort_line<L, false>(line, size);
       } else {
         descending ? sort_line<L, true>(line, size) : sort_line<L, false>(line, size);
       }
-    });
+    };
+    arrange_lines<L>(c, n, arrange, values);
   });
 }
 
@@ -162,7 +224,8 @@ void topk(KernelCall& c, bool stable) {
     void (*const top)(Keyed<L>*, std::int64_t, std::int64_t) =
         stable ? (largest ? stable_top_of_line<L, true> : stable_top_of_line<L, false>)
                : (largest ? top_of_line<L, true> : top_of_line<L, false>);
-    arrange_lines<L>(c, k, [&](Keyed<L>* line, std::int64_t n) { top(line, n, k); });
+    arrange_lines<L>(
+        c, k, [&](Keyed<L>* line, std::int64_t n) { top(line, n, k); }, kNoValues);
   });
 }
 
