@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "schema/kinds.h"
 #include "tests/kernels/node_run.h"
@@ -85,6 +87,40 @@ TEST(Index, PairsPositionsAndCountsFromTheEnd) {
   EXPECT_THROW(bad.run(), Error);
 }
 
+/// x[i, :, j] as the lists i[:, None], 0 .. 599 and j[:, None]: lists with strides of zero, and rows longer than a
+/// portion.
+TEST(Index, ReadsListsThatRepeat) {
+  constexpr std::int64_t kMiddle = 600;
+  const std::vector<double> i = {1, -1, 0}, j = {-2, 0, 3};
+  for (DType type : {DType::i64, DType::i32}) {
+    std::vector<double> lists[3], expected;
+    for (std::size_t row = 0; row < 3; ++row) {
+      for (std::int64_t middle = 0; middle < kMiddle; ++middle) {
+        lists[0].push_back(i[row]);
+        lists[1].push_back(static_cast<double>(middle));
+        lists[2].push_back(j[row]);
+        const double first = i[row] < 0 ? i[row] + 2 : i[row], last = j[row] < 0 ? j[row] + 4 : j[row];
+        expected.push_back((first * kMiddle + static_cast<double>(middle)) * 4 + last);
+      }
+    }
+    NodeRun run(Op::index);
+    run.input(DType::f32, {2, kMiddle, 4}, counting(2 * kMiddle * 4));
+    run.input(type, {3, kMiddle}, lists[0], {1, 0});
+    run.input(type, {3, kMiddle}, lists[1], {0, 1});
+    run.input(type, {3, kMiddle}, lists[2], {1, 0});
+    EXPECT_EQ(reals(run.run()), expected);
+  }
+  for (const std::vector<std::int64_t>& strides : {Sizes{1, 0}, Sizes{2, 1}}) {
+    for (double bad : {2.0, -3.0}) {
+      NodeRun run(Op::index);
+      run.input(DType::f32, {2, 2}, counting(4));
+      run.input(DType::i64, {2, 2}, std::vector<double>{0, 0, bad, bad}, strides);
+      run.input(DType::i64, {2, 2}, std::vector<double>{0, 1, 0, 1}, {0, 1});
+      EXPECT_THROW(run.run(), Error);
+    }
+  }
+}
+
 TEST(IndexPut, BroadcastsValuesAndAccumulates) {
   for (bool accumulate : {false, true}) {
     NodeRun run(Op::index_put);
@@ -150,6 +186,42 @@ TEST(MaskedSelect, BroadcastsBothWays) {
   rows.input(DType::i32, {2, 1}, std::vector<double>{7, 9});
   rows.input(DType::boolean, {3}, std::vector<double>{1, 0, 1});
   EXPECT_EQ(reals(rows.run()), (std::vector<double>{7, 7, 9, 9}));
+}
+
+/// Integers from small and large ranges, and floats with NaN: each takes another way to the order.
+TEST(Unique, AgreesWithAMap) {
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> near = {-3, 500, -3, 7, 500, 7, 7}, far = {-9e15, 9e15, 0, 9e15, -9e15, 1},
+                            floats = {2.5, -1, 2.5, 1e30, -1};
+  for (const auto& [type, values] :
+       {std::pair(DType::i64, near), std::pair(DType::i16, near), std::pair(DType::i64, far),
+        std::pair(DType::f32, floats), std::pair(DType::f64, floats)}) {
+    std::map<double, double> counts;
+    for (double v : values) ++counts[v];
+    std::vector<double> keys, inverse, numbers;
+    for (const auto& [key, count] : counts) {
+      keys.push_back(key);
+      numbers.push_back(count);
+    }
+    for (double v : values) inverse.push_back(static_cast<double>(std::ranges::lower_bound(keys, v) - keys.begin()));
+    NodeRun run(Op::unique);
+    unknown_size(run);
+    run.input(type, {static_cast<std::int64_t>(values.size())}, values);
+    run.run();
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      EXPECT_FLOAT_EQ(static_cast<float>(reals(run)[i]), static_cast<float>(keys[i]));
+    EXPECT_EQ(reals(run, 1), inverse);
+    EXPECT_EQ(reals(run, 2), numbers);
+  }
+  NodeRun last(Op::unique);
+  unknown_size(last);
+  last.input(DType::f32, {4}, std::vector<double>{kNaN, 3, 1, 3});
+  last.run();
+  const std::vector<double> found = reals(last);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0], 1);
+  EXPECT_EQ(found[1], 3);
+  EXPECT_TRUE(std::isnan(found[2])) << "NaN is largest";
 }
 
 TEST(Unique, SortsCountsAndInverts) {

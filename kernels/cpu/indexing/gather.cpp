@@ -1,4 +1,7 @@
 // gather, index_select and index: copy elements or whole rows from positions.
+#include <algorithm>
+#include <vector>
+
 #include "kernels/cpu/indexing/indexing.h"
 #include "kernels/cpu/indexing/positions.h"
 #include "kernels/cpu/scratch.h"
@@ -112,6 +115,54 @@ void cpu_index_select(KernelCall& c) {
                });
 }
 
+namespace {
+
+/// Copies rows at lists of positions that repeat along axes. A list with one position for an inner row of the lists
+/// adds its share once.
+void index_by_repeated_lists(const KernelCall& c, const RowCopy& copy, std::int64_t row_elements) {
+  const TensorView &x = c.in[0], &lists = c.in[1];
+  const std::size_t indexed_axes = c.in.size() - 1;
+  int inner = lists.rank - 1;
+  while (inner > 0 && lists.size(inner) == 1) --inner;
+  const std::int64_t length = lists.size(inner);
+  struct List {
+    Positions positions;
+    CollapsedAxes outer;
+    std::int64_t stride, size, scale;
+  };
+  std::vector<List> all;
+  std::int64_t scale = 1;
+  for (std::size_t k = indexed_axes; k-- > 0;) {
+    const TensorView& v = c.in[k + 1];
+    CollapsedAxes outer;
+    for (int d = 0; d < inner; ++d) outer.add(v.size(d), v.stride(d));
+    all.push_back({Positions(v), outer, v.stride(inner), x.size(static_cast<int>(k)), scale});
+    scale *= x.size(static_cast<int>(k));
+  }
+  const std::int64_t cost = length * (row_elements + static_cast<std::int64_t>(indexed_axes));
+  parallel_for(lists.numel() / length, grain_for(cost), [&](std::int64_t begin, std::int64_t end) {
+    constexpr std::int64_t kChunk = 512;
+    std::int64_t rows[kChunk];
+    for (std::int64_t row = begin; row < end; ++row) {
+      std::int64_t start = 0;
+      for (const List& l : all) {
+        if (l.stride == 0) start += l.positions.wrapped(l.outer.offset(row), l.size) * l.scale;
+      }
+      for (std::int64_t first = 0; first < length; first += kChunk) {
+        const std::int64_t count = std::min(kChunk, length - first);
+        std::fill_n(rows, count, start);
+        for (const List& l : all) {
+          if (l.stride != 0)
+            l.positions.add(l.outer.offset(row) + first * l.stride, l.stride, count, l.size, l.scale, rows);
+        }
+        copy.rows(rows, count, row * length + first);
+      }
+    }
+  });
+}
+
+}  // namespace
+
 void cpu_index(KernelCall& c) {
   const TensorView &x = c.in[0], &out = c.out[0];
   if (out.numel() == 0) return;
@@ -120,6 +171,8 @@ void cpu_index(KernelCall& c) {
   for (int i = 0; i < indexed_axes; ++i) positions.emplace_back(c.in[static_cast<std::size_t>(i + 1)]);
   const std::int64_t row_elements = product_of_sizes(x, indexed_axes, x.rank);
   const RowCopy copy(x.data, out.data, row_elements * element_size(x.dtype));
+  if (!std::ranges::all_of(c.in.subspan(1), &TensorView::contiguous))
+    return index_by_repeated_lists(c, copy, row_elements);
   parallel_for(c.in[1].numel(), grain_for(row_elements * indexed_axes), [&](std::int64_t begin, std::int64_t end) {
     constexpr std::int64_t kChunk = 512;
     std::int64_t rows[kChunk];

@@ -11,7 +11,7 @@
 
 namespace tern {
 
-/// A contiguous tensor of int32 or int64.
+/// A tensor of int32 or int64; entries count in memory.
 class Positions {
  public:
   explicit Positions(const TensorView& v)
@@ -36,6 +36,12 @@ class Positions {
     if (narrow_ != nullptr) return f(narrow_ + first);
     f(wide_ + first);
   }
+  /// to[i] += scale times entry first + i * stride, `wrapped` by `size`, for `count` entries.
+  void add(std::int64_t first, std::int64_t stride, std::int64_t count, std::int64_t size, std::int64_t scale,
+           std::int64_t* to) const {
+    if (narrow_ != nullptr) return add_entries(narrow_ + first, stride, count, size, scale, to);
+    add_entries(wide_ + first, stride, count, size, scale, to);
+  }
   /// to[i] = to[i] * size + entry first + i, `wrapped` by `size`, for `count` entries.
   void append(std::int64_t first, std::int64_t count, std::int64_t size, std::int64_t* to) const {
     if (narrow_ != nullptr) return append_entries(narrow_ + first, count, size, to);
@@ -58,6 +64,26 @@ class Positions {
     if (is_outside >= 0) return;
     for (std::int64_t i = 0; i < count; ++i) {
       if (entries[i] < -size || entries[i] >= size) out_of_range(entries[i], size);
+    }
+  }
+
+  template <class T>
+  static void add_entries(const T* entries, std::int64_t stride, std::int64_t count, std::int64_t size,
+                          std::int64_t scale, std::int64_t* to) {
+    std::int64_t is_outside = 0;
+    const auto loop = [&](std::int64_t step) __attribute__((always_inline)) {
+#pragma omp simd reduction(| : is_outside)
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t p = entries[i * step], position = p + (size & (p >> 63));
+        is_outside |= position | (size - 1 - position);  // negative if one of them is
+        to[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(to[i]) +
+                                          static_cast<std::uint64_t>(position) * static_cast<std::uint64_t>(scale));
+      }
+    };
+    at_cpu_level([&](auto) __attribute__((always_inline)) { stride == 1 ? loop(1) : loop(stride); });
+    if (is_outside >= 0) return;
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (entries[i * stride] < -size || entries[i * stride] >= size) out_of_range(entries[i * stride], size);
     }
   }
 

@@ -90,10 +90,12 @@ void for_each_entry(const KernelCall& c, Write&& write) {
   const std::int64_t src_stride = src.rank == 0 ? 0 : src.stride(last_axis);
   for (std::int64_t row = 0; row < out_outer.count; ++row) {
     const std::int64_t out_base = out_outer.offset(row), src_base = src_outer.offset(row);
-    for (std::int64_t column = 0; column < columns; ++column) {
-      write(out_base + column * out_stride + positions.at(row * columns + column, axis_size) * axis_stride,
-            src_base + column * src_stride);
-    }
+    positions.visit(row * columns, [&](const auto* entries) {
+      for (std::int64_t column = 0; column < columns; ++column) {
+        write(out_base + column * out_stride + Positions::checked(entries[column], axis_size) * axis_stride,
+              src_base + column * src_stride);
+      }
+    });
   }
 }
 
@@ -117,18 +119,31 @@ L identity(ScatterKind kind) {
   return L{};
 }
 
-template <class L>
-L combine(ScatterKind kind, L a, L v) {
+/// Sum and mean are both `sum`.
+template <ScatterKind kKind, class L>
+L combine(L a, L v) {
   using A = std::conditional_t<std::is_integral_v<L>, std::uint64_t, L>;
+  if constexpr (kKind == ScatterKind::prod) {
+    return static_cast<L>(times(static_cast<A>(a), static_cast<A>(v)));
+  } else if constexpr (kKind == ScatterKind::max) {
+    if constexpr (!is_std_complex_v<L>) return is_nan(a) || a > v ? a : v;
+    return a;
+  } else if constexpr (kKind == ScatterKind::min) {
+    if constexpr (!is_std_complex_v<L>) return is_nan(a) || a < v ? a : v;
+    return a;
+  } else {
+    return static_cast<L>(static_cast<A>(a) + static_cast<A>(v));
+  }
+}
+
+/// Calls f with the kind as a constant.
+template <class F>
+void visit_kind(ScatterKind kind, F&& f) {
   switch (kind) {
-    case ScatterKind::prod: return static_cast<L>(times(static_cast<A>(a), static_cast<A>(v)));
-    case ScatterKind::max:
-      if constexpr (!is_std_complex_v<L>) return is_nan(a) || a > v ? a : v;
-      return a;
-    case ScatterKind::min:
-      if constexpr (!is_std_complex_v<L>) return is_nan(a) || a < v ? a : v;
-      return a;
-    default: return static_cast<L>(static_cast<A>(a) + static_cast<A>(v));
+    case ScatterKind::prod: return f(std::integral_constant<ScatterKind, ScatterKind::prod>{});
+    case ScatterKind::max: return f(std::integral_constant<ScatterKind, ScatterKind::max>{});
+    case ScatterKind::min: return f(std::integral_constant<ScatterKind, ScatterKind::min>{});
+    default: return f(std::integral_constant<ScatterKind, ScatterKind::sum>{});
   }
 }
 
@@ -165,15 +180,20 @@ void combine_elements(KernelCall& c, ScatterKind kind) {
   const std::int64_t size = element_size(out.dtype);
   std::vector<std::int64_t> counts(kind == ScatterKind::mean ? static_cast<std::size_t>(numel) : 0,
                                    include_self ? 1 : 0);
-  for_each_entry(c, [&](std::int64_t out_offset, std::int64_t src_offset) {
-    L value;
-    if (is_compute_type) {
-      value = c.in[2].as<L>()[src_offset];
-    } else {
-      convert(c.in[2].data + src_offset * size, out.dtype, &value, dtype_of_v<L>, 1);
+  visit_kind(kind, [&]<ScatterKind kKind>(std::integral_constant<ScatterKind, kKind>) {
+    if (is_compute_type && counts.empty()) {
+      const L* values = c.in[2].as<L>();
+      for_each_entry(c, [sums, values](std::int64_t out_offset, std::int64_t src_offset) {
+        sums[out_offset] = combine<kKind>(sums[out_offset], values[src_offset]);
+      });
+      return;
     }
-    sums[out_offset] = combine(kind, sums[out_offset], value);
-    if (!counts.empty()) ++counts[static_cast<std::size_t>(out_offset)];
+    for_each_entry(c, [&](std::int64_t out_offset, std::int64_t src_offset) {
+      L value;
+      convert(c.in[2].data + src_offset * size, out.dtype, &value, dtype_of_v<L>, 1);
+      sums[out_offset] = combine<kKind>(sums[out_offset], value);
+      if (!counts.empty()) ++counts[static_cast<std::size_t>(out_offset)];
+    });
   });
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] > 1) sums[i] = mean_of(sums[i], counts[i]);

@@ -51,6 +51,48 @@ SliceTable<L> table_of(const TensorView& x, int axis) {
   return t;
 }
 
+/// Sorts the numbers of rows of one element: pairs of element and number need no look-ups.
+template <class L>
+void sort_elements(const SliceTable<L>& table, std::vector<std::int64_t>& order) {
+  std::vector<std::pair<L, std::int64_t>> pairs(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) pairs[i] = {table.data[i], static_cast<std::int64_t>(i)};
+  std::sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) {
+    if (ascends(a.first, b.first)) return true;
+    return !ascends(b.first, a.first) && a.second < b.second;
+  });
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = pairs[i].second;
+}
+
+/// Sorts the numbers of integers from a small range by counting. Returns false for other ranges.
+template <class L>
+bool count_sort_elements(const SliceTable<L>& table, std::vector<std::int64_t>& order) {
+  if constexpr (std::is_integral_v<L>) {
+    if (order.empty()) return true;
+    const auto [least, largest] = std::minmax_element(table.data.begin(), table.data.end());
+    const auto range = static_cast<std::uint64_t>(*largest) - static_cast<std::uint64_t>(*least);
+    if (range > 4 * order.size() + 1024) return false;
+    std::vector<std::size_t> starts(static_cast<std::size_t>(range) + 2);
+    const auto bucket = [&, low = *least](L v) {
+      return static_cast<std::size_t>(static_cast<std::uint64_t>(v) - static_cast<std::uint64_t>(low));
+    };
+    for (const L v : table.data) ++starts[bucket(v) + 1];
+    for (std::size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
+    for (std::size_t i = 0; i < order.size(); ++i)
+      order[starts[bucket(table.data[i])]++] = static_cast<std::int64_t>(i);
+    return true;
+  }
+  return false;
+}
+
+template <class L>
+void sort_rows(const SliceTable<L>& table, std::vector<std::int64_t>& order) {
+  if (table.width == 1) {
+    if (!count_sort_elements(table, order)) sort_elements(table, order);
+    return;
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return table.less(a, b); });
+}
+
 template <class L>
 void unique(KernelCall& c) {
   const TensorView& x = c.in[0];
@@ -59,7 +101,7 @@ void unique(KernelCall& c) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(table.rows));
   std::iota(order.begin(), order.end(), 0);
   if (c.node->integer(AttrKey::consecutive) == 0) {
-    std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return table.less(a, b); });
+    sort_rows(table, order);
   }
   std::vector<std::int64_t> first, inverse(order.size()), counts;
   for (std::size_t i = 0; i < order.size(); ++i) {
