@@ -28,56 +28,56 @@ T over_row(const T* x, const T* y, std::int64_t n, Term term, Join join) {
   return result;
 }
 
-/// Distances of a row to `count` columns of d elements, four columns at a time.
+/// Columns of a transposed tile: four vectors of 32 bytes.
 template <class T>
-void euclidean_distances(const T* x, const T* columns, std::int64_t d, std::int64_t count, T* to) {
-  using Vector [[gnu::vector_size(64), gnu::aligned(sizeof(T)), gnu::may_alias]] = T;
-  constexpr std::int64_t kLanes = 64 / sizeof(T), kColumns = 4;
+constexpr std::int64_t kTileColumns = 128 / sizeof(T);
+
+/// Transposes `count` columns of d elements to tiles of kTileColumns: element i of column j is at [j /
+/// kTileColumns][i][j % kTileColumns]. Missing columns of the last tile are zero.
+template <class T>
+void transpose_columns(const T* columns, std::int64_t d, std::int64_t count, T* tiles) {
+  constexpr std::int64_t kTile = kTileColumns<T>;
+  for (std::int64_t first = 0; first < count; first += kTile) {
+    T* tile = tiles + first * d;
+    for (std::int64_t j = 0; j < kTile; ++j) {
+      const T* column = columns + (first + j) * d;
+      for (std::int64_t i = 0; i < d; ++i) tile[i * kTile + j] = first + j < count ? column[i] : T(0);
+    }
+  }
+}
+
+/// Distances of `rows` rows (1 or 2) to all columns of the tiles. Each lane holds one column, so no sum crosses lanes.
+template <class T>
+void euclidean_distances(const T* const* x, int rows, const T* tiles, std::int64_t d, std::int64_t count,
+                         T* const* to) {
+  using Vector [[gnu::vector_size(32), gnu::aligned(sizeof(T)), gnu::may_alias]] = T;
+  constexpr std::int64_t kLanes = 32 / sizeof(T), kTile = kTileColumns<T>;
+  constexpr int kVectors = 4;
   at_cpu_level([&](auto) __attribute__((always_inline)) {
-    for (std::int64_t j = 0; j < count; j += kColumns) {
-      const T *a = columns + j * d, *b = columns + std::min(j + 1, count - 1) * d,
-              *c = columns + std::min(j + 2, count - 1) * d, *e = columns + std::min(j + 3, count - 1) * d;
-      Vector sums[kColumns] = {};
-      std::int64_t i = 0;
-      for (; i + kLanes <= d; i += kLanes) {
-        const Vector row = *reinterpret_cast<const Vector*>(x + i),
-                     first = row - *reinterpret_cast<const Vector*>(a + i),
-                     second = row - *reinterpret_cast<const Vector*>(b + i),
-                     third = row - *reinterpret_cast<const Vector*>(c + i),
-                     fourth = row - *reinterpret_cast<const Vector*>(e + i);
-        sums[0] += first * first;
-        sums[1] += second * second;
-        sums[2] += third * third;
-        sums[3] += fourth * fourth;
-      }
-      // Adds the lanes of each sum: four vectors of four lanes, transposed.
-      using Four [[gnu::vector_size(4 * sizeof(T)), gnu::aligned(sizeof(T)), gnu::may_alias]] = T;
-      Four folded[kColumns];
+    const T *row = x[0], *next = x[rows - 1];
+    for (std::int64_t first = 0; first < count; first += kTile) {
+      Vector sums[kVectors] = {}, next_sums[kVectors] = {};
+      const T* tile = tiles + first * d;
+      for (std::int64_t i = 0; i < d; ++i, tile += kTile) {
+        const T a = row[i], b = next[i];
 #pragma GCC unroll 4
-      for (std::int64_t k = 0; k < kColumns; ++k) {
-        if constexpr (kLanes == 16) {
-          const auto half = __builtin_shufflevector(sums[k], sums[k], 0, 1, 2, 3, 4, 5, 6, 7) +
-                            __builtin_shufflevector(sums[k], sums[k], 8, 9, 10, 11, 12, 13, 14, 15);
-          folded[k] = __builtin_shufflevector(half, half, 0, 1, 2, 3) + __builtin_shufflevector(half, half, 4, 5, 6, 7);
-        } else {
-          folded[k] = __builtin_shufflevector(sums[k], sums[k], 0, 1, 2, 3) +
-                      __builtin_shufflevector(sums[k], sums[k], 4, 5, 6, 7);
+        for (int v = 0; v < kVectors; ++v) {
+          const Vector columns = *reinterpret_cast<const Vector*>(tile + v * kLanes);
+          const Vector difference = columns - a, next_difference = columns - b;
+          sums[v] += difference * difference;
+          next_sums[v] += next_difference * next_difference;
         }
       }
-      const Four low = __builtin_shufflevector(folded[0], folded[1], 0, 4, 1, 5) +
-                       __builtin_shufflevector(folded[0], folded[1], 2, 6, 3, 7),
-                 high = __builtin_shufflevector(folded[2], folded[3], 0, 4, 1, 5) +
-                        __builtin_shufflevector(folded[2], folded[3], 2, 6, 3, 7),
-                 squares =
-                     __builtin_shufflevector(low, high, 0, 1, 4, 5) + __builtin_shufflevector(low, high, 2, 3, 6, 7);
-      const T* column[kColumns] = {a, b, c, e};
-      for (std::int64_t k = 0; k < kColumns && j + k < count; ++k) {
-        T square = squares[k];
-        for (std::int64_t l = i; l < d; ++l) {
-          const T difference = x[l] - column[k][l];
-          square += difference * difference;
-        }
-        to[j + k] = std::sqrt(square);
+      T squares[2][kTile];
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        *reinterpret_cast<Vector*>(squares[0] + v * kLanes) = sums[v];
+        *reinterpret_cast<Vector*>(squares[1] + v * kLanes) = next_sums[v];
+      }
+      const std::int64_t used = std::min(kTile, count - first);
+      for (int r = 0; r < rows; ++r) {
+#pragma omp simd
+        for (std::int64_t j = 0; j < used; ++j) to[r][first + j] = std::sqrt(squares[r][j]);
       }
     }
   });
@@ -114,34 +114,65 @@ std::int64_t plane_offset(const TensorView& v, const TensorView& out, std::int64
   return offset;
 }
 
+/// Euclidean distances, two rows at a time.
+template <class T>
+void run_euclidean(KernelCall& c) {
+  const TensorView &x = c.in[0], &y = c.in[1], &out = c.out[0];
+  const std::int64_t m = out.size(out.rank - 2), n = out.size(out.rank - 1), d = x.size(x.rank - 1),
+                     planes = out.numel() / (m * n),
+                     padded = (n + kTileColumns<T> - 1) / kTileColumns<T> * kTileColumns<T>;
+  // Transposing the columns costs about as much as one row.
+  parallel_for(planes * m, std::max(grain_for(n * d), std::min<std::int64_t>(m, 8)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 T* y_buffer = thread_buffer<T>(static_cast<std::size_t>(n * d), 0);
+                 T* x_buffer = thread_buffer<T>(static_cast<std::size_t>(2 * d), 1);
+                 T* out_buffer = thread_buffer<T>(static_cast<std::size_t>(2 * n), 2);
+                 T* tiles = thread_buffer<T>(static_cast<std::size_t>(padded * d), 3);
+                 std::int64_t plane = -1;
+                 for (std::int64_t row = begin; row < end;) {
+                   if (row / m != plane) {
+                     plane = row / m;
+                     transpose_columns(read_run(y, plane_offset(y, out, plane), n * d, y_buffer), d, n, tiles);
+                   }
+                   const int rows = row + 1 < end && (row + 1) / m == plane ? 2 : 1;
+                   const std::int64_t at = plane_offset(x, out, plane) + row % m * d;
+                   const T* from[2];
+                   T* to[2];
+                   for (int r = 0; r < rows; ++r) {
+                     from[r] = read_run(x, at + r * d, d, x_buffer + r * d);
+                     to[r] = run_target(out, (row + r) * n, out_buffer + r * n);
+                   }
+                   euclidean_distances(from, rows, tiles, d, n, to);
+                   for (int r = 0; r < rows; ++r) write_run(out, (row + r) * n, n, to[r]);
+                   row += rows;
+                 }
+               });
+}
+
 template <class T>
 void run_as(KernelCall& c) {
   const TensorView &x = c.in[0], &y = c.in[1], &out = c.out[0];
   const double p = c.node->number(AttrKey::p);
+  if (p == 2.0) return run_euclidean<T>(c);
   const std::int64_t m = out.size(out.rank - 2), n = out.size(out.rank - 1), d = x.size(x.rank - 1),
                      planes = out.numel() / (m * n);
-  parallel_for(planes * m, grain_for(n * d * (p == 2.0 || p == 1.0 ? 1 : 16)),
-               [&](std::int64_t begin, std::int64_t end) {
-                 T* y_buffer = thread_buffer<T>(static_cast<std::size_t>(n * d), 0);
-                 T* x_buffer = thread_buffer<T>(static_cast<std::size_t>(d), 1);
-                 T* out_buffer = thread_buffer<T>(static_cast<std::size_t>(n), 2);
-                 std::int64_t plane = -1;
-                 const T* columns = nullptr;
-                 for (std::int64_t row = begin; row < end; ++row) {
-                   if (row / m != plane) {
-                     plane = row / m;
-                     columns = read_run(y, plane_offset(y, out, plane), n * d, y_buffer);
-                   }
-                   const T* from = read_run(x, plane_offset(x, out, plane) + row % m * d, d, x_buffer);
-                   T* to = run_target(out, row * n, out_buffer);
-                   if (p == 2.0) {
-                     euclidean_distances(from, columns, d, n, to);
-                   } else {
-                     for (std::int64_t j = 0; j < n; ++j) to[j] = distance(from, columns + j * d, d, p);
-                   }
-                   write_run(out, row * n, n, to);
-                 }
-               });
+  parallel_for(planes * m, grain_for(n * d * (p == 1.0 ? 1 : 16)), [&](std::int64_t begin, std::int64_t end) {
+    T* y_buffer = thread_buffer<T>(static_cast<std::size_t>(n * d), 0);
+    T* x_buffer = thread_buffer<T>(static_cast<std::size_t>(d), 1);
+    T* out_buffer = thread_buffer<T>(static_cast<std::size_t>(n), 2);
+    std::int64_t plane = -1;
+    const T* columns = nullptr;
+    for (std::int64_t row = begin; row < end; ++row) {
+      if (row / m != plane) {
+        plane = row / m;
+        columns = read_run(y, plane_offset(y, out, plane), n * d, y_buffer);
+      }
+      const T* from = read_run(x, plane_offset(x, out, plane) + row % m * d, d, x_buffer);
+      T* to = run_target(out, row * n, out_buffer);
+      for (std::int64_t j = 0; j < n; ++j) to[j] = distance(from, columns + j * d, d, p);
+      write_run(out, row * n, n, to);
+    }
+  });
 }
 
 void run_cdist(KernelCall& c) {
