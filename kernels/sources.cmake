@@ -195,7 +195,9 @@ set(sources
   cpu/windows/nms.cpp
   cpu/windows/pool.cpp
   cpu/windows/resize.cpp
+  cpu/windows/resize_axis.cpp
   cpu/windows/resize_table.cpp
+  cpu/windows/roi_align.cpp
   custom/call.cpp
   custom/custom.cpp
   custom/device.cpp

@@ -17,6 +17,7 @@ void register_cpu_contractions(KernelTable& t) {
   t.set(Op::rnn, cpu::rnn_kernel());
   t.set(Op::cdist, cpu::cdist_kernel());
   t.set(Op::nms, cpu::nms_kernel());
+  t.set(Op::roi_align, cpu::roi_align_kernel());
 }
 
 }  // namespace tern

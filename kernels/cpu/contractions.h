@@ -18,6 +18,7 @@ Kernel grid_sample_kernel();
 Kernel rnn_kernel();
 Kernel cdist_kernel();
 Kernel nms_kernel();
+Kernel roi_align_kernel();
 
 /// The same, sums made in the order of docs/reproducible.md.
 Kernel grouped_matmul_in_order_kernel();

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "dtypes/levels.h"
 #include "dtypes/storage.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/scratch.h"
@@ -169,6 +170,67 @@ T apply(const Samples<T>& s, const Element* plane, T zero) {
   return sum;
 }
 
+constexpr std::int64_t kBlockPoints = 64;
+
+/// Samples of consecutive points of a plane, element k of all points side by side. Elements outside have index 0 and a
+/// cleared `inside`.
+template <class T>
+struct SampleBlock {
+  int columns = 0;
+  std::int32_t index[4][kBlockPoints], inside[4][kBlockPoints];  ///< `inside`: -1 or 0
+  T weight[4][kBlockPoints];
+
+  void set(std::int64_t point, const Samples<T>& s) {
+    for (int k = 0; k < columns; ++k) {
+      const bool used = k < s.columns && s.index[static_cast<std::size_t>(k)] >= 0;
+      index[k][point] = used ? static_cast<std::int32_t>(s.index[static_cast<std::size_t>(k)]) : 0;
+      inside[k][point] = used ? -1 : 0;
+      weight[k][point] = k < s.columns ? s.weight[static_cast<std::size_t>(k)] : T(0);
+    }
+  }
+};
+
+/// Samples one channel at all points of the block.
+template <class T>
+void apply_block(const SampleBlock<T>& b, const T* plane, std::int64_t points, T zero, T* to) {
+  at_cpu_level([&](auto) __attribute__((always_inline)) {
+    std::fill_n(to, points, zero);
+    for (int k = 0; k < b.columns; ++k) {
+      const std::int32_t *index = b.index[k], *inside = b.inside[k];
+      const T* weight = b.weight[k];
+#pragma omp simd
+      for (std::int64_t p = 0; p < points; ++p) {
+        const T v = plane[index[p]];
+        to[p] += inside[p] != 0 ? v * weight[p] : T(0);
+      }
+    }
+  });
+}
+
+/// Images in linear and nearest mode: the samples of a block of points serve all channels.
+template <class T>
+void sample_blocks(const KernelCall& c, const Rules& rules, const std::int64_t* size) {
+  const TensorView &x = c.in[0], &grid = c.in[1], &y = c.out[0];
+  const std::int64_t channels = x.size(1), plane = size[0] * size[1], points = y.size(2) * y.size(3),
+                     blocks = (points + kBlockPoints - 1) / kBlockPoints;
+  parallel_for(x.size(0) * blocks, grain_for(kBlockPoints * channels * 8), [&](std::int64_t begin, std::int64_t end) {
+    SampleBlock<T> block;
+    block.columns = rules.mode == GridMode::nearest ? 1 : 4;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t n = i / blocks, first = i % blocks * kBlockPoints,
+                         count = std::min(kBlockPoints, points - first);
+      const T* at = grid.as<const T>() + (n * points + first) * 2;
+      for (std::int64_t p = 0; p < count; ++p) {
+        Samples<T> s;
+        find(at + 2 * p, size, 2, rules, s);
+        block.set(p, s);
+      }
+      for (std::int64_t channel = n * channels; channel < (n + 1) * channels; ++channel)
+        apply_block(block, x.as<const T>() + channel * plane, count, T(-0.0), y.as<T>() + channel * points + first);
+    }
+  });
+}
+
 /// Positions, weights and sums are computed in T.
 template <class T, class Element>
 void sample(KernelCall& c) {
@@ -181,6 +243,10 @@ void sample(KernelCall& c) {
   for (int i = 0; i < axes; ++i) {
     size[i] = x.size(x.rank - 1 - i);
     in *= size[i];
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    if (axes == 2 && rules.mode != GridMode::cubic && in > 0 && in < std::int64_t{1} << 31)
+      return sample_blocks<T>(c, rules, size);
   }
   const std::int64_t channels = x.size(1), points = y.numel() / (y.size(0) * channels);
   const T zero = axes == 3 && rules.mode == GridMode::linear ? T(0) : T(-0.0);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "dtypes/checked.h"
+#include "dtypes/levels.h"
 #include "kernels/channels_last.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/scratch.h"
@@ -18,6 +19,7 @@ namespace {
 template <class T>
 struct ResizeTables : KernelState {
   std::array<ResizeTable<T>, 3> axes;  ///< depth, height, width; missing axes come first, as identities
+  std::array<int, 3> precision{};      ///< integer weights are multiples of 2^-precision
 };
 
 bool computes_in_double(const KernelCall& c) {
@@ -25,14 +27,28 @@ bool computes_in_double(const KernelCall& c) {
          (c.in[0].dtype == DType::u8 && c.node->integer(AttrKey::mode) > static_cast<int>(ResizeMode::nearest_exact));
 }
 
+/// Byte images have weights of 15 bits and a sum of weights below 2^23, so int32 holds all sums exactly.
+ResizeTable<std::int32_t> integer_table(ResizeTable<double>&& t, int* precision) {
+  *precision = t.identity ? 0 : quantise(t.index, t.weight, t.out, t.taps);
+  ResizeTable<std::int32_t> integers;
+  integers.in = t.in;
+  integers.out = t.out;
+  integers.taps = t.taps;
+  integers.identity = t.identity;
+  integers.index = std::move(t.index);
+  for (const double w : t.weight) integers.weight.push_back(static_cast<std::int32_t>(std::ldexp(w, *precision)));
+  return integers;
+}
+
 template <class T>
 std::unique_ptr<ResizeTables<T>> make_tables(const KernelCall& c) {
   auto tables = std::make_unique<ResizeTables<T>>();
   for (int axis = 2; axis < c.in[0].rank; ++axis) {
-    ResizeTable<T>& t = tables->axes[static_cast<std::size_t>(5 - c.in[0].rank + axis - 2)];
-    t = resize_table<T>(c, axis);
-    if constexpr (std::is_same_v<T, double>) {
-      if (resizes_bytes(*c.node, c.in[0])) quantise(t.index, t.weight, t.out, t.taps);
+    const auto place = static_cast<std::size_t>(5 - c.in[0].rank + axis - 2);
+    if constexpr (std::is_same_v<T, std::int32_t>) {
+      tables->axes[place] = integer_table(resize_table<double>(c, axis), &tables->precision[place]);
+    } else {
+      tables->axes[place] = resize_table<T>(c, axis);
     }
   }
   for (const ResizeTable<T>& t : tables->axes)
@@ -42,19 +58,22 @@ std::unique_ptr<ResizeTables<T>> make_tables(const KernelCall& c) {
 
 std::unique_ptr<KernelState> prepare_resize(const KernelCall& c) {
   if (c.out[0].numel() == 0) return nullptr;
+  if (resizes_bytes(*c.node, c.in[0])) return make_tables<std::int32_t>(c);
   if (computes_in_double(c)) return make_tables<double>(c);
   return make_tables<float>(c);
 }
 
-/// Rounds to integers, halves up, and clamps to 0 .. 255.
-template <class T>
-void round_to_bytes(T* v, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) v[i] = std::clamp(std::floor(v[i] + T(0.5)), T(0), T(255));
+/// Rounds multiples of 2^-precision to integers, halves up, and clamps to 0 .. 255.
+void round_to_bytes(std::int32_t* v, std::int64_t n, int precision) {
+  const std::int32_t half = (std::int32_t{1} << precision) >> 1;
+  at_cpu_level([&](auto) __attribute__((always_inline)) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < n; ++i) v[i] = std::clamp((v[i] + half) >> precision, 0, 255);
+  });
 }
 
 template <class T>
 void resize(KernelCall& c) {
-  const bool is_byte_image = resizes_bytes(*c.node, c.in[0]);
   std::unique_ptr<ResizeTables<T>> built_tables;
   const auto* tables = static_cast<const ResizeTables<T>*>(c.state);
   if (tables == nullptr) {
@@ -82,12 +101,15 @@ void resize(KernelCall& c) {
         for (std::size_t i = 0; i < axis; ++i) outer *= size[i];
         for (std::size_t i = axis + 1; i < 3; ++i) inner *= size[i];
         apply(t, source, outer, inner, buffers[free_buffer]);
-        if (is_byte_image) round_to_bytes(buffers[free_buffer], outer * t.out * inner);
+        if constexpr (std::is_same_v<T, std::int32_t>)
+          round_to_bytes(buffers[free_buffer], outer * t.out * inner, tables->precision[axis]);
         source = buffers[free_buffer];
         free_buffer = 1 - free_buffer;
         size[axis] = t.out;
       }
-      if (y.dtype == DType::u8) {
+      if constexpr (std::is_same_v<T, std::int32_t>) {
+        std::copy_n(source, out_elements, y.as<std::uint8_t>() + channel * out_elements);
+      } else if (y.dtype == DType::u8) {
         auto* target = y.as<std::uint8_t>() + channel * out_elements;
         for (std::int64_t i = 0; i < out_elements; ++i) target[i] = clamped_to<std::uint8_t>(std::nearbyint(source[i]));
       } else {
@@ -111,6 +133,7 @@ void run_resize(KernelCall& c) {
     return channels_last::resize(axes[1], axes[2], c.in[0].size(0), c.in[0].size(1), c.in[0].as<const float>(),
                                  c.out[0].as<float>());
   }
+  if (resizes_bytes(*c.node, c.in[0])) return resize<std::int32_t>(c);
   if (computes_in_double(c)) return resize<double>(c);
   resize<float>(c);
 }

@@ -155,7 +155,7 @@ void antialiased(const ResizeAxis& a, ResizeMode mode, ResizeTable<T>& t) {
 }  // namespace
 
 template <class T>
-void quantise(const std::vector<std::int64_t>& index, std::vector<T>& weight, std::int64_t out, std::int64_t taps) {
+int quantise(const std::vector<std::int64_t>& index, std::vector<T>& weight, std::int64_t out, std::int64_t taps) {
   T largest = 0;
   for (std::int64_t i = 0; i < out; ++i) {
     const auto row = static_cast<std::size_t>(i * taps);
@@ -170,6 +170,7 @@ void quantise(const std::vector<std::int64_t>& index, std::vector<T>& weight, st
   while (precision < 22 && clamped_to<int>(T(0.5) + largest * static_cast<T>(1 << (precision + 1))) < 1 << 15)
     ++precision;
   for (T& w : weight) w = std::ldexp(std::trunc(std::ldexp(w, precision) + (w < 0 ? T(-0.5) : T(0.5))), -precision);
+  return precision;
 }
 
 bool resizes_bytes(const Node& node, const TensorView& x) {
@@ -220,8 +221,8 @@ ResizeTable<T> resize_table(const KernelCall& c, int axis) {
   return t;
 }
 
-template void quantise(const std::vector<std::int64_t>&, std::vector<float>&, std::int64_t, std::int64_t);
-template void quantise(const std::vector<std::int64_t>&, std::vector<double>&, std::int64_t, std::int64_t);
+template int quantise(const std::vector<std::int64_t>&, std::vector<float>&, std::int64_t, std::int64_t);
+template int quantise(const std::vector<std::int64_t>&, std::vector<double>&, std::int64_t, std::int64_t);
 template ResizeTable<float> resize_table(const KernelCall&, int);
 template ResizeTable<double> resize_table(const KernelCall&, int);
 

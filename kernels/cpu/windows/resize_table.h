@@ -31,48 +31,31 @@ ResizeTable<T> resize_table(const KernelCall& c, int axis);
 
 /// Computes to [count] = the sum over k < taps of weight[k] times from(k) [count], in this order.
 template <class T, class From>
-void weighted_sum(const From& from, const T* weight, std::int64_t taps, std::int64_t count, T* to) {
+[[gnu::always_inline]] inline void weighted_sum(const From& from, const T* weight, std::int64_t taps,
+                                                std::int64_t count, T* to) {
   if (taps == 2) {
     const T *a = from(0), *b = from(1), u = weight[0], v = weight[1];
+#pragma omp simd
     for (std::int64_t j = 0; j < count; ++j) to[j] = a[j] * u + b[j] * v;
     return;
   }
   const T* first = from(0);
+#pragma omp simd
   for (std::int64_t j = 0; j < count; ++j) to[j] = first[j] * weight[0];
   for (std::int64_t k = 1; k < taps; ++k) {
     const T* source = from(k);
+#pragma omp simd
     for (std::int64_t j = 0; j < count; ++j) to[j] += source[j] * weight[k];
   }
 }
 
 /// Resizes an axis of `outer` x in x `inner` elements.
 template <class T>
-void apply(const ResizeTable<T>& t, const T* x, std::int64_t outer, std::int64_t inner, T* y) {
-  for (std::int64_t o = 0; o < outer; ++o) {
-    const T* from = x + o * t.in * inner;
-    if (t.taps == 1 && inner == 1) {  // a library call per element would cost more than the copy
-      T* to = y + o * t.out;
-      for (std::int64_t i = 0; i < t.out; ++i) to[i] = from[t.index[static_cast<std::size_t>(i)]];
-      continue;
-    }
-    for (std::int64_t i = 0; i < t.out; ++i) {
-      T* to = y + (o * t.out + i) * inner;
-      const std::int64_t* index = t.index.data() + i * t.taps;
-      if (t.taps == 1) {
-        std::copy_n(from + index[0] * inner, inner, to);
-      } else {
-        std::int64_t taps = t.taps;
-        while (index[taps - 1] < 0) --taps;
-        weighted_sum([&](std::int64_t k) { return from + index[k] * inner; }, t.weight.data() + i * t.taps, taps, inner,
-                     to);
-      }
-    }
-  }
-}
+void apply(const ResizeTable<T>& t, const T* x, std::int64_t outer, std::int64_t inner, T* y);
 
 /// Quantizes weights as PyTorch does for uint8 images: 15 bits, with a precision set by the largest weight. Weights of
-/// the same input element and output are added first.
+/// the same input element and output are added first. Returns the precision: weights are multiples of 2^-precision.
 template <class T>
-void quantise(const std::vector<std::int64_t>& index, std::vector<T>& weight, std::int64_t out, std::int64_t taps);
+int quantise(const std::vector<std::int64_t>& index, std::vector<T>& weight, std::int64_t out, std::int64_t taps);
 
 }  // namespace tern::cpu
