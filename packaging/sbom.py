@@ -39,6 +39,9 @@ LICENCES = {
     "onednn": "Apache-2.0",
     "openblas": "BSD-3-Clause",
     "openssl": "Apache-2.0",
+    "pcre2": "BSD-3-Clause",
+    "sentencepiece": "Apache-2.0",
+    "utf8proc": "MIT",
     "xxhash": "BSD-2-Clause",
     "zlib": "Zlib",
 }

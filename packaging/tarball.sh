@@ -26,8 +26,8 @@ owner() {
   { dpkg-query -S "$file" 2>/dev/null || dpkg-query -S "${file#/usr}"; } | head -n 1 | cut -d : -f 1
 }
 
-# All dependencies of the command and the library found by `ldd`, including indirect dependencies.
-mapfile -t needed < <(ldd "$stage/bin/tern" "$stage"/lib/libtern.so | awk '$3 ~ /^\// {print $1, $3}' | LC_ALL=C sort -u)
+# All dependencies of the command and the libraries found by `ldd`, including indirect dependencies.
+mapfile -t needed < <(ldd "$stage/bin/tern" "$stage"/lib/libtern*.so | awk '$3 ~ /^\// {print $1, $3}' | LC_ALL=C sort -u)
 licences=$stage/share/doc/tern/licences
 mkdir -p "$licences"
 # Origin of each part, for readers and for packaging/sbom.py: file, source package, version, distribution.
