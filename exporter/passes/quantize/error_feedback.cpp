@@ -21,6 +21,8 @@ constexpr std::int64_t kFeedbackColumns = 128;  // columns between two updates o
 constexpr std::int64_t kVectorFloats = 16;
 constexpr std::int64_t kRowVectors = kFeedbackRows / kVectorFloats;
 constexpr int kDampings = 6;  // attempts, each with ten times the damping
+// Below this size one thread factors in tenths of a second; threads of LAPACK wait for each other on busy processors.
+constexpr std::int64_t kColumnsForThreads = 4096;
 
 using Vector [[gnu::vector_size(64), gnu::aligned(4), gnu::may_alias]] = float;
 
@@ -251,6 +253,7 @@ std::optional<FeedbackFactor> feedback_factor(std::span<const float> moments, st
   std::iota(f.order.begin(), f.order.end(), 0);
   std::ranges::stable_sort(f.order,
                            [&](std::int32_t a, std::int32_t b) { return f.importance[at(a)] > f.importance[at(b)]; });
+  const int threads = n < kColumnsForThreads ? 1 : 0;
   // Reversed columns give L L^T = H. R = L in reverse order is upper triangular, H = R R^T, and U = R^-1.
   Tensor reversed(DType::f32, {n, n}), identity(DType::f32, {n, n});
   std::ranges::fill(identity.span<float>(), 0.0F);
@@ -262,9 +265,9 @@ std::optional<FeedbackFactor> feedback_factor(std::span<const float> moments, st
       for (std::int64_t j = 0; j < n; ++j) to[i * n + j] = from[f.order[at(n - 1 - j)]];
       to[i * n + i] = static_cast<float>(static_cast<double>(to[i * n + i]) + damping * mean);
     }
-    const linalg::CholeskyResult lower = linalg::cholesky_ex(reversed);
+    const linalg::CholeskyResult lower = linalg::cholesky_ex(reversed, {.threads = threads});
     if (lower.info.span<const std::int32_t>()[0] != 0) continue;
-    const Tensor inverse = linalg::triangular_solve(lower.factor, identity);
+    const Tensor inverse = linalg::triangular_solve(lower.factor, identity, {.threads = threads});
     const std::span<const float> values = inverse.span<const float>();
     if (!std::ranges::all_of(values, [](float v) { return std::isfinite(v); })) continue;
     f.factor.assign(values.rbegin(), values.rend());  // reverses both axes
