@@ -106,7 +106,7 @@ def main():
         losses = train(model, build)
         case = {"name": build.__name__, "model": model, "export": export, "train": run, "losses": losses}
         if build is muon:
-            others = [train(model, build, 1e-7 * k) for k in (1, 2, 3)]
+            others = [train(model, build, 1e-7 * k) for k in range(1, 17)]
             with torch.backends.mkldnn.flags(enabled=False):
                 others.append(train(model, build))
             case["spread"] = max(abs(a - b) / abs(b) for other in others for a, b in zip(other, losses))

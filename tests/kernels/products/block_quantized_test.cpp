@@ -112,7 +112,7 @@ TEST(Quantized, EveryCodeOfEveryInstructionSet) {
       decode_elements(m, reinterpret_cast<const std::byte*>(codes), 0, 0, 256 * per, expected.data());
       // Not a whole number of steps, too.
       for (const int n : {256 * per, 256 * per - 3 * per}) {
-        loops.of(type)->numbers(codes, n, actual.data());
+        loops.of(m)->numbers(codes, n, actual.data());
         for (int i = 0; i < n; ++i) {
           const auto at = static_cast<std::size_t>(i);
           EXPECT_TRUE(actual[at] == expected[at] || (std::isnan(actual[at]) && std::isnan(expected[at])))
