@@ -37,7 +37,7 @@ GgufImport import_gguf(const File& file, std::int64_t context, const ImportOptio
   program = decoder_program(file, config);
   const std::int64_t vocabulary = file.tensor("token_embd.weight")->sizes[0];
   const TokenizerTexts texts = tokenizer_texts(metadata, vocabulary);
-  result.bos = texts.bos;
+  if (texts.adds_bos) result.bos = texts.bos;
   result.eos = texts.eos;
   result.architecture = metadata.architecture();
   result.name = metadata.text("general.name").value_or("");

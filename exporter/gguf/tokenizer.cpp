@@ -279,6 +279,7 @@ TokenizerTexts tokenizer_texts(const Metadata& metadata, std::int64_t vocabulary
   ids.adds_bos = metadata.boolean("tokenizer.ggml.add_bos_token").value_or(pieces || (pre != nullptr && pre->adds_bos));
   ids.adds_eos = metadata.boolean("tokenizer.ggml.add_eos_token").value_or(false);
   texts.bos = ids.bos;
+  texts.adds_bos = ids.adds_bos;
   texts.eos = end_tokens(v);
   texts.generation = generation_json(metadata, texts);
   const std::string_view chat = metadata.text("tokenizer.chat_template").value_or("");

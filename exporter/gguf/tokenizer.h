@@ -17,6 +17,7 @@ struct TokenizerTexts {
   std::string generation;     ///< generation_config.json
   std::string missing;        ///< reason for an absent tokenizer
   std::optional<std::int64_t> bos;
+  bool adds_bos = false;  ///< every prompt begins with bos
   std::vector<std::int64_t> eos;
 };
 

@@ -59,6 +59,28 @@ class ArenaBlockFinder {
     return step == plan_.steps.begin() ? 0 : static_cast<std::uint32_t>(step - plan_.steps.begin() - 1);
   }
 
+  /// The step that runs the kernel of this or a later node, behind the copies of its operands.
+  std::uint32_t kernel_step_from(std::uint32_t node) const {
+    std::uint32_t step = first_step_from(node);
+    while (step < final_step() && plan_.steps[step + 1].node == plan_.steps[step].node) ++step;
+    return step;
+  }
+  bool reads(const PlanStep& step, const ArenaBlock& b) const {
+    for (std::uint32_t i = 0; i < step.inputs; ++i) {
+      const Location& location = plan_.locations[step.args + i];
+      const auto begin = static_cast<std::uint64_t>(location.offset);
+      if (is_in_arena(location) && begin < b.end && b.begin < begin + span_bytes(plan_.args[step.args + i]))
+        return true;
+    }
+    return false;
+  }
+  /// The last step of this or an earlier node that reads the block: a kernel may read a copy of it.
+  std::uint32_t last_read(std::uint32_t node, const ArenaBlock& b) const {
+    std::uint32_t step = last_step_until(node);
+    while (step > 0 && plan_.steps[step - 1].node == plan_.steps[step].node && !reads(plan_.steps[step], b)) --step;
+    return step;
+  }
+
   void add(std::uint32_t node, ValueId v) {
     if (v == kNoValue || placements_[static_cast<std::size_t>(v)] == nullptr) return;
     const auto& [view, location] = *placements_[static_cast<std::size_t>(v)];
@@ -67,9 +89,8 @@ class ArenaBlockFinder {
     ArenaBlock b;
     b.begin = static_cast<std::uint64_t>(location.offset);
     b.end = b.begin + span_bytes(view);
-    b.first = first_step_from(node);
-    b.last =
-        last_use > section_.end ? final_step() : std::max(b.first, last_step_until(std::max(node + 1, last_use) - 1));
+    b.first = kernel_step_from(node);
+    b.last = last_use > section_.end ? final_step() : std::max(b.first, last_read(std::max(node + 1, last_use) - 1, b));
     b.values = {v};
     // Joins the block of an operand: `v` is a view of it or was computed in place.
     for (const ValueId operand : function_.nodes[node].inputs) {
