@@ -53,13 +53,19 @@ double seconds_of_run(const Side& side, Session& session, const std::vector<Tens
 }
 
 void add_gains_option(CLI::App& command, GainsChoice& choice) {
-  static const std::map<std::string, GainsChoice> kChoices = {
-      {"none", GainsChoice::none}, {"cheap", GainsChoice::cheap}, {"all", GainsChoice::all}};
+  const auto read = [&choice](const std::string& text) {
+    static const std::map<std::string, GainsChoice> kChoices = {
+        {"none", GainsChoice::none}, {"cheap", GainsChoice::cheap}, {"all", GainsChoice::all}};
+    const auto found = kChoices.find(text);
+    if (found == kChoices.end())
+      throw CLI::ValidationError("--gains", fmt::format("takes none, cheap or all, not '{}'", text));
+    choice = found->second;
+  };
   command
-      .add_option("--gains", choice,
-                  "Say if --precision auto or 'tern export --tune' would be faster: none; cheap, the precision if runs "
-                  "take at most 0.1 s; or all, which searches algorithms for 10 s too")
-      ->transform(CLI::CheckedTransformer(kChoices))
+      .add_option_function<std::string>(
+          "--gains", read,
+          "Say if --precision auto or tern export --tune would be faster: none; cheap, the precision if runs "
+          "take at most 0.1 s; or all, which searches algorithms for 10 s too")
       ->default_str("cheap")
       ->type_name("WHICH");
 }

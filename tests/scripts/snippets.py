@@ -30,7 +30,7 @@ PREPARED = {
     "float* pixels": "pixels.data()",
     "std::vector<std::int64_t>& prompt": "prompt",
 }
-HEADERS = ["cancel", "collective", "graph", "linalg", "log", "optim", "stream", "subgroup", "tern", "trace"]
+HEADERS = ["cancel", "collective", "graph", "linalg", "log", "optim", "stream", "subgroup", "tern", "text", "text_engine", "trace"]
 # Pages whose blocks other tests compile or run verbatim.
 ELSEWHERE = {"docs/tutorial.md": "tutorial.sh", "docs/api.md": "consumers.sh"}
 # Definitions that Python blocks assume.
@@ -98,7 +98,7 @@ def run(command, folder, **more):
 def fragments(found):
     """One program of all C++ fragments, with their lines, so that the compiler names page and line."""
     program = "".join(f"#include <tern/{name}.h>\n" for name in HEADERS)
-    program += "#include <cstdint>\n#include <cstdio>\n#include <vector>\nusing std::int64_t;\n"
+    program += "#include <cstdint>\n#include <cstdio>\n#include <iostream>\n#include <vector>\nusing std::int64_t;\n"
     program += "struct Batch { void copy_to(tern::Tensor&, tern::Tensor&) const {} };  // the reader's own\n"
     calls = ""
     for i, (page, line, given, text) in enumerate(found):
@@ -148,7 +148,7 @@ def main():
                         checks.add(f"{name}:{line}", run(["bash", "-ec", block], work, env=path))
         pathlib.Path(work, "fragments.cpp").write_text(fragments(cpp))
         compiled = run(["g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable", "-Wno-unused-but-set-variable",
-                        f"-I{ROOT}/include", "fragments.cpp", f"-L{build}", "-ltern", f"-Wl,-rpath,{build}", "-o", "fragments"], work)
+                        f"-I{ROOT}/include", "fragments.cpp", f"-L{build}", "-ltern", "-ltern_text", f"-Wl,-rpath,{build}", "-o", "fragments"], work)
         checks.add(f"{len(cpp)} fragments of C++ compile", compiled)
         if not compiled:
             checks.add("fragments of C++ run", run(["./fragments"], work))
