@@ -75,8 +75,9 @@ def capture(
     dynamic_shapes  sizes that vary, as torch.export.export takes them
 
     A module may take derivatives: torch.autograd.grad, and grad, vjp, jvp, jacfwd, jacrev, hessian, linearize and vmap
-    of torch.func, in any order. torch.export refuses such modules, or makes programs that cannot be saved. capture()
-    then replaces each derivative by the operators that compute it. Parameters and buffers keep their names.
+    of torch.func. torch.export refuses such modules, or makes programs that cannot be saved. capture() then replaces
+    each derivative by the operators that compute it. Parameters and buffers keep their names. PyTorch's tracer refuses
+    some nestings of vmap around hessian.
 
     Raises what torch.export.export raises.
     """
