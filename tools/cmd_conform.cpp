@@ -94,7 +94,8 @@ int run_conform(ConformArguments& a) {
 void add_conform_command(CLI::App& app, CommandLine& line) {
   auto arguments = std::make_shared<ConformArguments>();
   CLI::App* c = app.add_subcommand("conform", "Run programs and compare the results with PyTorch's");
-  c->add_option("paths", arguments->paths, "Cases: .pt2 files, or GGUF files, with .safetensors files beside them, or folders of them")
+  c->add_option("paths", arguments->paths,
+                "Cases: .pt2 files, or GGUF files, with .safetensors files beside them, or folders of them")
       ->required();
   c->add_flag("--json", arguments->report.json, "Print every case as JSON, with its operators and their ops");
   c->add_flag("--no-table", arguments->no_table, "Leave out the table per op");
@@ -136,7 +137,8 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
       ->type_name("FILE");
   c->footer(
       "Examples:\n  tern conform tests/data/programs\n  tern conform model.pt2\n\n"
-      "A case is a program, NAME.pt2 or NAME.gguf, and its inputs with PyTorch's results in NAME.safetensors beside it. The tensors "
+      "A case is a program, NAME.pt2 or NAME.gguf, and its inputs with PyTorch's results in NAME.safetensors beside "
+      "it. The tensors "
       "of that file have these names:\n"
       "  inK           input K of the call, counted from 0\n"
       "  outK          the result K that PyTorch gave\n"

@@ -16,8 +16,8 @@ class Interrupt {
   int asked() const;
 };
 
-/// Counts each SIGINT during its lifetime, for commands with interruptible parts. poll() then ends with EINTR; reads and
-/// writes continue. SIGTERM still ends the process. Only a single object at a time.
+/// Counts each SIGINT during its lifetime, for commands with interruptible parts. poll() then ends with EINTR; reads
+/// and writes continue. SIGTERM still ends the process. Only a single object at a time.
 class InterruptCount {
  public:
   InterruptCount();

@@ -12,7 +12,6 @@
 #include "exporter/builder.h"
 #include "exporter/llm/filled_slots.h"
 #include "exporter/llm/last_row.h"
-#include "generation/names.h"
 #include "exporter/llm/sampling.h"
 #include "exporter/llm/signature.h"
 #include "exporter/llm/slots/give_slots.h"
@@ -20,6 +19,7 @@
 #include "exporter/llm/slots/over_texts.h"
 #include "exporter/llm/specialise.h"
 #include "exporter/rewrite.h"
+#include "generation/names.h"
 #include "schema/passes/dead_code.h"
 
 namespace tern {

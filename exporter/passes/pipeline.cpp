@@ -60,8 +60,8 @@ void run_note_unfolded(PassContext& c) {
 }
 
 void run_quantize_weights(PassContext& c) {
-  c.report.quantized = quantize_weights(c.program, c.options.quantize, c.options.keep, c.options.choices,
-                                        c.options.samples.get());
+  c.report.quantized =
+      quantize_weights(c.program, c.options.quantize, c.options.keep, c.options.choices, c.options.samples.get());
 }
 
 void run_note_precision(PassContext& c) {

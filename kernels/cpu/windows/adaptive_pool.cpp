@@ -141,8 +141,7 @@ void adaptive(KernelCall& c) {
   if (is_channels_last(c.in[0])) {
     const TensorView& x = c.in[0];
     const std::int64_t width = x.size(x.rank - 1), lines = x.numel() / (x.size(0) * x.size(1) * width);
-    return channels_last::mean(x.size(0), lines, width, x.size(1), x.as<const float>(),
-                               c.out[0].as<float>());
+    return channels_last::mean(x.size(0), lines, width, x.size(1), x.as<const float>(), c.out[0].as<float>());
   }
   const PoolSizes s = sizes_of(c, c.node->dims(AttrKey::sizes).size());
   const bool max = static_cast<PoolKind>(c.node->integer(AttrKey::kind)) == PoolKind::max;

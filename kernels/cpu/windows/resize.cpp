@@ -122,8 +122,7 @@ void resize(KernelCall& c) {
 /// True for channels-last images, no volumes; antialiasing reads too many lines per result line.
 bool supports_channels_last(const KernelCall& c) {
   return c.in[0].dtype == DType::f32 && c.in[0].rank < 5 && is_channels_last(c.in[0]) &&
-         c.node->integer(AttrKey::antialias) == 0 &&
-         c.out[0].numel() > 0;
+         c.node->integer(AttrKey::antialias) == 0 && c.out[0].numel() > 0;
 }
 
 void run_resize(KernelCall& c) {

@@ -27,7 +27,8 @@ TEST(ParameterRules, SelectParametersByNameModuleAndAxes) {
   EXPECT_TRUE(selects(rule, "fc.weight", 1));
   EXPECT_FALSE(selects(rule, "fc.weight", 2));
   EXPECT_FALSE(selects(rule, "lm_head2.weight", 2));
-  for (const auto& [text, rank] : {std::pair("ndim<=2", 2), {"ndim=2", 2}, {"ndim!=2", 1}, {"ndim>2", 3}, {"ndim>=2", 2}})
+  for (const auto& [text, rank] :
+       {std::pair("ndim<=2", 2), {"ndim=2", 2}, {"ndim!=2", 1}, {"ndim>2", 3}, {"ndim>=2", 2}})
     EXPECT_TRUE(selects(parse_parameter_rule(std::string(text) + ": frozen"), "x", rank)) << text;
 }
 
@@ -48,8 +49,9 @@ TEST(ParameterRules, OverrideEarlierOnesSettingBySetting) {
 }
 
 TEST(ParameterRules, RefuseWrongText) {
-  for (const char* text : {"", "a", ":", "a:", ": lr=1", "a: lr", "a: lr=-1", "a: lr=nan", "a: lr=1y", "a||b: lr=1",
-                           "a: lr=1,,", "a: frozen=maybe", "a: optimizer=", "a: betas=1", "a: momentum=x", "ndim<: lr=1"})
+  for (const char* text :
+       {"", "a", ":", "a:", ": lr=1", "a: lr", "a: lr=-1", "a: lr=nan", "a: lr=1y", "a||b: lr=1", "a: lr=1,,",
+        "a: frozen=maybe", "a: optimizer=", "a: betas=1", "a: momentum=x", "ndim<: lr=1"})
     EXPECT_THROW(parse_parameter_rule(text), Error) << text;
 }
 
