@@ -44,7 +44,7 @@ void Profile::add(std::uint32_t function, const PlanStep& step, std::span<const 
                   std::span<const TensorView> out, double seconds) {
   Entry& e = entries_[{function, step.number}];
   e.seconds += seconds;
-  ++e.runs;
+  ++(step.kind == PlanStep::Kind::copy ? e.copies : e.runs);
   e.members = step.members;
   const bool is_kernel = step.kind == PlanStep::Kind::kernel && step.resolved != nullptr;
   if (is_kernel && step.members <= 1) e.flops += flops_of(*step.resolved, in, out);
@@ -62,8 +62,17 @@ std::vector<NodeTime> Profile::times(const Program& program) const {
   for (const auto& [at, e] : entries_) {
     const Function& f = program.functions[at.first];
     const Node& n = f.nodes[at.second];
-    NodeTime t{f.name,  at.second, std::string(op_name(n.op)), {}, {}, e.seconds, e.runs, e.launches, e.flops,
-               e.bytes, e.members};
+    NodeTime t{f.name,
+               at.second,
+               std::string(op_name(n.op)),
+               {},
+               {},
+               e.seconds,
+               e.runs != 0 ? e.runs : e.copies,
+               e.launches,
+               e.flops,
+               e.bytes,
+               e.members};
     if (e.members > 0) t.op = "partition";
     if (n.origin >= 0) {
       const Origin& origin = program.origins[static_cast<std::size_t>(n.origin)];
