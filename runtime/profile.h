@@ -17,7 +17,7 @@ class Profile {
   struct Entry {
     double seconds = 0, flops = 0, bytes = 0;
     std::uint64_t runs = 0, launches = 0;
-    std::uint64_t copies = 0;  ///< of operands before a run, or the runs of a node that copies alone
+    std::uint64_t copies = 0;  ///< copies of operands before a run; the runs of a node that only copies
     std::uint32_t members = 0;
   };
   /// Records a run of a step of function `function` with these views.
