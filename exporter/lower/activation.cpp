@@ -33,9 +33,8 @@ Values prelu(Builder& b, const Call& c) {
 Values glu(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const std::int64_t axis = b.normal_axis(x, c.integer("dim"));
-  const Dim half = b.pool().floordiv(b.size(x, axis), 2);
-  return {b.expr("a * sigmoid(g)", {{"a", b.slice(x, axis, 0, half)}, {"g", b.slice(x, axis, half, half)}},
-                 c.result_dtype())};
+  const GluHalves halves = glu_halves(b, x, axis);
+  return {b.expr("a * sigmoid(g)", {{"a", halves.values}, {"g", halves.gates}}, c.result_dtype())};
 }
 
 /// Training draws a new slope for each element.
@@ -62,6 +61,11 @@ constexpr std::array kActivationLowerings = {
 };
 
 }  // namespace
+
+GluHalves glu_halves(Builder& b, ValueId x, std::int64_t axis) {
+  const Dim half = b.pool().floordiv(b.size(x, axis), 2);
+  return {b.slice(x, axis, 0, half), b.slice(x, axis, half, half)};
+}
 
 std::span<const Lowering> activation_lowerings() {
   return kActivationLowerings;

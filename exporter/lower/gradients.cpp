@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "exporter/lower/pointwise.h"
 #include "exporter/lower/quantization.h"
 
 namespace tern {
@@ -83,8 +84,7 @@ Values shrink(Builder& b, const Call& c) {
 Values glu_gradient(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self"), g = c.tensor("grad_output");
   const std::int64_t dim = b.normal_axis(x, c.integer("dim"));
-  const Dim half = b.pool().floordiv(b.size(x, dim), 2);
-  const ValueId a = b.slice(x, dim, 0, half), gate = b.slice(x, dim, half, half);
+  const auto [a, gate] = glu_halves(b, x, dim);
   const ValueId first = b.expr("g * sigmoid(b)", {{"g", g}, {"b", gate}}, b.dtype(x));
   const ValueId second = b.expr("s = sigmoid(b); g * a * s * (1 - s)", {{"g", g}, {"a", a}, {"b", gate}}, b.dtype(x));
   return {b.concat({first, second}, dim)};

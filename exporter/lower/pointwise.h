@@ -32,6 +32,12 @@ enum class ComputeIn {
 /// to their common type like in PyTorch; settings of the operator (alpha, value, beta ...) only if the text says so.
 ValueId lower_text(Builder& b, const Call& c, std::string_view text, ComputeIn compute = ComputeIn::result);
 
+/// The halves of glu's operand along `axis`: values and gates.
+struct GluHalves {
+  ValueId values, gates;
+};
+GluHalves glu_halves(Builder& b, ValueId x, std::int64_t axis);
+
 /// True if `other` is a number or a tensor of one element: PyTorch multiplies and divides by its unrounded value.
 bool is_single(Builder& b, const Call& c, ArgumentName name);
 

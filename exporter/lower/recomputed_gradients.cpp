@@ -5,6 +5,7 @@
 #include "exporter/gradients/differentiate.h"
 #include "exporter/lower/gradients.h"
 #include "exporter/lower/indexing.h"
+#include "exporter/lower/pointwise.h"
 #include "schema/work.h"
 
 namespace tern {
@@ -118,25 +119,16 @@ Values diagonal_gradient(Builder& b, const Call& c) {
   return gradients_by_forward(b, with_self, {c.target, "aten.diagonal.default", {"self"}});
 }
 
-/// The halves of glu: values and gates.
-struct GluHalves {
-  ValueId values, gates;
-};
-GluHalves halves_of(Builder& b, ValueId x, std::int64_t dim) {
-  const Dim half = b.pool().floordiv(b.size(x, dim), 2);
-  return {b.slice(x, dim, 0, half), b.slice(x, dim, half, half)};
-}
-
 Values glu_tangent(Builder& b, const Call& c) {
   const std::int64_t dim = b.normal_axis(c.tensor("x"), c.integer("dim"));
-  const GluHalves x = halves_of(b, c.tensor("x"), dim), t = halves_of(b, c.tensor("dx"), dim);
+  const GluHalves x = glu_halves(b, c.tensor("x"), dim), t = glu_halves(b, c.tensor("dx"), dim);
   return {b.expr("s = sigmoid(b); da * s + a * s * (1 - s) * db",
                  {{"a", x.values}, {"b", x.gates}, {"da", t.values}, {"db", t.gates}}, c.result_dtype())};
 }
 
 Values glu_gradient_tangent(Builder& b, const Call& c) {
   const std::int64_t dim = b.normal_axis(c.tensor("x"), c.integer("dim"));
-  const GluHalves x = halves_of(b, c.tensor("x"), dim), t = halves_of(b, c.tensor("dx"), dim);
+  const GluHalves x = glu_halves(b, c.tensor("x"), dim), t = glu_halves(b, c.tensor("dx"), dim);
   const std::vector<ExprArg> args = {{"a", x.values},
                                      {"b", x.gates},
                                      {"u", t.values},
