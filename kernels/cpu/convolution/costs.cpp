@@ -55,11 +55,6 @@ std::int64_t channels_up_to(std::int64_t n, std::int64_t step) {
   return (n + step - 1) / step * step;
 }
 
-/// True if each element of the result is a sum without elements, which columns alone compute.
-bool sums_nothing(const ConvolutionCall& c) {
-  return c.products == 0 && c.call.out[0].numel() != 0;
-}
-
 bool reads_every_position(const ConvolutionCall& c) {
   return is_every_position(c.problem.window);
 }
@@ -75,7 +70,7 @@ double cost_of_planes(const ConvolutionCall& c, const Machine& m) {
 }
 
 double cost_of_blocks(const ConvolutionCall& c, const Machine& m) {
-  if (!c.floats || sums_nothing(c)) return kOnRequest;
+  if (!c.floats) return kOnRequest;
   const ConvolutionSizes s(c);
   const double rows = std::max(kFewestRows / static_cast<double>(std::max<std::int64_t>(1, c.problem.out)), 1.0);
   const double packed = reads_every_position(c) ? 0 : s.positions * s.elements * static_cast<double>(c.problem.groups);
@@ -84,7 +79,7 @@ double cost_of_blocks(const ConvolutionCall& c, const Machine& m) {
 }
 
 double cost_of_onednn(const ConvolutionCall& c, const Machine& m) {
-  if (!onednn_computes(c) || sums_nothing(c)) return kOnRequest;
+  if (!onednn_computes(c)) return kOnRequest;
   const ConvolutionSizes s(c);
   const double share = c.problem.transposed ? kOfTransposedOneDnn : kOfOneDnn;
   return kWaiting *
