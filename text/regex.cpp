@@ -120,4 +120,16 @@ void Regex::find_all(std::string_view text, std::vector<ByteRange>& matches) con
   }
 }
 
+std::string replace_matches(std::string_view text, const std::vector<ByteRange>& matches, std::string_view content) {
+  std::string out;
+  std::size_t at = 0;
+  for (const ByteRange& m : matches) {
+    out += text.substr(at, m.begin - at);
+    out += content;
+    at = m.end;
+  }
+  out += text.substr(at);
+  return out;
+}
+
 }  // namespace tern::text

@@ -31,6 +31,9 @@ class Regex {
   std::string literal_;
 };
 
+/// The text with `content` in place of each match; `matches` are those of find_all().
+std::string replace_matches(std::string_view text, const std::vector<ByteRange>& matches, std::string_view content);
+
 /// Expression of PCRE2 (with UTF and UCP) for an expression of Oniguruma in Ruby's syntax: nested and intersected
 /// classes, \h, \s, \w, \d and \uHHHH.
 std::string pcre2_pattern(std::string_view pattern);

@@ -41,7 +41,7 @@ AttentionOperands operands(Builder& b, const Call& c, ArgumentName mask) {
 
 /// Reads the operands of a decomposed variant. Dropout is refused: the results lack the dropout mask, and the backward
 /// pass needs the mask.
-AttentionOperands read_operands(Builder& b, const Call& c, ArgumentName mask) {
+AttentionOperands operands_without_dropout(Builder& b, const Call& c, ArgumentName mask) {
   if (c.number_or("dropout_p", 0.0) != 0.0)
     c.unsupported("the decomposed attention has dropout; export without run_decompositions, or in eval mode");
   return operands(b, c, mask);
@@ -114,24 +114,24 @@ ValueId probabilities(Builder& b, ValueId s, DType result) {
 
 Values sdpa(Builder& b, const Call& c) {
   const double p = c.number_or("dropout_p", 0.0);
-  if (p == 0) return {attend(b, c, read_operands(b, c, "attn_mask"))};
+  if (p == 0) return {attend(b, c, operands_without_dropout(b, c, "attn_mask"))};
   const AttentionOperands in = operands(b, c, "attn_mask");
   const ValueId kept = dropped(b, probabilities(b, scores(b, c, in), b.dtype(in.q)), 1 - p);
   return {b.cast(product(b, kept, repeated(b, in.v, in.q), compute_type(b.dtype(in.q))), b.dtype(in.q))};
 }
 
 Values sdpa_math(Builder& b, const Call& c) {
-  const AttentionOperands in = read_operands(b, c, "attn_mask");
+  const AttentionOperands in = operands_without_dropout(b, c, "attn_mask");
   return {attend(b, c, in), probabilities(b, scores(b, c, in), b.dtype(in.q))};
 }
 
 Values flash_cpu(Builder& b, const Call& c) {
-  const AttentionOperands in = read_operands(b, c, "attn_mask");
+  const AttentionOperands in = operands_without_dropout(b, c, "attn_mask");
   return {attend(b, c, in), logsumexp(b, scores(b, c, in))};
 }
 
 Values flash_cpu_backward(Builder& b, const Call& c) {
-  const AttentionOperands in = read_operands(b, c, "attn_mask");
+  const AttentionOperands in = operands_without_dropout(b, c, "attn_mask");
   Node n;
   n.op = Op::attention;
   n.inputs = {in.q, in.k, in.v, in.mask};
@@ -143,14 +143,14 @@ Values flash_cpu_backward(Builder& b, const Call& c) {
 
 /// The CUDA kernels' further results only serve their backward passes.
 Values flash(Builder& b, const Call& c) {
-  const AttentionOperands in = read_operands(b, c, {});
+  const AttentionOperands in = operands_without_dropout(b, c, {});
   Values r{attend(b, c, in), logsumexp(b, scores(b, c, in))};
   r.resize(9, kNoValue);
   return r;
 }
 
 Values efficient(Builder& b, const Call& c) {
-  const AttentionOperands in = read_operands(b, c, "attn_bias");
+  const AttentionOperands in = operands_without_dropout(b, c, "attn_bias");
   return {attend(b, c, in), logsumexp(b, scores(b, c, in)), kNoValue, kNoValue};
 }
 

@@ -113,16 +113,7 @@ class ReplaceDecoder : public Decoder {
     std::vector<ByteRange> matches;
     for (std::string& t : tokens) {
       pattern_.find_all(t, matches);
-      if (matches.empty()) continue;
-      std::string out;
-      std::size_t at = 0;
-      for (const ByteRange& m : matches) {
-        out += std::string_view(t).substr(at, m.begin - at);
-        out += content_;
-        at = m.end;
-      }
-      out += std::string_view(t).substr(at);
-      t = std::move(out);
+      if (!matches.empty()) t = replace_matches(t, matches, content_);
     }
   }
 

@@ -157,15 +157,7 @@ class ReplaceNormalizer : public Normalizer {
     const std::size_t added = matches.size() * content_.size();
     if (added > kMaxNormalized || added > kMaxGrowth * text.size() + (1u << 16))
       fail(ErrorCode::bad_file, "a normalizer of the tokenizer makes the text too long");
-    std::string out;
-    std::size_t at = 0;
-    for (const ByteRange& m : matches) {
-      out += std::string_view(text).substr(at, m.begin - at);
-      out += content_;
-      at = m.end;
-    }
-    out += std::string_view(text).substr(at);
-    text = std::move(out);
+    text = replace_matches(text, matches, content_);
   }
 
  private:
