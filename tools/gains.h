@@ -27,7 +27,7 @@ void add_gains_option(CLI::App& command, GainsChoice& choice);
 struct PrecisionGain {
   Precision precision = Precision::exported;  ///< precision of products in the second way
   double before = 0, after = 0;
-  double sqnr = 0;           ///< SQNR in dB of the least exact result, against the first way; infinite if exact
+  double sqnr = 0;           ///< SQNR in dB of the least exact result, against the first way; finite
   double largest_error = 0;  ///< largest error of an element of that result, as a share of its largest magnitude
 };
 
@@ -39,7 +39,7 @@ struct TuneGain {
 };
 
 struct Gains {
-  std::optional<PrecisionGain> precision;  ///< empty if not measured, or if the precision changes no product here
+  std::optional<PrecisionGain> precision;  ///< empty if not measured, or if no result changes
   std::optional<TuneGain> tune;            ///< empty if not measured
 };
 
@@ -47,7 +47,7 @@ struct Gains {
 double seconds_of_run(const Side& side, Session& session, const std::vector<Tensor>& inputs);
 
 /// Runs `plain` and a copy of it with `precision` in turns, for about a second. Empty if the precision changes no
-/// product, or if `median_seconds` of a run are too long for a cheap measurement.
+/// result, or if `median_seconds` of a run are too long for a cheap measurement.
 std::optional<PrecisionGain> measure_precision(const Side& plain, Precision precision,
                                                const std::vector<Tensor>& inputs, double median_seconds);
 
