@@ -2,6 +2,7 @@
 #include "exporter/gradients/apply_rule.h"
 #include "exporter/gradients/notes.h"
 #include "exporter/lower/indexing.h"
+#include "schema/kinds.h"
 
 namespace tern {
 namespace {
@@ -65,6 +66,35 @@ Values embedding_backward(Builder& b, const Call& c) {
   return {apply_gradient_rule(b, n, {grad}).front()};
 }
 
+/// The forward node behind a backward operator of embedding_bag, which has the forward results as arguments.
+Node forward_bag(Builder& b, const Call& c, ValueId weight, BagKind kind) {
+  const auto result = [&](ArgumentName name) { return c.has(name) ? as_index(b, c.tensor(name)) : kNoValue; };
+  Node n;
+  n.op = Op::embedding_bag;
+  n.inputs = {weight, as_index(b, c.tensor("indices")), kNoValue, c.tensor_or_none("per_sample_weights")};
+  n.outputs = {kNoValue, result("offset2bag"), result("bag_size"), result("maximum_indices")};
+  n.attrs = {attr(AttrKey::kind, Dim(static_cast<std::int64_t>(kind))),
+             attr(AttrKey::padding_index, c.integer_or("padding_idx", -1))};
+  if (c.flag_or("scale_grad_by_freq", false)) set_gradient_note(n, kFrequencyNote, 1);
+  return n;
+}
+
+Values embedding_bag_backward(Builder& b, const Call& c) {
+  if (c.flag_or("sparse", false)) c.unsupported("a sparse gradient has no dense tensor; use sparse=False");
+  const ValueId grad = c.tensor("grad");
+  const ValueId weight = b.full({c.dim("num_weights"), b.size(grad, -1)}, 0, b.dtype(grad));
+  const Node forward = forward_bag(b, c, weight, static_cast<BagKind>(c.integer("mode")));
+  return {apply_gradient_rule(b, forward, {grad}, {true, false, false, false}).front()};
+}
+
+/// Only sums have weights of samples. The gradient does not depend on the weights' values.
+Values sample_weights_backward(Builder& b, const Call& c) {
+  const ValueId grad = c.tensor("grad");
+  Node forward = forward_bag(b, c, c.tensor("weight"), BagKind::sum);
+  forward.inputs[3] = b.full(b.shape(c.tensor("indices")), 0, b.dtype(grad));
+  return {apply_gradient_rule(b, forward, {grad}, {false, false, false, true}).back()};
+}
+
 /// Equal repetition of all slices: broadcasts.
 Values repeat_all(Builder& b, const Call& c) {
   ValueId x = c.tensor("self");
@@ -103,6 +133,9 @@ constexpr Lowering kEmbeddingLowerings[] = {
     {"aten.embedding_bag.padding_idx", embedding_bag},
     {"aten._embedding_bag.default", embedding_bag},
     {"aten._embedding_bag_forward_only.default", embedding_bag},
+    {"aten._embedding_bag_backward.default", embedding_bag_backward},
+    {"aten._embedding_bag_dense_backward.default", embedding_bag_backward},
+    {"aten._embedding_bag_per_sample_weights_backward.default", sample_weights_backward},
     {"aten.embedding_dense_backward.default", embedding_backward},
     {"aten.repeat_interleave.self_int", repeat_all},
     {"aten.repeat_interleave.self_Tensor", repeat_interleave},

@@ -311,6 +311,18 @@ flattened("fx_selections", gradients(
     lambda x, y, m: x.masked_scatter(m, y), lambda x, y, m: x.diagonal(1, 0, 2) ** 2,
     lambda x, y, m: F.bilinear(x, y[..., :4], torch.cos(torch.arange(60.0)).reshape(3, 5, 4))),
     torch.randn(2, 3, 5), torch.randn(2, 3, 5), torch.rand(2, 3, 5) > 0.4)
+flattened("fx_bags", gradients(*[
+    lambda w, p, i, o, k=k: F.embedding_bag(i, w, o, **k) + 0 * p.sum() for k in (
+        {"mode": "sum"}, {"mode": "mean", "padding_idx": 3}, {"mode": "max"}, {"mode": "max", "padding_idx": 3},
+        {"mode": "sum", "scale_grad_by_freq": True}, {"mode": "mean", "include_last_offset": True})]),
+    torch.randn(9, 4), torch.rand(12), torch.tensor([3, 1, 8, 3, 3, 0, 1, 1, 7, 5, 3, 1]), torch.tensor([0, 3, 3, 12]))
+flattened("fx_bags_weighted", gradients(
+    lambda w, p, i, o: F.embedding_bag(i, w, o, mode="sum", per_sample_weights=p),
+    lambda w, p, i, o: F.embedding_bag(i, w, o, mode="sum", per_sample_weights=p, padding_idx=-1)),
+    torch.randn(9, 4), torch.rand(12), torch.tensor([3, 1, 8, 3, 3, 0, 1, 1, 7, 5, 3, 1]), torch.tensor([0, 3, 3, 12]))
+flattened("fx_bags_dense", lambda s, w, g, i, o: torch.ops.aten._embedding_bag_dense_backward(
+    g, i, *torch.ops.aten._embedding_bag(w, i, o, False, 1)[1:], 9, False, 1, None),
+    torch.randn(9, 4), torch.randn(3, 4), torch.tensor([3, 1, 8, 3, 3, 0]), torch.tensor([0, 3, 3]))
 flattened("fx_gates", lambda s, x, v: jvp(lambda y: F.glu(y, 1), (x,), (v,)), torch.randn(3, 4), torch.randn(3, 4))
 flattened("fx_gates_mixed", lambda s, x, v: jvp(func.grad(lambda y: weighed(F.glu(y, 0))), (x,), (v,)), torch.randn(4, 3), torch.randn(4, 3))
 flattened("fx_tangent_alone", lambda s, x, v: jvp(lambda y: y[:, torch.tensor([0, 2])], (x,), (v,))[1], x, v)
