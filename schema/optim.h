@@ -1,5 +1,5 @@
 // The op optim: its lists of tensors, the positions of their operands and results, and the meaning of `hyper` per
-// optimizer. docs/format.md repeats this for readers of archives.
+// optimizer. docs/optimizer_steps.md repeats this for readers of archives.
 #pragma once
 
 #include <array>
