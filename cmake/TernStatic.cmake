@@ -2,7 +2,7 @@
 # below.
 add_library(tern_static STATIC ${CMAKE_CURRENT_LIST_DIR}/libtern.cpp)
 add_library(tern::static ALIAS tern_static)
-foreach(folder IN ITEMS runtime compiled loader kernels schema dtypes threads user_files)
+foreach(folder IN ITEMS runtime compiled loader kernels schema dtypes threads user_files platform)
   target_sources(tern_static PRIVATE $<TARGET_OBJECTS:tern_${folder}>)
 endforeach()
 target_compile_features(tern_static INTERFACE cxx_std_20)

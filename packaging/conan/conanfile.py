@@ -39,7 +39,7 @@ class TernRecipe(ConanFile):
         self.version = self.version or ".".join(numbers)
 
     def export_sources(self):
-        folders = ["cmake", "devices", "dtypes", "engines", "examples", "exporter", "include", "kernels", "loader", "runtime",
+        folders = ["cmake", "devices", "dtypes", "engines", "examples", "exporter", "include", "kernels", "loader", "platform", "runtime",
                    "schema", "threads", "tools", "user_files", "docs"]
         files = ["CMakeLists.txt", "LICENSE", "*.md"]
         for pattern in [f"{folder}/*" for folder in folders] + files:

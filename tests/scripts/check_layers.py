@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Checks that a folder includes only what stands below it: python > tools > exporter > generation > text > runtime > loader > kernels > schema > dtypes >
-threads > user_files.
+threads > user_files > platform.
 
 include/tern/ is open to all and includes nothing of the project but itself. A folder of devices/ includes itself,
-<tern/device.h>, devices/program_cache/ and user_files/ alone: plugins are built without Tern, and so are engines/ with <tern/engine.h>. A name without a folder is chosen by the
+<tern/device.h>, devices/program_cache/, user_files/ and platform/ alone: plugins are built without Tern, and so are engines/ with <tern/engine.h> and platform/. A name without a folder is chosen by the
 build (devices/gpu/cuda/names.h or devices/gpu/hip/names.h, and lt_names.h and nccl_names.h there). Prints every wrong include; exit status 1 if any.
 """
 import pathlib
 import re
 import sys
 
-LAYERS = ["python", "tools", "exporter", "generation", "text", "runtime", "loader", "kernels", "schema", "dtypes", "threads", "user_files"]
+LAYERS = ["python", "tools", "exporter", "generation", "text", "runtime", "loader", "kernels", "schema", "dtypes", "threads", "user_files", "platform"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SOURCES = {".h", ".hpp", ".cpp", ".cc", ".inc", ".cu"}
 
@@ -43,15 +43,15 @@ def main():
                 wrong.append(f"{path}:{number}: include/tern/ includes {name}; it may include only <tern/...> and the library")
     for path in sources(root, "devices"):
         files += 1
-        own = ("/".join(path.relative_to(root).parts[:2]) + "/", "devices/program_cache/", "user_files/", "names.h", "lt_names.h", "nccl_names.h")
+        own = ("/".join(path.relative_to(root).parts[:2]) + "/", "devices/program_cache/", "user_files/", "platform/", "names.h", "lt_names.h", "nccl_names.h")
         for number, kind, name in includes(path):
             if (name.startswith("tern/") and name != "tern/device.h") or (kind == '"' and not name.startswith(own)):
-                wrong.append(f"{path}:{number}: a device plugin includes {name}; it may include <tern/device.h>, its own folder, devices/program_cache/ and user_files/")
+                wrong.append(f"{path}:{number}: a device plugin includes {name}; it may include <tern/device.h>, its own folder, devices/program_cache/, user_files/ and platform/")
     for path in sources(root, "engines"):
         files += 1
         for number, kind, name in includes(path):
-            if (name.startswith("tern/") and name != "tern/engine.h") or (kind == '"' and not name.startswith("engines/")):
-                wrong.append(f"{path}:{number}: an engine includes {name}; it may include <tern/engine.h> and engines/")
+            if (name.startswith("tern/") and name != "tern/engine.h") or (kind == '"' and not name.startswith(("engines/", "platform/"))):
+                wrong.append(f"{path}:{number}: an engine includes {name}; it may include <tern/engine.h>, engines/ and platform/")
     for line in wrong:
         print("FAIL", line)
     if not files:

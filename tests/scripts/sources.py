@@ -8,7 +8,7 @@ import sys
 
 # Every folder with a list of all its .cpp files, including each folder of tests/ with a NAME_test.cpp.
 FOLDERS = [
-    "bench", "devices", "dtypes", "exporter", "fuzz", "generation", "kernels", "loader", "python/binding", "runtime", "schema", "text", "threads", "tools", "user_files"
+    "bench", "devices", "dtypes", "exporter", "fuzz", "generation", "kernels", "loader", "platform", "python/binding", "runtime", "schema", "text", "threads", "tools", "user_files"
 ]
 
 

@@ -1,0 +1,36 @@
+#include "platform/machine.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace tern::platform {
+
+bool allow_matrix_tiles() {
+#if defined(__x86_64__)
+  // Intel's manual, volume 1, chapter 18 describes the state components of XCR0.
+  constexpr unsigned kTileConfigAndData = 0b11u << 17;
+  constexpr long kRequestPermission = 0x1023, kTileDataComponent = 18;  // ARCH_REQ_XCOMP_PERM
+  unsigned low = 0, high = 0;
+  asm("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (low & kTileConfigAndData) == kTileConfigAndData &&
+         ::syscall(SYS_arch_prctl, kRequestPermission, kTileDataComponent) == 0;
+#else
+  return false;
+#endif
+}
+
+std::int64_t last_cache_bytes() {
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  return std::max(0L, ::sysconf(_SC_LEVEL3_CACHE_SIZE));
+#else
+  return 0;  // musl
+#endif
+}
+
+std::int64_t memory_bytes() {
+  return std::int64_t{std::max(0L, ::sysconf(_SC_PHYS_PAGES))} * std::max(0L, ::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace tern::platform

@@ -1,0 +1,19 @@
+// Facts about this machine and process.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tern::platform {
+
+std::string host_name();
+/// Asks the system to let this process use the tiles of AMX. Returns false on processors and systems without them.
+bool allow_matrix_tiles();
+/// Size of the last-level cache; 0 if unknown.
+std::int64_t last_cache_bytes();
+/// Size of the memory; 0 if unknown.
+std::int64_t memory_bytes();
+/// Number of this process. Never 0.
+long process_number();
+
+}  // namespace tern::platform

@@ -1,0 +1,22 @@
+#include "platform/environment.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "platform/posix/home.h"
+
+namespace tern::platform {
+
+std::optional<std::string> trusted_variable(const char* name) {
+  const char* value = ::issetugid() != 0 ? nullptr : std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+std::string user_cache_folder() {
+  if (std::string cache = trusted_variable("XDG_CACHE_HOME").value_or(""); cache.starts_with('/')) return cache;
+  const std::string home = own_home();
+  return home.empty() ? home : home + "/Library/Caches";
+}
+
+}  // namespace tern::platform

@@ -1,0 +1,30 @@
+#include "platform/machine.h"
+
+#include <sys/sysctl.h>
+
+namespace tern::platform {
+namespace {
+
+/// Value of a fact of the kernel; 0 if unknown.
+std::int64_t kernel_fact(const char* name) {
+  std::int64_t value = 0;
+  std::size_t size = sizeof value;
+  return ::sysctlbyname(name, &value, &size, nullptr, 0) == 0 ? value : 0;
+}
+
+}  // namespace
+
+bool allow_matrix_tiles() {
+  return false;  // no Mac has AMX of Intel
+}
+
+std::int64_t last_cache_bytes() {
+  const std::int64_t third = kernel_fact("hw.l3cachesize");
+  return third != 0 ? third : kernel_fact("hw.l2cachesize");
+}
+
+std::int64_t memory_bytes() {
+  return kernel_fact("hw.memsize");
+}
+
+}  // namespace tern::platform

@@ -1,0 +1,36 @@
+// Threads: numbers, priorities, processors, signals.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace tern::platform {
+
+/// The system's number of this thread, as debuggers and profilers show it.
+std::uint32_t thread_number();
+/// Name of this thread; empty without a name.
+std::string thread_name();
+/// Lowers this thread's priority to that of background work, if the system allows.
+void lower_priority();
+
+/// Processor of this thread; -1 if unknown.
+int current_processor();
+/// Moves this thread to a processor other than `busy`, if the system allows. Schedulers wake a thread next to its waker
+/// if other processors seem busy, as sleeping processors of virtual machines do.
+void leave_processor(int busy);
+
+/// Blocks signals on this thread, and on threads started during the object's life. Does nothing on Windows.
+class SignalsBlocked {
+ public:
+  SignalsBlocked();
+  ~SignalsBlocked();
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  struct Before;
+  std::unique_ptr<Before> before_;
+};
+
+}  // namespace tern::platform
