@@ -2,8 +2,8 @@
 """Checks that the names in the pages exist: links, paths in backticks, commands with their options, variables, tests, rules.
 
   links.py [--tern TERN]      ends with `N passed, N failed`: a check for each page, one for the rules of the format, one for the
-                              tables of contents of ./dev site, one for the counts of docs/coverage.md, and one for the speeds
-                              of README.md
+                              variables of the environment, one for the tables of contents of ./dev site, one for the counts
+                              of docs/coverage.md, and one for the speeds of README.md
 """
 import argparse
 import ast
@@ -15,6 +15,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Folders whose code is part of the library, its plugins and the command.
+PRODUCT = "runtime exporter tools devices engines generation text loader kernels schema dtypes threads user_files platform python/binding".split()
 SOURCE = (".md", ".h", ".cpp", ".py", ".sh", ".inc", ".fbs", ".cmake", ".c")
 # Created by a build or by commands of the page, or names of the reader's own files.
 MADE = re.compile(r"^(build|dist|tests)/?$|^(build|dist|build-bench|tern)/|^(generate\.cpp|model\.py|librope\.so)$")
@@ -115,6 +117,23 @@ class Checker:
         return [f"docs/format.md lacks the rule {r}" for r in sorted(known - documented)] + \
                [f"docs/format.md has the rule {r}, which no source names" for r in sorted(documented - known)]
 
+    def variables(self):
+        """docs/environment.md has the variables that the product reads."""
+        rows = re.findall(r"^\| (`[^|]*) \|", (ROOT / "docs/environment.md").read_text(), re.M)
+        listed = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+        codes = [p.read_text() for folder in PRODUCT for p in sorted((ROOT / folder).rglob("*.[ch]*")) if p.is_file()]
+        read = {"CXX", "TERM", "COLUMNS"}  # by tables and functions that the expressions below do not see
+        for code in codes:
+            for end in re.findall(r'plugin_variable\("(\w+)"\)', code):
+                read |= {"TERN_CUDA" + end, "TERN_ROCM" + end}
+            read |= set(re.findall(r'(?:getenv|user_variable|trusted_variable)\("(\w+)"\)', code))
+            if "getenv(" in code or "ariable" in code:
+                read |= set(re.findall(r'"((?:TERN|OMPI|SLURM|MASTER|TORCHELASTIC|LC)_\w*[A-Z])"', code))
+        read -= set(re.findall(r"^#define (\w+)", self.sources, re.M)) | {"TERN_CUDA", "TERN_ROCM"}
+        quoted = set(re.findall(r'"([A-Z]\w+)"', "".join(codes)))
+        return [f"docs/environment.md lacks {name}, which the sources read" for name in sorted(read - listed)] + \
+               [f"docs/environment.md has {name}, which is in no source" for name in sorted(listed - read - quoted)]
+
     def contents(self):
         """Each page of the HTML (include_patterns of docs/site/conf.py) is in a table of contents; else ./dev site fails."""
         patterns = re.search(r"^include_patterns = (\[.*\])$", (ROOT / "docs/site/conf.py").read_text(), re.M)[1]
@@ -163,7 +182,8 @@ def main():
     checker = Checker(os.path.abspath(parser.parse_args().tern))
     pages = [p for pattern in ("*.md", "docs/*.md", "docs/site/*.md", "examples/*.md", "examples/*/*.md", "fuzz/*.md") for p in sorted(ROOT.glob(pattern))]
     found = [(str(p.relative_to(ROOT)), checker.page(p)) for p in pages]
-    found += [("rules of the format", checker.rules()), ("tables of contents", checker.contents()),
+    found += [("rules of the format", checker.rules()), ("variables", checker.variables()),
+              ("tables of contents", checker.contents()),
               ("counts of docs/coverage.md", list(checker.counts())), ("speeds of README.md", list(checker.speeds()))]
     for name, problems in found:
         for problem in problems:
