@@ -39,7 +39,7 @@ foreach(name IN LISTS TERN_CPU_LEVELS_OF_vectors)
     string(APPEND each_target " DO(${name}, \"${target}\")")
   endif()
 endforeach()
-file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/dtypes/cpu_levels.h CONTENT
+file(CONFIGURE OUTPUT ${TERN_GENERATED}/dtypes/cpu_levels.h CONTENT
 "// Written by cmake/TernCpuLevels.cmake from dtypes/cpu_levels.cmake.
 #pragma once
 
@@ -56,7 +56,7 @@ function(tern_levels kind)
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   foreach(path IN LISTS loop_UNPARSED_ARGUMENTS)
     foreach(level IN LISTS TERN_CPU_LEVELS_OF_${kind})
-      set(file ${PROJECT_BINARY_DIR}/generated/${folder}/${path}_${level}.cpp)
+      set(file ${TERN_GENERATED}/${folder}/${path}_${level}.cpp)
       file(CONFIGURE OUTPUT ${file} CONTENT "#define TERN_LEVEL ${level}\n#include \"${folder}/${path}.inc\"\n")
       set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${TERN_CPU_FLAGS_${level}};${loop_OPTIONS}")
       list(APPEND sources ${file})

@@ -22,7 +22,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_G
     target_compile_options(tern_options INTERFACE -Wno-error=${guess})
   endforeach()
 endif()
-target_include_directories(tern_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
+target_include_directories(tern_options INTERFACE ${PROJECT_SOURCE_DIR} ${TERN_GENERATED})
 target_include_directories(tern_options SYSTEM INTERFACE)
 # The build type of the sanitize and fuzz presets: fast enough to run the whole suite, lines in the reports.
 set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1")

@@ -41,21 +41,21 @@ with_pkg_config() {
   # shellcheck disable=SC2086
   g++ tests/consumer/main.cpp $flags -o "$work/with_pkg_config" && env -i "$work/with_pkg_config" "$work/digits.tern"
 }
-# A project that embeds the source tree. Its build folder stays, so that a second run compiles only changes, and its
-# options equal the tested build's, so that ccache finds the objects.
+# A project that embeds the source tree. Its build folder stays, so that a second run compiles only changes. Its options
+# and the relative paths of its files equal the tested build's, so that ccache finds the objects.
 subproject=$folder-subproject
 as_subproject() {
-  local target launcher=()
-  command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  local target launcher
+  launcher=$(grep -ohE "[^ }]*cmake -E env CCACHE_.* [^ ]*ccache " "$folder/CMakeFiles/rules.ninja" | head -n 1 | xargs | tr " " ";")
   env -u CMAKE_CXX_COMPILER_LAUNCHER cmake --fresh -G Ninja -S tests/consumer/subproject -B "$subproject" -DTERN_SOURCE="$PWD" \
-    --log-level=WARNING >/dev/null || return 1
+    -DTERN_GENERATED="$subproject/generated" --log-level=WARNING >/dev/null || return 1
   if grep -hE -e '-Werror|-fuse-ld=mold|command = .*ccache ' "$subproject/build.ninja" "$subproject/CMakeFiles/rules.ninja"; then
     echo 'the project that takes Tern in gets this from Tern' && return 1
   fi
   for target in tern test_schema digits_classify tern_xpu; do
     if grep -q "^build $target:" "$subproject/build.ninja"; then echo "it gets $target, too" && return 1; fi
   done
-  cmake "$subproject" -DCMAKE_BUILD_TYPE=Release -DTERN_WERROR=ON "${launcher[@]}" --log-level=WARNING >/dev/null &&
+  cmake "$subproject" -DCMAKE_BUILD_TYPE=Release -DTERN_WERROR=ON -DCMAKE_CXX_COMPILER_LAUNCHER="$launcher" --log-level=WARNING >/dev/null &&
     nice ninja -C "$subproject" -j "${TERN_JOBS:-$(nproc)}" --quiet consumer consumer_static
 }
 # The static library, by pkg-config from an installed tree without the shared library. The program needs no libtern at
