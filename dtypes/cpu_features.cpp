@@ -7,10 +7,8 @@
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <cpuid.h>
 #endif
-#if defined(__linux__)
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
+
+#include "platform/machine.h"
 
 namespace tern {
 namespace {
@@ -58,21 +56,6 @@ std::string version_of(unsigned a) {
   return std::to_string(family) + '.' + std::to_string(number) + '.' + std::to_string(a & 0xf);
 }
 
-/// Asks the system to let this process use matrix tiles. Intel's manual, volume 1, chapter 18 describes the state
-/// components of XCR0.
-bool allows_tiles() {
-#if defined(__linux__)
-  constexpr unsigned kTileConfigAndData = 0b11u << 17;                  // of XCR0
-  constexpr long kRequestPermission = 0x1023, kTileDataComponent = 18;  // Linux: ARCH_REQ_XCOMP_PERM
-  unsigned low = 0, high = 0;
-  asm("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  return (low & kTileConfigAndData) == kTileConfigAndData &&
-         syscall(SYS_arch_prctl, kRequestPermission, kTileDataComponent) == 0;
-#else
-  return false;
-#endif
-}
-
 /// True if the processor, and the system, have the instructions of a level's flags (dtypes/cpu_levels.cmake).
 bool has_instructions(std::string_view level) {
   __builtin_cpu_init();
@@ -91,8 +74,8 @@ bool has_instructions(std::string_view level) {
   const char* const setting = std::getenv("TERN_AMX");
   const bool tiles = (seven.d & 1u << 24) != 0 && (seven.d & 1u << 22) != 0 && has_instructions("avx512bf16") &&
                      (setting == nullptr || std::strcmp(setting, "0") != 0);
-  if (level == "amx") return tiles && allows_tiles();
-  if (level == "amxint8") return tiles && (seven.d & 1u << 25) != 0 && allows_tiles();
+  if (level == "amx") return tiles && platform::allow_matrix_tiles();
+  if (level == "amxint8") return tiles && (seven.d & 1u << 25) != 0 && platform::allow_matrix_tiles();
   return false;
 }
 

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "platform/file.h"
+
 namespace tern {
 
 /// Writes to NAME.tmp.PID in the folder of NAME. commit() renames the file to NAME; destruction without commit()
@@ -40,12 +42,10 @@ class AtomicFile {
   void put(std::span<const std::byte> bytes);
   void flush();
   void fill_hole();
-  void sync_folder() const;
-  [[noreturn]] void fail_with_errno(const char* what, const std::string& path) const;
 
   std::string path_;
   std::string temporary_;  ///< empty when writing directly, and after commit()
-  int fd_ = -1;
+  platform::File file_;
   std::uint64_t size_ = 0;
   std::uint64_t hole_ = 0;            ///< trailing zeros not in the file yet
   std::vector<std::byte> unwritten_;  ///< bytes of the last piece, before the zeros

@@ -1,22 +1,22 @@
 #include "loader/memory_pages.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <tern/error.h>
 
 #include <utility>
+
+#include "platform/memory.h"
 
 namespace tern {
 
 MemoryPages::MemoryPages(std::size_t size) : size_(size) {
   if (size == 0) return;
-  void* p = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED) fail(ErrorCode::out_of_memory, fmt::format("cannot allocate {} bytes for weights", size));
-  data_ = static_cast<std::byte*>(p);
+  data_ = platform::allocate_pages(size);
+  if (data_ == nullptr) fail(ErrorCode::out_of_memory, fmt::format("cannot allocate {} bytes for weights", size));
 }
 
 MemoryPages::~MemoryPages() {
-  if (data_ != nullptr) ::munmap(data_, size_);
+  if (data_ != nullptr) platform::free_pages(data_, size_);
 }
 
 MemoryPages::MemoryPages(MemoryPages&& other) noexcept

@@ -21,6 +21,7 @@ set(sources
   macos/random.cpp
   macos/socket.cpp
   macos/thread.cpp
+  posix/clock.cpp
   posix/console.cpp
   posix/error.cpp
   posix/file.cpp
@@ -38,6 +39,7 @@ set(sources
   posix/socket.cpp
   posix/start.cpp
   posix/thread.cpp
+  windows/clock.cpp
   windows/console.cpp
   windows/environment.cpp
   windows/error.cpp

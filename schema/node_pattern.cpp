@@ -1,14 +1,13 @@
 #include "schema/node_pattern.h"
 
-#include <fnmatch.h>
-
+#include "platform/pattern.h"
 #include "schema/op_record.h"
 
 namespace tern {
 namespace {
 
 bool matches(const std::string& pattern, const std::string& text) {
-  return !text.empty() && ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
+  return !text.empty() && platform::matches_pattern(pattern, text);
 }
 
 }  // namespace

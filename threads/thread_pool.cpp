@@ -9,15 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "platform/machine.h"
+#include "platform/thread.h"
 #include "threads/loop_recorder.h"
 #include "threads/threads.h"
-
-#if defined(__unix__) || defined(__APPLE__)
-#include <unistd.h>
-#endif
-#if defined(__linux__)
-#include <sched.h>
-#endif
 
 namespace tern {
 namespace {
@@ -33,37 +28,6 @@ void spin_pause() {
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
   asm volatile("yield");
-#endif
-}
-
-long process_id() {
-#if defined(__unix__) || defined(__APPLE__)
-  return static_cast<long>(getpid());
-#else
-  return 0;
-#endif
-}
-
-int processor() {
-#if defined(__linux__)
-  return sched_getcpu();
-#else
-  return -1;
-#endif
-}
-
-/// Moves this thread to a processor other than `busy`. Schedulers wake a thread next to its waker if other processors
-/// seem busy, as sleeping processors of virtual machines do.
-void leave_processor(int busy) {
-#if defined(__linux__)
-  cpu_set_t all, others;
-  if (busy < 0 || busy >= CPU_SETSIZE || processor() != busy || sched_getaffinity(0, sizeof all, &all) != 0) return;
-  others = all;
-  CPU_CLR(static_cast<std::size_t>(busy), &others);
-  if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
-  sched_setaffinity(0, sizeof all, &all);
-#else
-  static_cast<void>(busy);
 #endif
 }
 
@@ -118,7 +82,7 @@ struct ThreadPool::State {
   std::mutex mutex;  ///< guards `threads`
   std::vector<std::thread> threads;
   std::atomic<std::int64_t> count{0};  ///< largest number of threads requested so far
-  long owner = process_id();
+  long owner = platform::process_number();
 
   /// Loop of a pool thread: works on posted jobs, spins for a while without any, then sleeps.
   void work() {
@@ -130,7 +94,7 @@ struct ThreadPool::State {
         if (s.job.load(std::memory_order_relaxed) == nullptr) continue;
         s.users.fetch_add(1);
         if (Job* job = s.job.load()) {
-          if (std::exchange(just_woke, false)) leave_processor(job->processor);
+          if (std::exchange(just_woke, false)) platform::leave_processor(job->processor);
           job->work();
         }
         s.users.fetch_sub(1);
@@ -181,7 +145,7 @@ struct ThreadPool::State {
 ThreadPool::ThreadPool() : state_(new State) {}
 
 ThreadPool::~ThreadPool() {
-  if (process_id() != state_->owner) return;  // a forked process has no pool threads
+  if (platform::process_number() != state_->owner) return;  // a forked process has no pool threads
   state_->stop.store(true);
   state_->post_count.fetch_add(1);
   state_->post_count.notify_all();
@@ -198,7 +162,7 @@ void ThreadPool::run(std::int64_t parts, Part part, void* context, Note note) {
   if (LoopRecorder* recorder = LoopRecorder::current()) return recorder->run(parts, part, context, note);
   const std::int64_t thread_count = std::min(parts - 1, kMaxThreads);
   if (state_->count.load(std::memory_order_relaxed) < thread_count) state_->start(thread_count);
-  Job job{part, context, parts, processor()};
+  Job job{part, context, parts, platform::current_processor()};
   Slot* slot = state_->post(job);
   {
     const ThreadScope single_thread(kSingleThread);

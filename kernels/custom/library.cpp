@@ -1,15 +1,17 @@
 #include "kernels/custom/library.h"
 
 #include <cxxabi.h>
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <tern/error.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <set>
+
+#include "platform/environment.h"
+#include "platform/library.h"
+#include "platform/path.h"
 
 namespace tern {
 namespace {
@@ -38,15 +40,17 @@ Registry& registry() {
 
 /// Registers a library's operators, then its kernels for devices. The lock is held.
 void load(Registry& r, const std::string& path) {
-  // dlopen searches the system's folders for a bare name.
-  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  // The system searches a bare name in its own folders.
+  const std::string file = platform::has_folder(path) ? path : "./" + path;
+  const std::filesystem::path found_path = platform::path_of(file);
   std::error_code ignored;
-  if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored))
+  if (std::filesystem::exists(found_path, ignored) && !std::filesystem::is_regular_file(found_path, ignored))
     reject_library(path, "it is not a regular file");
-  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) fail(ErrorCode::io, fmt::format("cannot load an operator library: {}", dlerror()));
+  std::string problem;
+  void* handle = platform::open_library(file, &problem);
+  if (handle == nullptr) fail(ErrorCode::io, fmt::format("cannot load an operator library: {}", problem));
   using GetOps = const tern_ops* (*)();
-  const auto get_ops = reinterpret_cast<GetOps>(dlsym(handle, "tern_op_library"));
+  const auto get_ops = platform::find_function<GetOps>(handle, "tern_op_library");
   if (get_ops == nullptr) reject_library(path, "it does not export tern_op_library");
   const tern_ops* ops = nullptr;
   call_library(fmt::format("the operator library {}", path), [&] { return ops = get_ops(), 0; });
@@ -79,13 +83,8 @@ const tern_op* find_custom_op(std::string_view name) {
   Registry& r = registry();
   const std::lock_guard lock(r.mutex);
   if (!r.path_loaded) {
-    const char* list = ::secure_getenv("TERN_OP_PATH");
-    std::string_view paths = list == nullptr ? "" : list;
-    while (!paths.empty()) {
-      const std::string_view path = paths.substr(0, paths.find(':'));
-      paths.remove_prefix(std::min(paths.size(), path.size() + 1));
-      if (!path.empty()) load(r, std::string(path));
-    }
+    const std::string list = platform::trusted_variable("TERN_OP_PATH").value_or("");
+    for (const std::string& path : platform::split_paths(list)) load(r, path);
     r.path_loaded = true;
   }
   const auto found = r.ops.find(name);

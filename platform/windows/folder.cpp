@@ -1,7 +1,5 @@
 #include "platform/folder.h"
 
-#include <sddl.h>
-
 #include <memory>
 #include <vector>
 

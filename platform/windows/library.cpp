@@ -1,7 +1,5 @@
 #include "platform/library.h"
 
-#include <psapi.h>
-
 #include <vector>
 
 #include "platform/error.h"

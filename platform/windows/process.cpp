@@ -1,7 +1,5 @@
 #include "platform/process.h"
 
-#include <shellapi.h>
-
 #include <algorithm>
 #include <array>
 #include <memory>

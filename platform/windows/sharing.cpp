@@ -1,4 +1,3 @@
-#include <aclapi.h>
 
 #include <memory>
 #include <vector>

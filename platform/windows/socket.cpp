@@ -1,8 +1,5 @@
 #include "platform/socket.h"
 
-#include <winsock2.h>
-#include <ws2tcpip.h>
-
 #include <algorithm>
 #include <cstring>
 #include <memory>

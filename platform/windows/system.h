@@ -7,7 +7,15 @@
 #ifndef NOMINMAX
 #define NOMINMAX
 #endif
+// clang-format off
+#include <winsock2.h>  // before windows.h; the others behind
 #include <windows.h>
+#include <aclapi.h>
+#include <psapi.h>
+#include <sddl.h>
+#include <shellapi.h>
+#include <ws2tcpip.h>
+// clang-format on
 
 #include <string>
 #include <string_view>

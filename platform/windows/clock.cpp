@@ -1,0 +1,11 @@
+#include "platform/clock.h"
+
+namespace tern::platform {
+
+std::tm local_time(std::time_t time) {
+  std::tm parts{};
+  ::localtime_s(&parts, &time);
+  return parts;
+}
+
+}  // namespace tern::platform
