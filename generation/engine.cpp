@@ -385,7 +385,7 @@ std::vector<std::int64_t> TextEngine::encode(std::string_view text) const {
          "the archive has no tokenizer; export the model with one, or give token ids (docs/serve.md)");
   }
   std::vector<std::int64_t> tokens = tokenizer()->encode(text);
-  if (bos() && (tokens.empty() || tokens[0] != *bos())) tokens.insert(tokens.begin(), *bos());
+  if (tokens.empty() && bos()) tokens.push_back(*bos());
   return tokens;
 }
 

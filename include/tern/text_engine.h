@@ -165,7 +165,8 @@ class TERN_API TextEngine {
   const TextSampling& sampling() const;
   /// Null without a tokenizer.
   const Tokenizer* tokenizer() const;
-  /// Ids of a text as the begin of a sequence: with the model's first token. Throws invalid_argument without tokenizer.
+  /// Ids of a text as the begin of a sequence: with the tokens that the tokenizer's own rule adds. bos() for a text
+  /// without tokens. Throws invalid_argument without tokenizer.
   std::vector<std::int64_t> encode(std::string_view text) const;
 
  private:

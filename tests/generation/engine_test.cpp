@@ -4,7 +4,9 @@
 #include <tern/text_engine.h>
 
 #include <algorithm>
+#include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -55,6 +57,27 @@ Tokens prompt_of(int number) {
   Tokens prompt = {1};
   for (int i = 0; i < 2 + number * 5 % 17; ++i) prompt.push_back(3 + (number * 31 + i * 7) % 150);
   return prompt;
+}
+
+// Ids of PyPI's tokenizers, with the tokens of each file's own rule: qwen2 adds none, llama3 adds bos, bert two.
+TEST(TextEngine, EncodesByTheTokenizersOwnRule) {
+  const std::string folder = TERN_SOURCE_DIR "/tests/data/text/tokenizers/";
+  std::ifstream in(folder + "lines.json");
+  const nlohmann::json facts = nlohmann::json::parse(in);
+  const Model model = seabirds(0);
+  for (const char* name : {"qwen2", "llama3", "gpt2", "bert", "gemma"}) {
+    TextEngineOptions options;
+    options.prepare.threads = 1;
+    options.tokenizer = Tokenizer::open(folder + name + ".json");
+    const TextEngine engine(model, options);
+    const nlohmann::json& cases = facts["results"][name];
+    ASSERT_GT(cases.size(), 10U) << name;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      Tokens expected = cases[i]["ids"].get<Tokens>();
+      if (expected.empty()) expected = {1};  // generate() begins with the model's bos
+      EXPECT_EQ(engine.encode(facts["lines"][i].get<std::string>()), expected) << name << ", line " << i;
+    }
+  }
 }
 
 TEST(TextEngine, GivesTheSameTokensAloneAndTogether) {
