@@ -10,14 +10,14 @@
 namespace tern::gpu {
 namespace {
 
-constexpr std::size_t kLog = 4000;  // most characters of a compiler log in a message
+constexpr std::size_t kLogCharacters = 4000;  // most characters of a compiler log in a message
 
 std::string log_of(const CompilerApi& c, Program program) {
   std::size_t size = 0;
   if (c.log_size(program, &size) != kSuccess || size <= 1) return "the compiler failed without a message";
   std::string log(size, '\0');
   if (c.log(program, log.data()) != kSuccess) log.clear();
-  return log.substr(0, kLog);
+  return log.substr(0, kLogCharacters);
 }
 
 tern_device_status run_compiler(const Compiler& compiler, const CompileOptions& options,

@@ -48,7 +48,7 @@ void forget(StreamProfile& p, std::size_t count) {
   p.commands.erase(p.commands.begin(), p.commands.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
-tern_device_status begin(std::int32_t device, tern_device_stream stream) {
+tern_device_status begin_profile(std::int32_t device, tern_device_stream stream) {
   TERN_GPU_ENTER(device);
   const Event zero = record(stream->stream);
   if (zero == nullptr) return failed(TERN_DEVICE_FAILED, "the driver cannot create an event for measurements");
@@ -96,7 +96,7 @@ tern_device_status end(std::int32_t device, tern_device_stream stream) {
   return TERN_DEVICE_OK;
 }
 
-constexpr tern_device_profiler_functions kProfiler = {sizeof kProfiler, 0, begin, mark, take, end};
+constexpr tern_device_profiler_functions kProfiler = {sizeof kProfiler, 0, begin_profile, mark, take, end};
 
 }  // namespace
 

@@ -3,11 +3,11 @@
 #include <cmath>
 
 #include "devices/gpu/libraries/attributes.h"
+#include "devices/gpu/libraries/dtype_numbers.h"
 
 namespace tern::gpu {
 namespace {
 
-constexpr int kBool = 1, kF16 = 10, kBf16 = 11, kF32 = 12;  // tern/dtype.h
 constexpr std::int64_t kElementsOf16Bytes = 8;
 
 /// Merges the axes before the heads into one, and adds a missing head axis. Returns nothing if the axes cannot be

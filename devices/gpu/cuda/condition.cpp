@@ -10,7 +10,7 @@ namespace tern::gpu {
 namespace {
 
 // PTX needs no compiler: the driver translates PTX and knows cudaGraphSetConditional (cuda_device_runtime_api.h).
-constexpr const char* kText = R"(.version 8.3
+constexpr const char* kConditionText = R"(.version 8.3
 .target sm_60
 .address_size 64
 
@@ -68,7 +68,8 @@ tern_device_status load_condition_kernel(const GpuDevice& d) {
   if (kernels().contains(d.id)) return TERN_DEVICE_OK;
   Module module = nullptr;
   Function function = nullptr;
-  TERN_GPU_TRY(checked(api().module_load(&module, kText, 0, nullptr, nullptr), "loading the kernel of conditions"));
+  TERN_GPU_TRY(
+      checked(api().module_load(&module, kConditionText, 0, nullptr, nullptr), "loading the kernel of conditions"));
   if (const Status error = api().module_function(&function, module, "tern_set_condition"); error != kSuccess) {
     api().module_unload(module);
     return checked(error, "finding the kernel of conditions");

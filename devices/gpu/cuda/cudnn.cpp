@@ -9,9 +9,9 @@
 namespace tern::gpu {
 namespace {
 
-constexpr const char* kFiles[] = {"libcudnn.so.9", "libcudnn.so", "/usr/local/cuda/lib64/libcudnn.so.9"};
-constexpr LibraryPlaces kPlaces = {"cuDNN", "TERN_CUDNN", kFiles,
-                                   "install NVIDIA's package, or from PyPI: nvidia-cudnn-cu13"};
+constexpr const char* kCudnnFiles[] = {"libcudnn.so.9", "libcudnn.so", "/usr/local/cuda/lib64/libcudnn.so.9"};
+constexpr LibraryPlaces kCudnnPlaces = {"cuDNN", "TERN_CUDNN", kCudnnFiles,
+                                        "install NVIDIA's package, or from PyPI: nvidia-cudnn-cu13"};
 constexpr std::size_t kFirst = 90000;  // the graph API of 9.0, in cuDNN's version numbering
 
 std::size_t number(void* library, const char* symbol) {
@@ -52,7 +52,7 @@ Cudnn& cudnn_of(const GpuDevice& d) {
   Cudnn& c = at->second;
   if (is_new)
     open_library(
-        kPlaces, [&](void* library, const char* file) { return start(c, library, file, d); }, &c.why);
+        kCudnnPlaces, [&](void* library, const char* file) { return start(c, library, file, d); }, &c.why);
   return c;
 }
 

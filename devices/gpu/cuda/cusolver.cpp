@@ -9,10 +9,10 @@
 namespace tern::gpu {
 namespace {
 
-constexpr const char* kFiles[] = {"libcusolver.so.12", "libcusolver.so.11", "libcusolver.so",
-                                  "/usr/local/cuda/lib64/libcusolver.so"};
-constexpr LibraryPlaces kPlaces = {"cuSOLVER", "TERN_CUSOLVER", kFiles,
-                                   "install it with the CUDA Toolkit, or from PyPI: nvidia-cusolver"};
+constexpr const char* kCusolverFiles[] = {"libcusolver.so.12", "libcusolver.so.11", "libcusolver.so",
+                                          "/usr/local/cuda/lib64/libcusolver.so"};
+constexpr LibraryPlaces kCusolverPlaces = {"cuSOLVER", "TERN_CUSOLVER", kCusolverFiles,
+                                           "install it with the CUDA Toolkit, or from PyPI: nvidia-cusolver"};
 constexpr const char* kBlasFiles[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so",
                                       "/usr/local/cuda/lib64/libcublas.so"};
 constexpr LibraryPlaces kBlasPlaces = {"cuBLAS", "TERN_CUBLAS", kBlasFiles,
@@ -129,7 +129,7 @@ Cusolver& cusolver_of(const GpuDevice& d) {
   Cusolver& c = at->second;
   if (is_new)
     open_library(
-        kPlaces, [&](void* library, const char* file) { return start(c, library, file, d); }, &c.why);
+        kCusolverPlaces, [&](void* library, const char* file) { return start(c, library, file, d); }, &c.why);
   return c;
 }
 

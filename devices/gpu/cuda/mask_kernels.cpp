@@ -11,12 +11,12 @@
 namespace tern::gpu {
 namespace {
 
-constexpr HelperKernels kOwn{"tern_masks", "masks", 128};
+constexpr HelperKernels kMaskKernels{"tern_masks", "masks", 128};
 
 // NVRTC has no <stdint.h>. Numbers are bit patterns: ELEMENT is an unsigned integer type, INFINITE the bits of minus
 // infinity, HIDING of -10^38, and DEEP of half of -10^38. The lowest number would overflow in kernels multiplying
 // maxima by log2(e).
-constexpr const char* kText = R"(
+constexpr const char* kMaskText = R"(
 typedef long long i64;
 struct Mask {
   i64 strides[4], heads, rows, columns, row;
@@ -94,7 +94,7 @@ std::string text_for(const Attention& a) {
          (a.is_boolean ? "unsigned char\n#define BIAS(m) ((ELEMENT)((m) ? 0 : INFINITE))\n"
           : a.is_half  ? "unsigned short\n#define BIAS(m) single(m)\n"
                        : "ELEMENT\n#define BIAS(m) (m)\n") +
-         kText;
+         kMaskText;
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ tern_device_status MaskKernels::make_bias(Stream stream, const Attention& a, Add
   const std::vector<std::int64_t>& s = a.mask.strides;
   MaskParameters p{{s[0], s[1], s[2], s[3]}, b.sizes[1], b.sizes[2], b.sizes[3], b.strides[2], a.is_causal ? 1 : 0};
   void* parameters[] = {&mask, &to, &seen, &p};
-  return kOwn.launch(bias, b.sizes[0] * b.sizes[1] * b.sizes[2], stream, parameters);
+  return kMaskKernels.launch(bias, b.sizes[0] * b.sizes[1] * b.sizes[2], stream, parameters);
 }
 
 tern_device_status MaskKernels::clear_unseen(Stream stream, const Attention& a, Address out, Address seen) const {
@@ -113,7 +113,7 @@ tern_device_status MaskKernels::clear_unseen(Stream stream, const Attention& a, 
   const std::vector<std::int64_t>& o = a.out.sizes;
   ResultParameters p{o[0] * o[1] * o[2], o[2], o[1], o[3], b.sizes[1], b.sizes[0]};
   void* parameters[] = {&out, &seen, &p};
-  return kOwn.launch(unseen, kOwn.blocks_for(p.rows), stream, parameters);
+  return kMaskKernels.launch(unseen, kMaskKernels.blocks_for(p.rows), stream, parameters);
 }
 
 const MaskKernels* mask_kernels(const GpuDevice& d, const Attention& a) {
@@ -126,7 +126,7 @@ const MaskKernels* mask_kernels(const GpuDevice& d, const Attention& a) {
   MaskKernels kernels;
   const std::pair<const char*, Function*> functions[] = {{"tern_bias", &kernels.bias},
                                                          {"tern_unseen", &kernels.unseen}};
-  if (kOwn.load(d, text_for(a), functions) != TERN_DEVICE_OK) return nullptr;
+  if (kMaskKernels.load(d, text_for(a), functions) != TERN_DEVICE_OK) return nullptr;
   return &all.emplace(key, kernels).first->second;
 }
 

@@ -8,9 +8,10 @@
 namespace tern::gpu {
 namespace {
 
-constexpr const char* kFiles[] = {"libnvshmem_host.so.3"};
-constexpr LibraryPlaces kPlaces = {"NVSHMEM", "TERN_NVSHMEM", kFiles, "install nvidia-nvshmem-cu13 from PyPI"};
-constexpr int kMajor = 3;  // version of the structs in nvshmem_api.h
+constexpr const char* kNvshmemFiles[] = {"libnvshmem_host.so.3"};
+constexpr LibraryPlaces kNvshmemPlaces = {"NVSHMEM", "TERN_NVSHMEM", kNvshmemFiles,
+                                          "install nvidia-nvshmem-cu13 from PyPI"};
+constexpr int kStructVersion = 3;  // version of the structs in nvshmem_api.h
 
 /// Returns the reason for the library being unusable; empty if usable.
 std::string start(Nvshmem& n, void* library, const std::string& file) {
@@ -32,7 +33,7 @@ std::string start(Nvshmem& n, void* library, const std::string& file) {
   int major = 0, minor = 0, patch = 0;
   n.api.version(&major, &minor, &patch);
   n.version = std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
-  if (major != kMajor)
+  if (major != kStructVersion)
     return file + " is NVSHMEM " + n.version + ", but Tern needs version 3; set its path in TERN_NVSHMEM";
   return {};
 }
@@ -48,7 +49,7 @@ const Nvshmem& nvshmem() {
   static const Nvshmem found = [] {
     Nvshmem n;
     open_library(
-        kPlaces, [&](void* library, const char* file) { return start(n, library, file); }, &n.why);
+        kNvshmemPlaces, [&](void* library, const char* file) { return start(n, library, file); }, &n.why);
     return n;
   }();
   return found;

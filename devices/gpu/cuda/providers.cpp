@@ -5,7 +5,7 @@
 namespace tern::gpu {
 namespace {
 
-constexpr Provider kProviders[] = {
+constexpr Provider kVendorProviders[] = {
     {"attention", has_attention, prepare_attention, false},
     {"convolution", has_convolution, prepare_convolution},
 };
@@ -13,7 +13,7 @@ constexpr Provider kProviders[] = {
 }  // namespace
 
 std::span<const Provider> vendor_providers() {
-  return kProviders;
+  return kVendorProviders;
 }
 
 std::string describe_vendor_libraries(const GpuDevice& d) {

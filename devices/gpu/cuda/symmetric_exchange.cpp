@@ -11,8 +11,8 @@ namespace tern::gpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kMost = std::chrono::minutes(1);
-constexpr unsigned kNoTimes = 2;  // CU_EVENT_DISABLE_TIMING
+constexpr auto kLongestWait = std::chrono::minutes(1);
+constexpr unsigned kEventWithoutTimes = 2;  // CU_EVENT_DISABLE_TIMING
 
 /// Stream, event and device memory for one exchange.
 struct ExchangeResources {
@@ -30,13 +30,13 @@ struct ExchangeResources {
   tern_device_status make(std::size_t bytes) {
     constexpr const char* kWhat = "preparing symmetric memory";
     TERN_GPU_TRY(checked(api().stream_create(&stream, kNonBlocking), kWhat));
-    TERN_GPU_TRY(checked(api().event_create(&event, kNoTimes), kWhat));
+    TERN_GPU_TRY(checked(api().event_create(&event, kEventWithoutTimes), kWhat));
     return checked(api().allocate(&memory, bytes), kWhat);
   }
 };
 
 tern_device_status wait(Communication& c, Event event) {
-  const Clock::time_point end = Clock::now() + kMost;
+  const Clock::time_point end = Clock::now() + kLongestWait;
   for (;;) {
     const Status error = api().event_query(event);
     if (error != names::kNotReady) return checked(error, "asking the ranks for symmetric memory");

@@ -22,7 +22,7 @@ F* symbol(const Compiler& compiler, const char* name) {
 
 // CU_DEVICE_ATTRIBUTE_...
 constexpr int kMajor = 75, kMinor = 76;  // COMPUTE_CAPABILITY_MAJOR, MINOR
-constexpr int kSegments = 102;           // VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
+constexpr int kSegmentsAttribute = 102;  // VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
 
 /// First drivers able to load kernels of a CUDA version: tables 2 and 3 of the CUDA Toolkit's release notes.
 struct FirstDriver {
@@ -38,7 +38,7 @@ struct LastToolkit {
 };
 constexpr LastToolkit kLastToolkits[] = {{50, "11.8"}, {75, "12.6"}};
 
-int capability(const GpuDevice& d) {
+int arch_number(const GpuDevice& d) {
   return std::atoi(d.arch.c_str() + 3);  // "sm_90"
 }
 
@@ -117,7 +117,7 @@ std::string version_text(int version) {
 bool has_segments(const GpuDevice& d) {
   int supported = 0;
   return api().granularity != nullptr && api().reserve != nullptr && api().memory_create != nullptr &&
-         api().memory_map != nullptr && api().device_attribute(&supported, kSegments, d.id) == kSuccess &&
+         api().memory_map != nullptr && api().device_attribute(&supported, kSegmentsAttribute, d.id) == kSuccess &&
          supported != 0;
 }
 
@@ -129,7 +129,7 @@ CompileOptions compile_options(const GpuDevice& d, const Compiler& c) {
   CompileOptions o{kOptions, false, {}};
   o.error = too_new(d, c);
   if (!o.error.empty()) return o;
-  const int wanted = capability(d);
+  const int wanted = arch_number(d);
   const std::vector<int> known = architectures(c);
   int best = known.empty() ? wanted : 0;  // newest architecture supported by the device
   for (const int a : known)
@@ -172,7 +172,7 @@ CompileOptions archive_options(const std::string& target, const Compiler& c) {
 std::string device_targets(const GpuDevice& d) {
   // Machine code runs on devices of the same major version and an equal or later minor version.
   std::string list;
-  const int wanted = capability(d);
+  const int wanted = arch_number(d);
   for (int minor = wanted % 10; minor >= 0; --minor) {
     const std::string target = "cuda:sm_" + std::to_string(wanted / 10 * 10 + minor);
     if ((std::string(kTargets) + " ").find(target + " ") != std::string::npos) list += target + " ";

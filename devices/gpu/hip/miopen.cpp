@@ -9,8 +9,9 @@
 namespace tern::gpu {
 namespace {
 
-constexpr const char* kFiles[] = {"libMIOpen.so.1", "libMIOpen.so", "/opt/rocm/lib/libMIOpen.so"};
-constexpr LibraryPlaces kPlaces = {"MIOpen", "TERN_MIOPEN", kFiles, "install the package miopen-hip of ROCm"};
+constexpr const char* kMiopenFiles[] = {"libMIOpen.so.1", "libMIOpen.so", "/opt/rocm/lib/libMIOpen.so"};
+constexpr LibraryPlaces kMiopenPlaces = {"MIOpen", "TERN_MIOPEN", kMiopenFiles,
+                                         "install the package miopen-hip of ROCm"};
 constexpr std::size_t kFirstMajor = 2;  // first version with immediate mode
 
 /// Returns the reason for the library being unusable on the device; empty if usable.
@@ -40,7 +41,7 @@ Miopen& miopen_of(const GpuDevice& d) {
   Miopen& m = at->second;
   if (is_new)
     open_library(
-        kPlaces, [&](void* library, const char* file) { return start(m, library, file); }, &m.why);
+        kMiopenPlaces, [&](void* library, const char* file) { return start(m, library, file); }, &m.why);
   return m;
 }
 

@@ -7,6 +7,7 @@
 #include "devices/gpu/hip/miopen.h"
 #include "devices/gpu/hip/providers.h"
 #include "devices/gpu/libraries/convolution_end.h"
+#include "devices/gpu/libraries/dtype_numbers.h"
 #include "devices/gpu/libraries/staging.h"
 #include "devices/gpu/status.h"
 
@@ -16,7 +17,6 @@ namespace {
 constexpr std::size_t kMostSolutions = 16;
 constexpr std::size_t kMostWorkspace = std::size_t{256} << 20;
 constexpr std::uint64_t kScratchAlignment = 256;
-enum { kF16 = 10, kBf16 = 11, kF32 = 12 };  // tern/dtype.h
 
 using Object = std::unique_ptr<void, Status (*)(void*)>;
 using Ints = std::vector<int>;

@@ -5,14 +5,14 @@
 namespace tern::gpu {
 namespace {
 
-constexpr Provider kProviders[] = {
+constexpr Provider kVendorProviders[] = {
     {"convolution", has_convolution, prepare_convolution},
 };
 
 }  // namespace
 
 std::span<const Provider> vendor_providers() {
-  return kProviders;
+  return kVendorProviders;
 }
 
 std::string describe_vendor_libraries(const GpuDevice& d) {

@@ -8,9 +8,10 @@
 namespace tern::gpu {
 namespace {
 
-constexpr const char* kFiles[] = {"librocsolver.so.0", "librocsolver.so.1", "librocsolver.so",
-                                  "/opt/rocm/lib/librocsolver.so"};
-constexpr LibraryPlaces kPlaces = {"rocSOLVER", "TERN_ROCSOLVER", kFiles, "install the package rocsolver of ROCm"};
+constexpr const char* kRocsolverFiles[] = {"librocsolver.so.0", "librocsolver.so.1", "librocsolver.so",
+                                           "/opt/rocm/lib/librocsolver.so"};
+constexpr LibraryPlaces kRocsolverPlaces = {"rocSOLVER", "TERN_ROCSOLVER", kRocsolverFiles,
+                                            "install the package rocsolver of ROCm"};
 constexpr const char* kBlasFiles[] = {"librocblas.so.5", "librocblas.so.4", "librocblas.so",
                                       "/opt/rocm/lib/librocblas.so"};
 constexpr LibraryPlaces kBlasPlaces = {"rocBLAS", "TERN_ROCBLAS", kBlasFiles, "install the package rocblas of ROCm"};
@@ -93,7 +94,7 @@ Rocsolver& rocsolver_of(const GpuDevice& d) {
   Rocsolver& r = at->second;
   if (is_new)
     open_library(
-        kPlaces, [&](void* library, const char* file) { return start(r, library, file); }, &r.why);
+        kRocsolverPlaces, [&](void* library, const char* file) { return start(r, library, file); }, &r.why);
   return r;
 }
 

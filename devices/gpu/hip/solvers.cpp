@@ -11,10 +11,10 @@ namespace tern::gpu {
 namespace {
 
 constexpr int kMaxJacobiSweeps = 100;
-constexpr std::uint64_t kAlignment = 256;
+constexpr std::uint64_t kPartAlignment = 256;
 
 std::uint64_t align_up(std::uint64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return (bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
 }
 
 class RocmSolver : public Solver {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "devices/gpu/libraries/dtype_numbers.h"
+
 namespace tern::gpu {
 namespace {
 
@@ -20,7 +22,6 @@ constexpr ActivationNotation kKnown[] = {
 };
 constexpr const char* kCommutative[] = {"add", "mul", "max"};
 constexpr std::int64_t kMostInstructions = 16;
-constexpr int kF16 = 10, kF32 = 12;  // tern/dtype.h; bfloat16 has a number between
 
 /// The expression as nested calls of operand x, with sorted operands of commutative functions. "?" marks operations
 /// unknown to the libraries.

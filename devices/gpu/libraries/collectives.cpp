@@ -7,6 +7,7 @@
 #include "devices/gpu/devices.h"
 #include "devices/gpu/handles.h"
 #include "devices/gpu/libraries/communication.h"
+#include "devices/gpu/libraries/dtype_numbers.h"
 #include "devices/gpu/libraries/nccl.h"
 #include "devices/gpu/libraries/symmetric.h"
 #include "devices/gpu/profiler.h"
@@ -21,9 +22,8 @@ struct NcclType {
   std::int32_t dtype;
   int type;
 };
-constexpr NcclType kTypes[] = {{2, kNcclU8},  {3, kNcclI8},   {5, kNcclI32},   {6, kNcclI64},  {8, kNcclU32},
-                               {9, kNcclU64}, {10, kNcclF16}, {11, kNcclBf16}, {12, kNcclF32}, {13, kNcclF64}};
-constexpr std::int32_t kBool = 1, kFirstFloat = 10;
+constexpr NcclType kNcclTypes[] = {{2, kNcclU8},  {3, kNcclI8},   {5, kNcclI32},   {6, kNcclI64},  {8, kNcclU32},
+                                   {9, kNcclU64}, {10, kNcclF16}, {11, kNcclBf16}, {12, kNcclF32}, {13, kNcclF64}};
 
 /// Bytes per element, by type.
 constexpr std::uint8_t kBytes[] = {0, 1, 1, 1, 2, 4, 8, 2, 4, 8, 2, 2, 4, 8, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1};
@@ -46,7 +46,7 @@ NcclReduction reduction_of(const tern_device_collective& c) {
     return either ? NcclReduction{kNcclU8, kNcclMax} : both ? NcclReduction{kNcclU8, kNcclMin} : NcclReduction{};
   }
   NcclReduction r;
-  for (const NcclType& t : kTypes) {
+  for (const NcclType& t : kNcclTypes) {
     if (t.dtype == c.dtype) r.type = t.type;
   }
   switch (c.reduction) {
@@ -54,7 +54,7 @@ NcclReduction reduction_of(const tern_device_collective& c) {
     case TERN_REDUCE_PRODUCT: r.op = kNcclProduct; break;
     case TERN_REDUCE_MIN: r.op = kNcclMin; break;
     case TERN_REDUCE_MAX: r.op = kNcclMax; break;
-    case TERN_REDUCE_AVG: r.op = c.dtype >= kFirstFloat ? kNcclAvg : -1; break;
+    case TERN_REDUCE_AVG: r.op = c.dtype >= kF16 ? kNcclAvg : -1; break;
     default: break;
   }
   return r;

@@ -3,18 +3,16 @@
 #include <algorithm>
 
 #include "devices/gpu/libraries/attributes.h"
+#include "devices/gpu/libraries/dtype_numbers.h"
 
 namespace tern::gpu {
 namespace {
-
-// Numbers of tern/dtype.h.
-enum { kF16 = 10, kBf16 = 11, kF32 = 12, kF64 = 13 };
 
 struct ConvolutionType {
   int dtype;
   std::uint32_t bytes;
 };
-constexpr ConvolutionType kTypes[] = {{kF16, 2}, {kBf16, 2}, {kF32, 4}, {kF64, 8}};
+constexpr ConvolutionType kConvolutionTypes[] = {{kF16, 2}, {kBf16, 2}, {kF32, 4}, {kF64, 8}};
 
 /// Returns the attribute's values, or `count` times `otherwise`.
 std::vector<std::int64_t> values(const tern_device_op& op, const char* name, std::size_t count,
@@ -47,8 +45,9 @@ void add_axis(Convolution& c) {
 
 std::optional<Convolution> convolution_of(const tern_device_op& op) {
   const tern_device_tensor &x = op.inputs[0], &w = op.inputs[1], &y = op.outputs[0];
-  const auto* type = std::ranges::find(kTypes, x.dtype, &ConvolutionType::dtype);
-  if (type == std::end(kTypes) || w.dtype != x.dtype || y.dtype != x.dtype || w.rank != x.rank) return std::nullopt;
+  const auto* type = std::ranges::find(kConvolutionTypes, x.dtype, &ConvolutionType::dtype);
+  if (type == std::end(kConvolutionTypes) || w.dtype != x.dtype || y.dtype != x.dtype || w.rank != x.rank)
+    return std::nullopt;
   if (values(op, "transposed", 1, 0)[0] != 0 || values(op, "fill", 1, 0)[0] != 0) return std::nullopt;
   Convolution c;
   c.dtype = type->dtype;

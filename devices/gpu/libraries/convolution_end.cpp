@@ -12,12 +12,12 @@
 namespace tern::gpu {
 namespace {
 
-constexpr HelperKernels kOwn{"tern_convolution_end", "the end of a convolution", 128};
-constexpr std::int64_t kBytes = 16;  // bytes of a thread's elements
+constexpr HelperKernels kEndKernels{"tern_convolution_end", "the end of a convolution", 128};
+constexpr std::int64_t kThreadBytes = 16;  // bytes of a thread's elements
 
 // Each thread handles EACH adjacent elements in float. The channel changes every `step` elements. NVRTC has no float16
 // type.
-constexpr const char* kText = R"(
+constexpr const char* kEndText = R"(
 #if DTYPE == 12
 typedef float T;
 __device__ float load(T x) {
@@ -123,19 +123,19 @@ Function convolution_end(const GpuDevice& d, const Convolution& c) {
   if (const auto at = all.find(key); at != all.end()) return at->second;
   Function function = nullptr;
   const std::pair<const char*, Function*> functions[] = {{"tern_end", &function}};
-  const std::string text =
-      "#define DTYPE " + std::to_string(c.dtype) + "\n#define EACH " + std::to_string(kBytes / c.bytes) + kText;
-  if (kOwn.load(d, text, functions) != TERN_DEVICE_OK) return nullptr;
+  const std::string text = "#define DTYPE " + std::to_string(c.dtype) + "\n#define EACH " +
+                           std::to_string(kThreadBytes / c.bytes) + kEndText;
+  if (kEndKernels.load(d, text, functions) != TERN_DEVICE_OK) return nullptr;
   return all.emplace(key, function).first->second;
 }
 
 tern_device_status end_convolution(Function end, Stream stream, const Convolution& c, Address bias, Address y) {
-  const std::int64_t elements = count_of(c.y), each = kBytes / c.bytes;
+  const std::int64_t elements = count_of(c.y), each = kThreadBytes / c.bytes;
   auto count = static_cast<std::uint32_t>(elements), channels = static_cast<std::uint32_t>(c.y.sizes[1]);
   auto step = static_cast<std::uint32_t>(channels == 1 ? elements : c.y.strides[1]);
   int relu = c.has_relu ? 1 : 0;
   void* parameters[] = {&bias, &y, &count, &step, &channels, &relu};
-  return kOwn.launch(end, kOwn.blocks_for((elements + each - 1) / each), stream, parameters);
+  return kEndKernels.launch(end, kEndKernels.blocks_for((elements + each - 1) / each), stream, parameters);
 }
 
 }  // namespace tern::gpu

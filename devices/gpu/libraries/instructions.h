@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "devices/gpu/libraries/dtype_numbers.h"
+
 namespace tern::gpu {
 
 inline bool is(const tern_device_instruction& i, const char* name) {
@@ -14,7 +16,6 @@ inline bool is(const tern_device_instruction& i, const char* name) {
 
 /// Operand loaded by a step, unchanged or converted to float32; -1 for other steps.
 inline std::int32_t loaded(const tern_device_op& op, std::int32_t at) {
-  constexpr int kF32 = 12;  // tern/dtype.h
   const tern_device_instruction* i = &op.instructions[at];
   if (is(*i, "convert") && i->dtype == kF32) i = &op.instructions[i->operands[0]];
   return is(*i, "load") ? static_cast<std::int32_t>(i->integer) : -1;

@@ -9,7 +9,7 @@
 namespace tern::gpu {
 namespace {
 
-constexpr LibraryPlaces kPlaces = {names::kLt, names::kLtVariable, names::kLtLibraries, names::kLtHint};
+constexpr LibraryPlaces kLtPlaces = {names::kLt, names::kLtVariable, names::kLtLibraries, names::kLtHint};
 
 /// Returns the reason for the library being unusable on the device; empty if usable.
 std::string start(Lt& lt, void* library, const char* file, const GpuDevice& d) {
@@ -44,7 +44,7 @@ Lt& lt(const GpuDevice& d) {
   Lt& lt = at->second;
   if (is_new)
     open_library(
-        kPlaces, [&](void* library, const char* file) { return start(lt, library, file, d); }, &lt.why);
+        kLtPlaces, [&](void* library, const char* file) { return start(lt, library, file, d); }, &lt.why);
   return lt;
 }
 

@@ -3,24 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "devices/gpu/libraries/dtype_numbers.h"
 #include "lt_names.h"
 
 namespace tern::gpu {
 namespace {
-
-// Numbers of tern/dtype.h.
-enum {
-  kI8 = 3,
-  kI32 = 5,
-  kF16 = 10,
-  kBf16 = 11,
-  kF32 = 12,
-  kF64 = 13,
-  kE4m3 = 17,
-  kE5m2 = 18,
-  kE4m3Fnuz = 19,
-  kE5m2Fnuz = 20
-};
 
 /// Families of operand types. Operands of one family can be multiplied.
 enum class OperandFamily { none, half, bfloat, single, wide, byte, small, whole };
@@ -30,7 +17,7 @@ struct LtOperandType {
   std::uint32_t bytes;
   OperandFamily family;
 };
-constexpr LtOperandType kTypes[] = {
+constexpr LtOperandType kLtTypes[] = {
     {kF16, names::kLtF16, 2, OperandFamily::half},
     {kBf16, names::kLtBf16, 2, OperandFamily::bfloat},
     {kF32, names::kLtF32, 4, OperandFamily::single},
@@ -76,7 +63,7 @@ constexpr LtFactorType kFactors[] = {
 };
 
 const LtOperandType* type_of(const tern_device_tensor& t) {
-  for (const LtOperandType& type : kTypes)
+  for (const LtOperandType& type : kLtTypes)
     if (type.dtype == t.dtype && type.library >= 0) return &type;
   return nullptr;
 }

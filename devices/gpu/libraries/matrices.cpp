@@ -21,7 +21,7 @@ constexpr struct {
 constexpr struct {
   int dtype;  ///< tern/dtype.h
   LapackScalar type;
-} kTypes[] = {{12, LapackScalar::s}, {13, LapackScalar::d}, {15, LapackScalar::c}, {16, LapackScalar::z}};
+} kLapackTypes[] = {{12, LapackScalar::s}, {13, LapackScalar::d}, {15, LapackScalar::c}, {16, LapackScalar::z}};
 
 constexpr std::int64_t kMostSide = 1 << 15;  // limit, so that a matrix's element count fits an int
 
@@ -35,8 +35,8 @@ std::optional<MatrixBatch> matrices_of(const tern_device_op& op) {
   const auto* kind = std::ranges::find_if(kKinds, [&](const auto& k) { return std::strcmp(k.op, op.name) == 0; });
   if (kind == std::end(kKinds)) return std::nullopt;
   const tern_device_tensor& a = op.inputs[0];
-  const auto* type = std::ranges::find_if(kTypes, [&](const auto& t) { return t.dtype == a.dtype; });
-  if (type == std::end(kTypes) || a.rank < 2) return std::nullopt;
+  const auto* type = std::ranges::find_if(kLapackTypes, [&](const auto& t) { return t.dtype == a.dtype; });
+  if (type == std::end(kLapackTypes) || a.rank < 2) return std::nullopt;
   MatrixBatch m;
   m.kind = kind->kind;
   m.type = type->type;

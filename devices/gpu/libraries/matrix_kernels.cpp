@@ -10,10 +10,10 @@
 namespace tern::gpu {
 namespace {
 
-constexpr HelperKernels kOwn{"tern_matrices", "matrices", 128};
+constexpr HelperKernels kMatrixKernels{"tern_matrices", "matrices", 128};
 
 // REAL and PARTS define the type. NVRTC has no <stdint.h>.
-constexpr const char* kText = R"(
+constexpr const char* kMatrixText = R"(
 typedef long long i64;
 struct Input {
   i64 sizes[16], strides[16];
@@ -98,24 +98,24 @@ tern_device_status MatrixKernels::pack_all(Stream stream, const tern_device_tens
   Address source = from.data, to = f.a, tau = f.tau, places = f.a_places, tau_places = f.tau_places;
   std::int64_t length = steps;
   void* parameters[] = {&source, &to, &tau, &unfinished, &places, &tau_places, &length, &how};
-  return kOwn.launch(pack, count, stream, parameters);
+  return kMatrixKernels.launch(pack, count, stream, parameters);
 }
 
 tern_device_status MatrixKernels::unpack_all(Stream stream, Address from, Address to, PackedOutput how) const {
   if (how.count == 0) return TERN_DEVICE_OK;
   void* parameters[] = {&from, &to, &how};
-  return kOwn.launch(unpack, kOwn.blocks_for(how.count), stream, parameters);
+  return kMatrixKernels.launch(unpack, kMatrixKernels.blocks_for(how.count), stream, parameters);
 }
 
 tern_device_status MatrixKernels::finish_all(Stream stream, Address unfinished, Address info, Address result,
                                              std::int64_t count) const {
   void* parameters[] = {&unfinished, &info, &result, &count};
-  return kOwn.launch(finish, kOwn.blocks_for(count), stream, parameters);
+  return kMatrixKernels.launch(finish, kMatrixKernels.blocks_for(count), stream, parameters);
 }
 
 tern_device_status MatrixKernels::leave_all(Stream stream, Address unfinished, std::int64_t count) const {
   void* parameters[] = {&unfinished, &count};
-  return kOwn.launch(leave, kOwn.blocks_for(count), stream, parameters);
+  return kMatrixKernels.launch(leave, kMatrixKernels.blocks_for(count), stream, parameters);
 }
 
 const MatrixKernels* matrix_kernels(const GpuDevice& d, LapackScalar type) {
@@ -130,8 +130,8 @@ const MatrixKernels* matrix_kernels(const GpuDevice& d, LapackScalar type) {
                                                          {"tern_finish", &kernels.finish},
                                                          {"tern_leave", &kernels.leave}};
   const std::string text = std::string("#define REAL ") + (real_bytes(type) == 4 ? "float" : "double") +
-                           "\n#define PARTS " + std::to_string(parts(type)) + kText;
-  if (kOwn.load(d, text, functions) != TERN_DEVICE_OK) return nullptr;
+                           "\n#define PARTS " + std::to_string(parts(type)) + kMatrixText;
+  if (kMatrixKernels.load(d, text, functions) != TERN_DEVICE_OK) return nullptr;
   return &all.emplace(std::pair(d.id, type), kernels).first->second;
 }
 

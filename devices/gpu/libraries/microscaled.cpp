@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kBlock = 32;
 
-bool is(const tern_device_op& op, const char* name) {
+bool is_op(const tern_device_op& op, const char* name) {
   return std::strcmp(op.name, name) == 0;
 }
 
@@ -33,7 +33,7 @@ std::optional<MicroscaledOperand> in_blocks(const tern_device_part_node& node, s
 
 std::optional<MicroscaledOperand> dequantized(const tern_device_part& part, std::int32_t before, std::int32_t value) {
   const std::int32_t node = maker(part, before, value);
-  if (node < 0 || !is(part.nodes[node].op, "dequantize") || uses(part, value) != 1) return std::nullopt;
+  if (node < 0 || !is_op(part.nodes[node].op, "dequantize") || uses(part, value) != 1) return std::nullopt;
   std::optional<MicroscaledOperand> operand = in_blocks(part.nodes[node], 0);
   if (operand) operand->nodes = {node};
   return operand;
@@ -60,7 +60,7 @@ std::optional<MicroscaledOperand> right_operand(const tern_device_part& part, st
     b = in_blocks(node, 1);
   } else {
     const std::int32_t turned = maker(part, product, node.inputs[1]);
-    if (turned < 0 || !is(part.nodes[turned].op, "permute") || uses(part, node.inputs[1]) != 1) return std::nullopt;
+    if (turned < 0 || !is_op(part.nodes[turned].op, "permute") || uses(part, node.inputs[1]) != 1) return std::nullopt;
     const std::int32_t from = part.nodes[turned].inputs[0];
     if (!swaps_axes(part.nodes[turned].op)) return std::nullopt;
     b = dequantized(part, turned, from);
@@ -75,7 +75,7 @@ std::optional<MicroscaledOperand> right_operand(const tern_device_part& part, st
 
 std::optional<MicroscaledProduct> microscaled_product(const tern_device_part& part, std::int32_t product) {
   const tern_device_part_node& node = part.nodes[product];
-  if (!is(node.op, "matmul") || node.op.input_count < 2) return std::nullopt;
+  if (!is_op(node.op, "matmul") || node.op.input_count < 2) return std::nullopt;
   auto a = dequantized(part, product, node.inputs[0]);
   auto b = right_operand(part, product);
   if (!a || !b) return std::nullopt;

@@ -6,7 +6,7 @@
 namespace tern::gpu {
 namespace {
 
-constexpr LibraryPlaces kPlaces = {names::kNccl, names::kNcclVariable, names::kNcclLibraries, names::kNcclHint};
+constexpr LibraryPlaces kNcclPlaces = {names::kNccl, names::kNcclVariable, names::kNcclLibraries, names::kNcclHint};
 
 std::string version_text(int code) {
   return std::to_string(code / 10000) + "." + std::to_string(code / 100 % 100) + "." + std::to_string(code % 100);
@@ -36,7 +36,7 @@ const Nccl& nccl() {
   static const Nccl found = [] {
     Nccl n;
     open_library(
-        kPlaces, [&](void* library, const char* file) { return start(n, library, file); }, &n.why);
+        kNcclPlaces, [&](void* library, const char* file) { return start(n, library, file); }, &n.why);
     return n;
   }();
   return found;

@@ -3,13 +3,12 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "devices/gpu/libraries/dtype_numbers.h"
 #include "devices/gpu/libraries/shared_library.h"
 #include "lt_names.h"
 
 namespace tern::gpu {
 namespace {
-
-constexpr int kF16 = 10, kF32 = 12;  // tern/dtype.h; bfloat16 has a number between
 
 bool own_is_wanted() {
   const char* text = std::getenv(plugin_variable("_ROWS").c_str());

@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <cstring>
 
+#include "devices/gpu/libraries/dtype_numbers.h"
 #include "devices/gpu/libraries/instructions.h"
 #include "devices/gpu/libraries/part_nodes.h"
 
 namespace tern::gpu {
 namespace {
 
-constexpr int kF16 = 10, kF32 = 12;  // tern/dtype.h; bfloat16 has a number between
-constexpr std::int64_t kMostInstructions = 8;
+constexpr std::int64_t kMostResidualInstructions = 8;
 
 /// True if the node adds two operands laid out like its result.
 bool is_sum(const tern_device_op& op) {
-  if (std::strcmp(op.name, "pointwise") != 0 || op.input_count != 2 || op.instruction_count > kMostInstructions)
+  if (std::strcmp(op.name, "pointwise") != 0 || op.input_count != 2 || op.instruction_count > kMostResidualInstructions)
     return false;
   const tern_device_tensor& out = op.outputs[0];
   if (out.dtype < kF16 || out.dtype > kF32) return false;

@@ -9,10 +9,10 @@
 namespace tern::gpu {
 namespace {
 
-constexpr HelperKernels kOwn{"tern_scale_tiles", "scales", 128};
+constexpr HelperKernels kScaleKernels{"tern_scale_tiles", "scales", 128};
 
 // Each thread writes one byte of the tiles.
-constexpr const char* kText = R"(
+constexpr const char* kScaleText = R"(
 typedef long long i64;
 extern "C" __global__ void tern_scale_tiles(const unsigned char* from, unsigned char* to, i64 rows, i64 blocks) {
   const i64 across = (blocks + 3) / 4;
@@ -35,7 +35,7 @@ Function scale_tiles(const GpuDevice& d) {
   Function& kernel = of_devices[d.id];
   if (kernel == nullptr) {
     const std::pair<const char*, Function*> kernels[] = {{"tern_scale_tiles", &kernel}};
-    if (kOwn.load(d, kText, kernels) != TERN_DEVICE_OK) return nullptr;
+    if (kScaleKernels.load(d, kScaleText, kernels) != TERN_DEVICE_OK) return nullptr;
   }
   return kernel;
 }
@@ -44,7 +44,8 @@ tern_device_status make_scale_tiles(Function kernel, Stream stream, const ScaleT
                                     Address to) {
   std::int64_t rows = grid.rows, blocks = grid.blocks;
   void* parameters[] = {&from, &to, &rows, &blocks};
-  return kOwn.launch(kernel, kOwn.blocks_for(static_cast<std::int64_t>(grid.tile_bytes())), stream, parameters);
+  return kScaleKernels.launch(kernel, kScaleKernels.blocks_for(static_cast<std::int64_t>(grid.tile_bytes())), stream,
+                              parameters);
 }
 
 }  // namespace tern::gpu

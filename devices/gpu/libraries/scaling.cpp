@@ -4,13 +4,13 @@
 #include <cstring>
 #include <vector>
 
+#include "devices/gpu/libraries/dtype_numbers.h"
 #include "devices/gpu/libraries/instructions.h"
 
 namespace tern::gpu {
 namespace {
 
-constexpr int kF32 = 12;  // tern/dtype.h
-constexpr std::int64_t kMostInstructions = 16;
+constexpr std::int64_t kMostScalingInstructions = 16;
 
 /// Collects the factors of a product; returns false if a step is not a multiplication.
 bool factors(const tern_device_op& op, std::int32_t at, std::vector<std::int32_t>* all) {
@@ -41,7 +41,7 @@ bool is_one(const tern_device_tensor& t) {
 
 std::optional<Scaling> scaling_of(const tern_device_op& op, std::int32_t product) {
   const tern_device_tensor& out = op.outputs[0];
-  if (std::strcmp(op.name, "pointwise") != 0 || op.instruction_count > kMostInstructions || out.rank != 2 ||
+  if (std::strcmp(op.name, "pointwise") != 0 || op.instruction_count > kMostScalingInstructions || out.rank != 2 ||
       op.inputs[product].rank != 2 || !std::equal(out.sizes, out.sizes + 2, op.inputs[product].sizes))
     return std::nullopt;
   auto at = static_cast<std::int32_t>(op.instruction_count - 1);
