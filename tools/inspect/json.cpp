@@ -48,6 +48,8 @@ Json type_json(const Program& p, const TensorType& t) {
     j["zero"] = name_of(b.zero);
   }
   if (b.outer) j["outer_scale"] = true;
+  if (b.bits != 0) j["bits"] = b.bits;
+  if (b.super()) j["super_columns"] = b.super_columns;
   return j;
 }
 
