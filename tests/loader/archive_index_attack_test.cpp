@@ -35,6 +35,23 @@ TEST(ArchiveIndexAttack, EmptyIndexIsAnEmptyProgram) {
   EXPECT_EQ(open_error(bytes), "");
 }
 
+TEST(ArchiveIndexAttack, FieldsOfANewerSchemaAreIgnored) {
+  constexpr flatbuffers::voffset_t kNewer = 4 + 2 * 40;  // field 40 of Index
+  const auto bytes = with_index([](FlatBufferBuilder& b) {
+    const auto texts = b.CreateVectorOfStrings(std::vector<std::string>{"", "key", "value"});
+    const std::vector<archive::Metadata> pairs = {{1, 2}};
+    const auto metadata = b.CreateVectorOfStructs(pairs);
+    const auto newer = b.CreateString("of a later version");
+    archive::IndexBuilder index(b);
+    index.add_texts(texts);
+    index.add_metadata(metadata);
+    b.AddOffset(kNewer, newer);
+    return index.Finish();
+  });
+  EXPECT_EQ(open_error(bytes), "");
+  EXPECT_EQ(*open_archive(bytes, {})->find_metadata("key"), "value");
+}
+
 TEST(ArchiveIndexAttack, OtherFlatBuffers) {
   FlatBufferBuilder b;
   b.Finish(archive::CreateIndex(b), "NRET");

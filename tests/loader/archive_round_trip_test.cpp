@@ -38,6 +38,15 @@ TEST(ArchiveRoundTrip, WritingWhatWasReadGivesTheSameBytes) {
   EXPECT_EQ(archive_bytes(*open_archive(bytes, {})), bytes);
 }
 
+TEST(ArchiveRoundTrip, KeepsMetadataOfOtherPrograms) {
+  const std::vector<std::pair<std::string, std::string>> pairs = {
+      {"org.example.note", "größe\n"}, {"", "no key"}, {"org.example.note", "again"}};
+  Program p = sample_program();
+  p.metadata = pairs;
+  const auto read = open_archive(archive_bytes(p), {});
+  EXPECT_EQ(open_archive(archive_bytes(*read), {})->metadata, pairs);
+}
+
 TEST(ArchiveRoundTrip, Compressed) {
   Program before = sample_program();
   auto& source = static_cast<VectorSource&>(*before.source);
