@@ -1,5 +1,5 @@
 # tern_unite(TARGET): compiles files of equal options as units of about 64 KiB, in the order of their paths. The compiler
-# reads the headers of a unit once, in place of once a file. File-local names are therefore unique in their library.
+# reads the headers of a unit once, in place of once a file. File-local names are therefore unique in their target.
 # TERN_UNITY=OFF compiles each file alone. Generated files, and files with definitions of their own, stay alone.
 function(tern_unite target)
   if(NOT TERN_UNITY)

@@ -23,7 +23,7 @@ std::vector<std::byte> with_index(Build build) {
   return assemble({}, std::as_bytes(std::span(b.GetBufferPointer(), b.GetSize())));
 }
 
-void expect_rule(std::span<const std::byte> bytes, const std::string& rule) {
+void expect_broken_rule(std::span<const std::byte> bytes, const std::string& rule) {
   EXPECT_NE(open_error(bytes).find("rule " + rule), std::string::npos)
       << rule << " expected, not: " << open_error(bytes);
   const std::vector<std::string> rules = rules_broken(bytes);
@@ -55,10 +55,10 @@ TEST(ArchiveIndexAttack, FieldsOfANewerSchemaAreIgnored) {
 TEST(ArchiveIndexAttack, OtherFlatBuffers) {
   FlatBufferBuilder b;
   b.Finish(archive::CreateIndex(b), "NRET");
-  expect_rule(assemble({}, std::as_bytes(std::span(b.GetBufferPointer(), b.GetSize()))), "index.flatbuffer");
-  expect_rule(assemble({}, std::vector<std::byte>(4)), "index.flatbuffer");
-  expect_rule(assemble({}, std::vector<std::byte>(64, std::byte{0xff})), "index.flatbuffer");
-  expect_rule(assemble({}, {}), "prologue.index");
+  expect_broken_rule(assemble({}, std::as_bytes(std::span(b.GetBufferPointer(), b.GetSize()))), "index.flatbuffer");
+  expect_broken_rule(assemble({}, std::vector<std::byte>(4)), "index.flatbuffer");
+  expect_broken_rule(assemble({}, std::vector<std::byte>(64, std::byte{0xff})), "index.flatbuffer");
+  expect_broken_rule(assemble({}, {}), "prologue.index");
 }
 
 TEST(ArchiveIndexAttack, PackingsOfStoragesThatAreNotThere) {
@@ -71,7 +71,7 @@ TEST(ArchiveIndexAttack, PackingsOfStoragesThatAreNotThere) {
       index.add_packings(packings);
       return index.Finish();
     });
-    expect_rule(bytes, "packings.storage");
+    expect_broken_rule(bytes, "packings.storage");
   }
 }
 
@@ -89,7 +89,7 @@ TEST(ArchiveIndexAttack, SharedVectors) {
     index.add_functions(functions);
     return index.Finish();
   });
-  expect_rule(bytes, "index.sharing");
+  expect_broken_rule(bytes, "index.sharing");
 }
 
 TEST(ArchiveIndexAttack, SharedTables) {
@@ -103,7 +103,7 @@ TEST(ArchiveIndexAttack, SharedTables) {
     return index.Finish();
   });
   // A million nodes in 12 KB: the verifier's limit of tables.
-  expect_rule(bytes, "index.flatbuffer");
+  expect_broken_rule(bytes, "index.flatbuffer");
 }
 
 // Strings and types are shared by number, legally: the reader limits their total expansion.
@@ -116,7 +116,7 @@ TEST(ArchiveIndexAttack, TextsThatGrow) {
     index.add_origins(origins);
     return index.Finish();
   });
-  expect_rule(bytes, "index.memory");
+  expect_broken_rule(bytes, "index.memory");
 }
 
 std::vector<std::byte> with_expressions(const std::vector<archive::Expression>& rows) {
@@ -135,14 +135,14 @@ TEST(ArchiveIndexAttack, Expressions) {
   const auto number = [](ExprOp op) { return static_cast<std::uint8_t>(op); };
   const archive::Expression symbol(0, 0, 0, 0, number(ExprOp::symbol));
   EXPECT_EQ(open_error(with_expressions({symbol, {0, 0, 0, 0, number(ExprOp::add)}})), "");
-  expect_rule(with_expressions({symbol, {0, 0, 1, 0, number(ExprOp::add)}}), "expressions.order");
-  expect_rule(with_expressions({symbol, {0, 2, 0, 0, number(ExprOp::add)}, symbol}), "expressions.order");
-  expect_rule(with_expressions({{0, 0, 0, 0, number(ExprOp::logical_not)}}), "expressions.order");
-  expect_rule(with_expressions({symbol, {0, 0, 0, 0xffffffff, number(ExprOp::select)}}), "expressions.order");
+  expect_broken_rule(with_expressions({symbol, {0, 0, 1, 0, number(ExprOp::add)}}), "expressions.order");
+  expect_broken_rule(with_expressions({symbol, {0, 2, 0, 0, number(ExprOp::add)}, symbol}), "expressions.order");
+  expect_broken_rule(with_expressions({{0, 0, 0, 0, number(ExprOp::logical_not)}}), "expressions.order");
+  expect_broken_rule(with_expressions({symbol, {0, 0, 0, 0xffffffff, number(ExprOp::select)}}), "expressions.order");
   for (std::int64_t bad : {std::int64_t{1}, std::int64_t{-1}, std::numeric_limits<std::int64_t>::min()}) {
-    expect_rule(with_expressions({{bad, 0, 0, 0, number(ExprOp::symbol)}}), "expressions.symbol");
+    expect_broken_rule(with_expressions({{bad, 0, 0, 0, number(ExprOp::symbol)}}), "expressions.symbol");
   }
-  expect_rule(with_expressions({{0, 0, 0, 0, kExprOpCount}}), "expressions.op");
+  expect_broken_rule(with_expressions({{0, 0, 0, 0, kExprOpCount}}), "expressions.op");
 }
 
 TEST(ArchiveIndexAttack, NumbersOfThingsThatAreNotThere) {
@@ -162,14 +162,14 @@ TEST(ArchiveIndexAttack, NumbersOfThingsThatAreNotThere) {
     });
   };
   EXPECT_EQ(open_error(state(0, 0, 0)), "");
-  expect_rule(state(1, 0, 0), "texts.number");
-  expect_rule(state(0xffffffff, 0, 0), "texts.number");
-  expect_rule(state(0, 1, 0), "types.number");
-  expect_rule(state(0, 0, 1), "sizes.expression");
-  expect_rule(state(0, 0, -1), "sizes.expression");
-  expect_rule(state(0, 0, std::numeric_limits<std::int64_t>::max()), "sizes.expression");
-  expect_rule(state(0, 0, std::numeric_limits<std::int64_t>::min()), "states.type");
-  expect_rule(state(0, 0, 2), "states.inside");
+  expect_broken_rule(state(1, 0, 0), "texts.number");
+  expect_broken_rule(state(0xffffffff, 0, 0), "texts.number");
+  expect_broken_rule(state(0, 1, 0), "types.number");
+  expect_broken_rule(state(0, 0, 1), "sizes.expression");
+  expect_broken_rule(state(0, 0, -1), "sizes.expression");
+  expect_broken_rule(state(0, 0, std::numeric_limits<std::int64_t>::max()), "sizes.expression");
+  expect_broken_rule(state(0, 0, std::numeric_limits<std::int64_t>::min()), "states.type");
+  expect_broken_rule(state(0, 0, 2), "states.inside");
 }
 
 TEST(ArchiveIndexAttack, LongNames) {
@@ -181,7 +181,7 @@ TEST(ArchiveIndexAttack, LongNames) {
     index.add_symbols(symbols);
     return index.Finish();
   });
-  expect_rule(bytes, "texts.length");
+  expect_broken_rule(bytes, "texts.length");
 }
 
 TEST(ArchiveIndexAttack, Packings) {
@@ -196,9 +196,9 @@ TEST(ArchiveIndexAttack, Packings) {
     });
   };
   EXPECT_EQ(open_error(packing(0, 1)), "");
-  expect_rule(packing(0, 0), "packings.storage");
-  expect_rule(packing(0, 2), "packings.storage");
-  expect_rule(packing(0xffffffff, 1), "packings.storage");
+  expect_broken_rule(packing(0, 0), "packings.storage");
+  expect_broken_rule(packing(0, 2), "packings.storage");
+  expect_broken_rule(packing(0xffffffff, 1), "packings.storage");
 }
 
 TEST(ArchiveIndexAttack, KernelsOfStoragesThatAreNotThere) {
@@ -213,7 +213,7 @@ TEST(ArchiveIndexAttack, KernelsOfStoragesThatAreNotThere) {
       index.add_kernels(kernels);
       return index.Finish();
     });
-    expect_rule(bytes, "kernels.storage");
+    expect_broken_rule(bytes, "kernels.storage");
   }
 }
 

@@ -18,7 +18,7 @@ using testing::Test;
 using writing::WrittenSegment;
 using writing::WrittenStorages;
 
-constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMostBytes = std::numeric_limits<std::uint64_t>::max();
 
 std::vector<std::byte> with(const std::function<void(WrittenStorages&)>& change) {
   return with_segments(sample_program(), {}, change);
@@ -43,8 +43,8 @@ TEST(ArchiveAttack, HelpersGiveAGoodArchive) {
 // FIELD 2: offset + size wraps, exceeds the file, is misaligned.
 TEST(ArchiveAttack, SegmentOffsets) {
   const std::uint64_t end = archive_bytes(sample_program()).size();
-  for (std::uint64_t value :
-       {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{63}, end, end + 1, kMax, kMax - 63, std::uint64_t{1} << 63}) {
+  for (std::uint64_t value : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{63}, end, end + 1, kMostBytes,
+                              kMostBytes - 63, std::uint64_t{1} << 63}) {
     EXPECT_NE(open_error(with([&](WrittenStorages& s) { s.segments[1].offset = value; })), "") << value;
     EXPECT_NE(open_error(with([&](WrittenStorages& s) { s.segments[1].stored_size = value; })), "") << value;
     EXPECT_NE(open_error(with([&](WrittenStorages& s) { s.segments[1].size = value; })), "") << value;
@@ -56,7 +56,7 @@ TEST(ArchiveAttack, SegmentOffsets) {
               "")
         << value;
   }
-  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[1].offset = kMax - 63; }),
+  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[1].offset = kMostBytes - 63; }),
                                      "segments.inside");
   expect_rule_archive_segment_attack(
       with([](WrittenStorages& s) { s.segments[3].stored_size = s.segments[3].size = 1 << 20; }), "segments.inside");
@@ -74,7 +74,7 @@ TEST(ArchiveAttack, SegmentAlignments) {
 TEST(ArchiveAttack, IndexOffsets) {
   const std::vector<std::byte> good = archive_bytes(sample_program());
   for (std::uint64_t value : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{63}, std::uint64_t{good.size()},
-                              std::uint64_t{good.size()} + 1, kMax, std::uint64_t{1} << 63}) {
+                              std::uint64_t{good.size()} + 1, kMostBytes, std::uint64_t{1} << 63}) {
     for (std::uint64_t field : {PrologueField::index_offset, PrologueField::index_size}) {
       std::vector<std::byte> bytes = good;
       put(bytes, field, value);

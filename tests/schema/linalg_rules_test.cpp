@@ -9,7 +9,7 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kHuge = std::int64_t{1} << 62;
+constexpr std::int64_t kHugeSize = std::int64_t{1} << 62;
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 
 using test::Rule;
@@ -23,7 +23,7 @@ TEST(LinalgRules, MatricesMustBeFloatingAndOfTwoAxes) {
     EXPECT_TRUE(Rule(op).in({}).refused());
     for (const DType t : {DType::f16, DType::i32, DType::boolean, DType::f8_e4m3fn, DType::f4_e2m1, DType::c32})
       EXPECT_TRUE(Rule(op).in({3, 3}, t).refused());
-    EXPECT_TRUE(Rule(op).in({kHuge, kHuge}).refused());
+    EXPECT_TRUE(Rule(op).in({kHugeSize, kHugeSize}).refused());
     EXPECT_TRUE(Rule(op).in({1 << 24, 1 << 24}).refused());
   }
   for (const Op op : kSquare) EXPECT_TRUE(Rule(op).in({3, 4}).refused());
@@ -42,7 +42,7 @@ TEST(LinalgRules, Shapes) {
 }
 
 TEST(LinalgRules, EnumerationsAreClosed) {
-  for (const std::int64_t bad : {std::int64_t{-1}, std::int64_t{4}, kHuge, kLeast}) {
+  for (const std::int64_t bad : {std::int64_t{-1}, std::int64_t{4}, kHugeSize, kLeast}) {
     EXPECT_TRUE(Rule(Op::qr).in({3, 3}).set(AttrKey::mode, {bad}).refused());
     EXPECT_TRUE(Rule(Op::eigh).in({3, 3}).set(AttrKey::upper, {bad}).refused());
     EXPECT_TRUE(Rule(Op::lstsq).in({3, 3}).in({3, 1}).set(AttrKey::mode, {bad}).refused());
@@ -119,9 +119,11 @@ TEST(FftRules, ShapesAndTypes) {
   EXPECT_TRUE(rule(r2c, DType::c64, {4}).set(AttrKey::axes, {0}).refused());
   EXPECT_TRUE(rule(c2c, DType::c32, {4}).set(AttrKey::axes, {0}).refused());
   EXPECT_TRUE(rule(r2c, DType::f32, {4}).refused());
-  for (const std::vector<std::int64_t>& axes : {std::vector<std::int64_t>{2}, {-3}, {0, 0}, {0, -2}, {kHuge}, {kLeast}})
+  for (const std::vector<std::int64_t>& axes :
+       {std::vector<std::int64_t>{2}, {-3}, {0, 0}, {0, -2}, {kHugeSize}, {kLeast}})
     EXPECT_TRUE(rule(c2c, DType::c64, {4, 5}).set(AttrKey::axes, axes).refused());
-  for (const std::int64_t bad : {std::int64_t{0}, std::int64_t{-9}, std::int64_t{7}, std::int64_t{10}, kHuge, kLeast})
+  for (const std::int64_t bad :
+       {std::int64_t{0}, std::int64_t{-9}, std::int64_t{7}, std::int64_t{10}, kHugeSize, kLeast})
     EXPECT_TRUE(rule(c2r, DType::c64, {4, 5}).set(AttrKey::axes, {1}).set(AttrKey::length, {bad}).refused());
   EXPECT_TRUE(rule(c2r, DType::c64, {4, 5}).set(AttrKey::axes, {1}).refused());
   EXPECT_TRUE(rule(c2r, DType::c64, {4, 5}).set(AttrKey::axes, {1}).set(AttrKey::length, {9, 9}).refused());

@@ -8,21 +8,21 @@
 namespace tern {
 namespace {
 
-struct Rule {
+struct ReductionRule {
   Program program;
   Node node;
   std::vector<TensorType> types;
 
-  explicit Rule(Op op) { node.op = op; }
-  Rule& in(DType t, Dims shape) {
+  explicit ReductionRule(Op op) { node.op = op; }
+  ReductionRule& in(DType t, Dims shape) {
     types.push_back({t, std::move(shape)});
     return *this;
   }
-  Rule& set(AttrKey key, Dims v) {
+  ReductionRule& set(AttrKey key, Dims v) {
     node.set(key, std::move(v));
     return *this;
   }
-  Rule& numbers(AttrKey key, std::vector<double> v) {
+  ReductionRule& numbers(AttrKey key, std::vector<double> v) {
     node.set(key, std::move(v));
     return *this;
   }
@@ -40,7 +40,7 @@ Dim kind(ReduceKind k) {
 }
 
 TEST(ReductionRules, Shapes) {
-  Rule r(Op::reduce);
+  ReductionRule r(Op::reduce);
   r.in(DType::f32, {2, 3, 4}).set(AttrKey::kind, {kind(ReduceKind::sum)}).set(AttrKey::dtype, {kF32});
   EXPECT_EQ(r.get()[0].shape, Dims{});
   r.set(AttrKey::axes, {-1, 0});
@@ -50,7 +50,7 @@ TEST(ReductionRules, Shapes) {
 }
 
 TEST(ReductionRules, SymbolsPass) {
-  Rule r(Op::topk);
+  ReductionRule r(Op::topk);
   const Dim n = r.program.pool.symbol("n", 10), k = r.program.pool.symbol("k", 1);
   r.in(DType::f32, {2, n}).set(AttrKey::axis, {1}).set(AttrKey::k, {k});
   EXPECT_EQ(r.get()[1].shape, (Dims{2, k}));
@@ -58,7 +58,7 @@ TEST(ReductionRules, SymbolsPass) {
 
 TEST(ReductionRules, Refusals) {
   const auto reduce = [](Dims axes, Dims k, Dims dtype) {
-    Rule r(Op::reduce);
+    ReductionRule r(Op::reduce);
     r.in(DType::f32, {2, 3})
         .set(AttrKey::axes, std::move(axes))
         .set(AttrKey::kind, std::move(k))
@@ -72,15 +72,15 @@ TEST(ReductionRules, Refusals) {
   EXPECT_THROW(reduce({}, {kind(ReduceKind::max)}, {kI64}), Error);
   EXPECT_THROW(reduce({}, {kind(ReduceKind::argmax)}, {kF32}), Error);
   EXPECT_THROW(reduce({0, 1}, {kind(ReduceKind::argmax)}, {kI64}), Error);
-  Rule kth(Op::select_reduce);
+  ReductionRule kth(Op::select_reduce);
   kth.in(DType::f32, {3}).set(AttrKey::axis, {0}).set(AttrKey::kind, {static_cast<std::int64_t>(SelectKind::kthvalue)});
   EXPECT_THROW(kth.set(AttrKey::k, {0}).get(), Error);
   EXPECT_THROW(kth.set(AttrKey::k, {4}).get(), Error);
   EXPECT_NO_THROW(kth.set(AttrKey::k, {3}).get());
-  Rule sort(Op::sort);
+  ReductionRule sort(Op::sort);
   sort.in(DType::c64, {3}).set(AttrKey::axis, {0});
   EXPECT_THROW(sort.get(), Error);
-  Rule norm(Op::group_norm);
+  ReductionRule norm(Op::group_norm);
   norm.in(DType::f32, {2, 6, 4}).numbers(AttrKey::epsilon, {1e-5});
   EXPECT_THROW(norm.set(AttrKey::groups, {0}).get(), Error);
   EXPECT_THROW(norm.set(AttrKey::groups, {4}).get(), Error);
@@ -88,24 +88,25 @@ TEST(ReductionRules, Refusals) {
 }
 
 TEST(IndexingRules, Shapes) {
-  Rule r(Op::index);
+  ReductionRule r(Op::index);
   r.in(DType::f32, {4, 5, 6}).in(DType::i64, {7, 1}).in(DType::i64, {7, 1});
   EXPECT_EQ(r.get()[0].shape, (Dims{7, 1, 6}));
-  Rule select(Op::index_select);
+  ReductionRule select(Op::index_select);
   select.in(DType::f32, {4, 5}).in(DType::i32, {2, 3}).set(AttrKey::axis, {0});
   EXPECT_EQ(select.get()[0].shape, (Dims{2, 3, 5}));
-  Rule nonzero(Op::nonzero);
+  ReductionRule nonzero(Op::nonzero);
   const Dim u = nonzero.program.pool.new_symbol("u", 0, kNoBound);
   nonzero.in(DType::boolean, {4, 5}).set(AttrKey::symbols, {u});
   EXPECT_EQ(nonzero.get()[0].shape, (Dims{u, 2}));
 }
 
 TEST(IndexingRules, Refusals) {
-  EXPECT_THROW(Rule(Op::index).in(DType::f32, {4}).in(DType::i64, {2}).in(DType::i64, {2}).get(), Error);
-  EXPECT_THROW(Rule(Op::index).in(DType::f32, {4, 4}).in(DType::i64, {2}).in(DType::i64, {3}).get(), Error);
-  EXPECT_THROW(Rule(Op::index).in(DType::f32, {4}).in(DType::f32, {2}).get(), Error);
-  EXPECT_THROW(Rule(Op::gather).in(DType::f32, {4, 2}).in(DType::i64, {4, 3}).set(AttrKey::axis, {0}).get(), Error);
-  EXPECT_THROW(Rule(Op::scatter)
+  EXPECT_THROW(ReductionRule(Op::index).in(DType::f32, {4}).in(DType::i64, {2}).in(DType::i64, {2}).get(), Error);
+  EXPECT_THROW(ReductionRule(Op::index).in(DType::f32, {4, 4}).in(DType::i64, {2}).in(DType::i64, {3}).get(), Error);
+  EXPECT_THROW(ReductionRule(Op::index).in(DType::f32, {4}).in(DType::f32, {2}).get(), Error);
+  EXPECT_THROW(ReductionRule(Op::gather).in(DType::f32, {4, 2}).in(DType::i64, {4, 3}).set(AttrKey::axis, {0}).get(),
+               Error);
+  EXPECT_THROW(ReductionRule(Op::scatter)
                    .in(DType::f32, {4})
                    .in(DType::i64, {3})
                    .in(DType::f32, {2})
@@ -113,7 +114,7 @@ TEST(IndexingRules, Refusals) {
                    .set(AttrKey::kind, {0})
                    .get(),
                Error);
-  EXPECT_THROW(Rule(Op::scatter)
+  EXPECT_THROW(ReductionRule(Op::scatter)
                    .in(DType::f32, {4})
                    .in(DType::i64, {3})
                    .in(DType::f64, {3})
@@ -121,9 +122,10 @@ TEST(IndexingRules, Refusals) {
                    .set(AttrKey::kind, {0})
                    .get(),
                Error);
-  EXPECT_THROW(Rule(Op::index_put).in(DType::f32, {4}).in(DType::f32, {3}).in(DType::i64, {2}).get(), Error);
-  EXPECT_THROW(Rule(Op::nonzero).in(DType::f32, {4}).get(), Error);  // no name for the size
-  EXPECT_THROW(Rule(Op::masked_select).in(DType::f32, {4}).in(DType::f32, {4}).set(AttrKey::symbols, {1}).get(), Error);
+  EXPECT_THROW(ReductionRule(Op::index_put).in(DType::f32, {4}).in(DType::f32, {3}).in(DType::i64, {2}).get(), Error);
+  EXPECT_THROW(ReductionRule(Op::nonzero).in(DType::f32, {4}).get(), Error);  // no name for the size
+  EXPECT_THROW(
+      ReductionRule(Op::masked_select).in(DType::f32, {4}).in(DType::f32, {4}).set(AttrKey::symbols, {1}).get(), Error);
 }
 
 TEST(Kinds, NamesAndNumbersGoTogether) {
