@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "generation/answer_state.h"
+#include "generation/constraint.h"
 #include "generation/facts.h"
 #include "generation/generation_config.h"
 #include "generation/sequence.h"
@@ -93,7 +94,9 @@ class TextEngine::Impl {
     check(request);
     const std::uint64_t seed = request.sampling.seed ? *request.sampling.seed : random_seed();
     auto answer = std::make_shared<AnswerState>();
-    auto sequence = std::make_unique<Sequence>(std::move(request), answer, facts_, tokenizer(), seed);
+    std::unique_ptr<Constraint> constraint = constraints_.make(request, tokenizer(), facts_.vocabulary);
+    auto sequence =
+        std::make_unique<Sequence>(std::move(request), answer, facts_, tokenizer(), std::move(constraint), seed);
     const std::lock_guard lock(mutex_);
     if (stats_.running + waiting_.size() >= running_.size() + options_.queue)
       throw QueueFull(fmt::format("the queue is full: {} running and {} waiting requests; send the request again later",
@@ -336,6 +339,7 @@ class TextEngine::Impl {
   const std::optional<Tokenizer> tokenizer_;
   const TextSampling sampling_;
   CancelToken stop_;
+  ConstraintMaker constraints_;
 
   // Used by the engine's thread alone:
   llm::SlotRunner runner_;

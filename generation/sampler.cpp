@@ -130,7 +130,7 @@ std::vector<float> Sampler::changed(std::span<const float> logits) const {
   return result;
 }
 
-std::vector<TokenChance> Sampler::chances(std::span<const float> given) const {
+std::vector<TokenChance> Sampler::chances(std::span<const float> given, const grammar::TokenMask* allowed) const {
   std::vector<float> own;
   if (changes_logits_) own = changed(given);
   const std::span<const float> logits = changes_logits_ ? std::span<const float>(own) : given;
@@ -139,6 +139,7 @@ std::vector<TokenChance> Sampler::chances(std::span<const float> given) const {
   chances.reserve(logits.size());
   float largest = -std::numeric_limits<float>::infinity();
   for (std::size_t i = 0; i < logits.size(); ++i) {
+    if (allowed != nullptr && !allowed->has(static_cast<std::int64_t>(i))) continue;
     if (std::isnan(logits[i])) fail(ErrorCode::runtime, fmt::format("the model's logit of token {} is NaN", i));
     largest = std::max(largest, logits[i]);
     if (logits[i] > -std::numeric_limits<float>::infinity())
@@ -163,8 +164,8 @@ double Sampler::draw() {
   return static_cast<double>(random_() >> 11) * kUnit;
 }
 
-std::int64_t Sampler::choose(std::span<const float> logits) {
-  const Chances all = chances(logits);
+std::int64_t Sampler::choose(std::span<const float> logits, const grammar::TokenMask* allowed) {
+  const Chances all = chances(logits, allowed);
   double rest = all.size() == 1 ? 0 : draw();
   for (const TokenChance& c : all) {
     rest -= c.probability;

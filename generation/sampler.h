@@ -10,6 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "generation/grammar/automaton.h"
+
 namespace tern {
 
 /// A token that may come next.
@@ -25,10 +27,11 @@ class Sampler {
 
   /// True if the choice is the largest logit: the archive's own choice at temperature 0.
   bool takes_largest() const { return takes_largest_; }
-  /// Chooses the next token. Throws runtime if the logits hold a NaN or no finite number.
-  std::int64_t choose(std::span<const float> logits);
+  /// Chooses the next token. `allowed`: the tokens to choose from; null: all. Throws runtime if the logits hold a NaN
+  /// or no finite number.
+  std::int64_t choose(std::span<const float> logits, const grammar::TokenMask* allowed = nullptr);
   /// The tokens that may come next, the most likely first if a step ordered them, with probabilities that add up to 1.
-  std::vector<TokenChance> chances(std::span<const float> logits) const;
+  std::vector<TokenChance> chances(std::span<const float> logits, const grammar::TokenMask* allowed = nullptr) const;
   /// Counts a token of the answer for the penalties.
   void note(std::int64_t token);
 

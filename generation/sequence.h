@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "generation/answer_state.h"
+#include "generation/constraint.h"
 #include "generation/facts.h"
 #include "generation/sampler.h"
 #include "generation/stop_texts.h"
@@ -20,9 +21,9 @@ namespace tern {
 
 class Sequence {
  public:
-  /// `tokenizer` may be null.
+  /// `tokenizer` and `constraint` may be null.
   Sequence(TextRequest request, std::shared_ptr<AnswerState> answer, const llm::Facts& facts,
-           const Tokenizer* tokenizer, std::uint64_t seed);
+           const Tokenizer* tokenizer, std::unique_ptr<Constraint> constraint, std::uint64_t seed);
 
   /// Prompt and answer.
   const std::vector<std::int64_t>& tokens() const { return tokens_; }
@@ -32,7 +33,7 @@ class Sequence {
   std::int64_t read_count() const { return static_cast<std::int64_t>(read_); }
   bool reads_prompt() const { return unread().size() > 1 || end_.answer_tokens == 0; }
   /// True if the choice of the next token needs the logits.
-  bool needs_logits() const { return request_.logprobs >= 0 || !sampler_.takes_largest(); }
+  bool needs_logits() const { return request_.logprobs >= 0 || !takes_largest(); }
   std::chrono::steady_clock::time_point submitted() const { return begin_; }
   bool is_cancelled() const { return answer_->is_cancelled(); }
 
@@ -47,6 +48,11 @@ class Sequence {
  private:
   using Clock = std::chrono::steady_clock;
   bool is_end_token(std::int64_t token) const;
+  bool takes_largest() const { return sampler_.takes_largest() && !constraint_; }
+  /// Number of tokens that the answer can still have; 0: no limit.
+  std::int64_t tokens_left() const;
+  /// Tokens that the constraint allows, with the end tokens where the answer may end.
+  grammar::TokenMask allowed_tokens();
 
   TextRequest request_;
   std::shared_ptr<AnswerState> answer_;
@@ -54,6 +60,7 @@ class Sequence {
   std::vector<std::int64_t> tokens_;
   std::size_t read_ = 0;
   Sampler sampler_;
+  std::unique_ptr<Constraint> constraint_;
   std::optional<TextStream> text_;
   StopTexts stops_;
   TextEnd end_;

@@ -1,9 +1,18 @@
 # Written by ./dev sources.
 set(sources
   answer_state.cpp
+  constraint.cpp
   engine.cpp
   facts.cpp
   generation_config.cpp
+  grammar/automaton.cpp
+  grammar/characters.cpp
+  grammar/gbnf.cpp
+  grammar/grammar.cpp
+  grammar/integers.cpp
+  grammar/json_schema.cpp
+  grammar/pattern.cpp
+  grammar/token_table.cpp
   sampler.cpp
   sequence.cpp
   slot_runner.cpp

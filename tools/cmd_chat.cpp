@@ -69,9 +69,8 @@ class Lines {
 class Chat {
  public:
   Chat(const ChatArguments& a, const Model& model)
-      : arguments_(a),
-        engine_(make_engine(model, a.engine)),
-        sampling_(choose_sampling(*engine_, a.sampling)),
+      : engine_(make_engine(model, a.engine)),
+        request_(make_request(*engine_, a.sampling)),
         conversation_(*engine_, required_template(model, a.engine), a.system),
         is_shown_(is_terminal(STDIN_FILENO) && is_terminal(STDOUT_FILENO)) {}
 
@@ -143,11 +142,8 @@ class Chat {
 
   void answer_or_throw(const std::string& message) {
     const std::size_t dropped = conversation_.dropped();
-    TextRequest request;
+    TextRequest request = request_;
     request.prompt = conversation_.ask(message);
-    request.sampling = sampling_;
-    request.max_tokens = arguments_.sampling.max_tokens;
-    request.stop = arguments_.sampling.stop;
     if (conversation_.dropped() > dropped)
       print_problem("tern: the model's context is full; the oldest messages are dropped\n");
     const int interrupts = interrupts_.count();
@@ -167,9 +163,8 @@ class Chat {
     conversation_.add_answer(text);
   }
 
-  const ChatArguments& arguments_;
   std::unique_ptr<TextEngine> engine_;
-  TextSampling sampling_;
+  const TextRequest request_;  ///< each message's request, without its prompt
   Conversation conversation_;
   bool is_shown_;
   Lines lines_;

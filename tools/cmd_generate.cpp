@@ -108,11 +108,8 @@ void show_time(const TextEnd& end) {
 int run_generate(const GenerateArguments& a) {
   const Model model = Model::open(a.engine.model);
   const std::unique_ptr<TextEngine> engine = make_engine(model, a.engine);
-  TextRequest request;
+  TextRequest request = make_request(*engine, a.sampling);
   request.prompt = prompt_ids(a, model, *engine);
-  request.sampling = choose_sampling(*engine, a.sampling);
-  request.max_tokens = a.sampling.max_tokens;
-  request.stop = a.sampling.stop;
   request.ignore_end = a.ignore_end;
   request.logprobs = a.logprobs;
   const bool shows_ids = a.ids || engine->tokenizer() == nullptr;
@@ -175,7 +172,8 @@ void add_generate_command(CLI::App& app, CommandLine& line) {
   c->footer(
       "Examples:\n  tern generate llm.tern \"Once upon a time\" --max-tokens 100\n"
       "  tern generate llm.tern --chat --temperature 0.7 < question.txt\n"
-      "  tern generate llm.tern \"1, 2, 3,\" --stop . --json\n\n"
+      "  tern generate llm.tern \"1, 2, 3,\" --stop . --json\n"
+      "  tern generate llm.tern --chat \"Describe a tern.\" --json-schema bird.json\n\n"
       "The answer appears on standard output as the model writes it. Ctrl-C ends it with status 130. "
       "docs/serve.md describes archives, chat templates and the options.");
   c->callback([a, &line, prompt] {

@@ -53,6 +53,13 @@ struct TextRequest {
   std::vector<std::int64_t> stop_tokens;  ///< tokens that end the answer besides the model's
   bool ignore_end = false;                ///< continues after the model's end tokens
   int logprobs = -1;                      ///< number of most likely tokens listed beside each token; -1: no logprobs
+  /// A JSON schema (text) that the answer follows; "{}" takes any JSON, {"type": "object"} any object; empty: no
+  /// schema. The answer ends with its last brace. Near the limit of tokens it takes the shortest way to its end, so
+  /// that an answer of max_tokens is complete, too, if the schema has a text so short. docs/serve.md lists the
+  /// keywords.
+  std::string json_schema;
+  /// A grammar in llama.cpp's notation (GBNF) that the answer follows; not beside json_schema.
+  std::string grammar;
 };
 
 enum class TextFinish {

@@ -29,6 +29,14 @@ FULL_STOP = 146  # the end token of these tests: the model writes sentences with
 # Each message becomes plain text: the model knows sentences, not roles.
 TEMPLATE = "{% for m in messages %}{{ m.content }} {% endfor %}"
 KEY = "secret-of-the-test"
+BYTES = EXAMPLE.parents[1] / "tests/data/text/tokenizers/qwen2.json"
+SCHEMA = {"type": "object", "properties": {"z": {"type": "integer"}, "a": {"enum": ["x", None]}}, "required": ["z", "a"]}
+
+
+def fits_schema(text):
+    """An answer of SCHEMA, its members in order."""
+    value = json.loads(text)
+    return list(value) == ["z", "a"] and isinstance(value["z"], int) and value["a"] in ("x", None)
 
 
 class Commands(Checks):
@@ -71,6 +79,19 @@ class Commands(Checks):
         first = json.loads(self.generate(PROMPT, "--max-tokens", 1, "--json").stdout)["tokens"][0]["id"]
         biased = json.loads(self.generate(PROMPT, "--max-tokens", 1, "--logit-bias", f"{first}=-100", "--json").stdout)["tokens"][0]["id"]
         self.check("--logit-bias", biased != first, biased)
+        grammar = self.folder / "grammar.gbnf"
+        grammar.write_text('root ::= " "? ("gull" | "tern")  # two birds')
+        held = self.generate(PROMPT, "--grammar", grammar)
+        self.check("--grammar", held.stdout.strip() in ("gull", "tern"), held)
+        done = self.generate(PROMPT, "--json-schema", '{"type": "object"}')
+        self.check("a vocabulary without braces", done.returncode == 2 and "no token that begins" in done.stderr, done)
+        # Another tokenizer, of single characters among the first ids.
+        for seed in range(6):
+            done = subprocess.run([self.tern, "generate", self.one, "--tokenizer", BYTES, "--ids", "1,5", "--json-schema", json.dumps(SCHEMA), "--json",
+                                   "--max-tokens", "60", "--temperature", "2", "--seed", str(seed)], capture_output=True, text=True, timeout=60)
+            self.check("--json-schema", done.returncode == 0 and fits_schema(json.loads(done.stdout)["text"]), done)
+        done = self.generate(PROMPT, "--json-schema", '{"not": {}}')
+        self.check("--json-schema not supported", done.returncode == 2 and "'not' is not supported" in done.stderr, done)
         chat = self.generate(PROMPT, "--chat", "--chat-template", self.template)
         self.check("--chat", chat.returncode == 0 and chat.stdout.strip(), chat)
         for name, words, status in (("no template", [PROMPT, "--chat"], 2), ("wrong top-p", [PROMPT, "--top-p", 0], 2), ("no ids", ["a", "--ids"], 2),
@@ -117,10 +138,10 @@ class Commands(Checks):
 class Server:
     """`tern serve` until the end of the block."""
 
-    def __init__(self, tests, *options, archive=None, key=None):
+    def __init__(self, tests, *options, archive=None, key=None, tokenizer=TOKENIZER):
         environment = {**os.environ, "TERN_API_KEY": key or ""}
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        self.process = subprocess.Popen([tests.tern, "serve", archive or tests.slots, "--port", "0", "--tokenizer", TOKENIZER, "--chat-template",
+        self.process = subprocess.Popen([tests.tern, "serve", archive or tests.slots, "--port", "0", "--tokenizer", tokenizer, "--chat-template",
                                          tests.template, *map(str, options)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
         match = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/v1\n", self.process.stdout.readline())
         if match is None:
@@ -311,6 +332,23 @@ class ServerChecks:
         done = self.tests.run("serve", self.tests.slots, "--host", "0.0.0.0", "--port", 0)
         self.check("other machines need a key", done.returncode == 2 and "key" in done.stderr, done)
 
+    def json_answers(self):
+        with Server(self.tests, tokenizer=BYTES) as s:
+            body = {"prompt": [1, 5], "max_tokens": 60, "temperature": 2}
+            for seed in range(4):
+                form = {"type": "json_schema", "json_schema": {"name": "a", "strict": True, "schema": SCHEMA}}
+                status, answer = s.ask("/v1/completions", {**body, "seed": seed, "response_format": form})
+                self.check("json_schema", status == 200 and fits_schema(answer["choices"][0]["text"]), answer)
+                status, answer = s.ask("/v1/completions", {**body, "seed": seed, "response_format": {"type": "json_object"}})
+                self.check("json_object", status == 200 and isinstance(json.loads(answer["choices"][0]["text"]), dict), answer)
+            events = s.stream("/v1/completions", {**body, "response_format": form})
+            text = "".join(c["text"] for e in events[:-1] for c in json.loads(e)["choices"])
+            self.check("json_schema in a stream", fits_schema(text), events)
+            for name, wrong in (("no schema", {"type": "json_schema"}), ("an unknown type", {"type": "xml"}),
+                                ("a keyword", {"type": "json_schema", "json_schema": {"schema": {"not": {}}}})):
+                status, answer = s.ask("/v1/completions", {**body, "response_format": wrong})
+                self.check(f"400: response_format, {name}", status == 400, answer)
+
     def limits(self):
         with Server(self.tests, "--queue", 1, "--max-tokens", 3, archive=self.tests.one) as s:
             status, answer = s.ask("/v1/completions", {"prompt": PROMPT, "max_tokens": 50})
@@ -360,6 +398,7 @@ def main():
                 for part in (server.completions, server.chat, server.other_paths, server.refusals, server.garbage, server.leaving_clients, server.many):
                     part(s)
             server.key()
+            server.json_answers()
             server.limits()
             server.end()
     print(f"{tests.passed} passed, {tests.failed} failed")

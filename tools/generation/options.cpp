@@ -3,11 +3,26 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <fstream>
 
 #include "tools/text.h"
 
 namespace tern {
 namespace {
+
+constexpr std::size_t kMostConstraintBytes = std::size_t{1} << 20;
+
+/// Text of a schema or grammar.
+std::string read_text_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text(kMostConstraintBytes + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (in.bad() || (text.empty() && !in)) fail(ErrorCode::io, fmt::format("cannot read {}", escape_name(path)));
+  if (text.size() > kMostConstraintBytes)
+    fail(ErrorCode::invalid_argument, fmt::format("{} is larger than 1 MiB", escape_name(path)));
+  return text;
+}
 
 std::pair<std::int64_t, double> parse_bias(const std::string& text) {
   std::int64_t token = 0;
@@ -49,6 +64,11 @@ void add_sampling_options(CLI::App& c, SamplingArguments& a) {
              ->capture_default_str(),
          bounds::kTokens);
   c.add_option("--stop", a.stop, "End the answer before this text. May be repeated")->type_name("TEXT");
+  c.add_option("--json-schema", a.json_schema,
+               "Hold the answer to this JSON schema: a file, or JSON such as '{\"type\": \"object\"}'")
+      ->type_name("FILE|JSON");
+  c.add_option("--grammar", a.grammar, "Hold the answer to the grammar in this file, in llama.cpp's notation (GBNF)")
+      ->type_name("FILE");
   number("--temperature", a.temperature,
          "Divide the logits by this number; 0 takes the most likely token. This and the next options: default of the "
          "archive's generation_config.json, else 0 and no limits");
@@ -84,7 +104,8 @@ std::optional<ChatTemplate> find_chat_template(const Model& model, const EngineA
   return {};
 }
 
-TextSampling choose_sampling(const TextEngine& engine, const SamplingArguments& a) {
+/// The archive's sampling with the changes of the options.
+static TextSampling choose_sampling(const TextEngine& engine, const SamplingArguments& a) {
   TextSampling s = engine.sampling();
   const auto choose = [](auto& value, const auto& given) {
     if (given) value = *given;
@@ -101,6 +122,18 @@ TextSampling choose_sampling(const TextEngine& engine, const SamplingArguments& 
   for (const std::string& bias : a.logit_bias) s.logit_bias.push_back(parse_bias(bias));
   s.check(engine.vocabulary());
   return s;
+}
+
+TextRequest make_request(const TextEngine& engine, const SamplingArguments& a) {
+  TextRequest request;
+  request.sampling = choose_sampling(engine, a);
+  request.max_tokens = a.max_tokens;
+  request.stop = a.stop;
+  // A schema is short enough for the command line, too.
+  if (!a.json_schema.empty())
+    request.json_schema = a.json_schema.starts_with('{') ? a.json_schema : read_text_file(a.json_schema);
+  if (!a.grammar.empty()) request.grammar = read_text_file(a.grammar);
+  return request;
 }
 
 std::vector<std::int64_t> encode_chat(const TextEngine& engine, const std::string& prompt) {

@@ -25,6 +25,7 @@ struct SamplingArguments {
   std::optional<std::int64_t> top_k;
   std::optional<std::uint64_t> seed;
   std::vector<std::string> logit_bias, stop;
+  std::string json_schema, grammar;  ///< files
   std::int64_t max_tokens = 0;
 };
 
@@ -38,8 +39,8 @@ std::unique_ptr<TextEngine> make_engine(const Model& model, const EngineArgument
                                         TextEngineOptions options = {});
 /// The option's template, else the archive's; empty without both.
 std::optional<ChatTemplate> find_chat_template(const Model& model, const EngineArguments& arguments);
-/// The archive's sampling with the changes of the options. Throws invalid_argument for a broken --logit-bias.
-TextSampling choose_sampling(const TextEngine& engine, const SamplingArguments& arguments);
+/// A request without prompt: sampling, limits, stop texts, and schema or grammar of the options.
+TextRequest make_request(const TextEngine& engine, const SamplingArguments& arguments);
 /// Ids of a prompt that a chat template made. The template writes the special tokens.
 std::vector<std::int64_t> encode_chat(const TextEngine& engine, const std::string& prompt);
 

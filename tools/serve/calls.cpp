@@ -143,13 +143,26 @@ void refuse_unsupported(const Members& members) {
     if (!is_default) refuse(fmt::format("'{}' is not supported", name));
   }
   if (members.flag("echo", false)) refuse("'echo' is not supported");
+}
+
+/// Schema of 'response_format' in `text`, whose members keep their order; empty for plain text.
+std::string response_schema(const Members& members, std::string_view text) {
   const ParsedJson* format = members.find("response_format");
-  if (format != nullptr && !(format->is_object() && format->value("type", ParsedJson("")) == "text"))
-    refuse("'response_format' can only be {\"type\": \"text\"}: no answer is held to JSON or a schema");
+  if (format == nullptr) return {};
+  if (!format->is_object()) refuse("'response_format' must be an object");
+  const std::string type = Members(*format).text("type");
+  if (type == "text") return {};
+  if (type == "json_object") return R"({"type": "object"})";
+  if (type != "json_schema") refuse("'response_format' must have the type text, json_object or json_schema");
+  const auto holder = format->find("json_schema");
+  if (holder == format->end() || !holder->is_object() || !holder->contains("schema") ||
+      !(*holder)["schema"].is_object())
+    refuse("'response_format' must hold {\"json_schema\": {\"name\": ..., \"schema\": {...}}}");
+  return nlohmann::ordered_json::parse(text)["response_format"]["json_schema"]["schema"].dump();
 }
 
 /// The members that both kinds of calls have.
-Call read_common(const Members& members, const CallRules& rules, std::int64_t default_tokens) {
+Call read_common(const Members& members, std::string_view text, const CallRules& rules, std::int64_t default_tokens) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   refuse_unsupported(members);
   Call call;
@@ -175,6 +188,8 @@ Call read_common(const Members& members, const CallRules& rules, std::int64_t de
     request.stop_tokens = token_ids(*ids, "stop_token_ids");
   }
   request.ignore_end = members.flag("ignore_eos", false);
+  request.json_schema = response_schema(members, text);
+  request.grammar = members.text("grammar");  // llama.cpp's member
   return call;
 }
 
@@ -221,7 +236,7 @@ std::string content_text(const ParsedJson& content) {
 Call read_completion_call(std::string_view text, const CallRules& rules) {
   const ParsedJson json = parse_object(text);
   const Members members(json);
-  Call call = read_common(members, rules, kDefaultCompletionTokens);
+  Call call = read_common(members, text, rules, kDefaultCompletionTokens);
   call.request.logprobs = static_cast<int>(members.whole("logprobs", -1, 0, kMostTop));
   read_prompts(members.find("prompt"), rules, call);
   return call;
@@ -230,7 +245,7 @@ Call read_completion_call(std::string_view text, const CallRules& rules) {
 Call read_chat_call(std::string_view text, const CallRules& rules) {
   const ParsedJson json = parse_object(text);
   const Members members(json);
-  Call call = read_common(members, rules, 0);
+  Call call = read_common(members, text, rules, 0);
   if (members.flag("logprobs", false))
     call.request.logprobs = static_cast<int>(members.whole("top_logprobs", 0, 0, kMostTop));
   const ParsedJson* messages = members.find("messages");
