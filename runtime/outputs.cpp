@@ -4,9 +4,9 @@
 #include <tern/error.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 
+#include "platform/memory.h"
 #include "runtime/device_tensor.h"
 #include "runtime/devices/device.h"
 #include "runtime/tensor_view.h"
@@ -45,7 +45,8 @@ Tensor uninitialized(Device& place, DType dtype, std::span<const std::int64_t> s
   std::vector<std::int64_t> sizes(shape.begin(), shape.end());
   if (&place != &cpu_device()) return Tensor::on(place.name(), dtype, std::move(sizes));
   const std::size_t bytes = Tensor::borrow(static_cast<void*>(nullptr), dtype, sizes).byte_size();
-  std::shared_ptr<void> memory(std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment), std::free);
+  std::shared_ptr<void> memory(platform::allocate_aligned(kAlignment, (bytes / kAlignment + 1) * kAlignment),
+                               platform::free_aligned);
   if (memory == nullptr) fail(ErrorCode::out_of_memory, fmt::format("{} bytes could not be allocated", bytes));
   void* const data = memory.get();
   return Tensor::borrow(data, dtype, std::move(sizes), {}, std::move(memory));

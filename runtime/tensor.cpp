@@ -3,10 +3,10 @@
 #include <tern/tensor.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "kernels/kernel.h"
+#include "platform/memory.h"
 #include "runtime/tensor_view.h"
 
 namespace tern {
@@ -66,7 +66,7 @@ bool fits_addresses(const std::vector<std::int64_t>& sizes, const std::vector<st
 Tensor::Tensor(DType dtype, std::vector<std::int64_t> sizes) : dtype_(dtype), sizes_(std::move(sizes)) {
   bytes_ = checked_bytes(dtype_, sizes_);
   const std::size_t rounded = (bytes_ + 63) / 64 * 64 + 64;
-  owner_ = std::shared_ptr<void>(std::aligned_alloc(64, rounded), std::free);
+  owner_ = std::shared_ptr<void>(platform::allocate_aligned(64, rounded), platform::free_aligned);
   if (owner_ == nullptr) fail(ErrorCode::out_of_memory, fmt::format("{} bytes could not be allocated", bytes_));
   std::memset(owner_.get(), 0, rounded);
   data_ = owner_.get();

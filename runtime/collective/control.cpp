@@ -1,10 +1,7 @@
 #include "runtime/collective/control.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/eventfd.h>
 #include <tern/error.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -92,24 +89,15 @@ CallState state_of(const Status& t) {
 /// Wakes up another thread's poll().
 class Bell {
  public:
-  Bell() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    if (descriptor_ < 0) fail(ErrorCode::io, "cannot make an event descriptor");
+  Bell() {
+    if (!wake_.is_open()) fail(ErrorCode::io, "cannot make an event descriptor");
   }
-  ~Bell() { close(descriptor_); }
-  Bell(const Bell&) = delete;
-  Bell& operator=(const Bell&) = delete;
-  void ring() const {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t n = write(descriptor_, &one, sizeof one);
-  }
-  void silence() const {
-    std::uint64_t n = 0;
-    [[maybe_unused]] const ssize_t got = read(descriptor_, &n, sizeof n);
-  }
-  int descriptor() const { return descriptor_; }
+  void ring() const { wake_.set(); }
+  void silence() const { wake_.clear(); }
+  platform::Polled polled() const { return {.handle = wake_.handle(), .wants_input = true}; }
 
  private:
-  int descriptor_;
+  platform::Wake wake_;
 };
 
 /// Server of rank 0: one thread answers all ranks, rank 0 included.
@@ -194,28 +182,28 @@ class Server {
   /// Returns the first new connection with data to read, or a closed socket after a failure of the group.
   Socket next_speaker(Deadline end) {
     for (;;) {
-      std::vector<pollfd> polls = {{listener_.descriptor(), POLLIN, 0}};
-      for (const Socket& s : strangers_) polls.push_back({s.descriptor(), POLLIN, 0});
+      std::vector<platform::Polled> polls = {listener_.polled()};
+      for (const Socket& s : strangers_) polls.push_back(s.polled());
       const auto left = std::chrono::duration_cast<milliseconds>(end - std::chrono::steady_clock::now()).count();
       if (left <= 0) fail(ErrorCode::io, "timed out");
       if (const std::string why = lost_ ? lost_() : ""; !why.empty()) fail(ErrorCode::io, why);
       const std::size_t first = polls.size();
-      for (const Rank& r : ranks_) polls.push_back({r.socket.descriptor(), POLLIN, 0});
-      poll(polls.data(), polls.size(), static_cast<int>(std::min<std::int64_t>(left, 1000)));
+      for (const Rank& r : ranks_) polls.push_back(r.socket.polled());
+      platform::poll(polls, milliseconds(std::min<std::int64_t>(left, 1000)));
       const bool was_well = failure_.empty();
       for (int r = 0; r < options_.size; ++r) {
-        if (polls[first + static_cast<std::size_t>(r)].revents != 0) hear(r);
+        if (polls[first + static_cast<std::size_t>(r)].has_event()) hear(r);
       }
       if (was_well && !failure_.empty()) return {};
       for (std::size_t i = 0; i < strangers_.size(); ++i) {
-        if (polls[i + 1].revents == 0) continue;
+        if (!polls[i + 1].has_event()) continue;
         Socket s = std::move(strangers_[i]);
         strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
         return s;
       }
       constexpr std::size_t kMost = 128;
       if (strangers_.size() >= kMost) strangers_.erase(strangers_.begin());
-      if (polls[0].revents != 0) strangers_.push_back(listener_.accept(end));
+      if (polls[0].has_event()) strangers_.push_back(listener_.accept(end));
     }
   }
   std::string list_missing() const {
@@ -229,21 +217,21 @@ class Server {
   Rank& rank(int r) { return ranks_[static_cast<std::size_t>(r)]; }
 
   void turn(const std::stop_token& stop) {
-    std::vector<pollfd> polls = {{bell_.descriptor(), POLLIN, 0}};
+    std::vector<platform::Polled> polls = {bell_.polled()};
     std::vector<int> numbers;
     for (int r = 0; r < options_.size; ++r) {
       if (!rank(r).socket.open()) continue;
-      polls.push_back({rank(r).socket.descriptor(), POLLIN, 0});
+      polls.push_back(rank(r).socket.polled());
       numbers.push_back(r);
     }
     if (numbers.empty() && stop.stop_requested()) return;
-    if (poll(polls.data(), polls.size(), 1000) <= 0) return;
-    if (polls[0].revents != 0) {
+    if (platform::poll(polls, milliseconds(1000)) <= 0) return;
+    if (polls[0].has_event()) {
       bell_.silence();
       until_ = after(kBrief);
     }
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      if (polls[i + 1].revents != 0) hear(numbers[i]);
+      if (polls[i + 1].has_event()) hear(numbers[i]);
     }
   }
 
@@ -493,11 +481,11 @@ class Client : public Control {
         tell(What::bye, {});
         alone = true;
       }
-      pollfd polls[] = {{bell_.descriptor(), POLLIN, 0}, {alone ? -1 : socket_.descriptor(), POLLIN, 0}};
-      const int ready = poll(polls, 2, static_cast<int>(kControlSlow.count() / 2));
-      if (polls[0].revents != 0) bell_.silence();
+      platform::Polled polls[] = {bell_.polled(), alone ? platform::Polled() : socket_.polled()};
+      const int ready = platform::poll(polls, kControlSlow / 2);
+      if (polls[0].has_event()) bell_.silence();
       tell_status();
-      if (ready <= 0 || polls[1].revents == 0) continue;
+      if (ready <= 0 || !polls[1].has_event()) continue;
       try {
         Message m = control::receive(socket_, after(kBrief));
         if (m.header.what == What::failure) set_failure(m.text());

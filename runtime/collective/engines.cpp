@@ -1,18 +1,19 @@
 #include "runtime/collective/engines.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <tern/error.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <string_view>
 
+#include "platform/environment.h"
+#include "platform/file.h"
+#include "platform/library.h"
+#include "platform/path.h"
 #include "runtime/own_folders.h"
 
 namespace tern {
@@ -27,14 +28,7 @@ constexpr Package kPackages[] = {{"gloo", "libgloo-dev", "libgloo0"},
 
 /// Folders of TERN_ENGINE_PATH, then the folder of the library or command.
 std::vector<std::string> folders() {
-  std::vector<std::string> list;
-  const char* given = ::secure_getenv("TERN_ENGINE_PATH");
-  std::string_view rest = given == nullptr ? "" : given;
-  while (!rest.empty()) {
-    const std::string_view path = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(std::min(rest.size(), path.size() + 1));
-    if (!path.empty()) list.emplace_back(path);
-  }
+  std::vector<std::string> list = platform::split_paths(platform::trusted_variable("TERN_ENGINE_PATH").value_or(""));
   for (std::string& folder : own_folders("engines")) list.push_back(std::move(folder));
   return list;
 }
@@ -44,17 +38,16 @@ Engine load(const std::string& path, const std::string& name) {
   e.info.name = name;
   e.info.path = path;
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) {  // dlopen() would block on a pipe
+  if (!std::filesystem::is_regular_file(platform::path_of(path), ignored)) {  // loading a pipe would block
     e.info.problem = "it is not a regular file";
     return e;
   }
   // Open MPI looks up its components among the global symbols.
-  void* handle = dlopen(path.c_str(), RTLD_NOW | (name == "mpi" ? RTLD_GLOBAL : RTLD_LOCAL));
-  if (handle == nullptr) {
-    e.info.problem = dlerror();
-    return e;
-  }
-  const auto entry = reinterpret_cast<const tern_engine* (*)()>(dlsym(handle, "tern_engine_library"));
+  const platform::Symbols symbols = name == "mpi" ? platform::Symbols::shared : platform::Symbols::own;
+  void* handle = platform::open_library(path, &e.info.problem, symbols);
+  if (handle == nullptr) return e;
+  using Entry = const tern_engine* (*)();
+  const auto entry = platform::find_function<Entry>(handle, "tern_engine_library");
   const tern_engine* const table = entry == nullptr ? nullptr : entry();
   if (table == nullptr || table->abi != TERN_ENGINE_ABI || table->size < offsetof(tern_engine, share)) {
     e.info.problem = "it is not an engine for this version of tern/engine.h: recompile it";
@@ -70,10 +63,9 @@ Engine find(const std::string& name) {
   Engine found;
   found.info.name = name;
   for (const std::string& folder : folders()) {
-    const std::string path = folder + "/libtern_" + name + ".so";
-    // The dynamic linker searches a bare name in the system's folders.
-    if (found.table == nullptr && folder.find('/') != std::string::npos && access(path.c_str(), R_OK) == 0)
-      found = load(path, name);
+    const std::string path = folder + "/" + platform::library_file_name("tern_" + name);
+    // The system searches a bare name in its own folders.
+    if (found.table == nullptr && platform::has_folder(folder) && platform::can_read(path)) found = load(path, name);
   }
   return found;
 }

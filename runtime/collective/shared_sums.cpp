@@ -1,6 +1,5 @@
 #include "runtime/collective/shared_sums.h"
 
-#include <sched.h>
 #include <tern/error.h>
 
 #include <atomic>
@@ -54,7 +53,7 @@ void SharedSums::wait_for(int rank, std::uint64_t tag, Clock::time_point end) co
       return;
     if (turn < kSpins) continue;
     if (turn % kYields != 0) {
-      sched_yield();  // the other rank may need this processor
+      std::this_thread::yield();  // the other rank may need this processor
       continue;
     }
     if (transport_.interrupted()) fail(ErrorCode::io, "the group has been stopped");

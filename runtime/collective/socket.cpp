@@ -1,104 +1,77 @@
 #include "runtime/collective/socket.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/socket.h>
 #include <tern/error.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <memory>
 #include <thread>
+
+#include "platform/error.h"
 
 namespace tern {
 namespace {
 
 [[noreturn]] void fail_with(const std::string& what, int error) {
-  fail(ErrorCode::io, fmt::format("{}: {}", what, std::strerror(error)));
+  fail(ErrorCode::io, fmt::format("{}: {}", what, platform::error_text(error)));
 }
 
-using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
-
-Addresses resolve(const std::string& address, int flags) {
+std::vector<platform::Address> resolve(const std::string& address, platform::Resolve purpose) {
   const std::size_t colon = address.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == address.size())
     fail(ErrorCode::invalid_argument, fmt::format("'{}' is not an address: write HOST:PORT", address));
   std::string host = address.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = flags;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(host.c_str(), address.substr(colon + 1).c_str(), &hints, &found);
-  if (error != 0) fail(ErrorCode::io, fmt::format("cannot resolve the address '{}': {}", address, gai_strerror(error)));
-  return {found, freeaddrinfo};
-}
-
-Socket make_socket(const addrinfo& a) {
-  return Socket(socket(a.ai_family, a.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a.ai_protocol));
+  std::string problem;
+  auto found = platform::resolve(host, address.substr(colon + 1), purpose, &problem);
+  if (found.empty()) fail(ErrorCode::io, fmt::format("cannot resolve the address '{}': {}", address, problem));
+  return found;
 }
 
 /// A socket may connect to itself if no process listens at an ephemeral port.
-bool is_itself(int descriptor) {
-  sockaddr_storage own{}, other{};
-  socklen_t own_size = sizeof own, other_size = sizeof other;
-  return getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &own_size) == 0 &&
-         getpeername(descriptor, reinterpret_cast<sockaddr*>(&other), &other_size) == 0 && own_size == other_size &&
-         std::memcmp(&own, &other, own_size) == 0;
+bool is_itself(const platform::Socket& s) {
+  const auto own = s.own_address(), peer = s.peer_address();
+  return own && peer && *own == *peer;
 }
 
-int milliseconds_until(Deadline end) {
+std::chrono::milliseconds time_until(Deadline end) {
   using std::chrono::milliseconds;
-  const auto left = std::chrono::duration_cast<milliseconds>(end - std::chrono::steady_clock::now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30));
+  constexpr milliseconds kLongest{1 << 30};
+  const auto left = std::chrono::duration_cast<milliseconds>(end - std::chrono::steady_clock::now());
+  return std::clamp(left, milliseconds(0), kLongest);
+}
+
+/// Waits for a started connection. Returns its error number.
+int finish_connecting(const platform::Socket& s, Deadline end) {
+  platform::Polled polled{.handle = s.handle(), .wants_output = true};
+  if (platform::poll({&polled, 1}, time_until(end)) <= 0) return platform::timed_out_error();
+  const int error = s.connection_error();
+  return error == 0 && is_itself(s) ? platform::refused_error() : error;
 }
 
 }  // namespace
 
-Socket::~Socket() {
-  if (open()) close(descriptor_);
-}
-
 Socket Socket::listen(const std::string& address) {
-  const Addresses found = resolve(address, AI_PASSIVE);
   int error = 0;
-  for (const addrinfo* a = found.get(); a != nullptr; a = a->ai_next) {
-    Socket s = make_socket(*a);
-    const int yes = 1;
+  for (const platform::Address& a : resolve(address, platform::Resolve::listen)) {
     constexpr int kWaiting = 128;
-    if (s.open() && setsockopt(s.descriptor_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
-        bind(s.descriptor_, a->ai_addr, a->ai_addrlen) == 0 && ::listen(s.descriptor_, kWaiting) == 0)
-      return s;
-    error = errno;
+    Socket s(platform::Socket::listen(a, kWaiting));
+    if (s.open()) return s;
+    error = platform::last_error();
   }
   fail_with(fmt::format("listening at '{}'", address), error);
 }
 
 Socket Socket::connect(const std::string& address, Deadline end, const std::function<void()>& again) {
-  const Addresses found = resolve(address, 0);
-  for (int error = ETIMEDOUT;;) {
-    for (const addrinfo* a = found.get(); a != nullptr; a = a->ai_next) {
-      Socket s = make_socket(*a);
-      if (!s.open()) fail_with("making a socket", errno);
-      error = ::connect(s.descriptor_, a->ai_addr, a->ai_addrlen) == 0 ? 0 : errno;
-      if (error == EINPROGRESS) {
-        pollfd p{s.descriptor_, POLLOUT, 0};
-        socklen_t size = sizeof error;
-        error = ETIMEDOUT;
-        if (poll(&p, 1, milliseconds_until(end)) > 0) getsockopt(s.descriptor_, SOL_SOCKET, SO_ERROR, &error, &size);
-      }
-      if (error == 0 && is_itself(s.descriptor_)) error = ECONNREFUSED;
+  const auto found = resolve(address, platform::Resolve::connect);
+  for (int error = platform::timed_out_error();;) {
+    for (const platform::Address& a : found) {
+      platform::Socket s = platform::Socket::connect(a);
+      error = s.is_open() ? finish_connecting(s, end) : platform::last_error();
+      if (!s.is_open() && (platform::is_open_limit(error) || platform::is_out_of_memory(error)))
+        fail_with("making a socket", error);
       if (error != 0) continue;
-      const int yes = 1;
-      setsockopt(s.descriptor_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-      return s;
+      s.send_at_once();
+      return Socket(std::move(s));
     }
     constexpr std::chrono::milliseconds kPause{50};
     if (std::chrono::steady_clock::now() + kPause >= end) fail_with(fmt::format("connecting to '{}'", address), error);
@@ -109,59 +82,57 @@ Socket Socket::connect(const std::string& address, Deadline end, const std::func
 
 Socket Socket::accept(Deadline end) const {
   for (;;) {
-    wait(POLLIN, end);
-    Socket s(accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!s.open()) {
-      if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) fail_with("accepting a connection", errno);
+    wait({.wants_input = true}, end);
+    platform::Socket s = socket_.accept();
+    if (!s.is_open()) {
+      const int error = platform::last_error();
+      if (platform::is_open_limit(error) || platform::is_out_of_memory(error))
+        fail_with("accepting a connection", error);
       continue;  // the peer has closed the connection
     }
-    const int yes = 1;
-    setsockopt(s.descriptor_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    return s;
+    s.send_at_once();
+    return Socket(std::move(s));
   }
 }
 
 std::string Socket::own_address() const {
-  sockaddr_storage own{};
-  socklen_t size = sizeof own;
-  char host[NI_MAXHOST] = {}, port[NI_MAXSERV] = {};
-  if (getsockname(descriptor_, reinterpret_cast<sockaddr*>(&own), &size) != 0) fail_with("finding an address", errno);
-  const int error = getnameinfo(reinterpret_cast<sockaddr*>(&own), size, host, sizeof host, port, sizeof port,
-                                NI_NUMERICHOST | NI_NUMERICSERV);
-  if (error != 0) fail(ErrorCode::io, fmt::format("finding an address: {}", gai_strerror(error)));
-  return own.ss_family == AF_INET6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+  const auto own = socket_.own_address();
+  if (!own) fail_with("finding an address", platform::last_error());
+  std::string text = own->text();
+  if (text.empty()) fail(ErrorCode::io, "finding an address: the system cannot write it as text");
+  return text;
 }
 
 bool Socket::readable(Deadline end) const {
-  pollfd p{descriptor_, POLLIN, 0};
-  return poll(&p, 1, milliseconds_until(end)) > 0;
+  platform::Polled p = polled();
+  return platform::poll({&p, 1}, time_until(end)) > 0;
 }
 
-void Socket::wait(short events, Deadline end) const {
-  pollfd p{descriptor_, events, 0};
+void Socket::wait(platform::Polled wishes, Deadline end) const {
+  wishes.handle = socket_.handle();
   int n = 0;
   do {
-    n = poll(&p, 1, milliseconds_until(end));
-  } while (n < 0 && errno == EINTR);
-  if (n < 0) fail_with("waiting", errno);
+    n = platform::poll({&wishes, 1}, time_until(end));
+  } while (n < 0 && platform::is_waiting(platform::last_error()));
+  if (n < 0) fail_with("waiting", platform::last_error());
   if (n == 0) fail(ErrorCode::io, "timed out waiting for data");
 }
 
 void Socket::send(std::span<const std::byte> bytes, Deadline end) const {
   while (!bytes.empty()) {
-    const ssize_t n = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (n < 0 && errno != EAGAIN && errno != EINTR) fail_with("sending", errno);
-    if (n < 0) wait(POLLOUT, end);
+    const std::int64_t n = socket_.send(bytes);
+    if (n < 0 && !platform::is_waiting(platform::last_error())) fail_with("sending", platform::last_error());
+    if (n < 0) wait({.wants_output = true}, end);
     if (n > 0) bytes = bytes.subspan(static_cast<std::size_t>(n));
   }
 }
 
 void Socket::receive(std::span<std::byte> bytes, Deadline end) const {
   while (!bytes.empty()) {
-    const ssize_t n = recv(descriptor_, bytes.data(), bytes.size(), 0);
+    const std::int64_t n = socket_.receive(bytes);
     if (n == 0) fail(ErrorCode::io, "the connection was closed");
-    if (n < 0 && errno != EAGAIN && errno != EINTR) fail_with("receiving", errno);
-    if (n < 0) wait(POLLIN, end);
+    if (n < 0 && !platform::is_waiting(platform::last_error())) fail_with("receiving", platform::last_error());
+    if (n < 0) wait({.wants_input = true}, end);
     if (n > 0) bytes = bytes.subspan(static_cast<std::size_t>(n));
   }
 }

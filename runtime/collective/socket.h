@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "platform/socket.h"
+
 namespace tern {
 
 using Deadline = std::chrono::steady_clock::time_point;
@@ -15,15 +17,10 @@ using Deadline = std::chrono::steady_clock::time_point;
 class Socket {
  public:
   Socket() = default;
-  explicit Socket(int descriptor) : descriptor_(descriptor) {}
-  ~Socket();
-  Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  Socket& operator=(Socket&& other) noexcept {
-    std::swap(descriptor_, other.descriptor_);
-    return *this;
-  }
-  bool open() const { return descriptor_ >= 0; }
-  int descriptor() const { return descriptor_; }
+  explicit Socket(platform::Socket socket) : socket_(std::move(socket)) {}
+  bool open() const { return socket_.is_open(); }
+  /// This socket in a list for platform::poll(), waiting for input; ignored if not open.
+  platform::Polled polled() const { return {.handle = socket_.handle(), .wants_input = true}; }
 
   /// Addresses are "HOST:PORT" or "[::1]:PORT". All functions fail with ErrorCode::io and name the unreachable address.
   static Socket listen(const std::string& address);
@@ -39,8 +36,9 @@ class Socket {
   void receive(std::span<std::byte> bytes, Deadline end) const;
 
  private:
-  void wait(short events, Deadline end) const;
-  int descriptor_ = -1;
+  /// Waits for input or output.
+  void wait(platform::Polled wishes, Deadline end) const;
+  platform::Socket socket_;
 };
 
 }  // namespace tern

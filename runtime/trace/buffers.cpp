@@ -1,22 +1,14 @@
 #include "runtime/trace/buffers.h"
 
-#include <pthread.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
+
+#include "platform/thread.h"
 
 namespace tern {
 namespace {
 
 std::atomic<std::uint64_t> buffers_made = 0;
-
-std::string name_of_this_thread() {
-  std::array<char, 32> name{};
-  pthread_getname_np(pthread_self(), name.data(), name.size());
-  return name.data();
-}
 
 }  // namespace
 
@@ -72,9 +64,9 @@ bool EventBuffers::replace(Local& mine) {
   const std::lock_guard lock(mutex_);
   if (closed_) return false;
   if (mine.number != number_) {
-    mine = {number_, nullptr, static_cast<std::uint32_t>(syscall(SYS_gettid)), false};
+    mine = {number_, nullptr, platform::thread_number(), false};
     leaver.buffers = weak_from_this();
-    threads_.push_back({mine.thread, name_of_this_thread()});
+    threads_.push_back({mine.thread, platform::thread_name()});
   }
   if (mine.block != nullptr) {
     full_.push_back(take_open(std::exchange(mine.block, nullptr)));

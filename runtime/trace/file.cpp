@@ -1,10 +1,11 @@
 #include "runtime/trace/file.h"
 
-#include <dlfcn.h>
 #include <tern/error.h>
 
 #include <array>
 #include <cstddef>
+
+#include "platform/library.h"
 
 namespace tern {
 namespace {
@@ -35,15 +36,16 @@ struct Zlib {
 };
 
 Zlib open_zlib(const std::string& path) {
-  void* library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);  // never closed: other users may share the library
+  const char* const name = platform::zlib_file_name();
+  void* library = platform::open_library(name);  // never closed: other users may share the library
   Zlib z;
   if (library != nullptr) {
-    z.init = reinterpret_cast<decltype(z.init)>(dlsym(library, "deflateInit2_"));
-    z.deflate = reinterpret_cast<decltype(z.deflate)>(dlsym(library, "deflate"));
-    z.end = reinterpret_cast<decltype(z.end)>(dlsym(library, "deflateEnd"));
+    z.init = platform::find_function<decltype(z.init)>(library, "deflateInit2_");
+    z.deflate = platform::find_function<decltype(z.deflate)>(library, "deflate");
+    z.end = platform::find_function<decltype(z.end)>(library, "deflateEnd");
   }
   if (z.init == nullptr || z.deflate == nullptr || z.end == nullptr)
-    fail(ErrorCode::io, path + ": compressing needs zlib, and there is no libz.so.1: give a name without .gz");
+    fail(ErrorCode::io, path + ": compressing needs zlib, and there is no " + name + ": give a name without .gz");
   return z;
 }
 

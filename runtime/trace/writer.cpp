@@ -1,13 +1,12 @@
 #include "runtime/trace/writer.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <chrono>
 #include <cstdio>
 
+#include "platform/machine.h"
 #include "runtime/trace/text.h"
 #include "threads/span_listener.h"
 
@@ -62,7 +61,7 @@ bool on_device(EventKind kind) {
 TraceWriter::TraceWriter(const std::string& path, const TraceOptions& options)
     : file_(path),
       options_(options),
-      process_(::getpid()),
+      process_(platform::process_number()),
       steady_begin_(steady_nanoseconds()),
       wall_begin_(wall_nanoseconds()),
       base_(base_before(wall_begin_)) {
@@ -343,9 +342,7 @@ TraceStats TraceWriter::finish(const std::vector<TracedThread>& threads, std::ui
     before = ", {\"id\": ";
   }
   out_ += "],\n";
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  put_text("host_name", host.data(),
+  put_text("host_name", platform::host_name(),
            ", \"record_shapes\": 1, \"with_stack\": 1, \"with_modules\": 1, \"with_flops\": 1, "
            "\"profile_memory\": 1,\n");
   if (options_.world_size > 1) put_ranks();

@@ -5,9 +5,9 @@
 #include <tern/error.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "kernels/reproducible.h"
+#include "platform/memory.h"
 #include "runtime/devices/cpu/stream.h"
 #include "runtime/trace/recorder.h"
 
@@ -37,14 +37,14 @@ class CpuDevice : public Device {
   std::byte* allocate(std::uint64_t bytes) override {
     constexpr std::uint64_t kAlignment = 64;
     const std::uint64_t rounded = std::max((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
-    void* memory = bytes > rounded ? nullptr : std::aligned_alloc(kAlignment, rounded);
+    void* memory = bytes > rounded ? nullptr : platform::allocate_aligned(kAlignment, rounded);
     if (memory == nullptr) fail(ErrorCode::out_of_memory, fmt::format("{} bytes could not be allocated", bytes));
     if (const auto recorder = TraceRecorder::active()) recorder->allocated(*this, memory, rounded);
     return static_cast<std::byte*>(memory);
   }
   void free(std::byte* data) override {
     if (const auto recorder = TraceRecorder::active()) recorder->freed(*this, data);
-    std::free(data);
+    platform::free_aligned(data);
   }
   std::shared_ptr<DeviceStream> open_stream(const StreamShare& share) override {
     if (share.units != 0 || share.queues != 0)

@@ -1,10 +1,9 @@
 #include "runtime/devices/cpu/load_bytes.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstdint>
 #include <cstring>
+
+#include "platform/memory.h"
 
 namespace tern {
 namespace {
@@ -17,14 +16,14 @@ bool is_zero(std::span<const std::byte> bytes) {
 
 /// Returns false if the system refuses the pages, for example locked memory.
 bool release_pages(std::byte* begin, std::byte* end) {
-  return begin >= end || ::madvise(begin, static_cast<std::size_t>(end - begin), MADV_DONTNEED) == 0;
+  return begin >= end || platform::clear_aligned(begin, static_cast<std::size_t>(end - begin));
 }
 
 }  // namespace
 
 void load_bytes(std::byte* to, std::span<const std::byte> from) {
   if (from.empty()) return;
-  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t page = platform::page_size();
   const auto at = reinterpret_cast<std::uintptr_t>(to);
   std::byte *const end = to + from.size(), *const first = to + (page - at % page) % page,
                    *const last = end - reinterpret_cast<std::uintptr_t>(end) % page;

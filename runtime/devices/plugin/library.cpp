@@ -1,15 +1,16 @@
 #include "runtime/devices/plugin/library.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <string_view>
 #include <utility>
 
+#include "platform/environment.h"
+#include "platform/library.h"
+#include "platform/path.h"
 #include "runtime/own_folders.h"
 
 namespace tern {
@@ -42,17 +43,15 @@ std::string why_not(const tern_device_plugin* t) {
 void load(Plugin& p) {
   if (std::exchange(p.loaded, true)) return;
   std::error_code ignored;
-  if (fs::exists(p.path, ignored) && !fs::is_regular_file(p.path, ignored)) {  // dlopen() would block on a pipe
+  const fs::path path = platform::path_of(p.path);
+  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) {  // loading a pipe would block
     p.problem = "it is not a regular file";
     return;
   }
-  void* handle = dlopen(p.path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    p.problem = dlerror();
-    return;
-  }
+  void* handle = platform::open_library(p.path, &p.problem);
+  if (handle == nullptr) return;
   using Entry = const tern_device_plugin* (*)();
-  const auto entry = reinterpret_cast<Entry>(dlsym(handle, "tern_device_library"));
+  const auto entry = platform::find_function<Entry>(handle, "tern_device_library");
   if (entry == nullptr) {
     p.problem = "it does not export tern_device_library";
     return;
@@ -73,29 +72,24 @@ void count_devices(Plugin& p) {
   }
 }
 
-/// Returns NAME of libtern_NAME.so; empty for other files.
+/// Returns NAME of the library tern_NAME (libtern_NAME.so, tern_NAME.dll); empty for other files.
 std::string name_of_file(const Plugin& p) {
-  constexpr std::string_view kPrefix = "/libtern_";
-  const std::size_t begin = p.path.rfind('/');
-  if (p.path.compare(begin, kPrefix.size(), kPrefix) != 0) return {};
-  const std::size_t from = begin + kPrefix.size();
-  return p.path.substr(from, p.path.find('.', from) - from);
-}
-
-bool is_library(const fs::path& p) {
-  return p.extension() == ".so" || p.extension() == ".dylib";
+  const std::string file = platform::text_of(platform::path_of(p.path).filename());
+  const std::string library = platform::library_file_name("tern_");
+  const std::string prefix = library.substr(0, library.find('.'));
+  return file.starts_with(prefix) ? file.substr(prefix.size(), file.find('.') - prefix.size()) : std::string();
 }
 
 /// Adds the libraries of a folder in name order, or a single file.
 void add_libraries(const fs::path& place, std::vector<std::string>& paths) {
   std::error_code ignored;
   if (!fs::is_directory(place, ignored)) {
-    paths.push_back(place.string());
+    paths.push_back(platform::text_of(place));
     return;
   }
   std::vector<std::string> found;
   for (const fs::directory_entry& e : fs::directory_iterator(place, ignored)) {
-    if (is_library(e.path())) found.push_back(e.path().string());
+    if (platform::is_library_file_name(platform::text_of(e.path()))) found.push_back(platform::text_of(e.path()));
   }
   std::ranges::sort(found);
   paths.insert(paths.end(), found.begin(), found.end());
@@ -103,17 +97,12 @@ void add_libraries(const fs::path& place, std::vector<std::string>& paths) {
 
 std::vector<Plugin> find() {
   std::vector<std::string> paths;
-  const char* list = ::secure_getenv("TERN_DEVICE_PATH");
-  std::string_view rest = list == nullptr ? "" : list;
-  while (!rest.empty()) {
-    const std::string_view path = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(std::min(rest.size(), path.size() + 1));
-    // The dynamic linker searches a bare name in the system's folders.
-    if (!path.empty()) add_libraries(fs::absolute(std::string(path)), paths);
+  for (const std::string& path : platform::split_paths(platform::trusted_variable("TERN_DEVICE_PATH").value_or(""))) {
+    add_libraries(fs::absolute(platform::path_of(path)), paths);  // the system searches bare names in its own folders
   }
   std::error_code ignored;
   for (const std::string& folder : own_folders("devices")) {
-    if (fs::is_directory(folder, ignored)) add_libraries(folder, paths);
+    if (const fs::path path = platform::path_of(folder); fs::is_directory(path, ignored)) add_libraries(path, paths);
   }
   std::vector<Plugin> plugins;
   for (const std::string& path : paths) {
