@@ -1,6 +1,6 @@
-# Optional libraries for faster products and linear algebra. Tern's own kernels replace missing libraries
-# (kernels/cpu/absent). TERN_WITH_DNNL, TERN_WITH_BLAS, TERN_WITH_LAPACK, and of TernDependencies.cmake
-# TERN_WITH_HTTPLIB and TERN_WITH_TEXT are AUTO (used if found), ON (required) or OFF.
+# Optional libraries for threads, faster products and linear algebra. Tern's own code replaces missing libraries
+# (threads/absent, kernels/cpu/absent). TERN_WITH_OPENMP, TERN_WITH_DNNL, TERN_WITH_BLAS, TERN_WITH_LAPACK, and of
+# TernDependencies.cmake TERN_WITH_HTTPLIB and TERN_WITH_TEXT are AUTO (used if found), ON (required) or OFF.
 
 # tern_optional(NAME TEXT PACKAGE INCLUDE LIBRARY): sets TERN_NAME if the library is found.
 function(tern_optional name text package include library)
@@ -22,6 +22,10 @@ function(tern_optional name text package include library)
   endif()
 endfunction()
 
+if(NOT DEFINED TERN_WITH_OPENMP OR TERN_WITH_OPENMP)
+  find_package(OpenMP GLOBAL COMPONENTS CXX)
+endif()
+tern_optional(OPENMP OpenMP libgomp1 OpenMP_CXX_FOUND OpenMP_CXX_FLAGS)
 find_path(DNNL_INCLUDE oneapi/dnnl/dnnl.hpp)
 find_library(DNNL_LIBRARY dnnl)
 tern_optional(DNNL oneDNN libdnnl-dev DNNL_INCLUDE DNNL_LIBRARY)
@@ -31,6 +35,10 @@ tern_optional(BLAS OpenBLAS libopenblas-openmp-dev CBLAS_INCLUDE OPENBLAS_LIBRAR
 find_path(LAPACKE_INCLUDE lapacke.h)
 find_library(LAPACKE_LIBRARY lapacke)
 tern_optional(LAPACK LAPACK liblapacke-dev LAPACKE_INCLUDE LAPACKE_LIBRARY)
+if(NOT TERN_OPENMP AND (TERN_DNNL OR TERN_BLAS))
+  message(FATAL_ERROR "oneDNN and OpenBLAS run on OpenMP's threads: without OpenMP, "
+    "set TERN_WITH_DNNL and TERN_WITH_BLAS to OFF")
+endif()
 if(TERN_LAPACK AND NOT TERN_BLAS)  # LAPACK calls BLAS
   if(NOT TERN_WITH_LAPACK STREQUAL "AUTO")
     message(FATAL_ERROR "TERN_WITH_LAPACK is ${TERN_WITH_LAPACK}, and needs BLAS: set TERN_WITH_BLAS to ON")

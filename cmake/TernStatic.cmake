@@ -14,7 +14,7 @@ set_target_properties(tern_static PROPERTIES OUTPUT_NAME tern EXPORT_NAME static
 # Found targets inside this build; library names for installed programs.
 set(TERN_STATIC_LIBRARIES fmt xxhash zstd ${OpenMP_CXX_LIB_NAMES} ${CMAKE_DL_LIBS})
 target_link_libraries(tern_static INTERFACE
-  "$<BUILD_INTERFACE:fmt::fmt;PkgConfig::xxhash;PkgConfig::zstd;OpenMP::OpenMP_CXX>")
+  "$<BUILD_INTERFACE:fmt::fmt;PkgConfig::xxhash;PkgConfig::zstd;$<IF:$<BOOL:${TERN_OPENMP}>,OpenMP::OpenMP_CXX,Threads::Threads>>")
 if(TERN_DNNL)
   list(APPEND TERN_STATIC_LIBRARIES dnnl)
   target_link_libraries(tern_static INTERFACE $<BUILD_INTERFACE:${DNNL_LIBRARY}>)

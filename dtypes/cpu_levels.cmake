@@ -28,7 +28,7 @@ set(avx512vnni ${avx512} -mavx512vnni -mprfchw
 set(avx512bf16 ${avx512} -mavx512bf16 -mprfchw $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 set(amx ${avx512bf16} -mamx-tile -mamx-bf16)
 
-if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64|ARM64")
   tern_cpu_level(neon neon "vectors;narrow_vectors;int8_dots")
 else()
   tern_cpu_level(baseline baseline "vectors;narrow_vectors;int8_dots")

@@ -1,11 +1,10 @@
 #include "threads/loop_recorder.h"
 
-#include <omp.h>
-
 #include <chrono>
 #include <thread>
 #include <utility>
 
+#include "threads/openmp.h"
 #include "threads/threads.h"
 
 namespace tern {
@@ -103,13 +102,13 @@ RecorderScope::~RecorderScope() {
 OpenMpScope::OpenMpScope() : recorder_(Threads::current().count() > 1 ? LoopRecorder::current() : nullptr) {
   if (recorder_ == nullptr) return;
   begin_ = LoopRecorder::now();
-  threads_ = omp_get_max_threads();
-  if (recorder_->mode() == LoopRecorder::Mode::in_turn) omp_set_num_threads(1);
+  threads_ = openmp::max_threads();
+  if (recorder_->mode() == LoopRecorder::Mode::in_turn) openmp::set_max_threads(1);
 }
 
 OpenMpScope::~OpenMpScope() {
   if (recorder_ == nullptr) return;
-  omp_set_num_threads(threads_);
+  openmp::set_max_threads(threads_);
   recorder_->add_openmp(begin_, LoopRecorder::now());
 }
 

@@ -1,8 +1,8 @@
 #include "threads/threads.h"
 
-#include <omp.h>
-
 #include <utility>
+
+#include "threads/openmp.h"
 
 namespace tern {
 namespace {
@@ -16,8 +16,8 @@ Threads Threads::of_openmp() {
 }
 
 Threads Threads::chosen(int count) {
-  if (omp_in_parallel()) return Threads(1);
-  return Threads(count > 0 ? count : omp_get_max_threads());
+  if (openmp::in_parallel()) return Threads(1);
+  return Threads(count > 0 ? count : openmp::max_threads());
 }
 
 Threads Threads::current() {
@@ -26,14 +26,14 @@ Threads Threads::current() {
 }
 
 ThreadScope::ThreadScope(Threads threads)
-    : outer_(std::exchange(in_force, threads.count())), openmp_(omp_get_max_threads()) {
-  if (openmp_ != threads.count()) omp_set_num_threads(threads.count());
+    : outer_(std::exchange(in_force, threads.count())), openmp_(openmp::max_threads()) {
+  if (openmp_ != threads.count()) openmp::set_max_threads(threads.count());
 }
 
 ThreadScope::~ThreadScope() {
   in_force = outer_;
   // Libraries may have changed the setting, too.
-  if (omp_get_max_threads() != openmp_) omp_set_num_threads(openmp_);
+  if (openmp::max_threads() != openmp_) openmp::set_max_threads(openmp_);
 }
 
 }  // namespace tern

@@ -1,6 +1,7 @@
-// Writes the texts of the portable kernels compiled with Tern, as C++: tern_generate_texts FOLDER PARTS.
-// FOLDER/texts_N.inc contain the texts, FOLDER/LEVEL_N.cpp compile each once for every instruction set, and
-// FOLDER/index.cpp is the runtime's list of texts.
+// Writes the texts of the portable kernels compiled with Tern, as C++: tern_generate_texts FOLDER PARTS LEVEL...
+// FOLDER/texts_N.inc contain the texts, FOLDER/LEVEL_N.cpp compile each once for every instruction set, least first,
+// and FOLDER/index.cpp is the runtime's list of texts. Cross builds run the program of another target: all output
+// depends on the arguments alone.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -8,8 +9,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <span>
+#include <string>
+#include <vector>
 
-#include "dtypes/levels.h"
 #include "kernels/generate/sample_node.h"
 #include "kernels/generate/text_namespace.h"
 #include "kernels/portable/compiled.h"
@@ -66,12 +69,8 @@ void write(const std::string& path, const std::string& content) {
   if (!file.flush()) fail(ErrorCode::io, "cannot write " + path);
 }
 
-#define TERN_TEXT_LEVEL(level) #level,
-/// The levels that texts are compiled for (dtypes/cpu_levels.cmake), least first.
-constexpr const char* kTextLevels[] = {TERN_EACH_LEVEL_narrow_vectors(TERN_TEXT_LEVEL)};
-
 /// The source that declares the functions of a level and lists them.
-std::string table_of(const char* level, const std::map<portable::TextHash, Text>& texts) {
+std::string table_of(const std::string& level, const std::map<portable::TextHash, Text>& texts) {
   std::string declarations, table;
   std::size_t number = 0;
   for (const auto& [hash, t] : texts) {
@@ -84,7 +83,8 @@ std::string table_of(const char* level, const std::map<portable::TextHash, Text>
                      level, table);
 }
 
-void write_all(const std::map<portable::TextHash, Text>& texts, const std::string& folder, std::size_t parts) {
+void write_all(const std::map<portable::TextHash, Text>& texts, const std::string& folder, std::size_t parts,
+               std::span<const std::string> levels) {
   std::vector<std::string> bodies(parts);
   std::size_t number = 0;
   for (const auto& [hash, t] : texts) {
@@ -94,7 +94,7 @@ void write_all(const std::map<portable::TextHash, Text>& texts, const std::strin
   std::string index =
       "#include \"dtypes/levels.h\"\n#include \"kernels/portable/compiled.h\"\n\nnamespace tern::portable {\n";
   std::string choice;
-  for (const char* level : kTextLevels) {
+  for (const std::string& level : levels) {
     index += table_of(level, texts);
     choice = fmt::format("  if (cpu_features().has(CpuLevel::{})) return k_{};\n", level, level) + choice;
   }
@@ -103,7 +103,7 @@ void write_all(const std::map<portable::TextHash, Text>& texts, const std::strin
   write(folder + "/index.cpp", index);
   for (std::size_t i = 0; i < parts; ++i) {
     write(fmt::format("{}/texts_{}.inc", folder, i), kBeforeTexts + bodies[i]);
-    for (const char* level : kTextLevels)
+    for (const std::string& level : levels)
       write(
           fmt::format("{}/{}_{}.cpp", folder, level, i),
           fmt::format("#include <math.h>\nnamespace tern::portable::{} {{\n#include \"texts_{}.inc\"\n}}\n", level, i));
@@ -114,14 +114,15 @@ void write_all(const std::map<portable::TextHash, Text>& texts, const std::strin
 }  // namespace tern::generate
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fputs("usage: tern_generate_texts FOLDER PARTS\n", stderr);
+  if (argc < 4) {
+    std::fputs("usage: tern_generate_texts FOLDER PARTS LEVEL...\n", stderr);
     return 2;
   }
   try {
     tern::generate::Recorder recorder;
     for (const tern::generate::Sample& s : tern::generate::samples()) tern::generate::record(s, recorder);
-    tern::generate::write_all(recorder.texts, argv[1], static_cast<std::size_t>(std::atoi(argv[2])));
+    tern::generate::write_all(recorder.texts, argv[1], static_cast<std::size_t>(std::atoi(argv[2])),
+                              std::vector<std::string>(argv + 3, argv + argc));
   } catch (const std::exception& e) {
     std::fprintf(stderr, "tern_generate_texts: %s\n", e.what());
     return 1;

@@ -2,7 +2,6 @@
 #include "threads/thread_pool.h"
 
 #include <gtest/gtest.h>
-#include <omp.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "threads/openmp.h"
 #include "threads/parallel.h"
 
 namespace tern {
@@ -56,7 +56,7 @@ TEST(ThreadPool, PartsOfPartsStayOnTheirThread) {
   });
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(Threads::current(), Threads(4));
-  EXPECT_EQ(omp_get_max_threads(), 4);
+  EXPECT_EQ(openmp::max_threads(), 4);
 }
 
 TEST(ThreadPool, ExceptionsReachTheCaller) {

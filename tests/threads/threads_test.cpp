@@ -2,7 +2,6 @@
 #include "threads/threads.h"
 
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <atomic>
 #include <mutex>
@@ -10,6 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "threads/openmp.h"
 #include "threads/parallel.h"
 
 namespace tern {
@@ -18,8 +18,8 @@ namespace {
 /// The application's own setting, for the length of a test.
 class OpenMp {
  public:
-  explicit OpenMp(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
-  ~OpenMp() { omp_set_num_threads(before_); }
+  explicit OpenMp(int threads) : before_(openmp::max_threads()) { openmp::set_max_threads(threads); }
+  ~OpenMp() { openmp::set_max_threads(before_); }
 
  private:
   int before_;
@@ -47,17 +47,17 @@ TEST(Threads, ScopesNestAndPutOpenMpsSettingBack) {
   const OpenMp application(5);
   {
     const ThreadScope outer(Threads(3));
-    EXPECT_EQ(omp_get_max_threads(), 3);
+    EXPECT_EQ(openmp::max_threads(), 3);
     EXPECT_EQ(parts_of_loop(), 3u);
     {
       const ThreadScope inner(Threads(1));
-      EXPECT_EQ(omp_get_max_threads(), 1);
+      EXPECT_EQ(openmp::max_threads(), 1);
       EXPECT_EQ(parts_of_loop(), 1u);
     }
-    EXPECT_EQ(omp_get_max_threads(), 3);
+    EXPECT_EQ(openmp::max_threads(), 3);
     EXPECT_EQ(parts_of_loop(), 3u);
   }
-  EXPECT_EQ(omp_get_max_threads(), 5);
+  EXPECT_EQ(openmp::max_threads(), 5);
   EXPECT_EQ(Threads::current(), Threads(5));
 }
 
@@ -65,10 +65,10 @@ TEST(Threads, AScopeDoesNotFollowOpenMpsSetting) {
   const OpenMp application(5);
   {
     const ThreadScope scope(Threads(3));
-    omp_set_num_threads(7);  // a library's setting
+    openmp::set_max_threads(7);  // a library's setting
     EXPECT_EQ(parts_of_loop(), 3u);
   }
-  EXPECT_EQ(omp_get_max_threads(), 5);
+  EXPECT_EQ(openmp::max_threads(), 5);
 }
 
 TEST(Threads, ExceptionsPutOpenMpsSettingBack) {
@@ -79,7 +79,7 @@ TEST(Threads, ExceptionsPutOpenMpsSettingBack) {
         parallel_for(8, 1, [](std::int64_t, std::int64_t) { throw std::runtime_error("no"); });
       },
       std::runtime_error);
-  EXPECT_EQ(omp_get_max_threads(), 5);
+  EXPECT_EQ(openmp::max_threads(), 5);
   EXPECT_EQ(Threads::current(), Threads(5));
 }
 
@@ -98,7 +98,7 @@ TEST(Threads, PartsOfALoopAreOne) {
   const ThreadScope scope(Threads(4));
   std::atomic<int> wrong = 0;
   parallel_for(4, 1, [&](std::int64_t, std::int64_t) {
-    wrong += Threads::current() != Threads(1) || omp_get_max_threads() != 1;
+    wrong += Threads::current() != Threads(1) || openmp::max_threads() != 1;
   });
   EXPECT_EQ(wrong, 0);
 }
@@ -107,7 +107,7 @@ TEST(Threads, InParallelRegionsOfTheApplicationTheyAreOne) {
   std::atomic<int> wrong = 0;
 #pragma omp parallel num_threads(2)
   {
-    if (omp_in_parallel()) wrong += Threads::chosen(0) != Threads(1) || Threads::chosen(4) != Threads(1);
+    if (openmp::in_parallel()) wrong += Threads::chosen(0) != Threads(1) || Threads::chosen(4) != Threads(1);
   }
   EXPECT_EQ(wrong, 0);
 }
