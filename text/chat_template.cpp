@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "platform/path.h"
 #include "text/configuration.h"
 #include "text/files.h"
 #include "text/jinja/globals.h"
@@ -77,17 +78,20 @@ ChatTemplate from_configuration(text::Configuration configuration, const std::st
 ChatTemplate ChatTemplate::open(const std::string& path, const std::string& name) {
   namespace fs = std::filesystem;
   std::error_code error;
-  const bool is_folder = fs::is_directory(path, error);
-  const fs::path folder = is_folder ? fs::path(path) : fs::path(path).parent_path();
-  const std::string configuration_path = path.ends_with(".json") ? path : (folder / TextFiles::configuration).string();
+  const fs::path given = platform::path_of(path);
+  const bool is_folder = fs::is_directory(given, error);
+  const fs::path folder = is_folder ? given : given.parent_path();
+  const std::string configuration_path =
+      path.ends_with(".json") ? path : platform::text_of(folder / TextFiles::configuration);
   text::Configuration configuration;
   if (text::is_file(configuration_path))
     configuration = text::with_path(configuration_path,
                                     [&] { return text::read_configuration(text::read_file(configuration_path)); });
   std::string jinja = path;
   if (is_folder) {
-    jinja = name.empty() || name == "default" ? (folder / TextFiles::chat_template).string()
-                                              : (folder / "additional_chat_templates" / (name + ".jinja")).string();
+    const bool is_default = name.empty() || name == "default";
+    jinja = platform::text_of(is_default ? folder / TextFiles::chat_template
+                                         : folder / "additional_chat_templates" / (name + ".jinja"));
     if (!text::is_file(jinja)) jinja.clear();
   }
   if (!jinja.empty() && !jinja.ends_with(".json"))

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "platform/path.h"
+
 namespace tern::text {
 namespace {
 
@@ -19,15 +21,15 @@ namespace fs = std::filesystem;
 
 bool is_file(const std::string& path) {
   std::error_code error;
-  return fs::is_regular_file(path, error);
+  return fs::is_regular_file(platform::path_of(path), error);
 }
 
 std::string read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream in(platform::path_of(path), std::ios::binary);
   if (!in || !is_file(path))
     fail(ErrorCode::io, fmt::format("cannot read {}: {}", path, in ? "not a file" : std::strerror(errno)));
   std::error_code error;
-  const std::uintmax_t size = fs::file_size(path, error);
+  const std::uintmax_t size = fs::file_size(platform::path_of(path), error);
   if (error) fail(ErrorCode::io, fmt::format("cannot read {}: {}", path, error.message()));
   if (size > kMaxFileBytes)
     fail(ErrorCode::bad_file, fmt::format("{} has {} bytes; files of text have at most {}", path, size, kMaxFileBytes));
@@ -40,11 +42,12 @@ std::string read_file(const std::string& path) {
 TokenizerPaths find_tokenizer(const std::string& path) {
   std::error_code error;
   TokenizerPaths paths;
-  fs::path folder = path;
-  if (fs::is_directory(path, error)) {
+  fs::path folder = platform::path_of(path);
+  if (fs::is_directory(folder, error)) {
     for (const char* name :
          {TextFiles::tokenizer, TextFiles::sentencepiece, "spiece.model", "sentencepiece.bpe.model"}) {
-      if (paths.tokenizer.empty() && is_file((folder / name).string())) paths.tokenizer = (folder / name).string();
+      const std::string file = platform::text_of(folder / name);
+      if (paths.tokenizer.empty() && is_file(file)) paths.tokenizer = file;
     }
     if (paths.tokenizer.empty())
       fail(ErrorCode::io, fmt::format("{} has neither tokenizer.json nor tokenizer.model: save the tokenizer there, in "
@@ -54,7 +57,7 @@ TokenizerPaths find_tokenizer(const std::string& path) {
     paths.tokenizer = path;
     folder = folder.parent_path();
   }
-  const std::string configuration = (folder / TextFiles::configuration).string();
+  const std::string configuration = platform::text_of(folder / TextFiles::configuration);
   if (is_file(configuration)) paths.configuration = configuration;
   return paths;
 }

@@ -5,6 +5,7 @@
 
 #include <ctime>
 
+#include "platform/clock.h"
 #include "text/jinja/failure.h"
 
 namespace tern::jinja {
@@ -48,8 +49,7 @@ Value format_time(std::time_t seconds, const Arguments& a) {
   const Value* format = a.find(0, "format");
   if (format == nullptr || !format->is_string() || format->string().size() > 256)
     fail_rendering("strftime_now needs a format");
-  std::tm parts{};
-  localtime_r(&seconds, &parts);
+  const std::tm parts = platform::local_time(seconds);
   char buffer[4096];
   const std::size_t size = std::strftime(buffer, sizeof buffer, format->string().c_str(), &parts);
   return Value(std::string(buffer, size));
