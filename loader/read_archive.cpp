@@ -96,6 +96,21 @@ void note_booleans(ReadArchive& a) {
   }
 }
 
+/// Stops at features of newer versions, because the tables behind them may have another meaning. This version has none.
+void check_features(IndexReader& in) {
+  const auto* names = in.root()->features();
+  const std::size_t n = in.count(names);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::string name = in.name(names->Get(static_cast<flatbuffers::uoffset_t>(i)), names);
+    in.findings().add("index.features", in.place(names), fmt::format("feature {}", i),
+                      fmt::format("the archive needs '{}', which this version of Tern does not have; use a newer "
+                                  "version, or export the program again with this one",
+                                  name),
+                      ErrorCode::unsupported);
+  }
+  if (n > 0) throw IndexReader::Stop();
+}
+
 void read(ReadArchive& a, Findings& findings) {
   const ArchiveContainer container = read_container(a.file->bytes(), findings);
   a.prologue = container.prologue;
@@ -112,6 +127,7 @@ void read(ReadArchive& a, Findings& findings) {
   const std::size_t broken = findings.broken();  // continues after a wrong hash to find further errors
   try {
     in.read_texts();
+    check_features(in);
     a.segments = read_segments(in);
     read_expressions(in, a.program->pool);
     in.set_expressions(&a.program->pool.nodes());

@@ -338,6 +338,9 @@ class Archive:
             raise FormatError("the index is no FlatBuffer of an archive")
         root = Table(index, struct.unpack_from("<I", index)[0])
         texts = root.strings(0)
+        unknown = [texts[number] for number in root.numbers(14, "I")]
+        if unknown:
+            raise FormatError(f"the archive needs {', '.join(unknown)}, which this reader does not have")
         expressions = root.structs(1, "qIIIB3x")
 
         def size_of(number):

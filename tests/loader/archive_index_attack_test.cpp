@@ -61,6 +61,27 @@ TEST(ArchiveIndexAttack, OtherFlatBuffers) {
   expect_broken_rule(assemble({}, {}), "prologue.index");
 }
 
+TEST(ArchiveIndexAttack, UnknownFeaturesAreRefusedByName) {
+  const auto with_features = [](const std::vector<std::uint32_t>& numbers) {
+    return with_index([&](FlatBufferBuilder& b) {
+      const auto texts = b.CreateVectorOfStrings({"", "segments.lz4"});
+      const auto features = b.CreateVector(numbers);
+      // No storage has this number: the table's meaning is unknown, so no finding is about it.
+      const auto packings = b.CreateVector(std::vector{archive::CreatePacking(b, 7, 7, 0)});
+      archive::IndexBuilder index(b);
+      index.add_texts(texts);
+      index.add_packings(packings);
+      index.add_features(features);
+      return index.Finish();
+    });
+  };
+  const auto bytes = with_features({1});
+  EXPECT_NE(open_error(bytes).find("needs 'segments.lz4'"), std::string::npos) << open_error(bytes);
+  EXPECT_EQ(rules_broken(bytes), std::vector<std::string>{"index.features"});
+  expect_broken_rule(with_features({2}), "texts.number");
+  expect_broken_rule(with_features({}), "packings.storage");
+}
+
 TEST(ArchiveIndexAttack, PackingsOfStoragesThatAreNotThere) {
   for (const auto& [storage, packed] : {std::pair(0u, 1u), std::pair(1u, 0u), std::pair(0u, 0u), std::pair(~0u, ~0u)}) {
     const auto bytes = with_index([&](FlatBufferBuilder& b) {
