@@ -39,11 +39,10 @@ FoundGpus find_devices() {
     d.memory = bytes;
     d.driver_number = version;
     d.driver = version_text(version);
-    std::string problem = error != kSuccess ? error_text(error) : open_device(d);
-    if (!problem.empty()) {
-      f.devices.clear();  // device indices must equal the driver's
-      f.why = "device " + std::to_string(i) + ": " + problem;
-      return f;
+    d.problem = error != kSuccess ? error_text(error) : describe_device(d);
+    if (!d.problem.empty()) {
+      f.devices.push_back(d);  // device indices equal the driver's
+      continue;
     }
     int units = 0;
     int local_bytes = 0;
@@ -67,7 +66,7 @@ const std::vector<GpuDevice>& devices(std::string* why) {
   return found.devices;
 }
 
-const GpuDevice* enter(std::int32_t device) {
+const GpuDevice* find_device(std::int32_t device) {
   std::string why;
   const std::vector<GpuDevice>& all = devices(&why);
   if (device < 0 || static_cast<std::size_t>(device) >= all.size()) {
@@ -75,15 +74,26 @@ const GpuDevice* enter(std::int32_t device) {
     return nullptr;
   }
   const GpuDevice& d = all[static_cast<std::size_t>(device)];
-  if (const Status error = enter_device(d); error != kSuccess) {
-    failed(TERN_DEVICE_FAILED, "device " + std::to_string(device) + " cannot be used: " + error_text(error));
-    return nullptr;
+  if (d.problem.empty()) return &d;
+  failed(TERN_DEVICE_FAILED, "device " + std::to_string(device) + " cannot be used: " + d.problem);
+  return nullptr;
+}
+
+DeviceScope::DeviceScope(std::int32_t device) {
+  const GpuDevice* const d = find_device(device);
+  if (d == nullptr) {
+    status_ = TERN_DEVICE_INVALID;
+  } else if (const Status error = enter_device(*d, caller_); error != kSuccess) {
+    status_ = checked(error, ("device " + std::to_string(device) + " cannot be used").c_str());
+  } else if (is_lost()) {
+    status_ = lost();
+  } else {
+    device_ = d;
   }
-  if (is_lost()) {
-    lost();
-    return nullptr;
-  }
-  return &d;
+}
+
+DeviceScope::~DeviceScope() {
+  leave_device(caller_);
 }
 
 }  // namespace tern::gpu

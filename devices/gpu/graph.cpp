@@ -25,7 +25,7 @@ tern_device_status begin(std::int32_t device, tern_device_stream stream) {
 }
 
 tern_device_status end(std::int32_t device, tern_device_stream stream, tern_device_graph* result) {
-  enter(device);
+  const DeviceScope scope(device);
   stream->recording = false;
   // Bodies are still open only after an error; their graphs are destroyed with the enclosing graph.
   while (!stream->bodies.empty()) close_body(stream->bodies);
@@ -54,7 +54,11 @@ tern_device_status launch(std::int32_t device, tern_device_stream stream, tern_d
 }
 
 tern_device_status destroy(std::int32_t device, tern_device_graph graph) {
-  enter(device);
+  const DeviceScope scope(device);
+  if (scope.device() == nullptr) {
+    delete graph;
+    return scope.status();
+  }
   const Status exec = api().graph_exec_destroy(graph->exec);
   const Status rest = api().graph_destroy(graph->graph);
   delete graph;

@@ -15,8 +15,7 @@ tern_device_status allocate(std::int32_t device, std::uint64_t bytes, tern_devic
 }
 
 tern_device_status release(std::int32_t device, tern_device_address address) {
-  enter(device);
-  if (is_lost()) return lost();
+  TERN_GPU_ENTER(device);
   return checked(api().free(address), "freeing memory");
 }
 

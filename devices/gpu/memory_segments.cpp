@@ -22,7 +22,8 @@ MemoryProperties properties_of(const GpuDevice& d) {
 }
 
 tern_device_status piece(std::int32_t device, std::uint64_t* bytes) {
-  TERN_GPU_ENTER(device);
+  const GpuDevice* const d = find_device(device);
+  if (d == nullptr) return TERN_DEVICE_INVALID;
   *bytes = d->piece;
   if (d->piece == 0) return failed(TERN_DEVICE_UNSUPPORTED, "the driver cannot map memory in pieces");
   return TERN_DEVICE_OK;

@@ -7,25 +7,25 @@
 #include "devices/gpu/compile.h"
 #include "devices/gpu/devices.h"
 #include "devices/gpu/handles.h"
-#include "devices/gpu/libraries/symmetric.h"
 #include "devices/gpu/library.h"
 #include "devices/gpu/profiler.h"
 #include "devices/gpu/status.h"
+#include "devices/gpu/vendor.h"
 
 namespace tern::gpu {
 namespace {
 
 constexpr unsigned kDefaultBlock = 256;  // threads per block, if the launch does not choose
 
-tern_device_status load(const std::string& code, Module* module) {
+tern_device_status load(const GpuDevice& d, const std::string& code, Module* module) {
   if (!names::kHasJitLog)
     return checked(api().module_load(module, code.c_str(), 0, nullptr, nullptr), "loading a kernel");
   std::array<char, 2048> log{};
   int options[] = {5, 6};  // CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES
   void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
   const Status error = api().module_load(module, code.c_str(), std::size(options), options, values);
-  const std::string description =
-      std::string("loading a kernel") + (log[0] == 0 ? "" : " (" + std::string(log.data()) + ")");
+  std::string description = std::string("loading a kernel") + (log[0] == 0 ? "" : " (" + std::string(log.data()) + ")");
+  if (const std::string reason = reason_of_refusal(d, error, code); !reason.empty()) description += ": " + reason;
   return checked(error, description.c_str());
 }
 
@@ -43,16 +43,16 @@ tern_device_status module_load(std::int32_t device, const tern_device_source* so
                   std::string("the plugin ") + names::kPlugin + " does not compile that language");
   }
   Module loaded = nullptr;
-  TERN_GPU_TRY(load(code, &loaded));
+  TERN_GPU_TRY(load(*d, code, &loaded));
   *module = new tern_device_module_s{loaded, {}};
   return TERN_DEVICE_OK;
 }
 
 tern_device_status module_unload(std::int32_t device, tern_device_module module) {
-  enter(device);
-  const Status error = is_lost() ? kSuccess : api().module_unload(module->module);
+  const DeviceScope scope(device);
+  const Status error = scope.device() == nullptr ? kSuccess : api().module_unload(module->module);
   delete module;
-  return checked(error, "unloading a kernel");
+  return scope.device() == nullptr ? scope.status() : checked(error, "unloading a kernel");
 }
 
 tern_device_status module_kernel(std::int32_t device, tern_device_module module, const char* name,

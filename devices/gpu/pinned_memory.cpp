@@ -1,6 +1,5 @@
 // "pinned_memory": host buffers for DMA copies by the device.
 #include "devices/gpu/devices.h"
-#include "devices/gpu/libraries/symmetric.h"
 #include "devices/gpu/library.h"
 #include "devices/gpu/status.h"
 #include "devices/gpu/tables.h"
@@ -16,8 +15,7 @@ tern_device_status allocate(std::int32_t device, std::uint64_t bytes, void** mem
 }
 
 tern_device_status release(std::int32_t device, void* memory) {
-  enter(device);
-  if (is_lost()) return lost();
+  TERN_GPU_ENTER(device);
   return checked(api().host_free(memory), "freeing pinned memory");
 }
 

@@ -26,7 +26,8 @@ tern_device_status count(std::int32_t* n) {
 }
 
 tern_device_status properties(std::int32_t device, tern_device_properties* p) {
-  TERN_GPU_ENTER(device);
+  const GpuDevice* const d = find_device(device);
+  if (d == nullptr) return TERN_DEVICE_INVALID;
   tern_device_properties mine{};
   mine.size = std::min<std::uint32_t>(p->size, sizeof mine);
   mine.dialect = names::kDialect;

@@ -89,7 +89,11 @@ tern_device_status take(std::int32_t device, tern_device_stream stream, tern_dev
 }
 
 tern_device_status end(std::int32_t device, tern_device_stream stream) {
-  enter(device);
+  const DeviceScope scope(device);
+  if (scope.device() == nullptr) {
+    stream->profile = nullptr;
+    return scope.status();
+  }
   forget(*stream->profile, stream->profile->commands.size());
   destroy(stream->profile->zero);
   stream->profile = nullptr;

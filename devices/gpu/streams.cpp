@@ -21,7 +21,12 @@ tern_device_status stream_create(std::int32_t device, tern_device_stream* stream
 }
 
 tern_device_status stream_destroy(std::int32_t device, tern_device_stream stream) {
-  const GpuDevice* const d = enter(device);
+  const DeviceScope scope(device);
+  const GpuDevice* const d = scope.device();
+  if (d == nullptr) {
+    delete stream;
+    return scope.status();
+  }
   // Waits first: the driver's function does not.
   const tern_device_status status = wait_for_stream(stream->stream);
   if (is_lost()) {
@@ -30,7 +35,7 @@ tern_device_status stream_destroy(std::int32_t device, tern_device_stream stream
   }
   std::string why = status == TERN_DEVICE_OK ? "" : message();
   // Library handles refer to the stream, and a new stream may reuse its address.
-  const tern_device_status released = d == nullptr ? TERN_DEVICE_OK : release_solvers(*d, stream->stream);
+  const tern_device_status released = release_solvers(*d, stream->stream);
   if (status == TERN_DEVICE_OK && released != TERN_DEVICE_OK) why = message();
   const tern_device_status destroyed = checked(api().stream_destroy(stream->stream), "destroying the stream");
   delete stream;  // releases the device share, unused from now on
@@ -58,10 +63,10 @@ tern_device_status event_create(std::int32_t device, tern_device_event* event) {
 }
 
 tern_device_status event_destroy(std::int32_t device, tern_device_event event) {
-  enter(device);
-  const Status error = api().event_destroy(event->event);
+  const DeviceScope scope(device);
+  const Status error = scope.device() == nullptr ? kSuccess : api().event_destroy(event->event);
   delete event;
-  return checked(error, "destroying an event");
+  return scope.device() == nullptr ? scope.status() : checked(error, "destroying an event");
 }
 
 tern_device_status event_record(std::int32_t device, tern_device_event event, tern_device_stream stream) {

@@ -11,11 +11,13 @@
 
 namespace tern::gpu {
 
-/// Opens the device: sets its context (`d.context`) and architecture (`d.arch`). Returns success or the error's text.
-std::string open_device(GpuDevice& d);
+/// Reads the device's architecture (`d.arch`). Returns the error's text, or an empty text.
+std::string describe_device(GpuDevice& d);
 
-/// Makes the device current on this thread.
-Status enter_device(const GpuDevice& d);
+/// Makes the device current on this thread, and creates its context at first use.
+Status enter_device(const GpuDevice& d, CallerDevice& caller);
+/// Makes the caller's device current again.
+void leave_device(const CallerDevice& caller);
 
 /// Formats the driver's version for messages and cache keys: "CUDA 13.0".
 std::string version_text(int version);
@@ -42,6 +44,9 @@ CompileOptions archive_options(const std::string& target, const Compiler& compil
 
 /// Targets of kernels the device can run, best first, separated by spaces.
 std::string device_targets(const GpuDevice& d);
+
+/// Explains why the driver refuses to load code, with the way out; empty without an explanation.
+std::string reason_of_refusal(const GpuDevice& d, Status error, const std::string& code);
 
 /// Returns the PTX of a compiled program.
 std::string ptx_of(const Compiler& compiler, Program program);

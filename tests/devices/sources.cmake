@@ -25,6 +25,7 @@ set(sources
   rows_test.cpp
   run_into_test.cpp
   scan_test.cpp
+  several_gpus_test.cpp
   share_test.cpp
   softmax_test.cpp
   sort_test.cpp

@@ -38,7 +38,7 @@ case $runtime in
     export TERN_NVRTC
     # Most tests are about Tern's kernels: the vendors' libraries, or their stand-ins, only on request.
     export TERN_CUDA_LIBRARIES=${TERN_CUDA_LIBRARIES:-0} TERN_ROCM_LIBRARIES=${TERN_ROCM_LIBRARIES:-0}
-    export TERN_EMULATOR_CACHE=$emulation/cache
+    export TERN_EMULATOR_CACHE=$emulation/cache TERN_EMULATOR_DEVICES=${TERN_EMULATOR_DEVICES:-2}
     # The emulated driver runs PTX, not machine code: NVRTC makes PTX, or both.
     if [[ $runtime == cubin ]]; then
       export TERN_EMULATOR_NVRTC=$TERN_NVRTC TERN_NVRTC=$emulation/libtern_nvrtc.so TERN_EMULATOR_CUBINS=$emulation/cubins

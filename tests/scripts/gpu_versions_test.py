@@ -16,15 +16,15 @@ BUILD = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build")
 PROGRAM = sorted((BUILD / "test-data/programs").glob("*linear*.pt2")) or sorted((BUILD / "test-data/programs").glob("*.pt2"))
 
 
-def run(gpu, *options, **environment):
-    """Runs a program there: exit status, what it printed, and the driver's counters."""
+def run(gpu, *options, device=None, program=PROGRAM[0], **environment):
+    """Runs a program on the GPU, or on a device of it: exit status, what it printed, and the driver's counters."""
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.json"
         # A separate cache: cached kernels would need no compiler.
         settings = {"TERN_EMULATOR_REPORT": str(report), "TERN_CACHE": folder} | environment
         # device.sh sets the cache and the compiler; `env` after device.sh overrides both.
         command = [str(word) for word in (HERE / "device.sh", gpu, "env", *(f"{name}={value}" for name, value in settings.items()),
-                   BUILD / "tern", "run", PROGRAM[0], "--random", "--device", gpu, *options)]
+                   BUILD / "tern", "run", program, "--random", "--device", device or gpu, *options)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
         counters = json.loads(report.read_text()) if report.exists() else {}
         return done.returncode, done.stdout + done.stderr, counters.get("calls_by_name", {})
@@ -41,6 +41,28 @@ class Versions(unittest.TestCase):
         status, text, _ = run("cuda", TERN_EMULATOR_DRIVER=12060)
         self.assertNotIn(status, (0, -6, -11))
         self.refused(text, "NVRTC 13", "580.65.06", "580.88", "CUDA 12.6", "TERN_NVRTC")
+
+    def test_ptx_newer_than_the_driver(self):
+        # Machine code of NVRTC 13.5 loads on every driver of CUDA 13 (minor version compatibility), PTX does not.
+        status, text, calls = run("cubin", device="cuda", TERN_EMULATOR_DRIVER=13000, TERN_CUDA_PTX=1)
+        self.assertEqual(status, 0, text)
+        self.assertGreater(calls["cuModuleLoadDataEx"], 0)
+
+    def test_a_gpu_newer_than_the_compiler(self):
+        status, text, _ = run("cuda", TERN_EMULATOR_CAPABILITY="13.0", TERN_CUDA_PTX=0)
+        self.assertEqual(status, 0, text)
+        status, text, _ = run("cuda", TERN_EMULATOR_CAPABILITY="13.0", TERN_CUDA_PTX=0, TERN_EMULATOR_DRIVER=13000)
+        self.assertNotEqual(status, 0)
+        self.refused(text, "NVRTC 13", "compute capability 13.0", "driver of CUDA 13.0", "TERN_NVRTC")
+
+    def test_ptx_of_an_archive_is_newer_than_the_driver(self):
+        with tempfile.TemporaryDirectory() as folder:
+            archive = pathlib.Path(folder) / "a.tern"
+            export = [HERE / "device.sh", "cuda", BUILD / "tern", "export", PROGRAM[0], "--target", "cuda:ptx", "-o", archive]
+            subprocess.run([str(word) for word in export], check=True, capture_output=True)
+            status, text, _ = run("cuda", "--native-code", program=archive, TERN_EMULATOR_DRIVER=13000, TERN_NO_COMPILE=1)
+        self.assertNotEqual(status, 0)
+        self.refused(text, "PTX 9.", "driver of CUDA 13.0", "--target cuda:sm_90")
 
     def test_gpus_that_a_toolkit_dropped(self):
         for capability, toolkit in (("6.0", "12.6"), ("7.0", "12.6"), ("3.5", "11.8")):
@@ -72,6 +94,35 @@ class Versions(unittest.TestCase):
             status, text, _ = run(gpu, "--units", 5000)
             self.assertNotEqual(status, 0)
             self.refused(text, "5000 multiprocessors")
+
+
+class SeveralGpus(unittest.TestCase):
+    """Two devices: each stands for itself."""
+
+    def test_one_is_used_exclusively(self):
+        status, text, _ = run("cuda", device="cuda:1", TERN_EMULATOR_BUSY=0)
+        self.assertEqual(status, 0, text)
+        status, text, _ = run("cuda", device="cuda:0", TERN_EMULATOR_BUSY=0)
+        self.assertNotEqual(status, 0)
+        self.assertIn("device 0 cannot be used", text)
+        self.assertIn("CUDA error 46", text)
+
+    def test_one_is_full(self):
+        status, text, _ = run("cuda", device="cuda:0", TERN_EMULATOR_FAIL="cuDevicePrimaryCtxRetain:1")
+        self.assertNotEqual(status, 0)
+        self.assertIn("CUDA error 2", text)
+
+    def test_one_reports_no_architecture(self):
+        status, text, _ = run("rocm", device="rocm:1", TERN_EMULATOR_FAIL="hipGetDevicePropertiesR0600:1")
+        self.assertEqual(status, 0, text)
+        status, text, _ = run("rocm", device="rocm:0", TERN_EMULATOR_FAIL="hipGetDevicePropertiesR0600:1")
+        self.assertNotEqual(status, 0)
+        self.assertIn("device 0 cannot be used", text)
+
+    def test_a_run_on_one_retains_no_other(self):
+        status, text, calls = run("cuda", device="cuda:1")
+        self.assertEqual(status, 0, text)
+        self.assertEqual(calls["cuDevicePrimaryCtxRetain"], 1)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ tern_device_status captured(Stream stream, StreamCapture* c) {
 
 /// A condition, its node and its bodies' nodes share one context.
 Context context_of(const GpuDevice& d, const tern_device_stream_s& stream) {
-  return stream.part == nullptr ? d.context : stream.part->context;
+  return stream.part == nullptr ? d.context->load() : stream.part->context;
 }
 
 tern_device_status make_handle(Context context, Stream stream, std::uint64_t* handle) {

@@ -6,6 +6,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <sstream>
+
+#include "devices/gpu/cuda/context_api.h"
 
 namespace tern::gpu {
 namespace {
@@ -57,6 +61,12 @@ std::string too_new(const GpuDevice& d, const Compiler& c) {
          std::to_string(d.driver_number / 1000) + " in TERN_NVRTC";
 }
 
+/// True if the driver does not translate this compiler's PTX. Drivers translate PTX of their own version and earlier.
+/// NVRTC has no option for the version of its PTX.
+bool ptx_is_too_new(const GpuDevice& d, const Compiler& c) {
+  return c.major * 1000 + c.minor * 10 > d.driver_number;
+}
+
 /// Lists the compiler's architectures, times ten; empty if unknown (before 11.2).
 std::vector<int> architectures(const Compiler& c) {
   const auto count = symbol<Status(int*)>(c, "nvrtcGetNumSupportedArchs");
@@ -83,6 +93,27 @@ bool wants_ptx() {
   return text != nullptr && *text != 0 && std::string(text) != "0";
 }
 
+const ContextApi& contexts() {
+  static const ContextApi loaded = [] {
+    ContextApi a;
+    TERN_GPU_CONTEXT(TERN_GPU_LOAD_NEWER)
+    return a;
+  }();
+  return loaded;
+}
+
+/// Shares the context of the CUDA runtime, thus of PyTorch and others. Never released. A failure may be temporary: the
+/// process with exclusive use of the device ends.
+Status retain_context(const GpuDevice& d) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (*d.context != nullptr) return kSuccess;
+  Context made = nullptr;
+  const Status error = contexts().retain(&made, d.id);
+  if (error == kSuccess) *d.context = made;
+  return error;
+}
+
 }  // namespace
 
 std::string error_text(Status error) {
@@ -92,11 +123,8 @@ std::string error_text(Status error) {
   return std::string(text) + " (CUDA error " + std::to_string(error) + ")";
 }
 
-std::string open_device(GpuDevice& d) {
-  // Shares the context of the CUDA runtime, thus of PyTorch and others. Never released.
-  const auto retain = symbol<Status(Context*, int)>("cuDevicePrimaryCtxRetain");
-  if (retain == nullptr) return "the driver lacks cuDevicePrimaryCtxRetain";
-  if (const Status error = retain(&d.context, d.id); error != kSuccess) return "no context: " + error_text(error);
+std::string describe_device(GpuDevice& d) {
+  if (!contexts().complete) return "the driver lacks functions of contexts; update the driver";
   int major = 0;
   int minor = 0;
   Status error = api().device_attribute(&major, kMajor, d.id);
@@ -105,9 +133,19 @@ std::string open_device(GpuDevice& d) {
   return error == kSuccess ? "" : "no compute capability: " + error_text(error);
 }
 
-Status enter_device(const GpuDevice& d) {
-  static const auto set = symbol<Status(Context)>("cuCtxSetCurrent");
-  return set(d.context);
+Status enter_device(const GpuDevice& d, CallerDevice& caller) {
+  if (*d.context == nullptr)
+    if (const Status error = retain_context(d); error != kSuccess) return error;
+  Context current = nullptr;
+  if (contexts().current(&current) == kSuccess && current == *d.context) return kSuccess;
+  const Status error = contexts().push(*d.context);
+  caller.changed = error == kSuccess;
+  return error;
+}
+
+void leave_device(const CallerDevice& caller) {
+  Context left = nullptr;
+  if (caller.changed) contexts().pop(&left);
 }
 
 std::string version_text(int version) {
@@ -146,7 +184,14 @@ CompileOptions compile_options(const GpuDevice& d, const Compiler& c) {
   }
   // Machine code of a minor version runs on later minor versions of the same major version. Other devices need PTX,
   // translated by the driver.
-  o.to_ptx = wants_ptx() || best / 10 != wanted / 10;
+  const bool needs_ptx = best / 10 != wanted / 10;
+  if (needs_ptx && ptx_is_too_new(d, c)) {
+    o.error = version_of(c) + " (" + c.path + ") has no machine code for compute capability " + dotted(wanted) +
+              ", and its PTX is too new for this driver of " + d.driver +
+              ": update the driver, or set an NVRTC of this device in TERN_NVRTC";
+    return o;
+  }
+  o.to_ptx = needs_ptx || (wants_ptx() && !ptx_is_too_new(d, c));
   o.options.push_back(std::string("--gpu-architecture=") + (o.to_ptx ? "compute_" : "sm_") + std::to_string(best));
   return o;
 }
@@ -178,6 +223,18 @@ std::string device_targets(const GpuDevice& d) {
     if ((std::string(kTargets) + " ").find(target + " ") != std::string::npos) list += target + " ";
   }
   return list + kPtxTarget;
+}
+
+std::string reason_of_refusal(const GpuDevice& d, Status error, const std::string& code) {
+  constexpr Status kUnsupportedPtx = 222;  // CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+  if (error != kUnsupportedPtx) return {};
+  std::istringstream words(code.substr(std::min(code.find(".version"), code.size())));
+  std::string directive;
+  std::string version;
+  words >> directive >> version;
+  return "PTX " + version + " is newer than this driver of " + d.driver +
+         ": update the driver, compile the PTX with an older NVRTC, or export machine code (--target cuda:" + d.arch +
+         ")";
 }
 
 std::string ptx_of(const Compiler& c, Program program) {

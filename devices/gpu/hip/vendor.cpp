@@ -54,15 +54,32 @@ std::string error_text(Status error) {
   return std::string(text == nullptr ? "unknown error" : text) + " (HIP error " + std::to_string(error) + ")";
 }
 
-std::string open_device(GpuDevice& d) {
-  if (symbol<Status(int)>("hipSetDevice") == nullptr) return "the runtime lacks hipSetDevice";
+std::string describe_device(GpuDevice& d) {
+  for (const char* needed : {"hipGetDevice", "hipSetDevice"})
+    if (driver_symbol(needed) == nullptr) return std::string("the runtime lacks ") + needed;
   d.arch = architecture(d.id);
   return d.arch.empty() ? "the runtime does not report the device's architecture" : "";
 }
 
-Status enter_device(const GpuDevice& d) {
+namespace {
+
+Status set_device(int id) {
   static const auto set = symbol<Status(int)>("hipSetDevice");
-  return set(d.id);
+  return set(id);
+}
+
+}  // namespace
+
+Status enter_device(const GpuDevice& d, CallerDevice& caller) {
+  static const auto get = symbol<Status(int*)>("hipGetDevice");
+  if (const Status error = get(&caller.id); error != kSuccess || caller.id == d.id) return error;
+  const Status error = set_device(d.id);
+  caller.changed = error == kSuccess;
+  return error;
+}
+
+void leave_device(const CallerDevice& caller) {
+  if (caller.changed) set_device(caller.id);
 }
 
 std::string version_text(int version) {
@@ -97,6 +114,10 @@ CompileOptions archive_options(const std::string& target, const Compiler& c) {
 
 std::string device_targets(const GpuDevice& d) {
   return "rocm:" + d.arch.substr(0, d.arch.find(':'));
+}
+
+std::string reason_of_refusal(const GpuDevice&, Status, const std::string&) {
+  return {};
 }
 
 std::string ptx_of(const Compiler&, Program) {

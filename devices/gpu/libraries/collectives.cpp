@@ -182,7 +182,7 @@ tern_device_status run_batch(std::int32_t device, tern_device_stream stream, ter
 }
 
 tern_device_status leave(std::int32_t device, tern_device_communicator communicator) {
-  enter(device);
+  const DeviceScope scope(device);
   leave_symmetric(*communicator->communication);
   communicator->communication->leave();
   delete communicator;
@@ -191,7 +191,7 @@ tern_device_status leave(std::int32_t device, tern_device_communicator communica
 
 /// Callable while another thread waits inside the driver for work ended by this call.
 tern_device_status abort(std::int32_t device, tern_device_communicator communicator, const char* message) {
-  enter(device);
+  const DeviceScope scope(device);
   communicator->communication->abort(message);
   abandon_symmetric(*communicator->communication, message);
   return TERN_DEVICE_OK;

@@ -7,6 +7,7 @@
 #include "devices/gpu/libraries/shared_library.h"
 #include "devices/gpu/libraries/solver.h"
 #include "devices/gpu/libraries/symmetric.h"
+#include "devices/gpu/status.h"
 #include "devices/gpu/tables.h"
 #include "names.h"
 
@@ -26,8 +27,9 @@ std::string solvers(const GpuDevice& d) {
 const char* describe(std::int32_t device) {
   thread_local std::string text;
   text.clear();
-  const GpuDevice* d = enter(device);
-  if (d == nullptr) return text.c_str();
+  const DeviceScope scope(device);
+  const GpuDevice* const d = scope.device();
+  if (d == nullptr) return (text = message()).c_str();
   if (!wants_libraries()) return (text = left_out()).c_str();
   text = products(*d);
   if (const std::string more = describe_vendor_libraries(*d); !more.empty()) text += "; " + more;

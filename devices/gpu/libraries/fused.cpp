@@ -198,7 +198,7 @@ tern_device_status run(std::int32_t device, tern_device_stream stream, tern_devi
 }
 
 tern_device_status release(std::int32_t device, tern_device_partition partition) {
-  enter(device);
+  const DeviceScope scope(device);
   delete reinterpret_cast<Fused*>(partition);
   return TERN_DEVICE_OK;
 }

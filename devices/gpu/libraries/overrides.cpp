@@ -48,7 +48,7 @@ tern_device_status run(std::int32_t device, tern_device_stream stream, tern_devi
 }
 
 tern_device_status release(std::int32_t device, tern_device_override override) {
-  enter(device);
+  const DeviceScope scope(device);
   delete node_of(override);
   return TERN_DEVICE_OK;
 }

@@ -28,6 +28,7 @@ constexpr std::pair<Status, CUresult> kCodes[] = {
     {Status::not_initialized, CUDA_ERROR_NOT_INITIALIZED},
     {Status::no_device, CUDA_ERROR_NO_DEVICE},
     {Status::invalid_device, CUDA_ERROR_INVALID_DEVICE},
+    {Status::device_unavailable, CUDA_ERROR_DEVICE_UNAVAILABLE},
     {Status::invalid_context, CUDA_ERROR_INVALID_CONTEXT},
     {Status::context_destroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED},
     {Status::invalid_handle, CUDA_ERROR_INVALID_HANDLE},

@@ -91,6 +91,11 @@ TEST(Settings, ThereMayBeSeveralDevicesOrNone) {
     SUCCEEDS(cuDeviceGet(&device, 1));
     FAILS(CUDA_ERROR_INVALID_DEVICE, cuDeviceGet(&device, 2));
   });
+  WITH("TERN_EMULATOR_BUSY", "0", {
+    CUcontext context = nullptr;
+    SUCCEEDS(cuInit(0));
+    FAILS(CUDA_ERROR_DEVICE_UNAVAILABLE, cuDevicePrimaryCtxRetain(&context, 0));
+  });
   WITH("TERN_EMULATOR_DEVICES", "0", { FAILS(CUDA_ERROR_NO_DEVICE, cuInit(0)); });
 }
 

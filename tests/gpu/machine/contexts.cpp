@@ -45,7 +45,12 @@ int Machine::check_device(int device) const {
 }
 
 uint64_t Machine::retain_primary(int device) {
-  std::shared_ptr<Context>& primary = primaries_[check_device(device)];
+  check_device(device);
+  // CUDA_ERROR_DEVICE_UNAVAILABLE: "Devices are often unavailable due to use of CU_COMPUTEMODE_EXCLUSIVE_PROCESS or
+  // CU_COMPUTEMODE_PROHIBITED."
+  if (("," + settings().busy + ",").find("," + std::to_string(device) + ",") != std::string::npos)
+    refuse(Status::device_unavailable, "another process uses device %d exclusively", device);
+  std::shared_ptr<Context>& primary = primaries_[device];
   if (!primary) {
     primary = std::make_shared<Context>();
     primary->device = device;

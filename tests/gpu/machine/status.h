@@ -12,6 +12,7 @@ enum class Status {
   not_initialized,
   no_device,
   invalid_device,
+  device_unavailable,
   invalid_context,
   context_destroyed,
   invalid_handle,

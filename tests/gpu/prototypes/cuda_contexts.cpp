@@ -1,0 +1,14 @@
+// Compiles if the declarations of contexts in devices/gpu/cuda equal cuda.h's.
+#include <cuda.h>
+
+#include "devices/gpu/cuda/context_api.h"
+#include "tests/gpu/prototypes/same_call.h"
+
+namespace tern::testing {
+
+#define SAME(name, symbol, parameters) \
+  static_assert(same_call<decltype(gpu::ContextApi::name), decltype(&::symbol)>, "the parameters of " #symbol);
+TERN_GPU_CONTEXT(SAME)
+#undef SAME
+
+}  // namespace tern::testing
