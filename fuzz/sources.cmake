@@ -10,6 +10,7 @@ set(sources
   fuzz_checkpoint.cpp
   fuzz_expr.cpp
   fuzz_gguf.cpp
+  fuzz_grammar.cpp
   fuzz_guard.cpp
   fuzz_http_request.cpp
   fuzz_metadata.cpp

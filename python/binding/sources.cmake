@@ -24,5 +24,6 @@ set(sources
   tensor_buffer.cpp
   tensor_summary.cpp
   text.cpp
+  text_engine.cpp
   trace.cpp
   values.cpp)

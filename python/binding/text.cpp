@@ -6,6 +6,7 @@
 
 #include "python/binding/file_path.h"
 #include "python/binding/gil.h"
+#include "python/binding/json_text.h"
 #include "python/binding/model.h"
 
 namespace nb = nanobind;
@@ -13,13 +14,6 @@ using namespace nb::literals;
 
 namespace tern::python {
 namespace {
-
-std::string json_of(const nb::object& value) {
-  if (value.is_none()) return {};
-  if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
-  const nb::object dumps = nb::module_::import_("json").attr("dumps");
-  return nb::cast<std::string>(dumps(value, "ensure_ascii"_a = false));
-}
 
 void add_tokenizer(nb::module_& m) {
   nb::class_<Tokenizer>(m, "Tokenizer", "A vocabulary and the rules of splitting text into its tokens.")

@@ -28,6 +28,8 @@ from tern._tern import (
     SessionStats as SessionStats,
     StateInfo as StateInfo,
     Tensor as Tensor,
+    TextAnswer as TextAnswer,
+    TextEngine as TextEngine,
     TextStream as TextStream,
     Tokenizer as Tokenizer,
     Trace as Trace,
