@@ -122,7 +122,7 @@ class Checker:
         rows = re.findall(r"^\| (`[^|]*) \|", (ROOT / "docs/environment.md").read_text(), re.M)
         listed = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
         codes = [p.read_text() for folder in PRODUCT for p in sorted((ROOT / folder).rglob("*.[ch]*")) if p.is_file()]
-        read = {"CXX", "TERM", "COLUMNS"}  # by tables and functions that the expressions below do not see
+        read = {"CXX", "TERM", "COLUMNS"}  # read through tables and functions, which no expression below matches
         for code in codes:
             for end in re.findall(r'plugin_variable\("(\w+)"\)', code):
                 read |= {"TERN_CUDA" + end, "TERN_ROCM" + end}
