@@ -1,6 +1,5 @@
 #include "kernels/custom/library.h"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -9,6 +8,7 @@
 #include <mutex>
 #include <set>
 
+#include "platform/cancellation.h"
 #include "platform/environment.h"
 #include "platform/library.h"
 #include "platform/path.h"
@@ -103,7 +103,7 @@ int call_library(const std::string& what, const std::function<int()>& call) {
     return call();
   } catch (const Error&) {
     throw;
-  } catch (const abi::__forced_unwind&) {
+  } catch (const platform::ThreadCancelled&) {
     throw;  // the thread is cancelled
   } catch (const std::exception& e) {
     fail(ErrorCode::runtime, fmt::format("{}: it threw '{}'", what, e.what()));

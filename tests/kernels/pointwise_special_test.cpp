@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/cpu/pointwise/special.h"
 #include "tests/kernels/pointwise_support.h"
 
 namespace tern::test {
@@ -346,6 +347,18 @@ TEST(PointwiseSpecial, LimitsAndPoles) {
       EXPECT_EQ(got, l.value) << scalar_info(l.op).name << "(" << l.x << ", " << l.y << ")";
     }
   }
+}
+
+// The function that replaces std::cyl_bessel_k where the library has none.
+TEST(PointwiseSpecial, IntegralsOfModifiedBesselFunctions) {
+  std::size_t compared = 0;
+  for (const Reference& r : kReferences) {
+    const bool is_k0 = r.op == Scalar::modified_bessel_k0;
+    if ((!is_k0 && r.op != Scalar::modified_bessel_k1) || r.x > 20) continue;
+    ++compared;
+    EXPECT_NEAR(special::modified_bessel_k_integral(is_k0 ? 0 : 1, r.x) / r.value, 1, 8 * 0x1p-52) << r.x;
+  }
+  EXPECT_GE(compared, 4u);
 }
 
 }  // namespace

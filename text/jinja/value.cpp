@@ -14,6 +14,10 @@
 
 namespace tern::jinja {
 
+std::size_t Dict::size() const {
+  return items_.size();
+}
+
 const Value* Dict::find(std::string_view key) const {
   if (items_.size() <= 8) {
     const auto found = std::ranges::find(items_, key, &std::pair<std::string, Value>::first);

@@ -28,7 +28,7 @@ class Dict {
  public:
   const Value* find(std::string_view key) const;
   void set(const std::string& key, Value value);
-  std::size_t size() const { return items_.size(); }
+  std::size_t size() const;
   const std::vector<std::pair<std::string, Value>>& items() const { return items_; }
 
  private:

@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -55,12 +56,20 @@ double i_plain(int n, double x) {
   return std::isinf(x) ? x : hankel_sum(n, x, -1) / std::sqrt(2 * kPi * x) * half * half;
 }
 
+double modified_bessel_k(double order, double x) {
+#ifdef __cpp_lib_math_special_functions
+  return std::cyl_bessel_k(order, x);
+#else
+  return modified_bessel_k_integral(order, x);  // libc++
+#endif
+}
+
 double k_plain(int n, double x) {
   if (std::isnan(x) || x < 0) return kNaN;
   if (x == 0) return kInfinity;
   if (std::isinf(x)) return 0;
   if (x < 1e-300) return n == 0 ? -std::log(x / 2) - std::numbers::egamma : 1 / x;
-  if (x <= kFar) return std::cyl_bessel_k(static_cast<double>(n), x);
+  if (x <= kFar) return modified_bessel_k(static_cast<double>(n), x);
   return hankel_sum(n, x, 1) * std::sqrt(kPi / (2 * x)) * std::exp(-x);
 }
 double k_scaled(int n, double x) {
@@ -103,6 +112,20 @@ AirySums airy_sums(double zeta) {
 }
 
 }  // namespace
+
+double modified_bessel_k_integral(double order, double x) {
+  // cosh t - 1 = 2 sinh(t / 2)^2. The trapezoidal rule converges exponentially if the step is below the width of the
+  // integrand's peak.
+  const double step = std::min(0.2, 0.6 / std::sqrt(x));
+  double sum = 0.5;
+  for (double t = step;; t += step) {
+    const double s = std::sinh(t / 2);
+    const double term = std::exp(-2 * x * s * s) * std::cosh(order * t);
+    sum += term;
+    if (term < 1e-18 * sum) break;
+  }
+  return sum * step * std::exp(-x);
+}
 
 double i0(double x) {
   return i_plain(0, std::abs(x));
@@ -155,7 +178,7 @@ double airy_ai(double x) {
   const double zeta = 2 * a * std::sqrt(a) / 3;
   if (x > 2) {
     if (zeta > 760) return 0;
-    if (zeta <= 18) return std::sqrt(x / 3) * std::cyl_bessel_k(1.0 / 3, zeta) / kPi;
+    if (zeta <= 18) return std::sqrt(x / 3) * modified_bessel_k(1.0 / 3, zeta) / kPi;
     return std::exp(-zeta) * airy_sums(zeta).alternating / (2 * std::sqrt(kPi) * std::sqrt(std::sqrt(x)));
   }
   if (std::isinf(x)) return 0;

@@ -39,6 +39,9 @@ double k0(double x);
 double k1(double x);
 double k0e(double x);  ///< exp(x) k0(x)
 double k1e(double x);
+/// K_order(x) for order 0 to 1 and 0 < x <= 20, within 8 units of the last place, for libraries without
+/// std::cyl_bessel_k: Abramowitz and Stegun, 9.6.24.
+double modified_bessel_k_integral(double order, double x);
 double spherical_j0(double x);
 double airy_ai(double x);
 
