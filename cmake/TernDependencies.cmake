@@ -24,8 +24,9 @@ if(TERN_BUILD_EXPORTER)
   pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
   find_package(ZLIB REQUIRED)  # CRC-32; installed with libzip
   pkg_check_modules(httplib QUIET IMPORTED_TARGET cpp-httplib)  # the server of `tern view`
+  find_path(HTTPLIB_INCLUDE httplib.h)
   set(HTTPLIB_FOUND ${httplib_FOUND})
-  tern_optional(HTTPLIB cpp-httplib libcpp-httplib-dev HTTPLIB_FOUND httplib_LINK_LIBRARIES)
+  tern_optional(HTTPLIB cpp-httplib libcpp-httplib-dev HTTPLIB_FOUND HTTPLIB_INCLUDE)
 endif()
 if(TERN_BUILD_TESTS)
   find_package(GTest REQUIRED)

@@ -7,6 +7,12 @@ endif()
 if(TARGET libtern_text)
   install(TARGETS libtern_text EXPORT tern_text_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
 endif()
+if(TERN_CROSS_FOLDER)  # programs that link the static library find the others beside it
+  foreach(name IN ITEMS fmt xxhash zstd)
+    install(FILES ${TERN_CROSS_FOLDER}/prefix/lib/${CMAKE_STATIC_LIBRARY_PREFIX}${name}${CMAKE_STATIC_LIBRARY_SUFFIX}
+      DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endforeach()
+endif()
 install(TARGETS tern_static EXPORT tern_static_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tern DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # Installs the pages in the layout of the sources, to keep their links valid.

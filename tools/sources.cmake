@@ -56,6 +56,7 @@ set(sources
   groups.cpp
   help.cpp
   http/connections.cpp
+  http/linked_server.cpp
   http/message.cpp
   http/module.cpp
   http/request_reader.cpp

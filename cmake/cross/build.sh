@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# build.sh TARGET [NINJA_TARGET...]: builds Tern for a target of targets.txt in build/cross/TARGET/tern.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+target=$1
+shift
+folder=$PWD/build/cross/$target
+here=linux-musl-$(uname -m)
+cmake/cross/compiler.sh "$target"
+cmake/cross/sources.sh
+cmake/cross/libraries.sh "$target"
+export CCACHE_DEPEND=1 # hashes no preprocessed sources
+options=(-DTERN_WITH_{OPENMP,DNNL,BLAS,LAPACK}"=OFF" -DTERN_WITH_TEXT=ON -DTERN_BUILD_{TESTS,PYTHON,ENGINES,EXAMPLES}"=OFF"
+  -DTERN_WERROR=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON)
+# A static program loads no libraries at run time.
+[[ $target != linux-musl-* ]] || options+=(-DTERN_{SHARED,LOADS_LIBRARIES,BUILD_PLUGINS}"=OFF")
+# Programs that write sources run on this machine.
+options+=("-DCMAKE_CROSSCOMPILING_EMULATOR=$PWD/cmake/cross/host_program.sh;$PWD/build/cross/$here/tern")
+[[ $target == "$here" ]] || "${BASH_SOURCE[0]}" "$here" tern_embed_texts tern_embed_page tern_generate_texts
+cmake -G Ninja -S . -B "$folder/tern" -DTERN_CROSS_FOLDER="$folder" -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/cross/toolchain.cmake" \
+  -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_LIBDIR=lib "${options[@]}" --log-level=WARNING >"$folder/configure.log" ||
+  { tail -n 30 "$folder/configure.log" >&2 && exit 1; }
+ninja -C "$folder/tern" -j "${TERN_JOBS:-$(nproc)}" --quiet "$@"

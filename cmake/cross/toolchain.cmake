@@ -1,0 +1,22 @@
+# Toolchain of ./dev cross: clang and libc++ of PyPI's ziglang. TERN_CROSS_FOLDER is build/cross/TARGET, with wrappers of
+# the compiler in bin/ and the target's libraries in prefix/ (libraries.sh).
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES TERN_CROSS_FOLDER)
+cmake_path(GET TERN_CROSS_FOLDER FILENAME target)
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/targets.txt line REGEX "^${target} ")
+string(REGEX REPLACE " *[|] *" ";" line "${line}")
+list(GET line 1 CMAKE_SYSTEM_NAME)
+list(GET line 2 CMAKE_SYSTEM_PROCESSOR)
+foreach(tool IN ITEMS CXX_COMPILER:c++ C_COMPILER:cc AR:ar RANLIB:ranlib OBJCOPY:objcopy)
+  string(REPLACE ":" ";" tool ${tool})
+  list(GET tool 0 name)
+  list(GET tool 1 file)
+  set(CMAKE_${name} ${TERN_CROSS_FOLDER}/bin/${file})
+endforeach()
+set(CMAKE_FIND_ROOT_PATH ${TERN_CROSS_FOLDER}/prefix)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+foreach(kind IN ITEMS LIBRARY INCLUDE PACKAGE)
+  set(CMAKE_FIND_ROOT_PATH_MODE_${kind} ONLY)
+endforeach()
+set(ENV{PKG_CONFIG_LIBDIR} ${TERN_CROSS_FOLDER}/prefix/lib/pkgconfig)
+# musl gives threads 128 KiB of stack otherwise.
+set(CMAKE_EXE_LINKER_FLAGS_INIT -Wl,-z,stack-size=8388608)

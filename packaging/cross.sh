@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Packs the build of another system: cross.sh TARGET OUT_FOLDER. The archive holds the command, libraries, headers, pages,
+# and the licences of everything compiled in.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+umask 022
+target=$1
+out=$2
+version=$(sed -n 's/^#define TERN_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' include/tern/version.h | paste -sd .)
+name=tern-$version-$target
+stage=$out/$name
+sources=build/cross/sources
+rm -rf "$stage" "$stage".tar.gz
+mkdir -p "$stage"
+cmake --install "build/cross/$target/tern" --prefix "$stage" >/dev/null
+licences=$stage/share/doc/tern/licences
+mkdir -p "$licences"
+for source in libzstd fmtlib xxhash libzip zlib pcre2 utf8proc cpp-httplib; do
+  install -m 644 "$sources/$source/debian/copyright" "$licences/$source.txt"
+done
+for package in nlohmann-json3-dev libcli11-dev libflatbuffers-dev; do
+  install -m 644 "/usr/share/doc/$package/copyright" "$licences/$package.txt"
+done
+zig=$(echo build/cross/tools/lib/python3*/site-packages/ziglang)
+for library in libcxx libcxxabi libunwind; do install -m 644 "$zig/lib/$library/LICENSE.TXT" "$licences/$library.txt"; done
+install -m 644 "$zig/LICENSE" "$licences/zig.txt"
+install -m 644 "$zig/lib/libc/musl/COPYRIGHT" "$licences/musl.txt"
+archive=$name.tar.gz
+tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rwX,go+rX,go-w --format=gnu --mtime="@$SOURCE_DATE_EPOCH" \
+  -cf - -C "$out" "$name" | gzip -9n >"$out/$archive"
+printf '%s, %s bytes\n' "$out/$archive" "$(stat -c %s "$out/$archive")"
