@@ -1,7 +1,5 @@
 #include "tools/machine.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -15,6 +13,7 @@
 #include "kernels/cpu/products/gemm.h"
 #include "kernels/cpu/products/int8/driver.h"
 #include "kernels/cpu/products/tiles/row_driver.h"
+#include "platform/machine.h"
 #include "threads/parallel.h"
 
 namespace tern {
@@ -38,10 +37,8 @@ double shortest(F&& f) {
 
 /// Twice the last-level cache, to miss the cache mostly, but at most an eighth of the memory.
 std::int64_t words_to_stream() {
-  const std::int64_t cache = std::max(0L, sysconf(_SC_LEVEL3_CACHE_SIZE));
-  const std::int64_t memory = std::max(0L, sysconf(_SC_PHYS_PAGES)) * std::max(0L, sysconf(_SC_PAGESIZE));
-  const std::int64_t bytes = std::clamp(2 * cache, 256 * kMiB, 1024 * kMiB);
-  return std::max(std::min(bytes, memory / 8), 16 * kMiB) / std::int64_t{sizeof(std::uint64_t)};
+  const std::int64_t bytes = std::clamp(2 * platform::last_cache_bytes(), 256 * kMiB, 1024 * kMiB);
+  return std::max(std::min(bytes, platform::memory_bytes() / 8), 16 * kMiB) / std::int64_t{sizeof(std::uint64_t)};
 }
 
 /// Reads four streams at once, each with its own sums: a core's prefetchers follow several streams but stop at page
