@@ -9,6 +9,7 @@ jsonschema, that package checks schemas and outputs as well.
 import argparse
 import json
 import pathlib
+import re
 import struct
 import tempfile
 
@@ -158,7 +159,7 @@ def main():
         t.check(f"an output of {schema}", schema in t.seen, "no command above prints it")
     listed = [line.split()[0] for line in t.run("help").stdout.splitlines() if line.startswith("  ") and line[2:3].isalpha()]
     for command in listed:
-        has = "--json" in t.run(command, "--help").stdout
+        has = re.search(r"--json(?![-\w])", t.run(command, "--help").stdout)
         t.check(f"{command} --json", not has or command in t.schemas, "docs/json has no schema of it")
     print(f"{t.passed} passed, {t.failed} failed")
     return t.failed > 0
