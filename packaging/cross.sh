@@ -13,6 +13,7 @@ sources=build/cross/sources
 rm -rf "$stage" "$stage".tar.gz
 mkdir -p "$stage"
 cmake --install "build/cross/$target/tern" --prefix "$stage" >/dev/null
+"build/cross/$target/bin/objcopy" --strip-all "$stage/bin/tern" "$stage/bin/tern.stripped" && mv "$stage/bin/tern.stripped" "$stage/bin/tern"
 licences=$stage/share/doc/tern/licences
 mkdir -p "$licences"
 for source in libzstd fmtlib xxhash libzip zlib pcre2 utf8proc cpp-httplib; do

@@ -33,8 +33,8 @@ build() {
 
 # zlib's rules always build a shared library, too.
 mkdir -p "$folder/libraries/zlib"
-for file in adler32 crc32 deflate inflate inftrees inffast trees zutil compress uncompr; do
-  "$folder/bin/cc" -O2 -fPIC -w -c "$sources/zlib/$file.c" -o "$folder/libraries/zlib/$file.o"
+for file in adler32 crc32 deflate inflate inftrees inffast trees zutil compress uncompr gzlib gzread gzwrite gzclose; do
+  "$folder/bin/cc" -O2 -fPIC -w -DHAVE_UNISTD_H -c "$sources/zlib/$file.c" -o "$folder/libraries/zlib/$file.o"
 done
 "$folder/bin/ar" rcs "$prefix/lib/libz.a" "$folder"/libraries/zlib/*.o
 cp "$sources"/zlib/{zlib,zconf}.h "$prefix/include/"

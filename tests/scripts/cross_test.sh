@@ -14,7 +14,7 @@ needs_no_loader() { ! readelf -l "$folder/tern" | grep -q INTERP; }
 try 'the command is static' needs_no_loader
 log=$(mktemp)
 conform() {
-  tests/scripts/conform.py --tern "$folder/tern" --known tests/data/conformance_expected_failures.txt --may-pass "$@" | tee "$log"
+  tests/scripts/conform.py --tern "$folder/tern" --known tests/data/musl_expected_failures.txt --may-pass "$@" | tee "$log"
   add "$log"
 }
 conform "$data/programs"
