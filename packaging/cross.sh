@@ -13,7 +13,8 @@ sources=build/cross/sources
 rm -rf "$stage" "$stage".tar.gz
 mkdir -p "$stage"
 cmake --install "build/cross/$target/tern" --prefix "$stage" >/dev/null
-"build/cross/$target/bin/objcopy" --strip-all "$stage/bin/tern" "$stage/bin/tern.stripped" && mv "$stage/bin/tern.stripped" "$stage/bin/tern"
+strip --strip-all "$stage/bin/tern" "$stage/lib/tern/tern_kernel_compiler"
+strip --strip-debug "$stage"/lib/*.a
 licences=$stage/share/doc/tern/licences
 mkdir -p "$licences"
 for source in libzstd fmtlib xxhash libzip zlib pcre2 utf8proc cpp-httplib; do

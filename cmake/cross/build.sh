@@ -13,7 +13,7 @@ export CCACHE_DEPEND=1 # hashes no preprocessed sources
 options=(-DTERN_WITH_{OPENMP,DNNL,BLAS,LAPACK}"=OFF" -DTERN_WITH_TEXT=ON -DTERN_BUILD_{TESTS,PYTHON,ENGINES,EXAMPLES}"=OFF"
   -DTERN_WERROR=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON)
 # A static program loads no libraries at run time.
-[[ $target != linux-musl-* ]] || options+=(-DTERN_{SHARED,LOADS_LIBRARIES,BUILD_PLUGINS}"=OFF")
+[[ $target != linux-musl-* ]] || options+=(-DTERN_{SHARED,LOADS_LIBRARIES,BUILD_PLUGINS}"=OFF" -DCMAKE_SKIP_RPATH=ON)
 # Programs that write sources run on this machine.
 options+=("-DCMAKE_CROSSCOMPILING_EMULATOR=$PWD/cmake/cross/host_program.sh;$PWD/build/cross/$here/tern")
 [[ $target == "$here" ]] || "${BASH_SOURCE[0]}" "$here" tern_embed_texts tern_embed_page tern_generate_texts
