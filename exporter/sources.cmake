@@ -110,7 +110,6 @@ set(sources
   kernels/add_kernels.cpp
   kernels/compile_kernel.cpp
   kernels/plugin_targets.cpp
-  kernels/process.cpp
   kernels/record.cpp
   kernels/recording_device.cpp
   kernels/run_compiler.cpp

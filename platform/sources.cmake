@@ -34,6 +34,7 @@ set(sources
   posix/memory.cpp
   posix/path.cpp
   posix/pattern.cpp
+  posix/pipe.cpp
   posix/process.cpp
   posix/signals.cpp
   posix/socket.cpp

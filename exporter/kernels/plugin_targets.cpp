@@ -1,9 +1,7 @@
 #include "exporter/kernels/plugin_targets.h"
 
 #include <fmt/format.h>
-#include <link.h>
 #include <tern/error.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,6 +11,8 @@
 
 #include "exporter/kernels/run_compiler.h"
 #include "loader/kernel_modules.h"
+#include "platform/file.h"
+#include "platform/library.h"
 #include "runtime/devices/plugin/library.h"
 #include "runtime/devices/plugin/tables.h"
 #include "runtime/own_folders.h"
@@ -33,27 +33,10 @@ const VendorCompiler* vendor_compiler(std::string_view plugin) {
   return found == std::end(kVendorCompilers) ? nullptr : found;
 }
 
-/// Path of a library loaded by this process, such as NVRTC from a Python package; empty if not loaded.
-std::string loaded_library(std::string_view name) {
-  struct Search {
-    std::string_view name;
-    std::string path;
-  } search{name, {}};
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* context) {
-        auto& wanted = *static_cast<Search*>(context);
-        if (std::filesystem::path(info->dlpi_name).filename().string().starts_with(wanted.name))
-          wanted.path = info->dlpi_name;
-        return wanted.path.empty() ? 0 : 1;
-      },
-      &search);
-  return search.path;
-}
-
 /// Points the compiler process to a library loaded by this process.
-EnvironmentVariables variables_of(const VendorCompiler* vendor) {
+platform::EnvironmentVariables variables_of(const VendorCompiler* vendor) {
   if (vendor == nullptr || std::getenv(vendor->variable) != nullptr) return {};
-  const std::string path = loaded_library(vendor->library);
+  const std::string path = platform::loaded_library(vendor->library);
   if (path.empty()) return {};
   return {{vendor->variable, path}};
 }
@@ -62,7 +45,7 @@ std::string compiler_program() {
   constexpr const char* kName = "tern_kernel_compiler";
   std::string folders;
   for (const std::string& path : own_folders(kName)) {
-    if (::access(path.c_str(), X_OK) == 0) return path;
+    if (platform::can_execute(path)) return path;
     folders += (folders.empty() ? "" : ", ") + std::filesystem::path(path).parent_path().string();
   }
   fail(ErrorCode::unsupported,

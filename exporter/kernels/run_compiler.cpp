@@ -17,13 +17,14 @@
 
 #include "dtypes/printable.h"
 #include "loader/hash.h"
+#include "platform/folder.h"
+#include "platform/path.h"
 
 namespace tern {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kSignalBase = 256;  // base of ProcessResult::status for signals: exit by signal n gives 256 + n
 constexpr std::size_t kMaxShownOutput = 2000;  // characters of compiler output shown in a message
 
 std::chrono::seconds time_limit() {
@@ -44,9 +45,10 @@ std::chrono::seconds time_limit() {
 
 std::string run_compiler(const CompilerProgram& compiler, const std::string& work,
                          const std::vector<std::string>& arguments, const CompilerFolder* folder,
-                         const EnvironmentVariables& variables) {
+                         const platform::EnvironmentVariables& variables) {
   const std::chrono::seconds limit = time_limit();
-  ProcessResult result = run_program(compiler.path, arguments, limit, variables);
+  platform::ProcessResult result = platform::run_process(compiler.path, arguments, limit, variables);
+  if (!result.problem.empty()) fail(ErrorCode::io, result.problem);
   if (result.status == 0 && !result.is_late) return std::move(result.output);
   std::string output = result.output.substr(0, kMaxShownOutput);
   output = indented(folder == nullptr ? output : folder->without_path(output));
@@ -55,25 +57,24 @@ std::string run_compiler(const CompilerProgram& compiler, const std::string& wor
          fmt::format(
              "{} did not finish within {} s of {} and was stopped: {}, or allow more time in TERN_COMPILER_SECONDS",
              compiler.name, limit.count(), work, compiler.remedy));
-  if (result.status > kSignalBase)
-    fail(ErrorCode::unsupported,
-         fmt::format("{} crashed ({}) while {}: {}{}{}", compiler.name, strsignal(result.status - kSignalBase), work,
-                     compiler.remedy, output.empty() ? "" : ". It printed:\n  ", output));
+  if (!result.crash.empty())
+    fail(ErrorCode::unsupported, fmt::format("{} crashed ({}) while {}: {}{}{}", compiler.name, result.crash, work,
+                                             compiler.remedy, output.empty() ? "" : ". It printed:\n  ", output));
   if (compiler.explains) fail(ErrorCode::unsupported, work + ": " + output);
   fail(ErrorCode::unsupported,
        fmt::format("{} failed (status {}) while {}: {}", compiler.name, result.status, work, output));
 }
 
 CompilerFolder::CompilerFolder() {
-  path_ = (fs::temp_directory_path() / "tern-kernel-XXXXXX").string();
-  if (mkdtemp(path_.data()) == nullptr)
+  path_ = platform::make_temporary_folder("tern-kernel-");
+  if (path_.empty())
     fail(ErrorCode::io, fmt::format("cannot create a temporary folder in '{}'; set TMPDIR to another folder",
-                                    fs::temp_directory_path().string()));
+                                    platform::text_of(fs::temp_directory_path())));
 }
 
 CompilerFolder::~CompilerFolder() {
   std::error_code ignored;
-  fs::remove_all(path_, ignored);
+  fs::remove_all(platform::path_of(path_), ignored);
 }
 
 std::string CompilerFolder::without_path(std::string text) const {
@@ -83,13 +84,13 @@ std::string CompilerFolder::without_path(std::string text) const {
 }
 
 void write_source(const std::string& path, const std::string& text) {
-  if (!(std::ofstream(path, std::ios::binary) << text).flush())
+  if (!(std::ofstream(platform::path_of(path), std::ios::binary) << text).flush())
     fail(ErrorCode::io, fmt::format("cannot write the text of a kernel in '{}'; set TMPDIR to another folder",
-                                    fs::temp_directory_path().string()));
+                                    platform::text_of(fs::temp_directory_path())));
 }
 
 std::vector<std::byte> read_module(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream in(platform::path_of(path), std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
   const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
   return {begin, begin + bytes.size()};

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "exporter/kernels/process.h"
+#include "platform/process.h"
 
 namespace tern {
 
@@ -36,7 +36,7 @@ class CompilerFolder {
 /// (300); `work` describes the task in the error: "compiling tern_pointwise". `folder` has the input files.
 std::string run_compiler(const CompilerProgram& compiler, const std::string& work,
                          const std::vector<std::string>& arguments, const CompilerFolder* folder = nullptr,
-                         const EnvironmentVariables& variables = {});
+                         const platform::EnvironmentVariables& variables = {});
 
 /// Writes the text of a kernel. Fails (io).
 void write_source(const std::string& path, const std::string& text);

@@ -7,6 +7,7 @@
 
 #include "exporter/kernels/run_compiler.h"
 #include "loader/spirv.h"
+#include "platform/process.h"
 
 namespace tern {
 namespace {
@@ -22,8 +23,8 @@ struct Tools {
 
 Tools find_tools() {
   for (const char* version : kVersions) {
-    Tools t{find_program(fmt::format("clang{}", version)), find_program(fmt::format("llvm-spirv{}", version)),
-            find_program("spirv-val")};
+    Tools t{platform::find_program(fmt::format("clang{}", version)),
+            platform::find_program(fmt::format("llvm-spirv{}", version)), platform::find_program("spirv-val")};
     if (!t.clang.empty() && !t.translator.empty()) return t;
   }
   fail(ErrorCode::unsupported,

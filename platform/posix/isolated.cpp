@@ -1,13 +1,10 @@
 #include "platform/isolated.h"
 
-#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
@@ -33,8 +30,7 @@ namespace {
 
 IsolatedResult run_isolated(std::chrono::milliseconds limit, const std::function<std::string()>& work,
                             const std::vector<std::string>& /*again*/) {
-  using Clock = std::chrono::steady_clock;
-  const auto deadline = Clock::now() + limit;
+  const auto deadline = std::chrono::steady_clock::now() + limit;
   int ends[2];
   std::fflush(nullptr);
   IsolatedResult result;
@@ -53,23 +49,10 @@ IsolatedResult run_isolated(std::chrono::milliseconds limit, const std::function
     result.problem = "cannot start a process: " + error_text(errno);
     return result;
   }
-  char piece[4096];
-  while (true) {
-    const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    pollfd ready{ends[0], POLLIN, 0};
-    const int polled = ::poll(&ready, 1, static_cast<int>(std::clamp<std::int64_t>(rest, 0, 1'000'000)));
-    if (polled < 0 && errno == EINTR) continue;
-    if (polled == 0 && rest > 0) continue;
-    if (polled == 0) {
-      ::kill(child, SIGKILL);
-      result.problem = "it did not finish within " +
-                       std::to_string(std::chrono::duration_cast<std::chrono::seconds>(limit).count()) + " s";
-      break;
-    }
-    const ssize_t n = ::read(ends[0], piece, sizeof piece);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    result.text.append(piece, static_cast<std::size_t>(n));
+  if (!read_pipe(ends[0], deadline, [&](std::string_view piece) { result.text += piece; })) {
+    ::kill(child, SIGKILL);
+    result.problem = "it did not finish within " +
+                     std::to_string(std::chrono::duration_cast<std::chrono::seconds>(limit).count()) + " s";
   }
   ::close(ends[0]);
   int status = 0;

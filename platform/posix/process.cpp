@@ -1,7 +1,6 @@
 #include "platform/process.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdint>
 #include <cstring>
 #include <string_view>
 #include <thread>
@@ -98,21 +96,12 @@ ProcessResult run_process(const std::string& path, const std::vector<std::string
     return result;
   }
   write_end.close();
-  char piece[4096];
-  while (true) {
-    const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    pollfd ready{ends[0], POLLIN, 0};
-    const int polled = ::poll(&ready, 1, static_cast<int>(std::clamp<std::int64_t>(rest, 0, 1'000'000)));
-    if (polled < 0 && errno == EINTR) continue;
-    if (polled == 0 && rest <= 0) {
-      result.is_late = true;
-      ::kill(-child, SIGKILL);
-      break;
-    }
-    if (polled == 0) continue;
-    const std::int64_t count = read_end.read(std::as_writable_bytes(std::span(piece)));
-    if (count <= 0) break;
-    result.output.append(piece, std::min(static_cast<std::size_t>(count), most_output - result.output.size()));
+  const auto take = [&](std::string_view piece) {
+    result.output += piece.substr(0, most_output - result.output.size());
+  };
+  if (!read_pipe(ends[0], deadline, take)) {
+    result.is_late = true;
+    ::kill(-child, SIGKILL);
   }
   int status = 0;
   // The program may have closed its output and kept running.

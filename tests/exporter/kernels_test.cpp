@@ -10,7 +10,6 @@
 
 #include "exporter/archive_writer.h"
 #include "exporter/kernels/add_kernels.h"
-#include "exporter/kernels/process.h"
 #include "exporter/kernels/spirv.h"
 #include "loader/archive.h"
 #include "loader/hash.h"
@@ -147,46 +146,6 @@ TEST(RecordKernels, NoWeightIsRead) {
   TestProgram p = product();
   p.program().source = std::make_shared<Forbidden>();
   EXPECT_FALSE(record_kernels(p.program(), kGpu, {}).empty());
-}
-
-TEST(Process, StatusAndOutput) {
-  const std::string shell = find_program("sh");
-  ASSERT_FALSE(shell.empty());
-  EXPECT_EQ(run_program(shell, {"-c", "exit 3"}).status, 3);
-  const ProcessResult both = run_program(shell, {"-c", "echo \"$0\" >&2; echo b", "a  \"b\""});
-  EXPECT_EQ(both.status, 0);
-  EXPECT_EQ(both.output, "a  \"b\"\nb\n");
-  EXPECT_GT(run_program(shell, {"-c", "kill -9 $$"}).status, 255);
-  EXPECT_EQ(run_program(shell, {"-c", "head -c 3000000 /dev/zero"}).output.size(), std::size_t{1} << 20);
-  EXPECT_EQ(run_program(shell, {"-c", "cat"}).output, "");  // stdin is empty
-}
-
-TEST(Process, WhatRunsTooLongIsEndedWithAllThatItStarted) {
-  using namespace std::chrono_literals;
-  const std::string shell = find_program("sh");
-  const auto begin = std::chrono::steady_clock::now();
-  // A child that holds the output, a child that closed the output, and a grandchild that outlives its parent.
-  for (const char* text : {"sleep 100; echo done", "exec >/dev/null 2>&1; sleep 100", "sleep 100 & wait"}) {
-    const ProcessResult result = run_program(shell, {"-c", text}, 300ms);
-    EXPECT_TRUE(result.is_late) << text;
-    EXPECT_GT(result.status, 255) << text;
-  }
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
-  EXPECT_FALSE(run_program(shell, {"-c", "exit 0"}, 60s).is_late);
-}
-
-TEST(Process, VariablesAreAdded) {
-  setenv("TERN_TEST_A", "old", 1);
-  EXPECT_EQ(run_program(find_program("sh"), {"-c", "echo $TERN_TEST_A $TERN_TEST_B"}, std::chrono::hours(1),
-                        {{"TERN_TEST_A", "new"}, {"TERN_TEST_B", "b"}})
-                .output,
-            "new b\n");
-  unsetenv("TERN_TEST_A");
-}
-
-TEST(Process, ProgramsThatAreNotThere) {
-  EXPECT_EQ(find_program("tern-no-such-program"), "");
-  EXPECT_NE(error_of([] { run_program("/nonexistent/clang", {}); }).find("/nonexistent/clang"), std::string::npos);
 }
 
 TEST(Spirv, AKernelBecomesAModule) {
