@@ -37,6 +37,13 @@ std::optional<Address> ask_address(Socket::Handle handle, const Call& call) {
   return address;
 }
 
+Socket closed_with_error(Socket socket) {
+  const int error = errno;
+  socket.close();
+  errno = error;
+  return socket;
+}
+
 }  // namespace
 
 bool Address::operator==(const Address& other) const {
@@ -91,10 +98,7 @@ Socket Socket::listen(const Address& address, int waiting) {
       ::bind(socket_of(s.handle_), system_address(address), address.size) == 0 &&
       ::listen(socket_of(s.handle_), waiting) == 0)
     return s;
-  const int error = errno;
-  s.close();
-  errno = error;
-  return s;
+  return closed_with_error(std::move(s));
 }
 
 Socket Socket::connect(const Address& address) {
@@ -102,10 +106,7 @@ Socket Socket::connect(const Address& address) {
   if (!s.is_open() || ::connect(socket_of(s.handle_), system_address(address), address.size) == 0 ||
       errno == EINPROGRESS)
     return s;
-  const int error = errno;
-  s.close();
-  errno = error;
-  return s;
+  return closed_with_error(std::move(s));
 }
 
 Socket Socket::accept() const {
