@@ -18,11 +18,12 @@ bool check_prologue(std::span<const std::byte> file, const Prologue& p, Findings
   const auto add = [&](const char* rule, std::uint64_t at, std::string message, ErrorCode code = ErrorCode::bad_file) {
     findings.add(rule, at, "prologue", std::move(message), code);
   };
-  if (p.major != kMajorVersion || p.minor > kMinorVersion) {
+  if (!reads_version(p.major, p.minor)) {
     add("prologue.version", PrologueField::major,
-        fmt::format("the file has format version {}.{}, but this build reads {}.0 to {}.{}; use a newer version of "
-                    "Tern, or export again",
-                    p.major, p.minor, kMajorVersion, kMajorVersion, kMinorVersion),
+        fmt::format(
+            "the file has format version {}.{}, but this build reads 0.1 and {}.0 to {}.{}; use a newer version "
+            "of Tern, or export again",
+            p.major, p.minor, kMajorVersion, kMajorVersion, kMinorVersion),
         ErrorCode::unsupported);
     return false;
   }

@@ -12,8 +12,16 @@ static_assert(std::endian::native == std::endian::little, "archives are mapped a
 
 /// Modelled on PNG's signature: not text, and damaged by every conversion of line ends.
 inline constexpr std::array<unsigned char, 8> kMagic = {0x89, 'T', 'E', 'R', 'N', '\r', '\n', 0x1a};
-inline constexpr std::uint16_t kMajorVersion = 0;
-inline constexpr std::uint16_t kMinorVersion = 1;
+inline constexpr std::uint16_t kMajorVersion = 1;
+inline constexpr std::uint16_t kMinorVersion = 0;
+
+/// Reports if this build reads archives of a version: 1.0 up to its own, and 0.1, whose tables mean the same.
+constexpr bool reads_version(std::uint16_t major, std::uint16_t minor) {
+  return (major == kMajorVersion && minor <= kMinorVersion) || (major == 0 && minor == 1);
+}
+
+/// archive::Kernel::target_kind. Archives of format 0.1 name no target of SPIR-V.
+inline constexpr std::uint8_t kSpirvTarget = 0, kNamedTarget = 1;
 
 inline constexpr std::uint64_t kPrologueSize = 64;
 inline constexpr std::uint64_t kHashedPrologue = 32;  ///< size of the prologue covered by the hash

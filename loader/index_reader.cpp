@@ -113,15 +113,15 @@ namespace {
 /// check_type reports unknown values.
 Blocks read_blocks(const archive::Type& row) {
   Blocks b;
-  b.columns = row.block();
+  b.columns = row.block_columns();
   b.rows = row.block_rows();
-  b.scale = static_cast<DType>(row.scale());
-  b.zero_point = static_cast<ZeroPoint>(row.zero_point());
-  b.zero = static_cast<DType>(row.zero());
-  b.layout = static_cast<ScaleLayout>(row.layout());
-  b.outer = row.outer();
-  b.kept = row.kept();
-  b.bits = row.bits();
+  b.scale = static_cast<DType>(row.scale_dtype());
+  b.zero_point = static_cast<ZeroPoint>(row.zero_point_rule());
+  b.zero = static_cast<DType>(row.zero_point_dtype());
+  b.layout = static_cast<ScaleLayout>(row.scale_layout());
+  b.outer = row.outer_scale();
+  b.kept = row.nonzeros();
+  b.bits = row.element_bits();
   b.super_columns = row.super_columns();
   return b;
 }
@@ -145,9 +145,10 @@ void IndexReader::read_types() {
           row->dtype() == 0 ? ErrorCode::bad_file : ErrorCode::unsupported);
       t.dtype = DType::invalid;
     }
-    if (row->layout() > static_cast<int>(ScaleLayout::swizzled_32_4_4)) {
+    if (row->scale_layout() > static_cast<int>(ScaleLayout::swizzled_32_4_4)) {
       findings_.add("types.layout", place(row), what,
-                    fmt::format("scale layout {} is not known to this version", row->layout()), ErrorCode::unsupported);
+                    fmt::format("scale layout {} is not known to this version", row->scale_layout()),
+                    ErrorCode::unsupported);
       t.blocks.layout = ScaleLayout::plain;
     }
     if (row->shape() != nullptr && row->shape()->size() > kMaxRank) {

@@ -20,11 +20,10 @@ bool is_identifier(const std::string& name) {
   return !name.empty() && letter(name[0]) && std::ranges::all_of(name, [&](char c) { return letter(c) || digit(c); });
 }
 
-constexpr std::uint8_t kSpirv = 0, kNamed = 1;  // archive::Kernel::form
-
 std::string target_of(IndexReader& in, const archive::Kernel* row) {
-  if (row->form() == kSpirv) return "xpu:spirv";
-  return row->form() == kNamed ? in.name(row->target(), row) : fmt::format("form {}", row->form());
+  if (row->target_kind() == kSpirvTarget) return "xpu:spirv";
+  return row->target_kind() == kNamedTarget ? in.name(row->target(), row)
+                                            : fmt::format("target kind {}", row->target_kind());
 }
 
 }  // namespace
@@ -42,7 +41,7 @@ void read_kernels(IndexReader& in, Program& program) {
     };
     DeviceKernel k{in.name(row->name(), row), target_of(in, row), row->text_low(), row->text_high(), row->storage()};
     if (!is_identifier(k.name)) wrong("kernels.name", "its name must consist of letters, digits and _");
-    if (row->form() == kNamed && !is_kernel_target(k.target))
+    if (row->target_kind() == kNamedTarget && !is_kernel_target(k.target))
       wrong("kernels.target", "its target must have a form such as cuda:sm_90");
     if (!seen.emplace(k.target, k.text_low, k.text_high).second)
       wrong("kernels.once", "an earlier module has the same target and text");

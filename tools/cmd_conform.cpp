@@ -54,7 +54,7 @@ std::vector<std::string> sample(const std::vector<std::string>& files, std::size
 
 int run_conform(ConformArguments& a) {
   const std::vector<std::string> files = sample(find_cases(a.paths), a.every);
-  if (files.empty()) fail(ErrorCode::invalid_argument, "it has no .pt2 or .gguf file");
+  if (files.empty()) fail(ErrorCode::invalid_argument, "it has no .pt2, .gguf or .tern file");
   std::vector<ConformResult> results(files.size());
   if (a.same_bits.empty()) a.same_bits.push_back(a.device.name);
   const BitsFile expected = a.check_bits.empty() ? BitsFile() : read_bits(a.check_bits);
@@ -95,7 +95,7 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
   auto arguments = std::make_shared<ConformArguments>();
   CLI::App* c = app.add_subcommand("conform", "Run programs and compare the results with PyTorch's");
   c->add_option("paths", arguments->paths,
-                "Cases: .pt2 files, or GGUF files, with .safetensors files beside them, or folders of them")
+                "Cases: .pt2 files, GGUF files or archives, with .safetensors files beside them, or folders of them")
       ->required();
   c->add_flag("--json", arguments->report.json, "Print every case as JSON, with its operators and their ops");
   c->add_flag("--no-table", arguments->no_table, "Leave out the table per op");
@@ -108,7 +108,8 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
   within(c->add_option("--threads", arguments->threads, "Threads of each case; 0: as many as OpenMP reports")
              ->capture_default_str(),
          bounds::kThreads);
-  c->add_flag("--direct", arguments->direct, "Run the imported program without writing and opening an archive");
+  c->add_flag("--direct", arguments->direct,
+              "Run the program without writing and opening an archive; a .tern case runs as it is");
   within(c->add_option("--every", arguments->every, "Run only every N-th case, and the first of each folder")
              ->capture_default_str(),
          bounds::kEvery);
@@ -137,7 +138,8 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
       ->type_name("FILE");
   c->footer(
       "Examples:\n  tern conform tests/data/programs\n  tern conform model.pt2\n\n"
-      "A case is a program, NAME.pt2 or NAME.gguf, and its inputs with PyTorch's results in NAME.safetensors beside "
+      "A case is a program, NAME.pt2, NAME.gguf or NAME.tern, and its inputs with PyTorch's results in "
+      "NAME.safetensors beside "
       "it. The tensors "
       "of that file have these names:\n"
       "  inK           input K of the call, counted from 0\n"

@@ -21,6 +21,7 @@ void add_inspect_command(CLI::App& app, CommandLine& line);
 void add_trace_command(CLI::App& app, CommandLine& line);
 void add_view_command(CLI::App& app, CommandLine& line);
 void add_validate_command(CLI::App& app, CommandLine& line);
+void add_upgrade_command(CLI::App& app, CommandLine& line);
 void add_run_command(CLI::App& app, CommandLine& line);
 void add_conform_command(CLI::App& app, CommandLine& line);
 void add_verify_command(CLI::App& app, CommandLine& line);

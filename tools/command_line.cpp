@@ -31,10 +31,10 @@ namespace {
 
 /// The order of --help.
 constexpr void (*kCommands[])(CLI::App& app, CommandLine& line) = {
-    add_export_command,   add_inspect_command, add_view_command,  add_validate_command, add_run_command,
-    add_generate_command, add_chat_command,    add_serve_command, add_verify_command,   add_train_command,
-    add_bench_command,    add_conform_command, add_ops_command,   add_devices_command,  add_trace_command,
-    add_help_command,     add_version_command, add_pages_command,
+    add_export_command, add_inspect_command,  add_view_command,    add_validate_command, add_upgrade_command,
+    add_run_command,    add_generate_command, add_chat_command,    add_serve_command,    add_verify_command,
+    add_train_command,  add_bench_command,    add_conform_command, add_ops_command,      add_devices_command,
+    add_trace_command,  add_help_command,     add_version_command, add_pages_command,
 };
 
 /// Escapes control characters of names from files in messages: the terminal must not see them. Raw line breaks are

@@ -21,6 +21,7 @@ set(sources
   cmd_serve.cpp
   cmd_trace.cpp
   cmd_train.cpp
+  cmd_upgrade.cpp
   cmd_validate.cpp
   cmd_verify.cpp
   cmd_view.cpp

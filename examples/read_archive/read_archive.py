@@ -19,7 +19,7 @@ import struct
 import sys
 
 MAGIC = b"\x89TERN\r\n\x1a"
-MAJOR, MINOR = 0, 1
+VERSIONS = [(0, 1), (1, 0)]
 
 # Element types: name, bytes, and the letter of struct or (exponent bits, mantissa bits, bias, special codes).
 TYPES = {
@@ -329,8 +329,9 @@ class Archive:
             raise FormatError("no Tern archive: the first bytes differ")
         major, minor, reserved, at, size = struct.unpack_from("<HHIQQ", data, 8)
         self.version = major, minor
-        if major != MAJOR or minor > MINOR:
-            raise FormatError(f"the archive has version {major}.{minor}, this reader {MAJOR}.{MINOR}")
+        if (major, minor) not in VERSIONS:
+            known = " and ".join(f"{a}.{b}" for a, b in VERSIONS)
+            raise FormatError(f"the archive has version {major}.{minor}; this reader reads {known}")
         if reserved or at + size != len(data):
             raise FormatError("the prologue is damaged, or the file is truncated")
         index = self.index = self.data[at:]

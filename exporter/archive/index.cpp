@@ -109,9 +109,8 @@ class IndexWriter {
   TableVector<archive::Kernel> write_kernels() {
     std::vector<flatbuffers::Offset<archive::Kernel>> rows;
     for (const DeviceKernel& k : program_.kernels) {
-      rows.push_back(archive::CreateKernel(b_, tables_.name(k.name), k.target == "xpu:spirv" ? 0 : 1, k.text_low,
-                                           k.text_high, storages_.renumbered[k.storage],
-                                           k.target == "xpu:spirv" ? 0 : tables_.name(k.target)));
+      rows.push_back(archive::CreateKernel(b_, tables_.name(k.name), kNamedTarget, k.text_low, k.text_high,
+                                           storages_.renumbered[k.storage], tables_.name(k.target)));
     }
     return tables(rows);
   }

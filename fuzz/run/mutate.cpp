@@ -79,7 +79,8 @@ class Fields {
     each(t.size, t.segment);
   }
   void fields(fb::TypeT& t) {
-    each(t.dtype, t.shape, t.block, t.layout, t.block_rows, t.scale, t.zero_point, t.zero, t.outer, t.kept);
+    each(t.dtype, t.shape, t.block_columns, t.scale_layout, t.block_rows, t.scale_dtype, t.zero_point_rule,
+         t.zero_point_dtype, t.outer_scale, t.nonzeros, t.element_bits, t.super_columns);
   }
   void fields(fb::StateT& t) {
     each(t.name, t.kind, t.type, t.storage, t.strides, t.offset, t.is_mutable, t.persistent, t.tied);
@@ -109,7 +110,7 @@ class Fields {
     each(t.storage, t.packed, t.key);
   }
   void fields(fb::KernelT& t) {
-    each(t.name, t.form, t.text_low, t.text_high, t.storage, t.target);
+    each(t.name, t.target_kind, t.text_low, t.text_high, t.storage, t.target);
   }
   void fields(fb::ChoiceT& t) {
     each(t.function, t.node, t.algorithm);

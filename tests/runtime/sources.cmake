@@ -9,7 +9,6 @@ set(sources
   definitions_test.cpp
   dlpack_test.cpp
   flight_files_test.cpp
-  former_ops_test.cpp
   fuse_test.cpp
   gradient_lowering_test.cpp
   group_forming_test.cpp

@@ -374,6 +374,24 @@ try 'validate, valid and not supported' ends 5 "$model: valid" "$tern" validate 
 try 'validate, broken and not supported' ends 1 'unsupported' "$tern" validate $custom.pt2 "$out/broken.tern"
 try 'validate --json, not supported' ends 5 '"severity": "unsupported"' "$tern" validate --json $custom.pt2
 try 'export, not supported' ends 5 'mylib.rope' "$tern" export $custom.pt2 -o "$out/custom.tern"
+# Archives of former versions.
+old=build/test-data/museum/0.1
+bits_of() { "$tern" conform --no-table --reproducible --direct --save-bits "$out/bits.txt" "$1" && cut -d ' ' -f 1 "$out/bits.txt"; }
+upgraded() { # ARCHIVE: it is of format 1.0 afterwards, valid, and gives the same bits
+  "$tern" upgrade "$old/$1.tern" -o "$out/upgraded.tern" && "$tern" validate "$out/upgraded.tern" &&
+    "$tern" inspect "$out/upgraded.tern" --json | grep '"format": "1.0"' >/dev/null &&
+    cp "$old/$1.safetensors" "$out/upgraded.safetensors" && [[ $(bits_of "$old/$1.tern") == $(bits_of "$out/upgraded.tern") ]]
+}
+for archive in former_ops_mx_fp4 option_compressed option_gguf option_kernels_spirv option_packed; do
+  try "upgrade, $archive" upgraded $archive
+done
+try 'upgrade names both versions' ends 0 'format 1.0 (before: 0.1)' "$tern" upgrade $old/option_packed.tern -o "$out/upgraded.tern"
+is_compressed() { "$tern" upgrade $old/option_compressed.tern -o "$out/upgraded.tern" && "$tern" inspect --json "$out/upgraded.tern" | grep '"codec": "zstd"' >/dev/null; }
+try 'upgrade: weights stay compressed' is_compressed
+try 'upgrade of a file onto itself' ends 2 'output' "$tern" upgrade "$out/upgraded.tern" -o "$out/upgraded.tern"
+try 'upgrade of a damaged archive' ends 4 'tern: ' "$tern" upgrade "$out/broken.tern" -o "$out/never.tern"
+try 'upgrade of a damaged archive writes nothing' test ! -e "$out/never.tern"
+try 'upgrade of a .pt2 file' ends 2 'zip archive' "$tern" upgrade $digits -o "$out/never.tern"
 # Now with a library for the operator.
 try 'a library of operators' cc -shared -fPIC -Iinclude $custom.c -o "$out/librope.so" -lm
 try 'validate with its library' ends 0 "$custom.pt2: valid" "$tern" validate $custom.pt2 --ops "$out/librope.so"

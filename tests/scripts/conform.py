@@ -3,14 +3,14 @@
 
   conform.py --tern TERN --known LIST [--update] [--reports FOLDER] [--device D] [--every N] [--graph]
              [--may-pass] [--refused TEXT] [--target TARGET] [--same-bits D,D...] [--save-bits FILE] [--check-bits FILE]
-             [--no-texts] PATH...
+             [--no-texts] [--direct] PATH...
 
 A case outside the list that fails, has failed. A case on the list that passes has failed too, until it leaves the list; so has a name on the
 list below a given PATH that no case has. Names are FOLDER/CASE, with the last folder of PATH in front: conformance/add/f32_0.
 --reports keeps what `tern conform --json` printed for each PATH as FOLDER/NAME.json.
 --target compiles the kernels of a target into each archive, --graph captures each call, as `tern conform` has them.
 --same-bits, --save-bits, --check-bits: in reproducible mode, as `tern conform` has them; the last two with one PATH.
---no-texts: without origins, names and annotations, as `tern conform` has it.
+--no-texts, --direct: as `tern conform` has them: without origins, names and annotations; without a new archive.
 --may-pass: a case on the list that passes is no failure, but told; nor is a name that no case has.
 --refused: cases whose error contains the text are counted and no failures: what a device does not have. One of ten has to
 pass.
@@ -38,6 +38,7 @@ def run(arguments, paths, keep=None):
     command += (["--reproducible"] if given else []) + given
     command += ["--graph"] if arguments.graph else []
     command += ["--no-texts"] if arguments.no_texts else []
+    command += ["--direct"] if arguments.direct else []
     command += (["--target", arguments.target] if arguments.target else []) + list(map(str, paths))
     result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if result.returncode < 0:
@@ -80,6 +81,7 @@ def main():
     parser.add_argument("--save-bits")
     parser.add_argument("--check-bits")
     parser.add_argument("--no-texts", action="store_true")
+    parser.add_argument("--direct", action="store_true")
     parser.add_argument("paths", nargs="+", type=pathlib.Path)
     arguments = parser.parse_args()
 

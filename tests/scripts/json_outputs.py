@@ -136,6 +136,7 @@ def look(t, data, folder):
     t.output("inspect-gguf", "inspect", data / "gguf/llama_q4_k_m.gguf")
     damaged = folder / "damaged.tern"
     damaged.write_bytes((folder / "digits.tern").read_bytes()[:3000])
+    t.output("upgrade", "upgrade", data / "museum/0.1/option_compressed.tern", "-o", folder / "upgraded.tern")
     t.output("validate", "validate", damaged, folder / "digits.tern", status=1)
     t.output("validate", "validate", folder / "digits.tern", data / "programs/cond.pt2")
     t.output("conform", "conform", data / "programs/cond.pt2", data / "programs/kv_cache.pt2")

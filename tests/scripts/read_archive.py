@@ -3,7 +3,7 @@
 
   read_archive.py --build BUILD --data BUILD/test-data [--every N]
 
-Exports every N-th case of each folder (of the large ones fewer), and some programs with each option that changes the
+Exports every N-th case of each folder (of the large ones fewer), reads every N-th archive of the museum, and some programs with each option that changes the
 bytes of weights. The archives together must have every property in WANTED. Ends with `N passed, N failed`.
 """
 import argparse
@@ -28,6 +28,7 @@ spec.loader.exec_module(reader)
 FOLDERS = {
     "programs": 1, "mx": 1, "subclasses": 1, "import": 1, "traced": 2, "results": 2, "values": 10, "optimizers": 2,
     "quantized": 3, "gguf": 1, "collective": 2, "gradients": 20, "models": 2, "conformance": 50,
+    "museum": 20,
 }
 # Options of export, and a case for each.
 QUANTIZED = "int8 int4 float8 mxfp4 mxfp6_e2m3 mxfp6_e3m2 mxfp8_e4m3 mxfp8_e5m2 nvfp4".split()
@@ -135,7 +136,10 @@ def differences(program, path):
 def one(tern, program, name, source, options):
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/case.tern"
-        if source is None:
+        if str(source).endswith(".tern"):
+            path = str(source)
+            exported = subprocess.CompletedProcess([], 0)
+        elif source is None:
             exported = subprocess.run([program, "--sample", path], capture_output=True, text=True)
         else:
             exported = export(tern, source, path, options)
@@ -151,7 +155,7 @@ def cases(data, every):
     yield "all element types and kinds of quantized values", None, []
     yield from ((name, data / case, options) for name, case, options in VARIANTS)
     for folder, fewer in FOLDERS.items():
-        paths = sorted(p for p in (data / folder).rglob("*") if p.suffix in (".pt2", ".gguf"))
+        paths = sorted(p for p in (data / folder).rglob("*") if p.suffix in (".pt2", ".gguf", ".tern"))
         for path in paths[:: max(1, every * fewer)]:
             yield str(path.relative_to(data)), path, []
 

@@ -4,7 +4,7 @@
 set -euo pipefail
 out=$1
 mkdir -p "$out"
-for name in programs traced models mx subclasses import results values optimizers quantized collective tensor_parallel gradients gguf conformance; do
+for name in programs traced models mx subclasses import results values optimizers quantized collective tensor_parallel gradients gguf museum conformance; do
   archive=tests/data/$name.tar.zst
   [[ -e $out/$name.unpacked && ! $archive -nt $out/$name.unpacked ]] && continue
   rm -rf "${out:?}/$name"

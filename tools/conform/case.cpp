@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "exporter/gguf/import.h"
+#include "loader/archive.h"
 #include "tools/files/any.h"
 
 namespace tern {
@@ -76,7 +77,8 @@ std::vector<std::string> find_cases(const std::vector<std::string>& paths) {
     }
     if (!fs::is_directory(path)) fail(ErrorCode::io, fmt::format("'{}' is neither a file nor a folder", path));
     for (const auto& entry : fs::recursive_directory_iterator(path)) {
-      const bool is_program = entry.path().extension() == ".pt2" || entry.path().extension() == ".gguf";
+      const std::string extension = entry.path().extension().string();
+      const bool is_program = extension == ".pt2" || extension == ".gguf" || extension == ".tern";
       if (entry.is_regular_file() && is_program) found.push_back(entry.path().string());
     }
   }
@@ -85,8 +87,9 @@ std::vector<std::string> find_cases(const std::vector<std::string>& paths) {
 }
 
 Program import_case(const std::string& path, const ImportOptions& options) {
-  if (!path.ends_with(".gguf")) return import_pt2(path, options);
-  return gguf::import_gguf(gguf::File::open(path), 0, options).program;
+  if (is_archive_case(path)) return *open_archive(path, {Access::map, Verify::now});
+  if (path.ends_with(".gguf")) return gguf::import_gguf(gguf::File::open(path), 0, options).program;
+  return import_pt2(path, options);
 }
 
 ConformCase read_case(const std::string& pt2_path, const std::string& name) {

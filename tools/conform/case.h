@@ -30,10 +30,14 @@ struct ConformCase {
   std::vector<std::vector<CaseCall>> ranks;  ///< the calls of each rank of a group; a single list without a group
 };
 
-/// All .pt2 and .gguf files at or below the paths, sorted. Fails (io) for a missing path.
+/// All .pt2, .gguf and .tern files at or below the paths, sorted. Fails (io) for a missing path.
 std::vector<std::string> find_cases(const std::vector<std::string>& paths);
 
-/// Imports the program of a case: a .pt2 file, or the decoder of a GGUF file.
+/// An archive that Tern wrote earlier, perhaps in a former version of the format.
+inline bool is_archive_case(const std::string& path) {
+  return path.ends_with(".tern");
+}
+/// Imports the program of a case: a .pt2 file, the decoder of a GGUF file, or an archive's program as it is.
 Program import_case(const std::string& path, const ImportOptions& options);
 
 /// Reads NAME.safetensors: tensors "inK", "outK", "mutK", "gradK", with the prefix "callC." for several calls, and

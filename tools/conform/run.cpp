@@ -221,6 +221,8 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
     ImportOptions to_operators;
     to_operators.store_weights = false;
     if (options.gradients) {
+      if (is_archive_case(pt2_path))
+        fail(ErrorCode::invalid_argument, "gradients are computed from a .pt2 file, not from an archive");
       if (c.ranks.size() != 1 || c.ranks[0].size() != 1 || c.ranks[0][0].gradients.empty())
         fail(ErrorCode::invalid_argument, "a case with gradients has one call, and gradK");
       to_operators.transform = [&](Program& p) {
@@ -231,7 +233,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
     }
     Program imported = import_case(pt2_path, to_operators);
     result.operators = operators_of(imported);  // before fusion merges nodes of several operators
-    store_weights(imported, {});
+    if (!is_archive_case(pt2_path)) store_weights(imported, {});
     if (options.target != nullptr) {
       stage = "compile";
       add_kernels(imported, *options.target, {});
