@@ -13,7 +13,7 @@ namespace write = pt2::test;
 
 const std::string kImportSubclassAten = "torch.ops.aten.";
 const std::string kAccess = "torch.ops.export.access_subclass_inner_tensor.default";
-const std::string kInt8 = global("torchao.quantization", "Int8Tensor");
+const std::string kInt8Tensor = global("torchao.quantization", "Int8Tensor");
 const std::string kUnknown = global("torchao.quantization", "Int4Tensor");
 
 Json string(const std::string& s) {
@@ -53,7 +53,7 @@ std::vector<float> run(TracedModel& m) {
 }
 
 TEST(ImportSubclass, InnerTensorsBecomeStatesThatShareTheFile) {
-  TracedModel m = model(subclass(kInt8, "float32", {2, 2}, int8_state()));
+  TracedModel m = model(subclass(kInt8Tensor, "float32", {2, 2}, int8_state()));
   m.node(kAccess, {{"src_subclass_tensor", tensor("b_w")}, {"attr", string("scale")}}, {{"s", meta({2, 1})}});
   m.node(kImportSubclassAten + "neg.default", {{"self", tensor("s")}}, {{"y", meta({2, 1})}});
   m.result("y");
@@ -67,7 +67,7 @@ TEST(ImportSubclass, InnerTensorsBecomeStatesThatShareTheFile) {
 }
 
 TEST(ImportSubclass, AnOperatorGetsTheNumbers) {
-  TracedModel m = model(subclass(kInt8, "float32", {2, 2}, int8_state()));
+  TracedModel m = model(subclass(kInt8Tensor, "float32", {2, 2}, int8_state()));
   m.node(kImportSubclassAten + "t.default", {{"self", tensor("b_w")}}, {{"t", meta({2, 2})}});
   m.node(kImportSubclassAten + "neg.default", {{"self", tensor("t")}}, {{"y", meta({2, 2})}});
   m.result("y");
@@ -78,7 +78,7 @@ TEST(ImportSubclass, AnOperatorGetsTheNumbers) {
 TEST(ImportSubclass, SubclassesInsideOfSubclasses) {
   const std::string outer = global("torchao.quantization", "LinearActivationQuantizedTensor");
   TracedModel m = model(subclass(outer, "float32", {2, 2},
-                                 dict({{"original_weight_tensor", subclass(kInt8, "float32", {2, 2}, int8_state())}})));
+                                 dict({{"original_weight_tensor", subclass(kInt8Tensor, "float32", {2, 2}, int8_state())}})));
   m.node(kAccess, {{"src_subclass_tensor", tensor("b_w")}, {"attr", string("original_weight_tensor")}},
          {{"inner", meta({2, 2})}});
   m.node(kAccess, {{"src_subclass_tensor", tensor("inner")}, {"attr", string("scale")}}, {{"s", meta({2, 1})}});
@@ -129,7 +129,7 @@ TEST(ImportSubclass, SaysWhatIsWrong) {
     m.result("s");
     return m;
   };
-  TracedModel absent = with_access(model(subclass(kInt8, "float32", {2, 2}, int8_state())), "zero");
+  TracedModel absent = with_access(model(subclass(kInt8Tensor, "float32", {2, 2}, int8_state())), "zero");
   EXPECT_NE(error_of_model(absent, ErrorCode::bad_file).find("a torchao.quantization.Int8Tensor has no tensor 'zero'"),
             std::string::npos);
   TracedModel no_subclass =
@@ -145,18 +145,18 @@ TEST(ImportSubclass, SaysWhatIsWrong) {
   TracedModel unknown = negated(model(subclass(kUnknown, "float32", {2, 2}, int8_state())));
   EXPECT_NE(error_of_model(unknown, ErrorCode::unsupported).find("class torchao.quantization.Int4Tensor"),
             std::string::npos);
-  TracedModel integers = negated(model(subclass(kInt8, "int64", {2, 2}, int8_state())));
+  TracedModel integers = negated(model(subclass(kInt8Tensor, "int64", {2, 2}, int8_state())));
   EXPECT_NE(error_of_model(integers, ErrorCode::unsupported).find("Int8Tensor of int64"), std::string::npos);
 
   TracedModel dynamic =
-      model(subclass(kInt8, "float32", {2, 2}, int8_state("(" + text("act_quant_kwargs") + text("on") + "u")));
+      model(subclass(kInt8Tensor, "float32", {2, 2}, int8_state("(" + text("act_quant_kwargs") + text("on") + "u")));
   dynamic.user("x", meta({2, 2}));
   dynamic.node(kImportSubclassAten + "mm.default", {{"self", tensor("x")}, {"mat2", tensor("b_w")}},
                {{"y", meta({2, 2})}});
   dynamic.result("y");
   EXPECT_NE(error_of_model(dynamic, ErrorCode::unsupported).find("quantizes its other operand"), std::string::npos);
 
-  TracedModel written = model(subclass(kInt8, "float32", {2, 2}, int8_state()));
+  TracedModel written = model(subclass(kInt8Tensor, "float32", {2, 2}, int8_state()));
   written.node(kAccess, {{"src_subclass_tensor", tensor("b_w")}, {"attr", string("scale")}}, {{"s", meta({2, 1})}});
   written.node(kImportSubclassAten + "neg_.default", {{"self", tensor("s")}}, {{"y", meta({2, 1})}});
   written.result("y");
@@ -177,7 +177,7 @@ TEST(ImportSubclass, ErrorsOfThePickleNameTheParameterAndTheOffset) {
 }
 
 TEST(ImportSubclass, DamagedBytesAreFound) {
-  TracedModel m = model(subclass(kInt8, "float32", {2, 2}, int8_state()));
+  TracedModel m = model(subclass(kInt8Tensor, "float32", {2, 2}, int8_state()));
   m.result("b_w");
   std::string bytes = m.archive();
   bytes[bytes.find("\x01\x02\xfd\x04")] = '\x07';

@@ -1,4 +1,4 @@
-// Values read from pickles, and all errors.
+// Values read_values from pickles, and all errors.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -13,11 +13,11 @@ namespace {
 
 using PickleValueKind = PickleValue::Kind;
 
-PickleValues read(const std::string& bytes) {
+PickleValues read_values(const std::string& bytes) {
   return read_pickle(as_bytes(bytes), "w", 100);
 }
 std::string refusal(const std::string& bytes, ErrorCode code = ErrorCode::bad_file) {
-  return error_of([&] { read(bytes); }, code);
+  return error_of([&] { read_values(bytes); }, code);
 }
 void expect_refused(const std::string& bytes, const std::string& says, ErrorCode code = ErrorCode::bad_file) {
   const std::string error = refusal(bytes, code);
@@ -45,7 +45,7 @@ std::string from_hex(const std::string& hex) {
 TEST(Pt2PickleReader, ReadsWhatPythonWrites) {
   for (const char* hex : kProtocols) {
     const std::string bytes = from_hex(hex);
-    const PickleValues v = read(bytes);
+    const PickleValues v = read_values(bytes);
     const PickleValue& all = v[v.root];
     ASSERT_EQ(all.kind, PickleValueKind::tuple);
     ASSERT_EQ(all.items.size(), 12u);
@@ -72,7 +72,7 @@ TEST(Pt2PickleReader, ReadsWhatPythonWrites) {
 
 TEST(Pt2PickleReader, RecordsCallsAndRunsNone) {
   const std::string bytes = pickle(call(global("torch", "device"), {text("cpu")}));
-  const PickleValues v = read(bytes);
+  const PickleValues v = read_values(bytes);
   const PickleValue& made = v[v.root];
   ASSERT_EQ(made.kind, PickleValueKind::call);
   EXPECT_EQ(v[made.items[0]].global, PickleGlobal::device);
@@ -157,7 +157,7 @@ TEST(Pt2PickleReader, RefusesPicklesThatAreTooLarge) {
 
 TEST(Pt2PickleReader, KeepsCyclesAndSharedValuesAsNumbers) {
   // l = []; l.append(l)
-  const PickleValues cycle = read(
+  const PickleValues cycle = read_values(
       "\x80\x02]q\x01h\x01"
       "a.");
   EXPECT_EQ(cycle[cycle.root].items, std::vector<PickleId>{cycle.root});
@@ -165,7 +165,7 @@ TEST(Pt2PickleReader, KeepsCyclesAndSharedValuesAsNumbers) {
   std::string twice = "N";
   for (int i = 0; i < 64; ++i) twice += std::string("q") + static_cast<char>(i) + "h" + static_cast<char>(i) + "\x86";
   const std::string bytes = pickle(twice);
-  EXPECT_EQ(read(bytes).values.size(), 65u);
+  EXPECT_EQ(read_values(bytes).values.size(), 65u);
 }
 
 TEST(Pt2PickleReader, RefusesEveryTruncation) {

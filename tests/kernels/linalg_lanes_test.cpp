@@ -23,7 +23,7 @@ using Real = typename PartOf<T>::type;
 template <class T>
 inline constexpr bool kComplex = !std::is_same_v<T, Real<T>>;
 template <class T>
-std::vector<LaneLoops<T>> all_loops() {
+std::vector<LaneLoops<T>> all_lane_loops() {
   std::vector<LaneLoops<T>> all;
   for_levels(kComplex<T> ? set_complex_levels : set_real_levels, [&](auto set) {
     AllLoops loops;
@@ -38,7 +38,7 @@ std::vector<LaneLoops<T>> all_loops() {
 }
 
 template <class T>
-inline constexpr long double kEpsilon = std::numeric_limits<Real<T>>::epsilon();
+inline constexpr long double kRealEpsilon = std::numeric_limits<Real<T>>::epsilon();
 
 /// x as a number of T.
 template <class T>
@@ -103,7 +103,7 @@ Matrix orthonormal(std::int64_t m, std::int64_t n, bool complex, std::mt19937& r
 
 template <class T>
 std::vector<Long> values_of(Spectrum s, std::int64_t n, std::mt19937& random) {
-  const long double epsilon = kEpsilon<T>;
+  const long double epsilon = kRealEpsilon<T>;
   std::normal_distribution<double> normal;
   std::vector<Long> v;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -186,7 +186,7 @@ struct Aligned {
 template <class T>
 void unpack_values(const LaneLoops<T>& complex_loops, const Real<T>* values, const std::int32_t* places,
                    Batch<Real<T>>& to) {
-  for (const LaneLoops<Real<T>>& loops : all_loops<Real<T>>()) {
+  for (const LaneLoops<Real<T>>& loops : all_lane_loops<Real<T>>()) {
     if (loops.lanes != complex_loops.lanes) continue;
     const Tile<Real<T>> from = {const_cast<Real<T>*>(values), 1, 1};
     return loops.unpack(from, places, loops.lanes, to.template lanes<Real<T>>(loops.lanes));
@@ -202,7 +202,7 @@ long double norm(const Matrix& a) {
 template <class T>
 long double relative(const Matrix& a, Matrix b, long double n) {
   for (std::size_t i = 0; i < a.values.size(); ++i) b.values[i] -= a.values[i];
-  const long double size = norm(a), epsilon = kEpsilon<T>;
+  const long double size = norm(a), epsilon = kRealEpsilon<T>;
   const long double error = norm(b);
   return error == 0 ? 0 : error / (n * epsilon * (size == 0 ? 1 : size));
 }
@@ -231,7 +231,7 @@ std::string name_of(int lane, std::uint32_t seed, std::int64_t n) {
 
 TYPED_TEST(LanesTest, EighOfSpectra) {
   using T = TypeParam;
-  for (const LaneLoops<T>& loops : all_loops<T>()) {
+  for (const LaneLoops<T>& loops : all_lane_loops<T>()) {
     for (const int n : {1, 2, 3, 4, 5, 8, 21}) {
       for (std::uint32_t seed = 0; seed < std::size(kSpectra); seed += static_cast<std::uint32_t>(loops.lanes)) {
         const std::vector<Matrix> given = tile_of<T>(loops.lanes, n, n, true, seed);
@@ -265,7 +265,7 @@ TYPED_TEST(LanesTest, EighOfSpectra) {
 
 TYPED_TEST(LanesTest, SvdOfSpectra) {
   using T = TypeParam;
-  for (const LaneLoops<T>& loops : all_loops<T>()) {
+  for (const LaneLoops<T>& loops : all_lane_loops<T>()) {
     for (const auto& [m, n] : std::vector<std::pair<int, int>>{{1, 1}, {2, 2}, {3, 3}, {8, 8}, {9, 4}, {21, 21}}) {
       for (std::uint32_t seed = 0; seed < std::size(kSpectra); seed += static_cast<std::uint32_t>(loops.lanes)) {
         for (const int width : {n, m}) {
@@ -305,7 +305,7 @@ TYPED_TEST(LanesTest, SvdOfSpectra) {
 
 TYPED_TEST(LanesTest, QrOfSpectra) {
   using T = TypeParam;
-  for (const LaneLoops<T>& loops : all_loops<T>()) {
+  for (const LaneLoops<T>& loops : all_lane_loops<T>()) {
     for (const auto& [m, n] : std::vector<std::pair<int, int>>{{1, 1}, {2, 2}, {4, 9}, {9, 4}, {21, 21}}) {
       for (std::uint32_t seed = 0; seed < std::size(kSpectra); seed += static_cast<std::uint32_t>(loops.lanes)) {
         const std::vector<Matrix> given = tile_of<T>(loops.lanes, m, n, false, seed);
@@ -355,7 +355,7 @@ std::vector<std::int32_t> pivots_of(Matrix a) {
 
 TYPED_TEST(LanesTest, LuHasThePivotsOfPartialPivoting) {
   using T = TypeParam;
-  for (const LaneLoops<T>& loops : all_loops<T>()) {
+  for (const LaneLoops<T>& loops : all_lane_loops<T>()) {
     for (const auto& [m, n] : std::vector<std::pair<int, int>>{{1, 1}, {2, 2}, {3, 7}, {7, 3}, {13, 13}, {21, 21}}) {
       std::vector<Matrix> given;
       for (int l = 0; l < loops.lanes; ++l)
@@ -417,7 +417,7 @@ template <class T>
 long double residual(const Matrix& a, const Matrix& x, const Matrix& b) {
   Matrix r = times(a, x);
   for (std::size_t i = 0; i < r.values.size(); ++i) r.values[i] -= b.values[i];
-  const long double size = norm(a) * norm(x) * static_cast<long double>(a.rows) * kEpsilon<T>;
+  const long double size = norm(a) * norm(x) * static_cast<long double>(a.rows) * kRealEpsilon<T>;
   return norm(r) / size;
 }
 
@@ -428,7 +428,7 @@ bool is_regular(Spectrum s) {
 
 TYPED_TEST(LanesTest, SolveOfSpectra) {
   using T = TypeParam;
-  for (const LaneLoops<T>& loops : all_loops<T>()) {
+  for (const LaneLoops<T>& loops : all_lane_loops<T>()) {
     if (loops.solve == nullptr) continue;
     for (const int n : {1, 2, 3, 4, 5, 8, 13, 32}) {
       for (std::uint32_t seed = 0; seed < std::size(kSpectra); seed += static_cast<std::uint32_t>(loops.lanes)) {
@@ -516,7 +516,7 @@ Matrix integers(Integers kind, int n, std::mt19937& random) {
 
 TYPED_TEST(LanesTest, SolveFindsSingularIntegers) {
   using T = TypeParam;
-  for (const LaneLoops<T>& loops : all_loops<T>()) {
+  for (const LaneLoops<T>& loops : all_lane_loops<T>()) {
     if (loops.solve == nullptr) continue;
     std::mt19937 random(1);
     for (const int n : {2, 3, 4, 5, 8, 9, 12, 13, 17, 32}) {
@@ -542,7 +542,7 @@ TYPED_TEST(LanesTest, SolveFindsSingularIntegers) {
 
 TYPED_TEST(LanesTest, SolveKeepsBadMatricesInTheirLanes) {
   using T = TypeParam;
-  for (const LaneLoops<T>& loops : all_loops<T>()) {
+  for (const LaneLoops<T>& loops : all_lane_loops<T>()) {
     if (loops.solve == nullptr) continue;
     for (const int n : {1, 2, 3, 4, 6, 9}) {
       std::vector<Matrix> given, rhs;
@@ -567,7 +567,7 @@ TYPED_TEST(LanesTest, SolveKeepsBadMatricesInTheirLanes) {
 
 TYPED_TEST(LanesTest, CholeskySaysWhichMinorIsNotPositive) {
   using T = TypeParam;
-  for (const LaneLoops<T>& loops : all_loops<T>()) {
+  for (const LaneLoops<T>& loops : all_lane_loops<T>()) {
     for (const int n : {1, 2, 3, 4, 6, 15, 21}) {
       std::vector<Matrix> given;
       for (int l = 0; l < loops.lanes; ++l) {
@@ -599,7 +599,7 @@ TYPED_TEST(LanesTest, CholeskySaysWhichMinorIsNotPositive) {
 
 TYPED_TEST(LanesTest, NumbersThatAreNotFiniteStayInTheirLanes) {
   using T = TypeParam;
-  for (const LaneLoops<T>& loops : all_loops<T>()) {
+  for (const LaneLoops<T>& loops : all_lane_loops<T>()) {
     constexpr int n = 6;
     std::vector<Matrix> given;
     for (int l = 0; l < loops.lanes; ++l)

@@ -13,7 +13,7 @@ using cpu::lu::kPanel;
 constexpr std::ptrdiff_t kApart = 80;
 
 template <class T>
-std::vector<cpu::lu::LuLoops<T>> all_loops() {
+std::vector<cpu::lu::LuLoops<T>> all_lu_loops() {
   std::vector<cpu::lu::LuLoops<T>> all;
   for_levels(cpu::lu::set_levels, [&](auto set) {
     cpu::lu::BothLoops both;
@@ -48,7 +48,7 @@ TYPED_TEST_SUITE(LuLoopsTest, RealTypes);
 
 TYPED_TEST(LuLoopsTest, PanelsAreProductsOfTheirFactors) {
   using T = TypeParam;
-  for (const auto& loops : all_loops<T>()) {
+  for (const auto& loops : all_lu_loops<T>()) {
     for (const int rows : {1, 2, 15, 16, 17, 33, 64}) {
       for (const int columns : {1, 5, 16}) {
         auto given = std::make_unique<Panel<T>>(), p = std::make_unique<Panel<T>>();
@@ -82,7 +82,7 @@ TYPED_TEST(LuLoopsTest, WhatFollowsAPanel) {
   struct Block {
     alignas(64) T at[(kPanel + rows) * row];
   };
-  for (const auto& loops : all_loops<T>()) {
+  for (const auto& loops : all_lu_loops<T>()) {
     auto p = std::make_unique<Panel<T>>();
     p->fill(kPanel + rows, kPanel, 6);
     for (T& x : p->at) x /= 8;
@@ -109,7 +109,7 @@ TYPED_TEST(LuLoopsTest, WhatFollowsAPanel) {
 
 TYPED_TEST(LuLoopsTest, PivotsAreTheFirstOfTheLargest) {
   using T = TypeParam;
-  for (const auto& loops : all_loops<T>()) {
+  for (const auto& loops : all_lu_loops<T>()) {
     for (int first = 0; first < 50; ++first) {
       auto p = std::make_unique<Panel<T>>();
       for (int r = 0; r < 50; ++r) (*p)(r, 0) = r < first ? T(1) : (r - first) % 3 == 0 ? T(-2) : T(2);
@@ -121,7 +121,7 @@ TYPED_TEST(LuLoopsTest, PivotsAreTheFirstOfTheLargest) {
 
 TYPED_TEST(LuLoopsTest, ReportsTheFirstPivotThatIsZero) {
   using T = TypeParam;
-  for (const auto& loops : all_loops<T>()) {
+  for (const auto& loops : all_lu_loops<T>()) {
     auto p = std::make_unique<Panel<T>>();
     p->fill(40, 16, 3);
     for (int r = 0; r < 40; ++r) (*p)(r, 6) = (*p)(r, 9) = 0;
@@ -132,7 +132,7 @@ TYPED_TEST(LuLoopsTest, ReportsTheFirstPivotThatIsZero) {
 
 TYPED_TEST(LuLoopsTest, EqualRowsLeaveZeros) {
   using T = TypeParam;
-  for (const auto& loops : all_loops<T>()) {
+  for (const auto& loops : all_lu_loops<T>()) {
     auto p = std::make_unique<Panel<T>>();
     p->fill(16, 16, 4);
     for (int c = 0; c < 16; ++c) (*p)(11, c) = (*p)(3, c);
@@ -142,7 +142,7 @@ TYPED_TEST(LuLoopsTest, EqualRowsLeaveZeros) {
 
 TYPED_TEST(LuLoopsTest, InversesOfTheLeastPivotsDoNotOverflow) {
   using T = TypeParam;
-  for (const auto& loops : all_loops<T>()) {
+  for (const auto& loops : all_lu_loops<T>()) {
     auto p = std::make_unique<Panel<T>>();
     const T least = std::numeric_limits<T>::denorm_min();
     for (int r = 0; r < 20; ++r) (*p)(r, 0) = least * static_cast<T>(r < 10 ? 4 : 2);
@@ -155,7 +155,7 @@ TYPED_TEST(LuLoopsTest, InversesOfTheLeastPivotsDoNotOverflow) {
 TYPED_TEST(LuLoopsTest, InfinitiesStayInWhatTheyReach) {
   using T = TypeParam;
   const T infinite = std::numeric_limits<T>::infinity();
-  for (const auto& loops : all_loops<T>()) {
+  for (const auto& loops : all_lu_loops<T>()) {
     auto p = std::make_unique<Panel<T>>();
     for (int i = 0; i < 16; ++i) (*p)(i, i) = 2;
     (*p)(5, 9) = infinite;
@@ -177,7 +177,7 @@ TYPED_TEST(LuLoopsTest, InfinitiesStayInWhatTheyReach) {
 
 TYPED_TEST(LuLoopsTest, PivotsThatAreNaNAreNotZero) {
   using T = TypeParam;
-  for (const auto& loops : all_loops<T>()) {
+  for (const auto& loops : all_lu_loops<T>()) {
     auto p = std::make_unique<Panel<T>>();
     (*p)(7, 0) = std::numeric_limits<T>::quiet_NaN();
     EXPECT_EQ(loops.panel(p->at, kApart, 40, 1, p->pivots), 0);
@@ -187,7 +187,7 @@ TYPED_TEST(LuLoopsTest, PivotsThatAreNaNAreNotZero) {
 
 TYPED_TEST(LuLoopsTest, InversesOfTheLargestPivotsDoNotUnderflow) {
   using T = TypeParam;
-  for (const auto& loops : all_loops<T>()) {
+  for (const auto& loops : all_lu_loops<T>()) {
     auto p = std::make_unique<Panel<T>>();
     const T most = std::numeric_limits<T>::max();
     for (int r = 0; r < 20; ++r) (*p)(r, 0) = r < 10 ? most : most / 3;

@@ -12,11 +12,11 @@
 namespace tern::pointwise {
 namespace {
 
-using Real = long double;
+using LongReal = long double;
 
 struct Function {
   Scalar op;
-  Real (*exact)(Real);
+  LongReal (*exact)(LongReal);
   double low, high;
 };
 constexpr Function kFunctions[] = {
@@ -33,7 +33,7 @@ constexpr Function kFunctions[] = {
 };
 struct Function2 {
   Scalar op;
-  Real (*exact)(Real, Real);
+  LongReal (*exact)(LongReal, LongReal);
   double low, high;
 };
 constexpr Function2 kFunctions2[] = {
@@ -53,11 +53,11 @@ std::vector<T> between(double low, double high, std::uint32_t seed) {
 
 /// Error in units of the exact value's last place.
 template <class T>
-double error(T actual, Real exact) {
+double error(T actual, LongReal exact) {
   const T rounded = std::abs(static_cast<T>(exact));
   if (std::isinf(rounded) || std::isinf(actual)) return actual == static_cast<T>(exact) ? 0 : 1e9;
-  const Real unit = std::nextafter(rounded, std::numeric_limits<T>::infinity()) - rounded;
-  return static_cast<double>(std::abs(static_cast<Real>(actual) - exact) / unit);
+  const LongReal unit = std::nextafter(rounded, std::numeric_limits<T>::infinity()) - rounded;
+  return static_cast<double>(std::abs(static_cast<LongReal>(actual) - exact) / unit);
 }
 
 template <class T>
@@ -68,14 +68,14 @@ void expect_close(DType t) {
     std::vector<T> y(x.size());
     table.get(f.op, t)(y.data(), x.data(), nullptr, nullptr, static_cast<std::int64_t>(x.size()));
     for (std::size_t i = 0; i < x.size(); ++i)
-      ASSERT_LE(error(y[i], f.exact(static_cast<Real>(x[i]))), 3) << scalar_info(f.op).name << " of " << x[i];
+      ASSERT_LE(error(y[i], f.exact(static_cast<LongReal>(x[i]))), 3) << scalar_info(f.op).name << " of " << x[i];
   }
   for (const Function2& f : kFunctions2) {
     const std::vector<T> a = between<T>(f.low, f.high, 2), b = between<T>(f.low, f.high, 3);
     std::vector<T> y(a.size());
     table.get(f.op, t)(y.data(), a.data(), b.data(), nullptr, static_cast<std::int64_t>(a.size()));
     for (std::size_t i = 0; i < a.size(); ++i)
-      ASSERT_LE(error(y[i], f.exact(static_cast<Real>(a[i]), static_cast<Real>(b[i]))), 3)
+      ASSERT_LE(error(y[i], f.exact(static_cast<LongReal>(a[i]), static_cast<LongReal>(b[i]))), 3)
           << scalar_info(f.op).name << " of " << a[i] << ", " << b[i];
   }
 }

@@ -16,13 +16,13 @@ namespace {
 using cpu::WindowAxis;
 using test::random_floats;
 
-std::vector<PlaneLoops> all_loops() {
+std::vector<PlaneLoops> all_plane_loops() {
   std::vector<PlaneLoops> all;
   for_levels(set_levels, [&](auto set) { set(&all.emplace_back()); });
   return all;
 }
 
-WindowAxis axis(std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t before,
+WindowAxis plane_axis(std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t before,
                 std::int64_t after) {
   const std::int64_t room = in + before + after - (kernel - 1) * dilation - 1;
   return {in, room < 0 ? 0 : room / stride + 1, kernel, stride, dilation, before};
@@ -36,9 +36,9 @@ void each_window(F&& f) {
       for (const std::int64_t dilation : {1, 2}) {
         for (const std::int64_t pad : {0, 1, 2, 3}) {
           for (const std::int64_t size : {7, 14, 17, 35}) {
-            const WindowAxis h = axis(size, kernel, stride, dilation, pad, pad / 2),
-                             w = axis(size + 2, kernel, stride, dilation, pad, pad);
-            const WindowAxis short_w = axis(size, 1 + kernel / 2, 3 - std::min<std::int64_t>(stride, 2), 1, pad / 2, 1);
+            const WindowAxis h = plane_axis(size, kernel, stride, dilation, pad, pad / 2),
+                             w = plane_axis(size + 2, kernel, stride, dilation, pad, pad);
+            const WindowAxis short_w = plane_axis(size, 1 + kernel / 2, 3 - std::min<std::int64_t>(stride, 2), 1, pad / 2, 1);
             if (h.out > 0 && w.out > 0) f(h, w);
             if (h.out > 0 && short_w.out > 0) f(h, short_w);
           }
@@ -70,7 +70,7 @@ struct Padded {
 
 /// Calls f(plane's element, tap) for the elements of window (i, j) inside the plane.
 template <class F>
-void each_inside(const WindowAxis& h, const WindowAxis& w, std::int64_t i, std::int64_t j, F&& f) {
+void each_pixel_inside(const WindowAxis& h, const WindowAxis& w, std::int64_t i, std::int64_t j, F&& f) {
   for (std::int64_t a = 0; a < h.kernel; ++a) {
     for (std::int64_t b = 0; b < w.kernel; ++b) {
       const std::int64_t r = h.position(i, a), c = w.position(j, b);
@@ -80,7 +80,7 @@ void each_inside(const WindowAxis& h, const WindowAxis& w, std::int64_t i, std::
 }
 
 TEST(Planes, ConvolvesAsAPlainLoopDoes) {
-  for (const PlaneLoops& loops : all_loops()) {
+  for (const PlaneLoops& loops : all_plane_loops()) {
     each_window([&](const WindowAxis& h, const WindowAxis& w) {
       const std::int64_t planes = 1 + h.in % 2, kernel = h.kernel * w.kernel,
                          channels = 1 + (h.in + kernel) % loops.channels;
@@ -98,7 +98,7 @@ TEST(Planes, ConvolvesAsAPlainLoopDoes) {
           for (std::int64_t i = 0; i < p.rows * w.out; ++i) {
             double expected = bias[static_cast<std::size_t>(c)], size = 1;
             for (std::int64_t k = 0; k < planes; ++k) {
-              each_inside(h, w, band * p.bands.rows + i / w.out, i % w.out, [&](std::int64_t at, std::int64_t tap) {
+              each_pixel_inside(h, w, band * p.bands.rows + i / w.out, i % w.out, [&](std::int64_t at, std::int64_t tap) {
                 const double product = static_cast<double>(x[static_cast<std::size_t>(k * h.in * w.in + at)]) *
                                        weight[static_cast<std::size_t>((c * planes + k) * kernel + tap)];
                 expected += product;
@@ -116,7 +116,7 @@ TEST(Planes, ConvolvesAsAPlainLoopDoes) {
 }
 
 TEST(Planes, DepthwiseRowsAreThoseOfAPlainLoop) {
-  for (const PlaneLoops& loops : all_loops()) {
+  for (const PlaneLoops& loops : all_plane_loops()) {
     each_window([&](const WindowAxis& h, const WindowAxis& w) {
       const std::vector<float> x = random_floats(h.in * w.in, 1), weight = random_floats(h.kernel * w.kernel, 2);
       const std::int64_t parts = h.out > 4 ? 2 : 1;
@@ -133,7 +133,7 @@ TEST(Planes, DepthwiseRowsAreThoseOfAPlainLoop) {
         ASSERT_EQ(y.back(), 77) << "written behind the end";
         for (std::int64_t i = 0; i < p.rows * w.out; ++i) {
           double expected = 0.5, size = 1;
-          each_inside(h, w, band * p.bands.rows + i / w.out, i % w.out, [&](std::int64_t at, std::int64_t tap) {
+          each_pixel_inside(h, w, band * p.bands.rows + i / w.out, i % w.out, [&](std::int64_t at, std::int64_t tap) {
             const double product =
                 static_cast<double>(x[static_cast<std::size_t>(at)]) * weight[static_cast<std::size_t>(tap)];
             expected += product;
@@ -149,7 +149,7 @@ TEST(Planes, DepthwiseRowsAreThoseOfAPlainLoop) {
 }
 
 TEST(Planes, TheLargestIsTheFirstOfEqualsAndANaNStays) {
-  for (const PlaneLoops& loops : all_loops()) {
+  for (const PlaneLoops& loops : all_plane_loops()) {
     each_window([&](const WindowAxis& h, const WindowAxis& w) {
       std::vector<float> x = random_floats(h.in * w.in, 4);
       for (std::size_t i = 0; i < x.size(); ++i) {
@@ -163,7 +163,7 @@ TEST(Planes, TheLargestIsTheFirstOfEqualsAndANaNStays) {
       loops.store(top.data(), p.bands.layout.pitch, w.out, p.rows, y.data());
       for (std::int64_t i = 0; i < p.rows * w.out; ++i) {
         float expected = -INFINITY;
-        each_inside(h, w, i / w.out, i % w.out, [&](std::int64_t at, std::int64_t) {
+        each_pixel_inside(h, w, i / w.out, i % w.out, [&](std::int64_t at, std::int64_t) {
           const float v = x[static_cast<std::size_t>(at)];
           if (v > expected || v != v) expected = v;
         });
@@ -177,7 +177,7 @@ TEST(Planes, TheLargestIsTheFirstOfEqualsAndANaNStays) {
 
 TEST(Planes, SumsAndProductsOfEverySize) {
   std::vector<float> first_sums;
-  for (const PlaneLoops& loops : all_loops()) {
+  for (const PlaneLoops& loops : all_plane_loops()) {
     std::vector<float> sums;
     for (const std::int64_t n : {1, 3, 4, 7, 15, 16, 17, 49, 100, 196, 255, 256, 257, 700, 12544}) {
       for (const std::int64_t rows : {1, 2, 15, 16, 17, 35}) {
@@ -210,7 +210,7 @@ TEST(Planes, WholeConvolutionsAndTheirFinishedParts) {
       for (const std::int64_t groups : {1, 5}) {
         for (const std::int64_t size : {9, 70}) {
           const DirectConvolution c{
-              {WindowAxis{}, axis(size, 3, 2, 1, 1, 1), axis(size + 1, 5, 1, 1, 2, 2)}, 2, groups, in, out};
+              {WindowAxis{}, plane_axis(size, 3, 2, 1, 1, 1), plane_axis(size + 1, 5, 1, 1, 2, 2)}, 2, groups, in, out};
           ASSERT_TRUE(is_direct(c));
           const WindowAxis &h = c.window[1], &w = c.window[2];
           const std::int64_t plane = h.out * w.out, channels = groups * out;
@@ -225,7 +225,7 @@ TEST(Planes, WholeConvolutionsAndTheirFinishedParts) {
             const std::int64_t channel = i / plane, image = channel / channels, group = channel % channels / out;
             double expected = 0;
             for (std::int64_t k = 0; k < in; ++k) {
-              each_inside(h, w, i % plane / w.out, i % w.out, [&](std::int64_t at, std::int64_t tap) {
+              each_pixel_inside(h, w, i % plane / w.out, i % w.out, [&](std::int64_t at, std::int64_t tap) {
                 const std::int64_t from = ((image * groups + group) * in + k) * h.in * w.in + at;
                 expected += static_cast<double>(x[static_cast<std::size_t>(from)]) *
                             weight[static_cast<std::size_t>((channel % channels * in + k) * 15 + tap)];
@@ -250,7 +250,7 @@ double volume_sum(const DirectConvolution& c, const std::vector<float>& x, const
   for (std::int64_t k = 0; k < d.kernel; ++k) {
     const std::int64_t from = d.position(slice, k);
     if (from < 0 || from >= d.in) continue;
-    each_inside(h, w, i % plane / w.out, i % w.out, [&](std::int64_t at, std::int64_t tap) {
+    each_pixel_inside(h, w, i % plane / w.out, i % w.out, [&](std::int64_t at, std::int64_t tap) {
       const std::int64_t row = channel % (c.groups * c.out) * taps + k * h.kernel * w.kernel + tap;
       sum += static_cast<double>(x[static_cast<std::size_t>((image * d.in + from) * h.in * w.in + at)]) *
              weight[static_cast<std::size_t>(row)];
@@ -261,11 +261,11 @@ double volume_sum(const DirectConvolution& c, const std::vector<float>& x, const
 
 TEST(Planes, VolumesAreThoseOfAPlainLoop) {
   for (const WindowAxis& d :
-       {axis(6, 1, 1, 1, 0, 0), axis(6, 3, 1, 1, 1, 1), axis(6, 3, 2, 1, 1, 1), axis(1, 3, 1, 1, 1, 1),
-        axis(5, 2, 1, 3, 3, 3), axis(3, 2, 1, 1, 4, 5), axis(9, 7, 1, 1, 3, 3)}) {
-    for (const WindowAxis& h : {axis(9, 3, 1, 1, 1, 1), axis(10, 5, 2, 1, 2, 2), axis(70, 3, 1, 2, 2, 2)}) {
+       {plane_axis(6, 1, 1, 1, 0, 0), plane_axis(6, 3, 1, 1, 1, 1), plane_axis(6, 3, 2, 1, 1, 1), plane_axis(1, 3, 1, 1, 1, 1),
+        plane_axis(5, 2, 1, 3, 3, 3), plane_axis(3, 2, 1, 1, 4, 5), plane_axis(9, 7, 1, 1, 3, 3)}) {
+    for (const WindowAxis& h : {plane_axis(9, 3, 1, 1, 1, 1), plane_axis(10, 5, 2, 1, 2, 2), plane_axis(70, 3, 1, 2, 2, 2)}) {
       for (const std::int64_t out : {1, 2, 9}) {
-        const DirectConvolution c{{d, h, axis(11, 3, 1, 1, 1, 1)}, 2, 3, 1, out};
+        const DirectConvolution c{{d, h, plane_axis(11, 3, 1, 1, 1, 1)}, 2, 3, 1, out};
         ASSERT_TRUE(is_direct(c));
         const std::int64_t channels = c.groups * out, volume = cpu::plane(c.window, &WindowAxis::out);
         const std::vector<float> x = random_floats(2 * c.groups * cpu::plane(c.window, &WindowAxis::in), 10),

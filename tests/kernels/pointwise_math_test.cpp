@@ -10,13 +10,13 @@ namespace {
 using Wide = long double;
 using WideComplex = std::complex<Wide>;
 
-struct Real {
+struct RealFunction {
   Scalar op;
   Wide (*reference)(Wide);
   double low, high;
 };
 constexpr Wide kLn2 = 0.693147180559945309417232121458176568L;
-constexpr Real kReals[] = {
+constexpr RealFunction kReals[] = {
     {Scalar::exp, [](Wide x) { return std::exp(x); }, -110, 90},
     {Scalar::exp2, [](Wide x) { return std::exp2(x); }, -155, 130},
     {Scalar::expm1, [](Wide x) { return std::expm1(x); }, -110, 90},
@@ -60,7 +60,7 @@ std::vector<double> places(double low, double high, DType t) {
 }
 
 void check_reals(DType t, double relative, double tiny) {
-  for (const Real& f : kReals) {
+  for (const RealFunction& f : kReals) {
     const std::vector<double> x = places(f.low, f.high, t);
     const std::vector<Number> got = apply(f.op, t, {x});
     for (std::size_t i = 0; i < x.size(); ++i) {

@@ -49,11 +49,11 @@ std::vector<Number> draw(const char* kind, std::int64_t n, DType t, std::vector<
   return run.run().output();
 }
 
-struct Moments {
+struct SampleMoments {
   double mean = 0, variance = 0, least = INFINITY, most = -INFINITY;
 };
-Moments moments(const std::vector<Number>& v) {
-  Moments m;
+SampleMoments moments(const std::vector<Number>& v) {
+  SampleMoments m;
   for (const Number& x : v) {
     m.mean += x.real() / static_cast<double>(v.size());
     m.least = std::min(m.least, x.real());
@@ -65,19 +65,19 @@ Moments moments(const std::vector<Number>& v) {
 
 TEST(PointwiseSources, RandomNumbersFollowTheirLaws) {
   for (DType t : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
-    const Moments u = moments(draw("uniform", 40001, t));
+    const SampleMoments u = moments(draw("uniform", 40001, t));
     EXPECT_NEAR(u.mean, 0.5, 0.01) << name_of(t);
     EXPECT_NEAR(u.variance, 1.0 / 12, 0.003) << name_of(t);
     EXPECT_GE(u.least, 0);
     EXPECT_LT(u.most, 1);
-    const Moments n = moments(draw("normal", 40001, t));
+    const SampleMoments n = moments(draw("normal", 40001, t));
     EXPECT_NEAR(n.mean, 0, 0.02) << name_of(t);
     EXPECT_NEAR(n.variance, 1, 0.03) << name_of(t);
-    const Moments e = moments(draw("exponential", 40001, t));
+    const SampleMoments e = moments(draw("exponential", 40001, t));
     EXPECT_NEAR(e.mean, 1, 0.02) << name_of(t);
     EXPECT_NEAR(e.variance, 1, 0.06) << name_of(t);
   }
-  const Moments i = moments(draw("randint", 40001, DType::i64, {-3, 5}));
+  const SampleMoments i = moments(draw("randint", 40001, DType::i64, {-3, 5}));
   EXPECT_EQ(i.least, -3);
   EXPECT_EQ(i.most, 4);
   EXPECT_NEAR(i.mean, 0.5, 0.05);

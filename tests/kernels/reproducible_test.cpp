@@ -78,12 +78,12 @@ TEST(Reproducible, SumsInTheOrderOfTheDefinition) {
   }
 }
 
-struct Case {
+struct ProductCase {
   std::vector<std::int64_t> sizes, axes, strides;
 };
 
 TEST(Reproducible, ReducesAsThePortableKernels) {
-  const std::vector<Case> cases = {
+  const std::vector<ProductCase> cases = {
       {{3, 700}, {1}, {}},        {{700, 5}, {0}, {}},      {{4, 33, 40}, {0, 2}, {}},
       {{600, 150}, {0}, {}},      {{40, 50}, {1}, {1, 40}}, {{9, 20, 30}, {1}, {600, 1, 20}},
       {{2000}, {0}, {3}},         {{1, 1}, {0}, {}},        {{130, 3, 3}, {0}, {}},
@@ -93,7 +93,7 @@ TEST(Reproducible, ReducesAsThePortableKernels) {
       for (std::size_t i = 0; i < cases.size(); ++i) {
         SCOPED_TRACE(std::string(name_of(t)) + ", kind " + std::to_string(static_cast<int>(kind)) + ", case " +
                      std::to_string(i));
-        const Case& c = cases[i];
+        const ProductCase& c = cases[i];
         if (kind == ReduceKind::var && is_complex(t)) continue;  // its result has another type
         if (t != DType::f32 && i >= 3) break;                    // each is a kernel to compile
         std::vector<double> v = uneven_reproducible(test::product(c.sizes), 7);

@@ -13,7 +13,7 @@
 namespace tern::rows {
 namespace {
 
-std::vector<RowLoops<float>> all_loops() {
+std::vector<RowLoops<float>> all_row_loops() {
   std::vector<RowLoops<float>> all;
   RowLoops<double> unused;
   for_levels(set_levels, [&](auto set) { set(&all.emplace_back(), &unused); });
@@ -37,7 +37,7 @@ TEST(Rows, SumsByBlocks) {
           squares += d * d;
         }
         double first = 0, first_squares = 0;
-        for (const RowLoops<float>& r : all_loops()) {
+        for (const RowLoops<float>& r : all_row_loops()) {
           const double got = r.block_sum(at, n), distances = r.block_distances(at, offset, n);
           EXPECT_NEAR(got, static_cast<double>(sum), static_cast<double>(size) * 6e-8) << n;
           EXPECT_NEAR(distances, static_cast<double>(squares), static_cast<double>(squares) * 3e-7) << n;
@@ -51,7 +51,7 @@ TEST(Rows, SumsByBlocks) {
 }
 
 TEST(Rows, TheLargestWhereverItLies) {
-  for (const RowLoops<float>& r : all_loops()) {
+  for (const RowLoops<float>& r : all_row_loops()) {
     for (const std::int64_t n : {1, 15, 16, 63, 64, 80, 130, 200}) {
       for (std::int64_t at = 0; at < n; ++at) {
         std::vector<float> x(static_cast<std::size_t>(n), -2);

@@ -13,7 +13,7 @@
 namespace tern::simd {
 namespace {
 
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kFloatNaN = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
 
 /// Compares bits: a NaN equals itself, and zeros differ.
 std::uint32_t bits(float x) {
@@ -45,7 +45,7 @@ TEST(Simd, FusedExactlyRoundsOnce) {
 }
 
 TEST(Simd, LeastAndGreatestKeepNaN) {
-  const float values[] = {0.0F, -0.0F, 1.5F, -2.0F, kInfinity, -kInfinity, kNaN};
+  const float values[] = {0.0F, -0.0F, 1.5F, -2.0F, kInfinity, -kInfinity, kFloatNaN};
   for (const float x : values) {
     for (const float y : values) {
       const float less = x < y || std::isnan(x) ? x : y, more = x > y || std::isnan(x) ? x : y;
@@ -74,14 +74,14 @@ TEST(Simd, RoundsToBytes) {
   store_low_bytes(to.data(), w);
   for (int i = 0; i < kLanes; ++i)
     EXPECT_EQ(to[static_cast<std::size_t>(i)], static_cast<std::uint8_t>(1000 * i - 3)) << i;
-  store_low_bytes(to.data(), rounded(broadcast(kNaN)));
+  store_low_bytes(to.data(), rounded(broadcast(kFloatNaN)));
   EXPECT_EQ(to, std::vector<std::uint8_t>(kLanes, 0));
 }
 
 TEST(Simd, BoundsKeepNaN) {
   for (const float x : {-3.0F, -1.0F, 0.25F, 7.0F, kInfinity, -kInfinity})
     EXPECT_EQ(clamp(broadcast(x), broadcast(-1), broadcast(2))[0], x < -1 ? -1.0F : x > 2 ? 2.0F : x);
-  EXPECT_TRUE(std::isnan(clamp(broadcast(kNaN), broadcast(-1), broadcast(2))[0]));
+  EXPECT_TRUE(std::isnan(clamp(broadcast(kFloatNaN), broadcast(-1), broadcast(2))[0]));
 }
 
 TEST(Simd, TimesPowerReachesSubnormalNumbers) {

@@ -18,13 +18,13 @@ namespace {
 using testing::TestProgram;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-struct Case {
+struct FailureCase {
   Op op;
   double bad;  ///< factor of the unsolvable matrices
   const char* reason;
   std::size_t operand = 0;
 };
-constexpr Case kCases[] = {{Op::eigh, kNaN, "has NaN or infinities"},
+constexpr FailureCase kFailureCases[] = {{Op::eigh, kNaN, "has NaN or infinities"},
                            {Op::eig, kNaN, "has NaN or infinities"},
                            {Op::svd, kNaN, "has NaN or infinities"},
                            {Op::lstsq, kNaN, "has NaN or infinities"},
@@ -47,7 +47,7 @@ Tensor units(DType type, std::size_t count, std::size_t n, double factor, std::i
   return t;
 }
 
-std::string message_of_linalg_failures(const Case& c, DType type, std::size_t count, std::size_t n, bool defined) {
+std::string message_of_linalg_failures(const FailureCase& c, DType type, std::size_t count, std::size_t n, bool defined) {
   TestProgram p;
   const Dims sizes = {Dim(static_cast<std::int64_t>(count)), Dim(static_cast<std::int64_t>(n)),
                       Dim(static_cast<std::int64_t>(n))};
@@ -76,7 +76,7 @@ std::string message_of_linalg_failures(const Case& c, DType type, std::size_t co
 }
 
 TEST(LinalgFailures, AllPathsNameTheFirstMatrixWithOneMessage) {
-  for (const Case& c : kCases) {
+  for (const FailureCase& c : kFailureCases) {
     for (const std::size_t n : {1, 2, 4, 5, 16, 17, 65}) {
       for (const std::size_t count : {1, 3, 50}) {
         for (const DType type : {DType::f32, DType::f64}) {

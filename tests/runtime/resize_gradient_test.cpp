@@ -27,17 +27,17 @@ const Mode kModes[] = {
     {"_upsample_lanczos2d_aa", 2, true},
 };
 
-struct Case {
+struct ResizeCase {
   Sizes from, to;  ///< spatial sizes
   double scale;    ///< per axis; 0: not given
 };
 // Sizes are neither equal nor doubled: PyTorch's gradients for these are not always adjoint to its resizes
 // (tests/data/values).
-const Case kCases[] = {{{3, 4, 2}, {5, 9, 3}, 0}, {{5, 4, 3}, {3, 1, 2}, 0}, {{2, 3, 3}, {5, 7, 5}, 1.9}};
+const ResizeCase kResizeCases[] = {{{3, 4, 2}, {5, 9, 3}, 0}, {{5, 4, 3}, {3, 1, 2}, 0}, {{2, 3, 3}, {5, 7, 5}, 1.9}};
 
 class Resized {
  public:
-  Resized(const Mode& mode, const Case& c, bool corners) : mode_(mode), corners_(corners), scale_(c.scale) {
+  Resized(const Mode& mode, const ResizeCase& c, bool corners) : mode_(mode), corners_(corners), scale_(c.scale) {
     for (std::int64_t a = 0; a < mode.axes; ++a) {
       from.push_back(c.from[static_cast<std::size_t>(a)]);
       to.push_back(c.to[static_cast<std::size_t>(a)]);
@@ -85,7 +85,7 @@ class Resized {
 
 TEST(Gradients, OfResizes) {
   for (const Mode& mode : kModes) {
-    for (const Case& c : kCases) {
+    for (const ResizeCase& c : kResizeCases) {
       for (int corners = 0; corners < (mode.corners ? 2 : 1); ++corners) {
         const Resized r(mode, c, corners != 0);
         Numbers g(Resized::count(r.to));

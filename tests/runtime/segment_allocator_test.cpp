@@ -11,7 +11,7 @@ namespace tern {
 namespace {
 
 /// Hands out successive segments, up to `room` bytes, and tracks live segments.
-struct Numbers {
+struct RandomNumbers {
   std::uint64_t room = ~std::uint64_t{0}, next = 1 << 20, given = 0;
   std::map<std::uint64_t, std::uint64_t> segments;
 
@@ -33,7 +33,7 @@ struct Numbers {
 };
 
 TEST(SegmentAllocator, BlocksLieApartInsideSegments) {
-  Numbers numbers;
+  RandomNumbers numbers;
   SegmentAllocator a(numbers.source());
   std::mt19937 random(1);
   std::map<std::uint64_t, std::uint64_t> blocks;
@@ -67,14 +67,14 @@ TEST(SegmentAllocator, BlocksLieApartInsideSegments) {
 }
 
 TEST(SegmentAllocator, MemoryIsUsedAgain) {
-  Numbers numbers;
+  RandomNumbers numbers;
   SegmentAllocator a(numbers.source());
   for (int i = 0; i < 100; ++i) a.free(a.allocate(700000));
   EXPECT_EQ(numbers.segments.size(), 1u);
 }
 
 TEST(SegmentAllocator, FreedNeighboursBecomeOneBlock) {
-  Numbers numbers;
+  RandomNumbers numbers;
   SegmentAllocator a(numbers.source());
   std::vector<std::uint64_t> parts;
   for (int i = 0; i < 4; ++i) parts.push_back(a.allocate(1 << 18));
@@ -84,7 +84,7 @@ TEST(SegmentAllocator, FreedNeighboursBecomeOneBlock) {
 }
 
 TEST(SegmentAllocator, NothingBeyondTheLimitOrTheDevice) {
-  Numbers numbers;
+  RandomNumbers numbers;
   SegmentAllocator limited(numbers.source());
   limited.set_limit(1 << 20);
   EXPECT_EQ(limited.allocate((1 << 20) + 1), 0u);
@@ -94,7 +94,7 @@ TEST(SegmentAllocator, NothingBeyondTheLimitOrTheDevice) {
   limited.free(all);
   EXPECT_NE(limited.allocate(1), 0u);
 
-  Numbers small;
+  RandomNumbers small;
   small.room = 3 << 20;
   SegmentAllocator a(small.source());
   const std::uint64_t first = a.allocate(2 << 20);

@@ -17,36 +17,36 @@ namespace {
 
 using testing::TestProgram;
 using Number = std::complex<double>;
-using Numbers = std::vector<Number>;
+using Entries = std::vector<Number>;
 
-Numbers some_numbers(std::int64_t n, std::uint32_t seed, bool complex) {
+Entries some_numbers(std::int64_t n, std::uint32_t seed, bool complex) {
   std::mt19937 engine(seed);
   std::uniform_int_distribution<int> quarters(-8, 8);  // exact in every type
-  Numbers v(static_cast<std::size_t>(n));
+  Entries v(static_cast<std::size_t>(n));
   for (Number& x : v) x = {quarters(engine) / 4.0, complex ? quarters(engine) / 4.0 : 0};
   return v;
 }
 /// Heavy where row = column + 1, so that pivoting exchanges rows.
-Numbers matrices(std::int64_t count, std::int64_t n, std::uint32_t seed, bool complex) {
-  Numbers v = some_numbers(count * n * n, seed, complex);
+Entries matrices(std::int64_t count, std::int64_t n, std::uint32_t seed, bool complex) {
+  Entries v = some_numbers(count * n * n, seed, complex);
   for (std::int64_t i = 0; i < count * n; ++i) {
     const std::int64_t c = i % n, r = (c + 1) % n;
     v[static_cast<std::size_t>((i / n * n + r) * n + c)] += 3.0 * static_cast<double>(n);
   }
   return v;
 }
-Tensor tensor(DType type, std::vector<std::int64_t> sizes, const Numbers& v) {
+Tensor tensor(DType type, std::vector<std::int64_t> sizes, const Entries& v) {
   Tensor t(type, std::move(sizes));
   convert(v.data(), DType::c128, t.data(), type, t.numel());
   return t;
 }
 
-struct Sizes {
+struct SystemSizes {
   std::int64_t count, n, columns;
   bool shared = false;  ///< a single right hand side for all
   bool transposed = false;
 };
-TestProgram program(DType type, const Sizes& s, bool gives_pivots = false) {
+TestProgram program(DType type, const SystemSizes& s, bool gives_pivots = false) {
   TestProgram p;
   const ValueId a = p.input(type, {s.count, s.n, s.n}), b = p.input(type, {s.shared ? 1 : s.count, s.n, s.columns});
   const std::vector<ValueId> f = lu_factor(p.b(), a, true);
@@ -67,19 +67,19 @@ class SolveFusionTest : public ::testing::TestWithParam<DType> {
   void SetUp() override {
     if (!cpu::solves_unfactored(cpu_kernels().kernels[static_cast<std::size_t>(Op::lu_solve)])) GTEST_SKIP();
   }
-  static void expect_solution(DType type, const Sizes& s) {
+  static void expect_solution(DType type, const SystemSizes& s) {
     const TestProgram p = program(type, s);
     ASSERT_EQ(factorizations(p), is_complex(type) ? 1 : 0);
     const bool complex = is_complex(type);
-    const Numbers a = matrices(s.count, s.n, 1, complex);
+    const Entries a = matrices(s.count, s.n, 1, complex);
     const std::int64_t right_sides = s.shared ? 1 : s.count;
-    const Numbers b = some_numbers(right_sides * s.n * s.columns, 2, complex);
+    const Entries b = some_numbers(right_sides * s.n * s.columns, 2, complex);
     Session session(prepare(p));
     const Tensor& found =
         session.run({tensor(type, {s.count, s.n, s.n}, a), tensor(type, {right_sides, s.n, s.columns}, b)})[0];
-    Numbers x(static_cast<std::size_t>(found.numel()));
+    Entries x(static_cast<std::size_t>(found.numel()));
     convert(found.data(), type, x.data(), DType::c128, found.numel());
-    const auto at = [](const Numbers& v, std::int64_t i) { return v[static_cast<std::size_t>(i)]; };
+    const auto at = [](const Entries& v, std::int64_t i) { return v[static_cast<std::size_t>(i)]; };
     const double limit = (element_size(type) == (complex ? 16 : 8) ? 1e-14 : 4e-6) * static_cast<double>(s.n + 2);
     for (std::int64_t i = 0; i < s.count * s.n * s.columns; ++i) {
       const std::int64_t m = i / (s.n * s.columns), r = i / s.columns % s.n, c = i % s.columns;
@@ -119,13 +119,13 @@ TEST_P(SolveFusionTest, LeavesFactorsThatAreRightHandSides) {
   const std::vector<ValueId> f = lu_factor(p.b(), a, true);
   p.output(lu_solve(p.b(), f[0], f[1], f[0], true, TransposeKind::none));
   ASSERT_EQ(factorizations(p), 1);
-  Numbers diagonal(kCount * kSide * kSide);
+  Entries diagonal(kCount * kSide * kSide);
   for (std::size_t i = 0; i < kCount; ++i) {
     for (std::size_t r = 0; r < kSide; ++r) diagonal[(i * kSide + r) * kSide + r] = 2;
   }
   Session session(prepare(p));
   const Tensor& found = session.run({tensor(GetParam(), {kCount, kSide, kSide}, diagonal)})[0];
-  Numbers solution(diagonal.size());
+  Entries solution(diagonal.size());
   convert(found.data(), GetParam(), solution.data(), DType::c128, found.numel());
   for (std::size_t i = 0; i < solution.size(); ++i) ASSERT_EQ(solution[i], diagonal[i] / 2.0) << i;
 }
@@ -146,8 +146,8 @@ std::string error_of(const TestProgram& p, bool defined, const std::vector<Tenso
 /// A 5 x 5 matrix with equal first and last rows; Laplacians of trees, the hub last; identities with two equal rows;
 /// all threes.
 TEST_P(SolveFusionTest, RefusesSingularIntegers) {
-  const auto refuses = [&](std::int64_t n, const Numbers& bad) {
-    Numbers a = matrices(20, n, 1, false);
+  const auto refuses = [&](std::int64_t n, const Entries& bad) {
+    Entries a = matrices(20, n, 1, false);
     std::ranges::copy(bad, a.begin() + 13 * n * n);
     const std::vector<Tensor> inputs = {tensor(GetParam(), {20, n, n}, a),
                                         tensor(GetParam(), {20, n, 1}, some_numbers(20 * n, 2, false))};
@@ -162,7 +162,7 @@ TEST_P(SolveFusionTest, RefusesSingularIntegers) {
   refuses(2, {49, 49, 49, 49});
   for (const std::int64_t n : {2, 3, 4, 5, 8, 9, 12, 13, 17}) {
     const auto side = static_cast<std::size_t>(n);
-    Numbers star(side * side), units(side * side);
+    Entries star(side * side), units(side * side);
     for (std::size_t i = 0; i + 1 < side; ++i) {
       star[i * side + i] = units[i * side + i] = 1;
       star[i * side + side - 1] = star[(side - 1) * side + i] = -1;
@@ -176,7 +176,7 @@ TEST_P(SolveFusionTest, RefusesSingularIntegers) {
 
 TEST_P(SolveFusionTest, SaysWhichMatrixIsSingular) {
   for (const std::int64_t n : {2, 7, 40}) {
-    Numbers a = matrices(20, n, 1, false);
+    Entries a = matrices(20, n, 1, false);
     for (std::int64_t r = 0; r < n; ++r) a[static_cast<std::size_t>((13 * n + r) * n + 1)] = 0;
     Session session(prepare(program(GetParam(), {20, n, 1})));
     try {

@@ -15,7 +15,7 @@
 namespace tern::testing {
 namespace {
 
-Tensor integers(std::vector<std::int64_t> sizes, const std::vector<std::int64_t>& values) {
+Tensor integer_tensor(std::vector<std::int64_t> sizes, const std::vector<std::int64_t>& values) {
   Tensor t(DType::i64, std::move(sizes));
   std::ranges::copy(values, t.span<std::int64_t>().begin());
   return t;
@@ -29,10 +29,10 @@ std::vector<float> numbers(std::size_t count, unsigned seed) {
   return values;
 }
 
-constexpr std::int64_t kTexts = 3, kSlotsSlots = 4, kPlaces = 5, kWidth = 4;
+constexpr std::int64_t kTexts = 3, kSlotsSlots = 4, kPlaces = 5, kEmbeddingWidth = 4;
 
-/// token [1, 1], place [1] of a single sequence -> y [1, kWidth]: the result of `body` for x [1, kWidth] (a row of a
-/// table), the updated cache [1, kPlaces, kWidth] and the place.
+/// token [1, 1], place [1] of a single sequence -> y [1, kEmbeddingWidth]: the result of `body` for x [1, kEmbeddingWidth] (a row of a
+/// table), the updated cache [1, kPlaces, kEmbeddingWidth] and the place.
 struct OneText {
   TestProgram p;
   ValueId x = kNoValue, cache = kNoValue, place = kNoValue;
@@ -43,9 +43,9 @@ OneText one_text(const Body& body) {
   OneText t;
   Builder& b = t.p.b();
   const ValueId token = t.p.input(DType::i64, {1, 1}), place = t.p.input(DType::i64, {1});
-  const ValueId table = t.p.state({7, kWidth}, numbers(7 * kWidth, 1), false);
-  const ValueId before = t.p.state({1, kPlaces, kWidth}, numbers(kPlaces * kWidth, 2), true);
-  t.x = b.reshape(b.index_select(table, token, 0), {1, kWidth});
+  const ValueId table = t.p.state({7, kEmbeddingWidth}, numbers(7 * kEmbeddingWidth, 1), false);
+  const ValueId before = t.p.state({1, kPlaces, kEmbeddingWidth}, numbers(kPlaces * kEmbeddingWidth, 2), true);
+  t.x = b.reshape(b.index_select(table, token, 0), {1, kEmbeddingWidth});
   const ValueId first = b.full({1}, 0, DType::i64);
   t.cache = b.add(Op::index_put, {before, t.x, first, place});
   t.place = place;
@@ -78,12 +78,12 @@ void expect_alike(const Body& body) {
       given_tokens.push_back((tokens[i] + static_cast<std::int64_t>(step.size())) % 7);
       given_places.push_back((places[i] + static_cast<std::int64_t>(step.size())) % kPlaces);
       const auto y =
-          values_of(own[i].run({integers({1, 1}, {given_tokens.back()}), integers({1}, {given_places.back()})})[0]);
+          values_of(own[i].run({integer_tensor({1, 1}, {given_tokens.back()}), integer_tensor({1}, {given_places.back()})})[0]);
       right.insert(right.end(), y.begin(), y.end());
     }
     const auto count = static_cast<std::int64_t>(step.size());
     const std::vector<float> got = values_of(all.run(
-        {integers({count, 1}, given_tokens), integers({count}, given_slots), integers({count}, given_places)})[0]);
+        {integer_tensor({count, 1}, given_tokens), integer_tensor({count}, given_slots), integer_tensor({count}, given_places)})[0]);
     ASSERT_EQ(got.size(), right.size());
     for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], right[i], 1e-5) << i;
   }
@@ -91,7 +91,7 @@ void expect_alike(const Body& body) {
 
 TEST(Slots, PointwiseBroadcastsEachText) {
   expect_alike([](OneText& t, Builder& b) {
-    const ValueId column = b.reshape(t.x, {kWidth, 1});
+    const ValueId column = b.reshape(t.x, {kEmbeddingWidth, 1});
     return b.expr("x * c + p", {{"x", t.x}, {"c", column}, {"p", t.place}}, DType::f32);
   });
 }
@@ -111,24 +111,24 @@ TEST(Slots, PositionsAlongAnAxisStayThoseOfOneText) {
 
 TEST(Slots, ProductsOfSharedAndOfOwnMatrices) {
   expect_alike([](OneText& t, Builder& b) {
-    const std::vector<float> w = numbers(kWidth * 6, 3), bias = numbers(6, 4);
+    const std::vector<float> w = numbers(kEmbeddingWidth * 6, 3), bias = numbers(6, 4);
     const ValueId y = b.add(
-        Op::matmul, {t.x, b.constant(DType::f32, {kWidth, 6}, w.data()), b.constant(DType::f32, {6}, bias.data())});
-    return b.matmul(b.reshape(y, {6, 1}), b.reshape(t.x, {1, kWidth}));
+        Op::matmul, {t.x, b.constant(DType::f32, {kEmbeddingWidth, 6}, w.data()), b.constant(DType::f32, {6}, bias.data())});
+    return b.matmul(b.reshape(y, {6, 1}), b.reshape(t.x, {1, kEmbeddingWidth}));
   });
 }
 
 TEST(Slots, SharedMatrixFromTheLeft) {
   expect_alike([](OneText& t, Builder& b) {
-    const std::vector<float> w = numbers(6 * kWidth, 3);
-    return b.matmul(b.constant(DType::f32, {6, kWidth}, w.data()), b.transpose(t.x, 0, 1));
+    const std::vector<float> w = numbers(6 * kEmbeddingWidth, 3);
+    return b.matmul(b.constant(DType::f32, {6, kEmbeddingWidth}, w.data()), b.transpose(t.x, 0, 1));
   });
 }
 
 TEST(Slots, CachesAreReadInLoops) {
   expect_alike([](OneText& t, Builder& b) {
     const ValueId part = b.slice(t.cache, 1, 1, 3);
-    return b.matmul(b.reshape(t.x, {1, 1, kWidth}), b.transpose(part, 1, 2));
+    return b.matmul(b.reshape(t.x, {1, 1, kEmbeddingWidth}), b.transpose(part, 1, 2));
   });
 }
 
@@ -144,7 +144,7 @@ TEST(Slots, SizesThatDependOnATextStayInItsLoop) {
 
 TEST(Slots, MovementReductionsAndIndices) {
   expect_alike([](OneText& t, Builder& b) {
-    const ValueId wide = b.expand(b.reshape(t.x, {1, kWidth}), {3, kWidth});
+    const ValueId wide = b.expand(b.reshape(t.x, {1, kEmbeddingWidth}), {3, kEmbeddingWidth});
     const ValueId padded = b.pad(b.permute(wide, {1, 0}), {1, 0}, {0, 2}, 0.5);
     const ValueId joined = b.concat({padded, b.flip(padded, {0})}, 1);
     const std::vector<ValueId> sorted =
@@ -170,11 +170,11 @@ TEST(Slots, ReductionsOfAllAxes) {
 TEST(Slots, ListsOfATextThatNeedEachOther) {
   expect_alike([](OneText& t, Builder& b) {
     const auto rows = [&](std::string_view which, unsigned seed) {
-      const std::vector<float> table = numbers(kWidth * kWidth, seed);
+      const std::vector<float> table = numbers(kEmbeddingWidth * kEmbeddingWidth, seed);
       const ValueId found = b.expr(which, {{"x", b.flatten(t.x)}}, DType::f32, DType::boolean);
-      const Dim count = b.pool().new_symbol("count", 0, kWidth);
+      const Dim count = b.pool().new_symbol("count", 0, kEmbeddingWidth);
       const ValueId places = b.add(Op::nonzero, {found}, {attr(AttrKey::symbols, Dims{count})});
-      const ValueId all = b.constant(DType::f32, {kWidth, kWidth}, table.data());
+      const ValueId all = b.constant(DType::f32, {kEmbeddingWidth, kEmbeddingWidth}, table.data());
       return b.index_select(all, b.reshape(places, {count}), 0);
     };
     // Each list is read before the other's sum depends on its sum: no order of whole lists works.
@@ -192,7 +192,7 @@ TEST(Slots, RowsOfACacheGoToOthers) {
   expect_alike([](OneText& t, Builder& b) {
     const std::vector<std::int64_t> two = {1, 3};
     const ValueId to = b.constant(DType::i64, {2}, two.data()), first = b.full({2}, 0, DType::i64);
-    const ValueId row = b.reshape(b.slice(t.cache, 1, 2, 1), {kWidth});  // a single row for two places
+    const ValueId row = b.reshape(b.slice(t.cache, 1, 2, 1), {kEmbeddingWidth});  // a single row for two places
     const ValueId all = b.add(Op::index_put, {t.cache, row, first, to});
     t.p.program().functions[0].writebacks[0].value = all;
     return b.reduce(all, "sum", {1}, false, DType::f32);
@@ -206,7 +206,7 @@ TEST(Slots, TablesThatTextsShareAndHave) {
     const ValueId shared = b.constant(DType::f32, {kPlaces, 3}, table.data());
     const ValueId rows = b.add(Op::index, {shared, t.place});
     const ValueId own = b.index_select(t.x, b.constant(DType::i64, {2}, two.data()), 1);
-    const ValueId square = b.expr("x * y", {{"x", t.x}, {"y", b.reshape(t.x, {kWidth, 1})}}, DType::f32);
+    const ValueId square = b.expr("x * y", {{"x", t.x}, {"y", b.reshape(t.x, {kEmbeddingWidth, 1})}}, DType::f32);
     const ValueId at = b.expr("p % 4", {{"p", t.place}}, DType::i64);
     const ValueId row = b.add(Op::index, {square, at});
     const ValueId put = b.add(Op::index_put, {square, b.reduce(t.x, "sum", {1}, false, DType::f32), at, at});
@@ -218,9 +218,9 @@ TEST(Slots, OpsWithoutARuleRunForEachText) {
   expect_alike([](OneText& t, Builder& b) {
     const ValueId square = b.expr("x * y + (i == j ? 4 : 0)",
                                   {{"x", t.x},
-                                   {"y", b.reshape(t.x, {kWidth, 1})},
-                                   {"i", b.iota(kWidth, DType::i64)},
-                                   {"j", b.reshape(b.iota(kWidth, DType::i64), {kWidth, 1})}},
+                                   {"y", b.reshape(t.x, {kEmbeddingWidth, 1})},
+                                   {"i", b.iota(kEmbeddingWidth, DType::i64)},
+                                   {"j", b.reshape(b.iota(kEmbeddingWidth, DType::i64), {kEmbeddingWidth, 1})}},
                                   DType::f32);
     return b.add(Op::matrix_exp, {b.expr("x / 8", {{"x", square}}, DType::f32)});
   });
@@ -229,7 +229,7 @@ TEST(Slots, OpsWithoutARuleRunForEachText) {
 TEST(Slots, AWholeStateMayBeNew) {
   // A rolling cache, as in a sliding window.
   const auto body = [](OneText& t, Builder& b) {
-    const ValueId rolled = b.concat({b.slice(t.cache, 1, 1, kPlaces - 1), b.reshape(t.x, {1, 1, kWidth})}, 1);
+    const ValueId rolled = b.concat({b.slice(t.cache, 1, 1, kPlaces - 1), b.reshape(t.x, {1, 1, kEmbeddingWidth})}, 1);
     t.p.program().functions[0].writebacks[0].value = rolled;
     return b.reduce(rolled, "sum", {1}, false, DType::f32);
   };
@@ -244,8 +244,8 @@ TEST(Slots, CachesAreUpdatedInPlace) {
   run_over_texts(program, 0, options);
   Session session(t.p.model().prepare());
   for (int run = 0; run < 2; ++run)
-    session.run({integers({2, 1}, {1, 2}), integers({2}, {7, 3}), integers({2}, {0, 4})});
-  const std::uint64_t cache = 500 * kPlaces * kWidth * sizeof(float);
+    session.run({integer_tensor({2, 1}, {1, 2}), integer_tensor({2}, {7, 3}), integer_tensor({2}, {0, 4})});
+  const std::uint64_t cache = 500 * kPlaces * kEmbeddingWidth * sizeof(float);
   EXPECT_LT(session.stats().bytes_copied, cache / 2);
 }
 
@@ -289,7 +289,7 @@ TEST(SessionDraw, IsWhatTheSessionDraws) {
     a.set_seed(static_cast<std::uint64_t>(s));
     for (std::int64_t i = 0; i < 50; ++i) {
       const double right = a.run({})[0].span<const double>()[0];
-      const double got = b.run({integers({}, {s}), integers({}, {i})})[0].span<const double>()[0];
+      const double got = b.run({integer_tensor({}, {s}), integer_tensor({}, {i})})[0].span<const double>()[0];
       EXPECT_EQ(got, right) << s << " " << i;
     }
   }

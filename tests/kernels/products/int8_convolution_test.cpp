@@ -22,7 +22,7 @@ using int8::Signs;
 
 using Int8ConvolutionShape = std::vector<std::int64_t>;
 
-constexpr Signs kSigns[] = {{false, false}, {false, true}, {true, false}, {true, true}};
+constexpr Signs kImageSigns[] = {{false, false}, {false, true}, {true, false}, {true, true}};
 
 std::vector<std::byte> random_bytes(std::int64_t n, unsigned seed) {
   std::mt19937 random(seed);
@@ -31,7 +31,7 @@ std::vector<std::byte> random_bytes(std::int64_t n, unsigned seed) {
   return v;
 }
 
-std::int64_t value(std::byte b, bool with_sign) {
+std::int64_t byte_value(std::byte b, bool with_sign) {
   return with_sign ? static_cast<std::int64_t>(static_cast<std::int8_t>(b)) : static_cast<std::int64_t>(b);
 }
 
@@ -55,7 +55,7 @@ std::vector<std::int64_t> reference(const Geometry& g, Signs signs, std::byte fi
                 const std::int64_t from = ((n * g.height + at) * g.width + beside) * channels + o / g.out * g.in + c;
                 const std::byte left = inside ? x[static_cast<std::size_t>(from)] : fill;
                 const auto right = static_cast<std::size_t>(((o * g.in + c) * g.kernel_h + a) * g.kernel_w + b);
-                sum += value(left, signs.x) * value(w[right], signs.weight);
+                sum += byte_value(left, signs.x) * byte_value(w[right], signs.weight);
               }
             }
           }
@@ -122,7 +122,7 @@ TEST(IntegerConvolutions, Geometries) {
   for (const int threads : {1, 2, 3, 8}) {
     const ThreadScope scope{Threads(threads)};
     for (const int8::Method& method : int8::methods()) {
-      for (const Signs signs : kSigns) {
+      for (const Signs signs : kImageSigns) {
         for (const Geometry& g : kGeometries) ASSERT_NO_FATAL_FAILURE(check(g, method, signs)) << &g - kGeometries;
       }
     }
@@ -136,7 +136,7 @@ TEST(IntegerConvolutions, Depthwise) {
                                  {1, 16, 1, 1, 3, 4, 3, 3, 3, 1, 4, 4}};
   for (const int threads : {1, 2, 8}) {
     const ThreadScope scope{Threads(threads)};
-    for (const Signs signs : kSigns) {
+    for (const Signs signs : kImageSigns) {
       for (const Geometry& g : geometries) {
         const Operands o(g, signs);
         ASSERT_TRUE(int8::suits_depthwise(o.shape));

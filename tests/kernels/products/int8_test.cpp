@@ -27,7 +27,7 @@ std::int64_t value(std::byte b, bool with_sign) {
   return with_sign ? static_cast<std::int64_t>(static_cast<std::int8_t>(b)) : static_cast<std::int64_t>(b);
 }
 
-struct Case {
+struct ProductSizes {
   std::int64_t m, n, k, x_gap = 0, column_gap = 0;
   bool by_rows = false;  ///< the weight is stored as [k, n]
 };
@@ -39,7 +39,7 @@ struct Made {
   std::vector<std::int64_t> expected;
 };
 
-Made make(const Case& c, Signs signs, bool extreme) {
+Made make(const ProductSizes& c, Signs signs, bool extreme) {
   Made made;
   const std::int64_t row = c.k + c.x_gap, line = (c.by_rows ? c.n : c.k) + c.column_gap;
   made.x = random_bytes((c.m - 1) * row + c.k, 1, extreme, signs.x);
@@ -59,7 +59,7 @@ Made make(const Case& c, Signs signs, bool extreme) {
   return made;
 }
 
-void check_product(const Case& c, const Method& method, Signs signs, bool extreme) {
+void check_product(const ProductSizes& c, const Method& method, Signs signs, bool extreme) {
   const Made made = make(c, signs, extreme);
   const Int8Linear linear({c.m, c.n, c.k, signs}, method);
   auto packed = unaligned(static_cast<std::size_t>(linear.packed_bytes())), scratch = unaligned(linear.scratch());
@@ -88,7 +88,7 @@ void check_product(const Case& c, const Method& method, Signs signs, bool extrem
 }
 
 TEST(IntegerProducts, Shapes) {
-  const Case cases[] = {{1, 1, 1},
+  const ProductSizes cases[] = {{1, 1, 1},
                         {3, 5, 7},
                         {16, 32, 64},
                         {17, 33, 65},
@@ -105,7 +105,7 @@ TEST(IntegerProducts, Shapes) {
     const ThreadScope scope{Threads(threads)};
     for (const Method& method : methods()) {
       for (const Signs signs : kSigns) {
-        for (const Case& c : cases) {
+        for (const ProductSizes& c : cases) {
           for (const bool extreme : {false, true}) ASSERT_NO_FATAL_FAILURE(check_product(c, method, signs, extreme));
         }
       }
@@ -124,7 +124,7 @@ TEST(IntegerProducts, AllDepthsAndRows) {
   }
 }
 
-void check_dots(void (*dots)(const DotBlock&), const Case& c, Signs signs) {
+void check_dots(void (*dots)(const DotBlock&), const ProductSizes& c, Signs signs) {
   const Made made = make(c, signs, c.k % 2 == 0);
   std::vector<std::int64_t> steps;
   for (std::int64_t k = 0; k < c.k; k += kStep) steps.push_back(k);
@@ -164,7 +164,7 @@ TEST(IntegerProducts, DotProductsByRowsAtAllLevels) {
 /// Sums wrap around in 32 bits, and keep their low bits.
 TEST(IntegerProducts, LongSumsWrapAround) {
   for (const Method& method : methods()) {
-    const Case c{3, 17, 70000};
+    const ProductSizes c{3, 17, 70000};
     const Signs none{false, false};
     const Made made = make(c, none, true);
     const Int8Linear linear({c.m, c.n, c.k, none}, method);

@@ -20,7 +20,6 @@ using testing::floats;
 using testing::TestProgram;
 using testing::values_of;
 using Floats = std::vector<float>;
-using Sizes = Dims;
 
 /// Runs `work` on `count` concurrent threads, with the thread's number.
 void on_threads(int count, const std::function<void(int)>& work) {
@@ -73,8 +72,8 @@ class Mixture {
                   m = p.state({kChannels, kChannels}, random_floats(kChannels * kChannels, 2), false);
     p.output(
         b.add(Op::convolution, {image, w},
-              {attr(AttrKey::strides, Sizes{1, 1}), attr(AttrKey::dilations, Sizes{1, 1}),
-               attr(AttrKey::before, Sizes{1, 1}), attr(AttrKey::after, Sizes{1, 1}), attr(AttrKey::groups, Dim(1))}));
+              {attr(AttrKey::strides, Dims{1, 1}), attr(AttrKey::dilations, Dims{1, 1}),
+               attr(AttrKey::before, Dims{1, 1}), attr(AttrKey::after, Dims{1, 1}), attr(AttrKey::groups, Dim(1))}));
     p.output(b.matmul(x, b.transpose(m, 0, 1)));
     p.output(b.add(Op::scan, {a}, {attr(AttrKey::axis, Dim(1)), attr(AttrKey::kind, Dim(0))}));
     Tuning t{cpu::processor(), 1, {}};

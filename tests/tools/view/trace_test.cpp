@@ -10,7 +10,7 @@
 namespace tern::view {
 namespace {
 
-const std::string kTrace = R"({"schemaVersion": 1, "traceEvents": [
+const std::string kViewedTrace = R"({"schemaVersion": 1, "traceEvents": [
 {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#0", "ts": 0, "dur": 100, "args": {"Function": "forward"}},
 {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "ts": 100, "dur": 100, "args": {"Function": "forward"}},
 {"ph": "X", "cat": "cpu_op", "name": "tern::matmul", "ts": 1, "dur": 30.5, "args": {"Function": "forward", "Node": 3, "Op": "matmul", "flops": 1000, "bytes": 64}},
@@ -23,7 +23,7 @@ const std::string kTrace = R"({"schemaVersion": 1, "traceEvents": [
 
 TEST(ViewTrace, AddsUpEventsOfNodes) {
   const test::TempFolder folder;
-  test::write_bytes(folder / "run.json", kTrace);
+  test::write_bytes(folder / "run.json", kViewedTrace);
   const RunFigures r = traced_run(folder / "run.json");
   EXPECT_EQ(r.source, "run.json");
   EXPECT_EQ(r.runs, 2u);
@@ -38,7 +38,7 @@ TEST(ViewTrace, AddsUpEventsOfNodes) {
 TEST(ViewTrace, CompressedFiles) {
   const test::TempFolder folder;
   const gzFile file = gzopen((folder / "run.json.gz").c_str(), "wb");
-  gzwrite(file, kTrace.data(), static_cast<unsigned>(kTrace.size()));
+  gzwrite(file, kViewedTrace.data(), static_cast<unsigned>(kViewedTrace.size()));
   gzclose(file);
   EXPECT_EQ(traced_run(folder / "run.json.gz").nodes.size(), 2u);
 }

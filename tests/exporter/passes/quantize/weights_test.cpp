@@ -29,19 +29,19 @@ QuantizeRule rule(std::string_view format, std::string pattern = {}) {
   return {recipe_of_weights(format), std::move(pattern)};
 }
 
-float rounded(DType t, float x) {
+float rounded_to(DType t, float x) {
   std::byte narrow[4];
   convert(&x, DType::f32, narrow, t, 1);
   convert(narrow, t, &x, DType::f32, 1);
   return x;
 }
 
-/// Values rounded to a type, and their bytes in the type.
-struct Numbers {
+/// Values rounded_to to a type, and their bytes in the type.
+struct RoundedNumbers {
   Floats values;
   std::vector<std::byte> bytes;
-  Numbers(DType t, std::int64_t count, unsigned seed) : values(test::random_floats(count, seed)) {
-    for (float& v : values) v = rounded(t, v);
+  RoundedNumbers(DType t, std::int64_t count, unsigned seed) : values(test::random_floats(count, seed)) {
+    for (float& v : values) v = rounded_to(t, v);
     bytes.resize(values.size() * static_cast<std::size_t>(element_size(t)));
     convert(values.data(), DType::f32, bytes.data(), t, count);
   }
@@ -61,7 +61,7 @@ Floats numbers_of_weights(const Tensor& t) {
 }
 
 /// The weight's values in the format.
-Floats quantized_numbers(const Numbers& w, DType t, std::string_view format) {
+Floats quantized_numbers(const RoundedNumbers& w, DType t, std::string_view format) {
   const quantize::Recipe recipe = recipe_of_weights(format);
   const quantize::Quantized q = quantize::quantize(
       {w.bytes.data(), t, kQuantizeWeightsRows, kQuantizeWeightsColumns, kQuantizeWeightsColumns, 1}, recipe);
@@ -76,7 +76,7 @@ Floats quantized_numbers(const Numbers& w, DType t, std::string_view format) {
 struct Tied {
   TestProgram p;
   DType type;
-  Numbers weight, x;
+  RoundedNumbers weight, x;
   explicit Tied(DType t)
       : type(t), weight(t, kQuantizeWeightsRows * kQuantizeWeightsColumns, 1), x(t, 2 * kQuantizeWeightsColumns, 2) {
     const ValueId in = p.input(t, {2, kQuantizeWeightsColumns}), index = p.input(DType::i64, {3});
@@ -117,7 +117,7 @@ TEST(Quantize, TiedWeightsAreStoredOnceAndReadInEachFormat) {
       for (std::size_t r = 0; r < 3; ++r) {
         for (std::size_t c = 0; c < kQuantizeWeightsColumns; ++c)
           ASSERT_EQ(rows[r * kQuantizeWeightsColumns + c],
-                    rounded(type, numbers[chosen[r] * kQuantizeWeightsColumns + c]))
+                    rounded_to(type, numbers[chosen[r] * kQuantizeWeightsColumns + c]))
               << r << ", " << c;
       }
       for (std::size_t i = 0; i < 2; ++i) {
@@ -139,7 +139,7 @@ TEST(Quantize, TiedWeightsAreStoredOnceAndReadInEachFormat) {
 }
 
 TEST(Quantize, WeightsByColumnsHaveTheSameBytes) {
-  const Numbers w(DType::f32, kQuantizeWeightsRows * kQuantizeWeightsColumns, 1);
+  const RoundedNumbers w(DType::f32, kQuantizeWeightsRows * kQuantizeWeightsColumns, 1);
   Floats transposed(w.values.size());
   for (std::size_t r = 0; r < kQuantizeWeightsRows; ++r) {
     for (std::size_t c = 0; c < kQuantizeWeightsColumns; ++c)
@@ -161,7 +161,7 @@ TEST(Quantize, WeightsByColumnsHaveTheSameBytes) {
 }
 
 TEST(Quantize, PartsOfOneWeightBecomeValuesOfTheirOwn) {
-  const Numbers w(DType::f32, kQuantizeWeightsRows * kQuantizeWeightsColumns, 1);
+  const RoundedNumbers w(DType::f32, kQuantizeWeightsRows * kQuantizeWeightsColumns, 1);
   TestProgram p;
   const ValueId x = p.input(DType::f32, {2, kQuantizeWeightsColumns});
   const ValueId whole = p.b().constant(DType::f32, {kQuantizeWeightsRows, kQuantizeWeightsColumns}, w.bytes.data());
@@ -200,7 +200,7 @@ TEST(Quantize, ProductsOfIntegersHaveExactSums) {
       float largest = 0;
       for (std::size_t k = 0; k < kQuantizeWeightsColumns; ++k)
         largest = std::max(largest, std::abs(m.x.values[i * kQuantizeWeightsColumns + k]));
-      const float scale = std::max(rounded(type, largest / 127.5F), 0x1p-23F);
+      const float scale = std::max(rounded_to(type, largest / 127.5F), 0x1p-23F);
       for (std::size_t j = 0; j < kQuantizeWeightsRows; ++j) {
         double sum = 0;
         for (std::size_t k = 0; k < kQuantizeWeightsColumns; ++k) {
@@ -279,7 +279,7 @@ TEST(Quantize, WhatStaysIsListedWithTheReason) {
   EXPECT_EQ(reason(kept.p, {rule("int8")}, {"index_select"}), "'index_select' keeps it");
   Tied other(DType::f32);
   EXPECT_EQ(reason(other.p, {rule("int8", "index_*"), rule("int8", "matmul")}, {"matmul"}), "'matmul' keeps it");
-  const Numbers w(DType::f32, 3200, 3);
+  const RoundedNumbers w(DType::f32, 3200, 3);
   {
     TestProgram p;
     p.output(p.b().matmul(p.input(DType::f32, {2, 40}), p.b().constant(DType::f32, {40, 80}, w.bytes.data())));

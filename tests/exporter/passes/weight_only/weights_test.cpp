@@ -47,14 +47,14 @@ struct Bytes {
 };
 
 /// A program with a weight [40, 96] of 8 bits, as in torch.nn.Linear, and x [3, 96].
-struct Linear {
+struct LinearProgram {
   TestProgram p;
   Bytes bytes;
   ValueId x, w;
   Floats input = test::random_floats(kWeightOnlyWeightsRows * kWeightsDepth, 1),
          scales = test::random_floats(kWeightOnlyWeightsColumns, 2),
          bias = test::random_floats(kWeightOnlyWeightsColumns, 3);
-  explicit Linear(DType type, DType activations = DType::f32)
+  explicit LinearProgram(DType type, DType activations = DType::f32)
       : bytes(type, kWeightOnlyWeightsColumns * kWeightsDepth),
         x(p.input(activations, {kWeightOnlyWeightsRows, kWeightsDepth})),
         w(p.b().constant(type, {kWeightOnlyWeightsColumns, kWeightsDepth}, bytes.codes.data())) {}
@@ -94,7 +94,7 @@ constexpr DType kWeightsTypes[] = {DType::i8, DType::u8, DType::f8_e4m3fn, DType
 
 TEST(WeightOnly, ProductsReadAConvertedWeightInItsOwnBits) {
   for (const DType type : kWeightsTypes) {
-    Linear m(type);
+    LinearProgram m(type);
     m.p.output(m.p.b().matmul(m.x, m.p.b().transpose(m.p.b().cast(m.w, DType::f32), 0, 1)));
     EXPECT_EQ(rewrite(m.p), (Ops{Op::permute, Op::matmul})) << name_of(type);
     ASSERT_EQ(m.p.program().states.size(), 1u);
@@ -105,7 +105,7 @@ TEST(WeightOnly, ProductsReadAConvertedWeightInItsOwnBits) {
 
 TEST(WeightOnly, ScalesOfColumnsMoveBehindTheProduct) {
   for (const DType type : kWeightsTypes) {
-    Linear m(type);
+    LinearProgram m(type);
     const ValueId scaled = m.times(m.p.b().cast(m.w, DType::f32), m.scale({kWeightOnlyWeightsColumns, 1}));
     const ValueId bias = m.p.b().constant(DType::f32, {kWeightOnlyWeightsColumns}, m.bias.data());
     m.p.output(m.p.b().add(Op::matmul, {m.x, m.p.b().transpose(scaled, 0, 1), bias}));
@@ -118,7 +118,7 @@ TEST(WeightOnly, ScalesOfColumnsMoveBehindTheProduct) {
 }
 
 TEST(WeightOnly, ScalesOfAWeightByColumns) {
-  Linear m(DType::i8);
+  LinearProgram m(DType::i8);
   const ValueId turned = m.p.b().transpose(m.w, 0, 1);
   m.p.output(m.p.b().matmul(m.x, m.times(m.p.b().cast(turned, DType::f32), m.scale({kWeightOnlyWeightsColumns}))));
   EXPECT_EQ(rewrite(m.p), (Ops{Op::permute, Op::matmul, Op::pointwise}));
@@ -126,7 +126,7 @@ TEST(WeightOnly, ScalesOfAWeightByColumns) {
 }
 
 TEST(WeightOnly, WeightsThatAddAxesAreFollowed) {
-  Linear m(DType::i8);
+  LinearProgram m(DType::i8);
   const ValueId scaled = m.times(m.p.b().cast(m.w, DType::f32), m.scale({kWeightOnlyWeightsColumns, 1}));
   const ValueId seen = m.p.b().transpose(m.p.b().unsqueeze(scaled, 0), 1, 2);
   m.p.output(m.p.b().matmul(m.x, seen));
@@ -140,7 +140,7 @@ TEST(WeightOnly, WeightsThatAddAxesAreFollowed) {
 }
 
 TEST(WeightOnly, ScalesAlongTheSumStay) {
-  Linear m(DType::i8);
+  LinearProgram m(DType::i8);
   const Floats along = test::random_floats(kWeightsDepth, 4);
   const ValueId scale = m.p.b().constant(DType::f32, {1, kWeightsDepth}, along.data());
   m.p.output(m.p.b().matmul(m.x, m.p.b().transpose(m.times(m.p.b().cast(m.w, DType::f32), scale), 0, 1)));
@@ -151,7 +151,7 @@ TEST(WeightOnly, ScalesAlongTheSumStay) {
 
 TEST(WeightOnly, ConversionsThatRoundStay) {
   for (const DType between : {DType::f8_e4m3fn, DType::u8, DType::boolean}) {
-    Linear m(DType::i8);
+    LinearProgram m(DType::i8);
     const ValueId w = m.p.b().cast(m.p.b().cast(m.w, between), DType::f32);
     m.p.output(m.p.b().matmul(m.x, m.p.b().transpose(w, 0, 1)));
     read_byte_weights(m.p.program());
@@ -161,7 +161,7 @@ TEST(WeightOnly, ConversionsThatRoundStay) {
 }
 
 TEST(WeightOnly, ExactConversionsMayFollowEachOther) {
-  Linear m(DType::i8);
+  LinearProgram m(DType::i8);
   const ValueId w = m.p.b().cast(m.p.b().cast(m.p.b().cast(m.w, DType::i32), DType::bf16), DType::f32);
   m.p.output(m.p.b().matmul(m.x, m.p.b().transpose(w, 0, 1)));
   EXPECT_EQ(rewrite(m.p), (Ops{Op::permute, Op::matmul}));
@@ -169,14 +169,14 @@ TEST(WeightOnly, ExactConversionsMayFollowEachOther) {
 }
 
 TEST(WeightOnly, WrittenWeightsStay) {
-  Linear m(DType::i8);
+  LinearProgram m(DType::i8);
   m.p.program().states[0].is_mutable = true;
   m.p.output(m.p.b().matmul(m.x, m.p.b().transpose(m.p.b().cast(m.w, DType::f32), 0, 1)));
   EXPECT_EQ(rewrite(m.p), (Ops{Op::pointwise, Op::permute, Op::matmul}));
 }
 
 TEST(WeightOnly, ResultsKeepTheirTypeInBfloat16) {
-  Linear m(DType::i8, DType::bf16);
+  LinearProgram m(DType::i8, DType::bf16);
   const ValueId scaled =
       m.times(m.p.b().cast(m.w, DType::bf16), m.p.b().cast(m.scale({kWeightOnlyWeightsColumns, 1}), DType::bf16));
   m.p.output(m.p.b().matmul(m.x, m.p.b().transpose(scaled, 0, 1)));
