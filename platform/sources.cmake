@@ -21,6 +21,7 @@ set(sources
   macos/random.cpp
   macos/socket.cpp
   macos/thread.cpp
+  posix/bessel.cpp
   posix/clock.cpp
   posix/console.cpp
   posix/error.cpp
@@ -40,6 +41,8 @@ set(sources
   posix/socket.cpp
   posix/start.cpp
   posix/thread.cpp
+  posix/variable.cpp
+  windows/bessel.cpp
   windows/clock.cpp
   windows/console.cpp
   windows/environment.cpp

@@ -120,8 +120,8 @@ struct Environment {
          {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "OMPI_COMM_WORLD_RANK",
           "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_NODELIST",
           "SLURM_JOB_ID", "SLURM_STEP_ID", "TERN_GROUP_ADDRESS", "TORCHELASTIC_RUN_ID"})
-      unsetenv(name);
-    for (const auto& [name, value] : set) setenv(name, value, 1);
+      platform::set_variable(name, nullptr);
+    for (const auto& [name, value] : set) platform::set_variable(name, value);
   }
 };
 

@@ -34,7 +34,7 @@ ErrorCode code_of(const std::string& source) {
 }
 
 TEST(ChatTemplates, RenderAsJinja2Does) {
-  setenv("TZ", "UTC", 1);
+  platform::set_variable("TZ", "UTC");
   const OrderedJson facts = OrderedJson::parse(text_of_file("prompts.json"));
   ASSERT_GT(facts["cases"].size(), 300u);
   for (const auto& each : facts["cases"]) {

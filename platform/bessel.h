@@ -1,0 +1,11 @@
+// Bessel functions of the C library, which ISO C++ hides on some systems.
+#pragma once
+
+namespace tern::platform {
+
+double bessel_j0(double x);
+double bessel_j1(double x);
+double bessel_y0(double x);
+double bessel_y1(double x);
+
+}  // namespace tern::platform

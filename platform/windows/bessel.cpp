@@ -1,0 +1,23 @@
+#include "platform/bessel.h"
+
+#include <math.h>
+
+namespace tern::platform {
+
+double bessel_j0(double x) {
+  return ::_j0(x);
+}
+
+double bessel_j1(double x) {
+  return ::_j1(x);
+}
+
+double bessel_y0(double x) {
+  return ::_y0(x);
+}
+
+double bessel_y1(double x) {
+  return ::_y1(x);
+}
+
+}  // namespace tern::platform
