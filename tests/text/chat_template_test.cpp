@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "platform/environment.h"
+
 namespace tern::test {
 namespace {
 
