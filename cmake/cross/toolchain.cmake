@@ -20,7 +20,8 @@ endforeach()
 set(ENV{PKG_CONFIG_LIBDIR} ${TERN_CROSS_FOLDER}/prefix/lib/pkgconfig)
 # musl gives threads 128 KiB of stack otherwise, Windows 1 MiB.
 if(CMAKE_SYSTEM_NAME STREQUAL "Windows")
-  set(CMAKE_EXE_LINKER_FLAGS_INIT -Wl,--stack,8388608)
+  set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,--stack,8388608 -s")  # -s: no .pdb file beside each program
+  set(CMAKE_SHARED_LINKER_FLAGS_INIT -s)
 else()
   set(CMAKE_EXE_LINKER_FLAGS_INIT -Wl,-z,stack-size=8388608)
 endif()
