@@ -69,8 +69,6 @@ set(sources
   inspect/nodes.cpp
   inspect/read.cpp
   inspect/text.cpp
-  interrupt.cpp
-  isolated.cpp
   json_text.cpp
   llm_options.cpp
   lost_time.cpp
