@@ -1,4 +1,4 @@
-#include "platform/bessel.h"
+#include "platform/special_functions.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "platform/bessel.h"
+#include "platform/special_functions.h"
 
 #include <math.h>
 
@@ -18,6 +18,10 @@ double bessel_y0(double x) {
 
 double bessel_y1(double x) {
   return ::_y1(x);
+}
+
+double log_gamma(double x) {
+  return ::lgamma(x);
 }
 
 }  // namespace tern::platform

@@ -1,6 +1,8 @@
-#include "platform/bessel.h"
+#include "platform/special_functions.h"
 
 #include <math.h>
+
+extern "C" double lgamma_r(double, int*);  // some systems hide it
 
 namespace tern::platform {
 
@@ -18,6 +20,11 @@ double bessel_y0(double x) {
 
 double bessel_y1(double x) {
   return ::y1(x);
+}
+
+double log_gamma(double x) {
+  int sign = 0;
+  return ::lgamma_r(x, &sign);  // lgamma() writes a global
 }
 
 }  // namespace tern::platform
