@@ -38,7 +38,7 @@
 #include "bench/sessions.h"
 #include "bench/train_steps.h"
 #include "exporter/archive_writer.h"
-#include "tools/machine.h"
+#include "platform/machine.h"
 
 namespace {
 
@@ -56,7 +56,7 @@ T median(std::vector<T> v) {
 }
 
 double anonymous_mb() {
-  return tern::private_memory() / (1 << 20);
+  return static_cast<double>(tern::platform::private_bytes()) / (1 << 20);
 }
 
 /// The largest anonymous memory during the sampler's lifetime.

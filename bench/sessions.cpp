@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bench/inputs.h"
-#include "tools/machine.h"
+#include "platform/machine.h"
 
 namespace tern::bench {
 namespace {
@@ -39,11 +39,11 @@ void measure_sessions(const std::string& path) {
   const std::vector<Tensor> inputs = inputs_of(model);
   Session(model.prepare(options)).run(inputs);  // checks hashes, and starts threads
   const Prepared prepared = model.prepare(options);
-  const double before = private_memory();
+  const std::int64_t before = platform::private_bytes();
   std::vector<Session> sessions;
   double first = 0, later = 0, arenas = 0, states = 0;
   for (int i = 0; i < kSessions; ++i) first += run_ms(sessions.emplace_back(prepared), inputs);
-  const double memory = private_memory() - before;
+  const auto memory = static_cast<double>(platform::private_bytes() - before);
   for (Session& s : sessions) {
     later += median_of_later_runs(s, inputs);
     arenas += static_cast<double>(s.stats().arena_bytes);

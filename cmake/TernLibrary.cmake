@@ -14,7 +14,7 @@ else()
   add_library(tern::tern ALIAS tern_static)
 endif()
 
-if(TARGET tern)
+if(TARGET tern AND NOT WIN32)
   set_target_properties(tern PROPERTIES INSTALL_RPATH "${relocatable}")
   target_link_options(tern PRIVATE -Wl,--disable-new-dtags)
 endif()

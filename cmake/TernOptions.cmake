@@ -33,6 +33,7 @@ if(TERN_SANITIZE)
 endif()
 
 include(cmake/TernUnite.cmake)
+include(cmake/TernWindows.cmake)
 
 # Defines the library of one folder: its CMakeLists.txt includes the list `sources` from sources.cmake, written by ./dev
 # sources.
@@ -40,6 +41,9 @@ function(tern_folder_library name)
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC tern_options ${ARGN})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include)
+  if(WIN32)
+    target_compile_definitions(${name} PRIVATE TERN_EXPORTS)  # tern/api.h
+  endif()
   tern_unite(${name})
 endfunction()
 

@@ -12,14 +12,18 @@ target_include_directories(libtern INTERFACE
 set_target_properties(libtern PROPERTIES OUTPUT_NAME tern EXPORT_NAME tern VERSION ${PROJECT_VERSION}
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} INSTALL_RPATH "${relocatable}")
 
-target_link_options(libtern PRIVATE -Wl,--disable-new-dtags)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/libtern.map.in ${PROJECT_BINARY_DIR}/libtern.map @ONLY)
-target_link_options(libtern PRIVATE -Wl,--version-script=${PROJECT_BINARY_DIR}/libtern.map)
-set_property(TARGET libtern PROPERTY LINK_DEPENDS ${PROJECT_BINARY_DIR}/libtern.map)
+tern_shared_library(libtern)
+if(WIN32)  # the linker fails if the library lacks a function of the C interface
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/tern_c_api.symbols)
+  file(READ ${CMAKE_CURRENT_LIST_DIR}/tern_c_api.symbols symbols)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/tern.def CONTENT "EXPORTS\n${symbols}")
+  target_sources(libtern PRIVATE ${PROJECT_BINARY_DIR}/tern.def)
+endif()
 # Merges functions with equal code: templates over types of one size.
 if(TERN_MOLD)
   target_link_options(libtern PRIVATE -Wl,--icf=all)
 endif()
-if(NOT TERN_SANITIZE)
+if(NOT TERN_SANITIZE AND NOT WIN32)
   target_link_options(libtern PRIVATE -Wl,-z,defs)
 endif()

@@ -8,11 +8,16 @@ endforeach()
 target_compile_features(tern_static INTERFACE cxx_std_20)
 target_include_directories(tern_static INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-set_target_properties(tern_static PROPERTIES OUTPUT_NAME tern EXPORT_NAME static
+# Windows: -ltern finds the import library of tern.dll.
+set_target_properties(tern_static PROPERTIES OUTPUT_NAME $<IF:$<BOOL:${WIN32}>,tern_static,tern> EXPORT_NAME static
   ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 
 # Found targets inside this build; library names for installed programs.
 set(TERN_STATIC_LIBRARIES fmt xxhash zstd ${OpenMP_CXX_LIB_NAMES} ${CMAKE_DL_LIBS})
+if(WIN32)
+  list(APPEND TERN_STATIC_LIBRARIES advapi32 ole32 shell32 ws2_32)  # platform/CMakeLists.txt
+  target_link_libraries(tern_static INTERFACE $<BUILD_INTERFACE:advapi32;ole32;shell32;ws2_32>)
+endif()
 target_link_libraries(tern_static INTERFACE
   "$<BUILD_INTERFACE:fmt::fmt;PkgConfig::xxhash;PkgConfig::zstd;$<IF:$<BOOL:${TERN_OPENMP}>,OpenMP::OpenMP_CXX,Threads::Threads>>")
 if(TERN_DNNL)

@@ -4,5 +4,5 @@ target_link_libraries(libtern_text PRIVATE tern_options ${TERN_TEXT_LIBRARIES} P
 set_target_properties(libtern_text PROPERTIES OUTPUT_NAME tern_text EXPORT_NAME text VERSION ${PROJECT_VERSION}
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
   INSTALL_RPATH "${relocatable}")
-target_link_options(libtern_text PRIVATE -Wl,--disable-new-dtags -Wl,--version-script=${PROJECT_BINARY_DIR}/libtern.map)
+tern_shared_library(libtern_text)
 add_library(tern::text ALIAS libtern_text)

@@ -16,7 +16,7 @@ endif()
 include(CheckLinkerFlag)
 find_program(TERN_MOLD mold)
 check_linker_flag(CXX -fuse-ld=mold TERN_LINKS_WITH_MOLD)  # cross compilers have their own linkers
-if(TERN_MOLD AND TERN_LINKS_WITH_MOLD)
+if(TERN_MOLD AND TERN_LINKS_WITH_MOLD AND NOT WIN32)
   add_link_options(-fuse-ld=mold)
 else()
   set(TERN_MOLD "")

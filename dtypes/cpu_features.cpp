@@ -56,17 +56,25 @@ std::string version_of(unsigned a) {
   return std::to_string(family) + '.' + std::to_string(number) + '.' + std::to_string(a & 0xf);
 }
 
+/// True if the system saves the registers with these bits of XCR0 (Intel's manual, volume 1, 13.3).
+bool saves_registers(unsigned bits) {
+  if ((cpu_id(1).c & bit_OSXSAVE) == 0) return false;
+  unsigned low = 0, high = 0;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (low & bits) == bits;
+}
+
 /// True if the processor, and the system, have the instructions of a level's flags (dtypes/cpu_levels.cmake).
+/// CPUID is read here: __builtin_cpu_supports denies all in some compilers' libraries for Windows.
 bool has_instructions(std::string_view level) {
-  __builtin_cpu_init();
+  constexpr unsigned kYmm = 0b110, kZmm = 0b1110'0110;
+  constexpr unsigned kOne = bit_F16C | bit_FMA | bit_AVX,
+                     kSeven = bit_AVX512F | bit_AVX512DQ | bit_AVX512BW | bit_AVX512VL;
   const CpuIdRegisters seven = cpu_id(7), more = seven.a == 0 ? CpuIdRegisters{} : cpu_id(7, 1);
   if (level == "baseline") return true;
-  if (level == "avx2")
-    return (cpu_id(1).c & bit_F16C) != 0 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (level == "avx2") return (cpu_id(1).c & kOne) == kOne && (seven.b & bit_AVX2) != 0 && saves_registers(kYmm);
   if (level == "avxvnni") return has_instructions("avx2") && (more.a & 1u << 4) != 0;
-  if (level == "avx512")
-    return has_instructions("avx2") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+  if (level == "avx512") return has_instructions("avx2") && (seven.b & kSeven) == kSeven && saves_registers(kZmm);
   if (!has_instructions("avx512")) return false;
   if (level == "avx512vnni") return (seven.c & 1u << 11) != 0;
   if (level == "avx512vbmi") return has_instructions("avx512vnni") && (seven.c & 1u << 1) != 0;

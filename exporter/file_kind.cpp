@@ -1,16 +1,16 @@
 #include "exporter/file_kind.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <tern/error.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <string_view>
 #include <vector>
+
+#include "platform/file.h"
+#include "platform/path.h"
 
 namespace tern {
 namespace {
@@ -156,12 +156,12 @@ FileKind kind_of_folder(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code none;
   for (const FolderKind& f : kFolders) {
-    if (fs::exists(fs::path(path) / f.file, none)) return {f.name, f.advice, ErrorCode::io, {}};
+    if (fs::exists(platform::path_of(path) / f.file, none)) return {f.name, f.advice, ErrorCode::io, {}};
   }
   std::vector<std::string> programs;
-  for (const fs::directory_entry& e : fs::directory_iterator(path, none)) {
+  for (const fs::directory_entry& e : fs::directory_iterator(platform::path_of(path), none)) {
     if (e.path().extension() == ".tern" || e.path().extension() == ".pt2")
-      programs.push_back(e.path().filename().string());
+      programs.push_back(platform::text_of(e.path().filename()));
   }
   const std::string advice = programs.empty()
                                  ? "give a file: a .tern archive, or a .pt2 file of torch.export.save"
@@ -185,15 +185,13 @@ FileKind kind_of(std::span<const std::byte> bytes) {
 }
 
 FileKind kind_of_file(const std::string& path) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return {};
-  if (S_ISDIR(info.st_mode)) return kind_of_folder(path);
-  if (!S_ISREG(info.st_mode)) return {};
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return {};
+  const auto info = platform::info_of(path);
+  if (info && info->kind == platform::FileInfo::Kind::folder) return kind_of_folder(path);
+  if (!info || !info->is_regular()) return {};
+  const platform::File file = platform::open_to_read(path);
+  if (!file.is_open()) return {};
   std::array<std::byte, kStart> start;
-  const ssize_t n = ::pread(fd, start.data(), start.size(), 0);
-  ::close(fd);
+  const std::int64_t n = file.read_at(0, start);
   return n < 0 ? FileKind() : kind_of(std::span(start).first(static_cast<std::size_t>(n)));
 }
 

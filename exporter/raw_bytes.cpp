@@ -3,10 +3,6 @@
 #include <cstdint>
 #include <new>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 namespace tern {
 namespace {
 
@@ -17,11 +13,9 @@ constexpr std::size_t kLargePage = 2 << 20, kRawBytesLarge = 2 * kLargePage, kLi
 RawBytes::RawBytes(std::size_t size) : size_(size) {
   const std::size_t page = size >= kRawBytesLarge ? kLargePage : kLine;
   if (size > SIZE_MAX - page) throw std::bad_alloc();
-  data_.reset(static_cast<std::byte*>(std::aligned_alloc(page, (size + page) / page * page)));
+  data_.reset(static_cast<std::byte*>(platform::allocate_aligned(page, (size + page) / page * page)));
   if (data_ == nullptr) throw std::bad_alloc();
-#ifdef MADV_HUGEPAGE
-  if (page == kLargePage) ::madvise(data_.get(), size, MADV_HUGEPAGE);
-#endif
+  if (page == kLargePage) platform::prefer_large_pages(data_.get(), size);
 }
 
 }  // namespace tern

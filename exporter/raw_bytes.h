@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <memory>
 #include <span>
+
+#include "platform/memory.h"
 
 namespace tern {
 
@@ -21,7 +22,7 @@ class RawBytes {
 
  private:
   struct Free {
-    void operator()(std::byte* p) const { std::free(p); }
+    void operator()(std::byte* p) const { platform::free_aligned(p); }
   };
   std::unique_ptr<std::byte[], Free> data_;
   std::size_t size_ = 0;

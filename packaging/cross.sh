@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Packs the build of another system: cross.sh TARGET OUT_FOLDER. The archive holds the command, libraries, headers, pages,
-# and the licences of everything compiled in.
+# Packs the build of another system: cross.sh TARGET OUT_FOLDER. The archive, .zip for Windows, holds the command,
+# libraries, headers, pages, and the licences of everything compiled in.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 umask 022
@@ -10,11 +10,13 @@ version=$(sed -n 's/^#define TERN_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' include/t
 name=tern-$version-$target
 stage=$out/$name
 sources=build/cross/sources
-rm -rf "$stage" "$stage".tar.gz
+rm -rf "$stage" "$stage".{tar.gz,zip}
 mkdir -p "$stage"
 cmake --install "build/cross/$target/tern" --prefix "$stage" >/dev/null
-strip --strip-all "$stage/bin/tern" "$stage/lib/tern/tern_kernel_compiler"
-strip --strip-debug "$stage"/lib/*.a
+if [[ $target == linux-* ]]; then  # the linker strips programs of Windows
+  strip --strip-all "$stage/bin/tern" "$stage/lib/tern/tern_kernel_compiler"
+  strip --strip-debug "$stage"/lib/*.a
+fi
 licences=$stage/share/doc/tern/licences
 mkdir -p "$licences"
 for source in libzstd fmtlib xxhash libzip zlib pcre2 utf8proc cpp-httplib; do
@@ -26,8 +28,15 @@ done
 zig=$(echo build/cross/tools/lib/python3*/site-packages/ziglang)
 for library in libcxx libcxxabi libunwind; do install -m 644 "$zig/lib/$library/LICENSE.TXT" "$licences/$library.txt"; done
 install -m 644 "$zig/LICENSE" "$licences/zig.txt"
-install -m 644 "$zig/lib/libc/musl/COPYRIGHT" "$licences/musl.txt"
-archive=$name.tar.gz
-tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rwX,go+rX,go-w --format=gnu --mtime="@$SOURCE_DATE_EPOCH" \
-  -cf - -C "$out" "$name" | gzip -9n >"$out/$archive"
+if [[ $target == windows-* ]]; then
+  install -m 644 "$zig/lib/libc/mingw/COPYING" "$licences/mingw-w64.txt"
+  archive=$name.zip
+  (cd "$out" && find "$name" -type f | LC_ALL=C sort >"$name.files" &&
+    cmake -E tar cf "$archive" --format=zip --mtime="@$SOURCE_DATE_EPOCH" --files-from="$name.files" && rm "$name.files")
+else
+  install -m 644 "$zig/lib/libc/musl/COPYRIGHT" "$licences/musl.txt"
+  archive=$name.tar.gz
+  tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rwX,go+rX,go-w --format=gnu --mtime="@$SOURCE_DATE_EPOCH" \
+    -cf - -C "$out" "$name" | gzip -9n >"$out/$archive"
+fi
 printf '%s, %s bytes\n' "$out/$archive" "$(stat -c %s "$out/$archive")"

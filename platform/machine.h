@@ -13,6 +13,8 @@ bool allow_matrix_tiles();
 std::int64_t last_cache_bytes();
 /// Size of the memory; 0 if unknown.
 std::int64_t memory_bytes();
+/// Size of the memory in use that belongs to this process alone; 0 if unknown.
+std::int64_t private_bytes();
 /// Number of this process. Never 0.
 long process_number();
 

@@ -38,8 +38,10 @@ set(sources
   posix/process.cpp
   posix/signals.cpp
   posix/socket.cpp
+  posix/special_functions.cpp
   posix/start.cpp
   posix/thread.cpp
+  posix/variable.cpp
   windows/clock.cpp
   windows/console.cpp
   windows/environment.cpp
@@ -57,5 +59,6 @@ set(sources
   windows/sharing.cpp
   windows/signals.cpp
   windows/socket.cpp
+  windows/special_functions.cpp
   windows/system.cpp
   windows/thread.cpp)

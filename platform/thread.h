@@ -11,6 +11,8 @@ namespace tern::platform {
 std::uint32_t thread_number();
 /// Name of this thread; empty without a name.
 std::string thread_name();
+/// Names this thread: at most 15 bytes.
+void set_thread_name(const char* name);
 /// Lowers this thread's priority to that of background work, if the system allows.
 void lower_priority();
 

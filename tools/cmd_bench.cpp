@@ -12,6 +12,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "platform/machine.h"
 #include "runtime/prepared.h"
 #include "runtime/weight_cache/weight_cache.h"
 #include "threads/threads.h"
@@ -142,7 +143,7 @@ void measure(const BenchArguments& a, Session& session, const std::string& funct
     } while (a.runs > 0 ? r.runs.size() < static_cast<std::size_t>(a.runs) : ms_since(begin) < a.seconds * 1000);
   }
   std::ranges::sort(r.runs);
-  r.memory = private_memory();
+  r.memory = static_cast<double>(platform::private_bytes());
   r.stats = session.stats();
   session.set_profiling(true);
   for (int i = 0; i < kProfiled; ++i) session.run(function, inputs);
@@ -463,7 +464,7 @@ int run_bench(const BenchArguments& a) {
   if (a.sessions > 0) return run_sessions(a);
   if (compares_threads(a)) return run_scaling(a);
   BenchResult r;
-  r.memory_before = private_memory();
+  r.memory_before = static_cast<double>(platform::private_bytes());
   auto start = Clock::now();
   const Model model = open_model(a.model);
   r.opened = ms_since(start);

@@ -1,20 +1,19 @@
 // tern chat: a conversation with a language model on a terminal or through a pipe.
 #include <fmt/format.h>
-#include <poll.h>
 #include <tern/error.h>
 #include <tern/text_engine.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
+#include "platform/console.h"
+#include "platform/signals.h"
 #include "tools/command.h"
 #include "tools/generation/conversation.h"
 #include "tools/generation/options.h"
 #include "tools/generation/shown_text.h"
-#include "tools/interrupt.h"
 #include "tools/output.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
@@ -49,10 +48,9 @@ class Lines {
         held_.erase(0, end + 1);
         return Read::line;
       }
-      pollfd polled{STDIN_FILENO, POLLIN, 0};
-      if (::poll(&polled, 1, -1) < 0 && errno == EINTR) return Read::interrupted;
+      if (!platform::wait_for_input()) return Read::interrupted;
       char piece[4096];
-      const ssize_t n = ::read(STDIN_FILENO, piece, sizeof piece);
+      const std::int64_t n = platform::read_input(std::as_writable_bytes(std::span(piece)));
       if (n < 0) fail(ErrorCode::io, "cannot read standard input");
       if (n == 0 && held_.empty()) return Read::end;
       held_.append(piece, static_cast<std::size_t>(n));
@@ -72,7 +70,7 @@ class Chat {
       : engine_(make_engine(model, a.engine)),
         request_(make_request(*engine_, a.sampling)),
         conversation_(*engine_, required_template(model, a.engine), a.system),
-        is_shown_(is_terminal(STDIN_FILENO) && is_terminal(STDOUT_FILENO)) {}
+        is_shown_(is_terminal(0) && is_terminal(1)) {}
 
   int run() {
     if (is_shown_) print_output("Ctrl-D or /exit ends the conversation; /help lists commands.\n");
@@ -168,7 +166,7 @@ class Chat {
   Conversation conversation_;
   bool is_shown_;
   Lines lines_;
-  InterruptCount interrupts_;
+  platform::InterruptCount interrupts_;
 };
 
 }  // namespace

@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "dtypes/printable.h"
+#include "platform/isolated.h"
 #include "runtime/devices/plugin/open.h"
 #include "tools/absent_plugins.h"
 #include "tools/command.h"
-#include "tools/isolated.h"
 #include "tools/output.h"
 #include "tools/text.h"
 
@@ -94,12 +94,15 @@ nlohmann::ordered_json plugin_entry(const std::string& path) {
   return entry;
 }
 
-/// The same in a separate process: drivers of several vendors may conflict in a single process, and some crash.
+std::string plugin_text(const std::string& path) {
+  return plugin_entry(path).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+/// Calls plugin_entry() in another process: drivers of several vendors may conflict in a process, and some crash.
 nlohmann::ordered_json isolated_entry(const std::string& path) {
   constexpr std::chrono::minutes kLimit(2);
-  const IsolatedResult result = run_isolated(kLimit, [&] {
-    return plugin_entry(path).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  });
+  const platform::IsolatedResult result =
+      platform::run_isolated(kLimit, [&] { return plugin_text(path); }, {"devices", "--plugin", path});
   if (result.problem.empty()) return nlohmann::ordered_json::parse(result.text);
   return {
       {"name", ""},
@@ -156,7 +159,16 @@ void add_devices_command(CLI::App& app, CommandLine& line) {
       "Examples:\n  tern devices\n  tern run model.tern --random --device xpu\n\n"
       "Plugins are loaded from the folder for devices beside this command, and from the files and folders in "
       "TERN_DEVICE_PATH.");
-  c->callback([json, &line] { line.status = run_devices(*json); });
+  // Hidden: isolated_entry() gives it on systems without fork.
+  auto plugin = std::make_shared<std::string>();
+  c->add_option("--plugin", *plugin)->group("");
+  c->callback([json, plugin, &line] {
+    if (plugin->empty()) {
+      line.status = run_devices(*json);
+    } else {
+      platform::write_isolated(plugin_text(*plugin));
+    }
+  });
 }
 
 }  // namespace tern

@@ -2,16 +2,15 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 #include <tern/text_engine.h>
-#include <unistd.h>
 
 #include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "platform/signals.h"
 #include "tools/command.h"
 #include "tools/generation/options.h"
 #include "tools/generation/shown_text.h"
-#include "tools/interrupt.h"
 #include "tools/json_text.h"
 #include "tools/output.h"
 #include "tools/terminal.h"
@@ -52,7 +51,7 @@ std::vector<std::int64_t> parse_ids(std::string_view text) {
 
 std::string prompt_text(const GenerateArguments& a) {
   if (a.has_prompt && a.prompt != "-") return a.prompt;
-  if (!a.has_prompt && is_terminal(STDIN_FILENO)) {
+  if (!a.has_prompt && is_terminal(0)) {
     fail(ErrorCode::invalid_argument,
          "no prompt: give one behind the model, or text on standard input; 'tern chat' holds conversations");
   }
@@ -114,7 +113,7 @@ int run_generate(const GenerateArguments& a) {
   request.logprobs = a.logprobs;
   const bool shows_ids = a.ids || engine->tokenizer() == nullptr;
 
-  const InterruptCount interrupts;
+  const platform::InterruptCount interrupts;
   TextAnswer answer = engine->submit(std::move(request));
   std::string text;
   Json tokens = Json::array();

@@ -8,10 +8,10 @@
 #include <fstream>
 #include <memory>
 
+#include "platform/signals.h"
 #include "tools/command.h"
 #include "tools/generation/options.h"
 #include "tools/http/server.h"
-#include "tools/interrupt.h"
 #include "tools/serve/site.h"
 #include "tools/text.h"
 
@@ -86,7 +86,7 @@ int run_serve(const ServeArguments& a) {
   options.threads = options.limits.answers;
   options.to_finish = as_milliseconds(a.finish_seconds);
   options.answer = [&](const http::Request& request) { return site.answer(request); };
-  const Interrupt interrupt;
+  const platform::Interrupt interrupt;
   options.ready = [&](int port) {
     const std::string address = in_address(a.host) + ":" + std::to_string(port);
     if (is_loopback(a.host)) site.set_hosts({address, "localhost:" + std::to_string(port)});

@@ -16,12 +16,12 @@
 #include "exporter/training/methods.h"
 #include "loader/atomic_file.h"
 #include "loader/file_bytes.h"
+#include "platform/signals.h"
 #include "threads/threads.h"
 #include "tools/command.h"
 #include "tools/files/any.h"
 #include "tools/groups.h"
 #include "tools/inputs.h"
-#include "tools/interrupt.h"
 #include "tools/terminal.h"
 #include "tools/trace/options.h"
 #include "tools/train/adapters.h"
@@ -294,7 +294,7 @@ int train_archive(TrainCommandArguments& a, const Ranks& ranks) {
     print_start(a, trainer);
     warn_of_buffers(a.options, model);
   }
-  Interrupt interrupt;
+  platform::Interrupt interrupt;
   std::optional<Display> display;
   if (ranks.leads()) display.emplace(a, trainer);
   Listener listener = display ? display->listener() : Listener{};

@@ -1,14 +1,11 @@
 #include "tools/command_line.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <tern/custom_op.h>
 #include <tern/error.h>
 #include <tern/version.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -19,6 +16,7 @@
 #include <system_error>
 
 #include "dtypes/printable.h"
+#include "platform/console.h"
 #include "tools/exit_codes.h"
 #include "tools/help.h"
 #include "tools/names.h"
@@ -65,9 +63,9 @@ std::vector<std::string> command_names(const CLI::App& app) {
 }
 
 /// The first argument besides global options and their values.
-std::optional<std::string> first_word(const CLI::App& app, int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
+std::optional<std::string> first_word(const CLI::App& app, const std::vector<std::string>& words) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& argument = words[i];
     if (argument.size() < 2 || argument[0] != '-') return argument;
     const CLI::Option* option = app.get_option_no_throw(argument);
     if (option != nullptr && option->get_type_size() != 0) ++i;
@@ -106,16 +104,18 @@ std::string unexpected(const CLI::App& app) {
                      near.empty() ? "" : fmt::format("; did you mean '{}'?", near), name);
 }
 
-/// Reports wrong arguments; throws other errors.
-int parse(CLI::App& app, int argc, char** argv) {
-  if (argc == 1) {
+/// Reports wrong arguments; throws other errors. `words` begin with the program's name.
+int parse(CLI::App& app, const std::vector<std::string>& words) {
+  if (words.size() <= 1) {
     fmt::print("{}", app.help());
     return kExitUsage;
   }
-  const std::optional<std::string> word = first_word(app, argc, argv);
+  const std::optional<std::string> word = first_word(app, words);
   if (word && find_command(app, *word) == nullptr) fail_unknown_name("command", *word, command_names(app));
   try {
-    app.parse(argc, argv);
+    std::vector<const char*> arguments;
+    for (const std::string& w : words) arguments.push_back(w.c_str());
+    app.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", app.help());
   } catch (const CLI::CallForVersion&) {
@@ -132,20 +132,12 @@ int parse(CLI::App& app, int argc, char** argv) {
   return 0;
 }
 
-/// Opens /dev/null for closed standard streams, because an opened file must not get their numbers. Writing to a closed
-/// stream still fails.
-void open_standard_streams() {
-  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (::fcntl(stream, F_GETFD) == -1 && errno == EBADF) ::open("/dev/null", O_RDONLY);
-  }
-}
-
 int run(int argc, char** argv) {
-  open_standard_streams();
+  platform::prepare_streams();
   CommandLine line;
   try {
     const std::unique_ptr<CLI::App> app = make_app(line);
-    const int status = parse(*app, argc, argv);
+    const int status = parse(*app, platform::command_arguments(argc, argv));
     return status != 0 ? status : line.status;
   } catch (const Error& e) {
     return report(e.code(), e.what());
@@ -198,22 +190,20 @@ std::unique_ptr<CLI::App> make_app(CommandLine& line) {
 int run_for_text(const std::vector<std::string>& words, std::string* text) {
   std::vector<std::string> all = words;
   all.insert(all.begin(), "tern");
-  std::vector<char*> arguments;
-  for (std::string& word : all) arguments.push_back(word.data());
   CommandLine line;
   const std::unique_ptr<CLI::App> app = make_app(line);
   OutputText taken;
-  const int status = parse(*app, static_cast<int>(arguments.size()), arguments.data());
+  const int status = parse(*app, all);
   *text = std::move(taken.text);
   return status != 0 ? status : line.status;
 }
 
 int run_command_line(int argc, char** argv) {
-  keep_write_errors();
+  platform::ignore_write_signals();
   const int status = run(argc, argv);
   const bool reported = output_failed() && status == static_cast<int>(ErrorCode::io);
   const std::string lost = finish_output();
-  if (status == kExitReaderGone || (!lost.empty() && reader_has_gone())) return end_without_reader();
+  if (status == kExitReaderGone || (!lost.empty() && platform::reader_has_gone())) return end_without_reader();
   if (lost.empty() || reported) return status;
   return report(ErrorCode::io, lost);
 }

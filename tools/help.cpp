@@ -1,13 +1,13 @@
 #include "tools/help.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
 
+#include "platform/console.h"
 #include "tools/option_headings.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
@@ -26,8 +26,8 @@ std::size_t help_width() {
   const auto read = std::from_chars(text.data(), text.data() + text.size(), given);
   if (!text.empty() && read.ec == std::errc() && read.ptr == text.data() + text.size() && given > 0) {
     width = given;
-  } else if (::isatty(STDOUT_FILENO) == 1) {
-    width = terminal_columns(STDOUT_FILENO);
+  } else if (platform::is_console(1)) {
+    width = terminal_columns(1);
   }
   return std::clamp(width, kLeastWidth, kMostWidth);
 }

@@ -4,8 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <fstream>
-#include <string>
 #include <vector>
 
 #include "dtypes/levels.h"
@@ -192,14 +190,6 @@ MachinePeaks measure_peaks() {
     peaks.i8 = std::max(peaks.flops, kProductOperations / int8_product_seconds(methods.front()));
   peaks.call_seconds = call_seconds();
   return peaks;
-}
-
-double private_memory() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("RssAnon:")) return std::stod(line.substr(8)) * 1024;
-  }
-  return 0;
 }
 
 }  // namespace tern

@@ -23,7 +23,4 @@ struct MachinePeaks {
 /// The best of several tries with the current number of threads (threads/threads.h); takes one to three seconds.
 MachinePeaks measure_peaks();
 
-/// Private memory of this process (RssAnon) in bytes; 0 if unknown.
-double private_memory();
-
 }  // namespace tern

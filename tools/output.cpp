@@ -1,14 +1,12 @@
 #include "tools/output.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 
+#include "platform/console.h"
 #include "tools/exit_codes.h"
 
 namespace tern {
@@ -46,23 +44,12 @@ bool output_is_taken() {
   return taker != nullptr;
 }
 
-void keep_write_errors() {
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
-}
-
 bool output_failed() {
   return std::ferror(stdout) != 0;
 }
 
-bool reader_has_gone() {
-  pollfd output{STDOUT_FILENO, POLLOUT, 0};
-  return ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
-}
-
 int end_without_reader() {
-  std::signal(SIGPIPE, SIG_DFL);
-  std::raise(SIGPIPE);
+  platform::end_as_broken_pipe();
   return kExitReaderGone;
 }
 
@@ -71,12 +58,10 @@ std::string finish_output() {
   errno = 0;
   const bool flushed = std::fflush(stdout) == 0;
   int reason = errno;
-  // Closing a copy of the descriptor reports failed writes of a network file system.
-  const int copy = flushed ? ::dup(STDOUT_FILENO) : -1;
-  if (copy >= 0 && ::close(copy) != 0) reason = errno;
-  if (!failed_before && flushed && reason == 0) return {};
-  // No loss: nothing was printed and standard output is closed.
-  if (!failed_before && flushed && reason == EBADF) return {};
+  bool is_closed = false;
+  if (const int lost = flushed ? platform::lost_output(&is_closed) : 0; lost != 0) reason = lost;
+  // No loss, too, if nothing was printed and standard output is closed.
+  if (!failed_before && flushed && (reason == 0 || is_closed)) return {};
   return std::string("cannot write to standard output: ") + (reason == 0 ? "a write failed" : std::strerror(reason));
 }
 

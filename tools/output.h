@@ -27,17 +27,11 @@ class OutputText {
 /// True if a program captures this thread's output: then the process is not this command's own.
 bool output_is_taken();
 
-/// Ignores SIGPIPE: a closed pipe is a failed write and does not end the process, so the command can clean up. Call
-/// once, before any output.
-void keep_write_errors();
-
 /// True after a failed write to standard output.
 bool output_failed();
 
-/// True if standard output is a pipe with a closed read end, for example to 'head'.
-bool reader_has_gone();
-
-/// Ends the process like SIGPIPE, quietly. Returns SIGPIPE's exit status if the signal is blocked.
+/// Ends the process like SIGPIPE, quietly. Returns SIGPIPE's exit status if the signal is blocked, or unknown to the
+/// system.
 int end_without_reader();
 
 /// Flushes and closes standard output. Returns the reason of lost output; empty if all output was written.

@@ -1,15 +1,25 @@
 #include "tools/relations.h"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 #include <tern/error.h>
 
 #include <algorithm>
 
+#include "platform/pattern.h"
 #include "tools/names.h"
 #include "tools/text.h"
 
 namespace tern {
+namespace {
+
+/// Pattern in which each backslash stands for itself.
+std::string without_escapes(const std::string& pattern) {
+  std::string text;
+  for (const char c : pattern) text += c == '\\' ? std::string("\\\\") : std::string(1, c);
+  return text;
+}
+
+}  // namespace
 
 void leave_out_relations(Program& program, const std::vector<std::string>& patterns) {
   std::vector<std::string> known;
@@ -21,7 +31,7 @@ void leave_out_relations(Program& program, const std::vector<std::string>& patte
       known.push_back(text);
       bool leaves = false;
       for (std::size_t i = 0; i < patterns.size(); ++i) {
-        if (text != patterns[i] && fnmatch(patterns[i].c_str(), text.c_str(), FNM_NOESCAPE) != 0) continue;
+        if (text != patterns[i] && !platform::matches_pattern(without_escapes(patterns[i]), text)) continue;
         is_used[i] = leaves = true;
       }
       return leaves;

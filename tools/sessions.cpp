@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "platform/machine.h"
 #include "tools/json_text.h"
-#include "tools/machine.h"
 #include "tools/percentile.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
@@ -56,7 +56,7 @@ class SessionGroup {
  public:
   SessionGroup(const Model& model, const SessionsRequest& request, int sessions, int threads)
       : function_(request.function), threads_(threads) {
-    const double before = private_memory();
+    const std::int64_t before = platform::private_bytes();
     PrepareOptions options = request.options;
     options.threads = threads;
     const Prepared prepared = model.prepare(options);
@@ -66,7 +66,7 @@ class SessionGroup {
       for (const Tensor& t : request.inputs) w.inputs.push_back(t.clone());
     }
     for (WorkerSession& w : workers_) w.session.run(function_, w.inputs);
-    bytes_ = private_memory() - before;
+    bytes_ = static_cast<double>(platform::private_bytes() - before);
   }
   void turn(double seconds) {
     std::latch start(std::ssize(workers_) + 1);

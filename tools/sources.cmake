@@ -70,8 +70,6 @@ set(sources
   inspect/nodes.cpp
   inspect/read.cpp
   inspect/text.cpp
-  interrupt.cpp
-  isolated.cpp
   json_text.cpp
   llm_options.cpp
   lost_time.cpp

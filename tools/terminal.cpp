@@ -1,11 +1,11 @@
 #include "tools/terminal.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+
+#include "platform/console.h"
 
 namespace tern {
 namespace {
@@ -23,25 +23,16 @@ std::string fitted(std::string text, std::size_t columns) {
   return text;
 }
 
-void put(int fd, std::string_view text) {
-  // A failed write of a progress bar is ignored.
-  while (!text.empty()) {
-    const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-}
-
 }  // namespace
 
 bool is_terminal(int fd) {
   const char* term = std::getenv("TERM");
-  return ::isatty(fd) == 1 && !(term != nullptr && std::string_view(term) == "dumb");
+  return platform::is_console(fd) && !(term != nullptr && std::string_view(term) == "dumb");
 }
 
 std::size_t terminal_columns(int fd) {
-  winsize size{};
-  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  const std::size_t columns = platform::console_columns(fd);
+  return columns > 0 ? columns : 80;
 }
 
 Progress::Progress(std::string label, std::uint64_t total, int fd)
@@ -73,7 +64,7 @@ void Progress::note(std::string_view text) {
 void Progress::finish() {
   if (!active_.exchange(false)) return;
   const std::lock_guard lock(mutex_);
-  if (next_draw_ != std::chrono::steady_clock::time_point{}) put(fd_, "\r\x1b[K");
+  if (next_draw_ != std::chrono::steady_clock::time_point{}) platform::write_stream(fd_, "\r\x1b[K");
 }
 
 void Progress::draw_if_due() {
@@ -99,7 +90,7 @@ void Progress::draw() {
   }
   if (!note_.empty()) line += "  " + note_;
   // The last column stays free: writing to the last column would start a new line.
-  put(fd_, "\r" + fitted(std::move(line), terminal_columns(fd_) - 1) + "\x1b[K");
+  platform::write_stream(fd_, "\r" + fitted(std::move(line), terminal_columns(fd_) - 1) + "\x1b[K");
 }
 
 }  // namespace tern

@@ -1,14 +1,12 @@
 // Folders of trusted files, writable only by the process's user: caches.
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cstdint>
 #include <ctime>
 #include <string>
 #include <vector>
 
-#include "user_files/file_descriptor.h"
+#include "platform/folder.h"
 
 namespace tern {
 
@@ -29,29 +27,20 @@ class UserFolder {
   /// Reason for not using the folder; empty if in use.
   const std::string& problem() const { return problem_; }
   const std::string& path() const { return path_; }
-  /// Descriptor of the checked folder, independent of later changes of its path: for openat() and similar functions.
-  int descriptor() const { return folder_.number(); }
+  /// The checked folder, independent of later changes of its path. Check opened files by FileInfo::is_own_file().
+  const platform::Folder& folder() const { return folder_; }
 
-  /// Opens a file for reading; neither follows links nor waits for pipes. Check the result by is_own_file().
-  FileDescriptor open(const std::string& name) const;
   /// Lists the user's files with names accepted by `is_wanted`.
   std::vector<File> files(bool (*is_wanted)(const std::string& name)) const;
-  void remove(const std::string& name) const;
 
  protected:
   std::string path_, problem_;
 
  private:
-  FileDescriptor folder_{-1};
+  platform::Folder folder_;
 };
 
-/// True for a regular file writable only by this process's user.
-bool is_own_file(const struct stat& info);
-
-/// Value of an environment variable; empty if unset. Set-user-ID programs ignore their caller's variables.
-std::string user_variable(const char* name);
-
-/// tern/NAME in $XDG_CACHE_HOME or in ~/.cache; empty if no such folder belongs to this process's user.
+/// tern/NAME in the user's folder for caches (platform/environment.h); empty without such a folder.
 std::string default_cache_path(const std::string& name);
 
 }  // namespace tern

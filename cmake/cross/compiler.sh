@@ -27,4 +27,4 @@ wrapper() {
 }
 wrapper cc "'$zig' cc -target $triple"
 wrapper c++ "'$zig' c++ -target $triple"
-for tool in ar ranlib; do wrapper "$tool" "'$zig' $tool"; done
+for tool in ar ranlib rc; do wrapper "$tool" "'$zig' $tool"; done

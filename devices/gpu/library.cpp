@@ -1,9 +1,9 @@
 #include "devices/gpu/library.h"
 
-#include <dlfcn.h>
-
-#include <cstdlib>
 #include <vector>
+
+#include "platform/environment.h"
+#include "platform/library.h"
 
 namespace tern::gpu {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 /// Opens the first library that can be loaded, and stores its name in `path`; null if none can.
 void* open_first(const std::vector<const char*>& paths, std::string* path) {
   for (const char* p : paths) {
-    if (void* library = dlopen(p, RTLD_NOW | RTLD_LOCAL)) {
+    if (void* library = platform::open_library(p)) {
       *path = p;
       return library;
     }
@@ -26,7 +26,7 @@ std::string join_names(const std::vector<const char*>& names) {
   return text;
 }
 
-// Handle of dlopen. A global outside Driver: driver_symbol() works for error messages while load_driver() still runs.
+// A global outside Driver: driver_symbol() works for error messages while load_driver() still runs.
 void* driver_library = nullptr;
 
 struct Driver {
@@ -45,9 +45,9 @@ Driver load_driver() {
     return loaded;
   }
   std::vector<const char*> missing;
-#define TERN_GPU_LOAD(name, cuda, hip, parameters) \
-  loaded.functions.name =                          \
-      reinterpret_cast<decltype(loaded.functions.name)>(dlsym(driver_library, TERN_GPU_SYMBOL(cuda, hip)));
+#define TERN_GPU_LOAD(name, cuda, hip, parameters)                           \
+  loaded.functions.name = reinterpret_cast<decltype(loaded.functions.name)>( \
+      platform::find_symbol(driver_library, TERN_GPU_SYMBOL(cuda, hip)));
   TERN_GPU_FUNCTIONS(TERN_GPU_LOAD)
   TERN_GPU_OPTIONAL_FUNCTIONS(TERN_GPU_LOAD)
 #undef TERN_GPU_LOAD
@@ -81,7 +81,7 @@ const Api& api() {
 }
 
 void* driver_symbol(const char* name) {
-  return driver_library == nullptr ? nullptr : dlsym(driver_library, name);
+  return driver_library == nullptr ? nullptr : platform::find_symbol(driver_library, name);
 }
 
 const Compiler* compiler(std::string* reason) {
@@ -92,8 +92,9 @@ const Compiler* compiler(std::string* reason) {
   static const Found found = [] {
     Found result;
     std::vector<const char*> candidates;
-    if (const char* configured = ::secure_getenv(names::kCompilerVariable); configured != nullptr && *configured != 0) {
-      candidates.push_back(configured);
+    const std::string configured = platform::trusted_variable(names::kCompilerVariable).value_or("");
+    if (!configured.empty()) {
+      candidates.push_back(configured.c_str());
     } else {
       candidates.assign(std::begin(names::kCompilerLibraries), std::end(names::kCompilerLibraries));
     }
@@ -105,8 +106,9 @@ const Compiler* compiler(std::string* reason) {
     }
     CompilerApi& c = result.compiler.functions;
     bool is_complete = true;
-#define TERN_GPU_LOAD(name, cuda, hip, parameters)                                                                  \
-  c.name = reinterpret_cast<decltype(c.name)>(dlsym(result.compiler.library, TERN_GPU_COMPILER_SYMBOL(cuda, hip))); \
+#define TERN_GPU_LOAD(name, cuda, hip, parameters)                                          \
+  c.name = reinterpret_cast<decltype(c.name)>(                                              \
+      platform::find_symbol(result.compiler.library, TERN_GPU_COMPILER_SYMBOL(cuda, hip))); \
   is_complete = is_complete && c.name != nullptr;
     TERN_GPU_COMPILER_FUNCTIONS(TERN_GPU_LOAD)
 #undef TERN_GPU_LOAD

@@ -31,7 +31,7 @@ struct Compiler {
   CompilerApi functions;
   int major = 0, minor = 0;
   std::string path;
-  void* library = nullptr;  ///< handle of dlopen
+  void* library = nullptr;  ///< handle of platform/library.h
 };
 
 /// Returns null if the compiler is missing; `reason` lists the searched files.

@@ -1,20 +1,17 @@
 #include "devices/program_cache/program_cache.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <span>
 #include <vector>
 
+#include "platform/environment.h"
+#include "platform/path.h"
 #include "user_files/pending_file.h"
 #include "user_files/user_folder.h"
 
@@ -37,9 +34,9 @@ struct ProgramFileHeader {
 
 /// Path of the cache's folder; empty without a cache.
 std::string folder_path() {
-  const char* configured = ::secure_getenv("TERN_CACHE");
-  if (configured == nullptr) return default_cache_path("programs");
-  return *configured == '/' ? std::string(configured) + "/programs" : std::string();
+  const auto configured = platform::trusted_variable("TERN_CACHE");
+  if (!configured) return default_cache_path("programs");
+  return platform::path_of(*configured).is_absolute() ? *configured + "/programs" : std::string();
 }
 
 XXH128_hash_t hash_of(const std::string& s) {
@@ -54,14 +51,11 @@ std::string file_name(XXH128_hash_t identity_hash) {
   return numbered_name(identity_hash.high64, identity_hash.low64, kProgram);
 }
 
-bool read_all(int file, void* buffer, std::size_t bytes) {
-  auto* position = static_cast<char*>(buffer);
-  while (bytes > 0) {
-    const ssize_t bytes_read = ::read(file, position, bytes);
-    if (bytes_read < 0 && errno == EINTR) continue;
-    if (bytes_read <= 0) return false;
-    position += bytes_read;
-    bytes -= static_cast<std::size_t>(bytes_read);
+bool read_all(const platform::File& file, std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    const std::int64_t count = file.read(bytes);
+    if (count <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
   }
   return true;
 }
@@ -77,7 +71,7 @@ void trim(const UserFolder& folder) {
   for (UserFolder::File& f : folder.files(is_cache_file)) {
     const bool is_program = f.name.ends_with(kProgram);
     if (!is_program && f.age > kMaxWriteSeconds) {
-      folder.remove(f.name);
+      folder.folder().remove(f.name);
       continue;
     }
     total += f.size;
@@ -86,7 +80,7 @@ void trim(const UserFolder& folder) {
   std::ranges::sort(programs, std::ranges::greater(), &UserFolder::File::age);
   for (const UserFolder::File& f : programs) {
     if (total <= kMaxTotalBytes) return;
-    folder.remove(f.name);
+    folder.folder().remove(f.name);
     total -= f.size;
   }
 }
@@ -97,18 +91,17 @@ std::string cached_program(const std::string& identity) {
   const UserFolder folder(folder_path());
   if (!folder.usable()) return {};
   const XXH128_hash_t key = hash_of(identity);
-  const FileDescriptor file = folder.open(file_name(key));
-  struct stat info {};
+  const platform::File file = folder.folder().open_file(file_name(key));
+  const auto info = file.is_open() ? file.info() : std::nullopt;
   ProgramFileHeader header{};
-  if (!file.is_open() || ::fstat(file.number(), &info) != 0 || !is_own_file(info) ||
-      !read_all(file.number(), &header, sizeof header) || std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 ||
-      !is_equal(header.identity, key) || header.bytes > kMaxTotalBytes ||
-      sizeof header + header.bytes != static_cast<std::uint64_t>(info.st_size))
+  if (!info || !info->is_own_file() || !read_all(file, std::as_writable_bytes(std::span(&header, 1))) ||
+      std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || !is_equal(header.identity, key) ||
+      header.bytes > kMaxTotalBytes || sizeof header + header.bytes != info->size)
     return {};
   std::string program(header.bytes, 0);
-  if (!read_all(file.number(), program.data(), program.size()) || !is_equal(hash_of(program), header.program))
+  if (!read_all(file, std::as_writable_bytes(std::span(program))) || !is_equal(hash_of(program), header.program))
     return {};
-  ::futimens(file.number(), nullptr);  // marks recent use: the oldest programs are deleted first
+  file.touch();  // marks recent use: the oldest programs are deleted first
   return program;
 }
 
@@ -124,7 +117,7 @@ void store_program(const std::string& identity, const std::string& program) {
   header.program = hash_of(program);
   header.bytes = program.size();
   {
-    PendingFile file(folder.descriptor(), kUnfinished, sizeof header + header.bytes);
+    PendingFile file(folder.folder(), kUnfinished, sizeof header + header.bytes);
     if (!file.is_open() || !file.write(std::as_bytes(std::span(&header, 1))) ||
         !file.write(std::as_bytes(std::span(program))) || !file.rename(file_name(key)))
       return;

@@ -22,7 +22,7 @@ extern char** environ;
 namespace fs = std::filesystem;
 
 // Signature of Tern's C++ kernels: computes work-items [begin, end).
-using Function = void (*)(const void* const* args, long begin, long end);
+using Function = void (*)(const void* const* args, long long begin, long long end);
 
 // Definitions of the handles.
 struct tern_device_stream_s {};  // never has pending work
@@ -201,7 +201,7 @@ tern_device_status launch(std::int32_t, tern_device_stream, tern_device_kernel k
   const void* arguments[kMaxArguments];
   if (info->argument_count > kMaxArguments) return set_error(TERN_DEVICE_UNSUPPORTED, "too many arguments");
   for (std::uint32_t i = 0; i < info->argument_count; ++i) arguments[i] = info->arguments[i].data;
-  kernel->function(arguments, 0, static_cast<long>(info->items));
+  kernel->function(arguments, 0, info->items);
   return TERN_DEVICE_OK;
 }
 

@@ -1,7 +1,6 @@
 #include "exporter/gguf/source.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <tern/error.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "dtypes/convert.h"
+#include "platform/memory.h"
 #include "threads/parallel.h"
 
 namespace tern::gguf {
@@ -28,17 +28,16 @@ std::int64_t file_row(const RowRange& rows, std::int64_t row) {
 }  // namespace
 
 GgufSource::Pages::Pages(std::size_t size) : size_(std::max<std::size_t>(size, 1)) {
-  void* const at = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (at == MAP_FAILED) throw std::bad_alloc();
-  data_ = static_cast<std::byte*>(at);
+  data_ = platform::allocate_pages(size_, platform::Backing::on_demand);
+  if (data_ == nullptr) throw std::bad_alloc();
 }
 
 GgufSource::Pages::~Pages() {
-  ::munmap(data_, size_);
+  platform::free_pages(data_, size_);
 }
 
 void GgufSource::Pages::forget() {
-  ::madvise(data_, size_, MADV_DONTNEED);
+  platform::clear_pages(data_, size_);
 }
 
 std::int64_t row_count(const TensorRecord& tensor) {

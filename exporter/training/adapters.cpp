@@ -1,7 +1,6 @@
 #include "exporter/training/adapters.h"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 #include <tern/error.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "exporter/training/initial.h"
 #include "exporter/training/methods.h"
 #include "exporter/training/states.h"
+#include "platform/pattern.h"
 
 namespace tern {
 namespace {
@@ -25,8 +25,7 @@ std::string_view without_weight(std::string_view name) {
 
 bool matches(const LoraRule& rule, const std::string& name) {
   const std::string module(without_weight(name));
-  return ::fnmatch(rule.pattern.c_str(), name.c_str(), 0) == 0 ||
-         ::fnmatch(rule.pattern.c_str(), module.c_str(), 0) == 0;
+  return platform::matches_pattern(rule.pattern, name) || platform::matches_pattern(rule.pattern, module);
 }
 
 bool is_matrix(const State& s) {

@@ -1,7 +1,6 @@
 #include "exporter/training/parameter_rules.h"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 #include <tern/error.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <numeric>
 
 #include "exporter/optimizers/settings.h"
+#include "platform/pattern.h"
 
 namespace tern {
 namespace {
@@ -135,9 +135,9 @@ ParameterRule parse_parameter_rule(const std::string& text) {
 }
 
 bool matches_name(const std::string& pattern, const std::string& name) {
-  if (::fnmatch(pattern.c_str(), name.c_str(), 0) == 0) return true;
+  if (platform::matches_pattern(pattern, name)) return true;
   for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
-    if (::fnmatch(pattern.c_str(), name.substr(0, dot).c_str(), 0) == 0) return true;
+    if (platform::matches_pattern(pattern, name.substr(0, dot))) return true;
   }
   return false;
 }

@@ -1,10 +1,11 @@
 #include "exporter/training/parameters.h"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 #include <tern/error.h>
 
 #include <algorithm>
+
+#include "platform/pattern.h"
 
 namespace tern {
 namespace {
@@ -25,7 +26,7 @@ std::vector<bool> read_states(const Program& program, const Function& f) {
 bool matches_any(const std::vector<std::string>& patterns, const std::string& name, std::vector<bool>& used) {
   bool any = false;
   for (std::size_t i = 0; i < patterns.size(); ++i) {
-    if (::fnmatch(patterns[i].c_str(), name.c_str(), 0) != 0) continue;
+    if (!platform::matches_pattern(patterns[i], name)) continue;
     any = true;
     used[i] = true;
   }

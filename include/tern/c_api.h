@@ -25,10 +25,12 @@
 extern "C" {
 #endif
 
-#if defined(_WIN32)
-#define TERN_C_API
-#else
+#if !defined(_WIN32)
 #define TERN_C_API __attribute__((visibility("default")))
+#elif defined(TERN_EXPORTS) /* Tern's own build */
+#define TERN_C_API __declspec(dllexport)
+#else
+#define TERN_C_API
 #endif
 
 /* The version of the library, encoded like TERN_VERSION of tern/version.h: major * 10000 + minor * 100 + patch. */

@@ -1,9 +1,7 @@
 #include "kernels/generate/text_compiler.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <tern/error.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +14,8 @@
 #include <utility>
 
 #include "kernels/portable/failure.h"
+#include "platform/folder.h"
+#include "platform/library.h"
 
 namespace tern::generate {
 namespace {
@@ -43,7 +43,8 @@ std::string source_of(const std::vector<std::pair<portable::TextHash, Text>>& ba
   }
   return source +
          fmt::format(
-             "struct tern_compiled_text {{ unsigned long key[2]; void (*run)(const void* const*, long, long); }};\n"
+             "struct tern_compiled_text {{ unsigned long long key[2]; void (*run)(const void* const*, long long, long "
+             "long); }};\n"
              "extern \"C\" __attribute__((visibility(\"default\"))) const tern_compiled_text {}[] = {{\n{}  {{}}}};\n",
              kTable, table);
 }
@@ -77,8 +78,9 @@ TextCompiler::TextCompiler(Options options) : options_(std::move(options)) {
 }
 
 void TextCompiler::load(const std::string& path) {
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  const auto* text = library == nullptr ? nullptr : static_cast<const portable::CompiledText*>(dlsym(library, kTable));
+  void* library = platform::open_library(path);
+  const auto* text =
+      library == nullptr ? nullptr : static_cast<const portable::CompiledText*>(platform::find_symbol(library, kTable));
   if (text == nullptr) fail(ErrorCode::io, path + " has no compiled texts: remove it");
   for (; text->run != nullptr; ++text) functions_[text->key] = text->run;
 }
@@ -101,8 +103,8 @@ void TextCompiler::compile() {
   if (noted_.empty()) return;
   std::string folder = options_.folder;
   if (folder.empty()) {
-    folder = (fs::temp_directory_path() / "tern_kernel_XXXXXX").string();
-    if (mkdtemp(folder.data()) == nullptr) fail(ErrorCode::io, "no folder for kernels");
+    folder = platform::make_temporary_folder("tern_kernel_");
+    if (folder.empty()) fail(ErrorCode::io, "no folder for kernels");
   }
   const std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
   const std::size_t size = std::clamp<std::size_t>((noted_.size() + threads - 1) / threads, 1, kBatch);

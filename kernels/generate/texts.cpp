@@ -74,7 +74,8 @@ std::string table_of(const std::string& level, const std::map<portable::TextHash
   std::string declarations, table;
   std::size_t number = 0;
   for (const auto& [hash, t] : texts) {
-    declarations += fmt::format("namespace text_{} {{ void {}(const void* const*, long, long); }}\n", number, t.name);
+    declarations +=
+        fmt::format("namespace text_{} {{ void {}(const void* const*, long long, long long); }}\n", number, t.name);
     table +=
         fmt::format("    {{{{0x{:016x}u, 0x{:016x}u}}, {}::text_{}::{}}},\n", hash[0], hash[1], level, number, t.name);
     ++number;

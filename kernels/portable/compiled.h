@@ -16,7 +16,7 @@ using TextHash = std::array<std::uint64_t, 2>;
 TextHash hash_of(std::string_view key);
 
 /// Runs some of a text's items; `arguments` are addresses of addresses and of the parameters.
-using CompiledFunction = void (*)(const void* const* arguments, long begin, long end);
+using CompiledFunction = void (*)(const void* const* arguments, long long begin, long long end);
 struct CompiledText {
   TextHash key;
   CompiledFunction run;

@@ -320,7 +320,7 @@ std::string KernelSource::text(const Target& target) const {
   text += text_file(name_);
   if (target.dialect == Dialect::cpp) {
     text += fmt::format(
-        "TERN_ENTRY void {0}(const void* const* args, long begin, long end) "
+        "TERN_ENTRY void {0}(const void* const* args, long long begin, long long end) "
         "{{\n"
         "  {0}_items({1}*(const struct tern_parameters*)args[{2}], begin, end);\n}}\n",
         kernel, unpacked, position);

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <string>
 
 namespace tern::platform {
 
@@ -31,6 +33,15 @@ std::int64_t last_cache_bytes() {
 
 std::int64_t memory_bytes() {
   return std::int64_t{std::max(0L, ::sysconf(_SC_PHYS_PAGES))} * std::max(0L, ::sysconf(_SC_PAGESIZE));
+}
+
+std::int64_t private_bytes() {
+  constexpr std::int64_t kKibibyte = 1024;
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("RssAnon:")) return std::stoll(line.substr(8)) * kKibibyte;
+  }
+  return 0;
 }
 
 }  // namespace tern::platform

@@ -1,5 +1,6 @@
 #include "platform/thread.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -9,6 +10,10 @@ namespace tern::platform {
 
 std::uint32_t thread_number() {
   return static_cast<std::uint32_t>(::syscall(SYS_gettid));
+}
+
+void set_thread_name(const char* name) {
+  ::pthread_setname_np(::pthread_self(), name);
 }
 
 void lower_priority() {

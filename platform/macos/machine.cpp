@@ -1,5 +1,6 @@
 #include "platform/machine.h"
 
+#include <mach/mach.h>
 #include <sys/sysctl.h>
 
 namespace tern::platform {
@@ -25,6 +26,14 @@ std::int64_t last_cache_bytes() {
 
 std::int64_t memory_bytes() {
   return kernel_fact("hw.memsize");
+}
+
+std::int64_t private_bytes() {
+  task_vm_info_data_t info{};
+  mach_msg_type_number_t count = TASK_VM_INFO_COUNT;
+  const bool is_known =
+      ::task_info(::mach_task_self(), TASK_VM_INFO, reinterpret_cast<task_info_t>(&info), &count) == KERN_SUCCESS;
+  return is_known ? static_cast<std::int64_t>(info.phys_footprint) : 0;
 }
 
 }  // namespace tern::platform

@@ -11,6 +11,10 @@ std::uint32_t thread_number() {
   return static_cast<std::uint32_t>(number);
 }
 
+void set_thread_name(const char* name) {
+  ::pthread_setname_np(name);
+}
+
 void lower_priority() {
   ::setpriority(PRIO_DARWIN_THREAD, 0, PRIO_DARWIN_BG);
 }

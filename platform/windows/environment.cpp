@@ -1,5 +1,7 @@
 #include "platform/environment.h"
 
+#include <cstdlib>
+
 #include "platform/path.h"
 #include "platform/windows/system.h"
 
@@ -15,6 +17,10 @@ std::optional<std::string> trusted_variable(const char* name) {
     if (size == 0 && ::GetLastError() == ERROR_ENVVAR_NOT_FOUND) return {};
     if (size < value.size()) return narrow({value.data(), size});
   }
+}
+
+void set_variable(const char* name, const char* value) {
+  ::_wputenv_s(wide(name).c_str(), value == nullptr ? L"" : wide(value).c_str());
 }
 
 std::string user_cache_folder() {

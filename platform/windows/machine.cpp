@@ -43,6 +43,14 @@ std::int64_t memory_bytes() {
   return ::GlobalMemoryStatusEx(&memory) != 0 ? static_cast<std::int64_t>(memory.ullTotalPhys) : 0;
 }
 
+std::int64_t private_bytes() {
+  PROCESS_MEMORY_COUNTERS_EX memory{};
+  const bool is_known =
+      ::K32GetProcessMemoryInfo(::GetCurrentProcess(), reinterpret_cast<PROCESS_MEMORY_COUNTERS*>(&memory),
+                                sizeof memory) != 0;
+  return is_known ? static_cast<std::int64_t>(memory.PrivateUsage) : 0;
+}
+
 long process_number() {
   return static_cast<long>(::GetCurrentProcessId());
 }

@@ -24,6 +24,8 @@ std::string resolved_path(const std::string& path) {
   const DWORD size = ::GetFinalPathNameByHandleW(handle_of(file), nullptr, 0, FILE_NAME_NORMALIZED);
   std::wstring name(size, L'\0');
   name.resize(::GetFinalPathNameByHandleW(handle_of(file), name.data(), size, FILE_NAME_NORMALIZED));
+  // File systems may lack names of handles, and Wine lacks long ones.
+  if (name.empty()) return text_of(std::filesystem::absolute(path_of(path)));
   return narrow(without_prefix(name));
 }
 

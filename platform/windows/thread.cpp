@@ -16,6 +16,10 @@ std::string thread_name() {
   return name;
 }
 
+void set_thread_name(const char* name) {
+  ::SetThreadDescription(::GetCurrentThread(), wide(name).c_str());
+}
+
 void lower_priority() {
   ::SetThreadPriority(::GetCurrentThread(), THREAD_PRIORITY_LOWEST);
 }

@@ -1,18 +1,15 @@
 #include "runtime/collective/flight.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <tern/error.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
-#include <thread>
 
+#include "platform/environment.h"
+#include "platform/signals.h"
 #include "runtime/collective/call.h"
 #include "runtime/collective/pickle_writer.h"
 #include "runtime/log.h"
@@ -73,18 +70,6 @@ void put_type(PickleWriter& p, const char* key, DType t) {
   p.end_list();
 }
 
-/// The signal handler only writes to this pipe, because handlers may not lock or allocate. A thread reads the other
-/// end. Before the first group the pipe does not exist, and the record is empty.
-int signal_pipe = -1;    // NOLINT: handlers reach nothing else
-pid_t signal_owner = 0;  // NOLINT: a child has the handler and the pipe too, and writes no record
-void on_signal(int) {
-  if (signal_pipe < 0 || getpid() != signal_owner) return;
-  const int before = errno;  // errno of the interrupted code
-  const char byte = 0;
-  [[maybe_unused]] const ssize_t n = ::write(signal_pipe, &byte, 1);
-  errno = before;
-}
-
 std::optional<int> launched_rank() {
   try {
     return launched_group_options().rank;
@@ -93,42 +78,17 @@ std::optional<int> launched_rank() {
   }
 }
 
-/// Returns false if the application has installed a handler already.
-bool handle_signal() {
-  struct sigaction old {};
-  if (sigaction(SIGUSR2, nullptr, &old) != 0) return false;
-  if (old.sa_handler == on_signal) return true;
-  if (old.sa_handler != SIG_DFL) return false;
-  struct sigaction act {};
-  act.sa_handler = on_signal;
-  act.sa_flags = SA_RESTART;
-  return sigaction(SIGUSR2, &act, nullptr) == 0;
-}
-
-const char* folder_of_environment() {
-  const char* folder = ::secure_getenv("TERN_FLIGHT_FOLDER");
-  return folder != nullptr && *folder != 0 ? folder : nullptr;
+std::string folder_of_environment() {
+  return platform::trusted_variable("TERN_FLIGHT_FOLDER").value_or("");
 }
 
 /// Installs the handler early: a signal before the connection of the group must not kill the process.
-[[maybe_unused]] const bool kHandlesSignalEarly = folder_of_environment() != nullptr && handle_signal();
-
-void write_on_signal() {
-  int ends[2];
-  if (signal_pipe >= 0 || !handle_signal() || pipe2(ends, O_CLOEXEC) != 0) return;
-  fcntl(ends[1], F_SETFL, O_NONBLOCK);  // a full pipe already holds enough signals
-  signal_owner = getpid();
-  signal_pipe = ends[1];
-  std::thread([from = ends[0]] {
-    char byte = 0;
-    while (read(from, &byte, 1) > 0 || errno == EINTR) FlightRecorder::process().failed(-1);
-  }).detach();
-}
+[[maybe_unused]] const bool kHandlesSignalEarly = !folder_of_environment().empty() && platform::catch_report_signal();
 
 }  // namespace
 
 FlightRecorder::FlightRecorder() {
-  if (const char* folder = folder_of_environment()) set_folder(folder);
+  set_folder(folder_of_environment());
 }
 
 FlightRecorder& FlightRecorder::process() {
@@ -189,7 +149,7 @@ void FlightRecorder::complete(std::uint64_t record) {
 void FlightRecorder::set_folder(const std::string& folder) {
   const std::lock_guard lock(mutex_);
   folder_ = folder;
-  if (!folder.empty()) write_on_signal();
+  if (!folder.empty()) platform::report_on_signal([] { process().failed(-1); });
 }
 
 void FlightRecorder::failed(int rank) noexcept {

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "platform/folder.h"
+
 namespace tern {
 
 class PendingFile;
@@ -15,7 +17,6 @@ class PendingFile;
 class FlightFiles {
  public:
   FlightFiles() = default;
-  ~FlightFiles();
   FlightFiles(const FlightFiles&) = delete;
   FlightFiles& operator=(const FlightFiles&) = delete;
   /// Writes FOLDER/tern_flight_RANK and returns the path. If a running process holds that file, writes a file named
@@ -26,10 +27,10 @@ class FlightFiles {
   static constexpr std::size_t kHeld = 64;  ///< most locked files
   enum class Put { done, taken, failed };
   /// Renames the temporary file to `name`, unless a running process holds `name`.
-  Put put(PendingFile& file, int folder, const std::string& name, const std::string& path) const;
-  void hold(const std::string& path, int descriptor);
+  Put put(PendingFile& file, const platform::Folder& folder, const std::string& name, const std::string& path) const;
+  void hold(const std::string& path, platform::File file);
 
-  std::map<std::string, int> held_;  ///< descriptors by path
+  std::map<std::string, platform::File> held_;  ///< by path
 };
 
 }  // namespace tern

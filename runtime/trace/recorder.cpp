@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "platform/thread.h"
 #include "runtime/devices/device.h"
 #include "runtime/trace/text.h"
 
@@ -82,7 +83,7 @@ TraceRecorder::~TraceRecorder() {
 }
 
 void TraceRecorder::write() {
-  pthread_setname_np(pthread_self(), "tern-trace");
+  platform::set_thread_name("tern-trace");
   while (std::unique_ptr<EventBlock> block = buffers_->wait()) {
     try {
       if (problem_ == nullptr) writer_.write(*block);

@@ -1,10 +1,5 @@
 #include "runtime/weight_cache/background_jobs.h"
 
-#include <pthread.h>
-#include <signal.h>  // NOLINT(modernize-deprecated-headers): <csignal> has no pthread_sigmask
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -12,30 +7,11 @@
 #include <thread>
 #include <utility>
 
+#include "platform/machine.h"
+#include "platform/thread.h"
 #include "threads/threads.h"
 
 namespace tern {
-namespace {
-
-constexpr int kNice = 15;
-
-/// Blocks signals on the job thread: the application's threads handle signals.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
-}  // namespace
 
 struct BackgroundJobs::State {
   std::mutex mutex;
@@ -45,8 +21,7 @@ struct BackgroundJobs::State {
   std::thread thread;
 
   void serve() {
-    // Linux keeps priorities per thread. If the system refuses, jobs have the priority of runs.
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);
+    platform::lower_priority();  // if the system refuses, jobs have the priority of runs
     const ThreadScope alone(Threads(1));
     std::unique_lock lock(mutex);
     while (true) {
@@ -88,13 +63,13 @@ void BackgroundJobs::add(std::function<void()> job) {
   if (is_forked()) return;
   const std::lock_guard lock(state_->mutex);
   if (!state_->thread.joinable()) {
-    const SignalsBlocked blocked;
+    const platform::SignalsBlocked blocked;  // the application's threads handle signals
     try {
       state_->thread = std::thread([state = state_.get()] { state->serve(); });
     } catch (const std::system_error&) {
       return;
     }
-    process_ = ::getpid();
+    process_ = platform::process_number();
   }
   state_->jobs.push_back(std::move(job));
   state_->changed.notify_all();
@@ -107,7 +82,7 @@ void BackgroundJobs::wait() {
 }
 
 bool BackgroundJobs::is_forked() const {
-  return process_ != 0 && process_ != ::getpid();
+  return process_ != 0 && process_ != platform::process_number();
 }
 
 }  // namespace tern

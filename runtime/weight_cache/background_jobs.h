@@ -1,8 +1,6 @@
 // Background work: one low-priority thread runs jobs in order.
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -29,7 +27,7 @@ class BackgroundJobs {
   bool is_forked() const;
 
   std::unique_ptr<State> state_;
-  std::atomic<pid_t> process_{0};  ///< process of the thread; 0: not started
+  std::atomic<long> process_{0};  ///< process of the thread; 0: not started
 };
 
 }  // namespace tern

@@ -26,7 +26,7 @@ class PackedFile {
 
  private:
   explicit PackedFile(std::span<const std::byte> file) : file_(file) {}
-  static std::shared_ptr<PackedFile> map(int fd, std::size_t size);
+  static std::shared_ptr<PackedFile> map(const platform::File& file, std::size_t size);
 
   std::span<const std::byte> file_, payload_;
   std::string key_;

@@ -1,17 +1,12 @@
 #include "runtime/weight_cache/room.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "platform/error.h"
 #include "runtime/weight_cache/file_names.h"
 
 namespace tern {
@@ -24,14 +19,12 @@ constexpr std::time_t kTimeToWrite = 3600;
 
 using File = UserFolder::File;
 
-bool has_writer(int folder, const File& file) {
+bool has_writer(const platform::Folder& folder, const File& file) {
   if (file.age <= kTimeToLock) return true;
-  const int fd = ::openat(folder, file.name.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) return errno != ENOENT;
-  const bool locked = ::flock(fd, LOCK_EX | LOCK_NB) == 0;
-  const bool held = !locked && (errno == EWOULDBLOCK || file.age <= kTimeToWrite);
-  ::close(fd);
-  return held;
+  const platform::File opened = folder.open_file(file.name, platform::Access::write);
+  if (!opened.is_open()) return !platform::is_missing(platform::last_error());
+  const platform::Lock lock = opened.lock();
+  return lock == platform::Lock::held || (lock == platform::Lock::unsupported && file.age <= kTimeToWrite);
 }
 
 struct Contents {
@@ -43,8 +36,8 @@ Contents contents_of(const UserFolder& folder) {
   Contents contents;
   for (File& file : folder.files([](const std::string& name) { return kind_of(name) != CacheFileKind::other; })) {
     const bool is_packed = kind_of(file.name) == CacheFileKind::packed;
-    if (!is_packed && !has_writer(folder.descriptor(), file)) {
-      folder.remove(file.name);
+    if (!is_packed && !has_writer(folder.folder(), file)) {
+      folder.folder().remove(file.name);
       continue;
     }
     contents.bytes += file.size;
@@ -53,18 +46,12 @@ Contents contents_of(const UserFolder& folder) {
   return contents;
 }
 
-std::uint64_t free_bytes(int folder) {
-  struct statvfs info {};
-  return ::fstatvfs(folder, &info) == 0 ? std::uint64_t{info.f_bavail} * info.f_frsize : 0;
-}
-
 }  // namespace
 
 bool make_room(const CacheFolder& folder, std::uint64_t bytes) {
   if (!folder.usable()) return false;
-  const int fd = folder.descriptor();
   Contents contents = contents_of(folder);
-  const std::uint64_t limit = std::min(folder.limit(), (free_bytes(fd) + contents.bytes) / 2);
+  const std::uint64_t limit = std::min(folder.limit(), (folder.folder().free_bytes() + contents.bytes) / 2);
   if (bytes > limit) return false;
   std::ranges::sort(contents.packed, std::ranges::greater(), &File::age);
   std::uint64_t kept = contents.bytes;
@@ -75,7 +62,7 @@ bool make_room(const CacheFolder& folder, std::uint64_t bytes) {
     if (count == contents.packed.size() || is_recent) return false;
     kept -= contents.packed[count].size;
   }
-  for (std::size_t i = 0; i < count; ++i) folder.remove(contents.packed[i].name);
+  for (std::size_t i = 0; i < count; ++i) folder.folder().remove(contents.packed[i].name);
   return true;
 }
 

@@ -27,7 +27,7 @@ bool write_packed(const CacheFolder& folder, const std::string& key, std::span<c
   const std::uint64_t size = head_size(key) + bytes.size();
   if (!folder.usable() || bytes.empty() || !make_room(folder, size)) return false;
   const auto head = packed_head(key, bytes.size(), hash_alone(bytes));
-  PendingFile file(folder.descriptor(), kUnfinishedPacked, size);
+  PendingFile file(folder.folder(), kUnfinishedPacked, size);
   return file.is_open() && file.write(head) && file.write(bytes) && file.rename(packed_name(key));
 }
 

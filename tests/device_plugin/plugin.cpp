@@ -248,7 +248,7 @@ tern_device_status test_launch(std::int32_t, tern_device_stream stream, tern_dev
     const auto* bytes = static_cast<const std::uint8_t*>(l->arguments[i].data);
     values.emplace_back(bytes, bytes + l->arguments[i].size);
   }
-  queue_of(stream).add_timed(kLaunchTime, [values, kernel, items = static_cast<long>(l->items)] {
+  queue_of(stream).add_timed(kLaunchTime, [values, kernel, items = l->items] {
     std::vector<const void*> arguments;
     for (const auto& v : values) arguments.push_back(v.data());
     kernel->function(arguments.data(), 0, items);

@@ -1,6 +1,5 @@
 // Identities of files and storages in cache keys.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -12,6 +11,8 @@
 
 #include "loader/archive.h"
 #include "loader/file_bytes.h"
+#include "platform/folder.h"
+#include "platform/path.h"
 #include "tests/loader/sample.h"
 
 namespace tern::test {
@@ -22,9 +23,8 @@ namespace fs = std::filesystem;
 class Identity : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "tern-identity-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
+    folder_ = platform::path_of(platform::make_temporary_folder("tern-identity-"));
+    ASSERT_FALSE(folder_.empty());
   }
   void TearDown() override { fs::remove_all(folder_); }
   std::string path(const char* name) const { return (folder_ / name).string(); }

@@ -14,4 +14,5 @@ set(sources
   atomic_file_test.cpp
   hash_test.cpp
   identity_test.cpp
+  posix_file_test.cpp
   sample.cpp)

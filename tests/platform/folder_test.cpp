@@ -39,7 +39,7 @@ TEST(Folders, LinksAreNotFollowed) {
   std::error_code error;
   write_text(there.path("target"), "x");
   std::filesystem::create_symlink("target", path_of(there.path("link")), error);
-  if (error) GTEST_SKIP() << "this system makes no links";
+  if (error || !std::filesystem::is_symlink(path_of(there.path("link")))) GTEST_SKIP() << "this system makes no links";
   std::filesystem::create_directory_symlink(path_of(there.path()), path_of(there.path("here")), error);
   const Folder folder(there.path());
   EXPECT_FALSE(folder.open_file("link").is_open());

@@ -1,13 +1,14 @@
 // Forming a group: the control connection, launchers' variables, engines.
 #include <gtest/gtest.h>
 #include <tern/collective.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
 #include <span>
 #include <thread>
 
+#include "platform/environment.h"
+#include "platform/machine.h"
 #include "runtime/collective/control.h"
 #include "runtime/collective/control_wire.h"
 #include "runtime/collective/socket.h"
@@ -23,7 +24,7 @@ GroupOptions options_of(int rank) {
   GroupOptions o;
   o.rank = rank;
   o.size = 2;
-  o.address = "127.0.0.1:" + std::to_string(20000 + getpid() % 10000);
+  o.address = "127.0.0.1:" + std::to_string(20000 + platform::process_number() % 10000);
   o.timeout = kCollectiveSoon;
   return o;
 }
@@ -120,8 +121,8 @@ struct Environment {
          {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "OMPI_COMM_WORLD_RANK",
           "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_NODELIST",
           "SLURM_JOB_ID", "SLURM_STEP_ID", "TERN_GROUP_ADDRESS", "TORCHELASTIC_RUN_ID"})
-      unsetenv(name);
-    for (const auto& [name, value] : set) setenv(name, value, 1);
+      platform::set_variable(name, nullptr);
+    for (const auto& [name, value] : set) platform::set_variable(name, value);
   }
 };
 

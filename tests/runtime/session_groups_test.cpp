@@ -3,7 +3,6 @@
 #include <tern/collective.h>
 #include <tern/graph.h>
 #include <tern/trace.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +14,7 @@
 #include <numeric>
 #include <thread>
 
+#include "platform/machine.h"
 #include "tests/runtime/group_support.h"
 
 namespace tern {
@@ -230,7 +230,7 @@ std::vector<nlohmann::json> events_of(const std::string& path, const char* name)
 TEST(SessionGroups, ATraceHasCollectivesWhereTheyRunAndTheirWaits) {
   Session s(program_beside().model().prepare());
   s.set_group(std::make_shared<SlowGroup>());
-  const std::string path = ::testing::TempDir() + "/beside_" + std::to_string(getpid()) + ".json";
+  const std::string path = ::testing::TempDir() + "/beside_" + std::to_string(platform::process_number()) + ".json";
   Trace trace(path);
   for (int i = 0; i < 2; ++i) s.run({floats({2}, {3, 4})});
   trace.stop();
@@ -259,7 +259,7 @@ TEST(SessionGroups, ATraceHasCollectivesWhereTheyRunAndTheirWaits) {
 }
 
 TEST(SessionGroups, TracedNumbersAreTheFlightRecorders) {
-  const std::string path = ::testing::TempDir() + "/numbers_" + std::to_string(getpid()) + ".json";
+  const std::string path = ::testing::TempDir() + "/numbers_" + std::to_string(platform::process_number()) + ".json";
   const Groups groups = local_group(2, kCollectiveSoon);
   const Prepared prepared = program_beside().model().prepare();
   Trace trace(path);

@@ -1,6 +1,5 @@
 // A session has one caller at a time: operators that use or replace their running session, and threads that share a
 // session, get errors. Exceptions of an operator become errors with its name.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <tern/custom_op.h>
 #include <tern/graph.h>
@@ -12,6 +11,7 @@
 #include <string>
 #include <thread>
 
+#include "platform/library.h"
 #include "schema/custom_arguments.h"
 #include "tests/runtime/support.h"
 
@@ -46,7 +46,7 @@ class SessionUses : public ::testing::Test {
   SessionUses() {
     load_ops(TERN_TEST_OPS);
     session.emplace(model().prepare());
-    hook_ = static_cast<void (**)()>(dlsym(dlopen(TERN_TEST_OPS, RTLD_NOW | RTLD_NOLOAD), "tests_hook"));
+    hook_ = static_cast<void (**)()>(platform::find_symbol(platform::open_library(TERN_TEST_OPS), "tests_hook"));
     *hook_ = act;
   }
   ~SessionUses() override { *hook_ = nullptr; }

@@ -4,6 +4,7 @@ set(sources
   api_test.cpp
   attention_lowering_test.cpp
   channels_last_test.cpp
+  collective_fork_test.cpp
   collective_reduce_test.cpp
   collective_test.cpp
   definitions_test.cpp

@@ -1,10 +1,8 @@
 // Traces of runs: each node once, nested times, scopes, failures, limits.
 #include <gtest/gtest.h>
-#include <sys/syscall.h>
 #include <tern/c_api.h>
 #include <tern/graph.h>
 #include <tern/trace.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -15,6 +13,9 @@
 #include <set>
 #include <thread>
 
+#include "platform/folder.h"
+#include "platform/path.h"
+#include "platform/thread.h"
 #include "tests/runtime/support.h"
 
 namespace tern {
@@ -27,8 +28,7 @@ using testing::TestProgram;
 class TraceTest : public ::testing::Test {
  protected:
   TraceTest() {
-    std::string pattern = ::testing::TempDir() + "/tern-trace-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
+    folder_ = platform::path_of(platform::make_temporary_folder("tern-trace-"));
     path_ = folder_ / "run.json";
   }
   ~TraceTest() override { std::filesystem::remove_all(folder_); }
@@ -300,15 +300,15 @@ TEST_F(TraceTest, ManyThreadsInTurnFitInLittleMemory) {
   TraceOptions options;
   options.memory = std::uint64_t{1} << 20;  // 14 blocks
   Trace trace(path_, options);
-  std::vector<long> ids;
+  std::vector<std::uint32_t> ids;
   for (int i = 0; i < 1500; ++i) {
     std::thread([&] {
-      ids.push_back(syscall(SYS_gettid));
+      ids.push_back(platform::thread_number());
       Trace::counter("thread", "number", i);
     }).join();
   }
   EXPECT_EQ(trace.stop().dropped, 0u);
-  std::vector<long> found(ids.size());
+  std::vector<std::uint32_t> found(ids.size());
   const json written = read();
   for (const json& e : written["traceEvents"]) {
     if (e["ph"] == "C") found.at(e["args"]["number"].get<std::size_t>()) = e["tid"];

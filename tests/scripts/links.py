@@ -126,7 +126,7 @@ class Checker:
         for code in codes:
             for end in re.findall(r'plugin_variable\("(\w+)"\)', code):
                 read |= {"TERN_CUDA" + end, "TERN_ROCM" + end}
-            read |= set(re.findall(r'(?:getenv|user_variable|trusted_variable)\("(\w+)"\)', code))
+            read |= set(re.findall(r'(?:getenv|trusted_variable)\("(\w+)"\)', code))
             if "getenv(" in code or "ariable" in code:
                 read |= set(re.findall(r'"((?:TERN|OMPI|SLURM|MASTER|TORCHELASTIC|LC)_\w*[A-Z])"', code))
         read -= set(re.findall(r"^#define (\w+)", self.sources, re.M)) | {"TERN_CUDA", "TERN_ROCM"}

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "platform/environment.h"
+
 namespace tern::test {
 namespace {
 
@@ -34,7 +36,7 @@ ErrorCode code_of(const std::string& source) {
 }
 
 TEST(ChatTemplates, RenderAsJinja2Does) {
-  setenv("TZ", "UTC", 1);
+  platform::set_variable("TZ", "UTC");
   const OrderedJson facts = OrderedJson::parse(text_of_file("prompts.json"));
   ASSERT_GT(facts["cases"].size(), 300u);
   for (const auto& each : facts["cases"]) {

@@ -8,6 +8,8 @@
 #include <string>
 #include <thread>
 
+#include "platform/environment.h"
+
 namespace tern {
 namespace {
 
@@ -16,15 +18,9 @@ class Variable {
  public:
   explicit Variable(const char* value) {
     if (const char* before = std::getenv("OMP_NUM_THREADS"); before != nullptr) before_ = before;
-    ::setenv("OMP_NUM_THREADS", value, 1);
+    platform::set_variable("OMP_NUM_THREADS", value);
   }
-  ~Variable() {
-    if (before_.empty()) {
-      ::unsetenv("OMP_NUM_THREADS");
-    } else {
-      ::setenv("OMP_NUM_THREADS", before_.c_str(), 1);
-    }
-  }
+  ~Variable() { platform::set_variable("OMP_NUM_THREADS", before_.empty() ? nullptr : before_.c_str()); }
 
  private:
   std::string before_;

@@ -1,5 +1,6 @@
 # Written by ./dev sources.
 set(sources
+  fork_test.cpp
   loop_recorder_test.cpp
   openmp_test.cpp
   pieces_test.cpp

@@ -2,8 +2,6 @@
 #include "threads/thread_pool.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <numeric>
@@ -11,19 +9,12 @@
 #include <thread>
 #include <vector>
 
+#include "tests/threads/sum.h"
 #include "threads/openmp.h"
 #include "threads/parallel.h"
 
 namespace tern {
 namespace {
-
-std::int64_t sum_below(std::int64_t n) {
-  std::atomic<std::int64_t> sum = 0;
-  parallel_for(n, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) sum += i;
-  });
-  return sum;
-}
 
 TEST(ThreadPool, EachPartOnce) {
   for (const int threads : {1, 2, 3, 8}) {
@@ -69,16 +60,6 @@ TEST(ThreadPool, ExceptionsReachTheCaller) {
                  std::runtime_error);
   }
   EXPECT_EQ(sum_below(10), 45);
-}
-
-TEST(ThreadPool, ACopyOfTheProcessWorksAlone) {
-  const ThreadScope scope{Threads(4)};
-  ASSERT_EQ(sum_below(100), 4950);
-  const pid_t child = fork();
-  if (child == 0) _exit(sum_below(100) == 4950 ? 0 : 1);
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 }  // namespace

@@ -17,9 +17,9 @@ std::span<const std::byte> bytes_of(const std::string& s) {
 }
 
 bool is_taken(const UserFolder& folder, const std::string& name) {
-  const FileDescriptor file = folder.open(name);
-  struct stat info {};
-  return file.is_open() && ::fstat(file.number(), &info) == 0 && is_own_file(info);
+  const platform::File file = folder.folder().open_file(name);
+  const auto info = file.is_open() ? file.info() : std::nullopt;
+  return info && info->is_own_file();
 }
 
 TEST(UserFolders, FilesOfOthersLinksAndPipesAreNotTaken) {
@@ -47,16 +47,17 @@ TEST(PendingFiles, GetTheirNameOnceComplete) {
   const TemporaryFolder there;
   const UserFolder folder(there.path());
   {
-    PendingFile file(folder.descriptor(), ".tmp", 4);
+    PendingFile file(folder.folder(), ".tmp", 4);
     ASSERT_TRUE(file.is_open());
     EXPECT_TRUE(is_numbered(file.name(), 16, ".tmp"));
     EXPECT_TRUE(file.write(bytes_of("text")));
     EXPECT_TRUE(file.rename("name"));
   }
   EXPECT_EQ(read_file(there.path("name")), "text");
-  PendingFile(folder.descriptor(), ".tmp", 4).write(bytes_of("text"));
+  PendingFile(folder.folder(), ".tmp", 4).write(bytes_of("text"));
   EXPECT_EQ(there.names(), std::vector<std::string>{"name"});
-  EXPECT_FALSE(PendingFile(-1, ".tmp", 4).is_open());
+  const platform::Folder none;
+  EXPECT_FALSE(PendingFile(none, ".tmp", 4).is_open());
 }
 
 TEST(PendingFiles, RenamingReplacesALinkAndNotItsTarget) {
@@ -64,7 +65,7 @@ TEST(PendingFiles, RenamingReplacesALinkAndNotItsTarget) {
   const UserFolder folder(there.path());
   write_file(there.path("precious"), "precious");
   ASSERT_EQ(::symlink("precious", there.path("name").c_str()), 0);
-  PendingFile file(folder.descriptor(), ".tmp", 4);
+  PendingFile file(folder.folder(), ".tmp", 4);
   EXPECT_TRUE(file.write(bytes_of("text")) && file.rename("name"));
   EXPECT_EQ(read_file(there.path("precious")), "precious");
   EXPECT_EQ(read_file(there.path("name")), "text");

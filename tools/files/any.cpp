@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <tern/error.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,7 @@
 
 #include "exporter/file_kind.h"
 #include "exporter/target_name.h"
+#include "platform/console.h"
 #include "tools/files/npy.h"
 #include "tools/files/npz.h"
 #include "tools/files/safetensors.h"
@@ -52,7 +52,7 @@ std::string format_of(const std::string& path, const std::string& format) {
 
 NamedTensors read_standard_input(bool& unnamed) {
   const std::string name = "standard input";
-  const std::vector<std::byte> bytes = read_all(STDIN_FILENO, name);
+  const std::vector<std::byte> bytes = read_all_input();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with("PK")) return read_npz(bytes, name);
   MemorySource source(bytes, name);
@@ -123,7 +123,7 @@ void write_tensors(const std::string& path, const NamedTensors& tensors, const s
 
 void check_output(const std::string& path, const std::string& format) {
   format_of(path, format);
-  if (path == "-" && ::isatty(STDOUT_FILENO) == 1) {
+  if (path == "-" && platform::is_console(1)) {
     fail(ErrorCode::invalid_argument,
          "--output - writes binary data; redirect standard output to a file or a pipe, or give a file name");
   }

@@ -6,10 +6,12 @@
 #include <span>
 #include <string>
 
+#include "platform/file.h"
+
 namespace tern {
 
-/// Throws ErrorCode::io: "cannot read NAME: ...", with the text of errno.
-[[noreturn]] void fail_with_errno(const char* what, const std::string& name);
+/// Throws ErrorCode::io: "cannot read NAME: ...", with the text of the last system error.
+[[noreturn]] void fail_with_last_error(const char* what, const std::string& name);
 
 /// The size is known from the start: a reader can check sizes in a header before allocating.
 class ByteSource {
@@ -41,14 +43,11 @@ class ByteSource {
 class FileSource final : public ByteSource {
  public:
   explicit FileSource(const std::string& path);
-  ~FileSource() override;
-  FileSource(const FileSource&) = delete;
-  FileSource& operator=(const FileSource&) = delete;
 
  private:
   void read_exactly(std::span<std::byte> into) override;
 
-  int fd_ = -1;
+  platform::File file_;
 };
 
 /// Borrows the bytes.

@@ -7,8 +7,8 @@
 
 namespace tern {
 
-/// Reads a descriptor to the end; `name` is for errors (io).
-std::vector<std::byte> read_all(int fd, const std::string& name);
+/// Reads standard input to the end. Throws Error (io).
+std::vector<std::byte> read_all_input();
 
 /// A new file in the folder for temporary files, removed by the destructor.
 class TemporaryFile {

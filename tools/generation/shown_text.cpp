@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 #include <tern/error.h>
-#include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
+#include <span>
 
 #include "dtypes/printable.h"
+#include "platform/console.h"
+#include "platform/error.h"
 #include "tools/output.h"
 #include "tools/terminal.h"
 
@@ -31,7 +31,7 @@ std::string safe_text(std::string_view text) {
 
 void show_answer(std::string_view text) {
   if (text.empty()) return;
-  print_output(is_terminal(STDOUT_FILENO) ? safe_text(text) : std::string(text));
+  print_output(is_terminal(1) ? safe_text(text) : std::string(text));
   if (!output_is_taken()) std::fflush(stdout);
 }
 
@@ -39,9 +39,9 @@ std::string read_standard_input(std::size_t most) {
   std::string text;
   std::array<char, 65536> piece;
   while (true) {
-    const ssize_t n = ::read(STDIN_FILENO, piece.data(), piece.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail(ErrorCode::io, fmt::format("cannot read standard input: {}", std::strerror(errno)));
+    const std::int64_t n = platform::read_input(std::as_writable_bytes(std::span(piece)));
+    if (n < 0)
+      fail(ErrorCode::io, fmt::format("cannot read standard input: {}", platform::error_text(platform::last_error())));
     if (n == 0) return text;
     text.append(piece.data(), static_cast<std::size_t>(n));
     if (text.size() > most)

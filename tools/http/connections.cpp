@@ -1,19 +1,15 @@
 #include "tools/http/connections.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
+
+#include "platform/error.h"
 
 namespace tern::http {
 namespace {
@@ -21,27 +17,12 @@ namespace {
 constexpr std::size_t kPiece = std::size_t{16} << 10;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
-bool would_wait() {
-  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
-}
-
 }  // namespace
-
-/// Wakes the loop from other threads.
-struct Connections::Wake {
-  const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  ~Wake() { ::close(event); }
-  void set() const { ::eventfd_write(event, 1); }
-  void clear() const {
-    eventfd_t count = 0;
-    ::eventfd_read(event, &count);
-  }
-};
 
 /// The bytes from an answer's thread to the loop.
 class Connections::Outgoing : public Reply {
  public:
-  Outgoing(std::shared_ptr<Wake> wake, std::size_t limit) : wake_(std::move(wake)), limit_(limit) {}
+  Outgoing(std::shared_ptr<platform::Wake> wake, std::size_t limit) : wake_(std::move(wake)), limit_(limit) {}
 
   bool write(std::string_view bytes) override {
     std::unique_lock lock(mutex_);
@@ -83,7 +64,7 @@ class Connections::Outgoing : public Reply {
   }
 
  private:
-  std::shared_ptr<Wake> wake_;
+  std::shared_ptr<platform::Wake> wake_;
   const std::size_t limit_;
   mutable std::mutex mutex_;
   std::condition_variable has_room_;
@@ -95,7 +76,7 @@ class Connections::Outgoing : public Reply {
 struct Connections::Connection {
   /// lost: the client is gone, and the answer's thread still works.
   enum class State : std::uint8_t { asking, answering, lost, closing, over };
-  int socket;
+  platform::Socket socket;
   Clock::time_point deadline;
   std::shared_ptr<RequestReader> request;
   State state = State::asking;
@@ -105,41 +86,39 @@ struct Connections::Connection {
   std::shared_ptr<Outgoing> outgoing;
 
   bool has_unsent() const { return sent < bytes.size(); }
-  short events() const {
-    if (state == State::lost) return 0;
-    if (state != State::answering) return POLLIN;
-    return static_cast<short>(POLLRDHUP | (has_unsent() ? POLLOUT : 0));
+  platform::Polled polled() const {
+    const bool is_answering = state == State::answering;
+    return {.handle = socket.handle(),
+            .wants_input = !is_answering && state != State::lost,
+            .wants_output = is_answering && has_unsent(),
+            .wants_hang_up = is_answering};
   }
 };
 
-Connections::Connections(int listener, Answer answer, Start start, const ConnectionLimits& limits)
-    : listener_(listener),
+Connections::Connections(platform::Socket listener, Answer answer, Start start, const ConnectionLimits& limits)
+    : listener_(std::move(listener)),
       answer_(std::move(answer)),
       start_(std::move(start)),
       limits_(limits),
-      wake_(std::make_shared<Wake>()) {
-  ::fcntl(listener_, F_SETFL, O_NONBLOCK);
-}
+      wake_(std::make_shared<platform::Wake>()) {}
 
 Connections::~Connections() {
   give_up_answers();
-  for (const Connection& c : open_) ::close(c.socket);
-  if (listener_ >= 0) ::close(listener_);
 }
 
 void Connections::turn(std::chrono::milliseconds most) {
-  std::vector<pollfd> polled = {{listener_, POLLIN, 0}, {wake_->event, POLLIN, 0}};
   // Stops accepting while answering the maximum of requests; the system queues further connections.
-  if (answering_ >= limits_.answers) polled[0].fd = -1;
-  for (const Connection& c : open_) polled.push_back({c.events() == 0 ? -1 : c.socket, c.events(), 0});
-  ::poll(polled.data(), polled.size(), static_cast<int>(most.count()));
+  std::vector<platform::Polled> polled = {{.handle = listener_.handle(), .wants_input = answering_ < limits_.answers},
+                                          {.handle = wake_->handle(), .wants_input = true}};
+  for (const Connection& c : open_) polled.push_back(c.polled());
+  platform::poll(polled, most);
   wake_->clear();
   auto event = polled.begin() + 2;
   for (Connection& c : open_) {
-    const short events = (event++)->revents;
-    if (c.state == Connection::State::answering && (events & (POLLRDHUP | POLLHUP | POLLERR)) != 0) {
+    const platform::Polled& found = *event++;
+    if (c.state == Connection::State::answering && found.is_hung_up) {
       lose(c);
-    } else if (c.state != Connection::State::answering && events != 0) {
+    } else if (c.state != Connection::State::answering && found.has_event()) {
       read(c);
     }
     if (c.state == Connection::State::answering || c.state == Connection::State::lost) take_parts(c);
@@ -149,22 +128,17 @@ void Connections::turn(std::chrono::milliseconds most) {
     if (c->state == Connection::State::answering && now >= c->deadline && c->has_unsent()) lose(*c);
     const bool waits = c->state != Connection::State::answering && c->state != Connection::State::lost;
     if (c->state == Connection::State::over || (waits && now >= c->deadline)) {
-      ::close(c->socket);
       c = open_.erase(c);
     } else {
       ++c;
     }
   }
-  if (polled[0].revents != 0) accept_all();
+  if (polled[0].has_event()) accept_all();
 }
 
 void Connections::stop_accepting() {
-  if (listener_ >= 0) ::close(listener_);
-  listener_ = -1;
-  open_.remove_if([](const Connection& c) {
-    if (c.state == Connection::State::asking) ::close(c.socket);
-    return c.state == Connection::State::asking;
-  });
+  listener_.close();
+  open_.remove_if([](const Connection& c) { return c.state == Connection::State::asking; });
 }
 
 void Connections::give_up_answers() {
@@ -179,7 +153,6 @@ bool Connections::end_oldest() {
   auto oldest = std::ranges::find(open_, Connection::State::closing, &Connection::state);
   if (oldest == open_.end()) oldest = std::ranges::find(open_, Connection::State::asking, &Connection::state);
   if (oldest == open_.end()) return false;
-  ::close(oldest->socket);
   open_.erase(oldest);
   return true;
 }
@@ -187,29 +160,27 @@ bool Connections::end_oldest() {
 void Connections::accept_all() {
   // A turn accepts at most the limit of open connections: accepted connections only replace those of earlier turns.
   for (std::size_t n = 0; n < limits_.connections && answering_ < limits_.answers; ++n) {
-    const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    const bool is_full = socket < 0 && (errno == EMFILE || errno == ENFILE);
-    if ((is_full || open_.size() >= limits_.connections) && !end_oldest()) {
-      if (socket >= 0) ::close(socket);
-      return;
-    }
-    if (socket < 0) return;
-    open_.push_back({socket, Clock::now() + limits_.to_ask, std::make_shared<RequestReader>(limits_.request)});
+    platform::Socket socket = listener_.accept();
+    const bool is_full = !socket.is_open() && platform::is_open_limit(platform::last_error());
+    if ((is_full || open_.size() >= limits_.connections) && !end_oldest()) return;
+    if (!socket.is_open()) return;
+    open_.push_back(
+        {std::move(socket), Clock::now() + limits_.to_ask, std::make_shared<RequestReader>(limits_.request)});
     read(open_.back());  // a complete request has often arrived already
   }
 }
 
 void Connections::read(Connection& c) {
   std::array<char, kPiece> piece;
-  const ssize_t n = ::recv(c.socket, piece.data(), piece.size(), 0);
-  if (n < 0 && would_wait()) return;
+  const std::int64_t n = c.socket.receive(std::as_writable_bytes(std::span(piece)));
+  if (n < 0 && platform::is_waiting(platform::last_error())) return;
   if (n <= 0) {
     c.state = Connection::State::over;
     return;
   }
   if (c.state != Connection::State::asking) return;  // bytes after a request are dropped
   const RequestReader::State state = c.request->add({piece.data(), static_cast<std::size_t>(n)});
-  if (c.request->take_continue()) ::send(c.socket, kContinue.data(), kContinue.size(), MSG_NOSIGNAL);
+  if (c.request->take_continue()) c.socket.send(std::as_bytes(std::span(kContinue)));
   if (state == RequestReader::State::reading) return;
   c.state = Connection::State::answering;
   ++answering_;
@@ -252,8 +223,8 @@ void Connections::take_parts(Connection& c) {
 
 void Connections::send(Connection& c) {
   while (c.has_unsent()) {
-    const ssize_t n = ::send(c.socket, c.bytes.data() + c.sent, c.bytes.size() - c.sent, MSG_NOSIGNAL);
-    if (n < 0 && would_wait()) return;
+    const std::int64_t n = c.socket.send(std::as_bytes(std::span(c.bytes).subspan(c.sent)));
+    if (n < 0 && platform::is_waiting(platform::last_error())) return;
     if (n <= 0) return lose(c);
     c.sent += static_cast<std::size_t>(n);
     if (!c.outgoing) continue;
@@ -265,7 +236,7 @@ void Connections::send(Connection& c) {
   if (!c.is_finished) return;
   // Shuts down first: close() alone would drop the answer if bytes of the client are unread.
   --answering_;
-  c.state = ::shutdown(c.socket, SHUT_WR) == 0 ? Connection::State::closing : Connection::State::over;
+  c.state = c.socket.end_sending() ? Connection::State::closing : Connection::State::over;
   c.deadline = Clock::now() + limits_.to_close;
 }
 

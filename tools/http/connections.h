@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "platform/socket.h"
 #include "tools/http/request_reader.h"
 
 namespace tern::http {
@@ -41,8 +42,8 @@ class Connections {
   /// Runs a function later on another thread.
   using Start = std::function<void(std::function<void()>)>;
 
-  /// `listener`: a listening socket; this object takes ownership.
-  Connections(int listener, Answer answer, Start start, const ConnectionLimits& limits = {});
+  /// `listener`: a listening socket.
+  Connections(platform::Socket listener, Answer answer, Start start, const ConnectionLimits& limits = {});
   ~Connections();
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
@@ -58,7 +59,6 @@ class Connections {
   using Clock = std::chrono::steady_clock;
   struct Connection;
   class Outgoing;
-  struct Wake;
 
   void accept_all();
   bool end_oldest();
@@ -68,13 +68,13 @@ class Connections {
   void send(Connection& c);
   void lose(Connection& c);
 
-  int listener_;
+  platform::Socket listener_;
   Answer answer_;
   Start start_;
   ConnectionLimits limits_;
   std::list<Connection> open_;  ///< the oldest first
   std::size_t answering_ = 0;
-  std::shared_ptr<Wake> wake_;
+  std::shared_ptr<platform::Wake> wake_;
 };
 
 }  // namespace tern::http

@@ -1,12 +1,12 @@
 #include "tools/http/message.h"
 
-#include <strings.h>
+#include "tools/http/header_name.h"
 
 namespace tern::http {
 
 std::string_view Request::header(std::string_view name) const {
   for (const auto& [key, value] : headers) {
-    if (key.size() == name.size() && ::strncasecmp(key.data(), name.data(), name.size()) == 0) return value;
+    if (is_same_header(key, name)) return value;
   }
   return {};
 }

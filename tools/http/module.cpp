@@ -1,18 +1,16 @@
 #include "tools/http/module.h"
 
 #include <httplib.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <future>
-#include <memory>
 #include <utility>
 
+#include "platform/export.h"
+#include "platform/socket.h"
 #include "tools/http/connections.h"
 
 namespace tern::http {
@@ -93,46 +91,29 @@ std::string shown_address(const std::string& host) {
   return host.find(':') == std::string::npos ? host : "[" + host + "]";
 }
 
-/// A socket listening at the port (0: any free port), or -1.
-int listen_at(const std::string& host, int port) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return -1;
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> address(found, ::freeaddrinfo);
-  const int listener = ::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const int yes = 1;
-  // Omits SO_REUSEPORT: two servers could share a port.
-  ::setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  if (::bind(listener, address->ai_addr, address->ai_addrlen) == 0 && ::listen(listener, SOMAXCONN) == 0)
-    return listener;
-  ::close(listener);
-  return -1;
-}
-
-int bound_port(int listener) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  if (::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
-  return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
-                                             : reinterpret_cast<sockaddr_in&>(address).sin_port);
+/// A socket listening at the port (0: any free port); not open after a failure.
+platform::Socket listen_at(const std::string& host, int port) {
+  constexpr int kWaiting = 4096;  // the default limit of Linux (net.core.somaxconn)
+  std::string problem;
+  const auto addresses = platform::resolve(host, std::to_string(port), platform::Resolve::listen_numeric, &problem);
+  return addresses.empty() ? platform::Socket() : platform::Socket::listen(addresses.front(), kWaiting);
 }
 
 std::string run_server(const ServerOptions& options) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kTurn(100);
-  const int listener = listen_at(options.host, options.port);
-  if (listener < 0 && options.port == 0) return "no port of " + shown_address(options.host) + " is free";
-  if (listener < 0)
+  platform::Socket listener = listen_at(options.host, options.port);
+  if (!listener.is_open() && options.port == 0) return "no port of " + shown_address(options.host) + " is free";
+  if (!listener.is_open())
     return "port " + std::to_string(options.port) + " of " + shown_address(options.host) +
            " cannot be opened; without --port a free one is taken";
-  const int port = bound_port(listener);
+  const auto address = listener.own_address();
+  const int port = address ? address->port() : 0;
   SiteServer server(options);
   httplib::ThreadPool threads(options.threads);
   {
     Connections connections(
-        listener, [&](const RequestReader& request, Reply& reply) { server.answer(request, reply); },
+        std::move(listener), [&](const RequestReader& request, Reply& reply) { server.answer(request, reply); },
         [&](std::function<void()> work) { threads.enqueue(std::move(work)); }, options.limits);
     options.ready(port);
     while (options.ended() == 0) connections.turn(kTurn);
@@ -145,14 +126,13 @@ std::string run_server(const ServerOptions& options) {
   std::future<void> idle = std::async(std::launch::async, [&] { threads.shutdown(); });
   if (idle.wait_for(kShutdownTimeout) == std::future_status::ready) return {};
   std::fflush(nullptr);
-  ::_exit(0);
+  std::_Exit(0);
 }
 
 }  // namespace
 }  // namespace tern::http
 
-extern "C" __attribute__((visibility("default"))) void tern_http_serve(const tern::http::ServerOptions& options,
-                                                                       std::string* problem) {
+extern "C" TERN_PLATFORM_EXPORT void tern_http_serve(const tern::http::ServerOptions& options, std::string* problem) {
   try {
     *problem = tern::http::run_server(options);
   } catch (const std::exception& e) {

@@ -8,7 +8,7 @@
 
 namespace tern::http {
 
-inline constexpr const char* kServerModule = "tern_http_server.so";
+inline constexpr const char* kServerModule = "tern_http_server";
 inline constexpr const char* kServeFunction = "tern_http_serve";
 
 /// `problem` receives the error text, empty on success. Throws nothing.

@@ -1,17 +1,13 @@
 #include "tools/http/request_reader.h"
 
-#include <strings.h>
-
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
+#include "tools/http/header_name.h"
+
 namespace tern::http {
 namespace {
-
-bool is_name(std::string_view text, std::string_view name) {
-  return text.size() == name.size() && ::strncasecmp(text.data(), name.data(), name.size()) == 0;
-}
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t");
@@ -67,9 +63,9 @@ RequestReader::State RequestReader::read_head() {
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) continue;  // cpp-httplib decides
     const std::string_view name = line.substr(0, colon), value = trimmed(line.substr(colon + 1));
-    if (is_name(name, "Transfer-Encoding")) return refuse("411 Length Required");
-    if (is_name(name, "Expect") && is_name(value, "100-continue")) waits_ = true;
-    if (!is_name(name, "Content-Length")) continue;
+    if (is_same_header(name, "Transfer-Encoding")) return refuse("411 Length Required");
+    if (is_same_header(name, "Expect") && is_same_header(value, "100-continue")) waits_ = true;
+    if (!is_same_header(name, "Content-Length")) continue;
     const std::optional<std::uint64_t> given = parse_length(value);
     // Two lengths may hide a second request from a proxy.
     if (!given || (length && *length != *given)) return refuse("400 Bad Request");

@@ -1,9 +1,9 @@
 #include "tools/http/server.h"
 
-#include <dlfcn.h>
 #include <tern/error.h>
-#include <unistd.h>
 
+#include "platform/file.h"
+#include "platform/library.h"
 #include "runtime/own_folders.h"
 #include "tools/http/module.h"
 
@@ -11,10 +11,10 @@ namespace tern::http {
 namespace {
 
 /// The module's path in a build folder or an installed Tern; empty if absent.
-std::string module_path(std::string& folders) {
+std::string module_path(const std::string& file, std::string& folders) {
   for (const std::string& folder : own_folders("")) {
-    const std::string path = folder + kServerModule;
-    if (::access(path.c_str(), R_OK) == 0) return path;
+    const std::string path = folder + file;
+    if (platform::can_read(path)) return path;
     folders += (folders.empty() ? "" : ", ") + folder;
   }
   return {};
@@ -23,22 +23,22 @@ std::string module_path(std::string& folders) {
 }  // namespace
 
 void serve(const ServerOptions& options, const std::string& command, const std::string& advice) {
+  const std::string file = platform::module_file_name(kServerModule);
   std::string folders;
-  const std::string path = module_path(folders);
+  const std::string path = module_path(file, folders);
   if (path.empty()) {
-    fail(ErrorCode::unsupported, "the server of '" + command + "', " + kServerModule +
-                                     ", was not found in the folders " + folders +
-                                     ": build Tern with cpp-httplib (libcpp-httplib-dev), and install it" + advice);
-  }
-  void* const module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays loaded
-  void* const function = module == nullptr ? nullptr : ::dlsym(module, kServeFunction);
-  if (function == nullptr) {
-    const char* const why = ::dlerror();
-    fail(ErrorCode::unsupported,
-         "the server of '" + command + "' cannot be loaded: " + (why != nullptr ? why : "no reason given") + advice);
+    fail(ErrorCode::unsupported, "the server of '" + command + "', " + file + ", was not found in the folders " +
+                                     folders + ": build Tern with cpp-httplib (libcpp-httplib-dev), and install it" +
+                                     advice);
   }
   std::string problem;
-  reinterpret_cast<ServeFunction>(function)(options, &problem);
+  void* const module = platform::open_library(path, &problem);  // stays loaded
+  const auto function = module == nullptr ? nullptr : platform::find_function<ServeFunction>(module, kServeFunction);
+  if (function == nullptr) {
+    fail(ErrorCode::unsupported, "the server of '" + command +
+                                     "' cannot be loaded: " + (problem.empty() ? "no reason given" : problem) + advice);
+  }
+  function(options, &problem);
   if (!problem.empty()) fail(ErrorCode::io, problem);
 }
 

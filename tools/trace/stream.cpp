@@ -1,24 +1,25 @@
 #include "tools/trace/stream.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <tern/error.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "platform/file.h"
 #include "tools/text.h"
 
 namespace tern {
 
 TraceBuffer::TraceBuffer(const std::string& path) : path_(path), file_(gzopen(path.c_str(), "rb")) {
   if (file_ == nullptr) fail(ErrorCode::io, fmt::format("cannot open {}: {}", escape_name(path), std::strerror(errno)));
-  struct stat s {};
-  if (::stat(path.c_str(), &s) != 0) return;
-  if (S_ISDIR(s.st_mode)) fail(ErrorCode::io, fmt::format("cannot read {}: it is a folder", escape_name(path)));
+  const auto info = platform::info_of(path);
+  if (!info) return;
+  if (info->kind == platform::FileInfo::Kind::folder)
+    fail(ErrorCode::io, fmt::format("cannot read {}: it is a folder", escape_name(path)));
   constexpr std::uint64_t kLeast = std::uint64_t{64} << 20;
-  if (S_ISREG(s.st_mode)) most_ = std::min(kMostText, kLeast + kMostRatio * static_cast<std::uint64_t>(s.st_size));
+  if (info->is_regular()) most_ = std::min(kMostText, kLeast + kMostRatio * info->size);
 }
 
 TraceBuffer::int_type TraceBuffer::underflow() {

@@ -1,17 +1,17 @@
 #include "tools/train/checkpoint.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <tern/error.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <optional>
 #include <system_error>
 
+#include "platform/machine.h"
+#include "platform/path.h"
+#include "platform/process.h"
 #include "tools/files/safetensors.h"
 #include "tools/text.h"
 #include "tools/train/checkpoint_file.h"
@@ -32,14 +32,14 @@ std::string name_of(std::uint64_t step) {
 }  // namespace
 
 std::string Checkpoints::path(std::uint64_t step) const {
-  return (fs::path(folder_) / name_of(step)).string();
+  return platform::text_of(platform::path_of(folder_) / name_of(step));
 }
 
 std::vector<std::uint64_t> Checkpoints::steps() const {
   std::vector<std::uint64_t> steps;
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator(folder_, none)) {
-    const std::string name = entry.path().filename().string();
+  for (const auto& entry : fs::directory_iterator(platform::path_of(folder_), none)) {
+    const std::string name = platform::text_of(entry.path().filename());
     if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
     const std::string_view number =
         std::string_view(name).substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
@@ -56,13 +56,13 @@ std::vector<std::uint64_t> Checkpoints::steps() const {
 void Checkpoints::remove_unfinished() const {
   const std::string mark = std::string(kSuffix) + ".tmp.";
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator(folder_, none)) {
-    const std::string name = entry.path().filename().string();
+  for (const auto& entry : fs::directory_iterator(platform::path_of(folder_), none)) {
+    const std::string name = platform::text_of(entry.path().filename());
     const std::size_t at = name.find(mark);
     if (!name.starts_with(kPrefix) || at == std::string::npos) continue;
-    pid_t process = 0;
+    long process = 0;
     std::from_chars(name.data() + at + mark.size(), name.data() + name.size(), process);
-    const bool writes = process > 0 && process != ::getpid() && (::kill(process, 0) == 0 || errno != ESRCH);
+    const bool writes = process != platform::process_number() && platform::is_running(process);
     if (!writes) fs::remove(entry.path(), none);
   }
 }
@@ -72,14 +72,14 @@ void Checkpoints::remove_before(std::uint64_t step) const {
   std::vector<std::uint64_t> before = steps();
   std::erase_if(before, [&](std::uint64_t s) { return s >= step; });
   std::error_code none;
-  for (std::size_t i = 0; i + kKept - 1 < before.size(); ++i) fs::remove(path(before[i]), none);
+  for (std::size_t i = 0; i + kKept - 1 < before.size(); ++i) fs::remove(platform::path_of(path(before[i])), none);
 }
 
 void Checkpoints::remove() const {
   std::error_code none;
-  for (std::uint64_t step : steps()) fs::remove(path(step), none);
+  for (std::uint64_t step : steps()) fs::remove(platform::path_of(path(step)), none);
   remove_unfinished();
-  fs::remove(folder_, none);  // fails for a non-empty folder
+  fs::remove(platform::path_of(folder_), none);  // fails for a non-empty folder
 }
 
 std::string Checkpoints::save(const Model& model, const Session& session, const History& history,

@@ -1,17 +1,14 @@
 #include "tools/train/event_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <tern/error.h>
-#include <unistd.h>
 
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <system_error>
 
+#include "platform/error.h"
+#include "platform/machine.h"
 #include "tools/text.h"
 #include "tools/train/folder.h"
 
@@ -61,11 +58,6 @@ std::string event_of(std::uint64_t step) {
   return event;
 }
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "localhost";
-}
-
 }  // namespace
 
 std::uint32_t crc32c(std::string_view bytes) {
@@ -78,15 +70,17 @@ std::uint32_t masked_crc32c(std::string_view bytes) {
   return std::rotr(crc32c(bytes), 15) + 0xa282ead8U;
 }
 
-EventFile::EventFile(const std::string& folder, std::uint64_t first_step) : file_(-1) {
+EventFile::EventFile(const std::string& folder, std::uint64_t first_step) {
   make_durable_folder(folder);
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-  path_ = fmt::format("{}/events.out.tfevents.{}.{}.{}", folder, seconds, host_name(), ::getpid());
-  file_ = FileDescriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  const std::string host = platform::host_name();
+  path_ = fmt::format("{}/events.out.tfevents.{}.{}.{}", folder, seconds, host.empty() ? "localhost" : host,
+                      platform::process_number());
+  file_ = platform::create_file(path_);
   if (!file_.is_open())
     fail(ErrorCode::io,
-         fmt::format("cannot create {}: {}", escape_name(path_), std::generic_category().message(errno)));
+         fmt::format("cannot create {}: {}", escape_name(path_), platform::error_text(platform::last_error())));
   std::string version = event_of(0);
   put_bytes(version, 3, "brain.Event:2");
   record(version);
@@ -126,15 +120,9 @@ void EventFile::record(const std::string& event) {
 }
 
 void EventFile::flush() {
-  for (std::string_view left = buffer_; !left.empty();) {
-    const ::ssize_t written = ::write(file_.number(), left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      fail(ErrorCode::io,
-           fmt::format("cannot write {}: {}", escape_name(path_), std::generic_category().message(errno)));
-    }
-    left.remove_prefix(static_cast<std::size_t>(written));
-  }
+  if (!file_.write(std::as_bytes(std::span(buffer_))))
+    fail(ErrorCode::io,
+         fmt::format("cannot write {}: {}", escape_name(path_), platform::error_text(platform::last_error())));
   buffer_.clear();
 }
 

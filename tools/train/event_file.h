@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "user_files/file_descriptor.h"
+#include "platform/file.h"
 
 namespace tern::train {
 
@@ -29,7 +29,7 @@ class EventFile {
  private:
   void record(const std::string& event);
 
-  FileDescriptor file_;
+  platform::File file_;
   std::string path_, buffer_;
 };
 

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "platform/folder.h"
+
 namespace tern::train {
 
 /// Creates the folder and its parents, on the disk as far as the file system allows. No effect if the folder exists.
@@ -15,17 +17,14 @@ class HeldFolder {
  public:
   /// Creates the folder if missing; the destructor then removes the folder if empty. Throws Error (io) if another
   /// process holds the lock, and, if `needed`, for a folder impossible to create or write.
-  HeldFolder(std::string folder, bool needed);
+  HeldFolder(const std::string& path, bool needed);
   ~HeldFolder();
   HeldFolder(const HeldFolder&) = delete;
   HeldFolder& operator=(const HeldFolder&) = delete;
 
  private:
-  void hold();
-
-  std::string folder_;
+  platform::Folder folder_;
   bool made_ = false;
-  int fd_ = -1;
 };
 
 }  // namespace tern::train

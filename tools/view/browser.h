@@ -14,8 +14,8 @@ class Browser {
   Browser& operator=(const Browser&) = delete;
   ~Browser() { forget(); }
 
-  /// Starts xdg-open in a graphical session, in a session of its own unreachable by Ctrl-C. Returns true if started;
-  /// the program may fail later.
+  /// Starts the browser of a graphical session, out of reach of Ctrl-C. Returns true if started; the program may fail
+  /// later.
   bool open(const std::string& address);
   /// Removes the file.
   void forget();

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <utility>
 
+#include "platform/signals.h"
 #include "tools/http/server.h"
-#include "tools/interrupt.h"
 #include "tools/view/page.h"
 
 namespace tern::view {
@@ -76,7 +76,7 @@ class Pages {
 
 void serve(const Site& site, int port, const std::function<void(const std::string& address)>& ready,
            const std::function<void()>& ended) {
-  const Interrupt interrupt;
+  const platform::Interrupt interrupt;
   Pages pages(site);
   http::ServerOptions options;
   options.port = port;

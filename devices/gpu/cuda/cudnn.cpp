@@ -15,14 +15,14 @@ constexpr LibraryPlaces kCudnnPlaces = {"cuDNN", "TERN_CUDNN", kCudnnFiles,
 constexpr std::size_t kFirst = 90000;  // the graph API of 9.0, in cuDNN's version numbering
 
 std::size_t number(void* library, const char* symbol) {
-  const auto get = reinterpret_cast<std::size_t (*)()>(symbol_of(library, symbol));
+  const auto get = reinterpret_cast<std::size_t (*)()>(platform::find_symbol(library, symbol));
   return get == nullptr ? 0 : get();
 }
 
 /// Returns the reason for the library being unusable on the device; empty if usable.
 std::string start(Cudnn& c, void* library, const std::string& file, const GpuDevice& d) {
-#define TERN_GPU_LOAD(name, suffix, parameters)                                             \
-  c.api.name = reinterpret_cast<decltype(c.api.name)>(symbol_of(library, "cudnn" #suffix)); \
+#define TERN_GPU_LOAD(name, suffix, parameters)                                                         \
+  c.api.name = reinterpret_cast<decltype(c.api.name)>(platform::find_symbol(library, "cudnn" #suffix)); \
   if (c.api.name == nullptr) return file + " is too old: it lacks cudnn" #suffix "; update cuDNN";
   TERN_GPU_CUDNN_FUNCTIONS(TERN_GPU_LOAD)
 #undef TERN_GPU_LOAD

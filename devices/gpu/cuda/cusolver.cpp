@@ -20,7 +20,7 @@ constexpr LibraryPlaces kBlasPlaces = {"cuBLAS", "TERN_CUBLAS", kBlasFiles,
 
 template <class F>
 bool find(void* library, const char* symbol, F* function) {
-  *function = reinterpret_cast<F>(symbol_of(library, symbol));
+  *function = reinterpret_cast<F>(platform::find_symbol(library, symbol));
   return *function != nullptr;
 }
 

@@ -5,7 +5,7 @@
 namespace tern::gpu {
 
 LtVersion lt_version(void* library, LtHandle) {
-  const auto get = reinterpret_cast<std::size_t (*)()>(symbol_of(library, "cublasLtGetVersion"));
+  const auto get = reinterpret_cast<std::size_t (*)()>(platform::find_symbol(library, "cublasLtGetVersion"));
   if (get == nullptr) return {};
   const int n = static_cast<int>(get());  // major * 10,000 + minor * 100 + patch
   return {n / 10000, std::to_string(n / 10000) + "." + std::to_string(n / 100 % 100) + "." + std::to_string(n % 100)};

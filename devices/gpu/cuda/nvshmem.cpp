@@ -17,7 +17,7 @@ constexpr int kStructVersion = 3;  // version of the structs in nvshmem_api.h
 std::string start(Nvshmem& n, void* library, const std::string& file) {
   std::string lacks;
   const auto find = [&](const char* symbol) {
-    void* found = symbol_of(library, symbol);
+    void* found = platform::find_symbol(library, symbol);
     if (found == nullptr) lacks += (lacks.empty() ? "" : ", ") + std::string(symbol);
     return found;
   };

@@ -1,8 +1,6 @@
 // CUDA-specific functions.
 #include "devices/gpu/vendor.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +8,7 @@
 #include <sstream>
 
 #include "devices/gpu/cuda/context_api.h"
+#include "platform/library.h"
 
 namespace tern::gpu {
 namespace {
@@ -21,7 +20,7 @@ F* symbol(const char* name) {
 
 template <class F>
 F* symbol(const Compiler& compiler, const char* name) {
-  return reinterpret_cast<F*>(dlsym(compiler.library, name));
+  return reinterpret_cast<F*>(platform::find_symbol(compiler.library, name));
 }
 
 // CU_DEVICE_ATTRIBUTE_...

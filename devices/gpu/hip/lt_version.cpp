@@ -5,7 +5,7 @@
 namespace tern::gpu {
 
 LtVersion lt_version(void* library, LtHandle handle) {
-  const auto get = reinterpret_cast<Status (*)(LtHandle, int*)>(symbol_of(library, "hipblasLtGetVersion"));
+  const auto get = reinterpret_cast<Status (*)(LtHandle, int*)>(platform::find_symbol(library, "hipblasLtGetVersion"));
   int n = 0;  // major * 100,000 + minor * 100 + patch
   if (handle == nullptr || get == nullptr || get(handle, &n) != kSuccess) return {};
   return {n / 100000,

@@ -16,8 +16,8 @@ constexpr std::size_t kFirstMajor = 2;  // first version with immediate mode
 
 /// Returns the reason for the library being unusable on the device; empty if usable.
 std::string start(Miopen& m, void* library, const std::string& file) {
-#define TERN_GPU_LOAD(name, suffix, parameters)                                              \
-  m.api.name = reinterpret_cast<decltype(m.api.name)>(symbol_of(library, "miopen" #suffix)); \
+#define TERN_GPU_LOAD(name, suffix, parameters)                                                          \
+  m.api.name = reinterpret_cast<decltype(m.api.name)>(platform::find_symbol(library, "miopen" #suffix)); \
   if (m.api.name == nullptr) return file + " is too old: it lacks miopen" #suffix "; update MIOpen";
   TERN_GPU_MIOPEN_FUNCTIONS(TERN_GPU_LOAD)
 #undef TERN_GPU_LOAD

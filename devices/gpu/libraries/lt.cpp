@@ -15,8 +15,8 @@ constexpr LibraryPlaces kLtPlaces = {names::kLt, names::kLtVariable, names::kLtL
 std::string start(Lt& lt, void* library, const char* file, const GpuDevice& d) {
   lt.path = file;
   std::string lacks;
-#define TERN_GPU_LOAD(name, suffix, parameters)                                                          \
-  lt.api.name = reinterpret_cast<decltype(lt.api.name)>(symbol_of(library, TERN_GPU_LT_SYMBOL(suffix))); \
+#define TERN_GPU_LOAD(name, suffix, parameters)                                                                      \
+  lt.api.name = reinterpret_cast<decltype(lt.api.name)>(platform::find_symbol(library, TERN_GPU_LT_SYMBOL(suffix))); \
   if (lt.api.name == nullptr) lacks += (lacks.empty() ? "" : ", ") + std::string(TERN_GPU_LT_SYMBOL(suffix));
   TERN_GPU_LT_FUNCTIONS(TERN_GPU_LOAD)
 #undef TERN_GPU_LOAD

@@ -15,12 +15,12 @@ std::string version_text(int code) {
 /// Returns the reason for the library being unusable; empty if usable.
 std::string start(Nccl& n, void* library, const std::string& file) {
   std::string lacks;
-#define TERN_GPU_LOAD(name, symbol, parameters)                                            \
-  n.api.name = reinterpret_cast<decltype(n.api.name)>(symbol_of(library, "nccl" #symbol)); \
+#define TERN_GPU_LOAD(name, symbol, parameters)                                                        \
+  n.api.name = reinterpret_cast<decltype(n.api.name)>(platform::find_symbol(library, "nccl" #symbol)); \
   if (n.api.name == nullptr) lacks += (lacks.empty() ? "" : ", ") + std::string("nccl" #symbol);
   TERN_GPU_NCCL_FUNCTIONS(TERN_GPU_LOAD)
 #undef TERN_GPU_LOAD
-  n.api.text = reinterpret_cast<decltype(n.api.text)>(symbol_of(library, "ncclGetErrorString"));
+  n.api.text = reinterpret_cast<decltype(n.api.text)>(platform::find_symbol(library, "ncclGetErrorString"));
   if (!lacks.empty() || n.api.text == nullptr)
     return file + " is too old: it lacks " + (lacks.empty() ? "ncclGetErrorString" : lacks) + "; update " +
            names::kNccl + ", or set another one in " + names::kNcclVariable;

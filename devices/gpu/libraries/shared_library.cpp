@@ -1,11 +1,11 @@
 #include "devices/gpu/libraries/shared_library.h"
 
-#include <dlfcn.h>
-
 #include <cctype>
 #include <cstdlib>
+#include <utility>
 
 #include "names.h"
+#include "platform/environment.h"
 
 namespace tern::gpu {
 namespace {
@@ -31,29 +31,15 @@ std::string left_out() {
   return switch_name() + " is 0";
 }
 
-std::span<const char* const> files_of(const LibraryPlaces& places) {
-  // The environment's string stays valid; the span needs a stable pointer.
-  thread_local const char* own = nullptr;
-  own = ::secure_getenv(places.variable);
-  if (own != nullptr && *own != 0) return {&own, 1};
-  return places.files;
-}
-
-void* open_file(const char* file) {
-  return dlopen(file, RTLD_NOW | RTLD_LOCAL);
-}
-
-void close_file(void* library) {
-  dlclose(library);
-}
-
-void* symbol_of(void* library, const char* name) {
-  return dlsym(library, name);
+std::vector<std::string> files_of(const LibraryPlaces& places) {
+  std::string own = platform::trusted_variable(places.variable).value_or("");
+  if (!own.empty()) return {std::move(own)};
+  return {places.files.begin(), places.files.end()};
 }
 
 std::string missing(const LibraryPlaces& places) {
   std::string list;
-  for (const char* file : files_of(places)) list += (list.empty() ? "" : ", ") + std::string(file);
+  for (const std::string& file : files_of(places)) list += (list.empty() ? "" : ", ") + file;
   return std::string(places.title) + " is missing: no library " + list + "; " + places.hint + ", or set its path in " +
          places.variable;
 }

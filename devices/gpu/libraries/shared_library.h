@@ -3,6 +3,9 @@
 
 #include <span>
 #include <string>
+#include <vector>
+
+#include "platform/library.h"
 
 namespace tern::gpu {
 
@@ -25,11 +28,7 @@ template <class Takes>
 void* open_library(const LibraryPlaces& places, Takes takes, std::string* why);
 
 /// Returns the files to try: the files of `places`, or the file named by the environment.
-std::span<const char* const> files_of(const LibraryPlaces& places);
-/// Returns null if the file cannot be opened.
-void* open_file(const char* file);
-void close_file(void* library);
-void* symbol_of(void* library, const char* name);
+std::vector<std::string> files_of(const LibraryPlaces& places);
 /// Message: "cuBLASLt is missing: no library libcublasLt.so.13, ...; install it ..."
 std::string missing(const LibraryPlaces& places);
 /// Message explaining disabled libraries.
@@ -42,16 +41,16 @@ void* open_library(const LibraryPlaces& places, Takes takes, std::string* why) {
     return nullptr;
   }
   why->clear();
-  for (const char* file : files_of(places)) {
-    void* library = open_file(file);
+  for (const std::string& file : files_of(places)) {
+    void* library = platform::open_library(file);
     if (library == nullptr) continue;
-    const std::string refusal = takes(library, file);
+    const std::string refusal = takes(library, file.c_str());
     if (refusal.empty()) {
       why->clear();
       return library;
     }
     if (why->empty()) *why = refusal;  // reason of the preferred file
-    close_file(library);
+    platform::close_library(library);
   }
   if (why->empty()) *why = missing(places);
   return nullptr;

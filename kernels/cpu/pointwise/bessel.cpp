@@ -1,4 +1,4 @@
-#include <math.h>
+#include "platform/special_functions.h"
 
 #include <algorithm>
 #include <cmath>
@@ -141,16 +141,16 @@ double i1e(double x) {
 }
 
 double j0(double x) {
-  return ::j0(x);
+  return platform::bessel_j0(x);
 }
 double j1(double x) {
-  return ::j1(x);
+  return platform::bessel_j1(x);
 }
 double y0(double x) {
-  return x == 0 ? -kInfinity : x < 0 ? kNaN : ::y0(x);
+  return x == 0 ? -kInfinity : x < 0 ? kNaN : platform::bessel_y0(x);
 }
 double y1(double x) {
-  return x == 0 ? -kInfinity : x < 0 ? kNaN : ::y1(x);
+  return x == 0 ? -kInfinity : x < 0 ? kNaN : platform::bessel_y1(x);
 }
 double k0(double x) {
   return k_plain(0, x);

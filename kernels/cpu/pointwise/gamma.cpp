@@ -3,8 +3,7 @@
 #include <numbers>
 
 #include "kernels/cpu/pointwise/special.h"
-
-extern "C" double lgamma_r(double, int*);  // <cmath>'s lgamma writes a global
+#include "platform/special_functions.h"
 
 namespace tern::special {
 namespace {
@@ -74,8 +73,7 @@ double upper_fraction(double a, double x) {
 }  // namespace
 
 double lgamma(double x) {
-  int sign = 0;
-  return lgamma_r(x, &sign);
+  return platform::log_gamma(x);
 }
 
 double digamma(double x) {

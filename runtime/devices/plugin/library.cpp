@@ -1,6 +1,7 @@
 #include "runtime/devices/plugin/library.h"
 
 #include <fmt/format.h>
+#include <tern/error.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -159,10 +160,12 @@ std::vector<std::string> plugin_paths() {
 
 const Plugin& plugin_of_file(const std::string& path) {
   const std::lock_guard lock(mutex);
-  Plugin& p = *std::ranges::find(found_plugins(), path, &Plugin::path);
-  load(p);
-  count_devices(p);
-  return p;
+  const auto p = std::ranges::find(found_plugins(), path, &Plugin::path);
+  if (p == found_plugins().end())
+    fail(ErrorCode::invalid_argument, fmt::format("{} is in no folder for device plugins", path));
+  load(*p);
+  count_devices(*p);
+  return *p;
 }
 
 std::string plugin_names() {

@@ -26,7 +26,8 @@ const std::vector<Plugin>& device_plugins();
 /// for no other name: two vendors' compilers may not share a process. `count`: also counts the devices.
 const Plugin* device_plugin(const std::string& name, bool count);
 
-/// Files of plugins in search order; the plugin of such a file, with counted devices.
+/// Files of plugins in search order; the plugin of such a file, with counted devices. Throws invalid_argument for other
+/// files.
 std::vector<std::string> plugin_paths();
 const Plugin& plugin_of_file(const std::string& path);
 

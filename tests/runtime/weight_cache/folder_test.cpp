@@ -21,7 +21,7 @@ class CacheFolderTest : public ::testing::Test {
 };
 
 bool mentions(const CacheFolder& folder, const std::string& text) {
-  return !folder.usable() && folder.descriptor() < 0 && folder.problem().find(text) != std::string::npos;
+  return !folder.usable() && !folder.folder().is_open() && folder.problem().find(text) != std::string::npos;
 }
 
 mode_t mode_of(const std::string& path) {
@@ -114,9 +114,7 @@ TEST_F(CacheFolderTest, TheFolderThatWasCheckedIsTheOneThatIsUsed) {
   const CacheFolder cache(path);
   ASSERT_EQ(::rename(path.c_str(), folder_.path("moved").c_str()), 0);
   ASSERT_EQ(::mkdir(path.c_str(), 0777), 0);
-  const int fd = ::openat(cache.descriptor(), "file", O_WRONLY | O_CREAT, 0600);
-  ASSERT_GE(fd, 0);
-  ::close(fd);
+  ASSERT_TRUE(cache.folder().create_file("file", 0600).is_open());
   EXPECT_TRUE(std::filesystem::exists(folder_.path("moved/file")));
 }
 
