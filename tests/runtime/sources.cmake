@@ -22,7 +22,9 @@ set(sources
   linalg_lowering_test.cpp
   linalg_partial_results_test.cpp
   linalg_reproducible_test.cpp
+  linalg_schur_test.cpp
   linalg_sizes_test.cpp
+  linalg_systems_test.cpp
   linalg_test.cpp
   load_bytes_test.cpp
   log_test.cpp
