@@ -147,6 +147,11 @@ set(sources
   session_api.cpp
   session_inputs.cpp
   session_state.cpp
+  sparse/checks.cpp
+  sparse/csr.cpp
+  sparse/krylov.cpp
+  sparse/lobpcg.cpp
+  sparse/vectors.cpp
   state_memory.cpp
   stream.cpp
   tensor.cpp

@@ -55,6 +55,7 @@ set(sources
   session_use_test.cpp
   shared_sums_test.cpp
   solve_fusion_test.cpp
+  sparse_test.cpp
   steady_state_test.cpp
   subgroup_test.cpp
   tensor_test.cpp
