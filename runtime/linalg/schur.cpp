@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "runtime/linalg/elements.h"
 #include "runtime/linalg/nodes.h"
@@ -28,10 +29,11 @@ double schur_operations(std::int64_t n) {
   return 25.0 * static_cast<double>(n * n * n);
 }
 
-WideSchur wide_schur(const Tensor& a, bool to_complex) {
-  WideSchur s{widened(a, to_complex), {}, info_of({&a})};
+/// `wide`: float64 or complex128, in memory of its own.
+WideSchur wide_schur(const Tensor& wide) {
+  WideSchur s{wide, {}, info_of({&wide})};
   s.z = Tensor(s.t.dtype(), s.t.sizes());
-  for_matrices(s.info, schur_operations(a.sizes().back()), [&](std::int64_t i) {
+  for_matrices(s.info, schur_operations(wide.sizes().back()), [&](std::int64_t i) {
     const bool found = s.t.dtype() == DType::f64
                            ? matrices::to_schur_form(matrix_of<double>(s.t, i), matrix_of<double>(s.z, i))
                            : matrices::to_schur_form(matrix_of<Complex>(s.t, i), matrix_of<Complex>(s.z, i));
@@ -40,10 +42,38 @@ WideSchur wide_schur(const Tensor& a, bool to_complex) {
   return s;
 }
 
+/// Divides each matrix of unusual size by an even power of two, and returns the exponents.
+std::vector<int> scale_to_ordinary_size(Tensor& wide) {
+  const std::int64_t n = wide.sizes().back(), count = n == 0 ? 0 : wide.numel() / (n * n);
+  std::vector<int> exponents(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    int& exponent = exponents[static_cast<std::size_t>(i)];
+    const auto scale_matrix = [&](auto tag) {
+      auto* const x = matrix_of<decltype(tag)>(wide, i).data;
+      exponent = matrices::unusual(matrices::exponent_of(x, n * n)) / 2 * 2;
+      matrices::scale_by_power(x, n * n, -exponent);
+    };
+    wide.dtype() == DType::f64 ? scale_matrix(double()) : scale_matrix(Complex());
+  }
+  return exponents;
+}
+
+/// Multiplies matrix i of a batch by 2^exponents[i].
+void scale_back(Tensor& wide, const std::vector<int>& exponents) {
+  const std::int64_t n = wide.sizes().back();
+  for (std::size_t i = 0; i < exponents.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    wide.dtype() == DType::f64 ? matrices::scale_by_power(matrix_of<double>(wide, at).data, n * n, exponents[i])
+                               : matrices::scale_by_power(matrix_of<Complex>(wide, at).data, n * n, exponents[i]);
+  }
+}
+
 SchurExResult schur_of(const Nodes& nodes, const Tensor& a, const SchurOptions& o) {
   require_square(nodes, a);
   const DType t = o.complex ? complex_type(a.dtype()) : a.dtype();
-  WideSchur s = wide_schur(a, false);
+  Tensor wide = widened(a, false);
+  const std::vector<int> exponents = scale_to_ordinary_size(wide);
+  WideSchur s = wide_schur(wide);
   if (o.complex && s.t.dtype() == DType::f64) {
     s.t = widened(s.t, true);
     s.z = widened(s.z, true);
@@ -52,6 +82,7 @@ SchurExResult schur_of(const Nodes& nodes, const Tensor& a, const SchurOptions& 
       return 0;
     });
   }
+  scale_back(s.t, exponents);
   SchurExResult r{narrowed(s.t, t), narrowed(s.z, t), s.info};
   seal(r.info, {&r.t, &r.z});
   return r;
@@ -73,9 +104,10 @@ struct Spectrum {
   bool has_negative = false;  ///< real eigenvalues below zero
 };
 
-/// Makes T of a hermitian matrix diagonal and real. Eigenvalues within rounding of zero become zero.
+/// Makes T of a hermitian matrix diagonal and real. With `may_be_singular`, its negative eigenvalues within rounding of
+/// zero become zero.
 template <class T>
-Spectrum clean_schur_form(MatrixRef<T> t, bool hermitian) {
+Spectrum clean_schur_form(MatrixRef<T> t, bool hermitian, bool may_be_singular) {
   const std::int64_t n = t.rows;
   Spectrum found{hermitian, false};
   double most = 0;
@@ -86,7 +118,7 @@ Spectrum clean_schur_form(MatrixRef<T> t, bool hermitian) {
     if (hermitian) {
       const double value = std::real(t(r, r));
       for (std::int64_t c = 0; c < n; ++c) t(r, c) = T(0);
-      t(r, r) = value < 0 && value >= -zero ? 0 : value;
+      t(r, r) = may_be_singular && value < 0 && value >= -zero ? 0 : value;
     }
     if (!is_pair && std::real(t(r, r)) < 0 && std::imag(t(r, r)) == 0) found.has_negative = true;
   }
@@ -100,12 +132,16 @@ MatrixFunctionExResult function_of(const Nodes& nodes, const Tensor& a, const Sc
                                    TriangularFunction function) {
   require_square(nodes, a);
   const bool is_real = !has_complex_type(a), real_result = is_real && !o.complex;
-  const Tensor given = widened(a, false);
-  WideSchur s = wide_schur(a, false);
+  const bool is_root = function == &matrices::to_square_root;
+  Tensor given = widened(a, false);
+  const std::vector<int> exponents = scale_to_ordinary_size(given);
+  WideSchur s = wide_schur(given.clone());
   for_matrices(s.info, 1, [&](std::int64_t i) {
-    const Spectrum found =
-        is_real ? clean_schur_form(matrix_of<double>(s.t, i), is_hermitian(matrix_of<double>(given, i)))
-                : clean_schur_form(matrix_of<Complex>(s.t, i), is_hermitian(matrix_of<Complex>(given, i)));
+    const Spectrum found = is_real
+                               ? clean_schur_form(matrix_of<double>(s.t, i),
+                                                  is_hermitian(matrix_of<double>(std::as_const(given), i)), is_root)
+                               : clean_schur_form(matrix_of<Complex>(s.t, i),
+                                                  is_hermitian(matrix_of<Complex>(std::as_const(given), i)), is_root);
     return real_result && found.has_negative ? kNoSolution : 0;
   });
   if (is_real) {
@@ -114,13 +150,11 @@ MatrixFunctionExResult function_of(const Nodes& nodes, const Tensor& a, const Sc
   }
   for_matrices(s.info, schur_operations(a.sizes().back()), [&](std::int64_t i) {
     const MatrixRef<Complex> t = matrix_of<Complex>(s.t, i);
-    const std::int64_t count = t.rows * t.rows;
+    const int exponent = exponents[static_cast<std::size_t>(i)];
     if (is_real) matrices::to_triangular(t, matrix_of<Complex>(s.z, i));
-    const int exponent = matrices::unusual(matrices::exponent_of(t.data, count)) / 2 * 2;
-    matrices::scale_by_power(t.data, count, -exponent);
     if (!function(t)) return kNoSolution;
-    if (function == &matrices::to_square_root) {
-      matrices::scale_by_power(t.data, count, exponent / 2);
+    if (is_root) {
+      matrices::scale_by_power(t.data, t.rows * t.rows, exponent / 2);
     } else {
       for (std::int64_t k = 0; k < t.rows; ++k) t(k, k) += exponent * std::numbers::ln2;
     }

@@ -59,9 +59,10 @@ bool solve_by_levinson(ToeplitzRef<T> t, MatrixRef<T> b) {
 /// True if each column of A X - B is a few roundings of its terms.
 template <class T>
 bool has_small_residual(ToeplitzRef<T> t, MatrixRef<const T> x, MatrixRef<const T> b) {
-  const double limit = 8 * std::numeric_limits<double>::epsilon() * std::sqrt(static_cast<double>(x.rows));
-  double largest = 0;
-  for (std::int64_t i = 0; i < x.rows; ++i) largest = std::max({largest, std::abs(t(i)), std::abs(t(-i))});
+  double squares = 0;  // of the elements of A
+  for (std::int64_t k = 1 - x.rows; k < x.rows; ++k)
+    squares += static_cast<double>(x.rows - std::abs(k)) * std::norm(t(k));
+  const double limit = 4 * std::numeric_limits<double>::epsilon(), size = std::sqrt(squares);
   for (std::int64_t c = 0; c < x.columns; ++c) {
     double solution = 0, given = 0, residual = 0;
     for (std::int64_t i = 0; i < x.rows; ++i) {
@@ -71,7 +72,7 @@ bool has_small_residual(ToeplitzRef<T> t, MatrixRef<const T> x, MatrixRef<const 
       for (std::int64_t j = 0; j < x.rows; ++j) sum += t(i - j) * x(j, c);
       residual = std::hypot(residual, std::abs(sum));
     }
-    if (!(residual <= limit * (largest * std::sqrt(static_cast<double>(x.rows)) * solution + given))) return false;
+    if (!(residual <= limit * (size * solution + given))) return false;
   }
   return true;
 }

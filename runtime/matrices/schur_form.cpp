@@ -339,6 +339,8 @@ bool to_schur_form(MatrixRef<T> a, MatrixRef<T> z) {
 
 void to_triangular(MatrixRef<Complex> t, MatrixRef<Complex> z) {
   const std::int64_t n = t.rows;
+  const int exponent = unusual(exponent_of(t.data, n * n));
+  scale_by_power(t.data, n * n, -exponent);
   for (std::int64_t k = n - 1; k > 0; --k) {
     const double below = t(k, k - 1).real(), above = t(k - 1, k).real();
     if (below == 0) continue;
@@ -361,6 +363,7 @@ void to_triangular(MatrixRef<Complex> t, MatrixRef<Complex> z) {
     from_right(z, n);
     t(k, k - 1) = 0;
   }
+  scale_by_power(t.data, n * n, exponent);
 }
 
 template bool to_schur_form(MatrixRef<double>, MatrixRef<double>);

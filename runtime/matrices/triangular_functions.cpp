@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <utility>
 #include <vector>
 
 namespace tern::matrices {
@@ -12,9 +13,9 @@ namespace {
 constexpr double kPi = std::numbers::pi;
 constexpr int kMostRoots = 1100;  // the logarithm of a double needs fewer
 
-/// Largest norm of X for which the Pade approximant of log(1 + X) of degree k + 1 is exact in double precision
-/// (Higham, 2008, table 11.1).
-constexpr std::array<double, 7> kLargestNorm = {1.10e-5, 1.82e-3, 1.62e-2, 5.39e-2, 1.14e-1, 1.87e-1, 2.64e-1};
+/// Largest bound alpha of powers of X for which the Pade approximant of log(1 + X) of degree k + 1 is exact in double
+/// precision (Al-Mohy and Higham, 2012, table 2.1).
+constexpr std::array<double, 7> kLargestBound = {1.59e-5, 2.31e-3, 1.94e-2, 6.21e-2, 1.28e-1, 2.06e-1, 2.88e-1};
 
 /// Nodes and weights of Gauss and Legendre on [0, 1].
 struct Quadrature {
@@ -42,15 +43,87 @@ Quadrature gauss_legendre(int degree) {
   return q;
 }
 
-/// Largest sum of sizes of a column of T - 1.
-double distance_from_identity(MatrixRef<Complex> t) {
-  double most = 0;
-  for (std::int64_t c = 0; c < t.rows; ++c) {
-    double sum = 0;
-    for (std::int64_t r = 0; r <= c; ++r) sum += std::abs(t(r, c) - (r == c ? 1.0 : 0.0));
-    most = std::max(most, sum);
+/// Powers of X = T - 1, for upper triangular T.
+class Powers {
+ public:
+  explicit Powers(MatrixRef<const Complex> t) : n_(t.rows), x_(square()), power_(x_) {
+    for (std::int64_t r = 0; r < n_; ++r) {
+      for (std::int64_t c = r; c < n_; ++c) x_[at(r, c)] = t(r, c) - (r == c ? 1.0 : 0.0);
+    }
+    power_ = x_;
   }
-  return most;
+  /// The exponent-th root of the 1-norm of X^exponent; exponents rise from call to call.
+  double root_of_norm(int exponent) {
+    for (; exponent_ < exponent; ++exponent_) multiply();
+    double most = 0;
+    for (std::int64_t c = 0; c < n_; ++c) {
+      double sum = 0;
+      for (std::int64_t r = 0; r <= c; ++r) sum += std::abs(power_[at(r, c)]);
+      most = std::max(most, sum);
+    }
+    return std::pow(most, 1.0 / exponent);
+  }
+
+ private:
+  std::size_t at(std::int64_t r, std::int64_t c) const { return static_cast<std::size_t>(r * n_ + c); }
+  std::vector<Complex> square() const { return std::vector<Complex>(static_cast<std::size_t>(n_ * n_)); }
+  void multiply() {
+    std::vector<Complex> next = square();
+    for (std::int64_t r = 0; r < n_; ++r) {
+      for (std::int64_t k = r; k < n_; ++k) {
+        const Complex factor = power_[at(r, k)];
+        for (std::int64_t c = k; c < n_; ++c) next[at(r, c)] += factor * x_[at(k, c)];
+      }
+    }
+    power_ = std::move(next);
+  }
+
+  std::int64_t n_;
+  std::vector<Complex> x_, power_;
+  int exponent_ = 1;
+};
+
+/// Smallest degree of an approximant for this bound, at least `least`; 8: none.
+int degree_for(double bound, int least) {
+  int degree = least;
+  while (degree <= 7 && !(bound <= kLargestBound[static_cast<std::size_t>(degree - 1)])) ++degree;
+  return degree;
+}
+
+/// Takes square roots of T until an approximant serves, and returns its degree and their number (Al-Mohy and Higham,
+/// 2012, algorithm 4.1). Degree 0: T has no root.
+struct Reduced {
+  int degree = 0, roots = 0;
+};
+Reduced reduce_to_identity(MatrixRef<Complex> t) {
+  Reduced found;
+  const auto take_root = [&] { return found.roots++ < kMostRoots && to_square_root(t); };
+  const auto eigenvalue_distance = [&] {
+    double most = 0;
+    for (std::int64_t i = 0; i < t.rows; ++i) most = std::max(most, std::abs(t(i, i) - 1.0));
+    return most;
+  };
+  while (eigenvalue_distance() > kLargestBound.back()) {
+    if (!take_root()) return {};
+  }
+  for (int chances = 2;;) {
+    Powers powers(MatrixRef<const Complex>(t.data, t.rows, t.rows));
+    const double second = powers.root_of_norm(2), third = powers.root_of_norm(3), two = std::max(second, third);
+    found.degree = degree_for(two, 1);
+    if (found.degree <= 2) return found;
+    const double fourth = powers.root_of_norm(4), three = std::max(third, fourth);
+    if (three <= kLargestBound.back()) {
+      found.degree = degree_for(three, 3);
+      if (found.degree <= 6) return found;
+      if (three / 2 <= kLargestBound[4] && chances-- > 0) {
+        if (!take_root()) return {};
+        continue;
+      }
+    }
+    found.degree = degree_for(std::min(three, std::max(fourth, powers.root_of_norm(5))), 6);
+    if (found.degree <= 7) return found;
+    if (!take_root()) return {};
+  }
 }
 
 /// a^(1 / 2^roots) - 1 without cancellation (Al-Mohy, 2012).
@@ -143,11 +216,8 @@ bool to_logarithm(MatrixRef<Complex> t) {
     diagonal[static_cast<std::size_t>(i)] = t(i, i);
     if (i + 1 < n) beside[static_cast<std::size_t>(i)] = t(i, i + 1);
   }
-  int roots = 0;
-  double norm = distance_from_identity(t);
-  for (; norm > kLargestNorm.back(); norm = distance_from_identity(t)) {
-    if (roots++ == kMostRoots || !to_square_root(t)) return false;
-  }
+  const auto [degree, roots] = reduce_to_identity(t);
+  if (degree == 0) return false;
   const double power = std::ldexp(1.0, -roots);
   for (std::int64_t i = 0; i < n; ++i) {
     const auto k = static_cast<std::size_t>(i);
@@ -155,8 +225,6 @@ bool to_logarithm(MatrixRef<Complex> t) {
     if (roots > 0 && i + 1 < n)
       t(i, i + 1) = beside[k] * divided_difference_of_power(diagonal[k], diagonal[k + 1], power);
   }
-  int degree = 1;
-  while (kLargestNorm[static_cast<std::size_t>(degree - 1)] < norm) ++degree;
   const Quadrature q = gauss_legendre(degree);
   const MatrixRef<Complex> sum(sums.data(), n, n);
   for (int k = 0; k < degree; ++k)
