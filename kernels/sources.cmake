@@ -71,6 +71,7 @@ set(sources
   cpu/linalg/lanes/qr.cpp
   cpu/linalg/lanes/svd.cpp
   cpu/linalg/lanes/triangular_solve.cpp
+  cpu/linalg/large.cpp
   cpu/linalg/ldl.cpp
   cpu/linalg/lstsq.cpp
   cpu/linalg/lu.cpp

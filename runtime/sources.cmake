@@ -87,18 +87,30 @@ set(sources
   graph/record.cpp
   graph/replay.cpp
   limits.cpp
+  linalg/banded.cpp
   linalg/cholesky_update.cpp
   linalg/compositions.cpp
   linalg/determinant.cpp
+  linalg/eigh_range.cpp
   linalg/elements.cpp
+  linalg/equations.cpp
   linalg/factor.cpp
   linalg/nodes.cpp
   linalg/partial_results.cpp
   linalg/plan.cpp
+  linalg/qr_update.cpp
+  linalg/schur.cpp
   linalg/solve.cpp
   linalg/spectral.cpp
+  linalg/toeplitz.cpp
   linalg/tridiagonal.cpp
+  linalg/wide.cpp
   log.cpp
+  matrices/matrix.cpp
+  matrices/schur_form.cpp
+  matrices/triangular_equations.cpp
+  matrices/triangular_functions.cpp
+  matrices/tridiagonal_eigen.cpp
   memory.cpp
   model.cpp
   node_algorithms.cpp
@@ -135,6 +147,11 @@ set(sources
   session_api.cpp
   session_inputs.cpp
   session_state.cpp
+  sparse/checks.cpp
+  sparse/csr.cpp
+  sparse/krylov.cpp
+  sparse/lobpcg.cpp
+  sparse/vectors.cpp
   state_memory.cpp
   stream.cpp
   tensor.cpp

@@ -30,6 +30,7 @@
 #include <tern/tensor.h>
 
 #include <cstdint>
+#include <limits>
 
 namespace tern::linalg {
 
@@ -158,6 +159,28 @@ TERN_API Tensor tridiagonal_solve(const Tensor& lower, const Tensor& diagonal, c
 TERN_API SolveResult tridiagonal_solve_ex(const Tensor& lower, const Tensor& diagonal, const Tensor& upper,
                                           const Tensor& b, const Options& options = {});
 
+/// X of A X = B [..., n, k], A [n, n] given by its diagonals: `bands` [..., d, n] has A[i, j] in row d - 1 - `below` +
+/// i - j of column j, `below` diagonals under the main one, and ignored elements elsewhere (LAPACK's and SciPy's
+/// layout). Batches are equal. Partial pivoting. In _ex, `info` k > 0 is the row of a zero pivot, and -1 stands for
+/// NaN, infinities or a solution beyond the range of the type; X is NaN then. LAPACK's gbsv.
+TERN_API Tensor banded_solve(const Tensor& bands, std::int64_t below, const Tensor& b, const Options& options = {});
+TERN_API SolveResult banded_solve_ex(const Tensor& bands, std::int64_t below, const Tensor& b,
+                                     const Options& options = {});
+/// The same for hermitian positive definite A: `bands` [..., d, n] has A[i, j] of the lower triangle in row i - j, or
+/// with `upper` of the upper triangle in row d - 1 + i - j, of column j. In _ex, `info` k > 0: the leading minor of
+/// order k is not positive definite. LAPACK's pbsv.
+TERN_API Tensor banded_cholesky_solve(const Tensor& bands, const Tensor& b, const TriangleOptions& options = {});
+TERN_API SolveResult banded_cholesky_solve_ex(const Tensor& bands, const Tensor& b,
+                                              const TriangleOptions& options = {});
+
+/// X of A X = B [..., n, k], A[i, j] = `column`[i - j] for i >= j, and `row`[j - i] above the diagonal; `column` and
+/// `row` [..., n] of equal batch, row[0] is ignored. Levinson's recursion (Levinson, 1947; Zohar, 1969), n^2
+/// operations; LU factors of the whole matrix, where the residual of the recursion is large. In _ex, `info` is 1 for
+/// NaN or infinities, 3 for singular A.
+TERN_API Tensor toeplitz_solve(const Tensor& column, const Tensor& row, const Tensor& b, const Options& options = {});
+TERN_API SolveResult toeplitz_solve_ex(const Tensor& column, const Tensor& row, const Tensor& b,
+                                       const Options& options = {});
+
 /// LAPACK's drivers for least squares. The numbers stay.
 enum class LstsqDriver : std::uint8_t {
   gels = 0,   ///< QR; A must have full rank (not checked)
@@ -210,6 +233,26 @@ struct QrResult {
 /// LAPACK's geqrf and orgqr.
 TERN_API QrResult qr(const Tensor& a, const QrOptions& options = {});
 
+/// Factors of A + u v^H, from qr's factors of A: Q [..., m, m] and R [..., m, n], or Q [..., m, n] and R [..., n, n];
+/// u [..., m], v [..., n] of equal batch. 12 (m + n) min(m, n) operations or fewer (Golub and Van Loan, Matrix
+/// Computations, 2013, 6.5.1). SciPy's qr_update.
+TERN_API QrResult qr_update(const QrResult& factors, const Tensor& u, const Tensor& v, const Options& options = {});
+
+struct QrReflectors {
+  Tensor a;    ///< [..., m, n]: R, and below its diagonal the vectors of householder_product
+  Tensor tau;  ///< [..., min(m, n)]
+};
+/// Q R = A [..., m, n], with Q as reflections. LAPACK's geqrf.
+TERN_API QrReflectors geqrf(const Tensor& a, const Options& options = {});
+struct OrmqrOptions {
+  bool left = true;      ///< op(Q) C; else C op(Q)
+  bool adjoint = false;  ///< op(Q) = Q^H; else Q
+  int threads = 0;
+};
+/// The product of Q [..., m, m], given by geqrf's reflections, and C, of equal batch, without forming Q. LAPACK's
+/// ormqr.
+TERN_API Tensor ormqr(const QrReflectors& factors, const Tensor& c, const OrmqrOptions& options = {});
+
 /// The first n columns of H_1 .. H_k, with H_i = 1 - tau[i] v v^H; v is column i of A [..., m, n], m >= n >= k, below
 /// the diagonal, with a 1 on the diagonal; tau [..., k]. LAPACK's orgqr.
 TERN_API Tensor householder_product(const Tensor& a, const Tensor& tau, const Options& options = {});
@@ -240,6 +283,33 @@ TERN_API ValuesExResult eigvalsh_ex(const Tensor& a, const TriangleOptions& opti
 /// lower triangles are read, or with `upper` the upper triangles. Batches are equal. Calls cholesky, triangular_solve
 /// and eigh: errors grow with the condition of B. LAPACK's sygvd and hegvd.
 TERN_API EighResult eigh_generalized(const Tensor& a, const Tensor& b, const TriangleOptions& options = {});
+
+struct EighRangeOptions {
+  std::int64_t first = 0, last = -1;  ///< numbers of the first and last eigenvalue; negative: from the end, -1 the last
+  double low = -std::numeric_limits<double>::infinity();  ///< values in (low, high]
+  double high = std::numeric_limits<double>::infinity();
+  bool upper = false;  ///< use the upper triangle, not the lower
+  int threads = 0;
+};
+struct EighRangeResult {
+  Tensor values;   ///< real [..., k], ascending; k is the largest number of selected eigenvalues of a matrix, and NaN
+                   ///< fill the values and vectors of a matrix with fewer
+  Tensor vectors;  ///< [..., n, k]: orthonormal columns
+  Tensor counts;   ///< int32 [...]: selected eigenvalues
+};
+struct EighRangeExResult {
+  Tensor values, vectors, counts, info;
+};
+/// eigh of the eigenvalues with numbers first .. last that lie in (low, high]. LAPACK's syevr and heevr select among 65
+/// or more rows, and compute in float64 and complex128; all eigenvalues are computed otherwise.
+TERN_API EighRangeResult eigh_range(const Tensor& a, const EighRangeOptions& options = {});
+TERN_API EighRangeExResult eigh_range_ex(const Tensor& a, const EighRangeOptions& options = {});
+/// The same for real symmetric tridiagonal matrices: `diagonal` [..., n], `beside` [..., n - 1], of float32 or float64.
+/// `upper` has no effect. LAPACK's stevr.
+TERN_API EighRangeResult eigh_tridiagonal(const Tensor& diagonal, const Tensor& beside,
+                                          const EighRangeOptions& options = {});
+TERN_API EighRangeExResult eigh_tridiagonal_ex(const Tensor& diagonal, const Tensor& beside,
+                                               const EighRangeOptions& options = {});
 
 struct EigResult {
   Tensor values;   ///< complex [..., n], unordered
@@ -278,6 +348,53 @@ struct PolarResult {
 };
 /// U H = A [..., m, n]. Calls svd.
 TERN_API PolarResult polar(const Tensor& a, const Options& options = {});
+
+// Schur form, functions and equations of matrices. Computed in float64 and complex128, also for operands of half their
+// size. The functions named *_ex store `info`: 0; 1 for NaN or infinities; 2 for an iteration without convergence; 3
+// for no solution, or one beyond the range of the type. The results of such a matrix are NaN.
+
+struct SchurOptions {
+  bool complex = false;  ///< complex results for real matrices
+  int threads = 0;
+};
+struct SchurResult {
+  Tensor t;  ///< [..., n, n]: upper triangular. Quasi-triangular for real matrices: each pair of conjugate eigenvalues
+             ///< has a block of two rows with equal diagonal elements
+  Tensor z;  ///< [..., n, n]: orthonormal columns
+};
+struct SchurExResult {
+  Tensor t, z, info;
+};
+/// Z T Z^H = A [..., n, n], with the eigenvalues on the diagonal of T, in no order. LAPACK's gees.
+TERN_API SchurResult schur(const Tensor& a, const SchurOptions& options = {});
+TERN_API SchurExResult schur_ex(const Tensor& a, const SchurOptions& options = {});
+
+struct MatrixFunctionExResult {
+  Tensor result, info;
+};
+/// X of X X = A [..., n, n], with eigenvalues of positive real part or on the positive imaginary axis: the principal
+/// square root (Bjorck and Hammarling, 1983; Higham, Functions of Matrices, 2008). Real matrices with a negative
+/// eigenvalue have no real X: `complex` gives them a complex one. Some singular matrices have no root.
+TERN_API Tensor matrix_sqrt(const Tensor& a, const SchurOptions& options = {});
+TERN_API MatrixFunctionExResult matrix_sqrt_ex(const Tensor& a, const SchurOptions& options = {});
+/// X of exp(X) = A [..., n, n], with imaginary parts of eigenvalues in (-pi, pi]: the principal logarithm (Al-Mohy and
+/// Higham, 2012). Real matrices with a negative eigenvalue need `complex`; singular matrices have no logarithm.
+TERN_API Tensor matrix_log(const Tensor& a, const SchurOptions& options = {});
+TERN_API MatrixFunctionExResult matrix_log_ex(const Tensor& a, const SchurOptions& options = {});
+
+/// X of A X + X B = Q; A [..., m, m], B [..., n, n], Q [..., m, n] of equal batches (Bartels and Stewart, 1972). No
+/// solution if A and -B have a common eigenvalue. LAPACK's gees and trsyl.
+TERN_API Tensor sylvester(const Tensor& a, const Tensor& b, const Tensor& q, const Options& options = {});
+TERN_API SolveResult sylvester_ex(const Tensor& a, const Tensor& b, const Tensor& q, const Options& options = {});
+
+struct LyapunovOptions {
+  bool discrete = false;  ///< A X A^H - X + Q = 0; else A X + X A^H = Q
+  int threads = 0;
+};
+/// X of Lyapunov's equation, with the signs of SciPy; A and Q [..., n, n] of equal batches. No solution if a + conj(b)
+/// is 0 (`discrete`: a conj(b) is 1) for two eigenvalues a and b of A.
+TERN_API Tensor lyapunov(const Tensor& a, const Tensor& q, const LyapunovOptions& options = {});
+TERN_API SolveResult lyapunov_ex(const Tensor& a, const Tensor& q, const LyapunovOptions& options = {});
 
 struct ToleranceOptions {
   bool hermitian = false;  ///< A is hermitian; reads the lower triangle and calls eigh instead of svd

@@ -5,6 +5,7 @@
 #include <tern/linalg.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,9 +24,12 @@ using Tensors = std::vector<Tensor>;
 
 /// Options of all functions; each function reads its own.
 struct LinalgOptions {
-  bool upper = false, downdate = false, left = true, hermitian = false, unitriangular = false, full_matrices = true;
+  bool upper = false, downdate = false, left = true, hermitian = false, unitriangular = false, full_matrices = true,
+       complex = false, discrete = false, adjoint = false;
   int transpose = 0, mode = 0, driver = 1, threads = 0;
+  std::int64_t first = 0, last = -1, below = 0;
   double rcond = -1, atol = 0, rtol = -1;
+  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
 
   linalg::Options general() const { return {threads}; }
   linalg::TriangleOptions triangle() const { return {upper, threads}; }
@@ -39,6 +43,10 @@ struct LinalgOptions {
   linalg::LstsqOptions lstsq() const { return {static_cast<linalg::LstsqDriver>(driver), rcond, threads}; }
   linalg::QrOptions qr() const { return {static_cast<linalg::QrMode>(mode), threads}; }
   linalg::SvdOptions svd() const { return {full_matrices, threads}; }
+  linalg::SchurOptions schur() const { return {complex, threads}; }
+  linalg::EighRangeOptions range() const { return {first, last, low, high, upper, threads}; }
+  linalg::OrmqrOptions ormqr() const { return {left, adjoint, threads}; }
+  linalg::LyapunovOptions lyapunov() const { return {discrete, threads}; }
   linalg::ToleranceOptions tolerance() const { return {hermitian, atol, rtol, threads}; }
 };
 
@@ -80,6 +88,15 @@ Tensors members(const R& r) {
   } else if constexpr (requires { r.vh; }) {
     return {r.u, r.s, r.vh};
   } else if constexpr (requires {
+                         r.counts;
+                         r.info;
+                       }) {
+    return {r.values, r.vectors, r.counts, r.info};
+  } else if constexpr (requires { r.counts; }) {
+    return {r.values, r.vectors, r.counts};
+  } else if constexpr (requires { r.tau; }) {
+    return {r.a, r.tau};
+  } else if constexpr (requires {
                          r.vectors;
                          r.info;
                        }) {
@@ -103,6 +120,15 @@ Tensors members(const R& r) {
     return {r.u, r.h};
   } else if constexpr (requires { r.q; }) {
     return {r.q, r.r};
+  } else if constexpr (requires {
+                         r.z;
+                         r.info;
+                       }) {
+    return {r.t, r.z, r.info};
+  } else if constexpr (requires { r.z; }) {
+    return {r.t, r.z};
+  } else if constexpr (requires { r.result; }) {
+    return {r.result, r.info};
   } else {
     return {r.x, r.info};
   }
@@ -147,6 +173,29 @@ constexpr LinalgFunction kLinalgFunctions[] = {
     TERN_LINALG(svdvals, 1, one, (x[0], o.general())),
     TERN_LINALG(svdvals_ex, 1, members, (x[0], o.general())),
     TERN_LINALG(polar, 1, members, (x[0], o.general())),
+    TERN_LINALG(eigh_range, 1, members, (x[0], o.range())),
+    TERN_LINALG(eigh_range_ex, 1, members, (x[0], o.range())),
+    TERN_LINALG(eigh_tridiagonal, 2, members, (x[0], x[1], o.range())),
+    TERN_LINALG(eigh_tridiagonal_ex, 2, members, (x[0], x[1], o.range())),
+    TERN_LINALG(qr_update, 4, members, ({x[0], x[1]}, x[2], x[3], o.general())),
+    TERN_LINALG(geqrf, 1, members, (x[0], o.general())),
+    TERN_LINALG(ormqr, 3, one, ({x[0], x[1]}, x[2], o.ormqr())),
+    TERN_LINALG(banded_solve, 2, one, (x[0], o.below, x[1], o.general())),
+    TERN_LINALG(banded_solve_ex, 2, members, (x[0], o.below, x[1], o.general())),
+    TERN_LINALG(banded_cholesky_solve, 2, one, (x[0], x[1], o.triangle())),
+    TERN_LINALG(banded_cholesky_solve_ex, 2, members, (x[0], x[1], o.triangle())),
+    TERN_LINALG(toeplitz_solve, 3, one, (x[0], x[1], x[2], o.general())),
+    TERN_LINALG(toeplitz_solve_ex, 3, members, (x[0], x[1], x[2], o.general())),
+    TERN_LINALG(schur, 1, members, (x[0], o.schur())),
+    TERN_LINALG(schur_ex, 1, members, (x[0], o.schur())),
+    TERN_LINALG(matrix_sqrt, 1, one, (x[0], o.schur())),
+    TERN_LINALG(matrix_sqrt_ex, 1, members, (x[0], o.schur())),
+    TERN_LINALG(matrix_log, 1, one, (x[0], o.schur())),
+    TERN_LINALG(matrix_log_ex, 1, members, (x[0], o.schur())),
+    TERN_LINALG(sylvester, 3, one, (x[0], x[1], x[2], o.general())),
+    TERN_LINALG(sylvester_ex, 3, members, (x[0], x[1], x[2], o.general())),
+    TERN_LINALG(lyapunov, 2, one, (x[0], x[1], o.lyapunov())),
+    TERN_LINALG(lyapunov_ex, 2, members, (x[0], x[1], o.lyapunov())),
     TERN_LINALG(pinv, 1, one, (x[0], o.tolerance())),
     TERN_LINALG(matrix_rank, 1, one, (x[0], o.tolerance())),
     TERN_LINALG(matrix_exp, 1, one, (x[0], o.general())),
@@ -166,6 +215,14 @@ LinalgOptions options_of(const nb::kwargs& given) {
     set("hermitian", o.hermitian);
     set("unitriangular", o.unitriangular);
     set("full_matrices", o.full_matrices);
+    set("first", o.first);
+    set("last", o.last);
+    set("below", o.below);
+    set("low", o.low);
+    set("high", o.high);
+    set("adjoint", o.adjoint);
+    set("complex", o.complex);
+    set("discrete", o.discrete);
     set("transpose", o.transpose);
     set("mode", o.mode);
     set("driver", o.driver);

@@ -33,6 +33,7 @@ void add_trace(nanobind::module_& m);
 void add_command(nanobind::module_& m);
 void add_log(nanobind::module_& m);
 void add_linalg(nanobind::module_& m);
+void add_sparse(nanobind::module_& m);
 void add_text(nanobind::module_& m);
 
 /// `with object as x`: `enter` throws for a closed object, `close` ends the block.

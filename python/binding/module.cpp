@@ -28,4 +28,5 @@ NB_MODULE(_tern, m) {
   tern::python::add_command(m);
   tern::python::add_log(m);
   tern::python::add_linalg(m);
+  tern::python::add_sparse(m);
 }

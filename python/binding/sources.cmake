@@ -20,6 +20,7 @@ set(sources
   owner.cpp
   runner.cpp
   session.cpp
+  sparse.cpp
   tensor.cpp
   tensor_buffer.cpp
   tensor_summary.cpp

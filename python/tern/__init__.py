@@ -71,6 +71,7 @@ _LATER = {
     "inspect": "_inspect",
     "set_log": "_log",
     "linalg": "linalg",
+    "sparse": "sparse",
 }
 
 __all__ = sorted(

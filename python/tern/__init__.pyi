@@ -1,4 +1,4 @@
-from tern import linalg as linalg
+from tern import linalg as linalg, sparse as sparse
 from tern._capture import capture as capture
 from tern._devices import Device as Device, devices as devices
 from tern._errors import (

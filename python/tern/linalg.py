@@ -109,6 +109,40 @@ class PolarResult(NamedTuple):
     h: Tensor
 
 
+class EighRangeResult(NamedTuple):
+    values: Tensor
+    vectors: Tensor
+    counts: Tensor  #: int32: selected eigenvalues; NaN follow in matrices with fewer than others
+
+
+class EighRangeInfo(NamedTuple):
+    values: Tensor
+    vectors: Tensor
+    counts: Tensor
+    info: Tensor  #: 1: NaN or infinities; 2: no convergence
+
+
+class QrReflectors(NamedTuple):
+    a: Tensor  #: R, and below its diagonal the vectors of the reflections
+    tau: Tensor
+
+
+class SchurResult(NamedTuple):
+    t: Tensor
+    z: Tensor
+
+
+class SchurInfo(NamedTuple):
+    t: Tensor
+    z: Tensor
+    info: Tensor  #: 1: NaN or infinities; 2: no convergence; 3: no solution
+
+
+class FunctionInfo(NamedTuple):
+    result: Tensor
+    info: Tensor  #: 1: NaN or infinities; 2: no convergence; 3: no solution
+
+
 class SvdInfo(NamedTuple):
     u: Tensor
     s: Tensor
@@ -329,3 +363,157 @@ def matrix_rank(
 
 def matrix_exp(a: Any, *, threads: int = 0) -> Tensor:
     return _linalg("matrix_exp", a, threads=threads)[0]
+
+
+def schur(a: Any, *, complex: bool = False, threads: int = 0) -> SchurResult:
+    """Z T Z^H = A with orthonormal Z and upper triangular T; T of a real A is quasi-triangular unless `complex`."""
+    return SchurResult(*_linalg("schur", a, complex=complex, threads=threads))
+
+
+def schur_ex(a: Any, *, complex: bool = False, threads: int = 0) -> SchurInfo:
+    return SchurInfo(*_linalg("schur_ex", a, complex=complex, threads=threads))
+
+
+def matrix_sqrt(a: Any, *, complex: bool = False, threads: int = 0) -> Tensor:
+    """The principal square root. Real matrices with negative eigenvalues need `complex`."""
+    return _linalg("matrix_sqrt", a, complex=complex, threads=threads)[0]
+
+
+def matrix_sqrt_ex(a: Any, *, complex: bool = False, threads: int = 0) -> FunctionInfo:
+    return FunctionInfo(*_linalg("matrix_sqrt_ex", a, complex=complex, threads=threads))
+
+
+def matrix_log(a: Any, *, complex: bool = False, threads: int = 0) -> Tensor:
+    """The principal logarithm. Real matrices with negative eigenvalues need `complex`."""
+    return _linalg("matrix_log", a, complex=complex, threads=threads)[0]
+
+
+def matrix_log_ex(a: Any, *, complex: bool = False, threads: int = 0) -> FunctionInfo:
+    return FunctionInfo(*_linalg("matrix_log_ex", a, complex=complex, threads=threads))
+
+
+def sylvester(a: Any, b: Any, q: Any, *, threads: int = 0) -> Tensor:
+    """X of A X + X B = Q."""
+    return _linalg("sylvester", a, b, q, threads=threads)[0]
+
+
+def sylvester_ex(a: Any, b: Any, q: Any, *, threads: int = 0) -> SolveInfo:
+    return SolveInfo(*_linalg("sylvester_ex", a, b, q, threads=threads))
+
+
+def lyapunov(a: Any, q: Any, *, discrete: bool = False, threads: int = 0) -> Tensor:
+    """X of A X + X A^H = Q, or with `discrete` of A X A^H - X + Q = 0."""
+    return _linalg("lyapunov", a, q, discrete=discrete, threads=threads)[0]
+
+
+def lyapunov_ex(a: Any, q: Any, *, discrete: bool = False, threads: int = 0) -> SolveInfo:
+    return SolveInfo(*_linalg("lyapunov_ex", a, q, discrete=discrete, threads=threads))
+
+
+_INFINITY = float("inf")
+
+
+def eigh_range(
+    a: Any,
+    *,
+    first: int = 0,
+    last: int = -1,
+    low: float = -_INFINITY,
+    high: float = _INFINITY,
+    upper: bool = False,
+    threads: int = 0,
+) -> EighRangeResult:
+    """Like eigh, for the eigenvalues with numbers first .. last (negative: from the end) that lie in (low, high]."""
+    return EighRangeResult(
+        *_linalg("eigh_range", a, first=first, last=last, low=low, high=high, upper=upper, threads=threads)
+    )
+
+
+def eigh_range_ex(
+    a: Any,
+    *,
+    first: int = 0,
+    last: int = -1,
+    low: float = -_INFINITY,
+    high: float = _INFINITY,
+    upper: bool = False,
+    threads: int = 0,
+) -> EighRangeInfo:
+    return EighRangeInfo(
+        *_linalg("eigh_range_ex", a, first=first, last=last, low=low, high=high, upper=upper, threads=threads)
+    )
+
+
+def eigh_tridiagonal(
+    diagonal: Any,
+    beside: Any,
+    *,
+    first: int = 0,
+    last: int = -1,
+    low: float = -_INFINITY,
+    high: float = _INFINITY,
+    threads: int = 0,
+) -> EighRangeResult:
+    """The same for real symmetric tridiagonal matrices: `diagonal` [..., n], `beside` [..., n - 1]."""
+    return EighRangeResult(
+        *_linalg("eigh_tridiagonal", diagonal, beside, first=first, last=last, low=low, high=high, threads=threads)
+    )
+
+
+def eigh_tridiagonal_ex(
+    diagonal: Any,
+    beside: Any,
+    *,
+    first: int = 0,
+    last: int = -1,
+    low: float = -_INFINITY,
+    high: float = _INFINITY,
+    threads: int = 0,
+) -> EighRangeInfo:
+    return EighRangeInfo(
+        *_linalg("eigh_tridiagonal_ex", diagonal, beside, first=first, last=last, low=low, high=high, threads=threads)
+    )
+
+
+def qr_update(q: Any, r: Any, u: Any, v: Any, *, threads: int = 0) -> QrResult:
+    """Factors of A + u v^H, from Q and R of A."""
+    return QrResult(*_linalg("qr_update", q, r, u, v, threads=threads))
+
+
+def geqrf(a: Any, *, threads: int = 0) -> QrReflectors:
+    """Q R = A with Q as reflections (torch.geqrf)."""
+    return QrReflectors(*_linalg("geqrf", a, threads=threads))
+
+
+def ormqr(
+    a: Any, tau: Any, c: Any, *, left: bool = True, adjoint: bool = False, threads: int = 0
+) -> Tensor:
+    """Q C, Q^H C, C Q or C Q^H, with geqrf's reflections (torch.ormqr)."""
+    return _linalg("ormqr", a, tau, c, left=left, adjoint=adjoint, threads=threads)[0]
+
+
+def banded_solve(bands: Any, below: int, b: Any, *, threads: int = 0) -> Tensor:
+    """X of A X = B: A[i, j] is bands[d - 1 - below + i - j, j], with d diagonals, `below` of them under the main one."""
+    return _linalg("banded_solve", bands, b, below=below, threads=threads)[0]
+
+
+def banded_solve_ex(bands: Any, below: int, b: Any, *, threads: int = 0) -> SolveInfo:
+    return SolveInfo(*_linalg("banded_solve_ex", bands, b, below=below, threads=threads))
+
+
+def banded_cholesky_solve(bands: Any, b: Any, *, upper: bool = False, threads: int = 0) -> Tensor:
+    """X of A X = B, A hermitian and positive definite: A[i, j] is bands[i - j, j], or bands[d - 1 + i - j, j] (upper)."""
+    return _linalg("banded_cholesky_solve", bands, b, upper=upper, threads=threads)[0]
+
+
+def banded_cholesky_solve_ex(bands: Any, b: Any, *, upper: bool = False, threads: int = 0) -> SolveInfo:
+    return SolveInfo(*_linalg("banded_cholesky_solve_ex", bands, b, upper=upper, threads=threads))
+
+
+def toeplitz_solve(column: Any, row: Any, b: Any, *, threads: int = 0) -> Tensor:
+    """X of A X = B, with A[i, j] = column[i - j], and row[j - i] above the diagonal."""
+    return _linalg("toeplitz_solve", column, row, b, threads=threads)[0]
+
+
+def toeplitz_solve_ex(column: Any, row: Any, b: Any, *, threads: int = 0) -> SolveInfo:
+    return SolveInfo(*_linalg("toeplitz_solve_ex", column, row, b, threads=threads))

@@ -78,6 +78,62 @@ def test_compositions(dtype):
     close(linalg.tridiagonal_solve(below, main, above, b), np.linalg.solve(dense, b), 500)
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+def test_functions_and_equations(dtype):
+    a = random(dtype, 3, 6, 6) + 6 * np.eye(6, dtype=dtype)
+    b = random(dtype, 3, 4, 4, seed=1) + 6 * np.eye(4, dtype=dtype)
+    q, own = random(dtype, 3, 6, 4, seed=2), random(dtype, 3, 6, 6, seed=3)
+    for complex in (False, True):
+        t, z = (x.numpy() for x in linalg.schur(a, complex=complex))
+        assert np.iscomplexobj(t) == (complex or dtype.startswith("c"))
+        close(z @ t @ adjoint(z), a)
+    root = linalg.matrix_sqrt(a).numpy()
+    assert root.dtype == a.dtype
+    close(root @ root, a)
+    close(linalg.matrix_exp(linalg.matrix_log(a)), a, 100)
+    x = linalg.sylvester(a, b, q).numpy()
+    close(a @ x + x @ b, q, 100)
+    x = linalg.lyapunov(a, own).numpy()
+    close(a @ x + x @ adjoint(a), own, 100)
+    x = linalg.lyapunov(a, own, discrete=True).numpy()
+    close(a @ x @ adjoint(a) - x + own, 0 * own, 200)
+    assert linalg.matrix_sqrt_ex(-np.eye(2)).info.numpy() == 3
+    assert np.abs(linalg.matrix_sqrt(-np.eye(2), complex=True).numpy() - 1j * np.eye(2)).max() == 0
+    with pytest.raises(tern.RunError, match="matrix_log: the matrix is singular"):
+        linalg.matrix_log(np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_ranges_updates_and_structured_systems(dtype):
+    a, u, v = random(dtype, 2, 9, 9), random(dtype, 2, 9, seed=1), random(dtype, 2, 9, seed=2)
+    h = a + adjoint(a)
+    expected = np.linalg.eigvalsh(h)
+    values, vectors, counts = (x.numpy() for x in linalg.eigh_range(h, first=2, last=-3))
+    close(values, expected[:, 2:7])
+    close(h @ vectors, vectors * values[:, None], 100)
+    values, vectors, counts = (x.numpy() for x in linalg.eigh_range(h, low=0))
+    assert (counts == (expected > 0).sum(1)).all() and values.shape[1] == counts.max()
+    q, r = (x.numpy() for x in linalg.qr_update(*linalg.qr(a), u, v))
+    close(q @ r, a + u[:, :, None] * np.conj(v)[:, None])
+    reflectors, tau = linalg.geqrf(a)
+    close(linalg.ormqr(reflectors, tau, a, adjoint=True), np.triu(linalg.qr(a).r.numpy()), 100)
+    b = random(dtype, 2, 9, 3, seed=4)
+    i = np.arange(9)
+    toeplitz = np.where(i[:, None] >= i, a[:, :, 0][:, np.abs(i[:, None] - i)], u[:, np.abs(i[:, None] - i)])
+    close(toeplitz @ linalg.toeplitz_solve(a[:, :, 0], u, b).numpy(), b, 2000)
+    bands = random(dtype, 2, 3, 9, seed=5)
+    bands[:, 1] += 4
+    dense = np.stack([np.diag(x[1]) + np.diag(x[0, 1:], 1) + np.diag(x[2, :-1], -1) for x in bands])
+    close(linalg.banded_solve(bands, 1, b), np.linalg.solve(dense, b))
+    half = np.stack([np.full(9, 4), np.ones(9)]).astype(dtype)
+    dense = 4 * np.eye(9) + np.eye(9, k=1) + np.eye(9, k=-1)
+    close(linalg.banded_cholesky_solve(half, b[0]), np.linalg.solve(dense, b[0]))
+    if not dtype.startswith("c"):
+        values, vectors, _ = (x.numpy() for x in linalg.eigh_tridiagonal(half[0], half[1, 1:], last=3))
+        close(values, np.linalg.eigvalsh(dense)[:4])
+        close(dense.astype(dtype) @ vectors, vectors * values)
+
+
 def test_memory_passes_by_dlpack():
     a = np.asfortranarray(random("float64", 5, 5))  # strided
     t = linalg.solve(tern.Tensor(a), a)

@@ -45,6 +45,15 @@ void Nodes::require_factored(const Tensor& info, const char* why) const {
   }
 }
 
+void Nodes::require_solved(const Tensor& info, const char* no_solution) const {
+  for (const std::int32_t number : info.span<std::int32_t>()) {
+    if (number == 0) continue;
+    return require_factored(info, number == 1   ? "has NaN or infinities"
+                                  : number == 2 ? "has an iteration without convergence"
+                                                : no_solution);
+  }
+}
+
 void Nodes::require_matrices(const Tensor& a) const {
   const DType t = a.dtype();
   if (t != DType::f32 && t != DType::f64 && t != DType::c64 && t != DType::c128)

@@ -32,6 +32,9 @@ class Nodes {
                           unsigned unwanted = 0) const;
   /// Throws if `info` of a factorization is not zero; `why` may contain {0} for the value.
   void require_factored(const Tensor& info, const char* why) const;
+  /// Throws if `info` has a matrix with NaN or infinities (1), without convergence (2) or without a solution (3), for
+  /// the reason `no_solution`: "is singular".
+  void require_solved(const Tensor& info, const char* no_solution) const;
   [[noreturn]] void refuse(const std::string& why) const;
   /// Requires an operand of matrices of a linear algebra type.
   void require_matrices(const Tensor& a) const;

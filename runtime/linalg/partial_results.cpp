@@ -14,7 +14,6 @@ namespace tern::linalg {
 namespace {
 
 using RunBatch = std::function<std::vector<Tensor>(const Tensor&)>;
-constexpr std::int32_t kNotFinite = 1, kNotFound = 2;
 
 template <class T>
 bool has_finite_elements(const T* x, std::int64_t rows, std::int64_t columns, ReadElements read) {
@@ -51,7 +50,7 @@ void run_range(const Tensor& a, std::int64_t begin, std::int64_t end, const RunB
   } catch (const Error& e) {
     if (e.code() != ErrorCode::runtime) throw;
     if (end - begin == 1) {
-      to.info.span<std::int32_t>()[static_cast<std::size_t>(begin)] = kNotFound;
+      to.info.span<std::int32_t>()[static_cast<std::size_t>(begin)] = kNoConvergence;
       return;
     }
     const std::int64_t middle = begin + (end - begin) / 2;

@@ -8,6 +8,9 @@
 
 namespace tern::linalg {
 
+/// Numbers in `info`: NaN or infinities; an iteration without convergence; no solution, or one beyond the type's range.
+inline constexpr std::int32_t kNotFinite = 1, kNoConvergence = 2, kNoSolution = 3;
+
 /// Elements of a matrix that a function reads.
 enum class ReadElements { all, lower, upper };
 

@@ -22,7 +22,9 @@ set(sources
   linalg_lowering_test.cpp
   linalg_partial_results_test.cpp
   linalg_reproducible_test.cpp
+  linalg_schur_test.cpp
   linalg_sizes_test.cpp
+  linalg_systems_test.cpp
   linalg_test.cpp
   load_bytes_test.cpp
   log_test.cpp
@@ -53,6 +55,7 @@ set(sources
   session_use_test.cpp
   shared_sums_test.cpp
   solve_fusion_test.cpp
+  sparse_test.cpp
   steady_state_test.cpp
   subgroup_test.cpp
   tensor_test.cpp
