@@ -15,6 +15,7 @@
 #include "dtypes/convert.h"
 #include "tools/files/any.h"
 #include "tools/names.h"
+#include "tools/numbered_order.h"
 #include "tools/sizes.h"
 #include "tools/text.h"
 
@@ -117,8 +118,7 @@ std::vector<std::string> sequence_files(const InputChoice& choice) {
            fmt::format("{}: no .safetensors, .npz or .npy file is in the folder '{}'",
                        has_all_options(choice) ? "--sequence" : choice.option, escape_name(path)));
     }
-    std::ranges::sort(
-        here, [](const std::string& a, const std::string& b) { return ::strverscmp(a.c_str(), b.c_str()) < 0; });
+    std::ranges::sort(here, is_numbered_before);
     files.insert(files.end(), here.begin(), here.end());
   }
   return files;

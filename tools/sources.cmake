@@ -76,6 +76,7 @@ set(sources
   main.cpp
   name_sizes.cpp
   names.cpp
+  numbered_order.cpp
   op_text.cpp
   option_headings.cpp
   option_text.cpp

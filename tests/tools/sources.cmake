@@ -19,6 +19,7 @@ set(sources
   json_text_test.cpp
   lost_time_test.cpp
   names_test.cpp
+  numbered_order_test.cpp
   operators_test.cpp
   optimizers_test.cpp
   quantize/budget_test.cpp
