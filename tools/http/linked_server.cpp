@@ -1,9 +1,10 @@
 // The server as a part of the command, for programs that load no libraries.
 #include <tern/error.h>
 
+#include "platform/export.h"
 #include "tools/http/module.h"
 
-extern "C" void tern_http_serve(const tern::http::ServerOptions& options, std::string* problem);
+extern "C" TERN_PLATFORM_EXPORT void tern_http_serve(const tern::http::ServerOptions& options, std::string* problem);
 
 namespace tern::http {
 
