@@ -185,13 +185,11 @@ void check_named_steps(const TrainingOptions& options) {
   if (options.steps.empty()) return;
   if (options.loss != "none")
     fail(ErrorCode::invalid_argument, "--step: the steps have losses of the program; leave out --loss");
-  if (options.accumulate || options.bucket || !options.lora.empty())
-    fail(ErrorCode::invalid_argument, "--step cannot be combined with --accumulate, --data-parallel or --lora");
+  if (options.accumulate || options.bucket)
+    fail(ErrorCode::invalid_argument, "--step cannot be combined with --accumulate or --data-parallel");
 }
 
 void check_averages_and_weights(const TrainingOptions& options) {
-  if (options.ema && !options.lora.empty())
-    fail(ErrorCode::invalid_argument, "--ema cannot be combined with --lora: --forward could not merge the averages");
   if (options.class_weights.empty()) return;
   const LossRecord* loss = find_loss(options.loss);
   if (loss == nullptr || (!loss->classes && loss->name != "bce_with_logits"))

@@ -37,8 +37,8 @@ class TERN_API Csr {
   Tensor starts_, indices_, values_;
 };
 
-/// From elements in any order: `row_indices`, `column_indices` and `values` [elements]. Adds elements of one place, and
-/// sorts the columns of each row.
+/// Makes a matrix of elements in any order: `row_indices`, `column_indices` and `values` [elements]. Adds elements of
+/// one place, and sorts the columns of each row.
 TERN_API Csr from_coordinates(std::int64_t rows, std::int64_t columns, const Tensor& row_indices,
                               const Tensor& column_indices, const Tensor& values);
 /// The elements other than zero of A [rows, columns].

@@ -154,7 +154,8 @@ SolveResult lyapunov_of(const Nodes& nodes, const Tensor& a, const Tensor& q, bo
 Tensor sylvester(const Tensor& a, const Tensor& b, const Tensor& q, const Options& options) {
   const Nodes nodes("sylvester", options.threads);
   const SolveResult r = sylvester_of(nodes, a, b, q);
-  nodes.require_solved(r.info, "has no unique solution: A and -B have a common eigenvalue");
+  nodes.require_solved(
+      r.info, "has no unique solution within the range of its type: A and -B have a common eigenvalue, or nearly");
   return r.x;
 }
 SolveResult sylvester_ex(const Tensor& a, const Tensor& b, const Tensor& q, const Options& options) {
@@ -164,9 +165,12 @@ SolveResult sylvester_ex(const Tensor& a, const Tensor& b, const Tensor& q, cons
 Tensor lyapunov(const Tensor& a, const Tensor& q, const LyapunovOptions& options) {
   const Nodes nodes("lyapunov", options.threads);
   const SolveResult r = lyapunov_of(nodes, a, q, options.discrete);
-  nodes.require_solved(r.info, options.discrete
-                                   ? "has no unique solution: the product of two eigenvalues of A and A^H is 1"
-                                   : "has no unique solution: the sum of two eigenvalues of A and A^H is 0");
+  nodes.require_solved(
+      r.info,
+      options.discrete
+          ? "has no unique solution within the range of its type: the product of eigenvalues of A and A^H is 1, or "
+            "nearly"
+          : "has no unique solution within the range of its type: the sum of eigenvalues of A and A^H is 0, or nearly");
   return r.x;
 }
 SolveResult lyapunov_ex(const Tensor& a, const Tensor& q, const LyapunovOptions& options) {

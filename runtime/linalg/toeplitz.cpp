@@ -59,7 +59,7 @@ bool solve_by_levinson(ToeplitzRef<T> t, MatrixRef<T> b) {
 /// True if each column of A X - B is a few roundings of its terms.
 template <class T>
 bool has_small_residual(ToeplitzRef<T> t, MatrixRef<const T> x, MatrixRef<const T> b) {
-  double squares = 0;  // of the elements of A
+  double squares = 0;  // sum over the elements of A
   for (std::int64_t k = 1 - x.rows; k < x.rows; ++k)
     squares += static_cast<double>(x.rows - std::abs(k)) * std::norm(t(k));
   const double limit = 4 * std::numeric_limits<double>::epsilon(), size = std::sqrt(squares);

@@ -1,4 +1,4 @@
-// One matrix in rows, for algorithms in double precision.
+// Refers to single matrices in rows, for algorithms in double precision.
 #pragma once
 
 #include <complex>

@@ -83,7 +83,7 @@ class Lobpcg {
       basis = current_;
       append(basis, o_.preconditioner ? preconditioner_(residual, false) : residual);
       if (direction_.k > 0) append(basis, direction_);
-      if (basis.x.k == k_) return result(iteration, converged);  // nothing new: rounding limits the residuals
+      if (basis.x.k == k_) return result(iteration, converged);  // rounding limits the residuals
       rayleigh_ritz(basis, k_);
     }
   }
@@ -196,7 +196,7 @@ class Lobpcg {
   Images<T> current_{0, 0};
   Columns<T> direction_{0, 0};
   std::vector<double> values_, lengths_;
-  double largest_ = 0;  ///< of all values seen: nearly the norm of A
+  double largest_ = 0;  ///< largest size of the values seen: nearly the norm of A
 };
 
 }  // namespace

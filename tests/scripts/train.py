@@ -674,6 +674,63 @@ def adapters_are_trained(c):
         norms, "--adapters", adapters))
 
 
+def adapters_are_averaged(c):
+    """--ema with --lora: averages of the adapters that runs of 1, 2 and 3 steps have, in the file and merged."""
+    data, decay = DATA / "encoder_data.safetensors", 0.75
+    model = c.export(DATA / "encoder.pt2", "--loss", "cross_entropy", "--class-axis", -1, "--lr", 0.01, "--lora", "*.linear1",
+                     "--ema", decay)
+    adapters, forward = c.folder / "mean.safetensors", c.folder / "mean.tern"
+    runs = []
+    for steps in (1, 2, 3):
+        folder = c.folder / f"averaged{steps}"
+        done = c.train(model, "--no-shuffle", "--epochs", 100, "--steps", steps, "--checkpoint", folder, "--adapters", adapters,
+                       "--forward", forward, data=data)
+        if done.returncode != 0:
+            return c.check("averaged adapters", False, done.stderr)
+        runs.append(tensors_of(next(folder.glob("*.safetensors")))[0])
+    mine = tensors_of(adapters)[0]
+    c.check("averaged adapters: names", len(mine) > 1 and all(".linear1.lora_" in name for name in mine), mine.keys())
+    for name, found in mine.items():
+        values = [run["state." + name.removeprefix("base_model.model.")] for run in runs]
+        expected = values[0]
+        for later in values[1:]:
+            expected = [a + (1 - decay) * (p - a) for a, p in zip(expected, later, strict=True)]
+        moved = difference(values[2], expected) > 1e-3
+        c.check(f"average of {name}", difference(found, expected) < 1e-12 and moved, difference(found, expected))
+    (c.folder / "four.npy").write_bytes(four_rows(data))
+    results = []
+    for archive, method in ((forward, "forward"), (c.folder / "out.tern", "forward_ema"), (c.folder / "out.tern", "forward")):
+        done = c.run("run", archive, "-f", method, "-i", c.folder / "four.npy", "-o", c.folder / "result.npy")
+        c.check(f"averaged adapters: {archive.name} {method}", done.returncode == 0, done.stderr)
+        results.append(result_of(c.folder / "result.npy"))
+    c.check("averaged adapters: merged", difference(results[0], results[1]) < 1e-12 < difference(results[2], results[1]), "")
+    c.check("the merged program has no averages", "average." not in c.run("inspect", forward).stdout)
+
+
+def adapters_have_steps(c):
+    """--step with --lora: each step trains the adapters of its modules."""
+    case = next(x for x in json.loads((DATA / "steps.json").read_text())["cases"] if x["model"] == "gan")
+    model = c.folder / "steps.tern"
+    rules = [word for rule in case["step"] for word in ("--step", rule)]
+    done = c.run("export", DATA / "gan.pt2", "--train", "--loss", "none", "--lora", "*", *rules, "-o", model)
+    c.check("named steps of adapters", done.returncode == 0, done.stderr)
+    if done.returncode != 0:
+        return
+    folder, values = c.folder / "adapter_steps", []
+    for steps in (1, 3):
+        done = c.train(model, "--no-shuffle", "--epochs", 100, "--steps", steps, "--checkpoint", folder,
+                       data=DATA / "steps_data.safetensors")
+        c.check(f"{steps} named steps of adapters", done.returncode == 0, done.stderr)
+        values.append(tensors_of(next(folder.glob("*.safetensors")))[0])
+        shutil.rmtree(folder, ignore_errors=True)
+    matrices = [name for name in values[0] if name.endswith((".lora_A.weight", ".lora_B.weight")) and "optimizer" not in name]
+    for module in ("generator", "discriminator"):
+        own = [name for name in matrices if name.startswith(f"state.{module}.")]
+        c.check(f"the step of {module} trains its adapters", own and all(values[0][name] != values[1][name] for name in own), own)
+    states = [name for name in values[1] if name.startswith("state.") and not name.startswith("state.optimizer.")]
+    c.check("steps train adapters alone", all(".lora_" in name for name in states), states)
+
+
 def result_of(path, letter="d"):
     """The numbers of a .npy of float64, or float32 (f)."""
     data = path.read_bytes()
@@ -914,7 +971,7 @@ def labelled(c, number):
 
 CHECKS = (losses_are_those_of_pytorch, groups_are_those_of_pytorch, precision_is_that_of_pytorch, steps_are_those_of_pytorch, practice_is_that_of_pytorch, events_have_all_figures, killed_runs_end_with_the_same_bits, states_of_eight_bits, interrupted_run, other_signals,
           results_that_cannot_be_written, digits_are_learnt, accumulation_is_one_large_batch, memory_is_limited,
-          packed_weights_are_left_behind, adapters_are_trained, adapters_of_weights_that_are_not_transposed, graphs_have_the_same_bits, frozen_parameters_stay, reproducible_runs_have_the_same_bits, attention_drops_probabilities, joint_graphs_are_trained, messages)
+          packed_weights_are_left_behind, adapters_are_trained, adapters_are_averaged, adapters_have_steps, adapters_of_weights_that_are_not_transposed, graphs_have_the_same_bits, frozen_parameters_stay, reproducible_runs_have_the_same_bits, attention_drops_probabilities, joint_graphs_are_trained, messages)
 
 
 def main():

@@ -52,6 +52,14 @@ void add_product(const State& w, const std::vector<double>& a, const std::vector
   }
 }
 
+/// Value of an adapter's matrix: its average, if training keeps averages.
+Tensor matrix_value(const Program& program, const Session& session, std::uint32_t state) {
+  const std::string& name = program.states[state].name;
+  const std::string average = std::string(training::kAverageState) + name;
+  const bool has_average = std::ranges::find(program.states, average, &State::name) != program.states.end();
+  return session.read_state(has_average ? average : name);
+}
+
 }  // namespace
 
 void write_adapters(const Model& model, const Session& session, const std::string& path) {
@@ -62,8 +70,8 @@ void write_adapters(const Model& model, const Session& session, const std::strin
   NamedTensors file;
   for (const Adapter& a : adapters) {
     const std::string module = std::string(kPeft) + a.module;
-    const Tensor down = session.read_state(model.program()->states[a.a].name);
-    const Tensor up = session.read_state(model.program()->states[a.b].name);
+    const Tensor down = matrix_value(*model.program(), session, a.a);
+    const Tensor up = matrix_value(*model.program(), session, a.b);
     file.tensors.emplace_back(module + std::string(training::kLoraA), times(down, 1));
     file.tensors.emplace_back(module + std::string(training::kLoraB), times(up, one_scale ? 1 : a.scale()));
   }
@@ -83,8 +91,8 @@ void merge_adapters(const Program& program, const Session& session, const std::v
       const auto before = program.source->bytes(w.storage);
       entry->second.assign(before.begin(), before.end());
     }
-    add_product(w, doubles(session.read_state(program.states[adapter.a].name)),
-                doubles(session.read_state(program.states[adapter.b].name)), adapter, entry->second);
+    add_product(w, doubles(matrix_value(program, session, adapter.a)),
+                doubles(matrix_value(program, session, adapter.b)), adapter, entry->second);
   }
 }
 

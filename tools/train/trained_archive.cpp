@@ -112,7 +112,8 @@ void write_trained(const Model& model, const Session& session, const std::string
 void write_forward(const Model& model, const Session& session, const std::string& path) {
   const std::vector<Adapter> adapters = adapters_of(*model.program());
   Program program = with_states(model, session, adapters);
-  const int averaged = program.find_entry(std::string(training::kAveragedForward));
+  // Averages of adapters are merged into the weights that `forward` reads.
+  const int averaged = adapters.empty() ? program.find_entry(std::string(training::kAveragedForward)) : -1;
   const int forward = averaged >= 0 ? averaged : program.find_entry(std::string(training::kForward));
   if (averaged >= 0) program.functions[static_cast<std::size_t>(averaged)].name = training::kForward;
   if (forward < 0) {
