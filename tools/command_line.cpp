@@ -163,6 +163,7 @@ std::unique_ptr<CLI::App> make_app(CommandLine& line) {
   app->name("tern");
   app->formatter(std::make_shared<HelpFormatter>());
   app->require_subcommand(1);
+  app->allow_windows_style_options(false);  // a path may begin with a slash on Windows, too
   app->set_version_flag("--version", TERN_VERSION_STRING, "Print the version and exit");
   app->set_help_flag("-h,--help", "Print this text and exit");
   app->fallthrough();
