@@ -146,6 +146,27 @@ TEST(LinalgSchur, MatricesWithoutRootAreNamed) {
   EXPECT_NE(message_of([&] { linalg::schur(Tensor(DType::f64, {2, 3})); }).find("square"), std::string::npos);
 }
 
+TEST(LinalgSchur, MatricesWithoutRowsAndEmptyBatches) {
+  for (const DType t : kTypes) {
+    for (const auto& sizes : {std::vector<std::int64_t>{3, 0, 0}, std::vector<std::int64_t>{0, 4, 4}}) {
+      const Tensor a(t, sizes);
+      EXPECT_EQ(linalg::schur(a).t.sizes(), sizes);
+      EXPECT_EQ(linalg::schur(a, {.complex = true}).z.sizes(), sizes);
+      EXPECT_EQ(linalg::matrix_sqrt(a).sizes(), sizes);
+      EXPECT_EQ(linalg::matrix_log(a).sizes(), sizes);
+      EXPECT_EQ(linalg::sylvester(a, a, a).sizes(), sizes);
+      EXPECT_EQ(linalg::lyapunov(a, a).sizes(), sizes);
+      EXPECT_EQ(linalg::lyapunov(a, a, {.discrete = true}).sizes(), sizes);
+      EXPECT_EQ(linalg::qr_update({a, a}, Tensor(t, {sizes[0], sizes[1]}), Tensor(t, {sizes[0], sizes[1]})).q.sizes(),
+                sizes);
+      const Tensor line(t, {sizes[0], sizes[1]});
+      EXPECT_EQ(linalg::toeplitz_solve(line, line, a).sizes(), sizes);
+      EXPECT_EQ(linalg::banded_solve(Tensor(t, {sizes[0], 3, sizes[1]}), 1, a).sizes(), sizes);
+      EXPECT_EQ(linalg::banded_cholesky_solve(Tensor(t, {sizes[0], 2, sizes[1]}), a).sizes(), sizes);
+    }
+  }
+}
+
 TEST(LinalgSchur, EquationsHaveSmallResiduals) {
   for (const DType t : kTypes) {
     for (const std::int64_t n : kRows) {
