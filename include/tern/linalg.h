@@ -174,8 +174,8 @@ TERN_API SolveResult banded_cholesky_solve_ex(const Tensor& bands, const Tensor&
                                               const TriangleOptions& options = {});
 
 /// X of A X = B [..., n, k], A[i, j] = `column`[i - j] for i >= j, and `row`[j - i] above the diagonal; `column` and
-/// `row` [..., n] of equal batch, row[0] is ignored. Levinson's recursion (Levinson, 1947; Zohar, 1969), n^2
-/// operations; LU factors of the whole matrix, where the residual of the recursion is large. In _ex, `info` is 1 for
+/// `row` [..., n] of equal batch, row[0] is ignored. Levinson's recursion (Levinson, 1947; Zohar, 1969) with
+/// refinement, n^2 operations; LU factors of the whole matrix, where the residual stays large. In _ex, `info` is 1 for
 /// NaN or infinities, 3 for singular A.
 TERN_API Tensor toeplitz_solve(const Tensor& column, const Tensor& row, const Tensor& b, const Options& options = {});
 TERN_API SolveResult toeplitz_solve_ex(const Tensor& column, const Tensor& row, const Tensor& b,

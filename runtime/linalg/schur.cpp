@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
+#include <numeric>
 #include <utility>
 
 #include "runtime/linalg/elements.h"
@@ -44,7 +46,9 @@ WideSchur wide_schur(const Tensor& wide) {
 
 /// Divides each matrix of unusual size by an even power of two, and returns the exponents.
 std::vector<int> scale_to_ordinary_size(Tensor& wide) {
-  const std::int64_t n = wide.sizes().back(), count = n == 0 ? 0 : wide.numel() / (n * n);
+  const std::int64_t n = wide.sizes().back();
+  const std::int64_t count =
+      std::accumulate(wide.sizes().begin(), wide.sizes().end() - 2, std::int64_t{1}, std::multiplies<>());
   std::vector<int> exponents(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) {
     int& exponent = exponents[static_cast<std::size_t>(i)];

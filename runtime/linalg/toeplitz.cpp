@@ -77,6 +77,30 @@ bool has_small_residual(ToeplitzRef<T> t, MatrixRef<const T> x, MatrixRef<const 
   return true;
 }
 
+/// The recursion, repeated for its residual where this is large. B [n, k] becomes the solution; `given` keeps B.
+/// Returns false without a solution of small residual.
+template <class T>
+bool solve_and_refine(ToeplitzRef<T> t, MatrixRef<T> x, MatrixRef<const T> given) {
+  constexpr int kMostRefinements = 2;
+  const std::int64_t n = x.rows, k = x.columns;
+  if (!solve_by_levinson(t, x)) return false;
+  const MatrixRef<const T> found(x.data, n, k);
+  std::vector<T> residual(static_cast<std::size_t>(n * k));
+  for (int pass = 0; !has_small_residual(t, found, given); ++pass) {
+    if (pass == kMostRefinements) return false;
+    const MatrixRef<T> r(residual.data(), n, k);
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t c = 0; c < k; ++c) {
+        r(i, c) = given(i, c);
+        for (std::int64_t j = 0; j < n; ++j) r(i, c) -= t(i - j) * x(j, c);
+      }
+    }
+    if (!solve_by_levinson(t, r)) return false;
+    for (std::int64_t i = 0; i < n * k; ++i) x.data[i] += residual[static_cast<std::size_t>(i)];
+  }
+  return true;
+}
+
 /// The whole matrices of the selected systems, solved by LU factors.
 void solve_dense(const Nodes& nodes, const Tensor& column, const Tensor& row, const Tensor& b, Tensor& x, Tensor& info,
                  const std::vector<std::uint8_t>& is_dense) {
@@ -126,8 +150,7 @@ SolveResult toeplitz_of(const Nodes& nodes, const Tensor& column, const Tensor& 
       matrices::scale_by_power(r, n, -exponents[at]);
       const MatrixRef<T> y = matrix_of<T>(x, i), before = matrix_of<T>(given, i);
       const ToeplitzRef<T> t{c, r};
-      is_dense[at] = !solve_by_levinson(t, y) ||
-                     !has_small_residual(t, MatrixRef<const T>(y.data, n, k), MatrixRef<const T>(before.data, n, k));
+      is_dense[at] = solve_and_refine(t, y, MatrixRef<const T>(before.data, n, k)) ? 0 : 1;
     };
     x.dtype() == DType::f64 ? run(double()) : run(Complex());
     return 0;

@@ -14,7 +14,8 @@ namespace tern::sparse {
 template <class T>
 Columns<T> columns_of(const Tensor& t) {
   Columns<T> c(t.sizes()[0], t.sizes().size() == 2 ? t.sizes()[1] : 1);
-  const Tensor wide = linalg::widened(t, !std::is_floating_point_v<T>);
+  const bool is_wide = t.dtype() == DType::f64 || t.dtype() == DType::c128;
+  const Tensor wide = is_wide ? t.contiguous() : linalg::widened(t, !std::is_floating_point_v<T>);
   std::ranges::copy(wide.span<T>(), c.x.begin());
   return c;
 }

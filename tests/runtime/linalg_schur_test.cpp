@@ -100,12 +100,12 @@ TEST(LinalgSchur, PublishedFunctions) {
   const double expected[] = {5, 2, 4, 7};
   for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(root.x[k].real(), expected[k], 1e-13);
   // The logarithm of a rotation by 1.25 pi is that of one by -0.75 pi.
-  const double angle = 1.25 * M_PI;
+  const double angle = 1.25 * std::numbers::pi;
   Dense turn(2, 2);
   turn.x = {std::cos(angle), -std::sin(angle), std::sin(angle), std::cos(angle)};
   store(a, 0, turn);
   const Dense log = matrix(linalg::matrix_log(a), 0);
-  const double turned[] = {0, 0.75 * M_PI, -0.75 * M_PI, 0};
+  const double turned[] = {0, 0.75 * std::numbers::pi, -0.75 * std::numbers::pi, 0};
   for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(log.x[k].real(), turned[k], 1e-14);
   // A Jordan block of 1: log has elements (-1)^(k - 1) / k on diagonal k, sqrt has binomials of 1/2.
   Tensor block(DType::f64, {8, 8});
@@ -142,8 +142,29 @@ TEST(LinalgSchur, MatricesWithoutRootAreNamed) {
   EXPECT_NEAR(std::abs(matrix(c.result, 1)(0, 0) - Number(0, 2)), 0, 1e-15);
   const linalg::MatrixFunctionExResult logs = linalg::matrix_log_ex(a, {.complex = true});
   EXPECT_EQ(logs.info.span<const std::int32_t>()[2], 3);
-  EXPECT_NEAR(std::abs(matrix(logs.result, 1)(0, 0) - Number(std::log(4.0), M_PI)), 0, 1e-14);
+  EXPECT_NEAR(std::abs(matrix(logs.result, 1)(0, 0) - Number(std::log(4.0), std::numbers::pi)), 0, 1e-14);
   EXPECT_NE(message_of([&] { linalg::schur(Tensor(DType::f64, {2, 3})); }).find("square"), std::string::npos);
+}
+
+TEST(LinalgSchur, MatricesWithoutRowsAndEmptyBatches) {
+  for (const DType t : kTypes) {
+    for (const auto& sizes : {std::vector<std::int64_t>{3, 0, 0}, std::vector<std::int64_t>{0, 4, 4}}) {
+      const Tensor a(t, sizes);
+      EXPECT_EQ(linalg::schur(a).t.sizes(), sizes);
+      EXPECT_EQ(linalg::schur(a, {.complex = true}).z.sizes(), sizes);
+      EXPECT_EQ(linalg::matrix_sqrt(a).sizes(), sizes);
+      EXPECT_EQ(linalg::matrix_log(a).sizes(), sizes);
+      EXPECT_EQ(linalg::sylvester(a, a, a).sizes(), sizes);
+      EXPECT_EQ(linalg::lyapunov(a, a).sizes(), sizes);
+      EXPECT_EQ(linalg::lyapunov(a, a, {.discrete = true}).sizes(), sizes);
+      EXPECT_EQ(linalg::qr_update({a, a}, Tensor(t, {sizes[0], sizes[1]}), Tensor(t, {sizes[0], sizes[1]})).q.sizes(),
+                sizes);
+      const Tensor line(t, {sizes[0], sizes[1]});
+      EXPECT_EQ(linalg::toeplitz_solve(line, line, a).sizes(), sizes);
+      EXPECT_EQ(linalg::banded_solve(Tensor(t, {sizes[0], 3, sizes[1]}), 1, a).sizes(), sizes);
+      EXPECT_EQ(linalg::banded_cholesky_solve(Tensor(t, {sizes[0], 2, sizes[1]}), a).sizes(), sizes);
+    }
+  }
 }
 
 TEST(LinalgSchur, EquationsHaveSmallResiduals) {

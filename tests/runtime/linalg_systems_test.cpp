@@ -92,7 +92,7 @@ TEST(LinalgSystems, TridiagonalMatricesHaveTheirPublishedEigenvalues) {
           }
         });
         const auto value = [&](std::size_t k) {
-          return size * (2 - 2 * std::cos(static_cast<double>(k + 1) * M_PI / static_cast<double>(n + 1)));
+          return size * (2 - 2 * std::cos(static_cast<double>(k + 1) * std::numbers::pi / static_cast<double>(n + 1)));
         };
         const linalg::EighRangeResult all = linalg::eigh_tridiagonal(d, e);
         const double limit = 10 * epsilon(t) * static_cast<double>(n) * size;

@@ -168,7 +168,8 @@ TEST(Sparse, LobpcgFindsTheEigenvaluesOfTheLaplacian) {
     const sparse::Csr a = laplacian(t, side);
     std::vector<double> expected;  // 4 - 2 cos(i pi / 11) - 2 cos(j pi / 11)
     for (int i = 1; i <= side; ++i) {
-      for (int j = 1; j <= side; ++j) expected.push_back(4 - 2 * std::cos(i * M_PI / 11) - 2 * std::cos(j * M_PI / 11));
+      for (int j = 1; j <= side; ++j)
+        expected.push_back(4 - 2 * std::cos(i * std::numbers::pi / 11) - 2 * std::cos(j * std::numbers::pi / 11));
     }
     std::ranges::sort(expected);
     const Tensor start = random_tensor(t, {side * side, 4}, 8);
