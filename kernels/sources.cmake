@@ -53,6 +53,7 @@ set(sources
   cpu/indexing/indexing.cpp
   cpu/indexing/quantized_rows.cpp
   cpu/indexing/scatter.cpp
+  cpu/indexing/searchsorted.cpp
   cpu/indexing/unique.cpp
   cpu/linalg/batch.cpp
   cpu/linalg/cholesky.cpp
@@ -165,6 +166,7 @@ set(sources
   cpu/products/tiles/split_convolution_driver.cpp
   cpu/products/tiles/split_driver.cpp
   cpu/products/tiles/split_microkernel.cpp
+  cpu/reductions/fused_operand.cpp
   cpu/reductions/histogram.cpp
   cpu/reductions/normalization.cpp
   cpu/reductions/reduce.cpp
@@ -174,6 +176,7 @@ set(sources
   cpu/reductions/reduce_variance.cpp
   cpu/reductions/reductions.cpp
   cpu/reductions/row_loops.cpp
+  cpu/reductions/scan.cpp
   cpu/reductions/select_reduce.cpp
   cpu/reductions/softmax.cpp
   cpu/reductions/softmax_row.cpp

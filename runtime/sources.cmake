@@ -79,6 +79,7 @@ set(sources
   fuse/hoist.cpp
   fuse/join_factor.cpp
   fuse/join_product.cpp
+  fuse/join_reduction.cpp
   fuse/merge_operands.cpp
   fuse/uses.cpp
   graph/device_graph.cpp

@@ -18,6 +18,24 @@ bool multiplies_bytes(const TensorType& a, const TensorType& b) {
   return is_byte_integer(a.dtype) && is_byte_integer(b.dtype) && !b.quantized();
 }
 
+bool takes_prologue(Op op) {
+  return op == Op::reduce;
+}
+
+namespace {
+
+std::vector<TensorType> infer_with_prologue(const Program& program, ExprPool& pool, const Node& node,
+                                            const std::vector<const TensorType*>& inputs) {
+  Node head, op;
+  head.op = Op::pointwise;
+  head.expr = node.expr;
+  op.op = node.op;
+  op.version = node.version;
+  for (const Attr& a : node.attrs) (a.key == AttrKey::sizes ? head : op).attrs.push_back(a);
+  const std::vector<TensorType> operand = infer(program, pool, head, inputs);
+  return infer(program, pool, op, {&operand.at(0)});
+}
+
 std::vector<TensorType> infer_with_epilogue(const Program& program, ExprPool& pool, const Node& node,
                                             const std::vector<const TensorType*>& inputs) {
   Node op;
@@ -42,6 +60,13 @@ std::vector<TensorType> infer_with_epilogue(const Program& program, ExprPool& po
          fmt::format("the result is {}, but the program declares the same sizes for the value computed from it, {}",
                      text_of(result[0], pool), text_of(types[0], pool)));
   return types;
+}
+
+}  // namespace
+
+std::vector<TensorType> infer_with_expression(const Program& program, ExprPool& pool, const Node& node,
+                                              const std::vector<const TensorType*>& inputs) {
+  return (takes_prologue(node.op) ? infer_with_prologue : infer_with_epilogue)(program, pool, node, inputs);
 }
 
 }  // namespace tern

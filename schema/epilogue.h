@@ -1,5 +1,5 @@
-// Nodes with an epilogue: a pointwise expression applied to the op's own result. Created during preparation; archives
-// contain no epilogues.
+// Nodes with an expression besides pointwise nodes: an epilogue, applied to the op's own result, or a prologue,
+// computing the op's operand. Created during preparation; archives contain neither.
 #pragma once
 
 #include <vector>
@@ -17,8 +17,12 @@ inline constexpr std::size_t kEpilogueOperands = 3;
 bool takes_epilogue(Op op);
 bool multiplies_bytes(const TensorType& a, const TensorType& b);
 
-/// Like infer, for a node with an epilogue: returns the output types.
-std::vector<TensorType> infer_with_epilogue(const Program& program, ExprPool& pool, const Node& node,
-                                            const std::vector<const TensorType*>& inputs);
+/// True if the op supports a prologue: reduce. The expression reads the node's operands and computes the op's operand;
+/// AttrKey::sizes are the sizes of the operand if the node's operands do not imply them.
+bool takes_prologue(Op op);
+
+/// Like infer, for a node with an epilogue or a prologue: returns the output types.
+std::vector<TensorType> infer_with_expression(const Program& program, ExprPool& pool, const Node& node,
+                                              const std::vector<const TensorType*>& inputs);
 
 }  // namespace tern

@@ -1,4 +1,7 @@
 // Lowerings around masks and sets: masked_select, masked_scatter, nonzero, isin, one_hot.
+#include <algorithm>
+#include <string>
+
 #include "exporter/lower/indexing.h"
 
 namespace tern {
@@ -82,8 +85,41 @@ Values nonzero_static(Builder& b, const Call& c) {
   return {b.concat(columns, 1)};
 }
 
+/// Compares the elements with each of a few numbers, joined in one expression.
+ValueId equals_any(Builder& b, ValueId elements, ValueId tests, std::int64_t count, DType t) {
+  constexpr std::int64_t kTogether = 8;
+  ValueId found = kNoValue;
+  for (std::int64_t first = 0; first < count; first += kTogether) {
+    std::string text;
+    std::vector<std::string> names;
+    for (std::int64_t k = first; k < std::min(count, first + kTogether); ++k) names.push_back("y" + std::to_string(k));
+    for (const std::string& name : names) text += (text.empty() ? "x == " : " || x == ") + name;
+    std::vector<ExprArg> arguments{{"x", elements}};
+    for (std::size_t k = 0; k < names.size(); ++k)
+      arguments.push_back({names[k], b.select(tests, 0, first + static_cast<std::int64_t>(k))});
+    const ValueId some = b.expr(text, arguments, t, DType::boolean);
+    found = found == kNoValue ? some : b.expr("a || b", {{"a", found}, {"b", some}}, DType::boolean);
+  }
+  return found;
+}
+
+/// Looks the elements up in the sorted numbers.
+ValueId is_found(Builder& b, ValueId elements, ValueId tests, std::int64_t count, DType t) {
+  const ValueId sorted = sort_along(b, b.cast(tests, t), 0, false, false)[0], x = b.cast(b.flatten(elements), t);
+  const ValueId place = b.add(Op::searchsorted, {sorted, x}, {attr(AttrKey::right, Dim(0)), attr_dtype(DType::i64)});
+  const ValueId nearest = b.expr("min(p, last)", {{"p", place}, {"last", static_cast<double>(count - 1)}}, DType::i64);
+  const ValueId equal = b.expr("x == y", {{"x", x}, {"y", b.index_select(sorted, nearest, 0)}}, t, DType::boolean);
+  return b.reshape(equal, b.shape(elements));
+}
+
 Values is_in(Builder& b, ValueId elements, ValueId tests, bool invert) {
   const DType t = compute_type(promote(b.dtype(elements), b.dtype(tests)));
+  constexpr std::int64_t kFew = 16;
+  if (const Dim count = b.numel(tests); count.is_const() && count.value() > 0) {
+    const ValueId all = b.flatten(tests);
+    const ValueId found = (count.value() <= kFew ? equals_any : is_found)(b, elements, all, count.value(), t);
+    return {invert ? b.expr("!f", {{"f", found}}, DType::boolean) : found};
+  }
   const ValueId equal =
       b.expr("x == y", {{"x", b.unsqueeze(elements, -1)}, {"y", b.flatten(tests)}}, t, DType::boolean);
   const ValueId found = b.reduce(equal, "any", {-1}, false, DType::boolean);

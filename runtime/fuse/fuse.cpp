@@ -12,6 +12,7 @@ FusedFunction fuse(Function exported, bool products, bool solves) {
   FunctionInFusion f(std::move(exported));
   for (std::uint32_t i = 0; i < count; ++i) {
     if (solves && f.f.nodes[i].op == Op::lu_solve) join_factor(f, i);
+    if (products && f.f.nodes[i].op == Op::reduce) join_reduction(f, i);
     if (f.f.nodes[i].op != Op::pointwise || f.f.nodes[i].outputs[0] == kNoValue) continue;
     while (merge_operands(f, i)) {
     }

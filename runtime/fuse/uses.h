@@ -71,6 +71,8 @@ class FunctionInFusion {
 bool merge_operands(FunctionInFusion& f, std::uint32_t i);
 /// Makes pointwise node `i` the epilogue of a product or convolution read by `i` only.
 void join_product(FunctionInFusion& f, std::uint32_t i);
+/// Computes the operand of reduce node `i` by the pointwise node read by `i` only, as a prologue (schema/epilogue.h).
+void join_reduction(FunctionInFusion& f, std::uint32_t i);
 /// Merges lu_factor into its only reader, lu_solve node `i` (cpu::solves_unfactored).
 void join_factor(FunctionInFusion& f, std::uint32_t i);
 

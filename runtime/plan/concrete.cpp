@@ -129,7 +129,7 @@ void Concrete::check(const Function& function, std::size_t node, const Node& res
     subject = &with_symbols;
   }
   const bool fused = declared.op != Op::pointwise && !declared.expr.code.empty();
-  const auto types = fused ? infer_with_epilogue : is_unfactored(declared, pointers) ? infer_unfactored : infer;
+  const auto types = fused ? infer_with_expression : is_unfactored(declared, pointers) ? infer_unfactored : infer;
   const std::vector<TensorType> found = types(program_, pool, *subject, pointers);
   for (std::size_t i = 0; i < found.size() && i < declared.outputs.size(); ++i) {
     if (declared.outputs[i] == kNoValue) continue;

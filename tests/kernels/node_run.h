@@ -124,7 +124,7 @@ class NodeRun : public OutputAllocator {
       pointers.push_back(node_.inputs[i] == kNoValue ? nullptr : &types[i]);
     }
     const bool fused = node_.op != Op::pointwise && !node_.expr.code.empty();
-    return fused ? infer_with_epilogue(program_, program_.pool, node_, pointers)
+    return fused ? infer_with_expression(program_, program_.pool, node_, pointers)
                  : infer(program_, program_.pool, node_, pointers);
   }
 

@@ -70,6 +70,38 @@ TEST(Fuse, AChainBecomesOneNode) {
   expect_same_bits(p, {floats({3, 5}, some_floats(15, 1)), floats({5}, some_floats(5, 2))});
 }
 
+TEST(Fuse, ReductionsComputeTheirOperands) {
+  const std::vector<std::vector<std::int64_t>> shapes = {{3, 700}, {5, 7}, {2, 3, 4, 40}, {600, 3}, {1, 300000}};
+  for (const auto& shape : shapes) {
+    for (const char* kind : {"sum", "mean", "prod", "max", "argmin", "var"}) {
+      for (const std::int64_t axis : {std::int64_t{-1}, std::int64_t{0}}) {
+        TestProgram p;
+        const Dims dims(shape.begin(), shape.end());
+        const ValueId x = p.input(DType::f32, dims), y = p.input(DType::f32, {shape.back()});
+        const ValueId v = p.b().expr("x * y + 1", {{"x", x}, {"y", y}}, DType::f32);
+        const bool is_place = std::string_view(kind) == "argmin";
+        p.output(p.b().reduce(v, kind, {axis}, false, is_place ? DType::i64 : DType::f32));
+        EXPECT_EQ(ops_of(p), (std::vector<Op>{Op::reduce})) << kind;
+        std::int64_t count = 1;
+        for (const std::int64_t n : shape) count *= n;
+        expect_same_bits(p,
+                         {floats(shape, some_floats(count, 1)), floats({shape.back()}, some_floats(shape.back(), 2))});
+      }
+    }
+  }
+}
+
+TEST(Fuse, ReductionsComputePermutedOperands) {
+  for (const std::vector<std::int64_t>& axes : {std::vector<std::int64_t>{2, 3}, {1}, {0, 1, 2, 3}, {3}}) {
+    TestProgram p;
+    const ValueId x = p.input(DType::f32, {2, 30, 5, 17}), y = p.input(DType::f32, {17, 1, 5});
+    const ValueId last = p.b().permute(x, {0, 3, 1, 2});
+    const ValueId v = p.b().expr("x * 0.5 + y", {{"x", last}, {"y", y}}, DType::f32);
+    p.output(p.b().reduce(v, "max", axes, false, DType::f32));
+    expect_same_bits(p, {floats({2, 30, 5, 17}, some_floats(5100, 3)), floats({17, 1, 5}, some_floats(85, 4))});
+  }
+}
+
 TEST(Fuse, WaysThatMeetAgainBecomeOneNode) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {3, 5});

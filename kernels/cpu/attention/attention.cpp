@@ -16,6 +16,7 @@
 #include "kernels/cpu/products/gemm.h"
 #include "kernels/cpu/products/packed_weight.h"
 #include "kernels/cpu/products/tiles/key_block.h"
+#include "kernels/cpu/products/tiles/split_division.h"
 #include "kernels/cpu/reductions/softmax_row.h"
 #include "kernels/cpu/scratch.h"
 #include "schema/absent.h"
@@ -216,8 +217,23 @@ bool rounds_operands(const KernelCall& c) {
   return c.precision == Precision::bfloat16 || all(DType::bf16);
 }
 
+/// True if tiles gain more than the split of both operands costs.
+bool splits_pay(std::int64_t queries, std::int64_t keys, std::int64_t width, std::int64_t out_width) {
+  constexpr double kNanoseconds = 1e9, kTile = 16, kGain = 1.25;
+  const auto padded = [](std::int64_t n) { return std::ceil(static_cast<double>(n) / kTile) * kTile; };
+  const auto rows = static_cast<double>(queries), columns = static_cast<double>(keys),
+             both = static_cast<double>(width + out_width);
+  const double on_tiles = padded(queries) * padded(keys) * (padded(width) + padded(out_width)) * tiles::kProductCost +
+                          columns * both * tiles::kSplitCost +
+                          rows * (static_cast<double>(width) + columns) * tiles::kLeftCost,
+               on_vectors = rows * columns * both / machine(Precision::exported).products * kNanoseconds;
+  return on_tiles * kGain < on_vectors;
+}
+
 bool suits_tiles(int parts, std::int64_t queries, std::int64_t keys, std::int64_t width, std::int64_t out_width) {
-  if (parts == tiles::kAllParts) return tiles::KeyBlock::suits(queries, keys, width, out_width);
+  if (parts == tiles::kAllParts) {
+    return tiles::KeyBlock::suits(queries, keys, width, out_width) && splits_pay(queries, keys, width, out_width);
+  }
   return rows_pay() && tiles::RoundedKeys::suits(queries, keys, width, out_width);
 }
 

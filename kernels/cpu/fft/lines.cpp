@@ -5,8 +5,23 @@
 
 namespace tern::cpu {
 
+// Lines are transposed in blocks of elements, so that the interleaved part of a block stays in the first-level cache.
+//
 // Real lines of even size: elements 2j and 2j + 1 form a complex line of half the size; the spectra of even and odd
 // elements follow from its spectrum. Odd sizes are transformed as complex numbers.
+
+namespace {
+
+/// Calls f(lane, range) for blocks of n elements and all lanes.
+template <class F>
+void for_blocks(std::int64_t n, std::int64_t lanes, F&& f) {
+  constexpr std::int64_t kBlock = 64;
+  for (std::int64_t begin = 0; begin < n; begin += kBlock) {
+    for (std::int64_t lane = 0; lane < lanes; ++lane) f(lane, begin, std::min(n, begin + kBlock));
+  }
+}
+
+}  // namespace
 
 template <class T, class W>
 LineTransform<T, W>::LineTransform(Kind kind, std::int64_t size, bool forward, double scale)
@@ -26,7 +41,7 @@ LineTransform<T, W>::LineTransform(Kind kind, std::int64_t size, bool forward, d
 
 template <class T, class W>
 void LineTransform<T, W>::read_spectrum(const Complex* from, std::int64_t step, std::int64_t lane, std::int64_t lanes,
-                                        FftLines<W> x) const {
+                                        Range range, FftLines<W> x) const {
   const W sign = forward_ ? -1 : 1;  // the transform always has the positive exponent
   const std::int64_t half = size_ / 2;
   // A real line's spectrum has real ends.
@@ -35,7 +50,7 @@ void LineTransform<T, W>::read_spectrum(const Complex* from, std::int64_t step, 
     return k == 0 || 2 * k == size_ ? W(0) : sign * static_cast<W>(from[k * step].imag());
   };
   if (halved()) {
-    for (std::int64_t k = 0; k < half; ++k) {
+    for (std::int64_t k = range.begin; k < range.end; ++k) {
       const std::int64_t mirrored = half - k;
       const W even_re = re(k) + re(mirrored), even_im = im(k) - im(mirrored);
       const W d_re = re(k) - re(mirrored), d_im = im(k) + im(mirrored);
@@ -46,7 +61,7 @@ void LineTransform<T, W>::read_spectrum(const Complex* from, std::int64_t step, 
     }
     return;
   }
-  for (std::int64_t k = 0; k <= half; ++k) {
+  for (std::int64_t k = range.begin; k < range.end; ++k) {
     x.re[k * lanes + lane] = re(k);
     x.im[k * lanes + lane] = im(k);
     if (k == 0) continue;
@@ -57,17 +72,18 @@ void LineTransform<T, W>::read_spectrum(const Complex* from, std::int64_t step, 
 
 template <class T, class W>
 void LineTransform<T, W>::write_spectrum(FftLines<W> x, std::int64_t lane, std::int64_t lanes, std::int64_t step,
-                                         Complex* to) const {
+                                         Range range, Complex* to) const {
   const W sign = forward_ ? scale_ : -scale_;
   const std::int64_t half = size_ / 2;
   const auto put = [&](std::int64_t k, W re, W im) {
     to[k * step] = Complex(static_cast<T>(re * scale_), static_cast<T>(im * sign));
   };
   if (!halved()) {
-    for (std::int64_t k = 0; k <= half; ++k) put(k, x.re[k * lanes + lane], k == 0 ? W(0) : x.im[k * lanes + lane]);
+    for (std::int64_t k = range.begin; k < range.end; ++k)
+      put(k, x.re[k * lanes + lane], k == 0 ? W(0) : x.im[k * lanes + lane]);
     return;
   }
-  for (std::int64_t k = 0; k <= half; ++k) {
+  for (std::int64_t k = range.begin; k < range.end; ++k) {
     const std::int64_t a = (k == half ? 0 : k) * lanes + lane, b = (k == 0 ? 0 : half - k) * lanes + lane;
     const W even_re = (x.re[a] + x.re[b]) / 2, even_im = (x.im[a] - x.im[b]) / 2;
     const W odd_re = (x.im[a] + x.im[b]) / 2, odd_im = (x.re[b] - x.re[a]) / 2;
@@ -82,18 +98,21 @@ void LineTransform<T, W>::read(const void* from, const LineLayout& at, std::int6
                                FftLines<W> x) const {
   const std::int64_t step = at.inner;
   if (kind_ == Kind::to_real) {
-    for (std::int64_t l = 0; l < lanes; ++l)
-      read_spectrum(static_cast<const Complex*>(from) + at.begin(line + l, size_ / 2 + 1), step, l, lanes, x);
+    for_blocks(halved() ? size_ / 2 : size_ / 2 + 1, lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
+      read_spectrum(static_cast<const Complex*>(from) + at.begin(line + l, size_ / 2 + 1), step, l, lanes, {begin, end},
+                    x);
+    });
     return;
   }
   if (kind_ == Kind::from_real) {
-    for (std::int64_t l = 0; l < lanes; ++l) {
+    const bool is_halved = halved();
+    for_blocks(plan_.size(), lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
       const T* row = static_cast<const T*>(from) + at.begin(line + l, size_);
-      for (std::int64_t j = 0; j < plan_.size(); ++j) {
-        x.re[j * lanes + l] = static_cast<W>(row[(halved() ? 2 * j : j) * step]);
-        x.im[j * lanes + l] = halved() ? static_cast<W>(row[(2 * j + 1) * step]) : W(0);
+      for (std::int64_t j = begin; j < end; ++j) {
+        x.re[j * lanes + l] = static_cast<W>(row[(is_halved ? 2 * j : j) * step]);
+        x.im[j * lanes + l] = is_halved ? static_cast<W>(row[(2 * j + 1) * step]) : W(0);
       }
-    }
+    });
     return;
   }
   const auto* data = static_cast<const Complex*>(from);
@@ -107,13 +126,13 @@ void LineTransform<T, W>::read(const void* from, const LineLayout& at, std::int6
     }
     return;
   }
-  for (std::int64_t l = 0; l < lanes; ++l) {
+  for_blocks(size_, lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
     const Complex* row = data + at.begin(line + l, size_);
-    for (std::int64_t j = 0; j < size_; ++j) {
+    for (std::int64_t j = begin; j < end; ++j) {
       x.re[j * lanes + l] = static_cast<W>(row[j * step].real());
       x.im[j * lanes + l] = static_cast<W>(row[j * step].imag());
     }
-  }
+  });
 }
 
 template <class T, class W>
@@ -121,22 +140,24 @@ void LineTransform<T, W>::write(FftLines<W> x, const LineLayout& at, std::int64_
                                 void* to) const {
   const std::int64_t step = at.inner;
   if (kind_ == Kind::from_real) {
-    for (std::int64_t l = 0; l < lanes; ++l)
-      write_spectrum(x, l, lanes, step, static_cast<Complex*>(to) + at.begin(line + l, size_ / 2 + 1));
+    for_blocks(size_ / 2 + 1, lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
+      write_spectrum(x, l, lanes, step, {begin, end}, static_cast<Complex*>(to) + at.begin(line + l, size_ / 2 + 1));
+    });
     return;
   }
   if (kind_ == Kind::to_real) {
-    for (std::int64_t l = 0; l < lanes; ++l) {
+    const bool is_halved = halved();
+    for_blocks(plan_.size(), lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
       T* row = static_cast<T*>(to) + at.begin(line + l, size_);
-      for (std::int64_t j = 0; j < plan_.size(); ++j) {
-        if (halved()) {
+      for (std::int64_t j = begin; j < end; ++j) {
+        if (is_halved) {
           row[2 * j * step] = static_cast<T>(x.re[j * lanes + l] * scale_);
           row[(2 * j + 1) * step] = static_cast<T>(x.im[j * lanes + l] * scale_);
         } else {
           row[j * step] = static_cast<T>(x.re[j * lanes + l] * scale_);
         }
       }
-    }
+    });
     return;
   }
   auto* data = static_cast<Complex*>(to);
@@ -150,10 +171,10 @@ void LineTransform<T, W>::write(FftLines<W> x, const LineLayout& at, std::int64_
     }
     return;
   }
-  for (std::int64_t l = 0; l < lanes; ++l) {
+  for_blocks(size_, lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
     Complex* row = data + at.begin(line + l, size_);
-    for (std::int64_t j = 0; j < size_; ++j) row[j * step] = element(j * lanes + l);
-  }
+    for (std::int64_t j = begin; j < end; ++j) row[j * step] = element(j * lanes + l);
+  });
 }
 
 template <class T, class W>

@@ -38,12 +38,18 @@ class LineTransform {
   void run(const void* from, void* to, const LineLayout& layout, std::int64_t begin, std::int64_t end, W* work) const;
 
  private:
+  /// Elements [begin, end) of a spectrum.
+  struct Range {
+    std::int64_t begin, end;
+  };
+
   bool halved() const { return kind_ != Kind::complex && size_ % 2 == 0; }
   void read(const void* from, const LineLayout& at, std::int64_t line, std::int64_t lanes, FftLines<W> x) const;
   void write(FftLines<W> x, const LineLayout& at, std::int64_t line, std::int64_t lanes, void* to) const;
-  void read_spectrum(const Complex* from, std::int64_t step, std::int64_t lane, std::int64_t lanes,
+  void read_spectrum(const Complex* from, std::int64_t step, std::int64_t lane, std::int64_t lanes, Range range,
                      FftLines<W> x) const;
-  void write_spectrum(FftLines<W> x, std::int64_t lane, std::int64_t lanes, std::int64_t step, Complex* to) const;
+  void write_spectrum(FftLines<W> x, std::int64_t lane, std::int64_t lanes, std::int64_t step, Range range,
+                      Complex* to) const;
 
   Kind kind_;
   std::int64_t size_;

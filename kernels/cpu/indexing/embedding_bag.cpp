@@ -1,7 +1,10 @@
-// embedding_bag: sums and means of rows of a table. The op's definition computes maxima and the other outputs.
+// embedding_bag: sums, weighted sums, means and maxima of rows of a table. The op's definition computes the other
+// outputs.
 #include <algorithm>
+#include <vector>
 
 #include "dtypes/convert.h"
+#include "dtypes/levels.h"
 #include "kernels/cpu/indexing/indexing.h"
 #include "kernels/cpu/indexing/positions.h"
 #include "kernels/cpu/reductions/row_loops.h"
@@ -12,9 +15,12 @@
 namespace tern {
 namespace {
 
-class BagSums {
+class Bags {
+  static constexpr std::int64_t kColumns = 64, kWidth = 8;
+  static constexpr std::int64_t kAhead = 8;  ///< rows prefetched before their sum
+
  public:
-  explicit BagSums(const KernelCall& c)
+  explicit Bags(const KernelCall& c)
       : table_(c.in[0]),
         out_(c.out[0]),
         indices_(c.in[1]),
@@ -23,7 +29,11 @@ class BagSums {
         offset_count_(c.in[2].numel()),
         padding_(c.node->integer(AttrKey::padding_index)),
         width_(table_.size(1)),
-        is_mean_(static_cast<BagKind>(c.node->integer(AttrKey::kind)) == BagKind::mean) {}
+        kind_(static_cast<BagKind>(c.node->integer(AttrKey::kind))) {
+    if (!c.has(3)) return;
+    weights_.resize(static_cast<std::size_t>(index_count_));
+    convert(c.in[3].data, c.in[3].dtype, weights_.data(), DType::f32, index_count_);
+  }
 
   void run() const {
     check_offsets();
@@ -34,11 +44,21 @@ class BagSums {
       double* sums = thread_buffer<double>(static_cast<std::size_t>(width_), 0);
       float* row = thread_buffer<float>(static_cast<std::size_t>(width_), 1);
       for (std::int64_t bag = begin; bag < end; ++bag) {
-        std::fill_n(sums, width_, 0.0);
-        const std::int64_t size = add_rows(bag, row, sums);
-        for (std::int64_t j = 0; j < width_; ++j)
-          row[j] = static_cast<float>(is_mean_ && size > 0 ? sums[j] / static_cast<double>(size) : sums[j]);
-        convert(row, DType::f32, out_.data + bag * row_bytes, out_.dtype, width_);
+        const bool sums_floats = table_.dtype == DType::f32 && kind_ != BagKind::max;
+        if (!sums_floats) std::fill_n(sums, width_, 0.0);
+        const std::int64_t size = sums_floats ? sum_rows(bag, sums) : add_rows(bag, row, sums);
+        const bool is_mean = kind_ == BagKind::mean && size > 1;
+        float* y = out_.dtype == DType::f32 ? out_.as<float>() + bag * width_ : row;
+        at_cpu_level([&](auto) __attribute__((always_inline)) {
+          if (is_mean) {
+#pragma omp simd
+            for (std::int64_t j = 0; j < width_; ++j) y[j] = static_cast<float>(sums[j] / static_cast<double>(size));
+          } else {
+#pragma omp simd
+            for (std::int64_t j = 0; j < width_; ++j) y[j] = static_cast<float>(sums[j]);
+          }
+        });
+        if (y == row) convert(row, DType::f32, out_.data + bag * row_bytes, out_.dtype, width_);
       }
     });
   }
@@ -63,15 +83,100 @@ class BagSums {
       ++size;
       const std::byte* data = table_.data + position * row_bytes;
       if (table_.dtype != DType::f32) convert(data, table_.dtype, row, DType::f32, width_);
-      loops.add_each(sums, table_.dtype == DType::f32 ? reinterpret_cast<const float*>(data) : row, width_);
+      const float* x = table_.dtype == DType::f32 ? reinterpret_cast<const float*>(data) : row;
+      if (kind_ == BagKind::max) {
+        join_maxima(x, size == 1, sums);
+      } else if (!weights_.empty()) {
+        add_weighted(x, static_cast<double>(weights_[static_cast<std::size_t>(i)]), sums);
+      } else {
+        loops.add_each(sums, x, width_);
+      }
     }
     return size;
+  }
+
+  /// Sums the rows of a bag of floats, 64 columns at a time, in registers.
+  std::int64_t sum_rows(std::int64_t bag, double* sums) const {
+    const std::int64_t first = offsets_[bag], last = bag + 1 < offset_count_ ? offsets_[bag + 1] : index_count_;
+    indices_.check(first, last - first, table_.size(0));
+    std::int64_t size = 0;
+    for (std::int64_t i = first; i < last; ++i) size += indices_[i] != padding_ ? 1 : 0;
+    // The first rows of the next bag are prefetched; their positions are not checked yet.
+    const std::int64_t following = std::min(kAhead, index_count_ - last);
+    auto* positions = thread_buffer<std::int64_t>(static_cast<std::size_t>(last - first + kAhead), 2);
+    for (std::int64_t i = first; i < last + following; ++i) positions[i - first] = indices_[i];
+    for (std::int64_t i = last; i < last + kAhead; ++i) {
+      std::int64_t& next = positions[i - first];
+      next = i < last + following && next >= 0 && next < table_.size(0) ? next : 0;
+    }
+    at_cpu_level([&](auto) __attribute__((always_inline)) {
+      std::int64_t column = 0;
+      for (; column + kColumns <= width_; column += kColumns)
+        sum_columns<kColumns>(positions, first, last, column, sums);
+      for (; column + kWidth <= width_; column += kWidth) sum_columns<kWidth>(positions, first, last, column, sums);
+      for (; column < width_; ++column) {
+        const float* x = table_.as<const float>() + column;
+        double sum = 0;
+        for (std::int64_t i = first; i < last; ++i) {
+          const std::int64_t row = indices_[i];
+          if (row != padding_) sum += static_cast<double>(x[row * width_]) * weight_of(i);
+        }
+        sums[column] = sum;
+      }
+    });
+    return size;
+  }
+  template <std::int64_t kCount>
+  [[gnu::always_inline]] void sum_columns(const std::int64_t* positions, std::int64_t first, std::int64_t last,
+                                          std::int64_t column, double* sums) const {
+    using Doubles [[gnu::vector_size(kWidth * sizeof(double))]] = double;
+    using Row [[gnu::vector_size(kWidth * sizeof(float)), gnu::aligned(4), gnu::may_alias]] = float;
+    const float* table = table_.as<const float>() + column;
+    Doubles sum[kCount / kWidth] = {};
+    for (std::int64_t i = first; i < last; ++i) {
+      const float* next = table + positions[i + kAhead - first] * width_;
+#pragma GCC unroll 4
+      for (std::int64_t k = 0; k < kCount; k += 16) __builtin_prefetch(next + k);
+      const std::int64_t row = positions[i - first];
+      if (row == padding_) continue;
+      const double weight = weight_of(i);
+#pragma GCC unroll 8
+      for (std::int64_t k = 0; k < kCount / kWidth; ++k)
+        sum[k] +=
+            __builtin_convertvector(*reinterpret_cast<const Row*>(table + row * width_ + k * kWidth), Doubles) * weight;
+    }
+#pragma GCC unroll 8
+    for (std::int64_t k = 0; k < kCount / kWidth; ++k) {
+      using Stored [[gnu::vector_size(kWidth * sizeof(double)), gnu::aligned(8), gnu::may_alias]] = double;
+      *reinterpret_cast<Stored*>(sums + column + k * kWidth) = sum[k];
+    }
+  }
+  double weight_of(std::int64_t i) const {
+    return weights_.empty() ? 1.0 : static_cast<double>(weights_[static_cast<std::size_t>(i)]);
+  }
+
+  void add_weighted(const float* x, double weight, double* sums) const {
+    at_cpu_level([&](auto) __attribute__((always_inline)) {
+#pragma omp simd
+      for (std::int64_t j = 0; j < width_; ++j) sums[j] += static_cast<double>(x[j]) * weight;
+    });
+  }
+  /// Keeps the earlier of equal or unordered elements.
+  void join_maxima(const float* x, bool is_first, double* sums) const {
+    at_cpu_level([&](auto) __attribute__((always_inline)) {
+#pragma omp simd
+      for (std::int64_t j = 0; j < width_; ++j) {
+        const auto v = static_cast<double>(x[j]);
+        sums[j] = is_first || v > sums[j] ? v : sums[j];
+      }
+    });
   }
 
   const TensorView &table_, &out_;
   Positions indices_, offsets_;
   std::int64_t index_count_, offset_count_, padding_, width_;
-  bool is_mean_;
+  BagKind kind_;
+  std::vector<float> weights_;
 };
 
 }  // namespace
@@ -79,13 +184,12 @@ class BagSums {
 bool cpu_serves_embedding_bag(const KernelCall& c) {
   const DType t = c.in[0].dtype;
   const auto& outputs = c.node->outputs;
-  return !outputs.empty() && (t == DType::f32 || t == DType::bf16 || t == DType::f16) && !c.has(3) &&
-         static_cast<BagKind>(c.node->integer(AttrKey::kind)) != BagKind::max &&
+  return !outputs.empty() && (t == DType::f32 || t == DType::bf16 || t == DType::f16) &&
          std::all_of(outputs.begin() + 1, outputs.end(), [](ValueId v) { return v == kNoValue; });
 }
 
 void cpu_embedding_bag(KernelCall& c) {
-  if (c.wants(0)) BagSums(c).run();
+  if (c.wants(0)) Bags(c).run();
 }
 
 }  // namespace tern

@@ -23,6 +23,25 @@ void visit_size(std::int64_t size, F&& f) {
   }
 }
 
+/// to[i] = from[i * step + entries[i] * stride]
+template <class T, class Entry>
+void gather_elements(const T* from, std::int64_t step, const Entry* entries, std::int64_t stride, std::int64_t count,
+                     T* to) {
+  const auto loop = [&](std::int64_t s, std::int64_t t) __attribute__((always_inline)) {
+    if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
+#pragma omp simd
+      for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * s + static_cast<std::int64_t>(entries[i]) * t];
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * s + static_cast<std::int64_t>(entries[i]) * t];
+    }
+  };
+  at_cpu_level([&](auto) __attribute__((always_inline)) {
+    if (step == 0 && stride == 1) return loop(0, 1);
+    if (step == 1) return loop(1, stride);
+    loop(step, stride);
+  });
+}
+
 /// Copies row `from` to row `to` between tables with equal row sizes.
 class RowCopy {
  public:
@@ -41,7 +60,8 @@ class RowCopy {
     }
   }
   /// Copies the rows from[i] to the rows `first` + i.
-  void rows(const std::int64_t* from, std::int64_t count, std::int64_t first) const {
+  template <class Entry>
+  void rows(const Entry* from, std::int64_t count, std::int64_t first) const {
     switch (bytes_) {
       case 1: return elements<std::uint8_t>(from, count, first);
       case 2: return elements<std::uint16_t>(from, count, first);
@@ -53,11 +73,10 @@ class RowCopy {
   }
 
  private:
-  template <class T>
-  void elements(const std::int64_t* from, std::int64_t count, std::int64_t first) const {
+  template <class T, class Entry>
+  void elements(const Entry* from, std::int64_t count, std::int64_t first) const {
     const T* source = reinterpret_cast<const T*>(from_);
-    T* target = reinterpret_cast<T*>(to_) + first;
-    for (std::int64_t i = 0; i < count; ++i) target[i] = source[from[i]];
+    gather_elements(source, 0, from, 1, count, reinterpret_cast<T*>(to_) + first);
   }
 
   const std::byte* from_;
@@ -87,12 +106,12 @@ void cpu_gather(KernelCall& c) {
     const T* data = x.as<T>();
     T* out_data = out.as<T>();
     parallel_for(outer.count, grain_for(columns), [&](std::int64_t begin, std::int64_t end) {
+      positions.check(begin * columns, (end - begin) * columns, axis_size);
       for (std::int64_t row = begin; row < end; ++row) {
         const T* base = data + outer.offset(row);
         T* to = out_data + row * columns;
         positions.visit(row * columns, [&](const auto* entries) {
-          for (std::int64_t column = 0; column < columns; ++column)
-            to[column] = base[column * column_stride + Positions::checked(entries[column], axis_size) * axis_stride];
+          gather_elements(base, column_stride, entries, axis_stride, columns, to);
         });
       }
     });
@@ -105,14 +124,21 @@ void cpu_index_select(KernelCall& c) {
   if (x.blocks.columns != 0) return cpu_select_quantized_rows(c);
   const Positions positions(index);
   const int axis = axis_of(*c.node, x.rank);
-  const std::int64_t axis_size = x.size(axis), count = index.numel(),
-                     row_elements = product_of_sizes(x, axis + 1, x.rank);
-  const RowCopy copy(x.data, out.data, row_elements * element_size(x.dtype));
-  parallel_for(product_of_sizes(x, 0, axis) * count, grain_for(row_elements),
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t out_row = begin; out_row < end; ++out_row)
-                   copy(out_row / count * axis_size + positions.at(out_row % count, axis_size), out_row);
-               });
+  const std::int64_t axis_size = x.size(axis), count = index.numel(), outer = product_of_sizes(x, 0, axis),
+                     row_elements = product_of_sizes(x, axis + 1, x.rank),
+                     row_bytes = row_elements * element_size(x.dtype);
+  positions.check(0, count, axis_size);
+  // Threads share the pairs of a block of positions and a slice before the axis, in this order.
+  constexpr std::int64_t kBlock = 4096;
+  const std::int64_t block = std::min(kBlock, count), blocks = (count + block - 1) / block;
+  parallel_for(blocks * outer, grain_for(row_elements * block), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t first = i / outer * block, n = std::min(block, count - first), slice = i % outer;
+      const RowCopy copy(x.data + slice * axis_size * row_bytes, out.data + (slice * count + first) * row_bytes,
+                         row_bytes);
+      positions.visit(first, [&](const auto* entries) { copy.rows(entries, n, 0); });
+    }
+  });
 }
 
 namespace {

@@ -11,8 +11,11 @@ void cpu_index_select(KernelCall& c);
 void cpu_select_quantized_rows(KernelCall& c);
 void cpu_index(KernelCall& c);
 void cpu_embedding_bag(KernelCall& c);
-/// True for sums and means of float tables without weights, if only the result is read.
+/// True for float tables, if only the result is read.
 bool cpu_serves_embedding_bag(const KernelCall& c);
+void cpu_searchsorted(KernelCall& c);
+/// False for searches by a sorter.
+bool cpu_serves_searchsorted(const KernelCall& c);
 void cpu_index_put(KernelCall& c);
 void cpu_scatter(KernelCall& c);
 void cpu_unique(KernelCall& c);

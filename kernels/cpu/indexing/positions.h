@@ -3,8 +3,11 @@
 
 #include <tern/error.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <type_traits>
 
 #include "dtypes/levels.h"
 #include "kernels/kernel.h"
@@ -29,6 +32,21 @@ class Positions {
     const std::int64_t p = (*this)[i];
     if (p < -size || p >= size) out_of_range(p, size);
     return p < 0 ? p + size : p;
+  }
+  /// Throws unless 0 <= entry < size for `count` entries from `first` on.
+  void check(std::int64_t first, std::int64_t count, std::int64_t size) const {
+    visit(first, [&](const auto* entries) {
+      using Entry = std::remove_cvref_t<decltype(*entries)>;
+      Entry is_outside = 0;
+      const auto last = static_cast<Entry>(std::min<std::int64_t>(size - 1, std::numeric_limits<Entry>::max()));
+      at_cpu_level([&](auto) __attribute__((always_inline)) {
+#pragma omp simd reduction(| : is_outside)
+        for (std::int64_t i = 0; i < count; ++i)
+          is_outside |= entries[i] < 0 || entries[i] > last ? Entry{1} : Entry{0};
+      });
+      if (is_outside == 0) return;
+      for (std::int64_t i = 0; i < count; ++i) checked(entries[i], size);
+    });
   }
   /// Calls f with a pointer to entry `first`.
   template <class F>

@@ -1,9 +1,12 @@
 // unique: groups equal elements or slices, by sorting or in runs of equal neighbours.
 #include <algorithm>
+#include <bit>
+#include <limits>
 #include <numeric>
 
 #include "kernels/cpu/indexing/indexing.h"
 #include "kernels/cpu/reductions/order.h"
+#include "kernels/cpu/reductions/radix_sort.h"
 #include "kernels/cpu/strided.h"
 
 namespace tern {
@@ -51,16 +54,39 @@ SliceTable<L> table_of(const TensorView& x, int axis) {
   return t;
 }
 
-/// Sorts the numbers of rows of one element: pairs of element and number need no look-ups.
+/// Sorts the numbers of rows of one element, equal elements in their order.
 template <class L>
 void sort_elements(const SliceTable<L>& table, std::vector<std::int64_t>& order) {
-  std::vector<std::pair<L, std::int64_t>> pairs(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) pairs[i] = {table.data[i], static_cast<std::int64_t>(i)};
-  std::sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) {
-    if (ascends(a.first, b.first)) return true;
-    return !ascends(b.first, a.first) && a.second < b.second;
-  });
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = pairs[i].second;
+  const auto n = static_cast<std::int64_t>(order.size());
+  if (n == 0) return;
+  if (n > kMostRadixElements) {
+    std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return table.less(a, b); });
+    return;
+  }
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max(), largest = 0;
+  for (const L v : table.data) {
+    const std::uint64_t key = radix_key(v);
+    least = std::min(least, key);
+    largest = std::max(largest, key);
+  }
+  const int bits = static_cast<int>(std::bit_width(largest - least));
+  if (bits <= 32) {
+    std::vector<PackedPosition> words(static_cast<std::size_t>(2 * n));
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::uint64_t key = radix_key(table.data[static_cast<std::size_t>(i)]);
+      words[static_cast<std::size_t>(i)] = (key - least) << 32 | static_cast<std::uint64_t>(i);
+    }
+    const PackedPosition* sorted = radix_sort(words.data(), words.data() + n, n, bits);
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(sorted[i] & 0xffffffff);
+    return;
+  }
+  std::vector<KeyedPosition> pairs(static_cast<std::size_t>(2 * n));
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::uint64_t key = radix_key(table.data[static_cast<std::size_t>(i)]);
+    pairs[static_cast<std::size_t>(i)] = {key - least, i};
+  }
+  const KeyedPosition* sorted = radix_sort(pairs.data(), pairs.data() + n, n, bits);
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = sorted[i].position;
 }
 
 /// Sorts the numbers of integers from a small range by counting. Returns false for other ranges.
@@ -93,6 +119,12 @@ void sort_rows(const SliceTable<L>& table, std::vector<std::int64_t>& order) {
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return table.less(a, b); });
 }
 
+void finish_counts(KernelCall& c, const std::vector<std::int64_t>& counts) {
+  if (!c.wants(2)) return;
+  c.allocator->allocate(2, std::vector<std::int64_t>{std::ssize(counts)}, &c.out[2]);
+  std::copy(counts.begin(), counts.end(), c.out[2].as<std::int64_t>());
+}
+
 template <class L>
 void unique(KernelCall& c) {
   const TensorView& x = c.in[0];
@@ -103,15 +135,25 @@ void unique(KernelCall& c) {
   if (c.node->integer(AttrKey::consecutive) == 0) {
     sort_rows(table, order);
   }
-  std::vector<std::int64_t> first, inverse(order.size()), counts;
+  std::vector<std::int64_t> first(order.size()), counts(order.size());
+  std::size_t groups = 0;
+  std::int64_t* const inverse = c.wants(1) ? c.out[1].as<std::int64_t>() : nullptr;
+  const bool is_of_elements = table.width == 1;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    if (i == 0 || !table.equal(order[i - 1], order[i])) {
-      first.push_back(order[i]);
-      counts.push_back(0);
-    }
-    inverse[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(first.size()) - 1;
-    ++counts.back();
+    const bool is_equal = i > 0 && (is_of_elements ? *table.row(order[i - 1]) == *table.row(order[i])
+                                                   : table.equal(order[i - 1], order[i]));
+    // The next group begins here until an element differs: no branch.
+    const std::size_t at = is_equal ? groups - 1 : groups;
+    first[at] = is_equal ? first[at] : order[i];
+    counts[at] = is_equal ? counts[at] : static_cast<std::int64_t>(i);
+    groups = at + 1;
+    if (inverse != nullptr) inverse[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(at);
   }
+  first.resize(groups);
+  counts.resize(groups);
+  // Starts of the groups become their sizes.
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    counts[i] = (i + 1 < counts.size() ? counts[i + 1] : std::ssize(order)) - counts[i];
   const auto count = static_cast<std::int64_t>(first.size());
   std::vector<std::int64_t> sizes = {count};
   std::int64_t outer = 1, bytes = element_size(x.dtype);
@@ -123,6 +165,16 @@ void unique(KernelCall& c) {
   }
   c.allocator->set_symbol(0, count);
   c.allocator->allocate(0, sizes, &c.out[0]);
+  const auto copy_elements = [&]<class T>(T) {
+    for (std::size_t i = 0; i < first.size(); ++i) c.out[0].as<T>()[i] = x.as<const T>()[first[i]];
+  };
+  if (outer == 1 && bytes == 4) {
+    copy_elements(std::uint32_t{});
+    bytes = 0;
+  } else if (outer == 1 && bytes == 8) {
+    copy_elements(std::uint64_t{});
+    bytes = 0;
+  }
   for (std::int64_t o = 0; bytes > 0 && o < outer; ++o) {
     for (std::int64_t i = 0; i < count; ++i) {
       std::memcpy(c.out[0].data + (o * count + i) * bytes,
@@ -130,11 +182,7 @@ void unique(KernelCall& c) {
                   static_cast<std::size_t>(bytes));
     }
   }
-  if (c.wants(1)) std::copy(inverse.begin(), inverse.end(), c.out[1].as<std::int64_t>());
-  if (c.wants(2)) {
-    c.allocator->allocate(2, std::vector<std::int64_t>{count}, &c.out[2]);
-    std::copy(counts.begin(), counts.end(), c.out[2].as<std::int64_t>());
-  }
+  finish_counts(c, counts);
 }
 
 }  // namespace

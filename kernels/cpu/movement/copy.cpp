@@ -259,7 +259,8 @@ void copy_axes(const T* from, T* to, std::array<CopyAxis, kMaxRank>& axes, int n
   CopyAxis across{1, 0, 0};
   // Finds an axis with adjacent elements in the other view: such planes are copied in tiles.
   const auto is_across = [&](const CopyAxis& a) {
-    return inner.from != 1 ? inner.from != 0 && a.from == 1 : inner.to != 1 && a.to == 1;
+    const bool repeats_few = inner.from == 0 && inner.size <= kInterleavedRows;
+    return inner.from != 1 ? (inner.from != 0 || repeats_few) && a.from == 1 : inner.to != 1 && a.to == 1;
   };
   for (int i = 0; i < outer; ++i) {
     if (!is_across(axes[static_cast<std::size_t>(i)])) continue;

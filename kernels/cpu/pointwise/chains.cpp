@@ -132,7 +132,7 @@ class ChainFinder {
       if (!c || !is_float(c->from)) continue;  // abs also takes complex operands
       const std::size_t number = chain_of_[c->from];
       if (number != kNone && continues(number, i, *c)) return add(number, i, *c);
-      if (!start || tiled_[start->from].uniform) start = c;
+      if (!start || tiled_[start->from].uniform || tiled_[start->from].row_constant) start = c;
     }
     if (!start) return;
     chains_.push_back({.start = start->from, .last = start->from, .links = {}, .shared = {}, .instructions = 0});
@@ -162,8 +162,8 @@ class ChainFinder {
 /// Returns the known loop of a chain, or null.
 ChainLoop known_chain(const LoopTable& table, const std::vector<TileInstruction>& tiled,
                       const InstructionChain& chain) {
-  if (tiled[chain.start].uniform || chain.links.size() * kChainLinkBits > 64) return nullptr;
-  const auto varies = [&](std::size_t i) { return !tiled[i].uniform; };
+  const auto varies = [&](std::size_t i) { return !tiled[i].uniform && !tiled[i].row_constant; };
+  if (!varies(chain.start) || chain.links.size() * kChainLinkBits > 64) return nullptr;
   std::uint64_t key = 0;
   for (const Link& l : chain.links) {
     if (l.keep >= 0) return nullptr;
@@ -216,6 +216,7 @@ void TileProgram::join_activations(const PointwiseExpr& expr) {
 }
 
 void TileProgram::join_chains(const std::vector<Instruction>& code) {
+  find_row_constants(false);
   const ChainFinder found(code, instructions);
   for (std::size_t i = 0; i < code.size(); ++i) {
     if (found.chain_of(i) == kNone) continue;
@@ -228,8 +229,12 @@ void TileProgram::join_chains(const std::vector<Instruction>& code) {
     instructions[i].kind = Kind::chain;
     instructions[i].a = chain.start;
     instructions[i].links = chain.links;
-    instructions[i].known_chain = known_chain(table, instructions, chain);
     for (const std::size_t s : chain.shared) instructions[s].shared = true;
+  }
+  find_row_constants(true);
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    if (instructions[i].kind == Kind::chain)
+      instructions[i].known_chain = known_chain(table, instructions, found.chains()[found.chain_of(i)]);
   }
   one_chain =
       instructions.back().kind == Kind::chain && std::ranges::all_of(instructions, [&](const TileInstruction& n) {

@@ -172,6 +172,23 @@ void TileProgram::add_instructions(const KernelCall& call, const std::vector<std
   cost = std::max<std::int64_t>(1, cost);
 }
 
+/// Marks loads of one element per row, such as a channel's scale over its image; with chains those alone that no loop
+/// reads.
+void TileProgram::find_row_constants(bool has_chains) {
+  const auto last = static_cast<std::size_t>(rank) - 1;
+  if (block > 0 || rank < 2 || sizes[last] < kRowLength) return;
+  std::vector<bool> is_read_by_loop(instructions.size());
+  for (const TileInstruction& n : instructions) {
+    const bool reads = n.kind == Kind::loop || n.kind == Kind::convert || n.kind == Kind::bitcast;
+    if (has_chains && reads) is_read_by_loop[n.a] = is_read_by_loop[n.b] = is_read_by_loop[n.c] = true;
+  }
+  for (std::size_t i = 0; i + 1 < instructions.size(); ++i) {
+    TileInstruction& n = instructions[i];
+    n.row_constant = n.kind == Kind::load && !n.uniform && n.to == DType::f32 && !is_read_by_loop[i] &&
+                     !loads[n.load].linear && loads[n.load].strides[last] == 0;
+  }
+}
+
 void TileProgram::choose_tile() {
   bool packed = false;
   std::size_t widest = 1;

@@ -41,10 +41,11 @@ struct TileInstruction {
   /// chain: the links, applied in turn to instruction a; merged: a link of a later chain
   enum class Kind : std::uint8_t { constant, load, index, convert, loop, bitcast, chain, merged };
   Kind kind = Kind::loop;
-  bool uniform = false;  ///< equal for every element: computed once per thread
-  bool fixed = false;    ///< uniform, and computed from constants alone: equal for every run
-  bool shared = false;   ///< merged, with readers besides the next link: the chain stores the value
-  bool kept = false;     ///< a constant operand of an epilogue along a single axis: its buffer serves several blocks
+  bool uniform = false;       ///< equal for every element: computed once per thread
+  bool row_constant = false;  ///< equal along each tile, and read by chains alone: a load repeats a few elements
+  bool fixed = false;         ///< uniform, and computed from constants alone: equal for every run
+  bool shared = false;        ///< merged, with readers besides the next link: the chain stores the value
+  bool kept = false;  ///< a constant operand of an epilogue along a single axis: its buffer serves several blocks
   Loop loop = nullptr;
   std::size_t a = 0, b = 0, c = 0;  ///< instructions
   DType from = DType::invalid, to = DType::invalid;
@@ -89,6 +90,8 @@ struct TileProgram : KernelState {
   OutputSlice tile_at(std::int64_t number) const;
   /// Returns the number of tiles per thread.
   std::int64_t grain() const;
+  /// Elements that a load repeats for a row constant: the vectors of a chain.
+  static constexpr std::int64_t kRepeated = 64;
   /// True if tiles of the operand are read in place.
   bool reads_in_place(const Load& l) const {
     return l.linear || (by_rows && l.strides[static_cast<std::size_t>(rank) - 1] == 1);
@@ -99,6 +102,7 @@ struct TileProgram : KernelState {
   void add_instructions(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands);
   void join_activations(const PointwiseExpr& expr);        ///< chains.cpp
   void join_chains(const std::vector<Instruction>& code);  ///< chains.cpp
+  void find_row_constants(bool has_chains);
   void choose_tile();
   void assign_slots();
   bool needs_slot(const TileInstruction& n) const;

@@ -118,6 +118,15 @@ void TileWorker::run_tile(const OutputSlice& t) {
   if (n.uniform || n.kind == Kind::bitcast) copy(out, where_[last], t.count);
 }
 
+void TileWorker::compute(const OutputSlice& t, std::byte* dst) {
+  const std::size_t last = program_.instructions.size() - 1;
+  for (std::size_t i = 0; i <= last; ++i) {
+    if (!program_.instructions[i].uniform) run(i, t, i == last ? dst : slot(i));
+  }
+  const TileInstruction& n = program_.instructions[last];
+  if (n.uniform || n.kind == Kind::bitcast) copy(dst, where_[last], t.count);
+}
+
 void TileWorker::run_block(const ResultBlock& b) {
   const std::int64_t columns = b.at.columns, count = b.at.rows * columns;
   const bool dense = b.ld == columns || b.at.rows == 1;
@@ -180,7 +189,7 @@ void TileWorker::load_block(std::size_t i, const OutputRows& at, std::byte* own)
 /// Returns an instruction's value as a chain operand. `rows` sets the row distance of operands read in place.
 ChainOperand TileWorker::operand(std::size_t instruction, const ResultBlock* rows) const {
   const TileInstruction& n = program_.instructions[instruction];
-  ChainOperand o{reinterpret_cast<const float*>(where_[instruction]), n.uniform ? 0 : 1};
+  ChainOperand o{reinterpret_cast<const float*>(where_[instruction]), n.uniform || n.row_constant ? 0 : 1};
   if (rows == nullptr) return o;
   o.row = rows->at.columns;
   if (n.kind != Kind::load) return o;
@@ -245,6 +254,11 @@ void TileWorker::load(std::size_t i, const OutputSlice& t, std::byte* dst) {
   const Load& l = program_.loads[program_.instructions[i].load];
   const std::byte* from = data(l);
   if (l.uniform) return fill(dst, from, l.element, t.count);
+  if (program_.instructions[i].row_constant) {
+    fill(dst, from + offset(program_, l, t.start) * l.element, l.element, std::min(t.count, TileProgram::kRepeated));
+    where_[i] = dst;
+    return;
+  }
   const bool result = i + 1 == program_.instructions.size();
   if (l.linear) {
     where_[i] = from + run_bytes(program_.instructions[i].to, t.start);

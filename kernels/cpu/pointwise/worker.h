@@ -34,6 +34,9 @@ class TileWorker {
   /// Sends large results of whole outputs past the caches. end_stream() must follow the last tile.
   void stream_result();
   void run_tile(const OutputSlice& t);
+  /// Writes the values of a slice to `dst`, contiguous. The slice lies within a tile's elements, and within a row if
+  /// the program goes by rows.
+  void compute(const OutputSlice& t, std::byte* dst);
   /// Sets the contents of kept operands' buffers, one per load; without them every block fills all buffers.
   void keep(BufferedRows* kept) { kept_ = kept; }
   /// Replaces the block by the expression's value; at most program.block elements.

@@ -1,9 +1,12 @@
 // histogram: counts, or sums of weights, in bins.
 #include <cmath>
+#include <limits>
 
 #include "dtypes/checked.h"
+#include "dtypes/levels.h"
 #include "kernels/cpu/reductions/order.h"
 #include "kernels/cpu/reductions/reductions.h"
+#include "kernels/cpu/reductions/row_loops.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/strided.h"
 
@@ -16,11 +19,9 @@ void choose_range(const KernelCall& c, const T* x, std::int64_t n, T* low, T* hi
   *low = static_cast<T>(c.node->number_at(AttrKey::range, 0));
   *high = static_cast<T>(c.node->number_at(AttrKey::range, 1));
   if (*low == *high && n > 0) {
-    *low = *high = x[0];
-    for (std::int64_t i = 0; i < n; ++i) {
-      *low = x[i] < *low || is_nan(x[i]) ? x[i] : *low;
-      *high = x[i] > *high || is_nan(x[i]) ? x[i] : *high;
-    }
+    const auto& loops = rows::loops<T>();
+    *low = loops.min(x, n);
+    *high = loops.has_nan(x, n) ? std::numeric_limits<T>::quiet_NaN() : loops.max(x, n);
     if (!std::isfinite(*low) || !std::isfinite(*high)) {
       fail(ErrorCode::runtime, "the range of the elements is not finite: give a range");
     }
@@ -30,6 +31,31 @@ void choose_range(const KernelCall& c, const T* x, std::int64_t n, T* low, T* hi
     *low -= more;
     *high += more;
   }
+}
+
+/// Counts elements in equal bins from low to high, a block at a time.
+template <class T>
+void count_in_equal_bins(const T* x, std::int64_t n, T low, T high, std::vector<double>& counts) {
+  constexpr std::int64_t kBlock = 512;
+  const auto bins = static_cast<std::int32_t>(counts.size());
+  const T scale = static_cast<T>(bins), width = high - low;
+  std::vector<std::int64_t> found(counts.size() + 1);  // the last counts elements outside
+  std::int32_t places[kBlock];
+  for (std::int64_t first = 0; first < n; first += kBlock) {
+    const std::int64_t m = std::min(kBlock, n - first);
+    const T* v = x + first;
+    at_cpu_level([&](auto) __attribute__((always_inline)) {
+#pragma omp simd
+      for (std::int64_t i = 0; i < m; ++i) {
+        const bool is_inside = (static_cast<int>(v[i] >= low) & static_cast<int>(v[i] <= high)) != 0;
+        const T at = (v[i] - low) * scale / width, inside = is_inside ? at : T(0);
+        const auto bin = static_cast<std::int32_t>(inside < scale ? inside : scale), last = bins - 1;
+        places[i] = is_inside ? (bin < last ? bin : last) : bins;
+      }
+    });
+    for (std::int64_t i = 0; i < m; ++i) ++found[static_cast<std::size_t>(places[i])];
+  }
+  for (std::size_t b = 0; b < counts.size(); ++b) counts[b] = static_cast<double>(found[b]);
 }
 
 template <class T>
@@ -64,7 +90,10 @@ void histogram(KernelCall& c) {
   }
   std::vector<double> counts(static_cast<std::size_t>(bins));
   const bool search = c.node->integer(AttrKey::full) != 0;  // correct the bin by a comparison with the rounded edges
-  for (std::int64_t i = 0; bins > 0 && i < n; ++i) {
+  constexpr std::int64_t kMostBins = 1 << 20;
+  const bool are_equal = !given && !search && weights == nullptr && bins > 0 && bins <= kMostBins;
+  if (are_equal) count_in_equal_bins(x, n, low, high, counts);
+  for (std::int64_t i = 0; !are_equal && bins > 0 && i < n; ++i) {
     if (!(x[i] >= low && x[i] <= high)) continue;
     std::int64_t bin;
     if (given) {

@@ -18,8 +18,9 @@ ReductionAxes reduction_axes(const KernelCall& c) {
   return axes;
 }
 
-void cpu_reduce(KernelCall& c) {
-  const ReductionAxes axes = reduction_axes(c);
+namespace {
+
+void reduce_along(KernelCall& c, const ReductionAxes& axes) {
   switch (static_cast<ReduceKind>(c.node->integer(AttrKey::kind))) {
     case ReduceKind::sum:
     case ReduceKind::mean: return reduce_sum(c, axes);
@@ -33,6 +34,27 @@ void cpu_reduce(KernelCall& c) {
     case ReduceKind::argmin: return reduce_argument(c, axes);
     case ReduceKind::var: return reduce_variance(c, axes);
   }
+}
+
+}  // namespace
+
+std::unique_ptr<KernelState> prepare_cpu_reduce(const KernelCall& c) {
+  return c.node->expr.code.empty() ? nullptr : std::make_unique<FusedOperand>(c);
+}
+
+void cpu_reduce(KernelCall& c) {
+  if (c.node->expr.code.empty()) return reduce_along(c, reduction_axes(c));
+  std::unique_ptr<KernelState> own;
+  if (c.state == nullptr) own = prepare_cpu_reduce(c);
+  const auto& operand = static_cast<const FusedOperand&>(own ? *own : *c.state);
+  const FusedOperand::Operands operands(operand, c);
+  TensorView x = operand.view();
+  KernelCall of_values = c;
+  of_values.in = {&x, 1};
+  ReductionAxes axes = reduction_axes(of_values);
+  axes.operand = &operand;
+  axes.operand_call = &operands.call();
+  reduce_along(of_values, axes);
 }
 
 }  // namespace tern

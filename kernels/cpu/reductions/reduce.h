@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
+#include "kernels/cpu/reductions/fused_operand.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/strided.h"
 #include "kernels/kernel.h"
@@ -10,9 +12,11 @@
 
 namespace tern {
 
-/// The kept and the reduced axes of input 0.
+/// The kept and the reduced axes of input 0, and the expression that computes its elements, or null.
 struct ReductionAxes {
   CollapsedAxes kept, reduced;
+  const FusedOperand* operand = nullptr;
+  const KernelCall* operand_call = nullptr;  ///< the expression's operands
 };
 ReductionAxes reduction_axes(const KernelCall& c);
 
@@ -21,6 +25,28 @@ void reduce_prod(KernelCall& c, const ReductionAxes& axes);      ///< prod, bit_
 void reduce_extremum(KernelCall& c, const ReductionAxes& axes);  ///< max, min
 void reduce_argument(KernelCall& c, const ReductionAxes& axes);  ///< argmax, argmin
 void reduce_variance(KernelCall& c, const ReductionAxes& axes);
+
+/// Reads a reduction's operand as L.
+template <class L>
+class OperandReader {
+ public:
+  OperandReader(const TensorView& x, const ReductionAxes& axes)
+      : data_(x.data), size_(element_size(x.dtype)), run_(x.dtype) {
+    if (axes.operand != nullptr) computed_.emplace(*axes.operand, *axes.operand_call);
+  }
+  /// Reads n elements, at most kRun, from element `at` on. `following`: elements from `at` on that lie side by side and
+  /// will be read in turn, at least n. Computed elements have stride 1.
+  const L* read(std::int64_t at, std::int64_t stride, std::int64_t n, std::int64_t following) {
+    if (!computed_) return run_.read(data_ + at * size_, stride, n);
+    return run_.read(computed_->read(at, n, following), 1, n);
+  }
+
+ private:
+  const std::byte* data_;
+  std::int64_t size_;
+  RunReader<L> run_;
+  std::optional<FusedOperand::Reader> computed_;
+};
 
 /// A reduction has
 ///   Acc, Result            accumulator, and type of the result before conversion
@@ -33,14 +59,15 @@ template <class L, class Reduction>
 class Reducer {
  public:
   Reducer(KernelCall& c, const ReductionAxes& axes, const Reduction& reduction)
-      : x_(c.in[0]), out_(c.out[0]), axes_(axes), reduction_(reduction), size_(element_size(x_.dtype)) {}
+      : x_(c.in[0]), out_(c.out[0]), axes_(axes), reduction_(reduction) {}
 
   void run() {
     const CollapsedAxes &k = axes_.kept, &r = axes_.reduced;
     if (k.count == 0) return;
     const auto abs = [](std::int64_t v) { return v < 0 ? -v : v; };
     const bool nearer = k.rank > 0 && (r.rank == 0 || abs(k.inner_stride()) < abs(r.inner_stride()));
-    if (nearer || (r.inner_size() < 16 && k.inner_size() > 4 * r.inner_size())) {
+    const bool is_computed = axes_.operand != nullptr;  // element by element in memory order
+    if (nearer || (!is_computed && r.inner_size() < 16 && k.inner_size() > 4 * r.inner_size())) {
       by_columns();
     } else {
       by_rows();
@@ -53,15 +80,18 @@ class Reducer {
   static constexpr std::int64_t kParts =
       16;  ///< parts of a long line; fixed, so results do not depend on the number of threads
   static constexpr std::int64_t kLong = std::int64_t{1} << 17;
-  static constexpr std::int64_t kFew = 16;  ///< fewer lines, or tiles of lines, leave threads idle
+  static constexpr std::int64_t kShort = 64;  ///< elements of rows that are reduced several at a time
+  static constexpr std::int64_t kFew = 16;    ///< fewer lines, or tiles of lines, leave threads idle
 
-  /// Adds elements begin..end of the line at `line`.
-  void accumulate(Acc& acc, RunReader<L>& reader, const std::byte* line, std::int64_t begin, std::int64_t end) const {
+  /// Adds elements begin..end of the line at element `line`. `after`: elements that follow the line's last one in
+  /// memory and are read next.
+  void accumulate(Acc& acc, OperandReader<L>& reader, std::int64_t line, std::int64_t begin, std::int64_t end,
+                  std::int64_t after) const {
     const CollapsedAxes& r = axes_.reduced;
     const std::int64_t inner = r.inner_size(), stride = r.inner_stride();
     while (begin < end) {
-      const std::int64_t n = std::min({inner - begin % inner, end - begin, kRun});
-      reduction_.add_run(acc, reader.read(line + r.offset(begin) * size_, stride, n), n, begin);
+      const std::int64_t left = std::min(inner - begin % inner, end - begin), n = std::min(left, kRun);
+      reduction_.add_run(acc, reader.read(line + r.offset(begin), stride, n, left + after), n, begin);
       begin += n;
     }
   }
@@ -69,21 +99,42 @@ class Reducer {
   void by_rows() const {
     const std::int64_t n = axes_.reduced.count;
     if (n >= kLong && axes_.kept.count < kFew) return by_parts();
-    parallel_for(axes_.kept.count, grain_for(n), [&](std::int64_t begin, std::int64_t end) {
-      RunReader<L> reader(x_.dtype);
+    const CollapsedAxes &k = axes_.kept, &r = axes_.reduced;
+    const bool is_dense = r.rank <= 1 && r.inner_stride() == 1 && k.rank == 1 && k.inner_stride() == n;
+    parallel_for(k.count, grain_for(n), [&](std::int64_t begin, std::int64_t end) {
+      OperandReader<L> reader(x_, axes_);
       RunWriter<Result> writer(out_.dtype);
       for (std::int64_t o = begin; o < end; o += kRun) {
         const std::int64_t m = std::min(kRun, end - o);
         std::byte* at = out_.data + o * element_size(out_.dtype);
         Result* results = writer.begin(at, 1);
+        if constexpr (requires { &Reduction::sum_rows; }) {
+          if (is_dense && n > 0 && n <= kShort) {
+            short_rows(reader, k.offset(o), m, (end - o) * n, results);
+            writer.end(at, 1, m);
+            continue;
+          }
+        }
         for (std::int64_t i = 0; i < m; ++i) {
           Acc acc = reduction_.identity();
-          accumulate(acc, reader, x_.data + axes_.kept.offset(o + i) * size_, 0, n);
+          accumulate(acc, reader, k.offset(o + i), 0, n, is_dense ? (end - o - i - 1) * n : 0);
           results[i] = reduction_.finish(acc, n);
         }
         writer.end(at, 1, m);
       }
     });
+  }
+
+  /// Reduces `count` short rows that follow each other from element `first` on; `following` elements are read.
+  void short_rows(OperandReader<L>& reader, std::int64_t first, std::int64_t count, std::int64_t following,
+                  Result* results) const {
+    const std::int64_t n = axes_.reduced.count, together = kRun / n;
+    Acc sums[kRun];
+    for (std::int64_t i = 0; i < count; i += together) {
+      const std::int64_t m = std::min(together, count - i);
+      reduction_.sum_rows(reader.read(first + i * n, 1, m * n, following - i * n), n, m, sums);
+      for (std::int64_t k = 0; k < m; ++k) results[i + k] = reduction_.finish(sums[k], n);
+    }
   }
 
   /// Splits each of a few long lines into parts.
@@ -93,11 +144,11 @@ class Reducer {
     for (std::int64_t o = 0; o < axes_.kept.count; ++o) {
       std::array<Acc, kParts> parts;
       parts.fill(reduction_.identity());
-      const std::byte* line = x_.data + axes_.kept.offset(o) * size_;
+      const std::int64_t line = axes_.kept.offset(o);
       parallel_for(kParts, 1, [&](std::int64_t begin, std::int64_t end) {
-        RunReader<L> reader(x_.dtype);
+        OperandReader<L> reader(x_, axes_);
         for (std::int64_t p = begin; p < end; ++p) {
-          accumulate(parts[static_cast<std::size_t>(p)], reader, line, n * p / kParts, n * (p + 1) / kParts);
+          accumulate(parts[static_cast<std::size_t>(p)], reader, line, n * p / kParts, n * (p + 1) / kParts, 0);
         }
       });
       for (std::size_t p = 1; p < kParts; ++p) reduction_.merge(parts[0], parts[p]);
@@ -113,24 +164,28 @@ class Reducer {
     const CollapsedAxes &k = axes_.kept, &r = axes_.reduced;
     const std::int64_t inner = k.inner_size(), width = std::min(inner, kTile), per_row = (inner + kTile - 1) / kTile;
     const std::int64_t tiles = k.count / inner * per_row;
+    const bool is_dense =
+        r.rank <= 1 && k.rank == 1 && k.inner_stride() == 1 && r.inner_stride() == inner && per_row == 1;
     // A few deep tiles are split; the parts are merged afterwards.
     const std::int64_t parts = tiles < kFew && r.count >= 64 && r.count * width >= kLong ? kParts : 1;
     std::vector<Acc> accs(static_cast<std::size_t>(parts > 1 ? tiles * parts * width : 0));
     parallel_for(tiles * parts, grain_for(width * r.count / parts), [&](std::int64_t begin, std::int64_t end) {
-      RunReader<L> reader(x_.dtype);
+      OperandReader<L> reader(x_, axes_);
       RunWriter<Result> writer(out_.dtype);
       Acc* local = parts > 1 ? nullptr : thread_buffer<Acc>(static_cast<std::size_t>(width));
       for (std::int64_t t = begin; t < end; ++t) {
         const std::int64_t tile = t / parts, part = t % parts;
         const std::int64_t row = tile / per_row, first = tile % per_row * kTile, m = std::min(kTile, inner - first);
-        const std::byte* base = x_.data + (k.offset(row * inner) + first * k.inner_stride()) * size_;
+        const std::int64_t base = k.offset(row * inner) + first * k.inner_stride();
         Acc* acc = parts > 1 ? accs.data() + t * width : local;
         std::fill_n(acc, m, reduction_.identity());
         for (std::int64_t i = r.count * part / parts; i < r.count * (part + 1) / parts; ++i) {
-          const std::byte* from = base + r.offset(i) * size_;
+          const std::int64_t from = base + r.offset(i);
           for (std::int64_t j = 0; j < m; j += kRun) {
             const std::int64_t n = std::min(kRun, m - j);
-            reduction_.add_each(acc + j, reader.read(from + j * k.inner_stride() * size_, k.inner_stride(), n), n, i);
+            const std::int64_t rows = is_dense ? r.count * (part + 1) / parts - i - 1 : 0;
+            reduction_.add_each(
+                acc + j, reader.read(from + j * k.inner_stride(), k.inner_stride(), n, m - j + rows * inner), n, i);
           }
         }
         if (parts == 1) finish_tile(writer, acc, row * inner + first, m);
@@ -162,7 +217,6 @@ class Reducer {
   const TensorView& out_;
   const ReductionAxes& axes_;
   const Reduction& reduction_;
-  std::int64_t size_;
 };
 
 template <class L, class Reduction>

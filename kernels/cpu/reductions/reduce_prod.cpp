@@ -1,10 +1,35 @@
 // prod, bit_xor, any and all: reductions by a binary function.
+#include <cstring>
+
+#include "dtypes/levels.h"
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/reductions/reduce.h"
 #include "schema/kinds.h"
 
 namespace tern {
 namespace {
+
+/// Joins two values, or adds a vector to another (by reference: vectors have no common calling convention).
+struct Product {
+  template <class A>
+  A operator()(A a, A b) const {
+    return times(a, b);
+  }
+  template <class V>
+  [[gnu::always_inline]] void add(V& a, const V& b) const {
+    a *= b;
+  }
+};
+struct ExclusiveOr {
+  template <class A>
+  A operator()(A a, A b) const {
+    return a ^ b;
+  }
+  template <class V>
+  [[gnu::always_inline]] void add(V& a, const V& b) const {
+    a ^= b;
+  }
+};
 
 template <class L, class A, class Join>
 struct BinaryReduction {
@@ -16,20 +41,63 @@ struct BinaryReduction {
   Acc identity() const { return start; }
   void add_run(Acc& acc, const L* v, std::int64_t n, std::int64_t) const {
     constexpr std::int64_t kLanes = 8;
-    Acc lanes[kLanes];
-    std::fill_n(lanes, kLanes, start);
+    Acc lanes[4 * kLanes];
+    std::fill_n(lanes, 4 * kLanes, start);
     std::int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-      for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] = join(lanes[j], static_cast<Acc>(v[i + j]));
+    if (n >= kLanes) {
+      at_cpu_level([&](auto) __attribute__((always_inline)) {
+        if constexpr (std::is_arithmetic_v<A> && sizeof(A) == 8) {
+          i = join_vectors(lanes, v, n);
+        } else {
+          for (; i + kLanes <= n; i += kLanes) {
+            for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] = join(lanes[j], static_cast<Acc>(v[i + j]));
+          }
+        }
+      });
     }
     for (; i < n; ++i) acc = join(acc, static_cast<Acc>(v[i]));
-    for (Acc lane : lanes) acc = join(acc, lane);
+    if (n < kLanes) return;
+    for (std::int64_t width = kLanes / 2; width > 0; width /= 2) {
+      for (std::int64_t j = 0; j < width; ++j) lanes[j] = join(lanes[j], lanes[j + width]);
+    }
+    acc = join(acc, lanes[0]);
   }
   void add_each(Acc* acc, const L* v, std::int64_t n, std::int64_t) const {
-    for (std::int64_t i = 0; i < n; ++i) acc[i] = join(acc[i], static_cast<Acc>(v[i]));
+    at_cpu_level([&](auto) __attribute__((always_inline)) {
+#pragma omp simd
+      for (std::int64_t i = 0; i < n; ++i) acc[i] = join(acc[i], static_cast<Acc>(v[i]));
+    });
   }
-  void merge(Acc& acc, const Acc& later) const { acc = join(acc, later); }
-  Result finish(const Acc& acc, std::int64_t) const { return static_cast<L>(acc); }
+  void merge(Acc& acc, const Acc& later) const {
+    acc = join(acc, later);
+  }
+  Result finish(const Acc& acc, std::int64_t) const {
+    return static_cast<L>(acc);
+  }
+
+ private:
+  /// Joins 32 lanes of eight bytes in registers, then leaves eight; returns the number of joined elements.
+  [[gnu::always_inline]] std::int64_t join_vectors(Acc* lanes, const L* v, std::int64_t n) const {
+    constexpr int kWidth = 8, kVectors = 4;
+    using V [[gnu::vector_size(kWidth * sizeof(Acc))]] = Acc;
+    using Narrow [[gnu::vector_size(kWidth * sizeof(L)), gnu::aligned(alignof(L)), gnu::may_alias]] = L;
+    V sums[kVectors];
+    std::memcpy(sums, lanes, sizeof sums);
+    std::int64_t i = 0;
+    for (; i + kWidth * kVectors <= n; i += kWidth * kVectors) {
+#pragma GCC unroll 4
+      for (int k = 0; k < kVectors; ++k) {
+        join.add(sums[k], __builtin_convertvector(*reinterpret_cast<const Narrow*>(v + i + k * kWidth), V));
+      }
+    }
+    for (; i + kWidth <= n; i += kWidth)
+      join.add(sums[0], __builtin_convertvector(*reinterpret_cast<const Narrow*>(v + i), V));
+#pragma GCC unroll 2
+    for (int k = 0; k < 2; ++k) join.add(sums[k], sums[k + 2]);
+    join.add(sums[0], sums[1]);
+    std::memcpy(lanes, sums, sizeof(V));
+    return i;
+  }
 };
 
 template <class L, class A, class Join>
@@ -46,14 +114,13 @@ void reduce_prod(KernelCall& c, const ReductionAxes& axes) {
     case ReduceKind::any: return reduce_by<bool, U8>(c, axes, U8{0}, [](U8 a, U8 b) { return static_cast<U8>(a | b); });
     case ReduceKind::all: return reduce_by<bool, U8>(c, axes, U8{1}, [](U8 a, U8 b) { return static_cast<U8>(a & b); });
     case ReduceKind::bit_xor:
-      if (number_type(c.out[0].dtype) == DType::u64)
-        return reduce_by<U64, U64>(c, axes, U64{0}, [](U64 a, U64 b) { return a ^ b; });
-      return reduce_by<std::int64_t, U64>(c, axes, U64{0}, [](U64 a, U64 b) { return a ^ b; });
+      if (number_type(c.out[0].dtype) == DType::u64) return reduce_by<U64, U64>(c, axes, U64{0}, ExclusiveOr{});
+      return reduce_by<std::int64_t, U64>(c, axes, U64{0}, ExclusiveOr{});
     default: break;
   }
   visit_compute(number_type(c.out[0].dtype), [&]<class L>(std::type_identity<L>) {
     using A = wide_t<L>;
-    reduce_by<L, A>(c, axes, A(1), [](A a, A b) { return times(a, b); });
+    reduce_by<L, A>(c, axes, A(1), Product{});
   });
 }
 

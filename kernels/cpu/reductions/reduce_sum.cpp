@@ -31,6 +31,10 @@ struct Sum {
     }
     acc += lanes[0];
   }
+  /// Sums `rows` rows of n elements.
+  void sum_rows(const L* v, std::int64_t n, std::int64_t rows, Acc* sums) const requires std::is_floating_point_v<L> {
+    rows::loops<L>().row_sums(v, n, rows, sums);
+  }
   void add_each(Acc* acc, const L* v, std::int64_t n, std::int64_t) const {
     if constexpr (std::is_floating_point_v<L>) return rows::loops<L>().add_each(acc, v, n);
     for (std::int64_t i = 0; i < n; ++i) acc[i] += static_cast<Acc>(v[i]);

@@ -1,6 +1,8 @@
 // var: each run's mean and squared distances in two passes, joined as Chan, Golub and LeVeque do (1979); in double.
+#include "dtypes/levels.h"
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/reductions/reduce.h"
+#include "kernels/cpu/reductions/row_loops.h"
 
 namespace tern {
 namespace {
@@ -26,6 +28,11 @@ struct Variance {
 
   Acc identity() const { return {0, Wide{}, 0}; }
   void add_run(Acc& acc, const L* v, std::int64_t n, std::int64_t) const {
+    if constexpr (std::is_floating_point_v<L>) {
+      const auto& loops = rows::loops<L>();
+      const double mean = loops.sum(v, n) / static_cast<double>(n);
+      return merge(acc, {static_cast<double>(n), mean, loops.distances(v, mean, n)});
+    }
     constexpr std::int64_t kLanes = 8;
     Wide lane_sums[kLanes] = {};
     std::int64_t i = 0;
@@ -47,6 +54,10 @@ struct Variance {
   }
   void add_each(Acc* acc, const L* v, std::int64_t n, std::int64_t) const {
     const double count = acc[0].count + 1, inverse_count = 1 / count;  // all accumulators are at the same row
+    at_cpu_level([&](auto) __attribute__((always_inline)) { add_each(acc, v, n, count, inverse_count); });
+  }
+  [[gnu::always_inline]] static void add_each(Acc* acc, const L* v, std::int64_t n, double count,
+                                              double inverse_count) {
     for (std::int64_t i = 0; i < n; ++i) {
       const Wide x = static_cast<Wide>(v[i]), delta_before = x - acc[i].mean;
       acc[i].mean += delta_before * inverse_count;

@@ -10,7 +10,8 @@ bool of_floats(const KernelCall& c) {
 }  // namespace
 
 void register_cpu_reductions(KernelTable& t) {
-  t.set(Op::reduce, {.run = cpu_reduce, .strided = kAllStrided});
+  t.set(Op::reduce, {.run = cpu_reduce, .prepare = prepare_cpu_reduce, .strided = kAllStrided});
+  t.set(Op::scan, {.run = cpu_scan, .serves = cpu_serves_scan, .strided = kAllStrided});
   t.set(Op::select_reduce, {.run = cpu_select_reduce, .strided = kAllStrided});
   t.set(Op::sort, {.run = cpu_sort, .strided = kAllStrided});
   t.set(Op::topk, {.run = cpu_topk, .strided = kAllStrided});

@@ -6,6 +6,10 @@
 namespace tern {
 
 void cpu_reduce(KernelCall& c);
+std::unique_ptr<KernelState> prepare_cpu_reduce(const KernelCall& c);
+void cpu_scan(KernelCall& c);
+/// False for logarithms of sums in float64 or complex numbers.
+bool cpu_serves_scan(const KernelCall& c);
 void cpu_select_reduce(KernelCall& c);
 void cpu_sort(KernelCall& c);
 void cpu_topk(KernelCall& c);

@@ -20,6 +20,8 @@ struct RowLoops {
   /// of few units in the last place of a float.
   double (*block_sum)(const T* x, std::int64_t n);
   double (*block_distances)(const T* x, T from, std::int64_t n);
+  /// block_sum of each of several short rows that follow each other.
+  void (*row_sums)(const T* x, std::int64_t n, std::int64_t rows, double* sums);
   void (*scale)(const T* x, T by, T* y, std::int64_t n);               ///< y = x * by
   void (*shift)(const T* x, T first, T second, T* y, std::int64_t n);  ///< y = (x - first) - second
   /// y = (x - mean) * rstd * weight + bias; weight and bias may be null.

@@ -1,7 +1,11 @@
 // max and min with positions, median, nanmedian, mode and kthvalue. Equal elements give the same positions as PyTorch's
 // CPU kernels, since the algorithms agree.
+#include <limits>
+
 #include "kernels/cpu/reductions/order.h"
+#include "kernels/cpu/reductions/radix_sort.h"
 #include "kernels/cpu/reductions/reductions.h"
+#include "kernels/cpu/reductions/row_loops.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/strided.h"
 #include "schema/kinds.h"
@@ -36,8 +40,45 @@ std::int64_t median_of(Line<L> line, std::int64_t n, bool ignore_nan) {
   return line[middle].index;
 }
 
+/// Finds the mode of a line whose keys have at most 32 bits, once `least` is subtracted, by a radix sort.
+template <class L>
+std::int64_t mode_by_keys(Line<L> line, std::int64_t n, std::uint64_t least) {
+  auto* words = thread_buffer<PackedPosition>(static_cast<std::size_t>(2 * n), 1);
+  for (std::int64_t i = 0; i < n; ++i)
+    words[i] = (static_cast<std::uint64_t>(radix_key(line[i].value)) - least) << 32 | static_cast<std::uint64_t>(i);
+  constexpr std::int64_t kFew = 64;
+  PackedPosition* sorted = words;
+  if (n < kFew) {
+    std::sort(words, words + n);
+  } else {
+    sorted = radix_sort(words, words + n, n, 32);
+  }
+  std::int64_t best = 0, most = 0, run = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    ++run;
+    if (i + 1 < n && sorted[i] >> 32 == sorted[i + 1] >> 32) continue;
+    const auto last = static_cast<std::int64_t>(sorted[i] & 0xffffffff);
+    // No NaN equals another.
+    const bool is_unordered = is_nan(line[last].value);
+    if ((is_unordered ? 1 : run) > most) {
+      best = is_unordered ? static_cast<std::int64_t>(sorted[i - run + 1] & 0xffffffff) : last;
+      most = is_unordered ? 1 : run;
+    }
+    run = 0;
+  }
+  return best;
+}
+
 template <class L>
 std::int64_t mode_of(Line<L> line, std::int64_t n) {
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max(), largest = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::uint64_t key = radix_key(line[i].value);
+    least = std::min(least, key);
+    largest = std::max(largest, key);
+  }
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  if (largest - least <= kMost && n <= kMostRadixElements) return mode_by_keys<L>(line, n, least);
   std::sort(line, line + n, [](const Keyed<L>& a, const Keyed<L>& b) {
     return ascends(a.value, b.value) || (!ascends(b.value, a.value) && a.index < b.index);
   });
@@ -85,24 +126,38 @@ std::int64_t kth_of(Line<L> a, std::int64_t n, std::int64_t k) {
   return a[k].index;
 }
 
-template <class L, bool kMax>
-std::int64_t extremum_of(Line<L> line, std::int64_t n) {
-  std::int64_t best = 0;
-  for (std::int64_t i = 1; i < n && !is_nan(line[best].value); ++i) {
-    const L v = line[i].value, b = line[best].value;
-    if ((kMax ? v > b : v < b) || is_nan(v)) best = i;
+/// Finds the extremum of the n elements at `px`, `stride` apart: the first of equal ones, or the first NaN.
+template <class L>
+std::int64_t extremum_of_runs(RunReader<L>& reader, const std::byte* px, std::int64_t stride, std::int64_t size,
+                              std::int64_t n, bool is_max) {
+  std::int64_t place = 0;
+  L best{};
+  for (std::int64_t i = 0; i < n; i += kRun) {
+    const std::int64_t m = std::min(kRun, n - i);
+    const L* v = reader.read(px + i * stride * size, stride, m);
+    L found = v[0];
+    if constexpr (std::is_floating_point_v<L>) {
+      const auto& loops = rows::loops<L>();
+      if (loops.has_nan(v, m)) return i + (std::find_if(v, v + m, is_nan<L>) - v);
+      found = (is_max ? loops.max : loops.min)(v, m);
+    } else {
+      found = is_max ? *std::max_element(v, v + m) : *std::min_element(v, v + m);
+    }
+    if (i > 0 && !(is_max ? found > best : found < best)) continue;
+    best = found;
+    place = i + (std::find(v, v + m, found) - v);
   }
-  return best;
+  return place;
 }
 
 template <class L>
 std::int64_t select(SelectKind kind, Line<L> line, std::int64_t n, std::int64_t k) {
   switch (kind) {
-    case SelectKind::max: return extremum_of<L, true>(line, n);
-    case SelectKind::min: return extremum_of<L, false>(line, n);
     case SelectKind::median: return median_of<L>(line, n, false);
     case SelectKind::nanmedian: return median_of<L>(line, n, true);
     case SelectKind::mode: return mode_of<L>(line, n);
+    case SelectKind::max:
+    case SelectKind::min:
     case SelectKind::kthvalue: break;
   }
   return kth_of<L>(line, n, k - 1);
@@ -124,12 +179,17 @@ void cpu_select_reduce(KernelCall& c) {
       auto* line = thread_buffer<Keyed<L>>(static_cast<std::size_t>(n));
       for (std::int64_t t = begin; t < end; ++t) {
         const std::byte* px = x.data + from.offset(t) * size;
-        for (std::int64_t i = 0; i < n; i += kRun) {
-          const std::int64_t m = std::min(kRun, n - i);
-          const L* v = reader.read(px + i * xs * size, xs, m);
-          for (std::int64_t j = 0; j < m; ++j) line[i + j] = {v[j], i + j};
+        std::int64_t at = 0;
+        if (kind == SelectKind::max || kind == SelectKind::min) {
+          at = extremum_of_runs(reader, px, xs, size, n, kind == SelectKind::max);
+        } else {
+          for (std::int64_t i = 0; i < n; i += kRun) {
+            const std::int64_t m = std::min(kRun, n - i);
+            const L* v = reader.read(px + i * xs * size, xs, m);
+            for (std::int64_t j = 0; j < m; ++j) line[i + j] = {v[j], i + j};
+          }
+          at = select<L>(kind, line, n, k);
         }
-        const std::int64_t at = select<L>(kind, line, n, k);
         if (c.wants(0)) std::memcpy(c.out[0].data + t * size, px + at * xs * size, static_cast<std::size_t>(size));
         if (c.wants(1)) c.out[1].as<std::int64_t>()[t] = at;
       }

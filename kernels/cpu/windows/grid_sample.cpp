@@ -3,6 +3,7 @@
 #include <tern/error.h>
 
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "dtypes/levels.h"
@@ -170,65 +171,224 @@ T apply(const Samples<T>& s, const Element* plane, T zero) {
   return sum;
 }
 
-constexpr std::int64_t kBlockPoints = 64;
+constexpr std::int64_t kBlockPoints = 128;
 
-/// Samples of consecutive points of a plane, element k of all points side by side. Elements outside have index 0 and a
-/// cleared `inside`.
+/// Taps of a block of points: places along each axis (the innermost first) with their weights, then elements of the
+/// plane. Elements outside have index 0 and a cleared `inside`.
 template <class T>
 struct SampleBlock {
-  int columns = 0;
-  std::int32_t index[4][kBlockPoints], inside[4][kBlockPoints];  ///< `inside`: -1 or 0
-  T weight[4][kBlockPoints];
-
-  void set(std::int64_t point, const Samples<T>& s) {
-    for (int k = 0; k < columns; ++k) {
-      const bool used = k < s.columns && s.index[static_cast<std::size_t>(k)] >= 0;
-      index[k][point] = used ? static_cast<std::int32_t>(s.index[static_cast<std::size_t>(k)]) : 0;
-      inside[k][point] = used ? -1 : 0;
-      weight[k][point] = k < s.columns ? s.weight[static_cast<std::size_t>(k)] : T(0);
-    }
-  }
+  int taps = 1;  ///< along an axis
+  std::int64_t points = 0;
+  bool are_all_inside = true, has_nan = false;
+  std::int32_t place[2][4][kBlockPoints];
+  T axis_weight[2][4][kBlockPoints];
+  std::int32_t index[16][kBlockPoints], inside[16][kBlockPoints];  ///< `inside`: -1 or 0
+  T weight[4][kBlockPoints];          ///< products of two axes' weights, but not of cubic ones
+  std::int32_t is_nan[kBlockPoints];  ///< points whose weights are NaN
 };
 
-/// Samples one channel at all points of the block.
 template <class T>
-void apply_block(const SampleBlock<T>& b, const T* plane, std::int64_t points, T zero, T* to) {
-  at_cpu_level([&](auto) __attribute__((always_inline)) {
-    std::fill_n(to, points, zero);
-    for (int k = 0; k < b.columns; ++k) {
-      const std::int32_t *index = b.index[k], *inside = b.inside[k];
-      const T* weight = b.weight[k];
-#pragma omp simd
-      for (std::int64_t p = 0; p < points; ++p) {
-        const T v = plane[index[p]];
-        to[p] += inside[p] != 0 ? v * weight[p] : T(0);
-      }
-    }
-  });
+[[gnu::always_inline]] inline T magnitude(T x) {
+  return x < T(0) ? -x : x;
 }
 
-/// Images in linear and nearest mode: the samples of a block of points serve all channels.
+/// Positions of this magnitude have no fraction.
 template <class T>
+inline constexpr T kWhole = std::is_same_v<T, float> ? T(1 << 23) : T(1e9);
+
+/// Moves positions inside according to the padding, like `padded`.
+template <class T>
+[[gnu::always_inline]] inline void pad_positions(T* x, std::int64_t n, std::int64_t size, const Rules& r) {
+  if (r.padding == GridPadding::zeros) return;
+  const T last = T(size - 1);
+  if (r.padding == GridPadding::reflection) {
+    const T low = r.align_corners ? T(0) : T(-0.5), span = r.align_corners ? last : T(size), twice = span * T(2);
+    if (span == T(0)) {
+      std::fill_n(x, n, T(0));
+    } else {
+#pragma omp simd
+      for (std::int64_t p = 0; p < n; ++p) {
+        const T distance = magnitude(x[p] - low), turns = distance / twice;
+        const T whole = turns < kWhole<T> ? static_cast<T>(static_cast<std::int32_t>(turns)) : turns;
+        const T rest = distance - whole * twice, back = twice - rest;
+        x[p] = (back < rest ? back : rest) + low;
+      }
+    }
+  }
+#pragma omp simd
+  for (std::int64_t p = 0; p < n; ++p) {
+    const T positive = x[p] > T(0) ? x[p] : T(0);
+    x[p] = last < positive ? last : positive;
+  }
+}
+
+/// Converts whole positions to places; numbers too large for an integer lie outside.
+template <class T>
+[[gnu::always_inline]] inline void place_positions(const T* x, std::int64_t n, std::int32_t* place) {
+#pragma omp simd
+  for (std::int64_t p = 0; p < n; ++p) place[p] = static_cast<std::int32_t>(magnitude(x[p]) < T(1e9) ? x[p] : T(-100));
+}
+
+/// Finds the taps along an axis. The grid's positions are two elements apart.
+template <class T>
+[[gnu::always_inline]] inline void find_axis_taps(const T* at, std::int64_t size, const Rules& r, int axis,
+                                                  SampleBlock<T>& b) {
+  const std::int64_t n = b.points;
+  T x[kBlockPoints], low[kBlockPoints], rest[kBlockPoints];
+  const T scale = r.align_corners ? T(size - 1) / T(2) : T(size) / T(2), shift = r.align_corners ? T(0) : T(0.5);
+#pragma omp simd
+  for (std::int64_t p = 0; p < n; ++p) x[p] = (at[2 * p] + T(1)) * scale - shift;
+  auto& weight = b.axis_weight[axis];
+  auto& place = b.place[axis];
+  if (r.mode != GridMode::cubic) pad_positions(x, n, size, r);
+  place_positions(x, n, place[0]);
+#pragma omp simd
+  for (std::int64_t p = 0; p < n; ++p) {
+    const T truncated = static_cast<T>(place[0][p]), floor = truncated > x[p] ? truncated - T(1) : truncated;
+    low[p] = magnitude(x[p]) < kWhole<T> ? floor : x[p];
+    rest[p] = x[p] - low[p];
+    b.is_nan[p] |= rest[p] != rest[p] ? 1 : 0;
+  }
+  if (r.mode == GridMode::nearest) {
+    // Halves round to even.
+    place_positions(low, n, place[0]);
+#pragma omp simd
+    for (std::int64_t p = 0; p < n; ++p) {
+      const std::int32_t is_above = rest[p] > T(0.5) ? 1 : 0, is_half = rest[p] == T(0.5) ? 1 : 0;
+      place[0][p] += is_above | (is_half & place[0][p] & 1);
+      b.is_nan[p] = 0;
+    }
+    return;
+  }
+  if (r.mode == GridMode::linear) {
+    place_positions(low, n, place[0]);
+#pragma omp simd
+    for (std::int64_t p = 0; p < n; ++p) {
+      place[1][p] = place[0][p] + 1;
+      weight[1][p] = rest[p];
+      weight[0][p] = T(1) - rest[p];
+    }
+    return;
+  }
+  constexpr T a = T(-0.75), one = T(1);
+#pragma omp simd
+  for (std::int64_t p = 0; p < n; ++p) {
+    const T t = rest[p], t0 = t + one, t2 = one - t, t3 = T(2) - t;
+    weight[0][p] = ((a * t0 - T(5) * a) * t0 + T(8) * a) * t0 - T(4) * a;
+    weight[1][p] = ((a + T(2)) * t - (a + T(3))) * t * t + one;
+    weight[2][p] = ((a + T(2)) * t2 - (a + T(3))) * t2 * t2 + one;
+    weight[3][p] = ((a * t3 - T(5) * a) * t3 + T(8) * a) * t3 - T(4) * a;
+  }
+  for (int i = 0; i < 4; ++i) {
+#pragma omp simd
+    for (std::int64_t p = 0; p < n; ++p) x[p] = low[p] + T(i - 1);
+    pad_positions(x, n, size, r);
+    place_positions(x, n, place[i]);
+  }
+}
+
+template <class T>
+[[gnu::always_inline]] inline void find_block(const T* at, const std::int64_t* size, const Rules& r,
+                                              SampleBlock<T>& b) {
+  const std::int64_t n = b.points;
+  std::fill_n(b.is_nan, n, 0);
+  for (int axis = 0; axis < 2; ++axis) find_axis_taps(at + axis, size[axis], r, axis, b);
+  const auto width = static_cast<std::uint32_t>(size[0]), height = static_cast<std::uint32_t>(size[1]);
+  std::int32_t all = -1, any_nan = 0;
+  for (int j = 0; j < b.taps; ++j) {
+    for (int i = 0; i < b.taps; ++i) {
+      const std::int32_t *x = b.place[0][i], *y = b.place[1][j];
+      std::int32_t *index = b.index[b.taps * j + i], *inside = b.inside[b.taps * j + i];
+#pragma omp simd reduction(& : all)
+      for (std::int64_t p = 0; p < n; ++p) {
+        const auto column = static_cast<std::uint32_t>(x[p]), row = static_cast<std::uint32_t>(y[p]);
+        const std::int32_t is_inside = column < width && row < height ? -1 : 0;
+        index[p] = static_cast<std::int32_t>(row * width + column) & is_inside;
+        inside[p] = is_inside;
+        all &= is_inside;
+      }
+      if (r.mode != GridMode::linear) continue;
+      const T *wx = b.axis_weight[0][i], *wy = b.axis_weight[1][j];
+      T* weight = b.weight[2 * j + i];
+#pragma omp simd
+      for (std::int64_t p = 0; p < n; ++p) weight[p] = wy[p] * wx[p];
+    }
+  }
+  for (std::int64_t p = 0; p < n; ++p) any_nan |= b.is_nan[p];
+  b.are_all_inside = all != 0;
+  b.has_nan = any_nan != 0;
+}
+
+/// Samples one channel at all points of the block. `kInside`: no element lies outside.
+template <GridMode kMode, bool kInside, class T>
+[[gnu::always_inline]] inline void apply_taps(const SampleBlock<T>& b, const T* plane, T* to) {
+  constexpr int kTaps = kMode == GridMode::nearest ? 1 : kMode == GridMode::linear ? 2 : 4;
+#pragma omp simd
+  for (std::int64_t p = 0; p < b.points; ++p) {
+    const auto element = [&](int k) __attribute__((always_inline)) {
+      const T v = plane[b.index[k][p]];
+      return kInside || b.inside[k][p] != 0 ? v : T(0);
+    };
+    if constexpr (kMode == GridMode::nearest) {
+      to[p] = element(0);
+    } else if constexpr (kMode == GridMode::linear) {
+      T sum = T(0);
+#pragma GCC unroll 4
+      for (int k = 0; k < kTaps * kTaps; ++k) sum += element(k) * b.weight[k][p];
+      to[p] = sum;
+    } else {
+      T sum = T(0);
+#pragma GCC unroll 4
+      for (int j = 0; j < kTaps; ++j) {
+        T row = T(0);
+#pragma GCC unroll 4
+        for (int i = 0; i < kTaps; ++i) row += element(kTaps * j + i) * b.axis_weight[0][i][p];
+        sum += row * b.axis_weight[1][j][p];
+      }
+      to[p] = sum;
+    }
+  }
+}
+
+/// Images: the samples of a block of points serve all channels.
+template <GridMode kMode, class T>
 void sample_blocks(const KernelCall& c, const Rules& rules, const std::int64_t* size) {
   const TensorView &x = c.in[0], &grid = c.in[1], &y = c.out[0];
   const std::int64_t channels = x.size(1), plane = size[0] * size[1], points = y.size(2) * y.size(3),
                      blocks = (points + kBlockPoints - 1) / kBlockPoints;
   parallel_for(x.size(0) * blocks, grain_for(kBlockPoints * channels * 8), [&](std::int64_t begin, std::int64_t end) {
-    SampleBlock<T> block;
-    block.columns = rules.mode == GridMode::nearest ? 1 : 4;
+    SampleBlock<T> b;
+    b.taps = kMode == GridMode::nearest ? 1 : kMode == GridMode::linear ? 2 : 4;
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t n = i / blocks, first = i % blocks * kBlockPoints,
-                         count = std::min(kBlockPoints, points - first);
+      const std::int64_t n = i / blocks, first = i % blocks * kBlockPoints;
+      b.points = std::min(kBlockPoints, points - first);
       const T* at = grid.as<const T>() + (n * points + first) * 2;
-      for (std::int64_t p = 0; p < count; ++p) {
-        Samples<T> s;
-        find(at + 2 * p, size, 2, rules, s);
-        block.set(p, s);
-      }
-      for (std::int64_t channel = n * channels; channel < (n + 1) * channels; ++channel)
-        apply_block(block, x.as<const T>() + channel * plane, count, T(-0.0), y.as<T>() + channel * points + first);
+      at_cpu_level([&](auto) __attribute__((always_inline)) {
+        find_block(at, size, rules, b);
+        for (std::int64_t channel = n * channels; channel < (n + 1) * channels; ++channel) {
+          const T* from = x.as<const T>() + channel * plane;
+          T* to = y.as<T>() + channel * points + first;
+          if (b.are_all_inside) {
+            apply_taps<kMode, true>(b, from, to);
+          } else {
+            apply_taps<kMode, false>(b, from, to);
+          }
+          for (std::int64_t p = 0; b.has_nan && p < b.points; ++p) {
+            if (b.is_nan[p] != 0) to[p] = std::numeric_limits<T>::quiet_NaN();
+          }
+        }
+      });
     }
   });
+}
+
+template <class T>
+void sample_images(const KernelCall& c, const Rules& rules, const std::int64_t* size) {
+  switch (rules.mode) {
+    case GridMode::nearest: return sample_blocks<GridMode::nearest, T>(c, rules, size);
+    case GridMode::linear: return sample_blocks<GridMode::linear, T>(c, rules, size);
+    case GridMode::cubic: return sample_blocks<GridMode::cubic, T>(c, rules, size);
+  }
 }
 
 /// Positions, weights and sums are computed in T.
@@ -245,8 +405,7 @@ void sample(KernelCall& c) {
     in *= size[i];
   }
   if constexpr (std::is_floating_point_v<T>) {
-    if (axes == 2 && rules.mode != GridMode::cubic && in > 0 && in < std::int64_t{1} << 31)
-      return sample_blocks<T>(c, rules, size);
+    if (axes == 2 && in > 0 && in < std::int64_t{1} << 31) return sample_images<T>(c, rules, size);
   }
   const std::int64_t channels = x.size(1), points = y.numel() / (y.size(0) * channels);
   const T zero = axes == 3 && rules.mode == GridMode::linear ? T(0) : T(-0.0);
