@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "platform/error.h"
+#include "platform/memory.h"
 #include "tests/platform/temporary_folder.h"
 
 namespace tern::platform {
@@ -39,6 +40,26 @@ TEST(Files, ExtendingAddsZeros) {
     EXPECT_TRUE(file.write(bytes_of("x")) && file.extend(5) && file.write(bytes_of("y")));
   }
   EXPECT_EQ(read_text(there.path("a")), std::string("x\0\0\0\0y", 6));
+}
+
+TEST(Files, OffsetsHaveMoreThan32Bits) {
+  const TestFolder there;
+  constexpr std::uint64_t kEnd = (std::uint64_t{5} << 30) + 3;
+  {
+    const File file = create_file(there.path("a"));
+    ASSERT_TRUE(file.extend(kEnd));
+    EXPECT_TRUE(file.write_at(kEnd - 3, bytes_of("end")));
+  }
+  const File file = open_to_read(there.path("a"));
+  EXPECT_EQ(file.info()->size, kEnd);
+  std::string read(5, '?');
+  EXPECT_EQ(file.read_at(kEnd - 3, std::as_writable_bytes(std::span(read))), 3);
+  EXPECT_EQ(read.substr(0, 3), "end");
+  const std::byte* const bytes = map_file(file, kEnd, false);
+  ASSERT_NE(bytes, nullptr);
+  EXPECT_EQ(bytes[0], std::byte{0});
+  EXPECT_EQ(bytes[kEnd - 1], std::byte{'d'});
+  unmap_file(bytes, kEnd);
 }
 
 TEST(Files, ErrorsHaveTheirKinds) {
