@@ -15,7 +15,7 @@ using namespace testing;
 
 constexpr std::int64_t kPartitionRows = 3, kPartitionWidth = 4;
 
-std::vector<float> numbers(std::size_t count, unsigned seed) {
+std::vector<float> partition_values(std::size_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<float> between(-1, 1);
   std::vector<float> values(count);
@@ -24,11 +24,11 @@ std::vector<float> numbers(std::size_t count, unsigned seed) {
 }
 
 Tensor input(unsigned seed = 1) {
-  return floats({kPartitionRows, kPartitionWidth}, numbers(kPartitionRows * kPartitionWidth, seed));
+  return floats({kPartitionRows, kPartitionWidth}, partition_values(kPartitionRows * kPartitionWidth, seed));
 }
 
 ValueId weight(TestProgram& p, unsigned seed) {
-  return p.state({kPartitionWidth, kPartitionWidth}, numbers(kPartitionWidth * kPartitionWidth, seed), false);
+  return p.state({kPartitionWidth, kPartitionWidth}, partition_values(kPartitionWidth * kPartitionWidth, seed), false);
 }
 
 ValueId product(TestProgram& p, ValueId x, ValueId w) {
@@ -47,7 +47,7 @@ std::vector<float> run_on(const std::string& device, const Model& model, const s
   return all;
 }
 
-void expect_same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+void expect_equal_bits(const std::vector<float>& a, const std::vector<float>& b) {
   ASSERT_EQ(a.size(), b.size());
   EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
 }
@@ -72,11 +72,11 @@ TEST(Partition, LayersRunAsOne) {
   EXPECT_EQ(after.weights - before.weights, 2u);
   EXPECT_EQ(stats.partitions, 1u);
   EXPECT_EQ(stats.partitioned, 4u);
-  expect_same_bits(results, run_on("plain", layers(), {input()}));
+  expect_equal_bits(results, run_on("plain", layers(), {input()}));
   // And by the definition.
-  const std::vector<float> x = numbers(kPartitionRows * kPartitionWidth, 1),
-                           w = numbers(kPartitionWidth * kPartitionWidth, 2),
-                           v = numbers(kPartitionWidth * kPartitionWidth, 3);
+  const std::vector<float> x = partition_values(kPartitionRows * kPartitionWidth, 1),
+                           w = partition_values(kPartitionWidth * kPartitionWidth, 2),
+                           v = partition_values(kPartitionWidth * kPartitionWidth, 3);
   for (std::int64_t r = 0; r < kPartitionRows; ++r) {
     for (std::int64_t c = 0; c < kPartitionWidth; ++c) {
       double y = x[static_cast<std::size_t>(r * kPartitionWidth + c)];
@@ -94,7 +94,7 @@ TEST(Partition, LayersRunAsOne) {
 
 TEST(Partition, IntermediateValuesNeedNoMemoryOfTerns) {
   constexpr std::uint64_t kMany = 256;
-  const std::vector<Tensor> in = {floats({kMany, kPartitionWidth}, numbers(kMany * kPartitionWidth, 1))};
+  const std::vector<Tensor> in = {floats({kMany, kPartitionWidth}, partition_values(kMany * kPartitionWidth, 1))};
   SessionStats whole, parts;
   run_on("plain", layers(kMany), in, &whole);
   run_on("parts", layers(kMany), in, &parts);
@@ -114,14 +114,14 @@ TEST(Partition, ANodeOutsideThatReadsAPartComesAfterIt) {
   const std::vector<float> results = run_on("parts", p.model(), {input()}, &stats);
   EXPECT_EQ(stats.partitions, 2u);
   EXPECT_EQ(stats.partitioned, 2u);
-  expect_same_bits(results, run_on("plain", p.model(), {input()}));
+  expect_equal_bits(results, run_on("plain", p.model(), {input()}));
 }
 
 /// A part reads a state before another node overwrites the state.
 TEST(Partition, AStateIsNotOverwrittenBeforeAPartThatReadsIt) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {kPartitionRows, kPartitionWidth});
-  const ValueId old = p.state({kPartitionRows, kPartitionWidth}, numbers(kPartitionRows * kPartitionWidth, 5), true);
+  const ValueId old = p.state({kPartitionRows, kPartitionWidth}, partition_values(kPartitionRows * kPartitionWidth, 5), true);
   const ValueId y = product(p, old, weight(p, 2));  // the part runs after the exponential
   p.write_back(0, p.b().expr("exp(s)", {{"s", old}}, DType::f32));
   p.output(p.b().expr("y + x", {{"y", y}, {"x", x}}, DType::f32));
@@ -131,7 +131,7 @@ TEST(Partition, AStateIsNotOverwrittenBeforeAPartThatReadsIt) {
     Session session(model.prepare(on(device)));
     for (int i = 0; i < 3; ++i) results.push_back(values_of(session.run({input()})[0]));
   }
-  for (std::size_t i = 0; i < 3; ++i) expect_same_bits(results[i], results[i + 3]);
+  for (std::size_t i = 0; i < 3; ++i) expect_equal_bits(results[i], results[i + 3]);
   EXPECT_NE(results[0], results[1]);
 }
 
@@ -143,7 +143,7 @@ TEST(Partition, SessionsShareWhatWasCompiledAndItGoesWithTheProgram) {
     const Prepared prepared = layers().prepare(on("parts"));
     for (int round = 0; round < 2; ++round) {
       Session a(prepared), b(prepared);
-      for (int i = 0; i < 3; ++i) expect_same_bits(values_of(a.run({input()})[0]), values_of(b.run({input()})[0]));
+      for (int i = 0; i < 3; ++i) expect_equal_bits(values_of(a.run({input()})[0]), values_of(b.run({input()})[0]));
     }
     EXPECT_EQ(control.parts().asked - before.asked, 1u);
     EXPECT_EQ(control.parts().compiled - before.compiled, 1u);
@@ -162,8 +162,8 @@ TEST(Partition, EachSizeIsCompiledForItself) {
   Session parts(p.model().prepare(on("parts"))), plain(p.model().prepare(on("plain")));
   for (std::int64_t n : {2, 5, 2}) {
     const std::vector<Tensor> in = {
-        floats({n, kPartitionWidth}, numbers(static_cast<std::size_t>(n * kPartitionWidth), 4))};
-    expect_same_bits(values_of(parts.run(in)[0]), values_of(plain.run(in)[0]));
+        floats({n, kPartitionWidth}, partition_values(static_cast<std::size_t>(n * kPartitionWidth), 4))};
+    expect_equal_bits(values_of(parts.run(in)[0]), values_of(plain.run(in)[0]));
   }
   EXPECT_EQ(control_of("parts").parts().compiled - before, 2u);
 }
@@ -178,7 +178,7 @@ TEST(Partition, APartThatIsRefusedRunsByTernsKernels) {
   EXPECT_TRUE(control.failed());
   EXPECT_EQ(stats.partitions, 0u);
   EXPECT_EQ(control.parts().runs, before);
-  expect_same_bits(results, run_on("plain", layers(), {input()}));
+  expect_equal_bits(results, run_on("plain", layers(), {input()}));
 }
 
 TEST(Partition, ReproducibleRunsHaveNone) {
@@ -199,10 +199,10 @@ TEST(Partition, AGraphReplaysPartsAndSaysSo) {
   graph.capture_end();
   EXPECT_NE(std::string(control_of("parts").annotations()).find("partition of 4 nodes to "), std::string::npos);
   for (unsigned seed : {1u, 8u}) {
-    std::ranges::copy(numbers(kPartitionRows * kPartitionWidth, seed), in[0].span<float>().begin());
+    std::ranges::copy(partition_values(kPartitionRows * kPartitionWidth, seed), in[0].span<float>().begin());
     graph.replay();
     session.stream().synchronize();
-    expect_same_bits(values_of(outputs[0]), run_on("plain", layers(), {input(seed)}));
+    expect_equal_bits(values_of(outputs[0]), run_on("plain", layers(), {input(seed)}));
   }
 }
 
@@ -237,7 +237,7 @@ TEST(Partition, WhateverTheProgramResultsAreTheSame) {
     }
     p.output(values.back());
     const std::vector<Tensor> in = {
-        floats({kPartitionWidth, kPartitionWidth}, numbers(kPartitionWidth * kPartitionWidth, 20))};
+        floats({kPartitionWidth, kPartitionWidth}, partition_values(kPartitionWidth * kPartitionWidth, 20))};
     SessionStats stats;
     const std::vector<float> results = run_on("parts", p.model(), in, &stats);
     parts += stats.partitions;

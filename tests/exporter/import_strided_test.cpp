@@ -31,16 +31,16 @@ std::string refusal(const Json& x, const std::vector<std::int64_t>& sizes, const
   return {};
 }
 
-const Json kNone = {{"as_none", true}};
+const Json kNoneArgument = {{"as_none", true}};
 
 TEST(ImportStrided, DenseMemoryInAnyOrder) {
-  EXPECT_EQ(refusal(tensor_meta({2, 5}, {5, 1}), {10}, {1}, kNone), "");
-  EXPECT_EQ(refusal(tensor_meta({2, 5}, {1, 2}), {10}, {1}, kNone), "");
-  EXPECT_EQ(refusal(tensor_meta({2, 1, 5}, {1, 40, 2}), {10}, {1}, kNone), "");
+  EXPECT_EQ(refusal(tensor_meta({2, 5}, {5, 1}), {10}, {1}, kNoneArgument), "");
+  EXPECT_EQ(refusal(tensor_meta({2, 5}, {1, 2}), {10}, {1}, kNoneArgument), "");
+  EXPECT_EQ(refusal(tensor_meta({2, 1, 5}, {1, 40, 2}), {10}, {1}, kNoneArgument), "");
 }
 
 TEST(ImportStrided, MemoryWithGapsIsRefused) {
-  const std::string message = refusal(tensor_meta({2, 5}, {10, 1}), {15}, {1}, kNone);
+  const std::string message = refusal(tensor_meta({2, 5}, {10, 1}), {15}, {1}, kNoneArgument);
   EXPECT_NE(message.find("without gaps"), std::string::npos) << message;
   EXPECT_NE(message.find("model.py:7"), std::string::npos) << message;
   EXPECT_NE(message.find("as_strided"), std::string::npos) << message;
@@ -48,13 +48,13 @@ TEST(ImportStrided, MemoryWithGapsIsRefused) {
 
 TEST(ImportStrided, MemoryBeforeAndBehindAnInputIsRefused) {
   EXPECT_EQ(refusal(tensor_meta({5}, {1}, 3), {5}, {1}, integer(3)), "");
-  EXPECT_EQ(refusal(tensor_meta({5}, {1}, 3), {5}, {1}, kNone), "");
+  EXPECT_EQ(refusal(tensor_meta({5}, {1}, 3), {5}, {1}, kNoneArgument), "");
   EXPECT_NE(refusal(tensor_meta({5}, {1}, 3), {5}, {1}, integer(2)).find("only a part"), std::string::npos);
   EXPECT_NE(refusal(tensor_meta({5}, {1}, 3), {5}, {1}, integer(4)).find("only a part"), std::string::npos);
 }
 
 TEST(ImportStrided, ConjugatesAreRefused) {
-  EXPECT_NE(refusal(meta({4}, kC64), {2}, {1}, kNone, "_conj.default").find("conjugates"), std::string::npos);
+  EXPECT_NE(refusal(meta({4}, kC64), {2}, {1}, kNoneArgument, "_conj.default").find("conjugates"), std::string::npos);
 }
 
 }  // namespace

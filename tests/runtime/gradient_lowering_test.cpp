@@ -11,7 +11,7 @@ namespace {
 
 using Sizes = LoweredCall::Sizes;
 using Numbers = LoweredCall::Numbers;
-using Arguments = std::function<void(LoweredCall&)>;
+using AddArguments = std::function<void(LoweredCall&)>;
 
 Numbers numbers(std::int64_t n, double scale = 1, double phase = 0.3) {
   Numbers v(static_cast<std::size_t>(n));
@@ -55,18 +55,18 @@ void expect_near(const Numbers& actual, const Numbers& expected, const std::stri
 struct Activation {
   const char* forward;
   const char* backward;
-  Arguments forward_arguments, backward_arguments;
+  AddArguments forward_arguments, backward_arguments;
   double scale = 1;
   double phase = 0.3;
 };
 
 TEST(Gradients, Activations) {
-  const Arguments none = [](LoweredCall&) {};
+  const AddArguments none = [](LoweredCall&) {};
   const auto number = [](std::string_view name, double v) { return [=](LoweredCall& c) { c.number(name, v); }; };
   const auto text = [](std::string_view name, std::string v) { return [=](LoweredCall& c) { c.text(name, v); }; };
-  const Arguments bounds = [](LoweredCall& c) { c.number("min_val", -0.7).number("max_val", 1.1); };
-  const Arguments elu = [](LoweredCall& c) { c.number("alpha", 0.8).number("scale", 1.2).number("input_scale", 0.9); };
-  const Arguments softplus = [](LoweredCall& c) { c.number("beta", 2).number("threshold", 1.5); };
+  const AddArguments bounds = [](LoweredCall& c) { c.number("min_val", -0.7).number("max_val", 1.1); };
+  const AddArguments elu = [](LoweredCall& c) { c.number("alpha", 0.8).number("scale", 1.2).number("input_scale", 0.9); };
+  const AddArguments softplus = [](LoweredCall& c) { c.number("beta", 2).number("threshold", 1.5); };
   const std::vector<Activation> cases = {
       {"aten.silu.default", "aten.silu_backward.default", none, none},
       {"aten.gelu.default", "aten.gelu_backward.default", text("approximate", "none"), text("approximate", "none")},
@@ -330,7 +330,7 @@ TEST(Gradients, OfWhatPicksElements) {
   const Numbers x = numbers(12), index = {2, 0, 2};
   const auto check = [&](const std::string& forward_target, const std::string& backward_target, const std::string& self,
                          const std::string& grad, const Sizes& y, const std::string& sizes_name,
-                         const Arguments& arguments) {
+                         const AddArguments& arguments) {
     const Numbers g = numbers(product(y), 0.8, 1.1);
     const auto forward = [&](const Numbers& v) {
       LoweredCall c(forward_target);
