@@ -21,7 +21,7 @@ std::size_t digits_from(const std::string& text, std::size_t begin) {
 bool is_numbered_before(const std::string& a, const std::string& b) {
   const auto same = static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
   const auto left = static_cast<unsigned char>(a.c_str()[same]), right = static_cast<unsigned char>(b.c_str()[same]);
-  std::size_t begin = same;  // of the number in which the names differ
+  std::size_t begin = same;  // first digit of the differing number
   while (begin > 0 && is_decimal(a[begin - 1])) --begin;
   const char first_a = a.c_str()[begin], first_b = b.c_str()[begin];
   if (is_decimal(first_a) && first_a != '0' && is_decimal(first_b) && first_b != '0') {

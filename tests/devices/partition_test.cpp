@@ -121,7 +121,8 @@ TEST(Partition, ANodeOutsideThatReadsAPartComesAfterIt) {
 TEST(Partition, AStateIsNotOverwrittenBeforeAPartThatReadsIt) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {kPartitionRows, kPartitionWidth});
-  const ValueId old = p.state({kPartitionRows, kPartitionWidth}, partition_values(kPartitionRows * kPartitionWidth, 5), true);
+  const ValueId old =
+      p.state({kPartitionRows, kPartitionWidth}, partition_values(kPartitionRows * kPartitionWidth, 5), true);
   const ValueId y = product(p, old, weight(p, 2));  // the part runs after the exponential
   p.write_back(0, p.b().expr("exp(s)", {{"s", old}}, DType::f32));
   p.output(p.b().expr("y + x", {{"y", y}, {"x", x}}, DType::f32));

@@ -77,8 +77,9 @@ TEST(ImportSubclass, AnOperatorGetsTheNumbers) {
 
 TEST(ImportSubclass, SubclassesInsideOfSubclasses) {
   const std::string outer = global("torchao.quantization", "LinearActivationQuantizedTensor");
-  TracedModel m = model(subclass(outer, "float32", {2, 2},
-                                 dict({{"original_weight_tensor", subclass(kInt8Tensor, "float32", {2, 2}, int8_state())}})));
+  TracedModel m =
+      model(subclass(outer, "float32", {2, 2},
+                     dict({{"original_weight_tensor", subclass(kInt8Tensor, "float32", {2, 2}, int8_state())}})));
   m.node(kAccess, {{"src_subclass_tensor", tensor("b_w")}, {"attr", string("original_weight_tensor")}},
          {{"inner", meta({2, 2})}});
   m.node(kAccess, {{"src_subclass_tensor", tensor("inner")}, {"attr", string("scale")}}, {{"s", meta({2, 1})}});

@@ -22,8 +22,8 @@ std::vector<PlaneLoops> all_plane_loops() {
   return all;
 }
 
-WindowAxis plane_axis(std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t before,
-                std::int64_t after) {
+WindowAxis plane_axis(std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation,
+                      std::int64_t before, std::int64_t after) {
   const std::int64_t room = in + before + after - (kernel - 1) * dilation - 1;
   return {in, room < 0 ? 0 : room / stride + 1, kernel, stride, dilation, before};
 }
@@ -38,7 +38,8 @@ void each_window(F&& f) {
           for (const std::int64_t size : {7, 14, 17, 35}) {
             const WindowAxis h = plane_axis(size, kernel, stride, dilation, pad, pad / 2),
                              w = plane_axis(size + 2, kernel, stride, dilation, pad, pad);
-            const WindowAxis short_w = plane_axis(size, 1 + kernel / 2, 3 - std::min<std::int64_t>(stride, 2), 1, pad / 2, 1);
+            const WindowAxis short_w =
+                plane_axis(size, 1 + kernel / 2, 3 - std::min<std::int64_t>(stride, 2), 1, pad / 2, 1);
             if (h.out > 0 && w.out > 0) f(h, w);
             if (h.out > 0 && short_w.out > 0) f(h, short_w);
           }
@@ -98,12 +99,13 @@ TEST(Planes, ConvolvesAsAPlainLoopDoes) {
           for (std::int64_t i = 0; i < p.rows * w.out; ++i) {
             double expected = bias[static_cast<std::size_t>(c)], size = 1;
             for (std::int64_t k = 0; k < planes; ++k) {
-              each_pixel_inside(h, w, band * p.bands.rows + i / w.out, i % w.out, [&](std::int64_t at, std::int64_t tap) {
-                const double product = static_cast<double>(x[static_cast<std::size_t>(k * h.in * w.in + at)]) *
-                                       weight[static_cast<std::size_t>((c * planes + k) * kernel + tap)];
-                expected += product;
-                size += std::abs(product);
-              });
+              each_pixel_inside(
+                  h, w, band * p.bands.rows + i / w.out, i % w.out, [&](std::int64_t at, std::int64_t tap) {
+                    const double product = static_cast<double>(x[static_cast<std::size_t>(k * h.in * w.in + at)]) *
+                                           weight[static_cast<std::size_t>((c * planes + k) * kernel + tap)];
+                    expected += product;
+                    size += std::abs(product);
+                  });
             }
             ASSERT_NEAR(y[static_cast<std::size_t>(i)], expected, size * 3e-7)
                 << "kernel " << h.kernel << " " << w.kernel << " stride " << h.stride << " " << w.stride << " dilation "
@@ -260,10 +262,11 @@ double volume_sum(const DirectConvolution& c, const std::vector<float>& x, const
 }
 
 TEST(Planes, VolumesAreThoseOfAPlainLoop) {
-  for (const WindowAxis& d :
-       {plane_axis(6, 1, 1, 1, 0, 0), plane_axis(6, 3, 1, 1, 1, 1), plane_axis(6, 3, 2, 1, 1, 1), plane_axis(1, 3, 1, 1, 1, 1),
-        plane_axis(5, 2, 1, 3, 3, 3), plane_axis(3, 2, 1, 1, 4, 5), plane_axis(9, 7, 1, 1, 3, 3)}) {
-    for (const WindowAxis& h : {plane_axis(9, 3, 1, 1, 1, 1), plane_axis(10, 5, 2, 1, 2, 2), plane_axis(70, 3, 1, 2, 2, 2)}) {
+  for (const WindowAxis& d : {plane_axis(6, 1, 1, 1, 0, 0), plane_axis(6, 3, 1, 1, 1, 1), plane_axis(6, 3, 2, 1, 1, 1),
+                              plane_axis(1, 3, 1, 1, 1, 1), plane_axis(5, 2, 1, 3, 3, 3), plane_axis(3, 2, 1, 1, 4, 5),
+                              plane_axis(9, 7, 1, 1, 3, 3)}) {
+    for (const WindowAxis& h :
+         {plane_axis(9, 3, 1, 1, 1, 1), plane_axis(10, 5, 2, 1, 2, 2), plane_axis(70, 3, 1, 2, 2, 2)}) {
       for (const std::int64_t out : {1, 2, 9}) {
         const DirectConvolution c{{d, h, plane_axis(11, 3, 1, 1, 1, 1)}, 2, 3, 1, out};
         ASSERT_TRUE(is_direct(c));

@@ -65,7 +65,9 @@ TEST(Gradients, Activations) {
   const auto number = [](std::string_view name, double v) { return [=](LoweredCall& c) { c.number(name, v); }; };
   const auto text = [](std::string_view name, std::string v) { return [=](LoweredCall& c) { c.text(name, v); }; };
   const AddArguments bounds = [](LoweredCall& c) { c.number("min_val", -0.7).number("max_val", 1.1); };
-  const AddArguments elu = [](LoweredCall& c) { c.number("alpha", 0.8).number("scale", 1.2).number("input_scale", 0.9); };
+  const AddArguments elu = [](LoweredCall& c) {
+    c.number("alpha", 0.8).number("scale", 1.2).number("input_scale", 0.9);
+  };
   const AddArguments softplus = [](LoweredCall& c) { c.number("beta", 2).number("threshold", 1.5); };
   const std::vector<Activation> cases = {
       {"aten.silu.default", "aten.silu_backward.default", none, none},

@@ -25,13 +25,13 @@ struct FailureCase {
   std::size_t operand = 0;
 };
 constexpr FailureCase kFailureCases[] = {{Op::eigh, kNaN, "has NaN or infinities"},
-                           {Op::eig, kNaN, "has NaN or infinities"},
-                           {Op::svd, kNaN, "has NaN or infinities"},
-                           {Op::lstsq, kNaN, "has NaN or infinities"},
-                           {Op::lstsq, kNaN, "has a right-hand side with NaN or infinities", 1},
-                           {Op::cholesky, -1, "is not positive definite"},
-                           {Op::lu_factor, 0, "is singular"},
-                           {Op::ldl_factor, 0, "is singular"}};
+                                         {Op::eig, kNaN, "has NaN or infinities"},
+                                         {Op::svd, kNaN, "has NaN or infinities"},
+                                         {Op::lstsq, kNaN, "has NaN or infinities"},
+                                         {Op::lstsq, kNaN, "has a right-hand side with NaN or infinities", 1},
+                                         {Op::cholesky, -1, "is not positive definite"},
+                                         {Op::lu_factor, 0, "is singular"},
+                                         {Op::ldl_factor, 0, "is singular"}};
 
 void set(Tensor& t, std::size_t i, double value) {
   t.dtype() == DType::f64 ? t.span<double>()[i] = value : t.span<float>()[i] = static_cast<float>(value);
@@ -47,7 +47,8 @@ Tensor units(DType type, std::size_t count, std::size_t n, double factor, std::i
   return t;
 }
 
-std::string message_of_linalg_failures(const FailureCase& c, DType type, std::size_t count, std::size_t n, bool defined) {
+std::string message_of_linalg_failures(const FailureCase& c, DType type, std::size_t count, std::size_t n,
+                                       bool defined) {
   TestProgram p;
   const Dims sizes = {Dim(static_cast<std::int64_t>(count)), Dim(static_cast<std::int64_t>(n)),
                       Dim(static_cast<std::int64_t>(n))};

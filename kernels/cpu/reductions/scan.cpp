@@ -81,7 +81,7 @@ struct ScanLines {
   TensorView y, places;
   int axis;
   std::int64_t n, x_step, y_step, x_size, y_size;
-  CollapsedAxes outer, inner;  ///< of x: before and after the axis
+  CollapsedAxes outer, inner;  ///< axes of x before and after the scanned one
 
   explicit ScanLines(const KernelCall& c)
       : x(c.in[0]),

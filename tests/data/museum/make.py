@@ -24,7 +24,7 @@ from safetensors.numpy import save_file
 # Folders of cases: every N-th case, and the first of each operator.
 FOLDERS = {"programs": 1, "mx": 1, "subclasses": 1, "import": 1, "traced": 2, "results": 2, "optimizers": 2,
            "quantized": 4, "collective": 2, "values": 4, "conformance": 1000}
-MOST_BYTES = 100_000  # of an archive made without options
+MOST_BYTES = 100_000  # limit for an archive made without options
 QUANTIZED = "int8 int4 float8 mxfp4 mxfp6_e2m3 mxfp6_e3m2 mxfp8_e4m3 mxfp8_e5m2 nvfp4".split()
 CACHE = "programs/pt215_kv_cache"
 # Options of export, and a case for each.

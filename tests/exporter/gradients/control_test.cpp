@@ -22,7 +22,8 @@ using Shapes = std::vector<Dims>;
 constexpr DType kBodyType = DType::f64;
 
 /// A function with inputs of these sizes.
-std::uint32_t body(Program& program, const Shapes& inputs, const std::function<Values(Builder&, const Values&)>& build) {
+std::uint32_t body(Program& program, const Shapes& inputs,
+                   const std::function<Values(Builder&, const Values&)>& build) {
   program.functions.emplace_back();
   const auto number = static_cast<std::uint32_t>(program.functions.size() - 1);
   program.functions[number].name = "body" + std::to_string(number);
@@ -133,7 +134,8 @@ TEST(ControlGradients, ACondInAScan) {
     });
     const auto f = body(b.program(), {{2}, {2}}, [&](Builder& g, const Values& v) -> Values {
       const ValueId sum = g.expr("h + x", {{"h", v[0]}, {"x", v[1]}}, kBodyType);
-      const ValueId positive = g.expr("x > 0", {{"x", g.reduce(v[1], "sum", {}, false, kBodyType)}}, kBodyType, DType::boolean);
+      const ValueId positive =
+          g.expr("x > 0", {{"x", g.reduce(v[1], "sum", {}, false, kBodyType)}}, kBodyType, DType::boolean);
       const Values r = control(g, Op::cond, {positive, sum}, {yes, no});
       return {r[0], r[0]};
     });
@@ -144,8 +146,8 @@ TEST(ControlGradients, ACondInAScan) {
 /// The backward pass reuses the random numbers of the forward run: the gradient of sum(x u) is u = y / x.
 TEST(ControlGradients, RandomNumbersAreNotDrawnTwice) {
   const auto dropped = [](Builder& g, const Values& v) -> Values {
-    const ValueId u =
-        g.add(Op::random, {}, {attr_text(AttrKey::kind, "uniform"), attr(AttrKey::sizes, Dims{6}), attr_dtype(kBodyType)});
+    const ValueId u = g.add(
+        Op::random, {}, {attr_text(AttrKey::kind, "uniform"), attr(AttrKey::sizes, Dims{6}), attr_dtype(kBodyType)});
     return {g.expr("x * u", {{"x", v[0]}, {"u", u}}, kBodyType)};
   };
   for (Op op : {Op::call, Op::cond, Op::map_loop}) {

@@ -31,8 +31,8 @@ std::vector<float> numbers(std::size_t count, unsigned seed) {
 
 constexpr std::int64_t kTexts = 3, kSlotsSlots = 4, kPlaces = 5, kEmbeddingWidth = 4;
 
-/// token [1, 1], place [1] of a single sequence -> y [1, kEmbeddingWidth]: the result of `body` for x [1, kEmbeddingWidth] (a row of a
-/// table), the updated cache [1, kPlaces, kEmbeddingWidth] and the place.
+/// token [1, 1], place [1] of a single sequence -> y [1, kEmbeddingWidth]: the result of `body` for x [1,
+/// kEmbeddingWidth] (a row of a table), the updated cache [1, kPlaces, kEmbeddingWidth] and the place.
 struct OneText {
   TestProgram p;
   ValueId x = kNoValue, cache = kNoValue, place = kNoValue;
@@ -77,13 +77,14 @@ void expect_alike(const Body& body) {
       given_slots.push_back(slots[i]);
       given_tokens.push_back((tokens[i] + static_cast<std::int64_t>(step.size())) % 7);
       given_places.push_back((places[i] + static_cast<std::int64_t>(step.size())) % kPlaces);
-      const auto y =
-          values_of(own[i].run({integer_tensor({1, 1}, {given_tokens.back()}), integer_tensor({1}, {given_places.back()})})[0]);
+      const auto y = values_of(
+          own[i].run({integer_tensor({1, 1}, {given_tokens.back()}), integer_tensor({1}, {given_places.back()})})[0]);
       right.insert(right.end(), y.begin(), y.end());
     }
     const auto count = static_cast<std::int64_t>(step.size());
-    const std::vector<float> got = values_of(all.run(
-        {integer_tensor({count, 1}, given_tokens), integer_tensor({count}, given_slots), integer_tensor({count}, given_places)})[0]);
+    const std::vector<float> got =
+        values_of(all.run({integer_tensor({count, 1}, given_tokens), integer_tensor({count}, given_slots),
+                           integer_tensor({count}, given_places)})[0]);
     ASSERT_EQ(got.size(), right.size());
     for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], right[i], 1e-5) << i;
   }
@@ -112,8 +113,8 @@ TEST(Slots, PositionsAlongAnAxisStayThoseOfOneText) {
 TEST(Slots, ProductsOfSharedAndOfOwnMatrices) {
   expect_alike([](OneText& t, Builder& b) {
     const std::vector<float> w = numbers(kEmbeddingWidth * 6, 3), bias = numbers(6, 4);
-    const ValueId y = b.add(
-        Op::matmul, {t.x, b.constant(DType::f32, {kEmbeddingWidth, 6}, w.data()), b.constant(DType::f32, {6}, bias.data())});
+    const ValueId y = b.add(Op::matmul, {t.x, b.constant(DType::f32, {kEmbeddingWidth, 6}, w.data()),
+                                         b.constant(DType::f32, {6}, bias.data())});
     return b.matmul(b.reshape(y, {6, 1}), b.reshape(t.x, {1, kEmbeddingWidth}));
   });
 }

@@ -89,18 +89,18 @@ void check_product(const ProductSizes& c, const Method& method, Signs signs, boo
 
 TEST(IntegerProducts, Shapes) {
   const ProductSizes cases[] = {{1, 1, 1},
-                        {3, 5, 7},
-                        {16, 32, 64},
-                        {17, 33, 65},
-                        {70, 40, 300},
-                        {12, 16, 63},
-                        {13, 17, 128},
-                        {37, 100, 75},
-                        {64, 64, 256, 8},
-                        {33, 70, 1100, 4, 3},
-                        {5, 31, 62, 3},
-                        {2, 96, 100, 0, 0, true},
-                        {40, 33, 130, 2, 5, true}};
+                                {3, 5, 7},
+                                {16, 32, 64},
+                                {17, 33, 65},
+                                {70, 40, 300},
+                                {12, 16, 63},
+                                {13, 17, 128},
+                                {37, 100, 75},
+                                {64, 64, 256, 8},
+                                {33, 70, 1100, 4, 3},
+                                {5, 31, 62, 3},
+                                {2, 96, 100, 0, 0, true},
+                                {40, 33, 130, 2, 5, true}};
   for (const int threads : {1, 2, 3, 8}) {
     const ThreadScope scope{Threads(threads)};
     for (const Method& method : methods()) {
