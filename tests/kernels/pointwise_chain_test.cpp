@@ -1,4 +1,5 @@
 // Fused chains of arithmetic, against one operation at a time in plain float.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -84,6 +85,32 @@ void expect_same(const std::function<void(Code&, std::uint16_t, std::uint16_t)>&
 
 TEST(PointwiseChain, GivesWhatItsOperationsGive) {
   expect_same([](Code& c, std::uint16_t x, std::uint16_t y) { push_all(c, x, y); }, compute_all);
+}
+
+/// The chain from the row's element stores its result in a buffer, which must not be the element's.
+TEST(PointwiseChain, KeepsTheElementOfARow) {
+  const DType f = DType::f32;
+  for (const std::int64_t columns : {128, 160, 1000}) {
+    constexpr std::int64_t kRows = 3;
+    std::vector<double> x, m;
+    for (std::int64_t i = 0; i < kRows * columns; ++i) x.push_back(static_cast<double>(0.25F * (i % 37) - 4));
+    for (std::int64_t i = 0; i < kRows; ++i) m.push_back(static_cast<double>(i + 1));
+    Code c;
+    const auto a = c.load(0, f), b = c.load(1, f);
+    const auto scale = c.push(Scalar::div, f, c.push(Scalar::max, f, b, c.constant(f, 0.5)), c.constant(f, 4));
+    const auto quotient = c.push(Scalar::div, f, a, scale);
+    const auto limited = c.push(Scalar::min, f, c.push(Scalar::max, f, quotient, c.constant(f, -5)), c.constant(f, 5));
+    c.push(Scalar::convert, DType::bf16, limited);
+    NodeRun run(Op::pointwise);
+    run.input(f, {kRows, columns}, x);
+    run.input(f, {kRows, 1}, m);
+    run.node().expr = c.expr;
+    const std::vector<Number> got = run.run().output();
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double want = std::clamp(x[i] / (m[i / static_cast<std::size_t>(columns)] / 4), -5.0, 5.0);
+      EXPECT_NEAR(got[i].real(), want, std::abs(want) / 128) << i;
+    }
+  }
 }
 
 TEST(PointwiseChain, Fma) {

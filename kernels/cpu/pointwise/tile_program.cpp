@@ -265,9 +265,10 @@ void TileProgram::assign_slots() {
       for (std::size_t k : operands) {
         const TileInstruction& o = instructions[k];
         if (released[k] || last_use[k] > i || o.uniform || o.kept || o.slot < 0) continue;
-        if (same_size_only &&
-            ((n.kind != Kind::loop && n.kind != Kind::chain) || element_size(o.to) != element_size(n.to)))
-          continue;
+        // A loop reads its row constant again after the first results.
+        const bool may_overwrite = (n.kind == Kind::loop || n.kind == Kind::chain) && !o.row_constant &&
+                                   element_size(o.to) == element_size(n.to);
+        if (same_size_only && !may_overwrite) continue;
         released[k] = true;
         free.push_back(o.slot);
       }
