@@ -1,5 +1,6 @@
 // Lowerings around masks and sets: masked_select, masked_scatter, nonzero, isin, one_hot.
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "exporter/lower/indexing.h"
@@ -103,13 +104,26 @@ ValueId equals_any(Builder& b, ValueId elements, ValueId tests, std::int64_t cou
   return found;
 }
 
-/// Looks the elements up in the sorted numbers.
+/// Looks the elements up in the sorted numbers. NaN, which would mislead the search, gives way to the largest number.
 ValueId is_found(Builder& b, ValueId elements, ValueId tests, std::int64_t count, DType t) {
-  const ValueId sorted = sort_along(b, b.cast(tests, t), 0, false, false)[0], x = b.cast(b.flatten(elements), t);
+  const ValueId x = b.cast(b.flatten(elements), t);
+  ValueId y = b.cast(tests, t);
+  std::vector<ExprArg> compared = {{"x", x}};
+  std::string equal = "x == y";
+  if (is_floating(t)) {
+    const double least = -std::numeric_limits<double>::infinity();
+    const ValueId numbers = b.expr("y == y ? y : least", {{"y", y}, {"least", least}}, t);
+    const ValueId largest = b.reduce(numbers, "max", {0}, false, t);
+    const ValueId is_number = b.expr("y == y", {{"y", y}}, t, DType::boolean);
+    compared.emplace_back("has_numbers", b.reduce(is_number, "any", {0}, false, DType::boolean));
+    equal += " && has_numbers";
+    y = b.expr("y == y ? y : largest", {{"y", y}, {"largest", largest}}, t);
+  }
+  const ValueId sorted = sort_along(b, y, 0, false, false)[0];
   const ValueId place = b.add(Op::searchsorted, {sorted, x}, {attr(AttrKey::right, Dim(0)), attr_dtype(DType::i64)});
   const ValueId nearest = b.expr("min(p, last)", {{"p", place}, {"last", static_cast<double>(count - 1)}}, DType::i64);
-  const ValueId equal = b.expr("x == y", {{"x", x}, {"y", b.index_select(sorted, nearest, 0)}}, t, DType::boolean);
-  return b.reshape(equal, b.shape(elements));
+  compared.emplace_back("y", b.index_select(sorted, nearest, 0));
+  return b.reshape(b.expr(equal, compared, t, DType::boolean), b.shape(elements));
 }
 
 Values is_in(Builder& b, ValueId elements, ValueId tests, bool invert) {

@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "exporter/lower/lower.h"
 #include "tests/runtime/lowered_call.h"
 
@@ -47,6 +50,29 @@ TEST(MaskedLowering, ScatterTakesNothingFromAnEmptySource) {
 TEST(MaskedLowering, ScatterNeedsAnElementForEachTruePlace) {
   EXPECT_THROW(scattered({true, false, true, false}, {10}), Error);
   EXPECT_THROW(scattered({false, true, false, false}, {}), Error);
+}
+
+/// NaN among the numbers equals nothing, and the others are found: few are compared, many are searched.
+TEST(MaskedLowering, IsInFindsNumbersBesideNaN) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity(),
+                   kNone = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> x = {-kInfinite, -2, -0.0, 0, 1, 7, kInfinite, kNone};
+  const std::vector<double> numbers[] = {{1, -2, kInfinite}, {0}, {}, {-kInfinite, 7}};
+  for (const std::vector<double>& some : numbers) {
+    for (const std::size_t count : {6, 40}) {
+      std::vector<double> tests = some;
+      tests.resize(count, kNone);
+      const std::vector<double> found = LoweredCall("aten.isin.Tensor_Tensor")
+                                            .tensor("elements", {std::int64_t(x.size())}, x)
+                                            .tensor("test_elements", {std::int64_t(count)}, tests)
+                                            .flag("assume_unique", false)
+                                            .flag("invert", false)
+                                            .run(DType::boolean)
+                                            .at(0);
+      for (std::size_t i = 0; i < x.size(); ++i)
+        EXPECT_EQ(found[i] != 0, std::ranges::find(some, x[i]) != some.end()) << x[i] << " of " << count;
+    }
+  }
 }
 
 TEST(MaskedLowering, TruthOfAllAndAny) {
