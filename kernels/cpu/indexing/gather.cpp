@@ -23,22 +23,16 @@ void visit_size(std::int64_t size, F&& f) {
   }
 }
 
-/// to[i] = from[i * step + entries[i] * stride]
+/// to[i] = from[entries[i]]
 template <class T, class Entry>
-void gather_elements(const T* from, std::int64_t step, const Entry* entries, std::int64_t stride, std::int64_t count,
-                     T* to) {
-  const auto loop = [&](std::int64_t s, std::int64_t t) __attribute__((always_inline)) {
+void gather_elements(const T* from, const Entry* entries, std::int64_t count, T* to) {
+  at_cpu_level([&](auto) __attribute__((always_inline)) {
     if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
 #pragma omp simd
-      for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * s + static_cast<std::int64_t>(entries[i]) * t];
+      for (std::int64_t i = 0; i < count; ++i) to[i] = from[static_cast<std::int64_t>(entries[i])];
     } else {
-      for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * s + static_cast<std::int64_t>(entries[i]) * t];
+      for (std::int64_t i = 0; i < count; ++i) to[i] = from[static_cast<std::int64_t>(entries[i])];
     }
-  };
-  at_cpu_level([&](auto) __attribute__((always_inline)) {
-    if (step == 0 && stride == 1) return loop(0, 1);
-    if (step == 1) return loop(1, stride);
-    loop(step, stride);
   });
 }
 
@@ -76,7 +70,7 @@ class RowCopy {
   template <class T, class Entry>
   void elements(const Entry* from, std::int64_t count, std::int64_t first) const {
     const T* source = reinterpret_cast<const T*>(from_);
-    gather_elements(source, 0, from, 1, count, reinterpret_cast<T*>(to_) + first);
+    gather_elements(source, from, count, reinterpret_cast<T*>(to_) + first);
   }
 
   const std::byte* from_;
@@ -106,12 +100,12 @@ void cpu_gather(KernelCall& c) {
     const T* data = x.as<T>();
     T* out_data = out.as<T>();
     parallel_for(outer.count, grain_for(columns), [&](std::int64_t begin, std::int64_t end) {
-      positions.check(begin * columns, (end - begin) * columns, axis_size);
       for (std::int64_t row = begin; row < end; ++row) {
         const T* base = data + outer.offset(row);
         T* to = out_data + row * columns;
         positions.visit(row * columns, [&](const auto* entries) {
-          gather_elements(base, column_stride, entries, axis_stride, columns, to);
+          for (std::int64_t column = 0; column < columns; ++column)
+            to[column] = base[column * column_stride + Positions::checked(entries[column], axis_size) * axis_stride];
         });
       }
     });
