@@ -31,8 +31,14 @@ install -m 644 "$zig/LICENSE" "$licences/zig.txt"
 if [[ $target == windows-* ]]; then
   install -m 644 "$zig/lib/libc/mingw/COPYING" "$licences/mingw-w64.txt"
   archive=$name.zip
-  (cd "$out" && find "$name" -type f | LC_ALL=C sort >"$name.files" &&
-    cmake -E tar cf "$archive" --format=zip --mtime="@$SOURCE_DATE_EPOCH" --files-from="$name.files" && rm "$name.files")
+  (cd "$out" && python3 - "$name" "$archive" <<'END'
+import os, pathlib, sys, time, zipfile
+date = time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"]))[:6]
+with zipfile.ZipFile(sys.argv[2], "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    for path in sorted(p for p in pathlib.Path(sys.argv[1]).rglob("*") if p.is_file()):
+        archive.writestr(zipfile.ZipInfo(path.as_posix(), date), path.read_bytes(), zipfile.ZIP_DEFLATED)
+END
+  )
 else
   install -m 644 "$zig/lib/libc/musl/COPYRIGHT" "$licences/musl.txt"
   archive=$name.tar.gz
