@@ -10,6 +10,7 @@
 #include "exporter/archive_writer.h"
 #include "exporter/file_kind.h"
 #include "loader/archive.h"
+#include "loader/format.h"
 #include "loader/read_archive.h"
 #include "tools/command.h"
 #include "tools/json_text.h"
@@ -65,7 +66,7 @@ int run_upgrade(const UpgradeArguments& a) {
   };
   const WriteReport written = write_archive(*program, a.output, options);
   progress.reset();
-  const std::string version = form_of(a.output).version;
+  const std::string version = fmt::format("{}.{}", kMajorVersion, kMinorVersion);
   if (a.json) {
     print_output(json_text(nlohmann::ordered_json{{"output", a.output},
                                                   {"from_version", before.version},

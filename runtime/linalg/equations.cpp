@@ -38,19 +38,6 @@ std::vector<int> exponents_of(std::initializer_list<const Tensor*> batches) {
   return found;
 }
 
-/// Multiplies matrix i by 2^(sign exponents[i]).
-void scale(Tensor& batch, const std::vector<int>& exponents, int sign) {
-  for (std::size_t i = 0; i < exponents.size(); ++i) {
-    const auto at = static_cast<std::int64_t>(i);
-    const std::int64_t count = batch.numel() / static_cast<std::int64_t>(exponents.size());
-    if (batch.dtype() == DType::f64) {
-      matrices::scale_by_power(matrix_of<double>(batch, at).data, count, sign * exponents[i]);
-    } else {
-      matrices::scale_by_power(matrix_of<Complex>(batch, at).data, count, sign * exponents[i]);
-    }
-  }
-}
-
 /// The Schur forms of a batch in double precision, with failures in `info`.
 Coefficient coefficient_of(Tensor a, Tensor& info) {
   Coefficient f{std::move(a), {}};
@@ -96,9 +83,9 @@ SolveResult sylvester_of(const Nodes& nodes, const Tensor& a, const Tensor& b, c
   Tensor info = info_of({&a, &b, &q});
   Tensor wide_a = widened(a, false), wide_b = widened(b, false), given = widened(q, true);
   const std::vector<int> exponents = exponents_of({&wide_a, &wide_b}), own = exponents_of({&given});
-  scale(wide_a, exponents, -1);
-  scale(wide_b, exponents, -1);
-  scale(given, own, -1);
+  scale_matrices(wide_a, exponents, -1);
+  scale_matrices(wide_b, exponents, -1);
+  scale_matrices(given, own, -1);
   Coefficient left = coefficient_of(wide_a, info), right = coefficient_of(wide_b, info);
   clear_failed(info, {&left.r, &left.u, &right.r, &right.u, &given});
   Tensor f = product(nodes, product(nodes, adjoint(left.u), given), right.u);
@@ -111,8 +98,8 @@ SolveResult sylvester_of(const Nodes& nodes, const Tensor& a, const Tensor& b, c
   });
   clear_failed(info, {&f});
   Tensor x = product(nodes, product(nodes, left.u, f), adjoint(right.u));
-  scale(x, own, 1);
-  scale(x, exponents, -1);
+  scale_matrices(x, own, 1);
+  scale_matrices(x, exponents, -1);
   SolveResult result{narrowed(x, a.dtype()), info};
   seal(result.info, {&result.x});
   return result;
@@ -127,8 +114,8 @@ SolveResult lyapunov_of(const Nodes& nodes, const Tensor& a, const Tensor& q, bo
   Tensor wide = widened(a, false), given = widened(q, true);
   const std::vector<int> exponents = discrete ? std::vector<int>() : exponents_of({&wide}),
                          own = exponents_of({&given});
-  scale(wide, exponents, -1);
-  scale(given, own, -1);
+  scale_matrices(wide, exponents, -1);
+  scale_matrices(given, own, -1);
   Coefficient c = coefficient_of(wide, info);
   clear_failed(info, {&c.r, &c.u, &given});
   const Tensor inverse = adjoint(c.u);
@@ -142,8 +129,8 @@ SolveResult lyapunov_of(const Nodes& nodes, const Tensor& a, const Tensor& q, bo
   });
   clear_failed(info, {&f});
   Tensor x = product(nodes, product(nodes, c.u, f), inverse);
-  scale(x, own, 1);
-  scale(x, exponents, -1);
+  scale_matrices(x, own, 1);
+  scale_matrices(x, exponents, -1);
   SolveResult result{narrowed(x, a.dtype()), info};
   seal(result.info, {&result.x});
   return result;

@@ -62,16 +62,6 @@ std::vector<int> scale_to_ordinary_size(Tensor& wide) {
   return exponents;
 }
 
-/// Multiplies matrix i of a batch by 2^exponents[i].
-void scale_back(Tensor& wide, const std::vector<int>& exponents) {
-  const std::int64_t n = wide.sizes().back();
-  for (std::size_t i = 0; i < exponents.size(); ++i) {
-    const auto at = static_cast<std::int64_t>(i);
-    wide.dtype() == DType::f64 ? matrices::scale_by_power(matrix_of<double>(wide, at).data, n * n, exponents[i])
-                               : matrices::scale_by_power(matrix_of<Complex>(wide, at).data, n * n, exponents[i]);
-  }
-}
-
 SchurExResult schur_of(const Nodes& nodes, const Tensor& a, const SchurOptions& o) {
   require_square(nodes, a);
   const DType t = o.complex ? complex_type(a.dtype()) : a.dtype();
@@ -86,7 +76,7 @@ SchurExResult schur_of(const Nodes& nodes, const Tensor& a, const SchurOptions& 
       return 0;
     });
   }
-  scale_back(s.t, exponents);
+  scale_matrices(s.t, exponents, 1);
   SchurExResult r{narrowed(s.t, t), narrowed(s.z, t), s.info};
   seal(r.info, {&r.t, &r.z});
   return r;

@@ -156,11 +156,7 @@ SolveResult toeplitz_of(const Nodes& nodes, const Tensor& column, const Tensor& 
     return 0;
   });
   solve_dense(nodes, columns, rows, given, x, info, is_dense);
-  for (std::size_t i = 0; i < exponents.size(); ++i) {
-    const auto at = static_cast<std::int64_t>(i);
-    x.dtype() == DType::f64 ? matrices::scale_by_power(matrix_of<double>(x, at).data, n * k, -exponents[i])
-                            : matrices::scale_by_power(matrix_of<Complex>(x, at).data, n * k, -exponents[i]);
-  }
+  scale_matrices(x, exponents, -1);
   SolveResult result{narrowed(x, b.dtype()), info};
   seal(result.info, {&result.x});
   return result;

@@ -125,4 +125,16 @@ void seal(Tensor& info, std::initializer_list<Tensor*> results) {
   }
 }
 
+void scale_matrices(Tensor& batch, const std::vector<int>& exponents, int sign) {
+  for (std::size_t i = 0; i < exponents.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    const std::int64_t count = batch.numel() / static_cast<std::int64_t>(exponents.size());
+    if (batch.dtype() == DType::f64) {
+      matrices::scale_by_power(matrix_of<double>(batch, at).data, count, sign * exponents[i]);
+    } else {
+      matrices::scale_by_power(matrix_of<matrices::Complex>(batch, at).data, count, sign * exponents[i]);
+    }
+  }
+}
+
 }  // namespace tern::linalg

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <vector>
 
 #include "runtime/linalg/nodes.h"
 #include "runtime/linalg/partial_results.h"
@@ -37,6 +38,9 @@ Tensor info_of(std::initializer_list<const Tensor*> operands, int core = 2);
 void for_matrices(Tensor& info, double operations, const std::function<std::int32_t(std::int64_t)>& f);
 /// Sets info to kNoSolution where a result is not finite, and results to NaN where info is not 0.
 void seal(Tensor& info, std::initializer_list<Tensor*> results);
+
+/// Multiplies matrix i by 2^(sign exponents[i]).
+void scale_matrices(Tensor& batch, const std::vector<int>& exponents, int sign);
 
 /// Matrix i of a contiguous batch.
 template <class T>

@@ -100,31 +100,29 @@ void TileWorker::copy(std::byte* to, const std::byte* from, std::int64_t count) 
 }
 
 void TileWorker::run_tile(const OutputSlice& t) {
-  const std::size_t last = program_.instructions.size() - 1;
-  for (std::size_t i = 0; i < last; ++i) {
-    if (!program_.instructions[i].uniform) run(i, t, slot(i));
-  }
   std::byte* out = call_.out[0].data + run_bytes(call_.out[0].dtype, t.start);
-  const TileInstruction& n = program_.instructions[last];
-  if (streams_ && !n.uniform && n.kind != Kind::bitcast) {
-    const bool aligned = reinterpret_cast<std::uintptr_t>(out) % 64 == 0;
-    if (n.kind == Kind::chain && aligned) return run_chain(n, t.count, out, true);
-    run(last, t, spare());
-    stream(out, spare(), static_cast<std::size_t>(run_bytes(call_.out[0].dtype, t.count)));
-    return;
-  }
-  if (!n.uniform) run(last, t, out);
-  // Copies results computed elsewhere: an unchanged operand, or a uniform value.
-  if (n.uniform || n.kind == Kind::bitcast) copy(out, where_[last], t.count);
+  const TileInstruction& n = program_.instructions.back();
+  if (!streams_ || n.uniform || n.kind == Kind::bitcast) return compute(t, out);
+  run_operands(t);
+  const bool aligned = reinterpret_cast<std::uintptr_t>(out) % 64 == 0;
+  if (n.kind == Kind::chain && aligned) return run_chain(n, t.count, out, true);
+  run(program_.instructions.size() - 1, t, spare());
+  stream(out, spare(), static_cast<std::size_t>(run_bytes(call_.out[0].dtype, t.count)));
 }
 
 void TileWorker::compute(const OutputSlice& t, std::byte* dst) {
+  run_operands(t);
   const std::size_t last = program_.instructions.size() - 1;
-  for (std::size_t i = 0; i <= last; ++i) {
-    if (!program_.instructions[i].uniform) run(i, t, i == last ? dst : slot(i));
-  }
   const TileInstruction& n = program_.instructions[last];
+  if (!n.uniform) run(last, t, dst);
+  // Copies results computed elsewhere: an unchanged operand, or a uniform value.
   if (n.uniform || n.kind == Kind::bitcast) copy(dst, where_[last], t.count);
+}
+
+void TileWorker::run_operands(const OutputSlice& t) {
+  for (std::size_t i = 0; i + 1 < program_.instructions.size(); ++i) {
+    if (!program_.instructions[i].uniform) run(i, t, slot(i));
+  }
 }
 
 void TileWorker::run_block(const ResultBlock& b) {

@@ -46,6 +46,8 @@ class TileWorker {
   std::byte* slot(std::size_t instruction) const;
   std::byte* spare() const { return slots_ + program_.slots * program_.slot_bytes; }
   const std::byte* data(const Load& l) const;
+  /// Runs all instructions but the last.
+  void run_operands(const OutputSlice& t);
   ChainOperand operand(std::size_t instruction, const ResultBlock* rows) const;
   std::size_t links_of(const TileInstruction& n, const ResultBlock* rows, ChainLink* links) const;
   void run_chain(const TileInstruction& n, std::int64_t elements, std::byte* dst, bool past_caches);
