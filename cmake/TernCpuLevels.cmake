@@ -49,16 +49,18 @@ file(CONFIGURE OUTPUT ${TERN_GENERATED}/dtypes/cpu_levels.h CONTENT
 ${each_of_kind}#define TERN_EACH_CPU_TARGET(DO)${each_target}
 " @ONLY)
 
-# tern_levels(KIND PATH... OPTIONS OPTION...): PATH.inc is compiled once for each level of the kind, with TERN_LEVEL
-# defined (dtypes/levels.h), and joins `sources`. PATH is relative to the current folder.
+# tern_levels(KIND PATH... [ALONE] OPTIONS OPTION...): PATH.inc is compiled once for each level of the kind, with
+# TERN_LEVEL defined (dtypes/levels.h), and joins `sources`. PATH is relative to the current folder. A loop with macros or
+# names of its own that others have too is no member of a unit: ALONE.
 function(tern_levels kind)
-  cmake_parse_arguments(PARSE_ARGV 1 loop "" "" OPTIONS)
+  cmake_parse_arguments(PARSE_ARGV 1 loop ALONE "" OPTIONS)
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   foreach(path IN LISTS loop_UNPARSED_ARGUMENTS)
     foreach(level IN LISTS TERN_CPU_LEVELS_OF_${kind})
       set(file ${TERN_GENERATED}/${folder}/${path}_${level}.cpp)
-      file(CONFIGURE OUTPUT ${file} CONTENT "#define TERN_LEVEL ${level}\n#include \"${folder}/${path}.inc\"\n")
-      set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${TERN_CPU_FLAGS_${level}};${loop_OPTIONS}")
+      file(CONFIGURE OUTPUT ${file} CONTENT "#undef TERN_LEVEL\n#define TERN_LEVEL ${level}\n#include \"${folder}/${path}.inc\"\n")
+      set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${TERN_CPU_FLAGS_${level}};${loop_OPTIONS}"
+        SKIP_UNITY_BUILD_INCLUSION ${loop_ALONE})
       list(APPEND sources ${file})
     endforeach()
   endforeach()

@@ -1,6 +1,7 @@
 # tern_unite(TARGET): compiles files of equal options as units of about 64 KiB, in the order of their paths. The compiler
 # reads the headers of a unit once, in place of once a file. File-local names are therefore unique in their target.
-# TERN_UNITY=OFF compiles each file alone. Generated files, and files with definitions of their own, stay alone.
+# TERN_UNITY=OFF compiles each file alone. Files that the build generates, files with definitions of their own, and
+# those with SKIP_UNITY_BUILD_INCLUSION stay alone.
 function(tern_unite target)
   if(NOT TERN_UNITY)
     return()
@@ -18,12 +19,19 @@ function(tern_unite_now target)
   foreach(file IN LISTS files)
     get_source_file_property(generated ${file} GENERATED)
     get_source_file_property(definitions ${file} COMPILE_DEFINITIONS)
-    if(generated OR definitions OR IS_ABSOLUTE ${file} OR NOT file MATCHES "\\.cpp$")
+    get_source_file_property(alone ${file} SKIP_UNITY_BUILD_INCLUSION)
+    if(generated OR definitions OR alone OR NOT file MATCHES "\\.cpp$")
       list(APPEND kept ${file})
       continue()
     endif()
     cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE path)
-    cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE included)
+    # Loops of an instruction set are written while CMake runs (TernCpuLevels.cmake).
+    cmake_path(IS_PREFIX TERN_GENERATED ${path} written)
+    if(written)
+      cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${TERN_GENERATED} OUTPUT_VARIABLE included)
+    else()
+      cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE included)
+    endif()
     get_source_file_property(options ${file} COMPILE_OPTIONS)
     string(MD5 key "${options}")
     if(NOT DEFINED unit_${key} OR bytes_${key} GREATER 65536)

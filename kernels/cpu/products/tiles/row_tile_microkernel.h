@@ -14,7 +14,7 @@ namespace {  // files of other instruction sets have their own
 
 constexpr std::int64_t kStepBytes = 2 * kTileBytes;  // bytes of a step of a block of the weight
 constexpr std::int64_t kMostSteps = 12, kSteps = 8;  // steps in one piece; otherwise about so many at a time
-constexpr std::size_t kSumsSlot = 6;
+constexpr std::size_t kRowSumsSlot = 6;
 
 /// Steps that are done before sums leave the registers: a block's part of the weight and the rows' fit the first cache.
 std::int64_t steps_at_a_time(std::int64_t steps) {
@@ -78,7 +78,7 @@ void multiply_rows_in_tiles(const TileRows& rows, const std::byte* weight, Index
   const std::int64_t depth = steps_at_a_time(steps), pairs = (rows.count + kBlock - 1) / kBlock,
                      lines = (kStepBytes / 64 + pairs - 1) / pairs;
   float* const sums =
-      thread_buffer<float>(static_cast<std::size_t>((depth == steps ? 1 : pairs) * kBlockFloats), kSumsSlot);
+      thread_buffer<float>(static_cast<std::size_t>((depth == steps ? 1 : pairs) * kBlockFloats), kRowSumsSlot);
   const TileScope scope;
   for (std::int64_t b = blocks.begin; b < blocks.end; ++b) {
     for (std::int64_t begin = 0; begin < steps; begin += depth) {
