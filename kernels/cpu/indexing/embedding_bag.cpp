@@ -1,6 +1,7 @@
 // embedding_bag: sums, weighted sums, means and maxima of rows of a table. The op's definition computes the other
 // outputs.
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "dtypes/convert.h"
@@ -17,7 +18,8 @@ namespace {
 
 class Bags {
   static constexpr std::int64_t kColumns = 64, kWidth = 8;
-  static constexpr std::int64_t kAhead = 8;  ///< rows prefetched before their sum
+  static constexpr std::int64_t kAhead = 8;      ///< rows prefetched before their sum
+  static constexpr std::int64_t kTogether = 32;  ///< rows summed as floats, whose sum is added as doubles
 
  public:
   explicit Bags(const KernelCall& c)
@@ -109,11 +111,12 @@ class Bags {
       std::int64_t& next = positions[i - first];
       next = i < last + following && next >= 0 && next < table_.size(0) ? next : 0;
     }
-    at_cpu_level([&](auto) __attribute__((always_inline)) {
+    const auto columns = [&]<bool kWeighted>(std::bool_constant<kWeighted>) __attribute__((always_inline)) {
       std::int64_t column = 0;
       for (; column + kColumns <= width_; column += kColumns)
-        sum_columns<kColumns>(positions, first, last, column, sums);
-      for (; column + kWidth <= width_; column += kWidth) sum_columns<kWidth>(positions, first, last, column, sums);
+        sum_columns<kColumns, kWeighted>(positions, first, last, column, sums);
+      for (; column + kWidth <= width_; column += kWidth)
+        sum_columns<kWidth, kWeighted>(positions, first, last, column, sums);
       for (; column < width_; ++column) {
         const float* x = table_.as<const float>() + column;
         double sum = 0;
@@ -123,32 +126,43 @@ class Bags {
         }
         sums[column] = sum;
       }
+    };
+    at_cpu_level([&](auto) __attribute__((always_inline)) {
+      if (weights_.empty()) {
+        columns(std::false_type());
+      } else {
+        columns(std::true_type());
+      }
     });
     return size;
   }
-  template <std::int64_t kCount>
+  template <std::int64_t kCount, bool kWeighted>
   [[gnu::always_inline]] void sum_columns(const std::int64_t* positions, std::int64_t first, std::int64_t last,
                                           std::int64_t column, double* sums) const {
-    using Doubles [[gnu::vector_size(kWidth * sizeof(double))]] = double;
+    using Floats [[gnu::vector_size(kWidth * sizeof(float))]] = float;
     using Row [[gnu::vector_size(kWidth * sizeof(float)), gnu::aligned(4), gnu::may_alias]] = float;
     const float* table = table_.as<const float>() + column;
-    Doubles sum[kCount / kWidth] = {};
-    for (std::int64_t i = first; i < last; ++i) {
-      const float* next = table + positions[i + kAhead - first] * width_;
+    std::fill_n(sums + column, kCount, 0.0);
+    for (std::int64_t begin = first; begin < last; begin += kTogether) {
+      Floats sum[kCount / kWidth] = {};
+      for (std::int64_t i = begin; i < std::min(last, begin + kTogether); ++i) {
+        const float* next = table + positions[i + kAhead - first] * width_;
 #pragma GCC unroll 4
-      for (std::int64_t k = 0; k < kCount; k += 16) __builtin_prefetch(next + k);
-      const std::int64_t row = positions[i - first];
-      if (row == padding_) continue;
-      const double weight = weight_of(i);
+        for (std::int64_t k = 0; k < kCount; k += 16) __builtin_prefetch(next + k);
+        const std::int64_t row = positions[i - first];
+        if (row == padding_) continue;
+        const float weight = kWeighted ? weights_[static_cast<std::size_t>(i)] : 1;
 #pragma GCC unroll 8
-      for (std::int64_t k = 0; k < kCount / kWidth; ++k)
-        sum[k] +=
-            __builtin_convertvector(*reinterpret_cast<const Row*>(table + row * width_ + k * kWidth), Doubles) * weight;
-    }
+        for (std::int64_t k = 0; k < kCount / kWidth; ++k) {
+          const Floats x = *reinterpret_cast<const Row*>(table + row * width_ + k * kWidth);
+          sum[k] += kWeighted ? x * weight : x;
+        }
+      }
 #pragma GCC unroll 8
-    for (std::int64_t k = 0; k < kCount / kWidth; ++k) {
-      using Stored [[gnu::vector_size(kWidth * sizeof(double)), gnu::aligned(8), gnu::may_alias]] = double;
-      *reinterpret_cast<Stored*>(sums + column + k * kWidth) = sum[k];
+      for (std::int64_t k = 0; k < kCount / kWidth; ++k) {
+#pragma GCC unroll 8
+        for (std::int64_t j = 0; j < kWidth; ++j) sums[column + k * kWidth + j] += static_cast<double>(sum[k][j]);
+      }
     }
   }
   double weight_of(std::int64_t i) const {

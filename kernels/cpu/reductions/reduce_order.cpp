@@ -1,4 +1,5 @@
 // max, min, argmax and argmin. NaN wins.
+#include <algorithm>
 #include <limits>
 
 #include "dtypes/levels.h"
@@ -123,6 +124,10 @@ void reduce_extremum(KernelCall& c, const ReductionAxes& axes) {
 
 void reduce_argument(KernelCall& c, const ReductionAxes& axes) {
   require_elements(axes, "the position of the largest or smallest");
+  if (axes.reduced.count == 1 && c.out[0].dtype == DType::i64) {
+    std::fill_n(c.out[0].as<std::int64_t>(), axes.kept.count, std::int64_t{0});
+    return;
+  }
   visit_real_compute(number_type(c.in[0].dtype), [&]<class L>(std::type_identity<L>) {
     is_kind(c, ReduceKind::argmax) ? run_reduce<L>(c, axes, ExtremeIndex<L, true>{})
                                    : run_reduce<L>(c, axes, ExtremeIndex<L, false>{});
