@@ -1,4 +1,5 @@
 // Vector norms, logsumexp, and operators built on them.
+#include <algorithm>
 #include <cmath>
 
 #include "exporter/lower/reduction.h"
@@ -15,8 +16,11 @@ ValueId vector_norm(Builder& b, ValueId x, double p, const std::vector<std::int6
     const ValueId there = b.expr("x != 0", {{"x", x}}, operand, DType::boolean);
     return b.reduce(there, "sum", axes, keepdims, result);
   }
+  // PyTorch takes the magnitude of a single element, which no square overflows.
+  const auto alone = [&](std::int64_t axis) { return b.size(x, axis).is(1); };
+  const bool single = std::ranges::all_of(axes.empty() ? b.all_axes(x) : axes, alone);
   if (std::isinf(p)) return b.cast(b.reduce(map("abs(x)"), p > 0 ? "max" : "min", axes, keepdims, wide), result);
-  if (p == 1) return b.reduce(map("abs(x)"), "sum", axes, keepdims, result);
+  if (p == 1 || single) return b.reduce(map("abs(x)"), "sum", axes, keepdims, result);
   const bool complex = is_complex(from);
   if (p == 2) {
     const ValueId sum =

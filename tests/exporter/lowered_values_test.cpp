@@ -147,5 +147,14 @@ TEST(LoweredCtcLoss, OneSequenceAlone) {
               {-2.32324210631});
 }
 
+/// The norm of a column of numbers whose squares overflow, along the axis of size 1.
+TEST(LoweredNorm, OfASingleElementIsItsMagnitude) {
+  for (const double order : {0.5, 2.0, 3.0, -1.0}) {
+    LoweredCall call("aten.linalg_vector_norm.default");
+    call.tensor("self", {3, 1}, {1e200, -2, 1e-200}).number("ord", order).integers("dim", {1}).flag("keepdim", false);
+    EXPECT_EQ(call.none("dtype").run().at(0), (Numbers{1e200, 2, 1e-200})) << order;
+  }
+}
+
 }  // namespace
 }  // namespace tern::testing
