@@ -21,8 +21,8 @@ constexpr std::string_view kMapped =
 /// The first matching line counts.
 constexpr Refusal kTable[] = {
     {"higher_order.flex_attention",
-     "write its score function as a sum in attn_mask of torch.nn.functional.scaled_dot_product_attention, which runs "
-     "as one kernel with any mask"},
+     "give the program in memory to tern.export(program, path) in Python, which writes plain attention in its place "
+     "(docs/python.md)"},
     {"higher_order.flex_attention_backward", "export the forward program"},
     {"higher_order.associative_scan", "call exported.run_decompositions(), or use combine_mode='generic'"},
     {"higher_order.auto_functionalized", kWrites},

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tern._describe import describe
+from tern._flex_attention import with_plain_attention
 
 if TYPE_CHECKING:
     from tern._programs import ExportedProgram, Module
@@ -77,7 +78,7 @@ def capture(
     A module may take derivatives: torch.autograd.grad, and grad, vjp, jvp, jacfwd, jacrev, hessian, linearize and vmap
     of torch.func. torch.export refuses such modules, or makes programs that cannot be saved. capture() then replaces
     each derivative by the operators that compute it. Parameters and buffers keep their names. PyTorch's tracer refuses
-    some nestings of vmap around hessian.
+    some nestings of vmap around hessian. Plain attention replaces flex_attention, which torch.export.save refuses.
 
     Raises what torch.export.export raises.
     """
@@ -90,7 +91,8 @@ def capture(
 
     def exported(m):
         with torch.no_grad():
-            return torch.export.export(m, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
+            program = torch.export.export(m, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
+            return with_plain_attention(program)
 
     def exported_with_derivatives():
         if dynamic_shapes is not None:

@@ -12,6 +12,7 @@ from tern import _tern
 from tern._calibration import calibration_files
 from tern._capture import capture
 from tern._describe import describe
+from tern._flex_attention import with_plain_attention
 from tern._report import ExportReport, export_report
 from tern._words import text, words
 
@@ -62,7 +63,7 @@ def pt2_file(program):
         )
     with tempfile.TemporaryDirectory(prefix="tern-") as folder:
         path = os.path.join(folder, "program.pt2")
-        import_module("torch").export.save(program, path)
+        import_module("torch").export.save(with_plain_attention(program), path)
         yield path
 
 
