@@ -20,7 +20,7 @@ namespace {  // files of other instruction sets have their own
 constexpr std::int64_t kPairStepBytes = 2 * kTileBytes;  // bytes of a step of a block of the weight
 constexpr std::int64_t kMostPairSteps = 8;               // steps of a piece of the weight: 16 KB
 constexpr std::int64_t kEightBytes = 8, kChunkBytes = kBlock * kEightBytes;
-constexpr int kMostPairRows = 6;                           // with 16 columns 24 registers of sums
+constexpr int kMostPairRows = 6;                           // 16 columns make 24 registers of sums
 constexpr int kColumnPairs = static_cast<int>(kTile) / 2;  // pairs of columns that are multiplied together
 
 /// A piece of 16 columns of the weight.
@@ -72,7 +72,7 @@ void add_pairs_of_rows(const PairPiece& piece, const std::byte* rows, std::int64
       const uint8x16_t columns = vld1q_u8(reinterpret_cast<const std::uint8_t*>(weight) + 16 * c);
 #pragma GCC unroll 3
       for (int r = 0; r < kPairs; ++r) sum[r][c] = Products::add(sum[r][c], x[r], columns);
-      asm volatile("" ::: "memory");  // one register of columns at a time: compilers load more than there are
+      asm volatile("" ::: "memory");  // keeps one register of columns: compilers load more than there are
     }
   };
   const std::byte* weight = piece.weight;
