@@ -20,8 +20,8 @@ class SharedExponent {
     any_ = vorrq_u32(any_, vshlq_n_u32(bits, 1));
     exponent_ = vmaxq_u32(exponent_, vandq_u32(bits, vdupq_n_u32(kExponentBits)));
   }
-  /// Stores it in its place in a float, and at least `least`. Returns false if a number is not finite, or if all are below `least` and
-  /// not all zero.
+  /// Stores it in its place in a float, and at least `least`. Returns false if a number is not finite, or if all are
+  /// below `least` and not all zero.
   bool find(std::uint32_t least, std::uint32_t& exponent) const {
     exponent = vmaxvq_u32(exponent_);
     if (exponent == kExponentBits || (exponent < least && vmaxvq_u32(any_) != 0)) return false;
