@@ -94,6 +94,18 @@ CpuFeatures identified() {
   return {.model = maker + ' ' + version_of(cpu_id(1).a), .is_intel = maker == "GenuineIntel"};
 }
 
+#elif defined(__aarch64__)
+
+bool has_instructions(std::string_view level) {
+  if (level == "dotprod") return platform::has_extension("asimddp");
+  if (level == "i8mm") return has_instructions("dotprod") && platform::has_extension("i8mm");
+  return level == kCpuLevels[0].name || platform::has_extension(level);
+}
+
+CpuFeatures identified() {
+  return {.model = "aarch64"};
+}
+
 #else
 
 bool has_instructions(std::string_view level) {
@@ -101,11 +113,7 @@ bool has_instructions(std::string_view level) {
 }
 
 CpuFeatures identified() {
-#if defined(__aarch64__)
-  return {.model = "aarch64"};
-#else
   return {.model = "unknown"};
-#endif
 }
 
 #endif

@@ -1,6 +1,6 @@
 // The processor that runs this process: the one place that asks it. dtypes/cpu_levels.cmake lists the instruction sets
-// ("levels"). Two variables of the environment limit them, for tests: TERN_CPU (baseline, avx2, avx512) allows that
-// level and what builds on it or on less, TERN_AMX=0 takes matrix tiles away.
+// ("levels"). Two variables of the environment limit them, for tests: TERN_CPU (baseline, avx2, avx512; on aarch64
+// neon, dotprod, i8mm, bf16) allows that level and what builds on it or on less, TERN_AMX=0 takes matrix tiles away.
 #pragma once
 
 #include <cstdint>

@@ -13,12 +13,13 @@
 #     tiles              products on matrix tiles
 #     int8_dots          dot products of 8-bit integers, whose weight lies as exported
 #     int8_vectors       products of rows of 8-bit integers, four products to a lane
+#     int8_pairs         the same by products of two rows and two columns of eight
 #     int8_tiles         the same on matrix tiles
 #     byte_digits        dot products with quantized elements of eight bits, in integers
 #     nibble_digits      the same of four bits
 #   FLAG  of the compiler
-set(TERN_CPU_KINDS vectors narrow_vectors hashes bfloat16 bfloat16_vectors tiles int8_dots int8_vectors int8_tiles
-  byte_digits nibble_digits)
+set(TERN_CPU_KINDS vectors narrow_vectors hashes bfloat16 bfloat16_vectors tiles int8_dots int8_vectors int8_pairs
+  int8_tiles byte_digits nibble_digits)
 
 set(avx2 -mavx2 -mfma -mf16c)
 set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512vl -mavx512dq)
@@ -30,6 +31,11 @@ set(amx ${avx512bf16} -mamx-tile -mamx-bf16)
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64|ARM64")
   tern_cpu_level(neon neon "vectors;narrow_vectors;int8_dots")
+  if(TERN_CPU_LEVELS)
+    tern_cpu_level(dotprod dotprod "int8_dots;int8_vectors;byte_digits;nibble_digits" -march=armv8.2-a+dotprod)
+    tern_cpu_level(i8mm i8mm "int8_dots;int8_pairs" -march=armv8.2-a+dotprod+i8mm)
+    tern_cpu_level(bf16 bf16 "bfloat16;bfloat16_vectors" -march=armv8.2-a+bf16)
+  endif()
 else()
   tern_cpu_level(baseline baseline "vectors;narrow_vectors;int8_dots")
 endif()

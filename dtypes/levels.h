@@ -49,8 +49,14 @@ Loops best_loops(const Table& fill) {
 TERN_EACH_CPU_TARGET(TERN_RUN_AT_LEVEL)
 #undef TERN_RUN_AT_LEVEL
 
+#if defined(__aarch64__)
+using LeastLevelFuses = std::true_type;
+#else
+using LeastLevelFuses = std::false_type;
+#endif
+
 /// Runs f, whose call operator must be always_inline, compiled for the best level of CpuKind::vectors. Its argument
-/// says whether that is above the baseline, and so multiplies and adds in one instruction.
+/// says whether that multiplies and adds in one instruction.
 template <class F>
 void at_cpu_level(const F& f) {
   switch (cpu_level()) {
@@ -58,7 +64,7 @@ void at_cpu_level(const F& f) {
   case CpuLevel::level: return run_at_##level(f);
     TERN_EACH_CPU_TARGET(TERN_CASE_OF_LEVEL)
 #undef TERN_CASE_OF_LEVEL
-    default: f(std::false_type{});
+    default: f(LeastLevelFuses{});
   }
 }
 

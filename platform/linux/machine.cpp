@@ -1,5 +1,8 @@
 #include "platform/machine.h"
 
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,6 +25,17 @@ bool allow_matrix_tiles() {
   return false;
 #endif
 }
+
+#if defined(__aarch64__)
+bool has_extension(std::string_view name) {
+  // Linux documents the bits in Documentation/arch/arm64/elf_hwcaps.rst.
+  const auto has = [](unsigned long vector, unsigned bit) { return (::getauxval(vector) >> bit & 1) != 0; };
+  if (name == "asimddp") return has(AT_HWCAP, 20);
+  if (name == "i8mm") return has(AT_HWCAP2, 13);
+  if (name == "bf16") return has(AT_HWCAP2, 14);
+  return false;
+}
+#endif
 
 std::int64_t last_cache_bytes() {
 #ifdef _SC_LEVEL3_CACHE_SIZE

@@ -19,6 +19,15 @@ bool allow_matrix_tiles() {
   return false;  // no Mac has AMX of Intel
 }
 
+#if defined(__aarch64__)
+bool has_extension(std::string_view name) {
+  if (name == "asimddp") return kernel_fact("hw.optional.arm.FEAT_DotProd") != 0;
+  if (name == "i8mm") return kernel_fact("hw.optional.arm.FEAT_I8MM") != 0;
+  if (name == "bf16") return kernel_fact("hw.optional.arm.FEAT_BF16") != 0;
+  return false;
+}
+#endif
+
 std::int64_t last_cache_bytes() {
   const std::int64_t third = kernel_fact("hw.l3cachesize");
   return third != 0 ? third : kernel_fact("hw.l2cachesize");

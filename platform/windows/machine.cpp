@@ -25,6 +25,13 @@ bool allow_matrix_tiles() {
          enable(kTileConfigAndData) != 0;
 }
 
+#if defined(__aarch64__)
+bool has_extension(std::string_view name) {
+  constexpr DWORD kDotProducts = 43;  // PF_ARM_V82_DP_INSTRUCTIONS_AVAILABLE
+  return name == "asimddp" && ::IsProcessorFeaturePresent(kDotProducts) != 0;
+}
+#endif
+
 std::int64_t last_cache_bytes() {
   DWORD size = 0;
   ::GetLogicalProcessorInformation(nullptr, &size);

@@ -1,4 +1,4 @@
-// The levels of this processor against the flags that Linux lists.
+// The levels of this processor against the flags that Linux lists, and against identification registers of aarch64.
 #include "dtypes/cpu_features.h"
 
 #include <gtest/gtest.h>
@@ -14,6 +14,10 @@
 #include <vector>
 
 #include "dtypes/levels.h"
+
+#if defined(__aarch64__) && __has_include(<sys/auxv.h>)
+#include <sys/auxv.h>
+#endif
 
 namespace tern {
 namespace {
@@ -53,6 +57,29 @@ TEST(CpuFeatures, HasTheLevelsOfListedFlags) {
   }
   EXPECT_EQ(checked, needs.size());
 }
+
+#if defined(__aarch64__) && __has_include(<sys/auxv.h>)
+/// The system gives processes the identification registers. Arm's Architecture Reference Manual has their fields.
+TEST(CpuFeatures, HasTheLevelsOfIdentificationRegisters) {
+  constexpr unsigned long kCanReadRegisters = 1UL << 11;
+  if ((::getauxval(AT_HWCAP) & kCanReadRegisters) == 0 || std::getenv("TERN_CPU") != nullptr)
+    GTEST_SKIP() << "no registers to read";
+  std::uint64_t first = 0, second = 0;
+  __asm__("mrs %0, S3_0_C0_C6_0" : "=r"(first));   // ID_AA64ISAR0_EL1
+  __asm__("mrs %0, S3_0_C0_C6_1" : "=r"(second));  // ID_AA64ISAR1_EL1
+  const auto field = [](std::uint64_t value, int lowest) { return (value >> lowest & 15) != 0; };
+  const bool dots = field(first, 44);
+  const std::vector<std::pair<std::string, bool>> expected{
+      {"neon", true}, {"dotprod", dots}, {"i8mm", dots && field(second, 52)}, {"bf16", field(second, 44)}};
+#define TERN_LEVEL_NUMBER(level, base) static_cast<unsigned>(CpuLevel::level),
+  for (const unsigned level : {TERN_EACH_CPU_LEVEL(TERN_LEVEL_NUMBER)}) {
+    const auto at = static_cast<CpuLevel>(level);
+    const auto found = std::ranges::find(expected, name_of(at), &std::pair<std::string, bool>::first);
+    ASSERT_NE(found, expected.end()) << name_of(at);
+    EXPECT_EQ(cpu_features().has(at), found->second) << name_of(at);
+  }
+}
+#endif
 
 TEST(CpuFeatures, TheLeastLevelServesEverywhere) {
   EXPECT_TRUE(cpu_features().has(CpuLevel{}));

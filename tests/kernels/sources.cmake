@@ -37,6 +37,7 @@ set(sources
   pointwise_views_test.cpp
   pool_test.cpp
   products/block_quantized_test.cpp
+  products/digits_test.cpp
   products/in_place_test.cpp
   products/int8_convolution_test.cpp
   products/int8_test.cpp

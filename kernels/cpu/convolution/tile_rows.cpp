@@ -44,7 +44,7 @@ std::unique_ptr<TileRowsConvolution> TileRowsConvolution::make(const KernelCall&
   result->unread = 1u << 1;
   result->own_epilogue = true;
   result->epilogue_ = pointwise::Epilogue::make(Reordered(call).call());
-  const std::string key = fmt::format("bfloat16 rows: {} of {}, {} x {}, {}", c.groups * c.out, c.in,
+  const std::string key = fmt::format("{} rows: {} of {}, {} x {}, {}", tiles::kPackedLayout, c.groups * c.out, c.in,
                                       c.window[1].kernel, c.window[2].kernel, c.window[2].dilation == 1);
   result->weight_ = tiles::packed_weight(call, 1, key, result->convolution_.packed_bytes(),
                                          [convolution = result->convolution_, w](std::byte* to) {

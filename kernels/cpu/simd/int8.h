@@ -3,8 +3,8 @@
 //
 //   Widened, WidenedWords   both operands become integers of 16 bits, whose products and sums of two are exact
 //   ByteWords               the same lines of bytes, multiplied by the best instructions; WidenedWords without such
-//   QuadVector              a vector of sums, to each of which one instruction adds four products of a byte with a sign
-//                           and one without; kHasQuads: there is one
+//   QuadVector              a vector of sums, to each of which one instruction adds four products of bytes: one with a
+//                           sign and one without, or with kSameSigns bytes of the same signs; kHasQuads: there is one
 #pragma once
 
 #if defined(__x86_64__)
@@ -117,7 +117,7 @@ struct Widened {
 };
 #endif
 
-/// Bytes of these signs. kFlips: `weight` flips its bytes where the signs are the same.
+/// Bytes of these signs. kFlips: `weight` gives them the other sign.
 template <bool kX, bool kWeight>
 struct WidenedWords : Widened {
   static constexpr bool kFlips = false;
@@ -130,19 +130,54 @@ template <bool kX, bool kWeight>
 struct ByteWords {
   using Sums = __m512i;
   using Bytes = __m512i;
-  static constexpr bool kFlips = true;
+  static constexpr bool kFlips = kX == kWeight;
   static constexpr std::int64_t kBytes = 64;
   static constexpr int kRows = 4;
   static Sums zero() { return _mm512_setzero_si512(); }
   static Bytes x(const std::byte* from) { return _mm512_loadu_si512(from); }
   static Bytes weight(const std::byte* from) {
     const __m512i bytes = _mm512_loadu_si512(from);
-    return kX == kWeight ? _mm512_xor_si512(bytes, _mm512_set1_epi8(static_cast<char>(0x80))) : bytes;
+    return kFlips ? _mm512_xor_si512(bytes, _mm512_set1_epi8(static_cast<char>(0x80))) : bytes;
   }
   static Sums add(Sums sums, Bytes x, Bytes weight) {
     return kX ? _mm512_dpbusd_epi32(sums, weight, x) : _mm512_dpbusd_epi32(sums, x, weight);
   }
   static std::int32_t total(Sums sums) { return total_of(sums); }
+};
+#elif defined(__ARM_FEATURE_DOTPROD)
+/// Adds products of four bytes to each sum, whose signs are the same.
+template <bool kSign>
+inline int32x4_t dot_of_bytes(int32x4_t sums, uint8x16_t a, uint8x16_t b) {
+  if constexpr (kSign) return vdotq_s32(sums, vreinterpretq_s8_u8(a), vreinterpretq_s8_u8(b));
+  return vreinterpretq_s32_u32(vdotq_u32(vreinterpretq_u32_s32(sums), a, b));
+}
+#if defined(__ARM_FEATURE_MATMUL_INT8)
+inline constexpr bool kMixesSigns = true;
+inline int32x4_t dot_of_mixed_bytes(int32x4_t sums, uint8x16_t plain, uint8x16_t with_sign) {
+  return vusdotq_s32(sums, plain, vreinterpretq_s8_u8(with_sign));
+}
+#else
+inline constexpr bool kMixesSigns = false;
+inline int32x4_t dot_of_mixed_bytes(int32x4_t sums, uint8x16_t, uint8x16_t) {
+  return sums;
+}
+#endif
+
+template <bool kX, bool kWeight>
+struct ByteWords {
+  using Sums = int32x4_t;
+  using Bytes = uint8x16_t;
+  static constexpr bool kFlips = kX != kWeight && !kMixesSigns;
+  static constexpr std::int64_t kBytes = 16;
+  static constexpr int kRows = 4;
+  static Sums zero() { return vdupq_n_s32(0); }
+  static Bytes x(const std::byte* from) { return vld1q_u8(reinterpret_cast<const std::uint8_t*>(from)); }
+  static Bytes weight(const std::byte* from) { return kFlips ? veorq_u8(x(from), vdupq_n_u8(0x80)) : x(from); }
+  static Sums add(Sums sums, Bytes x, Bytes weight) {
+    if constexpr (kX == kWeight || kFlips) return dot_of_bytes<kX>(sums, x, weight);
+    return kX ? dot_of_mixed_bytes(sums, weight, x) : dot_of_mixed_bytes(sums, x, weight);
+  }
+  static std::int32_t total(Sums sums) { return vaddvq_s32(sums); }
 };
 #else
 template <bool kX, bool kWeight>
@@ -153,25 +188,47 @@ using ByteWords = WidenedWords<kX, kWeight>;
 struct QuadVector {
   using Vector = __m512i;
   static constexpr int kLanes = 16;
+  static constexpr bool kSameSigns = false;
   static constexpr int kMostTogether = 12;  // rows; with two vectors of columns 24 registers of sums
   static Vector zero() { return _mm512_setzero_si512(); }
   static Vector load(const std::int32_t* from) { return _mm512_load_si512(from); }
   static void store(std::int32_t* to, Vector sums) { _mm512_store_si512(to, sums); }
   static Vector broadcast(std::int32_t group) { return _mm512_set1_epi32(group); }
-  static Vector dot(Vector sums, Vector plain, Vector with_sign) { return _mm512_dpbusd_epi32(sums, plain, with_sign); }
+  template <bool kWeight>
+  static Vector dot(Vector sums, Vector weight, Vector x) {
+    return kWeight ? _mm512_dpbusd_epi32(sums, x, weight) : _mm512_dpbusd_epi32(sums, weight, x);
+  }
 };
 inline constexpr bool kHasQuads = true;
 #elif defined(__AVXVNNI__)
 struct QuadVector {
   using Vector = __m256i;
   static constexpr int kLanes = 8;
+  static constexpr bool kSameSigns = false;
   static constexpr int kMostTogether = 3;  // rows; with four vectors of columns 12 registers of sums
   static Vector zero() { return _mm256_setzero_si256(); }
   static Vector load(const std::int32_t* from) { return _mm256_load_si256(reinterpret_cast<const __m256i*>(from)); }
   static void store(std::int32_t* to, Vector sums) { _mm256_store_si256(reinterpret_cast<__m256i*>(to), sums); }
   static Vector broadcast(std::int32_t group) { return _mm256_set1_epi32(group); }
-  static Vector dot(Vector sums, Vector plain, Vector with_sign) {
-    return _mm256_dpbusd_avx_epi32(sums, plain, with_sign);
+  template <bool kWeight>
+  static Vector dot(Vector sums, Vector weight, Vector x) {
+    return kWeight ? _mm256_dpbusd_avx_epi32(sums, x, weight) : _mm256_dpbusd_avx_epi32(sums, weight, x);
+  }
+};
+inline constexpr bool kHasQuads = true;
+#elif defined(__ARM_FEATURE_DOTPROD)
+struct QuadVector {
+  using Vector = int32x4_t;
+  static constexpr int kLanes = 4;
+  static constexpr bool kSameSigns = true;
+  static constexpr int kMostTogether = 3;  // rows; with eight vectors of columns 24 registers of sums
+  static Vector zero() { return vdupq_n_s32(0); }
+  static Vector load(const std::int32_t* from) { return vld1q_s32(from); }
+  static void store(std::int32_t* to, Vector sums) { vst1q_s32(to, sums); }
+  static Vector broadcast(std::int32_t group) { return vdupq_n_s32(group); }
+  template <bool kWeight>
+  static Vector dot(Vector sums, Vector weight, Vector x) {
+    return dot_of_bytes<kWeight>(sums, vreinterpretq_u8_s32(weight), vreinterpretq_u8_s32(x));
   }
 };
 inline constexpr bool kHasQuads = true;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace tern::simd {
 inline namespace neon {
@@ -23,6 +24,32 @@ TERN_SIMD_INLINE Floats fma(Floats a, Floats b, Floats c) {
 }
 TERN_SIMD_INLINE Floats fma(float a, Floats b, Floats c) {
   return vfmaq_n_f32(c, b, a);
+}
+/// a[kLane] * b + c
+template <int kLane>
+TERN_SIMD_INLINE Floats fma_of_lane(Floats a, Floats b, Floats c) {
+  return vfmaq_laneq_f32(c, b, a, kLane);
+}
+/// Four steps of a product: sums[i][r] += a[i][k] * b[k * b_row + r * kLanes ...], for k from 0 to 3.
+template <int kRows, int kVectors>
+TERN_SIMD_INLINE void add_four_steps(const Floats (&a)[kRows], const float* b, std::ptrdiff_t b_row,
+                                     Floats (&sums)[kRows][kVectors]) {
+  const auto step = [&]<int kStep>(std::integral_constant<int, kStep>) __attribute__((always_inline)) {
+    Floats right[kVectors];
+#pragma GCC unroll 4
+    for (int r = 0; r < kVectors; ++r) right[r] = load<Floats>(b + r * kLanes);
+    b += b_row;
+#pragma GCC unroll 12
+    for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 4
+      for (int r = 0; r < kVectors; ++r) sums[i][r] = fma_of_lane<kStep>(a[i], right[r], sums[i][r]);
+    }
+    asm volatile("" ::: "memory");  // compilers load the next step's before there are registers
+  };
+  step(std::integral_constant<int, 0>());
+  step(std::integral_constant<int, 1>());
+  step(std::integral_constant<int, 2>());
+  step(std::integral_constant<int, 3>());
 }
 TERN_SIMD_INLINE Floats exact_fma(float a, Floats b, Floats c) {
   return fma(a, b, c);

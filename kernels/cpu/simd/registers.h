@@ -37,7 +37,11 @@ TERN_SIMD_INLINE Floats broadcast(float x) {
 TERN_SIMD_INLINE Floats widen_bfloat16(const void* from) {
   Halves h;
   __builtin_memcpy(&h, from, sizeof h);
+#if defined(__aarch64__)
+  return reinterpret_cast<Floats>(vshll_n_u16(h, 16));
+#else
   return reinterpret_cast<Floats>(__builtin_convertvector(h, Words) << 16);
+#endif
 }
 
 /// Transposes four vectors; V has four elements of any type.

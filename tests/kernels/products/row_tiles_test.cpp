@@ -114,6 +114,23 @@ TEST_F(ProductsOfRows, Products) {
   }
 }
 
+TEST_F(ProductsOfRows, ProductsOfOneThread) {
+  const ThreadScope scope{Threads(1)};
+  for (const tiles::TileLinearShape& s :
+       {tiles::TileLinearShape{5, 16, 18, 18, 18}, {7, 33, 31, 31, 31}, {12, 40, 260, 264, 260}}) {
+    const auto x = random_values(static_cast<std::size_t>(s.m * s.x_row), 1),
+               weight = random_values(static_cast<std::size_t>(s.n * s.w_row), 2),
+               bias = random_values(static_cast<std::size_t>(s.n), 3);
+    const std::vector<double> left = rounded(x, tiles::kRounded), right = rounded(weight, tiles::kRounded);
+    for (const bool narrow : {false, true}) {
+      bool finite = false;
+      const std::vector<float> y = linear(s, x, weight, bias, narrow, &finite);
+      ASSERT_TRUE(finite);
+      ASSERT_NO_FATAL_FAILURE(expect_products(s, left, right, bias, y, narrow));
+    }
+  }
+}
+
 /// Data that end at a page boundary before unmapped memory, like the end of a mapped file.
 class AtTheEnd {
  public:

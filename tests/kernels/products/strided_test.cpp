@@ -147,11 +147,11 @@ TEST(SgemmMicro, EachInstructionSet) {
   }
 }
 
-/// Windows of 2 taps: products of rows of 2 * 3 elements, with accumulation and bounds.
+/// Windows of 2 taps: products of rows of 2 * 7 elements, with accumulation and bounds.
 TEST(SgemmMicro, WindowsOfEachInstructionSet) {
   std::vector<void (*)(strided_product::StridedMicroKernels*)> sets;
   for_levels(strided_product::set_levels, [&](auto set) { sets.push_back(set); });
-  constexpr std::int64_t kDepth = 3, kStep = 5;
+  constexpr std::int64_t kDepth = 7, kStep = 5;  // four steps at once, and some more
   const std::ptrdiff_t taps[] = {0, 40};
   for (const auto set : sets) {
     strided_product::StridedMicroKernels kernels;

@@ -39,8 +39,9 @@ class TileRowsProduct : public PreparedAlgorithm {
       : shape_(shape), tiles_(shape), otherwise_(prepare_blocks(ProductProperties(FloatCall(p.call).call()))) {
     choice = {Algorithm::tile_rows};
     unread = 1u << 1;
-    weight_ = tiles::packed_weight(p.call, 1, fmt::format("bfloat16 in blocks of 32 rows: {} of {}", shape.n, shape.k),
-                                   tiles_.packed_bytes(), packing(p, tiles_));
+    weight_ = tiles::packed_weight(
+        p.call, 1, fmt::format("{} in blocks of 32 rows: {} of {}", tiles::kPackedLayout, shape.n, shape.k),
+        tiles_.packed_bytes(), packing(p, tiles_));
   }
 
   void reserve(const KernelCall& c, ScratchParts& parts) const override {

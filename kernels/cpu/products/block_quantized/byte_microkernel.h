@@ -2,7 +2,7 @@
 //
 // An instruction (as in nibble_microkernel.h) multiplies elements without sign by x in three bytes. Sixteen numbers of
 // x share a power of two: four neighbours in each of four steps, so that 256 columns are added up before they become
-// floats.
+// floats. On aarch64 elements have signs, registers are a quarter as wide, and 64 numbers share a power of two.
 #pragma once
 
 #include <tern/dtype.h>
@@ -16,9 +16,14 @@
 namespace tern::block_quantized {
 
 struct alignas(64) ByteSteps {
-  static constexpr std::ptrdiff_t kStep = 64, kSteps = 4, kColumns = kStep * kSteps, kLanes = 16;
+#if defined(__aarch64__)
+  static constexpr std::ptrdiff_t kStep = 16, kSteps = 16, kLanes = 4;
+#else
+  static constexpr std::ptrdiff_t kStep = 64, kSteps = 4, kLanes = 16;
+#endif
+  static constexpr std::ptrdiff_t kColumns = kStep * kSteps;
   std::int8_t digits[kSteps][3][kStep];  ///< digits of x to the base 256, the highest first
-  std::int32_t shift[3][kLanes];         ///< corrects adding 128 to elements with a sign, for each digit
+  std::int32_t shift[3][kLanes];         ///< corrects the flipped sign of elements, for each digit
   float unit[kLanes];                    ///< the value of a one in x
 };
 

@@ -11,12 +11,8 @@
 namespace tern::int8 {
 namespace {
 
-bool flips_rows(const ConvolutionShape& s, const Method& method) {
-  return method.flips && s.signs.same();
-}
-
 tiles::RowFormat format_of(const ConvolutionShape& s, const Method& method) {
-  const int fill = flips_rows(s, method) ? s.fill ^ kFlip : s.fill;
+  const int fill = method.flips(s.signs) ? s.fill ^ kFlip : s.fill;
   return {.element = 1, .tiles = method.tiles, .step_cycles = method.step_cycles, .fill = fill & 0xff};
 }
 

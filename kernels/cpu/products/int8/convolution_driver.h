@@ -36,7 +36,7 @@ class Int8Convolution {
   void run(const Int8ConvolutionOperands& o, std::byte* scratch) const;
 
  private:
-  bool flips() const { return method_->flips && signs_.same(); }
+  bool flips() const { return method_->flips(signs_); }
   std::int64_t channels() const { return loop_.shape().groups * loop_.shape().out; }
 
   Signs signs_;

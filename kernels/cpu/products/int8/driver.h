@@ -38,7 +38,7 @@ class Int8Linear {
   void run(const Int8LinearOperands& o, std::byte* scratch) const;
 
  private:
-  bool flips() const { return method_->flips && shape_.signs.same(); }
+  bool flips() const { return method_->flips(shape_.signs); }
   /// Added to the columns' sums: null where nothing is.
   const std::int32_t* offsets(const Int8LinearOperands& o, std::int32_t* to) const;
   void pack_rows(const std::byte* x, std::int64_t x_row, IndexRange rows, std::byte* to) const;

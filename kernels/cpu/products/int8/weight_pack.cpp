@@ -21,6 +21,7 @@ std::int32_t sum_of(const std::byte* bytes, std::int64_t count, bool with_sign) 
 
 std::byte* PackedInt8Weight::group(std::byte* block, std::int64_t column, std::int64_t k) const {
   if (layout_ == PackedWeightLayout::rows) return block + column * steps_ * kStep + k;
+  if (layout_ == PackedWeightLayout::pairs) return block + (k / kEight * kBlock + column) * kEight + k % kEight;
   const std::int64_t tile = k / kStep * 2 + column / kTile;
   return block + tile * tiles::kTileBytes + k % kStep / kGroup * kTile * kGroup + column % kTile * kGroup;
 }

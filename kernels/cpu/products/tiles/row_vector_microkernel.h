@@ -3,8 +3,6 @@
 // rows passes by a piece of the weight that stays in the first cache; sums wait in memory from one piece to the next.
 #pragma once
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -76,7 +74,7 @@ void add(const WeightPiece& piece, const std::byte* rows, std::int64_t row, type
   typename Products::Sums sum[Rows][Vectors];
 #pragma GCC unroll 12
   for (int r = 0; r < Rows; ++r) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v)
       sum[r][v] = piece.first ? Products::zero() : Products::load(sums + r * kBlock + v * kLanes);
   }
@@ -84,26 +82,26 @@ void add(const WeightPiece& piece, const std::byte* rows, std::int64_t row, type
   const Begins<Rows> begins(rows, row);
   for (std::size_t s = 0; s < piece.steps.size(); ++s, weight += kStepBytes) {
     const std::int64_t step = piece.steps[s], count = piece.pairs.empty() ? kTile : piece.pairs[s];
-    for (std::int64_t i = 0; i < piece.ahead_lines; ++i, ahead += kLine) _mm_prefetch(ahead, _MM_HINT_T0);
+    for (std::int64_t i = 0; i < piece.ahead_lines; ++i, ahead += kLine) __builtin_prefetch(ahead);
     const std::byte* at[(Rows + 2) / 3];
     for (int i = 0; i < (Rows + 2) / 3; ++i) at[i] = begins.third[i] + step;
 #pragma GCC unroll 2
     for (std::int64_t p = 0; p < count; ++p) {
       typename Products::Columns columns[Vectors];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int v = 0; v < Vectors; ++v)
         columns[v] = Products::columns(weight + p * kLine + v / kInTile * kTileBytes + v % kInTile * kLanes * 4);
 #pragma GCC unroll 12
       for (int r = 0; r < Rows; ++r) {
         const std::int32_t group = group_at(at[r / 3] + r % 3 * row + p * 4);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int v = 0; v < Vectors; ++v) sum[r][v] = Products::add(sum[r][v], columns[v], group);
       }
     }
   }
 #pragma GCC unroll 12
   for (int r = 0; r < Rows; ++r) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) Products::store(sums + r * kBlock + v * kLanes, sum[r][v]);
   }
 }

@@ -66,9 +66,15 @@ bool pack_columns(Elements w, std::int64_t row, std::int64_t k, std::int64_t n, 
 }
 
 float packed_element(const std::byte* packed, std::int64_t steps, std::int64_t n, std::int64_t k) {
-  const std::int64_t tile = (n / kBlock * steps + k / kStep) * 2 + n % kBlock / kTile;
   std::uint16_t bits = 0;
+#if defined(__aarch64__)
+  const std::int64_t step = n / kBlock * steps + k / kStep;
+  std::memcpy(&bits, packed + step * 2 * kTileBytes + (k % kStep / 4 * kBlock + n % kBlock) * 8 + k % 4 * 2,
+              sizeof bits);
+#else
+  const std::int64_t tile = (n / kBlock * steps + k / kStep) * 2 + n % kBlock / kTile;
   std::memcpy(&bits, packed + tile * kTileBytes + k % kStep / 2 * 64 + n % kTile * 4 + k % 2 * 2, sizeof bits);
+#endif
   return std::bit_cast<float>(std::uint32_t{bits} << 16);
 }
 

@@ -74,7 +74,8 @@ class RowSteps {
 void round_line(Elements x, std::int64_t count, std::byte* to);
 
 /// A weight w [n, k] packed in blocks of 32 of its rows: for each step of k two tiles of 16 pairs (elements 2i and
-/// 2i + 1) by 16 columns, rounded; zeros fill up.
+/// 2i + 1) by 16 columns, rounded; zeros fill up. On aarch64 a step has eight times four neighbours of each of the 32
+/// columns.
 constexpr std::int64_t packed_weight_bytes(std::int64_t n, std::int64_t steps) {
   return blocks_of(n) * steps * 2 * kTileBytes;
 }
@@ -100,6 +101,13 @@ struct RowResults {
   pointwise::BoundEpilogue finish;        ///< sees y's elements at row * ld + offset + column
   std::int64_t offset = 0;                ///< place of column 0 in a row of y
 };
+
+/// The name of this layout in the keys of packed weights.
+#if defined(__aarch64__)
+inline constexpr const char kPackedLayout[] = "bfloat16 in pairs";
+#else
+inline constexpr const char kPackedLayout[] = "bfloat16";
+#endif
 
 /// Multiplies all rows by blocks [begin, end) of 32 columns, on the calling thread. False where a result is not finite:
 /// then the whole is to be computed in another way.
