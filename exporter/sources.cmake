@@ -115,6 +115,7 @@ set(sources
   kernels/run_compiler.cpp
   kernels/spirv.cpp
   kernels/targets.cpp
+  llm/add_embedding.cpp
   llm/add_generation.cpp
   llm/filled_slots.cpp
   llm/last_row.cpp

@@ -18,6 +18,7 @@
 #include "generation/sequence.h"
 #include "generation/slot_runner.h"
 #include "generation/slot_table.h"
+#include "generation/speculation.h"
 
 namespace tern {
 namespace {
@@ -35,8 +36,9 @@ std::optional<Tokenizer> choose_tokenizer(const Model& model, const TextEngineOp
 
 PrepareOptions prepare_options(const TextEngineOptions& options, const llm::Facts& facts) {
   PrepareOptions prepare = options.prepare;
-  // Keeps a plan for each number of sequences.
+  // Keeps a plan for each number of sequences, and of checked tokens for shorter and longer caches.
   prepare.cached_plans = std::max(prepare.cached_plans, static_cast<int>(facts.slots()));
+  if (options.speculates || options.draft) prepare.cached_plans = std::max(prepare.cached_plans, 64);
   return prepare;
 }
 
@@ -75,6 +77,8 @@ class TextEngine::Impl {
         running_(static_cast<std::size_t>(facts_.slots())) {
     if (options_.prompt_part < 1) fail(ErrorCode::invalid_argument, "TextEngineOptions::prompt_part must be 1 or more");
     options_.shares_prefixes = options_.shares_prefixes && runner_.keeps_positions();
+    if (options_.speculates || options_.draft)
+      speculation_.emplace(options_, prepare_options(options_, facts_), facts_, runner_.keeps_positions(), tokenizer());
     thread_ = std::thread([this] { run(); });
   }
 
@@ -249,6 +253,7 @@ class TextEngine::Impl {
 
   /// Reads the last token of each answer.
   void step() {
+    chosen_.clear();
     std::vector<std::size_t> slots;
     std::vector<llm::RunRow> rows;
     std::vector<std::int64_t> tokens;
@@ -261,11 +266,18 @@ class TextEngine::Impl {
       wants_logits = wants_logits || running_[slot]->needs_logits();
     }
     if (slots.empty()) return;
+    // A run checks the tokens of one sequence alone. Several sequences fill a run without proposals.
+    const bool speculates = speculation_ && slots.size() == 1;
+    bool has_chosen = false;
     const bool is_read = guard(slots, [&] {
+      if (speculates) has_chosen = check_proposals(slots[0]);
+      if (has_chosen) return;
       const auto begin = std::chrono::steady_clock::now();
       runner_.step(rows, tokens, wants_logits);
       count(stats_.steps, stats_.step_seconds, begin);
+      if (speculates) speculation_->note_run(1, seconds_since(begin));
     });
+    if (has_chosen) return;
     if (!is_read) return;
     for (std::size_t row = 0; row < slots.size(); ++row) {
       guard({slots[row]}, [&] {
@@ -273,6 +285,39 @@ class TextEngine::Impl {
         choose(slots[row], row);
       });
     }
+    if (speculates) speculation_->note_chosen(chosen_);
+  }
+
+  /// Reads the last token of an answer and proposed ones behind it. The answer takes tokens while the model's choice
+  /// confirms the next proposed one; positions of the other tokens are written again later. False without proposals.
+  bool check_proposals(std::size_t slot) {
+    Sequence& s = *running_[slot];
+    // The last token of an answer is not read.
+    const std::int64_t room = std::min(s.tokens_left() - 1, facts_.context - s.read_count() - 1);
+    const std::vector<std::int64_t>& proposed =
+        speculation_->propose(s.tokens(), static_cast<std::size_t>(std::max<std::int64_t>(room, 0)));
+    if (proposed.empty()) return false;
+    std::vector<std::int64_t> tokens = {s.unread()[0]};
+    tokens.insert(tokens.end(), proposed.begin(), proposed.end());
+    const auto begin = std::chrono::steady_clock::now();
+    runner_.verify({static_cast<std::int64_t>(slot), s.read_count()}, tokens, s.needs_logits());
+    count(stats_.steps, stats_.step_seconds, begin);
+    speculation_->note_run(tokens.size(), seconds_since(begin));
+    note_proposed(s, proposed.size(), 0);
+    for (std::size_t row = 0; row < tokens.size(); ++row) {
+      if (row > 0) note_proposed(s, 0, 1);
+      note_read(slot, std::span(tokens).subspan(row, 1));
+      if (!choose(slot, row) || row == proposed.size() || chosen_.back() != proposed[row]) break;
+    }
+    speculation_->note_chosen(chosen_);
+    return true;
+  }
+
+  void note_proposed(Sequence& s, std::size_t proposed, std::size_t accepted) {
+    s.note_proposed(static_cast<std::int64_t>(proposed), static_cast<std::int64_t>(accepted));
+    const std::lock_guard lock(mutex_);
+    stats_.proposed_tokens += proposed;
+    stats_.accepted_tokens += accepted;
   }
 
   void note_read(std::size_t slot, std::span<const std::int64_t> tokens) {
@@ -280,13 +325,18 @@ class TextEngine::Impl {
     running_[slot]->note_read(static_cast<std::int64_t>(tokens.size()));
   }
 
-  void choose(std::size_t slot, std::size_t row) {
-    const bool continues = running_[slot]->choose(runner_.token(row), runner_.logits(row));
+  /// Adds a token to the answer, and to `chosen_`. False at the end of the answer.
+  bool choose(std::size_t slot, std::size_t row) {
+    Sequence& s = *running_[slot];
+    const std::size_t before = s.tokens().size();
+    const bool continues = s.choose(runner_.token(row), runner_.logits(row));
+    if (s.tokens().size() > before) chosen_.push_back(s.tokens().back());
     {
       const std::lock_guard lock(mutex_);
       ++stats_.answer_tokens;
     }
     if (!continues) release(slot);
+    return continues;
   }
 
   /// Runs work of these slots. Its failure ends their requests, and their caches are unknown.
@@ -345,6 +395,8 @@ class TextEngine::Impl {
   llm::SlotRunner runner_;
   SlotTable table_;
   std::vector<SequencePtr> running_;  ///< request of each slot; null: free
+  std::optional<Speculation> speculation_;
+  std::vector<std::int64_t> chosen_;  ///< tokens of the present step
 
   mutable std::mutex mutex_;  ///< guards the members below
   std::condition_variable work_;

@@ -15,6 +15,7 @@ struct Facts {
   std::optional<std::int64_t> bos;  ///< first token of a sequence
   std::vector<std::int64_t> eos;    ///< end tokens
   std::int64_t batch = 0;           ///< slots; 0: a session holds one sequence, and functions take no slot
+  std::int64_t verify = 0;          ///< most tokens of the function verify; 0: the archive lacks the function
 
   std::int64_t slots() const { return batch == 0 ? 1 : batch; }
 };

@@ -34,12 +34,19 @@ class Sequence {
   bool reads_prompt() const { return unread().size() > 1 || end_.answer_tokens == 0; }
   /// True if the choice of the next token needs the logits.
   bool needs_logits() const { return request_.logprobs >= 0 || !takes_largest(); }
+  /// Number of tokens that the answer can still have.
+  std::int64_t tokens_left() const;
   std::chrono::steady_clock::time_point submitted() const { return begin_; }
   bool is_cancelled() const { return answer_->is_cancelled(); }
 
   /// The next `count` tokens of the prompt are in the cache already.
   void share(std::int64_t count);
   void note_read(std::int64_t count) { read_ += static_cast<std::size_t>(count); }
+  /// Counts tokens that a run checked, and those of them that the model chose, too.
+  void note_proposed(std::int64_t proposed, std::int64_t accepted) {
+    end_.proposed_tokens += proposed;
+    end_.accepted_tokens += accepted;
+  }
   /// Chooses the next token after a run: from `logits`, or `largest`, the archive's choice. Gives its text to the
   /// reader. False at the end of the answer, which the reader then has.
   bool choose(std::int64_t largest, std::span<const float> logits);
@@ -49,8 +56,6 @@ class Sequence {
   using Clock = std::chrono::steady_clock;
   bool is_end_token(std::int64_t token) const;
   bool takes_largest() const { return sampler_.takes_largest() && !constraint_; }
-  /// Number of tokens that the answer can still have; 0: no limit.
-  std::int64_t tokens_left() const;
   /// Tokens that the constraint allows, with the end tokens where the answer may end.
   grammar::TokenMask allowed_tokens();
 

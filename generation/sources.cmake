@@ -2,6 +2,8 @@
 set(sources
   answer_state.cpp
   constraint.cpp
+  draft_model.cpp
+  embedder.cpp
   engine.cpp
   facts.cpp
   generation_config.cpp
@@ -13,8 +15,12 @@ set(sources
   grammar/json_schema.cpp
   grammar/pattern.cpp
   grammar/token_table.cpp
+  metadata_numbers.cpp
+  proposal_size.cpp
+  repeated_text.cpp
   sampler.cpp
   sequence.cpp
   slot_runner.cpp
   slot_table.cpp
+  speculation.cpp
   stop_texts.cpp)

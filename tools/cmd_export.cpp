@@ -252,6 +252,7 @@ std::optional<Program> import_program(const ExportArguments& a, ImportOptions op
 int run_export(ExportArguments& a) {
   // A GGUF file is always a language model.
   if (is_gguf(a.input)) {
+    if (a.llm.embeddings) fail(ErrorCode::invalid_argument, "--embeddings takes a .pt2 file, not a GGUF file");
     a.llm.llm = true;
   } else {
     check_program_file(a.input);
@@ -284,7 +285,9 @@ int run_export(ExportArguments& a) {
   if (!a.train.activation_memory.empty()) activation_memory = parse_activation_memory(a.train.activation_memory);
   std::optional<GenerationOptions> generation = parse_llm(a.llm);
   TrainingReport trained;
-  if (training && generation) fail(ErrorCode::invalid_argument, "--llm cannot be combined with --train");
+  const std::optional<EmbeddingOptions> embedding = parse_embeddings(a.llm);
+  if (training && (generation || embedding))
+    fail(ErrorCode::invalid_argument, "--llm and --embeddings cannot be combined with --train");
   if (training) {
     if (a.quantize.any())
       fail(ErrorCode::invalid_argument, "--train cannot be combined with --quantize: it keeps weights as they are");
@@ -314,6 +317,8 @@ int run_export(ExportArguments& a) {
   }
   GenerationReport generated;
   if (generation) generated = add_generation(program, *generation);
+  EmbeddingReport embedded;
+  if (embedding) embedded = add_embedding(program, *embedding);
   std::vector<std::string> text_notes;
   if (!a.tokenizer.empty()) text_notes = attach_tokenizer(program, a.tokenizer);
   hold_groups(program, a.groups);
@@ -339,6 +344,7 @@ int run_export(ExportArguments& a) {
   if (a.verify) verify_archive(a.output);
   if (training && !a.json) print_output(training_text(*training, trained));
   if (generation && !a.json) print_output(generation_text(*generation, generated));
+  if (embedding && !a.json) print_output(embedding_text(embedded));
   for (const std::string& note : text_notes) {
     if (!a.json) print_output(escape_message(note, 1000) + "\n");
   }
@@ -347,6 +353,7 @@ int run_export(ExportArguments& a) {
   if (!limited.empty()) further["activation_memory"] = activation_memory_json(limited);
   if (!text_notes.empty()) further["tokenizer"] = text_notes;
   if (generation) further.update({{"context", generated.context}, {"vocabulary", generated.vocabulary}});
+  if (embedding) further.update({{"context", embedded.context}, {"dimensions", embedded.dimensions}});
   print_report(a, program, import, written, tuned, measured, further);
   return 0;
 }

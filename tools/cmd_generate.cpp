@@ -86,6 +86,8 @@ Json end_json(const TextEnd& end) {
   return {{"finish", name_of(end.finish)},
           {"prompt_tokens", end.prompt_tokens},
           {"answer_tokens", end.answer_tokens},
+          {"proposed_tokens", end.proposed_tokens},
+          {"accepted_tokens", end.accepted_tokens},
           {"first_token_seconds", json_rounded(end.first_seconds, 6)},
           {"tokens_per_second",
            seconds > 0 ? json_rounded(static_cast<double>(end.answer_tokens - 1) / seconds, 2) : Json(nullptr)}};
@@ -102,6 +104,8 @@ void show_time(const TextEnd& end) {
   print_problem(fmt::format("{} tokens of prompt, first token after {:.1f} ms; {} tokens of answer, {:.1f} a second\n",
                             end.prompt_tokens, end.first_seconds * 1e3, end.answer_tokens,
                             seconds > 0 ? static_cast<double>(end.answer_tokens - 1) / seconds : 0.0));
+  if (end.proposed_tokens > 0)
+    print_problem(fmt::format("{} of {} proposed tokens accepted\n", end.accepted_tokens, end.proposed_tokens));
 }
 
 int run_generate(const GenerateArguments& a) {
@@ -172,7 +176,8 @@ void add_generate_command(CLI::App& app, CommandLine& line) {
       "Examples:\n  tern generate llm.tern \"Once upon a time\" --max-tokens 100\n"
       "  tern generate llm.tern --chat --temperature 0.7 < question.txt\n"
       "  tern generate llm.tern \"1, 2, 3,\" --stop . --json\n"
-      "  tern generate llm.tern --chat \"Describe a tern.\" --json-schema bird.json\n\n"
+      "  tern generate llm.tern --chat \"Describe a tern.\" --json-schema bird.json\n"
+      "  tern generate llm.tern --speculate --time < file_to_rewrite.txt\n\n"
       "The answer appears on standard output as the model writes it. Ctrl-C ends it with status 130. "
       "docs/serve.md describes archives, chat templates and the options.");
   c->callback([a, &line, prompt] {

@@ -22,7 +22,7 @@ constexpr std::string_view kLoopback = "127.0.0.1";
 
 struct ServeArguments {
   EngineArguments engine;
-  std::string name, host = std::string(kLoopback), key_file;
+  std::string name, embedder, host = std::string(kLoopback), key_file;
   int port = 8080;
   std::uint64_t body_bytes = 4 << 20;
   std::size_t queue = 64;
@@ -67,20 +67,29 @@ int run_serve(const ServeArguments& a) {
          "environment variable TERN_API_KEY");
   }
   const Model model = Model::open(a.engine.model);
-  site_options.model = a.name.empty() ? std::filesystem::path(a.engine.model).stem().string() : a.name;
+  const std::string name = a.name.empty() ? std::filesystem::path(a.engine.model).stem().string() : a.name;
+  const bool generates = !embeds_texts(model);
+  if (!generates && !a.embedder.empty())
+    fail(ErrorCode::invalid_argument, "--embedder: the served model embeds texts itself");
+  (generates ? site_options.model : site_options.embedder) = name;
+  if (!a.embedder.empty()) site_options.embedder = std::filesystem::path(a.embedder).stem().string();
   site_options.max_tokens = a.max_tokens;
   site_options.time_limit = as_milliseconds(a.time_limit);
   TextEngineOptions engine_options;
   engine_options.queue = a.queue;
-  const std::unique_ptr<TextEngine> engine = make_engine(model, a.engine, engine_options);
-  serve::ModelSite site(*engine, find_chat_template(model, a.engine), site_options);
+  std::unique_ptr<TextEngine> engine;
+  std::unique_ptr<TextEmbedder> embedder;
+  if (generates) engine = make_engine(model, a.engine, engine_options);
+  if (!generates) embedder = make_embedder(model, a.engine, true);
+  if (!a.embedder.empty()) embedder = make_embedder(Model::open(a.embedder), a.engine, false);
+  serve::ModelSite site(engine.get(), embedder.get(), find_chat_template(model, a.engine), site_options);
 
   http::ServerOptions options;
   options.host = a.host;
   options.port = a.port;
   options.limits.request.body_bytes = static_cast<std::size_t>(a.body_bytes);
   // Every running and waiting request occupies a thread; the others tell clients that the queue is full.
-  options.limits.answers = static_cast<std::size_t>(engine->slots()) + a.queue + 16;
+  options.limits.answers = static_cast<std::size_t>(engine ? engine->slots() : 1) + a.queue + 16;
   options.limits.connections = options.limits.answers + 256;
   options.limits.to_ask = std::chrono::seconds(30);
   options.threads = options.limits.answers;
@@ -92,8 +101,15 @@ int run_serve(const ServeArguments& a) {
     if (is_loopback(a.host)) site.set_hosts({address, "localhost:" + std::to_string(port)});
     fmt::print("http://{}/v1\n", address);
     std::fflush(stdout);
-    fmt::print(stderr, "serves '{}' with {} slots of {} tokens; Ctrl-C ends the server\n",
-               escape_name(site_options.model), engine->slots(), engine->context());
+    if (engine) {
+      fmt::print(stderr, "serves '{}' with {} slots of {} tokens; Ctrl-C ends the server\n",
+                 escape_name(site_options.model), engine->slots(), engine->context());
+    }
+    if (embedder) {
+      fmt::print(stderr, "serves '{}': vectors of {} numbers for texts of at most {} tokens{}\n",
+                 escape_name(site_options.embedder), embedder->dimensions(), embedder->context(),
+                 engine ? "" : "; Ctrl-C ends the server");
+    }
   };
   options.ended = [&] { return interrupt.asked() == 0 ? 0 : 1; };
   http::serve(options, "tern serve", "");
@@ -119,6 +135,10 @@ void add_serve_command(CLI::App& app, CommandLine& line) {
       ->type_name("FILE");
   c->add_option("--name", a->name, "Name of the model in requests (default: the archive's name without .tern)")
       ->type_name("NAME");
+  c->add_option("--embedder", a->embedder,
+                "An archive of 'tern export --embeddings' for /v1/embeddings, beside the model; its name there is the "
+                "archive's")
+      ->type_name("ARCHIVE");
   within(c->add_option("--queue", a->queue, "Limit of requests that wait for a slot")->capture_default_str(),
          bounds::kWaiting);
   within(c->add_option("--max-tokens", a->max_tokens, "Limit of each answer's tokens; 0: the model's context")
@@ -139,7 +159,8 @@ void add_serve_command(CLI::App& app, CommandLine& line) {
       "  curl http://127.0.0.1:8080/v1/chat/completions -H 'Content-Type: application/json' \\\n"
       "      -d '{\"messages\": [{\"role\": \"user\", \"content\": \"Where do terns nest?\"}]}'\n\n"
       "Prints its address, the only line on standard output, and serves until Ctrl-C or SIGTERM. Paths: "
-      "/v1/chat/completions, /v1/completions, /v1/models, /health, /metrics (Prometheus). Archives of 'tern export "
+      "/v1/chat/completions, /v1/completions, /v1/embeddings, /v1/models, /health, /metrics (Prometheus). Archives of "
+      "'tern export "
       "--llm --batch N' answer N requests at once. docs/serve.md describes requests and limits.");
   c->callback([a, &line] { line.status = run_serve(*a); });
 }

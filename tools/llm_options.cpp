@@ -55,8 +55,10 @@ void add_llm_options(CLI::App* command, LlmArguments& a) {
       "Make the functions prefill and decode, with sampling, of a decoder whose static key/value cache is "
       "in its buffers (docs/generate.md)");
   command
-      ->add_option("--context", a.context,
-                   "With --llm: the number of positions of the cache, if the program's buffers do not determine it")
+      ->add_option(
+          "--context", a.context,
+          "With --llm: the number of positions of the cache, if the program's buffers do not determine it. With "
+          "--embeddings: the limit of a text's tokens, if it is below the program's")
       ->type_name("N");
   command
       ->add_option(
@@ -72,11 +74,18 @@ void add_llm_options(CLI::App* command, LlmArguments& a) {
   command->add_option("--eos", a.eos, "With --llm: the ids of tokens that end a text, separated by commas")
       ->delimiter(',')
       ->type_name("ID,...");
+  command->add_flag(
+      "--embeddings", a.embeddings,
+      "Make the function embed, which turns texts into vectors, of an encoder with tokens and lengths as "
+      "inputs. The Python package takes folders of transformers, too, with --pooling (docs/embeddings.md)");
+  command->add_flag(
+      "--matryoshka", a.matryoshka,
+      "With --embeddings: the first numbers of a vector are an embedding, too, so clients may ask for fewer");
 }
 
 std::optional<GenerationOptions> parse_llm(const LlmArguments& a) {
   if (!a.llm) {
-    if (a.context || a.bos || a.batch || !a.eos.empty() || !a.configuration.empty())
+    if ((a.context && !a.embeddings) || a.bos || a.batch || !a.eos.empty() || !a.configuration.empty())
       fail(ErrorCode::invalid_argument, "--context, --batch, --token-ids, --bos and --eos need --llm");
     return {};
   }
@@ -97,10 +106,25 @@ std::optional<GenerationOptions> parse_llm(const LlmArguments& a) {
   return o;
 }
 
+std::optional<EmbeddingOptions> parse_embeddings(const LlmArguments& a) {
+  if (a.matryoshka && !a.embeddings) fail(ErrorCode::invalid_argument, "--matryoshka needs --embeddings");
+  if (!a.embeddings) return {};
+  if (a.llm) fail(ErrorCode::invalid_argument, "--embeddings cannot be combined with --llm");
+  if (a.context && *a.context < 1) fail(ErrorCode::invalid_argument, "--context takes a number of at least 1");
+  return EmbeddingOptions{a.context.value_or(0), a.matryoshka};
+}
+
+std::string embedding_text(const EmbeddingReport& report) {
+  return fmt::format("embeds texts of at most {} tokens as vectors of {} numbers\n", report.context, report.dimensions);
+}
+
 std::string generation_text(const GenerationOptions& options, const GenerationReport& report) {
   const std::string texts = options.batch > 0 ? fmt::format(" of {} texts at once", options.batch) : "";
-  return fmt::format("generates tokens of {} by prefill and decode{}; the cache has {} positions{}\n",
-                     report.vocabulary, texts, report.context,
+  const char* const verify =
+      report.verify == 0 ? "; without verify (--speculate), because the program gives logits of the last token alone"
+                         : "";
+  return fmt::format("generates tokens of {} by prefill and decode{}; the cache has {} positions{}{}\n",
+                     report.vocabulary, texts, report.context, verify,
                      options.eos.empty() ? "; no token ends a text: name one with --eos or --token-ids" : "");
 }
 

@@ -117,6 +117,7 @@ set(sources
   scaling/simulate.cpp
   scaling/text.cpp
   serve/calls.cpp
+  serve/embedding_call.cpp
   serve/metrics.cpp
   serve/replies.cpp
   serve/site.cpp

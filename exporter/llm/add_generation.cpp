@@ -4,7 +4,6 @@
 #include <tern/error.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -38,11 +37,16 @@ void move_to_front(Function& f, std::size_t first) {
   std::rotate(f.nodes.begin(), f.nodes.begin() + static_cast<std::ptrdiff_t>(first), f.nodes.end());
 }
 
+enum class StepKind : std::uint8_t {
+  samples,           ///< chooses a token; the session's generator draws
+  samples_in_slots,  ///< the same, with the numbers that decide each text's draws
+  verifies,          ///< gives the logits of all tokens
+};
+
 class AddGenerationStep {
  public:
-  /// `slots`: the function will be one over slots, whose texts tell which number decides what they draw.
-  AddGenerationStep(Program& program, std::uint32_t function, const DecoderSignature& signature, bool slots)
-      : b_(program, function), signature_(signature), slots_(slots) {}
+  AddGenerationStep(Program& program, std::uint32_t function, const DecoderSignature& signature, StepKind kind)
+      : b_(program, function), signature_(signature), kind_(kind) {}
 
   /// Gives the function the inputs and results of names.h. Returns how many attention nodes read the filled slots
   /// alone.
@@ -72,10 +76,12 @@ class AddGenerationStep {
     const ValueId old_tokens = before[signature_.tokens].value, old_position = before[signature_.position].value;
     const ValueId tokens = add_input(llm::kTokens, {DType::i64, {1, signature_.count}});
     const ValueId position = add_input(llm::kPosition, {DType::i64, {1}});
-    sampling_.temperature = add_input(llm::kTemperature, {DType::f32, {}});
-    sampling_.top_k = add_input(llm::kTopK, {DType::i64, {}});
-    sampling_.top_p = add_input(llm::kTopP, {DType::f32, {}});
-    if (slots_) {
+    if (kind_ != StepKind::verifies) {
+      sampling_.temperature = add_input(llm::kTemperature, {DType::f32, {}});
+      sampling_.top_k = add_input(llm::kTopK, {DType::i64, {}});
+      sampling_.top_p = add_input(llm::kTopP, {DType::f32, {}});
+    }
+    if (kind_ == StepKind::samples_in_slots) {
       sampling_.seed = add_input(llm::kSeed, {DType::i64, {}});
       sampling_.draw = add_input(llm::kDraw, {DType::i64, {}});
     }
@@ -111,7 +117,7 @@ class AddGenerationStep {
                                   DType::i64, DType::boolean);
     check(b_.reduce(known, "all", {0, 1}, false, DType::boolean),
           fmt::format("tokens has an id outside the model's vocabulary: ids are 0 to {}", last));
-    add_sampling_checks(b_, sampling_);
+    if (kind_ != StepKind::verifies) add_sampling_checks(b_, sampling_);
   }
 
   /// First position, or the position of each token, in the program's own form.
@@ -124,13 +130,17 @@ class AddGenerationStep {
 
   void replace_results() {
     const std::size_t axis = 1;
-    ValueId logits = signature_.logits;
-    if (b_.rank(logits) == 3) logits = last_row(b_, logits, axis);
-    logits = b_.cast(b_.reshape(logits, {1, signature_.vocabulary}), DType::f32);
-    const ValueId token = add_sampling(b_, b_.reshape(logits, {signature_.vocabulary}), sampling_);
+    ValueId logits = signature_.logits, token = kNoValue;
+    if (kind_ == StepKind::verifies) {
+      logits = b_.cast(logits, DType::f32);
+      token = b_.reduce(logits, "argmax", {2}, false, DType::i64);
+    } else {
+      if (b_.rank(logits) == 3) logits = last_row(b_, logits, axis);
+      logits = b_.cast(b_.reshape(logits, {1, signature_.vocabulary}), DType::f32);
+      token = b_.reshape(add_sampling(b_, b_.reshape(logits, {signature_.vocabulary}), sampling_), {1, 1});
+    }
     Function& f = b_.function();
-    const ValueId shaped = b_.reshape(token, {1, 1});
-    f.outputs = {{FunctionOutput::Kind::tensor, shaped, std::string(llm::kToken)},
+    f.outputs = {{FunctionOutput::Kind::tensor, token, std::string(llm::kToken)},
                  {FunctionOutput::Kind::tensor, logits, std::string(llm::kLogits)}};
     f.in_tree.clear();
     f.out_tree.clear();
@@ -138,7 +148,7 @@ class AddGenerationStep {
 
   Builder b_;
   DecoderSignature signature_;
-  bool slots_;
+  StepKind kind_;
   std::vector<FunctionInput> inputs_;
   SamplingInputs sampling_;
   ValueId filled_ = kNoValue;  ///< positions with keys and values after the run
@@ -157,6 +167,7 @@ void note_metadata(Program& program, const GenerationOptions& options, const Gen
   if (options.batch > 0) note(llm::kBatchKey, std::to_string(options.batch));
   note(llm::kContextKey, std::to_string(report.context));
   note(llm::kVocabularyKey, std::to_string(report.vocabulary));
+  if (report.verify > 0) note(llm::kVerifyKey, std::to_string(report.verify));
   if (options.bos) note(llm::kBeginKey, std::to_string(*options.bos));
   if (!options.eos.empty()) note(llm::kEndKey, fmt::format("{}", fmt::join(options.eos, ", ")));
 }
@@ -191,10 +202,33 @@ std::uint32_t first_entry(const Program& program) {
        fmt::format("--llm takes a file of one program, or of two named prefill and decode; this one has {}", names));
 }
 
+/// Copies the function of several tokens to verify, if it gives the logits of all tokens.
+std::optional<std::uint32_t> add_verify(Program& program, std::uint32_t prefill, const DecoderSignature& signature,
+                                        const GenerationOptions& options, GenerationReport& report) {
+  const Function& f = program.functions[prefill];
+  const Dims& logits = f.values[static_cast<std::size_t>(signature.logits)].type.shape;
+  const int symbol = program.pool.symbol_of(signature.count);
+  if (symbol < 0 || logits.size() != 3 || logits[1] != signature.count) return {};
+  const std::int64_t most =
+      std::min({llm::kMostVerified, signature.slots, program.pool.symbols()[static_cast<std::size_t>(symbol)].max});
+  if (most < 2) return {};
+  const Dim count = program.pool.new_symbol("proposed", 2, most);
+  const std::uint32_t verify = specialise(program, prefill, symbol, count, std::string(llm::kVerify));
+  AddGenerationStep(program, verify, decoder_signature(program, program.functions[verify], options.context),
+                    StepKind::verifies)
+      .make();
+  report.verify = most;
+  return verify;
+}
+
 /// The functions serve one text up to here.
-void work_in_slots(Program& program, std::uint32_t prefill, std::uint32_t decode, std::int64_t slots) {
-  SlotOptions options{.slotted = give_slots(program, std::array{prefill, decode}, slots), .slots = slots};
+void work_in_slots(Program& program, std::uint32_t prefill, std::uint32_t decode, std::optional<std::uint32_t> verify,
+                   std::int64_t slots) {
+  std::vector<std::uint32_t> functions = {prefill, decode};
+  if (verify) functions.push_back(*verify);
+  SlotOptions options{.slotted = give_slots(program, functions, slots), .slots = slots};
   work_in_slot(program, prefill, options);
+  if (verify) work_in_slot(program, *verify, options);
   options.texts = program.pool.new_symbol("texts", 1, slots);
   run_over_texts(program, decode, options);
 }
@@ -218,10 +252,11 @@ GenerationReport add_generation(Program& program, const GenerationOptions& optio
          "--llm: decode must take one token, and have the vocabulary and the cache of prefill");
   }
   program.functions[prefill].name = llm::kPrefill;
-  const bool slots = options.batch > 0;
-  AddGenerationStep(program, prefill, signature, slots).make();
-  report.attention = AddGenerationStep(program, decode, one, slots).make();
-  if (slots) work_in_slots(program, prefill, decode, options.batch);
+  const std::optional<std::uint32_t> verify = add_verify(program, prefill, signature, options, report);
+  const StepKind kind = options.batch > 0 ? StepKind::samples_in_slots : StepKind::samples;
+  AddGenerationStep(program, prefill, signature, kind).make();
+  report.attention = AddGenerationStep(program, decode, one, kind).make();
+  if (options.batch > 0) work_in_slots(program, prefill, decode, verify, options.batch);
   note_metadata(program, options, report);
   remove_dead_code(program);
   return report;

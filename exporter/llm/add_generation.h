@@ -1,4 +1,4 @@
-// Turns a decoder's program into a token generator: functions prefill and decode, both with sampling.
+// Turns a decoder's program into a token generator: functions prefill and decode, both with sampling, and verify.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +19,7 @@ struct GenerationOptions {
 
 struct GenerationReport {
   std::int64_t context = 0, vocabulary = 0;
+  std::int64_t verify = 0;    ///< most tokens of verify; 0: the program gives logits of the last token alone
   std::size_t attention = 0;  ///< nodes of decode limited to the filled part of the cache
 };
 

@@ -141,10 +141,9 @@ class Replacement {
 
 }  // namespace
 
-std::uint32_t specialise(Program& program, std::uint32_t function, int symbol, std::int64_t value,
-                         const std::string& name) {
+std::uint32_t specialise(Program& program, std::uint32_t function, int symbol, Dim size, const std::string& name) {
   Replacement r(program);
-  r.replace(symbol, value);
+  r.replace(symbol, size);
   return r.copy_function(function, name);
 }
 

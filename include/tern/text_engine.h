@@ -98,8 +98,10 @@ struct TextEnd {
   std::int64_t prompt_tokens = 0;
   std::int64_t shared_tokens = 0;  ///< prompt tokens whose keys and values were in the cache already
   std::int64_t answer_tokens = 0;
-  double first_seconds = 0;   ///< time from submit() to the first token
-  double answer_seconds = 0;  ///< time from the first token to the last
+  std::int64_t proposed_tokens = 0;  ///< tokens that runs checked before the model chose them (speculation)
+  std::int64_t accepted_tokens = 0;  ///< proposed tokens that the model chose, too
+  double first_seconds = 0;          ///< time from submit() to the first token
+  double answer_seconds = 0;         ///< time from the first token to the last
 };
 
 class AnswerState;
@@ -131,6 +133,15 @@ struct TextEngineOptions {
   std::int64_t prompt_part = 512;      ///< prompt tokens read at once, between the steps of other answers
   bool shares_prefixes = true;         ///< false: every prompt is read from its beginning
   std::optional<Tokenizer> tokenizer;  ///< instead of the archive's
+  /// Proposes tokens and checks several in one run, while a single answer is under way. Answers stay the same: the
+  /// model still chooses each token, with the same draws. (Sums of one row and of several may differ in their last
+  /// digits, so one of two nearly equal tokens may win.) Proposed is the continuation of an earlier occurrence of the
+  /// last tokens. The archive needs the function verify, which `tern export --llm` makes.
+  bool speculates = false;
+  /// Number of proposed tokens, at most 15; 0: the number with the most tokens a second, by measured times.
+  std::int64_t speculated_tokens = 0;
+  /// A smaller model with the same tokens, which proposes tokens, too; implies `speculates`.
+  std::optional<Model> draft;
 };
 
 /// Thrown by submit() if the queue is full. The code is ErrorCode::runtime.
@@ -145,7 +156,8 @@ struct TextEngineStats {
   std::uint64_t prompt_tokens = 0;           ///< tokens of begun requests
   std::uint64_t shared_tokens = 0;           ///< prompt tokens found in the cache
   std::uint64_t answer_tokens = 0;
-  std::uint64_t prefills = 0, steps = 0;  ///< runs that read parts of prompts, and runs of decode
+  std::uint64_t proposed_tokens = 0, accepted_tokens = 0;  ///< sums of the answers'
+  std::uint64_t prefills = 0, steps = 0;                   ///< runs that read parts of prompts, and runs of decode
   double prefill_seconds = 0, step_seconds = 0;
   std::size_t waiting = 0, running = 0;  ///< requests at present
 };

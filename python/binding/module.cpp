@@ -6,6 +6,7 @@
 #include "python/binding/fork.h"
 #include "python/binding/model.h"
 #include "python/binding/tensor.h"
+#include "python/binding/text_embedder.h"
 #include "python/binding/text_engine.h"
 
 namespace nb = nanobind;
@@ -22,6 +23,7 @@ NB_MODULE(_tern, m) {
   tern::python::add_values(m);
   tern::python::add_model(m);
   tern::python::add_text_engine(m);
+  tern::python::add_text_embedder(m);
   tern::python::add_session(m);
   tern::python::add_graph(m);
   tern::python::add_trace(m);

@@ -25,6 +25,7 @@ set(sources
   tensor_buffer.cpp
   tensor_summary.cpp
   text.cpp
+  text_embedder.cpp
   text_engine.cpp
   trace.cpp
   values.cpp)

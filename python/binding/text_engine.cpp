@@ -156,6 +156,8 @@ nb::dict stats_of(PyTextEngine& self) {
   d["prompt_tokens"] = s.prompt_tokens;
   d["shared_tokens"] = s.shared_tokens;
   d["answer_tokens"] = s.answer_tokens;
+  d["proposed_tokens"] = s.proposed_tokens;
+  d["accepted_tokens"] = s.accepted_tokens;
   d["prefills"] = s.prefills;
   d["steps"] = s.steps;
   d["prefill_seconds"] = s.prefill_seconds;
@@ -220,6 +222,8 @@ void add_answer(nb::module_& m) {
       .def_prop_ro("prompt_tokens", [](PyTextAnswer& a) { return a.end().prompt_tokens; })
       .def_prop_ro("shared_tokens", [](PyTextAnswer& a) { return a.end().shared_tokens; })
       .def_prop_ro("answer_tokens", [](PyTextAnswer& a) { return a.end().answer_tokens; })
+      .def_prop_ro("proposed_tokens", [](PyTextAnswer& a) { return a.end().proposed_tokens; })
+      .def_prop_ro("accepted_tokens", [](PyTextAnswer& a) { return a.end().accepted_tokens; })
       .def_prop_ro("first_seconds", [](PyTextAnswer& a) { return a.end().first_seconds; })
       .def_prop_ro("answer_seconds", [](PyTextAnswer& a) { return a.end().answer_seconds; });
 }
@@ -235,7 +239,8 @@ The device, threads and precision are those of load(). Requests from any thread 
   c.def(
       "__init__",
       [](PyTextEngine* self, const PyModel& model, std::size_t queue, std::int64_t prompt_part, bool shares_prefixes,
-         const std::optional<Tokenizer>& tokenizer, const std::optional<ChatTemplate>& chat) {
+         const std::optional<Tokenizer>& tokenizer, const std::optional<ChatTemplate>& chat, bool speculates,
+         std::int64_t speculated_tokens, const PyModel* draft) {
         check_fork();
         TextEngineOptions options;
         options.prepare = model.facts->options;
@@ -243,6 +248,9 @@ The device, threads and precision are those of load(). Requests from any thread 
         options.prompt_part = prompt_part;
         options.shares_prefixes = shares_prefixes;
         options.tokenizer = tokenizer;
+        options.speculates = speculates;
+        options.speculated_tokens = speculated_tokens;
+        if (draft != nullptr) options.draft = draft->facts->model();
         new (self) PyTextEngine{model.facts, {}, chat};
         const WithoutGil released;
         const Model& archive = model.facts->model();
@@ -250,8 +258,12 @@ The device, threads and precision are those of load(). Requests from any thread 
         self->engine.emplace(archive, options);
       },
       "model"_a, nb::kw_only(), "queue"_a = 256, "prompt_part"_a = 512, "shares_prefixes"_a = true,
-      "tokenizer"_a = nb::none(), "chat_template"_a = nb::none(),
-      "queue: limit of waiting requests. prompt_part: prompt tokens read between the steps of other answers.");
+      "tokenizer"_a = nb::none(), "chat_template"_a = nb::none(), "speculates"_a = false, "speculated_tokens"_a = 0,
+      "draft"_a.none() = nb::none(),
+      "queue: limit of waiting requests. prompt_part: prompt tokens read between the steps of other answers. "
+      "speculates: proposes tokens found in the text so far, and checks several in one run. speculated_tokens: their "
+      "number, at most 15; 0: by measured times. draft: a smaller model with "
+      "the same tokens, which proposes tokens, too.");
   c.def("submit", &submit, "prompt"_a, "options"_a,
         nb::sig("def submit(self, prompt: str | collections.abc.Sequence[int], **options: object) -> TextAnswer"),
         kSubmitText);

@@ -1,6 +1,7 @@
 from tern import linalg as linalg, sparse as sparse
 from tern._capture import capture as capture
 from tern._devices import Device as Device, devices as devices
+from tern._embeddings import export_embeddings as export_embeddings
 from tern._errors import (
     BadFile as BadFile,
     Cancelled as Cancelled,
@@ -29,6 +30,7 @@ from tern._tern import (
     StateInfo as StateInfo,
     Tensor as Tensor,
     TextAnswer as TextAnswer,
+    TextEmbedder as TextEmbedder,
     TextEngine as TextEngine,
     TextStream as TextStream,
     Tokenizer as Tokenizer,

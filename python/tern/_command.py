@@ -16,8 +16,8 @@ def _value(words, *names):
 
 
 def _model_folder(words):
-    """The folder of `tern export FOLDER --llm`, a model of transformers; else None."""
-    if words[:1] != ["export"] or "--llm" not in words:
+    """The folder of `tern export FOLDER --llm` or `--embeddings`, a model of transformers; else None."""
+    if words[:1] != ["export"] or not {"--llm", "--embeddings"} & set(words):
         return None
     values = {_value(words, "-o", "--output"), _value(words, "--calibrate"), _value(words, "--tokenizer")}
     folders = [w for w in words[1:] if w not in values and os.path.isfile(os.path.join(w, "config.json"))]
@@ -25,26 +25,34 @@ def _model_folder(words):
 
 
 def _export_folder(words, folder, run):
-    """Runs `tern export` on the program of a folder's decoder."""
+    """Runs `tern export` on the program of a folder's decoder or encoder."""
     import tempfile
 
     context = _value(words, "--context")
+    length = None if context is None else int(context)
+    pooling = _value(words, "--pooling")
+    if pooling is not None:  # the program has its pooling
+        words = [w for i, w in enumerate(words) if w not in ("--pooling", f"--pooling={pooling}") and words[i - 1] != "--pooling"]
     try:
+        from tern._embeddings import save_embedder
         from tern._llm import save_decoder
 
         with tempfile.TemporaryDirectory(prefix="tern-") as place:
             program = os.path.join(place, "decoder.pt2")
-            more, output = save_decoder(folder, program, None if context is None else int(context))
+            if "--embeddings" in words:
+                more, output = save_embedder(folder, program, pooling, length)
+            else:
+                more, output = save_decoder(folder, program, length)
             given = {w.split("=")[0] for w in words}
-            for name, value in zip(more[::2], more[1::2], strict=True):
-                has_ids = name in ("--bos", "--eos") and "--token-ids" in given
-                words = words if name in given or has_ids else [*words, name, value]
+            for option in more:
+                has_ids = option[0] in ("--bos", "--eos") and "--token-ids" in given
+                words = words if option[0] in given or has_ids else [*words, *option]
             if not given & {"-o", "--output"}:
                 words = [*words, "--output", output]
             at = words.index(folder)
             return run(["tern", *words[:at], program, *words[at + 1 :]])
     except ImportError as e:
-        print(f"tern: export {folder} --llm needs PyTorch and transformers: pip install torch transformers ({e})", file=sys.stderr)
+        print(f"tern: export {folder} needs PyTorch and transformers: pip install torch transformers ({e})", file=sys.stderr)
     except (OSError, ValueError) as e:
         print(f"tern: {folder}: {e}", file=sys.stderr)
     return 2

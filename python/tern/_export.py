@@ -97,6 +97,7 @@ def export(
     compress: str | None = None,
     train: bool | Mapping[str, Any] | None = False,
     llm: bool | Mapping[str, Any] | None = False,
+    embeddings: bool | Mapping[str, Any] | None = False,
     tokenizer: str | os.PathLike[str] | None = None,
     fold: bool = True,
     origins: bool = True,
@@ -136,6 +137,8 @@ def export(
     llm          True, or options of a decoder with a static cache, which then generates tokens (docs/generate.md):
                  {'bos': 1, 'eos': [2, 7], 'token_ids': 'generation_config.json', 'batch': 8}; export_llm() takes
                  transformers' models
+    embeddings   True, or options of an encoder, which then turns texts into vectors (docs/embeddings.md):
+                 {'context': 256, 'matryoshka': True}; export_embeddings() takes transformers' models
     tokenizer    a folder with tokenizer.json or tokenizer.model, or such a file, that the archive carries
     ignore_guard relations between sizes to leave out: ['k != 1']
     fold, origins, custom_ops, unchecked_guards, verify
@@ -185,6 +188,9 @@ def export(
         options.update(train if isinstance(train, Mapping) else {})
         for name in ("params", "step"):
             options[name] = parameter_rules(name, options.get(name))
+    if embeddings is not None and embeddings is not False:
+        options["embeddings"] = True
+        options.update(embeddings if isinstance(embeddings, Mapping) else {})
     if llm is not None and llm is not False:
         options["llm"] = True
         for name, value in (llm if isinstance(llm, Mapping) else {}).items():

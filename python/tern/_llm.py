@@ -41,7 +41,8 @@ def _static_cache(config, slots):
 
 
 def _decoder(model, slots, mask):
-    """(tokens [1, n], position [1]) -> logits, those of the last token last, with the cache in buffers. `mask`: the
+    """(tokens [1, n], position [1]) -> logits of all tokens, for verify; the exporter drops most of them from prefill.
+    The cache is in buffers. `mask`: the
     model is told that no slot is padding, which some make a mask of themselves, of a length that export cannot follow."""
     torch = import_module("torch")
     config = model.config.get_text_config(decoder=True)
@@ -59,8 +60,6 @@ def _decoder(model, slots, mask):
             more["position_ids"] = positions[None]
         if mask:
             more["attention_mask"] = torch.ones(1, slots, dtype=torch.int64)
-        if "logits_to_keep" in accepted:
-            more["logits_to_keep"] = 1
         return model(input_ids=tokens, **more).logits
 
     class Decoder(torch.nn.Module):
@@ -248,9 +247,9 @@ def _context(model, context):
     return context
 
 
-def save_decoder(folder: str, program: str, context: int | None) -> tuple[list[str], str]:
+def save_decoder(folder: str, program: str, context: int | None) -> tuple[list[list[str]], str]:
     """Loads the decoder of a folder with config.json and weights, and saves its program as a .pt2 file. Returns the
-    words of `tern export --llm` for it, and a name for the archive."""
+    options of `tern export --llm` for it, and a name for the archive."""
     transformers, torch = import_module("transformers"), import_module("torch")
     heads = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
     saved = transformers.AutoConfig.from_pretrained(folder, local_files_only=True).architectures
@@ -263,9 +262,9 @@ def save_decoder(folder: str, program: str, context: int | None) -> tuple[list[s
     _refuse_others(model)
     context = _context(model, context)
     torch.export.save(decoder_program(model, context), program)
-    words = ["--context", str(context)]
+    options = [["--context", str(context)]]
     for name, ids in (("--bos", _token_ids(model, "bos_token_id")[:1]), ("--eos", _token_ids(model, "eos_token_id"))):
-        words += [name, ",".join(map(str, ids))] if ids else []
+        options += [[name, ",".join(map(str, ids))]] if ids else []
     if any(os.path.isfile(os.path.join(folder, name)) for name in ("tokenizer.json", "tokenizer.model")):
-        words += ["--tokenizer", folder]
-    return words, os.path.basename(os.path.abspath(folder)) + ".tern"
+        options += [["--tokenizer", folder]]
+    return options, os.path.basename(os.path.abspath(folder)) + ".tern"

@@ -27,8 +27,9 @@ class ExportReport:
     traced_nodes: int  #: of PyTorch's graph
     functions: int
     states: int
-    context: int | None  #: positions of the key/value cache of a decoder
+    context: int | None  #: positions of the key/value cache of a decoder; most tokens of a text, for embeddings
     vocabulary: int | None  #: token ids of a decoder
+    dimensions: int | None  #: numbers of a vector of an archive for embeddings
     quantized: Mapping[str, Any] | None  #: weights with their formats and errors
     tuning: Mapping[str, Any] | None
     data: Mapping[str, Any]
@@ -48,7 +49,7 @@ class ExportReport:
 
 
 def export_report(data: dict[str, Any]) -> ExportReport:
-    optional = {name: data.get(name) for name in ("context", "vocabulary", "quantized", "tuning")}
+    optional = {name: data.get(name) for name in ("context", "vocabulary", "dimensions", "quantized", "tuning")}
     names = ("bytes", "weight_bytes", "stored_bytes", "nodes", "traced_nodes", "functions", "states")
     required = {name: data[name] for name in names}
     return ExportReport(path=data["output"], **required, **optional, data=data)

@@ -4,6 +4,7 @@
 The server's clients stall, vanish, send garbage, and come 64 at once. Standard library alone; all traffic goes to 127.0.0.1.
 """
 import argparse
+import base64
 import concurrent.futures
 import http.client
 import json
@@ -13,6 +14,7 @@ import random
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -30,6 +32,8 @@ FULL_STOP = 146  # the end token of these tests: the model writes sentences with
 TEMPLATE = "{% for m in messages %}{{ m.content }} {% endfor %}"
 KEY = "secret-of-the-test"
 BYTES = EXAMPLE.parents[1] / "tests/data/text/tokenizers/qwen2.json"
+EMBEDDINGS = EXAMPLE.parents[1] / "tests/data/embeddings"
+BERT = BYTES.parent / "bert.json"
 SCHEMA = {"type": "object", "properties": {"z": {"type": "integer"}, "a": {"enum": ["x", None]}}, "required": ["z", "a"]}
 
 
@@ -43,6 +47,9 @@ class Commands(Checks):
     def __init__(self, build, folder):
         super().__init__(build / "tern", folder)
         self.one, self.slots = self.export("one"), self.export("slots", "--batch", 4)
+        self.encoder = folder / "encoder.tern"
+        done = self.run("export", EMBEDDINGS / "encoder.pt2", "-o", self.encoder, "--embeddings", "--context", 20, "--matryoshka", "--tokenizer", BERT)
+        self.check("export encoder", done.returncode == 0 and "vectors of 16 numbers" in done.stdout, done)
         self.template = folder / "chat.jinja"
         self.template.write_text(TEMPLATE)
 
@@ -79,6 +86,7 @@ class Commands(Checks):
         first = json.loads(self.generate(PROMPT, "--max-tokens", 1, "--json").stdout)["tokens"][0]["id"]
         biased = json.loads(self.generate(PROMPT, "--max-tokens", 1, "--logit-bias", f"{first}=-100", "--json").stdout)["tokens"][0]["id"]
         self.check("--logit-bias", biased != first, biased)
+        self.check_speculation()
         grammar = self.folder / "grammar.gbnf"
         grammar.write_text('root ::= " "? ("gull" | "tern")  # two birds')
         held = self.generate(PROMPT, "--grammar", grammar)
@@ -109,6 +117,21 @@ class Commands(Checks):
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=30)
         self.check("Ctrl-C", process.returncode in (0, 130), process.returncode)
+
+    def check_speculation(self):
+        prompt = f"{PROMPT} flies over the open sea. {PROMPT} flies over the open"
+        for name, archive in (("one", self.one), ("slots", self.slots)):
+            words = (prompt, "--ignore-end", "--max-tokens", 120, "--json")
+            plain = json.loads(self.generate(*words, archive=archive).stdout)
+            for options in (["--speculate"], ["--draft", self.one], ["--speculate", "--draft", self.slots]):
+                done = json.loads(self.generate(*words, *options, archive=archive).stdout)
+                self.check(f"{name}: {options[0]} gives the same tokens", done["tokens"] == plain["tokens"] and done["text"] == plain["text"], done)
+                self.check(f"{name}: {options[0]} proposes tokens", done["proposed_tokens"] >= done["accepted_tokens"] > 0, done)
+            self.check(f"{name}: without it nothing is proposed", plain["proposed_tokens"] == 0, plain)
+            words = (prompt, "--temperature", 0.7, "--seed", 4, "--max-tokens", 60, "--ignore-end")
+            self.check(f"{name}: a seed gives the same", self.generate(*words, "--speculate", archive=archive).stdout == self.generate(*words, archive=archive).stdout)
+        done = self.generate(PROMPT, "--draft", self.encoder)
+        self.check("refuses an encoder as draft", done.returncode == 2 and "does not generate tokens" in done.stderr, done)
 
     def chat(self, text, *words):
         return subprocess.run([self.tern, "chat", self.slots, "--tokenizer", TOKENIZER, "--chat-template", self.template, *map(str, words)],
@@ -349,6 +372,62 @@ class ServerChecks:
                 status, answer = s.ask("/v1/completions", {**body, "response_format": wrong})
                 self.check(f"400: response_format, {name}", status == 400, answer)
 
+    def speculation(self):
+        """The same answers, one by one and together."""
+        with Server(self.tests, "--speculate", "--draft", self.tests.one) as s:
+            for _ in range(2):
+                self.completions(s)
+            self.check("proposed tokens are counted", s.metric("tern_proposed_tokens_total") >= s.metric("tern_accepted_tokens_total") > 0)
+            self.many(s)
+
+    def embeddings(self):
+        cases = json.loads((EMBEDDINGS / "expected.json").read_text())
+        short = [c for c in cases if len(c["ids"]) <= 20]
+
+        def close(found, expected):
+            return len(found) == len(expected) and max(abs(a - b) for a, b in zip(found, expected)) < 1e-5
+
+        def numbers(text):
+            data = base64.b64decode(text)
+            return struct.unpack(f"<{len(data) // 4}f", data)
+
+        with Server(self.tests, archive=self.tests.encoder, tokenizer=BERT) as s:
+            path = "/v1/embeddings"
+            status, answer = s.ask(path, {"model": "encoder", "input": [c["text"] for c in short]})
+            self.check("embeddings", status == 200 and [d["index"] for d in answer["data"]] == list(range(len(short))) and
+                       all(close(d["embedding"], c["vector"]) for d, c in zip(answer["data"], short)), answer)
+            tokens = sum(len(c["ids"]) for c in short)
+            self.check("embeddings: usage", answer["usage"] == {"prompt_tokens": tokens, "total_tokens": tokens}, answer["usage"])
+            status, answer = s.ask(path, {"input": short[0]["text"], "encoding_format": "base64"})
+            self.check("embeddings: base64", status == 200 and close(numbers(answer["data"][0]["embedding"]), short[0]["vector"]), answer)
+            for given in (short[1]["ids"], [c["ids"] for c in short[1:]]):
+                status, answer = s.ask(path, {"input": given})
+                self.check("embeddings: token ids", status == 200 and close(answer["data"][0]["embedding"], short[1]["vector"]), answer)
+            status, answer = s.ask(path, {"input": short[0]["text"], "dimensions": 4})
+            length = sum(x * x for x in short[0]["vector"][:4]) ** 0.5
+            self.check("embeddings: dimensions", close(answer["data"][0]["embedding"], [x / length for x in short[0]["vector"][:4]]), answer)
+            status, answer = s.ask(path, {"input": "a " * 70, "truncate": True})
+            self.check("embeddings: truncate", status == 200 and answer["usage"]["prompt_tokens"] == 20, answer)
+            for name, body, expected in (("a long text", {"input": "a " * 70}, 400), ("no text", {}, 400), ("no texts", {"input": []}, 400),
+                                         ("mixed", {"input": ["a", 5]}, 400), ("wrong dimensions", {"input": "a", "dimensions": 17}, 400),
+                                         ("a wrong format", {"input": "a", "encoding_format": "hex"}, 400), ("many", {"input": ["a"] * 2049}, 400),
+                                         ("another model", {"input": "a", "model": "other"}, 404), ("an unknown id", {"input": [5, 9999]}, (400, 500)),
+                                         ("huge ids", {"input": [1 << 70]}, 400), ("an empty list of ids", {"input": [[]]}, 400)):
+                status, answer = s.ask(path, body)
+                self.check(f"embeddings: {name}", status in (expected if isinstance(expected, tuple) else (expected,)) and answer["error"]["message"], answer)
+            status, answer = s.ask("/v1/completions", {"prompt": "a"})
+            self.check("embeddings: no completions", status == 400 and "/v1/embeddings" in answer["error"]["message"], answer)
+            with concurrent.futures.ThreadPoolExecutor(32) as pool:
+                chosen = [short[i % len(short)] for i in range(96)]
+                answers = list(pool.map(lambda c: s.ask(path, {"input": [c["text"]] * 3}), chosen))
+            self.check("embeddings: 32 clients", all(status == 200 and close(a["data"][2]["embedding"], c["vector"]) for (status, a), c in zip(answers, chosen)))
+            self.check("embeddings: metrics", s.metric("tern_embedded_texts_total") > 288)
+        with Server(self.tests, "--embedder", self.tests.encoder) as s:
+            status, answer = s.ask("/v1/embeddings", {"model": "encoder", "input": short[0]["text"]})
+            self.check("--embedder", status == 200 and close(answer["data"][0]["embedding"], short[0]["vector"]), answer)
+            self.check("--embedder: completions", s.ask("/v1/completions", {"model": "slots", "prompt": PROMPT, "max_tokens": 2})[0] == 200)
+            self.check("--embedder: models", [m["id"] for m in s.ask("/v1/models")[1]["data"]] == ["slots", "encoder"])
+
     def limits(self):
         with Server(self.tests, "--queue", 1, "--max-tokens", 3, archive=self.tests.one) as s:
             status, answer = s.ask("/v1/completions", {"prompt": PROMPT, "max_tokens": 50})
@@ -399,6 +478,8 @@ def main():
                     part(s)
             server.key()
             server.json_answers()
+            server.speculation()
+            server.embeddings()
             server.limits()
             server.end()
     print(f"{tests.passed} passed, {tests.failed} failed")

@@ -4,12 +4,13 @@
 All traffic goes to 127.0.0.1."""
 import argparse
 import asyncio
+import json
 import pathlib
 import sys
 import tempfile
 
 import openai
-from language_models import KEY, PROMPT, Commands, Server
+from language_models import BERT, EMBEDDINGS, KEY, PROMPT, Commands, Server
 
 
 def check_client(tests, s):
@@ -39,6 +40,29 @@ def check_client(tests, s):
             tests.check(f"refuses: {name}", e.message)
 
 
+def check_embeddings(tests, s):
+    client = openai.OpenAI(base_url=f"http://127.0.0.1:{s.port}/v1", api_key=KEY, max_retries=0)
+    cases = [c for c in json.loads((EMBEDDINGS / "expected.json").read_text()) if len(c["ids"]) <= 20]
+
+    def close(vectors, expected):
+        return all(abs(a - b) < 1e-5 for v, c in zip(vectors, expected, strict=True) for a, b in zip(v.embedding, c["vector"], strict=True))
+
+    for options in ({}, {"encoding_format": "float"}, {"encoding_format": "base64"}):  # the default is base64, which the client decodes
+        answer = client.embeddings.create(model="encoder", input=[c["text"] for c in cases], **options)
+        if options.get("encoding_format") == "base64":
+            tests.check("embeddings in base64", all(isinstance(v.embedding, str) for v in answer.data))
+        else:
+            tests.check(f"embeddings {options}", close(answer.data, cases) and answer.usage.prompt_tokens == sum(len(c["ids"]) for c in cases))
+    tests.check("embedding of a text", close(client.embeddings.create(model="encoder", input=cases[0]["text"]).data, cases[:1]))
+    tests.check("embeddings of token ids", close(client.embeddings.create(model="encoder", input=[c["ids"] for c in cases]).data, cases))
+    tests.check("fewer dimensions", len(client.embeddings.create(model="encoder", input="a", dimensions=5).data[0].embedding) == 5)
+    try:
+        client.embeddings.create(model="encoder", input="a " * 100)
+        tests.check("refuses: a long text", False)
+    except openai.BadRequestError as e:
+        tests.check("refuses: a long text", "at most 20" in e.message, e.message)
+
+
 async def ask_many(tests, s, count):
     client = openai.AsyncOpenAI(base_url=f"http://127.0.0.1:{s.port}/v1", api_key=KEY, max_retries=0)
     one = await client.completions.create(model="slots", prompt=PROMPT, max_tokens=20)
@@ -54,6 +78,8 @@ def main():
         with Server(tests, key=KEY) as s:
             check_client(tests, s)
             asyncio.run(ask_many(tests, s, 32))
+        with Server(tests, archive=tests.encoder, tokenizer=BERT, key=KEY) as s:
+            check_embeddings(tests, s)
     print(f"{tests.passed} passed, {tests.failed} failed")
     return tests.failed > 0
 

@@ -2,8 +2,9 @@
 """tern serve under clients that answer, stream, stall, vanish, send garbage and give grammars, for some minutes:
 serve_soak.py --build build [--seconds 180] [--clients 64]
 
-At the end nothing runs or waits, and memory, files and threads of the server are those of its first quarter. Standard library
-alone; all traffic goes to 127.0.0.1. Not part of the gate, because it takes minutes."""
+At the end nothing runs or waits, and memory, files and threads of the server are those of its first quarter. With OpenAI's client
+(pip install openai) some clients are its; the others need the standard library alone. All traffic goes to 127.0.0.1. Not part of
+the gate, because it takes minutes."""
 import argparse
 import collections
 import json
@@ -16,8 +17,14 @@ import tempfile
 import threading
 import time
 
-from language_models import PROMPT, Commands, Server
+from language_models import EMBEDDINGS, PROMPT, Commands, Server
 
+try:
+    import openai
+except ImportError:
+    openai = None
+
+VECTORS = [c for c in json.loads((EMBEDDINGS / "expected.json").read_text()) if len(c["ids"]) <= 20]
 GRAMMAR = "root ::= [a-z ]{5,12}"
 
 
@@ -28,9 +35,13 @@ class Client(threading.Thread):
         super().__init__()
         self.server, self.numbers, self.end = server, random.Random(number), end
         self.counts, self.problems = collections.Counter(), []
+        self.client = openai and openai.OpenAI(base_url=f"http://127.0.0.1:{server.port}/v1", api_key="none", max_retries=0, timeout=120)
 
     def run(self):
-        kinds = [self.whole, self.whole, self.stream, self.chat, self.in_grammar, self.vanishing, self.stalling, self.garbage, self.wrong]
+        kinds = [self.whole, self.whole, self.stream, self.chat, self.in_grammar, self.vanishing, self.stalling, self.garbage, self.wrong,
+                 self.vectors]
+        if openai:
+            kinds += [self.openai_chat, self.openai_stream, self.openai_vectors]
         while time.monotonic() < self.end:
             kind = self.numbers.choice(kinds)
             try:
@@ -75,6 +86,42 @@ class Client(threading.Thread):
                                               "grammar": GRAMMAR, "ignore_eos": True})
         if answer is not None:
             assert re.fullmatch("[a-z ]{5,12}", answer["choices"][0]["text"]), answer
+
+    def same_vectors(self, found, cases):
+        for vector, case in zip(found, cases, strict=True):
+            assert max(abs(a - b) for a, b in zip(vector, case["vector"], strict=True)) < 1e-5, case["text"]
+
+    def vectors(self):
+        cases = self.numbers.choices(VECTORS, k=self.numbers.randint(1, 20))
+        answer = self.ask("/v1/embeddings", {"input": [c["text"] for c in cases]})
+        if answer is not None:
+            self.same_vectors([d["embedding"] for d in answer["data"]], cases)
+
+    def openai_vectors(self):
+        cases = self.numbers.choices(VECTORS, k=self.numbers.randint(1, 20))
+        answer = self.client.embeddings.create(model="encoder", input=[c["ids"] for c in cases])
+        self.same_vectors([d.embedding for d in answer.data], cases)
+
+    def openai_chat(self):
+        try:
+            answer = self.client.chat.completions.create(model="slots", messages=[{"role": "user", "content": self.prompt()}], logprobs=True,
+                                                         max_tokens=self.numbers.randint(1, 60), temperature=self.numbers.choice([0, 1]))
+        except openai.RateLimitError:
+            self.counts["429"] += 1
+            return
+        assert answer.choices[0].finish_reason in ("stop", "length"), answer
+
+    def openai_stream(self):
+        """Stalls between events, and leaves before the end at times."""
+        try:
+            with self.client.completions.create(model="slots", prompt=self.prompt(), max_tokens=150, stream=True) as events:
+                for _ in events:
+                    if self.numbers.random() < 0.05:
+                        time.sleep(self.numbers.random() * 2)
+                    if self.numbers.random() < 0.02:
+                        break
+        except openai.RateLimitError:
+            self.counts["429"] += 1
 
     def request(self):
         body = json.dumps({"prompt": self.prompt(), "max_tokens": 200, "ignore_eos": True, "stream": self.numbers.random() < 0.5}).encode()
@@ -130,10 +177,12 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--seconds", type=float, default=180)
     parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--speculate", action="store_true", help="with prompt lookup and a draft model")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         tests = Commands(options.build.resolve(), pathlib.Path(folder))
-        with Server(tests, "--queue", 64) as server:
+        more = ["--speculate", "--draft", tests.one] if options.speculate else []
+        with Server(tests, "--queue", 64, "--embedder", tests.encoder, *more) as server:
             end = time.monotonic() + options.seconds
             clients = [Client(server, i, end) for i in range(options.clients)]
             for client in clients:

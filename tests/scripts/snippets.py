@@ -30,7 +30,7 @@ PREPARED = {
     "float* pixels": "pixels.data()",
     "std::vector<std::int64_t>& prompt": "prompt",
 }
-HEADERS = ["cancel", "collective", "graph", "linalg", "log", "optim", "sparse", "stream", "subgroup", "tern", "text", "text_engine", "trace"]
+HEADERS = ["cancel", "collective", "graph", "linalg", "log", "optim", "sparse", "stream", "subgroup", "tern", "text", "text_embedder", "text_engine", "trace"]
 # Pages whose blocks other tests compile or run verbatim.
 ELSEWHERE = {"docs/tutorial.md": "tutorial.sh", "docs/api.md": "consumers.sh"}
 # Definitions that Python blocks assume.

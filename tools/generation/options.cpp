@@ -48,6 +48,11 @@ void add_engine_options(CLI::App& c, EngineArguments& a) {
   add_copy_weights_option(c, a.device);
   add_precision_option(c, a.device);
   add_threads_option(c, a.threads);
+  c.add_flag("--speculate", a.speculate,
+             "Propose tokens that followed the same words before, and check several in one run: faster where text "
+             "repeats, with the same answers");
+  c.add_option("--draft", a.draft, "A smaller model with the same tokens, which proposes tokens, too")
+      ->type_name("ARCHIVE");
 }
 
 void add_chat_options(CLI::App& c, EngineArguments& a) {
@@ -86,14 +91,27 @@ void add_sampling_options(CLI::App& c, SamplingArguments& a) {
       ->type_name("NUMBER");
 }
 
+static void set_prepare_options(PrepareOptions& prepare, const EngineArguments& a) {
+  prepare.device = a.device.name;
+  prepare.threads = a.threads;
+  prepare.reproducible = a.device.reproducible;
+  prepare.native_code = a.device.native_code;
+  prepare.copy_weights = a.device.copy_weights;
+  prepare.precision = precision_of(a.device);
+  prepare.keep = a.device.keep;
+}
+
+std::unique_ptr<TextEmbedder> make_embedder(const Model& model, const EngineArguments& a, bool has_tokenizer_option) {
+  TextEmbedderOptions options;
+  set_prepare_options(options.prepare, a);
+  if (has_tokenizer_option && !a.tokenizer.empty()) options.tokenizer = Tokenizer::open(a.tokenizer);
+  return std::make_unique<TextEmbedder>(model, options);
+}
+
 std::unique_ptr<TextEngine> make_engine(const Model& model, const EngineArguments& a, TextEngineOptions options) {
-  options.prepare.device = a.device.name;
-  options.prepare.threads = a.threads;
-  options.prepare.reproducible = a.device.reproducible;
-  options.prepare.native_code = a.device.native_code;
-  options.prepare.copy_weights = a.device.copy_weights;
-  options.prepare.precision = precision_of(a.device);
-  options.prepare.keep = a.device.keep;
+  set_prepare_options(options.prepare, a);
+  options.speculates = a.speculate;
+  if (!a.draft.empty()) options.draft = Model::open(a.draft);
   if (!a.tokenizer.empty()) options.tokenizer = Tokenizer::open(a.tokenizer);
   return std::make_unique<TextEngine>(model, options);
 }

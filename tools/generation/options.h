@@ -1,6 +1,7 @@
 // Options of the commands that generate text: the model's device, and the choice of tokens.
 #pragma once
 
+#include <tern/text_embedder.h>
 #include <tern/text_engine.h>
 
 #include <cstdint>
@@ -14,9 +15,10 @@
 namespace tern {
 
 struct EngineArguments {
-  std::string model, tokenizer, chat_template;
+  std::string model, tokenizer, chat_template, draft;
   DeviceChoice device;
   int threads = 0;
+  bool speculate = false;
 };
 
 /// Values of the options given; the others are the archive's.
@@ -37,6 +39,9 @@ void add_sampling_options(CLI::App& command, SamplingArguments& arguments);
 /// `options` has further settings of the engine.
 std::unique_ptr<TextEngine> make_engine(const Model& model, const EngineArguments& arguments,
                                         TextEngineOptions options = {});
+/// `has_tokenizer_option`: true if --tokenizer is this model's.
+std::unique_ptr<TextEmbedder> make_embedder(const Model& model, const EngineArguments& arguments,
+                                            bool has_tokenizer_option);
 /// The option's template, else the archive's; empty without both.
 std::optional<ChatTemplate> find_chat_template(const Model& model, const EngineArguments& arguments);
 /// A request without prompt: sampling, limits, stop texts, and schema or grammar of the options.

@@ -1,6 +1,7 @@
-// Metrics of a text engine in Prometheus' text format.
+// Metrics of a server in Prometheus' text format.
 #pragma once
 
+#include <tern/text_embedder.h>
 #include <tern/text_engine.h>
 
 #include <cstdint>
@@ -9,8 +10,9 @@
 
 namespace tern::serve {
 
+std::string metrics_text(const TextEngineStats& stats, std::int64_t slots);
+std::string metrics_text(const TextEmbedderStats& stats);
 /// `statuses`: number of HTTP replies by status.
-std::string metrics_text(const TextEngineStats& stats, std::int64_t slots,
-                         const std::map<int, std::uint64_t>& statuses);
+std::string metrics_text(const std::map<int, std::uint64_t>& statuses);
 
 }  // namespace tern::serve

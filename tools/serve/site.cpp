@@ -1,6 +1,7 @@
 #include "tools/serve/site.h"
 
 #include <fmt/format.h>
+#include <tern/cancel.h>
 #include <tern/error.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <functional>
 #include <utility>
 
+#include "tools/serve/embedding_call.h"
 #include "tools/serve/metrics.h"
 
 namespace tern::serve {
@@ -93,13 +95,17 @@ class ModelSite::Running {
   Clock::time_point end_;
 };
 
-ModelSite::ModelSite(TextEngine& engine, std::optional<ChatTemplate> chat, SiteOptions options)
-    : engine_(engine), chat_(std::move(chat)), options_(std::move(options)), started_(std::time(nullptr)) {}
+ModelSite::ModelSite(TextEngine* engine, TextEmbedder* embedder, std::optional<ChatTemplate> chat, SiteOptions options)
+    : engine_(engine),
+      embedder_(embedder),
+      chat_(std::move(chat)),
+      options_(std::move(options)),
+      started_(std::time(nullptr)) {}
 
 CallRules ModelSite::rules() const {
   CallRules rules;
-  rules.sampling = engine_.sampling();
-  rules.vocabulary = engine_.vocabulary();
+  rules.sampling = engine_->sampling();
+  rules.vocabulary = engine_->vocabulary();
   rules.max_tokens = options_.max_tokens;
   return rules;
 }
@@ -135,7 +141,9 @@ http::Response ModelSite::route(const http::Request& request) {
   if (!options_.api_key.empty() &&
       !http::is_equal_secret(request.header("Authorization"), "Bearer " + options_.api_key))
     return refusal(401, "the header 'Authorization: Bearer KEY' lacks this server's key", "invalid_api_key");
-  if (request.path == "/metrics" || request.path == "/v1/models" || request.path == "/v1/models/" + options_.model) {
+  const std::vector<std::string> names = models();
+  const auto names_model = [&](const std::string& name) { return request.path == "/v1/models/" + name; };
+  if (request.path == "/metrics" || request.path == "/v1/models" || std::ranges::any_of(names, names_model)) {
     if (!reads) return refusal(405, "use GET");
     if (request.path != "/metrics") return models_or_one(request.path);
     http::Response response;
@@ -149,11 +157,29 @@ http::Response ModelSite::route(const http::Request& request) {
   if (request.method != "POST") return refusal(405, "use POST");
   // Pages of other sites can send forms and plain text without asking this server, but no JSON.
   if (!is_json(request.header("Content-Type"))) return refusal(415, "send 'Content-Type: application/json'");
-  if (request.path == "/v1/embeddings")
+  return request.path == "/v1/embeddings" ? embed(request) : complete(request, is_chat);
+}
+
+http::Response ModelSite::embed(const http::Request& request) {
+  if (embedder_ == nullptr) {
     return refusal(400,
-                   "the archive has no function for embeddings: 'tern export --llm' makes prefill and decode alone",
+                   "the archive has no function for embeddings: start 'tern serve' with an archive of 'tern export "
+                   "--embeddings', as its model or as --embedder",
                    "unsupported");
-  return complete(request, is_chat);
+  }
+  const EmbeddingCall call = read_embedding_call(request.body, *embedder_);
+  if (!call.model.empty() && call.model != options_.embedder) {
+    return refusal(404, fmt::format("this server embeds by the model '{}', not '{}'", options_.embedder, call.model),
+                   "model_not_found");
+  }
+  const Clock::time_point end = Clock::now() + options_.time_limit;
+  try {
+    const auto goes_on = [&] { return Clock::now() < end && !request.client_is_gone(); };
+    return json_response(200, embedding_reply(call, options_.embedder, embedder_->embed(call.texts, goes_on)));
+  } catch (const Cancelled&) {
+    if (Clock::now() < end) return refusal(499, "the client left");
+    return refusal(504, "the vectors took longer than this server's --time-limit");
+  }
 }
 
 std::vector<std::vector<std::int64_t>> ModelSite::prompts_of(const Call& call, bool is_chat) const {
@@ -162,17 +188,19 @@ std::vector<std::vector<std::int64_t>> ModelSite::prompts_of(const Call& call, b
     ChatOptions options;
     options.variables = call.template_variables;
     const std::string text = chat_->render(call.messages, options);
-    prompts.push_back(engine_.tokenizer()->encode(text, {.add_special = false}));
+    prompts.push_back(engine_->tokenizer()->encode(text, {.add_special = false}));
   }
   for (const Prompt& prompt : call.prompts) {
     const auto* text = std::get_if<std::string>(&prompt);
-    prompts.push_back(text != nullptr ? engine_.encode(*text) : std::get<std::vector<std::int64_t>>(prompt));
+    prompts.push_back(text != nullptr ? engine_->encode(*text) : std::get<std::vector<std::int64_t>>(prompt));
   }
   return prompts;
 }
 
 http::Response ModelSite::complete(const http::Request& request, bool is_chat) {
-  if (is_chat && (!chat_ || engine_.tokenizer() == nullptr)) {
+  if (engine_ == nullptr)
+    return refusal(400, "this server's model embeds texts, and generates none: call /v1/embeddings", "unsupported");
+  if (is_chat && (!chat_ || engine_->tokenizer() == nullptr)) {
     return refusal(400,
                    "the archive has no chat template or tokenizer: start 'tern serve' with --chat-template and "
                    "--tokenizer, or call /v1/completions",
@@ -188,14 +216,14 @@ http::Response ModelSite::complete(const http::Request& request, bool is_chat) {
   const std::size_t choices = call.choices;
   const bool streams = call.streams;
   auto running = std::make_shared<Running>(std::move(call),
-                                           Replies(is_chat, options_.model, engine_.tokenizer(), common.logprobs >= 0),
+                                           Replies(is_chat, options_.model, engine_->tokenizer(), common.logprobs >= 0),
                                            request.client_is_gone, Clock::now() + options_.time_limit);
   for (const std::vector<std::int64_t>& prompt : prompts) {
     for (std::size_t n = 0; n < choices; ++n) {
       TextRequest one = common;
       one.prompt = prompt;
       if (one.sampling.seed) *one.sampling.seed += n;
-      running->answers.push_back(engine_.submit(std::move(one)));
+      running->answers.push_back(engine_->submit(std::move(one)));
     }
   }
   return streams ? stream_reply(std::move(running)) : whole_reply(*running);
@@ -260,11 +288,22 @@ http::Response ModelSite::stream_reply(std::shared_ptr<Running> running) const {
   return response;
 }
 
+std::vector<std::string> ModelSite::models() const {
+  std::vector<std::string> names;
+  for (const std::string& name : {options_.model, options_.embedder}) {
+    if (!name.empty()) names.push_back(name);
+  }
+  return names;
+}
+
 http::Response ModelSite::models_or_one(const std::string& path) const {
-  const Json one = {{"id", options_.model}, {"object", "model"}, {"created", started_}, {"owned_by", "tern"}};
-  if (path != "/v1/models") return json_response(200, dump(one));
   Json list = {{"object", "list"}};
-  list["data"] = Json::array({one});
+  list["data"] = Json::array();
+  for (const std::string& name : models()) {
+    const Json one = {{"id", name}, {"object", "model"}, {"created", started_}, {"owned_by", "tern"}};
+    if (path == "/v1/models/" + name) return json_response(200, dump(one));
+    list["data"].push_back(one);
+  }
   return json_response(200, dump(list));
 }
 
@@ -278,7 +317,10 @@ std::string ModelSite::metrics() const {
     const std::lock_guard lock(mutex_);
     statuses = statuses_;
   }
-  return metrics_text(engine_.stats(), engine_.slots(), statuses);
+  std::string text;
+  if (engine_ != nullptr) text += metrics_text(engine_->stats(), engine_->slots());
+  if (embedder_ != nullptr) text += metrics_text(embedder_->stats());
+  return text + metrics_text(statuses);
 }
 
 }  // namespace tern::serve

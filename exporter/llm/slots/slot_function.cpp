@@ -84,8 +84,8 @@ void SlotFunction::add_outputs() {
   }
   for (const FunctionOutput& o : source_.outputs) {
     const TensorType& type = source_type(o.value);
-    Dims sizes = {options_.texts};  // token [1, 1], logits [1, vocabulary]
-    sizes.push_back(type.shape.back());
+    Dims sizes = type.shape;  // token [1, 1], logits [1, vocabulary]
+    sizes.front() = options_.texts;
     f.outputs.push_back({o.kind, b_.reshape(of_texts(o.value), sizes), o.name});
   }
 }

@@ -81,6 +81,49 @@ TEST(Generation, CountsTokens) {
   EXPECT_EQ(step("decode", 1, {0}), (std::vector<float>{1, 0, 1, 0, 0}));  // rewound
 }
 
+/// Largest logits' tokens, then all logits, of verify. `slot` -1: an archive without slots.
+std::vector<float> verified(Session& session, std::int64_t slot, std::int64_t at,
+                            const std::vector<std::int64_t>& tokens) {
+  std::vector<Tensor> in = {Tensor::borrow(tokens.data(), DType::i64, {1, static_cast<std::int64_t>(tokens.size())})};
+  if (slot >= 0) in.push_back(Tensor::borrow(&slot, DType::i64, {1}));
+  in.push_back(Tensor::borrow(&at, DType::i64, {1}));
+  const std::vector<Tensor>& out = session.run("verify", in);
+  EXPECT_EQ(out[0].sizes(), (std::vector<std::int64_t>{1, std::ssize(tokens)}));
+  EXPECT_EQ(out[1].sizes(), (std::vector<std::int64_t>{1, std::ssize(tokens), kVocabulary}));
+  std::vector<float> result;
+  for (const std::int64_t token : out[0].span<const std::int64_t>()) result.push_back(static_cast<float>(token));
+  const std::vector<float> logits = values_of(out[1]);
+  result.insert(result.end(), logits.begin(), logits.end());
+  return result;
+}
+
+TEST(Generation, ChecksSeveralTokensInOneRun) {
+  const std::vector<float> expected = {2, 1, 1, 0, 0, 1, 0, 0, 1, 1, 0, 0, 2, 1, 0};
+  for (const std::int64_t batch : {0, 3}) {
+    TestProgram p = decoder({});
+    EXPECT_EQ(add_generation(p.program(), {.batch = batch}).verify, kGenerationSlots);
+    EXPECT_EQ(*p.program().find_metadata("llm.verify"), "6");
+    Session session(p.model().prepare());
+    const std::int64_t slot = batch > 0 ? 1 : -1;
+    EXPECT_EQ(verified(session, slot, 0, {2, 1, 1}), expected);
+    // Takes back two tokens: a run at their position writes over them.
+    EXPECT_EQ(verified(session, slot, 1, {3, 3}), (std::vector<float>{2, 3, 0, 0, 1, 1, 0, 0, 1, 2}));
+    EXPECT_THROW(verified(session, slot, 5, {0, 0}), Error);  // full
+    EXPECT_THROW(verified(session, slot, 0, {0, 4}), Error);  // unknown
+  }
+}
+
+TEST(Generation, LacksVerifyForLogitsOfTheLastTokenAlone) {
+  TestProgram p = decoder({});
+  Function& f = p.program().functions[0];
+  Builder& b = p.b();
+  const ValueId all = f.outputs[0].value;
+  f.outputs[0].value = b.slice(all, 1, b.pool().sub(b.shape(all)[1], 1), 1);
+  EXPECT_EQ(add_generation(p.program(), {}).verify, 0);
+  EXPECT_EQ(p.program().find_metadata("llm.verify"), nullptr);
+  EXPECT_LT(p.program().find_entry("verify"), 0);
+}
+
 TEST(Generation, SaysWhatIsMissing) {
   EXPECT_EQ(refused({}), "");
   EXPECT_NE(refused({.batch = 2}).find("takes several texts"), std::string::npos);
