@@ -10,8 +10,10 @@ set(sources
   device_tensor_test.cpp
   driver_failure_test.cpp
   failure_test.cpp
+  freed_memory_test.cpp
   graph_test.cpp
   kept_graphs_test.cpp
+  large_launch_test.cpp
   matrices_test.cpp
   matrix_units_test.cpp
   memory_segments_test.cpp
