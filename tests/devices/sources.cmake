@@ -24,6 +24,7 @@ set(sources
   products_test.cpp
   profiler_test.cpp
   quantized_rows_test.cpp
+  rounding_test.cpp
   rows_test.cpp
   run_into_test.cpp
   scan_test.cpp
