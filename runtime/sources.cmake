@@ -159,6 +159,7 @@ set(sources
   tensor.cpp
   trace/buffers.cpp
   trace/call_stack.cpp
+  trace/events.cpp
   trace/file.cpp
   trace/recorder.cpp
   trace/session_trace.cpp
