@@ -73,6 +73,7 @@ set(sources
   gpu/memory_segments.cpp
   gpu/modules.cpp
   gpu/native_streams.cpp
+  gpu/peers.cpp
   gpu/pinned_memory.cpp
   gpu/plugin.cpp
   gpu/profiler.cpp

@@ -63,7 +63,11 @@ struct SessionContext {
   bool is_watched() const { return profile != nullptr || trace != nullptr; }
   Device& device() const { return *prepared->device; }
   /// Grows a buffer of a frame or the scratch memory. Fails before allocating beyond PrepareOptions::max_memory.
-  void reserve(Buffer& buffer, std::uint64_t bytes) { limits.reserve(buffer, bytes, prepared->options, device()); }
+  void reserve(Buffer& buffer, std::uint64_t bytes) {
+    limits.reserve(buffer, bytes, prepared->options, device(), user());
+  }
+  /// The stream that uses the session's memory; null during a capture, because replays may use other streams.
+  DeviceStream* user() const { return recording == nullptr ? stream : nullptr; }
   /// Copies between views of one shape and dtype on the session's device; recorded during a capture.
   void copy(const TensorView& from, const TensorView& to) const;
   /// Copies between the host and the device, done after the stream's synchronisation; recorded during a capture.

@@ -1,6 +1,7 @@
 #include "runtime/definitions.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tern {
 namespace {
@@ -44,7 +45,52 @@ void divide_first(std::vector<Instruction>& code) {
   }
 }
 
+/// True if the expression may be a lerp: either side of it, which a constant weight has chosen, or both.
+bool may_be_lerp(const std::vector<Instruction>& code) {
+  return has_three_steps(code) || std::ranges::any_of(code, [](const Instruction& i) { return i.op == Scalar::where; });
+}
+
+/// Finds the factors of code[product] = difference * other, where the difference has `end` as operand a or b.
+bool find_factors(const std::vector<Instruction>& code, std::uint16_t product, std::uint16_t Instruction::*operand,
+                  std::uint16_t end, std::uint16_t* difference, std::uint16_t* other) {
+  const Instruction p = code[product];
+  if (p.op != Scalar::mul || reads(code, product) != 1) return false;
+  for (const auto& [d, o] : {std::pair(p.b, p.a), std::pair(p.a, p.b)}) {
+    if (code[d].op != Scalar::sub || code[d].*operand != end) continue;
+    *difference = d;
+    *other = o;
+    return true;
+  }
+  return false;
+}
+
+/// Replaces x + w * (y - x) and y - (y - x) * v by fma.
+void round_lerp_once(std::vector<Instruction>& code) {
+  if (!may_be_lerp(code)) return;
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    const Instruction sum = code[i];
+    std::uint16_t difference = 0, other = 0;
+    if (!is_floating(sum.dtype)) continue;
+    if (sum.op == Scalar::add && find_factors(code, sum.b, &Instruction::b, sum.a, &difference, &other)) {
+      code[i] = {.op = Scalar::fma, .dtype = sum.dtype, .a = other, .b = difference, .c = sum.a};
+      erase(code, sum.b);
+      --i;
+    } else if (sum.op == Scalar::sub && find_factors(code, sum.b, &Instruction::a, sum.a, &difference, &other)) {
+      code[sum.b] = {.op = Scalar::neg, .dtype = sum.dtype, .a = difference};
+      code[i] = {.op = Scalar::fma, .dtype = sum.dtype, .a = sum.b, .b = other, .c = sum.a};
+    }
+  }
+}
+
 }  // namespace
+
+Function with_gpu_rounding(Function f) {
+  f = with_definitions(std::move(f));
+  for (Node& n : f.nodes) {
+    if (n.op == Op::pointwise) round_lerp_once(n.expr.code);
+  }
+  return f;
+}
 
 Function with_definitions(Function f) {
   for (Node& n : f.nodes) {

@@ -113,6 +113,23 @@ void download(const Tensor& from, const Tensor& to) {
   if (!to.is_contiguous()) copy_strided(tensor_view(dense), tensor_view(to));
 }
 
+/// Copies between devices without the host. False if the devices cannot.
+bool copy_to_peer(const Tensor& from, const Tensor& to) {
+  Device &source = TensorMemory::device(from), &device = TensorMemory::device(to);
+  DeviceStream &from_stream = stream_of(source), &stream = stream_of(device);
+  const Tensor sent = from.is_contiguous() ? from : Tensor::on(source.name(), from.dtype(), from.sizes());
+  const Tensor packed = to.is_contiguous() ? to : Tensor::on(device.name(), to.dtype(), to.sizes());
+  finish(from_stream, [&] {
+    if (!from.is_contiguous()) copy_within(from_stream, from, sent);
+  });
+  bool copied = false;
+  finish(stream, [&] {
+    copied = stream.enqueue_peer_copy(data_of(packed), source, data_of(sent), sent.byte_size());
+    if (copied && !to.is_contiguous()) copy_within(stream, packed, to);
+  });
+  return copied;
+}
+
 }  // namespace
 
 void Tensor::copy_from(const Tensor& from) const {
@@ -128,7 +145,7 @@ void Tensor::copy_from(const Tensor& from) const {
   }
   if (from.device_ == 0) return upload(from, *this);
   if (device_ == 0) return download(from, *this);
-  if (device_ != from.device_) return upload(from.to("cpu"), *this);
+  if (device_ != from.device_) return copy_to_peer(from, *this) ? void() : upload(from.to("cpu"), *this);
   DeviceStream& stream = stream_of(TensorMemory::device(*this));
   finish(stream, [&] { copy_within(stream, from, *this); });
 }

@@ -43,12 +43,13 @@ void RunLimits::check_memory(std::uint64_t bytes, const PrepareOptions& options)
                                      " bytes (PrepareOptions::max_memory, --max-memory)");
 }
 
-void RunLimits::reserve(Buffer& buffer, std::uint64_t bytes, const PrepareOptions& options, Device& device) {
+void RunLimits::reserve(Buffer& buffer, std::uint64_t bytes, const PrepareOptions& options, Device& device,
+                        DeviceStream* user) {
   const std::uint64_t before = buffer.size();
   if (buffer.data() != nullptr && bytes <= before) return;
   check_memory(bytes - before, options);
   used_ -= before;  // a failed reservation leaves the buffer empty
-  buffer.reserve(bytes, device);
+  buffer.reserve(bytes, device, user);
   used_ += buffer.size();
 }
 

@@ -27,7 +27,7 @@ class RunLimits {
   }
   /// Grows the buffer to at least so many bytes. Fails with ErrorCode::out_of_memory if all buffers together would
   /// exceed PrepareOptions::max_memory.
-  void reserve(Buffer& buffer, std::uint64_t bytes, const PrepareOptions& options, Device& device);
+  void reserve(Buffer& buffer, std::uint64_t bytes, const PrepareOptions& options, Device& device, DeviceStream* user);
   /// Fails like reserve() if `bytes` more bytes would not fit.
   void check_memory(std::uint64_t bytes, const PrepareOptions& options) const;
 

@@ -8,6 +8,7 @@
 namespace tern {
 
 class Device;
+class DeviceStream;
 
 /// Memory of a device, or host memory for its copies (Device::allocate_host).
 enum class MemoryPlace : std::uint8_t { device, host };
@@ -25,7 +26,8 @@ class BufferIn {
   std::byte* data() const { return data_.get(); }
   std::uint64_t size() const { return size_; }
   /// Grows to at least this many bytes. data() is never null afterwards, even for 0 bytes. The device must not change.
-  void reserve(std::uint64_t bytes, Device& device);
+  /// `user` as in Device::allocate.
+  void reserve(std::uint64_t bytes, Device& device, DeviceStream* user = nullptr);
 
  private:
   std::unique_ptr<std::byte, FreeMemory<kPlace>> data_;

@@ -106,7 +106,9 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
   const bool solves =
       native && cpu::solves_unfactored(prepared->kernels->kernels[static_cast<std::size_t>(Op::lu_solve)]);
   for (const Function& original : program->functions) {
-    Function exported = options.reproducible ? with_definitions(original) : original;
+    Function exported = options.reproducible     ? with_definitions(original)
+                        : device.traits().groups ? with_gpu_rounding(original)
+                                                 : original;
     if (device.takes_precision() && !options.reproducible)
       prepared->rounds = any_rounds(exported, prepared->options.precision) || prepared->rounds;
     std::vector<std::uint32_t> numbers;

@@ -121,4 +121,10 @@ void Session::set_group(std::shared_ptr<ProcessGroup> group, std::string_view na
   session->groups.set(name, std::move(group));
 }
 
+void Session::connect_groups() {
+  const SessionUse session(impl_);
+  refuse_during_capture(*session.session());
+  session->groups.connect();
+}
+
 }  // namespace tern

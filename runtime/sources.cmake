@@ -59,6 +59,7 @@ set(sources
   devices/plugin/open.cpp
   devices/plugin/override.cpp
   devices/plugin/partition.cpp
+  devices/plugin/pending_blocks.cpp
   devices/plugin/pinned_memory.cpp
   devices/plugin/range_allocator.cpp
   devices/plugin/segment_allocator.cpp
@@ -158,6 +159,7 @@ set(sources
   tensor.cpp
   trace/buffers.cpp
   trace/call_stack.cpp
+  trace/events.cpp
   trace/file.cpp
   trace/recorder.cpp
   trace/session_trace.cpp

@@ -47,7 +47,7 @@ StreamShare Stream::share() const {
 }
 
 bool Stream::is_capturing() const {
-  return impl_->capture != nullptr;
+  return impl_->capture != nullptr || impl_->work->is_captured();
 }
 
 bool Stream::query() const {

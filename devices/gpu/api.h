@@ -94,6 +94,7 @@ struct MemoryAccess {
 #define TERN_GPU_OPTIONAL_FUNCTIONS(X)                                                                        \
   X(capture_begin, cuStreamBeginCapture_v2, hipStreamBeginCapture, (Stream stream, int mode))                 \
   X(capture_end, cuStreamEndCapture, hipStreamEndCapture, (Stream stream, Graph * graph))                     \
+  X(is_capturing, cuStreamIsCapturing, hipStreamIsCapturing, (Stream stream, int* status))                    \
   X(graph_instantiate, cuGraphInstantiateWithFlags, hipGraphInstantiateWithFlags,                             \
     (GraphExec * exec, Graph graph, unsigned long long flags))                                                \
   X(graph_launch, cuGraphLaunch, hipGraphLaunch, (GraphExec exec, Stream stream))                             \

@@ -1,6 +1,9 @@
 // "graph": captured launches, started together by the device.
+#include <utility>
+
 #include "devices/gpu/devices.h"
 #include "devices/gpu/handles.h"
+#include "devices/gpu/libraries/symmetric.h"
 #include "devices/gpu/library.h"
 #include "devices/gpu/status.h"
 #include "devices/gpu/tables.h"
@@ -24,16 +27,21 @@ tern_device_status begin(std::int32_t device, tern_device_stream stream) {
   return TERN_DEVICE_OK;
 }
 
-tern_device_status end(std::int32_t device, tern_device_stream stream, tern_device_graph* result) {
-  const DeviceScope scope(device);
+/// Ends a recording, also after errors. `graph` stays null if the driver has none.
+tern_device_status end_capture(tern_device_stream stream, Graph* graph) {
   stream->recording = false;
   // Bodies are still open only after an error; their graphs are destroyed with the enclosing graph.
   while (!stream->bodies.empty()) close_body(stream->bodies);
-  Graph graph = nullptr;
-  const Status ended = api().capture_end(stream->stream, &graph);
+  const Status ended = api().capture_end(stream->stream, graph);
   // Ends the capture again: a still capturing stream would refuse other work.
-  if (ended != kSuccess) api().capture_end(stream->stream, &graph);
-  const tern_device_status status = checked(ended, "ending a graph");
+  if (ended != kSuccess) api().capture_end(stream->stream, graph);
+  return checked(ended, "ending a graph");
+}
+
+tern_device_status end(std::int32_t device, tern_device_stream stream, tern_device_graph* result) {
+  const DeviceScope scope(device);
+  Graph graph = nullptr;
+  const tern_device_status status = end_capture(stream, &graph);
   if (status != TERN_DEVICE_OK || result == nullptr) {
     const std::string why = message();
     if (graph != nullptr) api().graph_destroy(graph);
@@ -46,6 +54,18 @@ tern_device_status end(std::int32_t device, tern_device_stream stream, tern_devi
   }
   *result = new tern_device_graph_s{graph, exec};
   return TERN_DEVICE_OK;
+}
+
+tern_device_status update(std::int32_t device, tern_device_stream stream, tern_device_graph graph) {
+  const DeviceScope scope(device);
+  Graph recorded = nullptr;
+  tern_device_status status = end_capture(stream, &recorded);
+  if (status == TERN_DEVICE_OK && !names::kUpdatesRunningGraphs) status = wait_for_stream(stream->stream);
+  const bool refused = status == TERN_DEVICE_OK && update_graph(graph->exec, recorded) != kSuccess;
+  if (status == TERN_DEVICE_OK && !refused) std::swap(graph->graph, recorded);  // nodes belong to their graph
+  const std::string why = refused ? "the driver does not change a graph" : message();
+  if (recorded != nullptr) api().graph_destroy(recorded);
+  return refused ? failed(TERN_DEVICE_UNSUPPORTED, why) : status == TERN_DEVICE_OK ? status : failed(status, why);
 }
 
 tern_device_status launch(std::int32_t device, tern_device_stream stream, tern_device_graph graph) {
@@ -65,7 +85,7 @@ tern_device_status destroy(std::int32_t device, tern_device_graph graph) {
   return checked(exec != kSuccess ? exec : rest, "destroying a graph");
 }
 
-constexpr tern_device_graph_functions kGraphs = {sizeof kGraphs, 0, begin, end, launch, destroy, nullptr};
+constexpr tern_device_graph_functions kGraphs = {sizeof kGraphs, 0, begin, end, launch, destroy, nullptr, update};
 
 }  // namespace
 

@@ -17,6 +17,9 @@ tern_device_status copy_to_host(std::int32_t device, tern_device_stream stream, 
 tern_device_status copy_within(std::int32_t device, tern_device_stream stream, tern_device_address to,
                                tern_device_address from, std::uint64_t bytes);
 
+/// Opens all mapped memory of the device to another device, by the other's driver id.
+void open_pieces(const GpuDevice& d, int peer);
+
 /// Granularity of mapped memory; 0 if the driver does not map memory.
 std::uint64_t piece_of(const GpuDevice& d);
 

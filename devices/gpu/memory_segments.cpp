@@ -1,9 +1,14 @@
 // "memory_segments": an address range with memory mapped piece by piece.
 #include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
 
 #include "devices/gpu/devices.h"
 #include "devices/gpu/library.h"
 #include "devices/gpu/memory.h"
+#include "devices/gpu/peers.h"
 #include "devices/gpu/status.h"
 #include "devices/gpu/tables.h"
 #include "devices/gpu/vendor.h"
@@ -34,6 +39,23 @@ tern_device_status reserve(std::int32_t device, std::uint64_t bytes, tern_device
   return checked(api().reserve(address, bytes, d->piece, 0, 0), "reserving addresses");
 }
 
+/// Mapped pieces of all devices.
+struct MappedPieces {
+  std::mutex mutex;
+  std::map<int, std::set<Address>> of_device;
+};
+
+MappedPieces& mapped_pieces() {
+  static MappedPieces& all = *std::make_unique<MappedPieces>().release();
+  return all;
+}
+
+Status open_piece(Address address, std::uint64_t bytes, int device) {
+  MemoryAccess access;
+  access.location.id = device;
+  return api().memory_access(address, bytes, &access, 1);
+}
+
 tern_device_status map_piece(const GpuDevice& d, Address address, std::uint64_t bytes) {
   const MemoryProperties p = properties_of(d);
   MemoryHandle handle = 0;
@@ -41,9 +63,13 @@ tern_device_status map_piece(const GpuDevice& d, Address address, std::uint64_t 
   tern_device_status status = checked(api().memory_map(address, bytes, 0, handle, 0), "mapping memory");
   const bool mapped = status == TERN_DEVICE_OK;
   if (mapped) {
-    MemoryAccess access;
-    access.location.id = d.id;
-    status = checked(api().memory_access(address, bytes, &access, 1), "opening mapped memory");
+    status = checked(open_piece(address, bytes, d.id), "opening mapped memory");
+  }
+  if (mapped && status == TERN_DEVICE_OK) {
+    // A peer opens the pieces that this loop misses, because the piece is listed first.
+    const std::lock_guard lock(mapped_pieces().mutex);
+    mapped_pieces().of_device[d.id].insert(address);
+    for (const int peer : peers_of(d)) open_piece(address, bytes, peer);  // a failure makes copies slow, not wrong
   }
   if (mapped && status != TERN_DEVICE_OK) api().memory_unmap(address, bytes);
   // The mapping keeps the memory alive; unmapping frees the memory.
@@ -51,17 +77,20 @@ tern_device_status map_piece(const GpuDevice& d, Address address, std::uint64_t 
   return status != TERN_DEVICE_OK ? status : checked(released, "releasing the handle of mapped memory");
 }
 
-tern_device_status unmap_pieces(Address address, std::uint64_t bytes, std::uint64_t piece) {
+tern_device_status unmap_pieces(const GpuDevice& d, Address address, std::uint64_t bytes) {
   tern_device_status status = TERN_DEVICE_OK;
-  for (std::uint64_t at = 0; at < bytes; at += piece)
-    if (const Status error = api().memory_unmap(address + at, piece); error != kSuccess)
+  const std::lock_guard lock(mapped_pieces().mutex);
+  for (std::uint64_t at = 0; at < bytes; at += d.piece) {
+    mapped_pieces().of_device[d.id].erase(address + at);
+    if (const Status error = api().memory_unmap(address + at, d.piece); error != kSuccess)
       status = checked(error, "unmapping memory");
+  }
   return status;
 }
 
 tern_device_status unmap(std::int32_t device, tern_device_address address, std::uint64_t bytes) {
   TERN_GPU_ENTER(device);
-  return unmap_pieces(address, bytes, d->piece);
+  return unmap_pieces(*d, address, bytes);
 }
 
 tern_device_status map(std::int32_t device, tern_device_address address, std::uint64_t bytes) {
@@ -70,7 +99,7 @@ tern_device_status map(std::int32_t device, tern_device_address address, std::ui
     const tern_device_status status = map_piece(*d, address + at, d->piece);
     if (status == TERN_DEVICE_OK) continue;
     const std::string why = message();
-    unmap_pieces(address, at, d->piece);  // undoes a partial mapping
+    unmap_pieces(*d, address, at);  // undoes a partial mapping
     return failed(status, why);
   }
   return TERN_DEVICE_OK;
@@ -79,6 +108,11 @@ tern_device_status map(std::int32_t device, tern_device_address address, std::ui
 constexpr tern_device_memory_segment_functions kSegments = {sizeof kSegments, 0, piece, reserve, map, unmap};
 
 }  // namespace
+
+void open_pieces(const GpuDevice& d, int peer) {
+  const std::lock_guard lock(mapped_pieces().mutex);
+  for (const Address address : mapped_pieces().of_device[d.id]) open_piece(address, d.piece, peer);
+}
 
 std::uint64_t piece_of(const GpuDevice& d) {
   const MemoryProperties p = properties_of(d);

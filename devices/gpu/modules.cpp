@@ -78,13 +78,22 @@ tern_device_status launch(std::int32_t device, tern_device_stream stream, tern_d
     return failed(TERN_DEVICE_UNSUPPORTED, "a kernel wants blocks of " + std::to_string(info->group) +
                                                " threads and can have " + std::to_string(kernel->most_threads));
   const std::uint64_t block_count = (info->items + block_threads - 1) / block_threads;
-  if (block_count > 0x7fffffff) return failed(TERN_DEVICE_UNSUPPORTED, "a launch of more than 2^31 blocks");
-  std::vector<void*> parameters(info->argument_count);
+  const std::uint64_t most_blocks = names::most_blocks(block_threads);
+  if (!names::kSplitsLaunches && block_count > most_blocks)
+    return failed(TERN_DEVICE_UNSUPPORTED, "a launch of more than 2^31 blocks");
+  std::uint64_t first_block = 0;
+  std::vector<void*> parameters(info->argument_count + 1);
   for (std::uint32_t i = 0; i < info->argument_count; ++i) parameters[i] = const_cast<void*>(info->arguments[i].data);
+  parameters.back() = &first_block;  // read by HIP's kernels (kernels/portable/source.cpp)
   const TimedWork timed(*stream);
-  return checked(api().launch(kernel->function, static_cast<unsigned>(block_count), 1, 1, block_threads, 1, 1, 0,
-                              stream->current(), parameters.data(), nullptr),
-                 "launching a kernel");
+  do {
+    const std::uint64_t blocks = std::min(block_count - first_block, most_blocks);
+    TERN_GPU_TRY(checked(api().launch(kernel->function, static_cast<unsigned>(blocks), 1, 1, block_threads, 1, 1, 0,
+                                      stream->current(), parameters.data(), nullptr),
+                         "launching a kernel"));
+    first_block += blocks;
+  } while (first_block < block_count);
+  return TERN_DEVICE_OK;
 }
 
 }  // namespace tern::gpu

@@ -27,7 +27,16 @@ tern_device_status wait(std::int32_t device, tern_device_stream stream, void* na
   return checked(destroyed, "destroying an event");
 }
 
-constexpr tern_device_native_stream_functions kNative = {sizeof kNative, 0, handle, wait};
+tern_device_status is_captured(std::int32_t device, tern_device_stream stream, std::int32_t* captured) {
+  TERN_GPU_ENTER(device);
+  int state = 0;  // CU_STREAM_CAPTURE_STATUS_NONE, hipStreamCaptureStatusNone
+  if (api().is_capturing != nullptr)
+    TERN_GPU_TRY(checked(api().is_capturing(stream->stream, &state), "asking for a capture"));
+  *captured = state != 0 ? 1 : 0;
+  return TERN_DEVICE_OK;
+}
+
+constexpr tern_device_native_stream_functions kNative = {sizeof kNative, 0, handle, wait, is_captured};
 
 }  // namespace
 

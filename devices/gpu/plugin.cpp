@@ -56,6 +56,7 @@ constexpr Table kTables[] = {
     {"native_stream", [] { return static_cast<const void*>(native_stream_functions()); }},
     {"override", [] { return static_cast<const void*>(override_functions()); }},
     {"partition", [] { return static_cast<const void*>(partition_functions()); }},
+    {"peer", [] { return static_cast<const void*>(peer_functions()); }},
     {"pinned_memory", [] { return static_cast<const void*>(pinned_memory_functions()); }},
     {"profiler", [] { return static_cast<const void*>(profiler_functions()); }},
     {"share", [] { return static_cast<const void*>(share_functions()); }},

@@ -101,7 +101,8 @@ tern_device_status elapsed(std::int32_t device, tern_device_event from, tern_dev
   return TERN_DEVICE_OK;
 }
 
-constexpr tern_device_event_functions kEvents = {sizeof kEvents, 0, query, elapsed};
+// The drivers' functions take calls of several threads with one stream.
+constexpr tern_device_event_functions kEvents = {sizeof kEvents, TERN_DEVICE_EVENTS_ANY_THREAD, query, elapsed};
 
 }  // namespace
 

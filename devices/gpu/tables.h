@@ -11,6 +11,7 @@ const tern_device_graph_functions* graph_functions();
 const tern_device_native_stream_functions* native_stream_functions();
 const tern_device_pinned_memory_functions* pinned_memory_functions();
 const tern_device_memory_segment_functions* memory_segment_functions();
+const tern_device_peer_functions* peer_functions();
 const tern_device_profiler_functions* profiler_functions();
 /// Returns null if the driver cannot share devices.
 const tern_device_share_functions* share_functions();

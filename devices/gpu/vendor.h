@@ -19,6 +19,14 @@ Status enter_device(const GpuDevice& d, CallerDevice& caller);
 /// Makes the caller's device current again.
 void leave_device(const CallerDevice& caller);
 
+/// True if the driver copies between devices.
+bool has_peer_copies();
+/// Lets `d`, the current device, read and write the memory of another device. False if the machine cannot.
+bool enable_peer(const GpuDevice& d, const GpuDevice& accessed);
+/// Copies to `d`, the current device, from another device.
+Status copy_peer(const GpuDevice& d, Address to, const GpuDevice& source, Address from, std::uint64_t bytes,
+                 Stream stream);
+
 /// Formats the driver's version for messages and cache keys: "CUDA 13.0".
 std::string version_text(int version);
 
@@ -59,6 +67,9 @@ tern_device_status take_part(const GpuDevice& d, tern_device_share& share, std::
 
 /// Called before capturing a graph: compiles the kernels needed by bodies of control flow.
 tern_device_status prepare_graphs(const GpuDevice& d);
+
+/// Gives an executable graph the parameters of another graph with the same nodes. An error leaves both unchanged.
+Status update_graph(GraphExec exec, Graph graph);
 
 /// Ends the capture of the innermost open body and removes it from the list.
 Status close_body(std::vector<OpenBody>& bodies);

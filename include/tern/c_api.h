@@ -257,10 +257,31 @@ typedef struct tern_trace_options {
   { sizeof(tern_trace_options), 0, 67108864, 1, 0, NULL }
 
 /* Records all runs of the process until tern_trace_stop, into a file in PyTorch's JSON; a file named "*.gz" is
- * compressed. A process has at most one active trace. `options` may be NULL: defaults. */
+ * compressed. `path` NULL: keeps the events for tern_trace_event. A process has at most one active trace. `options` may
+ * be NULL: defaults. */
 TERN_C_API tern_status tern_trace_start(const char* path, const tern_trace_options* options, tern_trace** trace);
 /* Writes the rest. `events` and `dropped` may be NULL: number of events written, and dropped by the memory limit. */
 TERN_C_API tern_status tern_trace_stop(tern_trace* trace, uint64_t* events, uint64_t* dropped);
+/* An event of a stopped trace without a file (TraceRecord of tern/trace.h). Texts and sizes are valid until
+ * tern_trace_free. */
+typedef struct tern_trace_record {
+  uint32_t size;       /* sizeof(tern_trace_record) */
+  uint32_t unfinished; /* 1: ended by an error */
+  const char *name, *type;
+  uint64_t begin, end; /* nanoseconds of a monotonic clock */
+  uint64_t thread;
+  int32_t device, stream; /* device -1: the host */
+  uint64_t id, correlation, flow;
+  uint32_t flow_begins;
+  uint32_t reserved;
+  int64_t sequence, bytes;
+  double value;
+  const char *function, *origin, *module, *call_stack, *annotation;
+  const char* args; /* all members as a JSON object: the sizes of inputs and results too */
+} tern_trace_record;
+/* Number of events of tern_trace_event; 0 while the trace records, and for a trace with a file. */
+TERN_C_API size_t tern_trace_event_count(const tern_trace* trace);
+TERN_C_API tern_status tern_trace_event(const tern_trace* trace, size_t index, tern_trace_record* record);
 /* Stops a trace still recording, without reporting errors. */
 TERN_C_API void tern_trace_free(tern_trace* trace);
 /* Annotates the thread's runs until tern_trace_scope_end, called on the same thread, inner scopes first. */

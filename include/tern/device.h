@@ -9,7 +9,7 @@
  * - Errors: a function returns TERN_DEVICE_OK or another status; after another status, `last_message` on the same
  * thread describes the error.
  * - Threads: several threads may call functions at the same time. Calls with the same stream never overlap, except
- *   stream_synchronize.
+ *   stream_synchronize, and event_record with TERN_DEVICE_EVENTS_ANY_THREAD.
  * - A device is identified by its index, 0 to count - 1, for the lifetime of the process.
  * - Ownership: handles belong to the plugin. Tern returns each handle once, to the destroying function, and does not
  *   use the handle afterwards.
@@ -176,9 +176,15 @@ typedef struct tern_device_plugin {
 #define TERN_DEVICE_EXTENSION_VERSION 1
 
 /* "events": queries and times of events. */
+enum { /* flags of an event table */
+       /* event_record may overlap with another thread's calls with the stream, and events outlive their stream. Tern
+        * then frees memory without waiting: blocks return to use once the events of all streams have happened. */
+       TERN_DEVICE_EVENTS_ANY_THREAD = 1
+};
+
 typedef struct tern_device_event_functions {
-  uint32_t size; /* sizeof(tern_device_event_functions) of the plugin */
-  uint32_t reserved;
+  uint32_t size;  /* sizeof(tern_device_event_functions) of the plugin */
+  uint32_t flags; /* TERN_DEVICE_EVENTS_... */
   /* Sets 1 if the event has happened, else 0. The event was recorded. */
   tern_device_status (*query)(int32_t device, tern_device_event event, int32_t* happened);
   /* Seconds between two events, after both have happened. */
@@ -214,6 +220,8 @@ typedef struct tern_device_native_stream_functions {
   tern_device_status (*handle)(int32_t device, tern_device_stream stream, void** native);
   /* Later work on `stream` waits for all work put on the vendor's stream so far. Null: the vendor's default stream. */
   tern_device_status (*wait)(int32_t device, tern_device_stream stream, void* native);
+  /* Optional. Sets 1 if the application captures the stream by the vendor's interface, else 0. */
+  tern_device_status (*is_captured)(int32_t device, tern_device_stream stream, int32_t* captured);
 } tern_device_native_stream_functions;
 
 /* "graph": recorded launches, started together by the device. Without this table Tern replays the launches. */
@@ -234,6 +242,9 @@ typedef struct tern_device_graph_functions {
   /* Optional. While recording: describes the following launches in profilers and dumps: "forward:12 matmul from
    * aten.linear.default in encoder.fc1". `text` is valid during the call. */
   tern_device_status (*annotate)(int32_t device, tern_device_stream stream, const char* text);
+  /* Optional. Replaces `end`: gives `graph` the recorded work, which has other arguments. The graph may be running:
+   * earlier launches keep their work. TERN_DEVICE_UNSUPPORTED: the work differs in more; the graph keeps its work. */
+  tern_device_status (*update)(int32_t device, tern_device_stream stream, tern_device_graph graph);
 } tern_device_graph_functions;
 
 /* "graph_conditional": control flow inside graphs, for plugins with "graph". Without this table Tern reads the
@@ -391,6 +402,16 @@ typedef struct tern_device_memory_segment_functions {
   tern_device_status (*map)(int32_t device, tern_device_address address, uint64_t bytes);
   tern_device_status (*unmap)(int32_t device, tern_device_address address, uint64_t bytes);
 } tern_device_memory_segment_functions;
+
+/* "peer": copies between two devices of the plugin. Without this table tensors go through the host. */
+typedef struct tern_device_peer_functions {
+  uint32_t size; /* sizeof(tern_device_peer_functions) of the plugin */
+  uint32_t reserved;
+  /* Copies to this device, on its stream, from another device, whose work on the memory has finished.
+   * TERN_DEVICE_UNSUPPORTED: nothing is on the stream; Tern copies through the host. */
+  tern_device_status (*copy)(int32_t device, tern_device_stream stream, tern_device_address to, int32_t from_device,
+                             tern_device_address from, uint64_t bytes);
+} tern_device_peer_functions;
 
 /* "partition": parts of a program, compiled together by the device and run as a single launch, for graph compilers.
  * Other nodes run one by one. */

@@ -36,7 +36,8 @@ class TERN_API Stream {
   /// The stream's actual share: may exceed the requested units if the device rounds up to multiples of eight; `queues`
   /// is 0 if the device cannot limit queues. All 0: the stream has the whole device.
   StreamShare share() const;
-  /// True while a Graph records the work on this stream.
+  /// True while a Graph records the work on this stream, or the application captures native() by the vendor's
+  /// functions.
   bool is_capturing() const;
   /// True if all work on this stream has finished. Waits for the work if the device has no "events" (tern/device.h).
   bool query() const;

@@ -317,6 +317,10 @@ class TERN_API Session {
   /// group ("0" is torch.distributed's default group); an empty name means all groups without a group of their own.
   /// Null removes the group. Without a group, a program independent of the number of ranks runs as a single rank.
   void set_group(std::shared_ptr<ProcessGroup> group, std::string_view name = {});
+  /// Connects the devices of all groups of this session now: otherwise their first collective does. All ranks of each
+  /// group call this together, after set_group, and each names its device by PrepareOptions::device. Groups of
+  /// connect_group are connected when that function returns.
+  void connect_groups();
   /// Seeds the random numbers of later runs.
   void set_seed(std::uint64_t seed);
   /// Part of a checkpoint beside the states: a session set to this position draws the same next numbers as this

@@ -19,6 +19,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tern {
 
@@ -33,8 +34,33 @@ struct TraceOptions {
   std::string backend;  ///< backend of the ranks: "gloo", "nccl"
 };
 
+/// An event of Trace::events().
+struct TraceRecord {
+  std::string name;                  ///< "tern::matmul", the kernel's name, "ProfilerStep#3"
+  std::string type;                  ///< `cat` of docs/traces.md: "cpu_op", "kernel"; "counter" for counters
+  std::uint64_t begin = 0, end = 0;  ///< nanoseconds of the process's monotonic clock
+  std::uint64_t thread = 0;          ///< the system's number of the recording thread
+  int device = -1;                   ///< number of the device; -1: the host
+  int stream = 0;                    ///< number of the device's stream
+  std::uint64_t id = 0;              ///< number of a node or run, shared with its device work; 0: none
+  std::uint64_t correlation = 0;     ///< number of a launch, copy or wait, shared with its device work; 0: none
+  std::uint64_t flow = 0;            ///< id of the arrow from a launch to its work; 0: none
+  bool flow_begins = false;          ///< the arrow begins here
+  bool unfinished = false;           ///< ended by an exception
+  std::int64_t sequence = -1;        ///< sequence number of a collective in its group; -1: none
+  std::int64_t bytes = 0;            ///< copied, checked or allocated; negative: released
+  double value = 0;                  ///< counter: the sample; allocation: bytes in use afterwards
+  std::vector<std::vector<std::int64_t>> input_sizes, output_sizes;  ///< a node's
+  std::string function;                                              ///< the run's or node's
+  std::string origin;                                                ///< the node's operator: "aten.mm.default"
+  std::string module;                                                ///< "encoder.fc1"
+  std::string call_stack;                                            ///< Python line of the operator: "model.py:42"
+  std::string annotation;                                            ///< scopes, outermost first: "epoch 1/warm-up"
+  std::string args;                                                  ///< all members as a JSON object (docs/traces.md)
+};
+
 struct TraceStats {
-  std::uint64_t events = 0;   ///< written
+  std::uint64_t events = 0;   ///< written, or kept for Trace::events()
   std::uint64_t dropped = 0;  ///< dropped by the memory limit
   std::uint64_t unnamed = 0;  ///< written events without names, by the limit of names and arguments
 };
@@ -46,6 +72,8 @@ class TERN_API Trace {
   /// Writes to PATH.tmp.PID. The system's libz.so.1 compresses files named "*.gz". Throws tern::Error: io if the file
   /// cannot be created, invalid_argument while another trace records or if an option is out of range.
   explicit Trace(const std::string& path, const TraceOptions& options = {});
+  /// Keeps events in memory for events(), instead of a file; at most TraceOptions::memory bytes of them.
+  explicit Trace(const TraceOptions& options = {});
   /// Stops a recording trace, and ignores write errors: call stop() to get the errors.
   ~Trace();
   Trace(const Trace&) = delete;
@@ -55,6 +83,9 @@ class TERN_API Trace {
   /// lost. Throws io, also for earlier failures to write, and removes the temporary file then. A second call returns
   /// the same figures.
   TraceStats stop();
+  /// The events of a stopped trace without a file, each thread's in the order of their ends. Throws invalid_argument
+  /// while the trace records, and for a trace with a file.
+  std::vector<TraceRecord> events() const;
 
   /// True while a trace records.
   static bool active();

@@ -295,12 +295,13 @@ std::string KernelSource::text(const Target& target) const {
     case Dialect::cuda:
     case Dialect::hip:
       // AMD's compiler assumes groups of 1024 without this attribute, with few registers per item.
-      declaration = fmt::format("extern \"C\" __global__ {}void {}({}const struct tern_parameters p)",
-                                std::ranges::find(files_, "row_groups") != files_.end() ? "TERN_ROW_BOUNDS "
-                                : group_ == 0 || target.dialect == Dialect::cuda
-                                    ? ""
-                                    : fmt::format("__attribute__((amdgpu_flat_work_group_size(1, {}))) ", group_),
-                                kernel, arguments);
+      declaration =
+          fmt::format("extern \"C\" __global__ {}void {}({}const struct tern_parameters p{})",
+                      std::ranges::find(files_, "row_groups") != files_.end() ? "TERN_ROW_BOUNDS "
+                      : group_ == 0 || target.dialect == Dialect::cuda
+                          ? ""
+                          : fmt::format("__attribute__((amdgpu_flat_work_group_size(1, {}))) ", group_),
+                      kernel, arguments, target.dialect == Dialect::hip ? ", const tern_i64 tern_first_block" : "");
       break;
     case Dialect::metal:
       declaration = fmt::format(

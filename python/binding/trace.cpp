@@ -1,10 +1,14 @@
 // tern.Trace: a file with timed events of runs.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 #include <tern/trace.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "python/binding/file_path.h"
 #include "python/binding/gil.h"
@@ -19,26 +23,35 @@ namespace {
 /// Starts recording at the begin of the block: a trace never entered leaves no file.
 class PyTrace {
  public:
-  PyTrace(std::string path, TraceOptions options) : path_(std::move(path)), options_(std::move(options)) {}
+  PyTrace(std::optional<std::string> path, TraceOptions options)
+      : path_(std::move(path)), options_(std::move(options)) {}
 
   void enter() {
     if (trace_ != nullptr) throw nb::value_error("this trace is already recording");
-    trace_ = std::make_unique<Trace>(path_, options_);
+    trace_ = path_ ? std::make_unique<Trace>(*path_, options_) : std::make_unique<Trace>(options_);
+    records_.clear();
   }
   void exit() {
     if (trace_ == nullptr) return;
     const std::unique_ptr<Trace> trace = std::move(trace_);
     const WithoutGil released;  // stopping writes and compresses
     stats_ = trace->stop();
+    if (!path_) records_ = trace->events();
   }
   const TraceStats& stats() const { return stats_; }
-  const std::string& path() const { return path_; }
+  const std::optional<std::string>& path() const { return path_; }
+  const std::vector<TraceRecord>& records() const {
+    if (path_) throw nb::value_error("this trace writes its events to a file: make it without a path");
+    if (trace_ != nullptr) throw nb::value_error("this trace still records");
+    return records_;
+  }
 
  private:
-  std::string path_;
+  std::optional<std::string> path_;
   TraceOptions options_;
   std::unique_ptr<Trace> trace_;
   TraceStats stats_;
+  std::vector<TraceRecord> records_;
 };
 
 class PyScope {
@@ -82,6 +95,31 @@ class PyScope {
 }  // namespace
 
 void add_trace(nb::module_& m) {
+  nb::class_<TraceRecord>(m, "TraceEvent", "An event of a trace without a file.")
+      .def_ro("name", &TraceRecord::name, "'tern::matmul', the kernel's name, 'ProfilerStep#3'.")
+      .def_ro("type", &TraceRecord::type, "The category: 'cpu_op', 'kernel'; 'counter' for counters.")
+      .def_ro("begin", &TraceRecord::begin, "Nanoseconds of the process's monotonic clock.")
+      .def_ro("end", &TraceRecord::end)
+      .def_ro("thread", &TraceRecord::thread)
+      .def_ro("device", &TraceRecord::device, "Number of the device; -1: the host.")
+      .def_ro("stream", &TraceRecord::stream)
+      .def_ro("id", &TraceRecord::id, "Number of a node or run, shared with its device work; 0: none.")
+      .def_ro("correlation", &TraceRecord::correlation, "Number of a launch, shared with its device work; 0: none.")
+      .def_ro("flow", &TraceRecord::flow, "Id of the arrow from a launch to its work; 0: none.")
+      .def_ro("flow_begins", &TraceRecord::flow_begins)
+      .def_ro("unfinished", &TraceRecord::unfinished, "Ended by an exception.")
+      .def_ro("sequence", &TraceRecord::sequence, "Sequence number of a collective in its group; -1: none.")
+      .def_ro("bytes", &TraceRecord::bytes, "Copied, checked or allocated; negative: released.")
+      .def_ro("value", &TraceRecord::value, "A counter's sample; bytes in use after an allocation.")
+      .def_ro("input_sizes", &TraceRecord::input_sizes)
+      .def_ro("output_sizes", &TraceRecord::output_sizes)
+      .def_ro("function", &TraceRecord::function)
+      .def_ro("origin", &TraceRecord::origin, "The node's operator: 'aten.mm.default'.")
+      .def_ro("module", &TraceRecord::module)
+      .def_ro("call_stack", &TraceRecord::call_stack, "Python line of the operator: 'model.py:42'.")
+      .def_ro("annotation", &TraceRecord::annotation, "Scopes, outermost first.")
+      .def_ro("args", &TraceRecord::args, "All members as a JSON object.")
+      .def("__repr__", [](const TraceRecord& r) { return "<tern.TraceEvent " + r.name + ">"; });
   nb::class_<PyTrace>(m, "Trace", R"(Records all runs of the process in a block, on all threads:
 
     with tern.Trace("run.json.gz") as trace:
@@ -90,7 +128,8 @@ void add_trace(nb::module_& m) {
     print(trace.events)
 
 The file has the JSON of PyTorch's profiler: for `tern trace`, Perfetto and chrome://tracing. A name that ends in .gz is
-compressed. A process has one trace at a time. Where the block ends with an exception, the file is written all the same.)")
+compressed. Without a path the events stay in the process: `recorded` lists them after the block. A process has one
+trace at a time. Where the block ends with an exception, the file is written all the same.)")
       .def(
           "__init__",
           [](PyTrace* t, nb::handle path, std::uint64_t memory, int rank, int world_size, std::string backend) {
@@ -99,11 +138,12 @@ compressed. A process has one trace at a time. Where the block ends with an exce
             options.rank = rank;
             options.world_size = world_size;
             options.backend = std::move(backend);
-            new (t) PyTrace(file_path_of(path), std::move(options));
+            new (t) PyTrace(path.is_none() ? std::nullopt : std::optional(file_path_of(path)), std::move(options));
           },
-          "path"_a, nb::kw_only(), "memory"_a = TraceOptions{}.memory, "rank"_a = 0, "world_size"_a = 1,
+          "path"_a = nb::none(), nb::kw_only(), "memory"_a = TraceOptions{}.memory, "rank"_a = 0, "world_size"_a = 1,
           "backend"_a = "",
-          nb::sig("def __init__(self, path: str | os.PathLike[str], *, memory: int = 67108864, rank: int = 0, "
+          nb::sig("def __init__(self, path: str | os.PathLike[str] | None = None, *, memory: int = 67108864, rank: int "
+                  "= 0, "
                   "world_size: int = 1, backend: str = '') -> None"),
           "memory: bytes of events that may wait to be written; more are dropped and counted. rank, world_size and "
           "backend describe this process among others, for 'tern trace merge'.")
@@ -115,7 +155,8 @@ compressed. A process has one trace at a time. Where the block ends with an exce
       .def(
           "__exit__", [](PyTrace& t, nb::args) { t.exit(); },
           nb::sig("def __exit__(self, *exception: typing.Any) -> None"))
-      .def_prop_ro("path", &PyTrace::path, "The file.")
+      .def_prop_ro("path", &PyTrace::path, "The file; None: the events stay in the process.")
+      .def_prop_ro("recorded", &PyTrace::records, "The events of a trace without a file, after the block.")
       .def_prop_ro(
           "events", [](const PyTrace& t) { return t.stats().events; }, "Events that were written, after the block.")
       .def_prop_ro(

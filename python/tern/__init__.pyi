@@ -35,6 +35,7 @@ from tern._tern import (
     TextStream as TextStream,
     Tokenizer as Tokenizer,
     Trace as Trace,
+    TraceEvent as TraceEvent,
     ValueInfo as ValueInfo,
     load as load,
     scope as scope,

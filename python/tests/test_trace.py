@@ -71,3 +71,26 @@ def test_what_is_refused(digits, images, tmp_path):
     with tern.scope("nothing records"):
         digits(images)
     assert not (tmp_path / "b.json").exists()
+
+
+def test_events_in_the_process(digits, images):
+    with tern.Trace() as trace:
+        with pytest.raises(ValueError):
+            trace.recorded
+        with tern.scope("outer"):
+            digits(images)
+    assert trace.path is None
+    found = trace.recorded
+    assert len(found) == trace.events > 0
+    product = next(e for e in found if e.name == "tern::convolution")
+    assert product.type == "cpu_op" and product.annotation == "outer" and not product.unfinished
+    assert product.begin <= product.end and product.sequence == -1 and product.device == -1
+    assert product.input_sizes[0] == list(images.shape)
+    assert json.loads(product.args)["Input Dims"] == product.input_sizes
+
+
+def test_a_trace_with_a_file_has_no_events_in_the_process(digits, images, tmp_path):
+    with tern.Trace(tmp_path / "t.json") as trace:
+        digits(images)
+    with pytest.raises(ValueError):
+        trace.recorded

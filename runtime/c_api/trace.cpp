@@ -1,8 +1,11 @@
 // Traces of runs.
+#include <tern/error.h>
 #include <tern/trace.h>
 
-#include <memory>
-#include <utility>
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
 
 #include "runtime/c_api/errors.h"
 #include "runtime/c_api/structs.h"
@@ -12,6 +15,8 @@ using namespace tern::c_api;  // NOLINT
 
 struct tern_trace {
   tern::Trace trace;
+  bool keeps = false;                     ///< has no file
+  std::vector<TraceRecord> records = {};  ///< after the stop
 };
 struct tern_trace_scope {
   tern::Trace::Scope scope;
@@ -21,7 +26,6 @@ extern "C" {
 
 tern_status tern_trace_start(const char* path, const tern_trace_options* options, tern_trace** trace) {
   return guarded([&] {
-    need(path, "`path`");
     need(trace, "`trace`");
     tern_trace_options o = TERN_TRACE_OPTIONS_INIT;
     if (options != nullptr) read_struct(&o, sizeof o, options);
@@ -30,7 +34,8 @@ tern_status tern_trace_start(const char* path, const tern_trace_options* options
     chosen.rank = o.rank;
     chosen.world_size = o.world_size;
     if (o.backend != nullptr) chosen.backend = o.backend;
-    *trace = new tern_trace{Trace(path, chosen)};
+    *trace = path != nullptr ? new tern_trace{Trace(path, chosen)} : new tern_trace{Trace(chosen)};
+    (*trace)->keeps = path == nullptr;
   });
 }
 
@@ -40,6 +45,46 @@ tern_status tern_trace_stop(tern_trace* trace, uint64_t* events, uint64_t* dropp
     const TraceStats stats = trace->trace.stop();
     if (events != nullptr) *events = stats.events;
     if (dropped != nullptr) *dropped = stats.dropped;
+    if (trace->keeps) trace->records = trace->trace.events();
+  });
+}
+
+size_t tern_trace_event_count(const tern_trace* trace) {
+  return trace == nullptr ? 0 : trace->records.size();
+}
+
+tern_status tern_trace_event(const tern_trace* trace, size_t index, tern_trace_record* record) {
+  return guarded([&] {
+    need(trace, "`trace`");
+    need(record, "`record`");
+    if (index >= trace->records.size())
+      fail(ErrorCode::invalid_argument, "event " + std::to_string(index) + " of " +
+                                            std::to_string(trace->records.size()) + ": there is no such event");
+    const TraceRecord& r = trace->records[index];
+    tern_trace_record made{};
+    made.size = record->size;
+    made.unfinished = r.unfinished ? 1 : 0;
+    made.name = r.name.c_str();
+    made.type = r.type.c_str();
+    made.begin = r.begin;
+    made.end = r.end;
+    made.thread = r.thread;
+    made.device = r.device;
+    made.stream = r.stream;
+    made.id = r.id;
+    made.correlation = r.correlation;
+    made.flow = r.flow;
+    made.flow_begins = r.flow_begins ? 1 : 0;
+    made.sequence = r.sequence;
+    made.bytes = r.bytes;
+    made.value = r.value;
+    made.function = r.function.c_str();
+    made.origin = r.origin.c_str();
+    made.module = r.module.c_str();
+    made.call_stack = r.call_stack.c_str();
+    made.annotation = r.annotation.c_str();
+    made.args = r.args.c_str();
+    std::memcpy(record, &made, std::min<std::size_t>(record->size, sizeof made));
   });
 }
 

@@ -93,6 +93,25 @@ void SessionGroups::set(std::string_view name, std::shared_ptr<ProcessGroup> gro
   members_[std::string(name)] = std::move(member);
 }
 
+void SessionGroups::connect() {
+  for (const auto& [name, member] : members_) {
+    if (member->group->size() == 1 || member->agreed) continue;
+    agree_on_communicator(*member);
+    if (member->communicator == nullptr) continue;
+    // Libraries of collectives open their connections in the first call.
+    DeviceStream& stream = *context_.stream;
+    Buffer sum;
+    sum.reserve(sizeof(float), context_.device(), &stream);
+    const float zero = 0;
+    stream.enqueue_upload(sum.data(), &zero, sizeof zero);
+    const Collective call{
+        .dtype = DType::f32, .count = 1, .in = sum.data(), .out = sum.data(), .where = "connect_groups"};
+    const std::uint64_t number = member->channel.take_number();
+    if (member->communicator->run(call, number)) member->channel.on_device(number);
+    stream.finish();
+  }
+}
+
 SessionGroups::Member* SessionGroups::find_member(const std::string& name) {
   auto found = members_.find(name);
   if (found == members_.end()) found = members_.find("");

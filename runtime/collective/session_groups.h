@@ -22,6 +22,8 @@ class SessionGroups : public GroupAccess, public NamedGroups {
   explicit SessionGroups(const SessionContext& context) : context_(context) {}
   /// Fails if the program has no group of that name. The name "" sets the default group.
   void set(std::string_view name, std::shared_ptr<ProcessGroup> group);
+  /// Creates the device communicators of all groups, together with the other ranks.
+  void connect();
   void run(const KernelCall& call) override;
   Place place(const std::string& group, const Node& node) override;
   void run(const std::string& group, const tern_op_collective& call, const Node& node) override;

@@ -49,9 +49,10 @@ class Device {
   const std::string& name() const { return name_; }
   const DeviceTraits& traits() const { return traits_; }
 
-  /// Aligned to at least 64 bytes. Fails with out_of_memory.
-  virtual std::byte* allocate(std::uint64_t bytes) = 0;
-  /// Accepts null. Waits for pending work on the memory.
+  /// Aligned to at least 64 bytes. Fails with out_of_memory. `user`: the only stream that uses the memory before a
+  /// wait; freed memory that its earlier work still uses may then be returned. Null: any stream, and the host.
+  virtual std::byte* allocate(std::uint64_t bytes, DeviceStream* user = nullptr) = 0;
+  /// Accepts null. Pending work may still use the memory.
   virtual void free(std::byte* data) = 0;
   /// Allocates host memory, 64-byte aligned; pinned memory (DMA copies) if the device has some. Fails with
   /// out_of_memory.

@@ -58,6 +58,9 @@ class DeviceStream {
   /// Copies between the host and the device, done after the stream's synchronisation.
   virtual void enqueue_upload(std::byte* to, const void* from, std::uint64_t bytes) = 0;
   virtual void enqueue_download(void* to, const std::byte* from, std::uint64_t bytes) = 0;
+  /// Copies from another device, whose work on the memory has finished. False if the devices cannot: nothing is
+  /// enqueued.
+  virtual bool enqueue_peer_copy(std::byte* to, Device& device, const std::byte* from, std::uint64_t bytes);
   /// Checks storages and copies their bytes synchronously.
   virtual void load(StorageSource& source, std::span<const StorageLoad> loads) = 0;
 
@@ -82,6 +85,9 @@ class DeviceStream {
   /// The vendor's stream handle, and a wait for another vendor stream. Fail (unsupported) without such a handle.
   virtual void* native();
   virtual void wait_native(void* stream);
+
+  /// True while the application captures the vendor's stream.
+  virtual bool is_captured() { return false; }
 
   /// Optional abilities; null if unsupported.
   virtual GraphRecorder* graphs() { return nullptr; }

@@ -52,7 +52,7 @@ void Transfer::bring(const Function& f, std::span<const Tensor> given, std::vect
     there_[i] = !TensorMemory::on_host(t);
     if (there_[i] && inputs[i].contiguous() && is_aligned(inputs[i].data)) continue;
     const std::uint64_t bytes = bytes_of(inputs[i]);
-    inputs_[i].reserve(bytes, context_.device());
+    inputs_[i].reserve(bytes, context_.device(), context_.user());
     if (there_[i]) {
       make_contiguous(inputs[i]);
       inputs[i].data = inputs_[i].data();
@@ -72,7 +72,7 @@ const std::vector<TensorView>& Transfer::keep(const std::vector<TensorView>& res
     if (all) safe_ = results;
     all = false;
     kept_.resize(std::max(kept_.size(), results.size()));
-    kept_[i].reserve(bytes_of(results[i]), context_.device());
+    kept_[i].reserve(bytes_of(results[i]), context_.device(), context_.user());
     safe_[i].data = kept_[i].data();
     context_.copy(results[i], safe_[i]);
   }
@@ -119,7 +119,7 @@ void Transfer::read(const TensorView& from, const TensorView& to) {
   if (stays_) return stream.copy(from, to);
   const std::uint64_t bytes = bytes_of(to);
   Buffer dense;
-  dense.reserve(bytes, context_.device());
+  dense.reserve(bytes, context_.device(), context_.user());
   TensorView there = to;
   there.data = dense.data();
   stream.copy(from, there);
@@ -132,7 +132,7 @@ void Transfer::write(const TensorView& from, const TensorView& to) {
   if (stays_) return stream.copy(from, to);
   const std::uint64_t bytes = bytes_of(from);
   Buffer dense;
-  dense.reserve(bytes, context_.device());
+  dense.reserve(bytes, context_.device(), context_.user());
   TensorView there = from;
   there.data = dense.data();
   stream.enqueue_upload(dense.data(), from.data, bytes);

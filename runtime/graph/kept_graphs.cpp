@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kFewSteps = 4;      // fewer steps gain nothing from a graph
 constexpr int kRunsBefore = 2;            // runs before recording: they compile kernels and show stable addresses
 constexpr std::size_t kMostVariants = 4;  // most address variants, for callers alternating between a few buffers
-constexpr int kMostRecorded = 16;         // most recordings, for steps with ever-changing addresses
+constexpr int kMostRecorded = 16;         // most graphs made, for devices that refuse to change addresses
 
 bool wanted() {
   const char* text = std::getenv("TERN_DEVICE_GRAPHS");
@@ -47,7 +47,10 @@ std::unique_ptr<KeptGraphs> KeptGraphs::of(const SectionPlan& plan, const Sessio
     std::size_t end = begin;
     while (end < steps.size() && fits(steps[end])) ++end;
     if (end - begin >= kFewSteps) {
-      Span span{begin, end, steps[begin].args, 0, {}, 0};
+      Span span;
+      span.begin = begin;
+      span.end = end;
+      span.first = steps[begin].args;
       for (std::size_t i = begin; i < end; ++i) {
         span.first = std::min<std::size_t>(span.first, steps[i].args);
         span.last = std::max<std::size_t>(span.last, steps[i].args + steps[i].inputs + steps[i].outputs);
@@ -73,8 +76,11 @@ KeptGraphs::Variant& KeptGraphs::variant(Span& span, const std::vector<TensorVie
   };
   const auto known = std::ranges::find_if(span.variants, same);
   if (known != span.variants.end()) return *known;
-  if (span.variants.size() == kMostVariants)
-    span.variants.erase(std::ranges::min_element(span.variants, std::less<>(), &Variant::last));
+  if (span.variants.size() == kMostVariants) {
+    const auto oldest = std::ranges::min_element(span.variants, std::less<>(), &Variant::last);
+    if (span.moving.graph == nullptr && oldest->graph != nullptr) span.moving = std::move(*oldest);
+    span.variants.erase(oldest);
+  }
   Variant& added = span.variants.emplace_back();
   for (std::size_t i = span.first; i < span.last; ++i) added.addresses.push_back(args[i].data);
   added.addresses.push_back(scratch);
@@ -95,7 +101,30 @@ void KeptGraphs::record(SessionContext& context, Span& span, Variant& v,
   }
   v.bytes_copied = context.bytes_copied - before;
   context.bytes_copied = before;
-  if (v.graph == nullptr) span.recorded = kMostRecorded;
+  span.fails = v.graph == nullptr;
+}
+
+bool KeptGraphs::move(SessionContext& context, Span& span, const Variant& v,
+                      const std::function<void(const PlanStep&)>& put) {
+  Variant& m = span.moving;
+  if (m.graph != nullptr && m.addresses == v.addresses) return true;
+  m.addresses = v.addresses;
+  if (m.graph != nullptr) {
+    const std::uint64_t before = context.bytes_copied;
+    bool moved = false;
+    try {
+      moved = context.stream->graphs()->update(*m.graph, [&] {
+        for (std::size_t i = span.begin; i < span.end; ++i) put(plan_->steps[i]);
+      });
+    } catch (const Error&) {
+      // No step has run, as in record().
+    }
+    context.bytes_copied = before;
+    if (moved) return true;
+    m.graph = nullptr;
+  }
+  if (span.recorded < kMostRecorded) record(context, span, m, put);
+  return m.graph != nullptr;
 }
 
 std::size_t KeptGraphs::run(SessionContext& context, const std::vector<TensorView>& args, std::size_t step,
@@ -103,14 +132,27 @@ std::size_t KeptGraphs::run(SessionContext& context, const std::vector<TensorVie
   const auto found = std::ranges::find(spans_, step, &Span::begin);
   if (found == spans_.end()) return 0;
   Span& span = *found;
-  const bool full = span.recorded >= kMostRecorded;
-  if (full && std::ranges::none_of(span.variants, [](const Variant& v) { return v.graph != nullptr; })) return 0;
+  const bool full = span.fails || span.recorded >= kMostRecorded;
+  const auto has_graph = [](const Variant& v) { return v.graph != nullptr; };
+  if (full && !has_graph(span.moving) && std::ranges::none_of(span.variants, has_graph)) return 0;
   Variant& v = variant(span, args, context.scratch.data());
   v.last = ++clock_;
-  if (v.graph == nullptr && !full && ++v.runs > kRunsBefore) record(context, span, v, put);
-  if (v.graph == nullptr) return 0;
-  context.bytes_copied += v.bytes_copied;
-  v.graph->launch();
+  span.runs = std::min(span.runs, kRunsBefore) + 1;
+  if (v.graph == nullptr && ++v.runs > kRunsBefore) {
+    if (has_graph(span.moving) && span.moving.addresses == v.addresses) {
+      v.graph = std::move(span.moving.graph);
+      v.bytes_copied = span.moving.bytes_copied;
+    } else if (!full) {
+      record(context, span, v, put);
+    }
+  }
+  Variant* runs = has_graph(v) ? &v : nullptr;
+  if (runs == nullptr && span.runs > kRunsBefore && !span.fails && context.stream->graphs()->updates() &&
+      move(context, span, v, put))
+    runs = &span.moving;
+  if (runs == nullptr) return 0;
+  context.bytes_copied += runs->bytes_copied;
+  runs->graph->launch();
   return span.end - span.begin;
 }
 

@@ -40,10 +40,17 @@ class KeptGraphs {
   struct Span {
     std::size_t begin = 0, end = 0, first = 0, last = 0;
     std::vector<Variant> variants;
-    int recorded = 0;  ///< number of recordings so far
+    Variant moving;      ///< its graph gets the addresses of each run without a graph of its own
+    int runs = 0;        ///< runs so far, up to the first graph
+    int recorded = 0;    ///< number of graphs made so far
+    bool fails = false;  ///< the device cannot record the steps
   };
   Variant& variant(Span& span, const std::vector<TensorView>& args, const std::byte* scratch);
+  /// Makes the variant's graph.
   void record(SessionContext& context, Span& span, Variant& variant, const std::function<void(const PlanStep&)>& put);
+  /// Gives the moving graph the addresses of `variant`. False without such a graph.
+  bool move(SessionContext& context, Span& span, const Variant& variant,
+            const std::function<void(const PlanStep&)>& put);
 
   const SectionPlan* plan_ = nullptr;
   std::vector<Span> spans_;

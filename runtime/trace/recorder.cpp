@@ -69,12 +69,16 @@ void TraceRecorder::start(const std::shared_ptr<TraceRecorder>& recorder) {
   recording = true;
 }
 
-TraceRecorder::TraceRecorder(const std::string& path, const TraceOptions& options)
-    : writer_(path, checked(options)),
+TraceRecorder::TraceRecorder(const std::string* path, const TraceOptions& options)
+    : writer_(path == nullptr ? nullptr : std::make_unique<TraceWriter>(*path, checked(options))),
       buffers_(std::make_shared<EventBuffers>(options.memory)),
       most_label_bytes_(options.memory),
       more_{"(more names than TraceOptions::memory holds)", {}, {}, {}, {}, nullptr, true} {
-  thread_ = std::thread([this] { write(); });
+  if (keeps()) {
+    checked(options);
+  } else {
+    thread_ = std::thread([this] { write(); });
+  }
 }
 
 TraceRecorder::~TraceRecorder() {
@@ -86,7 +90,7 @@ void TraceRecorder::write() {
   platform::set_thread_name("tern-trace");
   while (std::unique_ptr<EventBlock> block = buffers_->wait()) {
     try {
-      if (problem_ == nullptr) writer_.write(*block);
+      if (problem_ == nullptr) writer_->write(*block);
     } catch (...) {
       problem_ = std::current_exception();  // read after joining the thread
     }
@@ -106,8 +110,18 @@ TraceStats TraceRecorder::stop() {
   buffers_->close();
   if (thread_.joinable()) thread_.join();
   if (problem_ != nullptr) std::rethrow_exception(problem_);
-  for (const EventBlock* block : buffers_->rest()) writer_.write(*block);
-  return writer_.finish(buffers_->threads(), buffers_->dropped());
+  if (keeps()) {
+    TraceStats stats;
+    stats.dropped = buffers_->dropped();
+    for (const EventBlock* block : buffers_->rest()) {
+      const std::uint32_t count = block->count.load(std::memory_order_acquire);
+      stats.events += count;
+      for (std::uint32_t i = 0; i < count; ++i) stats.unnamed += block->events[i].label->lost ? 1 : 0;
+    }
+    return stats;
+  }
+  for (const EventBlock* block : buffers_->rest()) writer_->write(*block);
+  return writer_->finish(buffers_->threads(), buffers_->dropped());
 }
 
 bool TraceRecorder::LabelOrder::operator()(const EventLabel& a, const EventLabel& b) const {
@@ -165,7 +179,7 @@ std::int16_t TraceRecorder::number_of(const Device& device) {
   const auto taken = [&] { return std::ranges::any_of(devices_, [&](const auto& d) { return d.second == number; }); };
   while (taken()) ++number;
   devices_.emplace_back(&device, number);
-  writer_.add_device(number, name, device.describe());
+  if (writer_ != nullptr) writer_->add_device(number, name, device.describe());
   return number;
 }
 
@@ -217,7 +231,7 @@ void TraceRecorder::freed(const Device& device, const void* address) {
 }
 
 void TraceRecorder::describe(std::string_view key, std::string_view value) {
-  writer_.describe(key, value);
+  if (writer_ != nullptr) writer_->describe(key, value);
 }
 
 void TraceSpan::begin(EventKind kind, std::string_view name, const std::string& args) {

@@ -28,7 +28,8 @@ class DeviceStream;
 /// Thread-safe except stop().
 class TraceRecorder {
  public:
-  TraceRecorder(const std::string& path, const TraceOptions& options);
+  /// `path`: null keeps the events for events().
+  TraceRecorder(const std::string* path, const TraceOptions& options);
   ~TraceRecorder();
   TraceRecorder(const TraceRecorder&) = delete;
   TraceRecorder& operator=(const TraceRecorder&) = delete;
@@ -40,6 +41,10 @@ class TraceRecorder {
   /// Fails if another recorder is active.
   static void start(const std::shared_ptr<TraceRecorder>& recorder);
   TraceStats stop();
+  /// True if the trace has no file.
+  bool keeps() const { return writer_ == nullptr; }
+  /// Requires a stopped trace without a file.
+  std::vector<TraceRecord> events() const;
 
   void add(const TraceEvent& event) { buffers_->add(event); }
   /// Counts an event without room.
@@ -78,7 +83,7 @@ class TraceRecorder {
   void write();
   void add_memory(std::int16_t device, const void* address, std::int64_t bytes);
 
-  TraceWriter writer_;
+  const std::unique_ptr<TraceWriter> writer_;
   const std::shared_ptr<EventBuffers> buffers_;
   const std::uint64_t most_label_bytes_;
   const EventLabel more_;  ///< shared by all events beyond the limit

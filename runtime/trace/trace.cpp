@@ -1,4 +1,5 @@
 // Public functions of tern/trace.h.
+#include <tern/error.h>
 #include <tern/trace.h>
 
 #include <bit>
@@ -9,7 +10,11 @@
 namespace tern {
 
 Trace::Trace(const std::string& path, const TraceOptions& options)
-    : recorder_(std::make_shared<TraceRecorder>(path, options)) {
+    : recorder_(std::make_shared<TraceRecorder>(&path, options)) {
+  TraceRecorder::start(recorder_);
+}
+
+Trace::Trace(const TraceOptions& options) : recorder_(std::make_shared<TraceRecorder>(nullptr, options)) {
   TraceRecorder::start(recorder_);
 }
 
@@ -22,8 +27,19 @@ Trace::~Trace() {
 }
 
 TraceStats Trace::stop() {
-  if (const auto recorder = std::move(recorder_)) stats_ = recorder->stop();
+  if (recorder_ == nullptr || (recorder_->keeps() && TraceRecorder::active() != recorder_)) return stats_;
+  const auto recorder = recorder_;
+  if (!recorder->keeps()) recorder_ = nullptr;
+  stats_ = recorder->stop();
   return stats_;
+}
+
+std::vector<TraceRecord> Trace::events() const {
+  if (recorder_ == nullptr || !recorder_->keeps())
+    fail(ErrorCode::invalid_argument, "Trace::events: this trace writes its events to a file");
+  if (TraceRecorder::active() == recorder_)
+    fail(ErrorCode::invalid_argument, "Trace::events: the trace still records: call stop() first");
+  return recorder_->events();
 }
 
 bool Trace::active() {

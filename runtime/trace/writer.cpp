@@ -52,11 +52,15 @@ std::uint64_t base_before(std::uint64_t wall) {
   return wall / kQuarter * kQuarter;
 }
 
+}  // namespace
+
+const char* category_of(EventKind kind) {
+  return kKinds[static_cast<std::size_t>(kind)].category;
+}
+
 bool on_device(EventKind kind) {
   return kind == EventKind::kernel || kind == EventKind::device_copy || kind == EventKind::device_scope;
 }
-
-}  // namespace
 
 TraceWriter::TraceWriter(const std::string& path, const TraceOptions& options)
     : file_(path),
@@ -168,7 +172,7 @@ void TraceWriter::put_flow(const TraceEvent& e, std::uint32_t thread, bool begin
 void TraceWriter::put_timed(std::uint32_t thread, const TraceEvent& e) {
   const bool device = on_device(e.kind);
   if (e.label->lost) ++unnamed_;
-  open("X", kKinds[static_cast<std::size_t>(e.kind)].category);
+  open("X", category_of(e.kind));
   append(out_, {", \"name\": \"", e.label->name});
   if (e.kind == EventKind::run) append_number(out_, e.correlation);
   out_ += '"';

@@ -18,6 +18,10 @@
 
 namespace tern {
 
+/// Kineto's category of a kind; null for events without a duration.
+const char* category_of(EventKind kind);
+bool on_device(EventKind kind);
+
 /// A device's own description: members of its entry in "deviceProperties".
 struct TracedDevice {
   std::string name, properties;

@@ -333,9 +333,12 @@ constexpr DeviceControl kControl = {
     [] { return state.copies; },
 };
 
-constexpr tern_device_event_functions kEvents = {sizeof kEvents, 0, test_event_query, test_event_elapsed};
-constexpr tern_device_graph_functions kGraphs = {sizeof kGraphs, 0, graph_begin, graph_end, graph_launch, graph_destroy,
-                                                 graph_annotate};
+constexpr tern_device_event_functions kEvents = {sizeof kEvents, TERN_DEVICE_EVENTS_ANY_THREAD, test_event_query,
+                                                 test_event_elapsed};
+constexpr tern_device_graph_functions kGraphs = {sizeof kGraphs, 0,
+                                                 graph_begin,    graph_end,
+                                                 graph_launch,   graph_destroy,
+                                                 graph_annotate, TERN_TEST_CONDITIONAL ? graph_update : nullptr};
 constexpr tern_device_graph_conditional_functions kConditionals = {sizeof kConditionals, 0,           begin_if,
                                                                    begin_else,           begin_while, end_body};
 constexpr tern_device_override_functions kOverrides = {sizeof kOverrides, 0, override_prepare, override_run,

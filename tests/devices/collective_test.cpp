@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <tern/collective.h>
 
+#include <atomic>
 #include <functional>
 #include <thread>
 
@@ -172,6 +173,49 @@ TEST(Collective, DevicesWithTheTableCommunicateByThemselves) {
   const std::string shared = fresh_device("full");
   EXPECT_EQ(by_table(ranks_on({shared, shared})), 0u);
   EXPECT_EQ(control.counts().communicators, 0);
+}
+
+/// A group that counts its calls.
+class CountedGroup : public ProcessGroup {
+ public:
+  explicit CountedGroup(std::shared_ptr<ProcessGroup> group) : group_(std::move(group)) {}
+  int rank() const override { return group_->rank(); }
+  int size() const override { return group_->size(); }
+  void run(const Collective& call) override {
+    ++calls;
+    group_->run(call);
+  }
+  void abort(const std::string& why) noexcept override { group_->abort(why); }
+  std::atomic<int> calls = 0;
+
+ private:
+  std::shared_ptr<ProcessGroup> group_;
+};
+
+TEST(Collective, ConnectedDevicesExchangeNothingOnTheHostLater) {
+  const DeviceControl& control = control_of("full");
+  const auto devices = fresh_devices("full", 2);
+  const auto groups = local_group(2, kSoon);
+  std::vector<std::jthread> threads;
+  for (std::size_t r = 0; r < 2; ++r) {
+    threads.emplace_back([&, r] {
+      TestProgram p;
+      const ValueId x = p.input(DType::f32, {4});
+      p.output(add_collective(p.b(), x, CollectiveKind::all_reduce, 2, "sum"));
+      Session s(p.model().prepare(on(devices[r])));
+      const auto group = std::make_shared<CountedGroup>(groups[r]);
+      s.set_group(group);
+      s.connect_groups();
+      EXPECT_EQ(control.counts().communicators, 2) << "both ranks have joined when the call returns";
+      const int connecting = group->calls;
+      EXPECT_GT(connecting, 0);
+      s.connect_groups();
+      EXPECT_EQ(values_of(s.run({floats({4}, {1, 2, 3, 4})})[0]), (std::vector<float>{2, 4, 6, 8}));
+      EXPECT_EQ(group->calls, connecting) << "the first collective has connected something";
+      s.set_group(nullptr);
+    });
+  }
+  threads.clear();
 }
 
 /// (x, like): this rank's result of an uneven all_to_all of x, and two messages x and x + 100 with tags 1 and 2; rank 1

@@ -1,62 +1,23 @@
 // Every function of an emulated GPU's driver fails once at every call of a session: a clear error or none, no wrong
 // call afterwards, no leak, and the same session continues. Needs the stand-ins of tests/gpu.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
-#include <regex>
 #include <set>
 
+#include "tests/devices/emulated_driver.h"
 #include "tests/devices/everything.h"
-#include "tests/gpu/machine/counters_api.h"
 
 namespace tern {
 namespace {
 
 using namespace testing;
 
-/// Counters of the plugin's driver; null members for a real driver.
-struct EmulatedDriver {
-  explicit EmulatedDriver(const char* library) {
-    void* handle = dlopen(library, RTLD_NOW | RTLD_NOLOAD);
-    if (handle == nullptr) return;
-    const auto load = [&](auto& function, const char* name) {
-      function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(handle, name));
-    };
-    load(counters, "tern_emulator_counters");
-    load(fail, "tern_emulator_fail");
-    load(calls, "tern_emulator_calls");
-    load(report, "tern_emulator_report");
-  }
-  tern_emulator_figures figures() const {
-    tern_emulator_figures f{};
-    counters(&f);
-    return f;
-  }
-  /// Number of calls so far, by function.
-  std::map<std::string, std::uint64_t> all_calls() const {
-    const std::string text = report();
-    const std::size_t begin = text.find("{", text.find("\"calls_by_name\"")), end = text.find("}", begin);
-    std::map<std::string, std::uint64_t> found;
-    static const std::regex entry("\"([A-Za-z0-9_]+)\": ([0-9]+)");
-    for (std::sregex_iterator at(text.begin() + static_cast<std::ptrdiff_t>(begin),
-                                 text.begin() + static_cast<std::ptrdiff_t>(end), entry);
-         at != std::sregex_iterator(); ++at)
-      found[(*at)[1]] = std::stoull((*at)[2]);
-    return found;
-  }
-
-  void (*counters)(tern_emulator_figures*) = nullptr;
-  void (*fail)(const char*, std::uint64_t) = nullptr;
-  std::uint64_t (*calls)(const char*) = nullptr;
-  const char* (*report)() = nullptr;
-};
-
 struct Gpu {
-  const char *plugin, *library, *error;
+  const char *plugin, *error;
 };
-constexpr Gpu kGpus[] = {{"cuda", "libcuda.so.1", "CUDA error"}, {"rocm", "libamdhip64.so.7", "HIP error"}};
+constexpr Gpu kGpus[] = {{"cuda", "CUDA error"}, {"rocm", "HIP error"}};
 
 class DriverFailureTest : public ::testing::TestWithParam<Gpu> {};
 INSTANTIATE_TEST_SUITE_P(Gpus, DriverFailureTest, ::testing::ValuesIn(kGpus),
@@ -99,7 +60,7 @@ TEST_P(DriverFailureTest, AtEveryCall) {
   const Gpu gpu = GetParam();
   const std::vector<std::string> devices = all_devices();
   if (std::ranges::find(devices, gpu.plugin) == devices.end()) GTEST_SKIP() << "there is no such device";
-  const EmulatedDriver driver(gpu.library);
+  const EmulatedDriver driver(gpu.plugin);
   if (driver.fail == nullptr) GTEST_SKIP() << "the driver is not an emulated one";
 
   const std::string device = gpu.plugin;

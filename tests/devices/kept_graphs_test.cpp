@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "tests/devices/emulated_driver.h"
 #include "tests/devices/programs.h"
 #include "tests/devices/test_devices.h"
 
@@ -80,6 +81,56 @@ TEST_P(KeptGraphs, CallersMayTakeTurnsWithTheirMemory) {
       EXPECT_EQ(graphs() - others, if_kept(2));
     }
   }
+}
+
+TEST_P(KeptGraphs, AddressesThatChangeMoveOneGraph) {
+  const EmulatedDriver driver(device());
+  if (device() != "full" && driver.calls == nullptr) GTEST_SKIP() << "the device does not count, or its graphs stay";
+  const bool is_cuda = device() == "cuda";
+  const char* const launch = is_cuda ? "cuGraphLaunch" : "hipGraphLaunch";
+  const char* const make = is_cuda ? "cuGraphInstantiateWithFlags" : "hipGraphInstantiateWithFlags";
+  const std::int64_t others = graphs();
+  Session session(chain().prepare(on(device())));
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < 30; ++i) inputs.push_back(floats({1, 3}, {static_cast<float>(i), 2, 3}).to(device()));
+  std::uint64_t launches = 0, made = 0;
+  if (driver.calls != nullptr) {
+    launches = driver.calls(launch);
+    made = driver.calls(make);
+  }
+  for (int run = 0; run < 30; ++run) {
+    EXPECT_EQ(values_of(session.run({inputs[static_cast<std::size_t>(run)]})[0]),
+              expected({static_cast<float>(run), 2, 3}))
+        << "run " << run;
+  }
+  if (driver.calls != nullptr) {
+    EXPECT_EQ(driver.calls(launch) - launches, 30U - kBefore);
+    EXPECT_EQ(driver.calls(make) - made, 1U);
+  } else {
+    EXPECT_EQ(graphs() - others, 1);
+    control_of(device()).fail("graph_update", 1, TERN_DEVICE_FAILED);
+    EXPECT_EQ(values_of(session.run({inputs[0]})[0]), expected({0, 2, 3}));
+    EXPECT_TRUE(control_of(device()).failed());
+    EXPECT_EQ(values_of(session.run({inputs[1]})[0]), expected({1, 2, 3}));
+    EXPECT_EQ(graphs() - others, 1) << "a graph in place of the one that stayed";
+  }
+}
+
+// A launch under way keeps its addresses.
+TEST_P(KeptGraphs, RunsInARowMoveTheGraphWhileItIsPending) {
+  if (device() == "cpu") GTEST_SKIP() << "has no memory of its own";
+  const Stream stream(device());
+  Session session(chain(true).prepare(on(device())), stream);
+  std::vector<float> state = {10, 20, 30};
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < 12; ++i) inputs.push_back(floats({1, 3}, {static_cast<float>(i), 2, 3}).to(device()));
+  for (int run = 0; run < 12; ++run) {
+    const std::vector<float> added = expected({static_cast<float>(run), 2, 3});
+    for (std::size_t i = 0; i < 3; ++i) state[i] += added[i];
+    session.enqueue("forward", {inputs[static_cast<std::size_t>(run)]});
+  }
+  stream.synchronize();
+  EXPECT_EQ(values_of(session.run({inputs[0]})[0])[0], state[0] + expected({0, 2, 3})[0]);
 }
 
 TEST_P(KeptGraphs, StateGoesOn) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "tests/devices/emulated_driver.h"
 #include "tests/devices/everything.h"
 
 namespace tern {
@@ -85,6 +86,69 @@ TEST_P(SeveralGpusTest, TheCallersDeviceStaysCurrent) {
     EXPECT_EQ(current.get(), before) << "after releasing memory";
   }
   current.set(0);
+}
+
+TEST_P(SeveralGpusTest, CopiesBetweenDevicesDoNotPassThroughTheHost) {
+  const EmulatedDriver driver(GetParam());
+  if (driver.counters == nullptr) GTEST_SKIP() << "the driver is not an emulated one";
+  const Tensor here = floats({2, 3}, {1, 2, 3, 4, 5, 6}).to(GetParam() + ":0");
+  const Tensor there = Tensor::on(GetParam() + ":1", DType::f32, {2, 3});
+  const tern_emulator_figures before = driver.figures();
+  there.copy_from(here);
+  const tern_emulator_figures after = driver.figures();
+  EXPECT_EQ(after.bytes_out, before.bytes_out);
+  EXPECT_EQ(after.bytes_in, before.bytes_in);
+  EXPECT_EQ(after.bytes_over, before.bytes_over + 6 * sizeof(float));
+  EXPECT_EQ(after.mistakes, before.mistakes) << driver.report();
+  EXPECT_EQ(values_of(there.to("cpu")), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+}
+
+TEST_P(SeveralGpusTest, StridedCopiesBetweenDevices) {
+  const std::string first = GetParam() + ":0", second = GetParam() + ":1";
+  const Tensor rows = floats({2, 3}, {1, 2, 3, 4, 5, 6}).to(first);
+  const Tensor turned = Tensor::borrow_on(first, const_cast<void*>(rows.data()), DType::f32, {3, 2}, {1, 3}, nullptr);
+  EXPECT_EQ(values_of(turned.to(second).to("cpu")), (std::vector<float>{1, 4, 2, 5, 3, 6}));
+  const Tensor into = Tensor::on(second, DType::f32, {2, 3});
+  Tensor::borrow_on(second, const_cast<void*>(into.data()), DType::f32, {3, 2}, {1, 3}, nullptr).copy_from(turned);
+  EXPECT_EQ(values_of(into.to("cpu")), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+}
+
+TEST_P(SeveralGpusTest, ACaptureOfTheApplicationIsSeen) {
+  const bool is_cuda = GetParam() == "cuda";
+  void* const driver = dlopen(is_cuda ? "libcuda.so.1" : "libamdhip64.so.7", RTLD_NOW | RTLD_NOLOAD);
+  if (driver == nullptr) GTEST_SKIP() << "the driver has another name";
+  const auto function = [&](const char* cuda, const char* hip) { return dlsym(driver, is_cuda ? cuda : hip); };
+  const auto begin =
+      reinterpret_cast<int (*)(void*, int)>(function("cuStreamBeginCapture_v2", "hipStreamBeginCapture"));
+  const auto end = reinterpret_cast<int (*)(void*, void**)>(function("cuStreamEndCapture", "hipStreamEndCapture"));
+  const auto destroy = reinterpret_cast<int (*)(void*)>(function("cuGraphDestroy", "hipGraphDestroy"));
+  const Stream stream(GetParam());
+  EXPECT_FALSE(stream.is_capturing());
+  void* const native = stream.native();
+  EXPECT_FALSE(stream.is_capturing());
+  constexpr int kRelaxedMode = 2;
+  ASSERT_EQ(begin(native, kRelaxedMode), 0);
+  EXPECT_TRUE(stream.is_capturing());
+  Graph graph;
+  EXPECT_THROW(graph.capture_begin(stream), Error);
+  void* made = nullptr;
+  ASSERT_EQ(end(native, &made), 0);
+  EXPECT_FALSE(stream.is_capturing());
+  EXPECT_EQ(destroy(made), 0);
+}
+
+// Memory that was mapped before the first copy, and memory after it.
+TEST_P(SeveralGpusTest, LaterMemoryIsOpenToPeersToo) {
+  const std::string first = GetParam() + ":0", second = GetParam() + ":1";
+  constexpr std::int64_t kMany = std::int64_t{1} << 23;  // more than a piece
+  for (int round = 0; round < 2; ++round) {
+    Tensor here(DType::f32, {kMany});
+    here.span<float>()[kMany - 1] = static_cast<float>(round + 1);
+    const Tensor back = here.to(first).to(second).to(first).to("cpu");
+    EXPECT_EQ(back.span<const float>()[kMany - 1], static_cast<float>(round + 1));
+    release_device_memory(first);
+    release_device_memory(second);
+  }
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Streams on a share of a device, for devices with shares: the test plugin `full`, and GPUs.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include "tests/devices/everything.h"
@@ -36,6 +37,30 @@ TEST_P(ShareTest, AStreamHasAtLeastWhatItAsksFor) {
   EXPECT_GE(stream.share().units, 5);
   EXPECT_LT(stream.share().units, 5 + 32);
   EXPECT_LE(stream.share().queues, 2);
+}
+
+// cuda, drivers of CUDA 13.1 and later: the green context of the stream has the limit, by the driver's own functions.
+TEST_P(ShareTest, TheLimitOfQueuesIsTheDrivers) {
+  if (GetParam() != "cuda") GTEST_SKIP() << "no driver tells";
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  const auto function = [&](const char* name) {
+    return reinterpret_cast<int (*)(void*, void*, ...)>(dlsym(driver, name));
+  };
+  int version = 0;
+  ASSERT_EQ(reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDriverGetVersion"))(&version), 0);
+  if (version < 13010) GTEST_SKIP() << "the driver has no work queues";
+  constexpr int kQueues = 1000;  // CU_DEV_RESOURCE_TYPE_WORKQUEUE_CONFIG
+  for (const int limit : {1, 2}) {
+    const Stream stream(GetParam(), {8, limit});
+    EXPECT_EQ(stream.share().queues, limit);
+    void* green = nullptr;
+    ASSERT_EQ(function("cuStreamGetGreenCtx")(stream.native(), &green), 0);
+    ASSERT_NE(green, nullptr);
+    int resource[36] = {};  // CUdevResource: the type, 92 bytes of the driver, then device, limit and scope
+    ASSERT_EQ(function("cuGreenCtxGetDevResource")(green, resource, kQueues), 0);
+    EXPECT_EQ(resource[25], limit);
+    EXPECT_EQ(resource[26], 1) << "not CU_WORKQUEUE_SCOPE_GREEN_CTX_BALANCED";
+  }
 }
 
 TEST_P(ShareTest, ImpossiblePartsAreRefused) {

@@ -10,8 +10,10 @@ set(sources
   device_tensor_test.cpp
   driver_failure_test.cpp
   failure_test.cpp
+  freed_memory_test.cpp
   graph_test.cpp
   kept_graphs_test.cpp
+  large_launch_test.cpp
   matrices_test.cpp
   matrix_units_test.cpp
   memory_segments_test.cpp
@@ -22,6 +24,7 @@ set(sources
   products_test.cpp
   profiler_test.cpp
   quantized_rows_test.cpp
+  rounding_test.cpp
   rows_test.cpp
   run_into_test.cpp
   scan_test.cpp

@@ -342,6 +342,100 @@ TEST_F(TraceTest, WhatCannotBeWrittenIsAnError) {
   EXPECT_EQ(files(), 1u);  // no temporary file
 }
 
+TEST_F(TraceTest, EventsInTheProcess) {
+  Session session(model_trace().prepare());
+  const std::vector<Tensor> inputs = {floats({2, 3}, {1, 2, 3, 4, 5, 6}), Tensor(DType::f32, {3, 4})};
+  session.run(inputs);
+  Trace trace;
+  EXPECT_THROW(trace.events(), Error) << "it still records";
+  EXPECT_THROW(Trace(TraceOptions{}), Error) << "another one records";
+  {
+    const Trace::Scope outer("epoch \"1\""), inner("warm\n-up");
+    session.run(inputs);
+  }
+  Trace::counter("queue", "length", 2.5);
+  const TraceStats stats = trace.stop();
+  EXPECT_FALSE(Trace::active());
+  const std::vector<TraceRecord> events = trace.events();
+  EXPECT_EQ(events.size(), stats.events);
+  EXPECT_EQ(trace.stop().events, stats.events);
+  const auto named = [&](std::string_view name) {
+    const auto at = std::ranges::find(events, name, &TraceRecord::name);
+    return at == events.end() ? TraceRecord{} : *at;
+  };
+  const TraceRecord product = named("tern::matmul"), run = named("ProfilerStep#0"), counter = named("queue");
+  EXPECT_EQ(product.type, "cpu_op");
+  EXPECT_EQ(product.origin, "aten.mm.default");
+  EXPECT_EQ(product.module, "net.fc");
+  EXPECT_EQ(product.call_stack, "net.py:7");
+  EXPECT_EQ(product.function, "forward");
+  EXPECT_EQ(product.annotation, "epoch \"1\"/warm\n-up");
+  EXPECT_EQ(product.input_sizes, (std::vector<std::vector<std::int64_t>>{{2, 3}, {3, 4}}));
+  EXPECT_EQ(product.output_sizes, (std::vector<std::vector<std::int64_t>>{{2, 4}}));
+  EXPECT_EQ(json::parse(product.args)["Input type"][0], "float");
+  EXPECT_EQ(product.device, -1);
+  EXPECT_GT(product.id, 0U);
+  EXPECT_FALSE(product.unfinished);
+  EXPECT_LE(run.begin, product.begin);
+  EXPECT_LE(product.begin, product.end);
+  EXPECT_GE(run.end, product.end);
+  EXPECT_EQ(run.type, "user_annotation");
+  EXPECT_EQ(counter.type, "counter");
+  EXPECT_EQ(counter.value, 2.5);
+  EXPECT_EQ(json::parse(counter.args)["length"], 2.5);
+  for (const TraceRecord& e : events) EXPECT_TRUE(json::accept(e.args.empty() ? "{}" : e.args)) << e.args;
+
+  Trace file(path_);
+  file.stop();
+  EXPECT_THROW(file.events(), Error) << "its events are in the file";
+}
+
+TEST_F(TraceTest, EventsInTheProcessHaveALimit) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {3});
+  p.output(p.b().expr("x * 2", {{"x", x}}, DType::f32));
+  Session session(p.model().prepare());
+  TraceOptions options;
+  options.memory = std::uint64_t{1} << 20;
+  Trace trace(options);
+  for (int i = 0; i < 20000; ++i) session.run({floats({3}, {1, 2, 3})});
+  const TraceStats stats = trace.stop();
+  EXPECT_GT(stats.dropped, 0U);
+  EXPECT_EQ(trace.events().size(), stats.events);
+  EXPECT_LE(stats.events * 72, options.memory);
+  options.memory = 1;
+  EXPECT_THROW(Trace{options}, Error);
+}
+
+TEST_F(TraceTest, EventsInTheProcessInC) {
+  Session session(model_trace().prepare());
+  tern_trace* trace = nullptr;
+  ASSERT_EQ(tern_trace_start(nullptr, nullptr, &trace), TERN_OK);
+  session.run({floats({2, 3}, {1, 2, 3, 4, 5, 6}), Tensor(DType::f32, {3, 4})});
+  EXPECT_EQ(tern_trace_event_count(trace), 0U);
+  std::uint64_t count = 0;
+  ASSERT_EQ(tern_trace_stop(trace, &count, nullptr), TERN_OK);
+  EXPECT_EQ(tern_trace_event_count(trace), count);
+  bool found = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    tern_trace_record record{};
+    record.size = sizeof record;
+    ASSERT_EQ(tern_trace_event(trace, i, &record), TERN_OK);
+    if (record.name != std::string("tern::matmul")) continue;
+    found = true;
+    EXPECT_STREQ(record.type, "cpu_op");
+    EXPECT_STREQ(record.call_stack, "net.py:7");
+    EXPECT_EQ(json::parse(record.args)["Output Dims"], json::parse("[[2, 4]]"));
+    EXPECT_LE(record.begin, record.end);
+    EXPECT_EQ(record.sequence, -1);
+  }
+  EXPECT_TRUE(found);
+  tern_trace_record record{};
+  record.size = sizeof record;
+  EXPECT_NE(tern_trace_event(trace, count, &record), TERN_OK);
+  tern_trace_free(trace);
+}
+
 TEST_F(TraceTest, InC) {
   Session session(model_trace().prepare());
   tern_trace_options options = TERN_TRACE_OPTIONS_INIT;

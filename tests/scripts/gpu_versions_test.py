@@ -37,6 +37,15 @@ class Versions(unittest.TestCase):
         for word in words:
             self.assertIn(word, text)
 
+    def test_plugins_are_loaded_on_request_only(self):
+        status, text, calls = run("cuda", TERN_DEVICE_AUTOLOAD=0)
+        self.assertNotEqual(status, 0, text)
+        self.assertEqual(calls, {})
+        plugin = next(BUILD.rglob("libtern_cuda.so"))
+        status, text, calls = run("cuda", TERN_DEVICE_AUTOLOAD=0, TERN_DEVICE_PATH=plugin.resolve())
+        self.assertEqual(status, 0, text)
+        self.assertGreater(calls["cuInit"], 0)
+
     def test_an_older_driver_than_the_compiler(self):
         status, text, _ = run("cuda", TERN_EMULATOR_DRIVER=12060)
         self.assertNotIn(status, (0, -6, -11))

@@ -33,8 +33,7 @@ class EighQr : public CudaSolver {
     if (options_ != nullptr) api_.options_destroy(options_);
   }
   bool ask(SolverHandle handle) override {
-    if (api_.syev_batched == nullptr || api_.syev_batched_size == nullptr || api_.options_create == nullptr ||
-        api_.options_destroy == nullptr || api_.options_create(&options_) != kSuccess)
+    if (api_.options_create == nullptr || api_.options_destroy == nullptr || api_.options_create(&options_) != kSuccess)
       return false;
     std::size_t bytes = 0, host = 0;
     if (api_.syev_batched_size(handle, options_, vectors(), uplo(), m_.rows, number(), 0, m_.rows, real(), 0, number(),
@@ -117,7 +116,8 @@ class SvdBatched : public SvdJacobi {
 }  // namespace
 
 std::unique_ptr<CudaSolver> eigh_solver(Cusolver& c, const MatrixBatch& m, bool small) {
-  if (small) return std::make_unique<EighJacobi>(c, m);
+  const bool has_qr = c.api.syev_batched != nullptr && c.api.syev_batched_size != nullptr;  // CUDA 12.6.2 and later
+  if (small || !has_qr) return std::make_unique<EighJacobi>(c, m);
   return std::make_unique<EighQr>(c, m);
 }
 

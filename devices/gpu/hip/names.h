@@ -3,6 +3,10 @@
 
 #include <tern/device.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
 #define TERN_GPU_SYMBOL(cuda, hip) #hip
 #define TERN_GPU_COMPILER_SYMBOL(cuda, hip) "hiprtc" #hip
 
@@ -21,12 +25,28 @@ constexpr const char* kCompilerLibraries[] = {
     "libhiprtc.so.7",  "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so", "/opt/rocm/lib/libhiprtc.so",
     "libamdhip64.so.5"};
 constexpr unsigned kWarp = 64;
+// hipModuleLaunchKernel: "HIP does not support kernel launch with total work items defined in dimension with size
+// gridDim x blockDim >= 2^32".
+constexpr bool kSplitsLaunches = true;
+/// TERN_ROCM_LAUNCH_ITEMS names a smaller limit, for tests.
+inline std::uint64_t most_blocks(unsigned block_threads) {
+  static constexpr std::uint64_t kMost = 0xffffffff;
+  static const std::uint64_t limit = [] {
+    const char* text = std::getenv("TERN_ROCM_LAUNCH_ITEMS");
+    const std::uint64_t wanted = text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+    return wanted == 0 ? kMost : std::min(wanted, kMost);
+  }();
+  return std::max<std::uint64_t>(limit / block_threads, 1);
+}
 constexpr bool kHasJitLog = false;
+// HIP's documentation says nothing about graphs that are running.
+constexpr bool kUpdatesRunningGraphs = false;
 // hipDeviceAttribute_t
 constexpr int kUnits = 63;       // hipDeviceAttributeMultiprocessorCount
 constexpr int kLocalBytes = 74;  // hipDeviceAttributeMaxSharedMemoryPerBlock
 // hipError_t and hipFunction_attribute
 constexpr int kNotReady = 600;
-constexpr int kMaxThreads = 0;  // HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
+constexpr int kNotSupported = 801;  // hipErrorNotSupported
+constexpr int kMaxThreads = 0;      // HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
 
 }  // namespace tern::gpu::names

@@ -34,7 +34,7 @@ class MappedConstants : public Constants {
 class CpuDevice : public Device {
  public:
   CpuDevice() : Device("cpu", {.host_memory = true, .native_kernels = true}) {}
-  std::byte* allocate(std::uint64_t bytes) override {
+  std::byte* allocate(std::uint64_t bytes, DeviceStream*) override {
     constexpr std::uint64_t kAlignment = 64;
     const std::uint64_t rounded = std::max((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
     void* memory = bytes > rounded ? nullptr : platform::allocate_aligned(kAlignment, rounded);

@@ -119,7 +119,7 @@ std::unique_ptr<BlockAllocator> PluginDevice::make_allocator() {
 PluginDevice::~PluginDevice() {
   // Only devices of export's rehearsals are destroyed; devices returned by `open` live until the process ends.
   try {
-    if (allocator_ != nullptr) allocator_->trim();
+    if (allocator_ != nullptr) release_memory();
   } catch (const Error&) {
   }
 }
@@ -131,9 +131,40 @@ void PluginDevice::check(tern_device_status status, const char* what) const {
        fmt::format("{}: {}: {}", name(), what, message == nullptr ? "no message" : indented(message)));
 }
 
-std::byte* PluginDevice::allocate(std::uint64_t bytes) {
-  const std::lock_guard lock(memory_mutex_);
-  const std::uint64_t address = allocator_->allocate(bytes);
+void PluginDevice::reap() {
+  for (const std::uint64_t address : pending_.take_finished()) allocator_->free(address);
+}
+
+void PluginDevice::finish_pending(std::unique_lock<std::mutex>& lock) {
+  PendingBlocks waited(*this);
+  waited.swap(pending_);
+  lock.unlock();
+  const std::vector<std::uint64_t> addresses = waited.finish();
+  lock.lock();
+  for (const std::uint64_t address : addresses) allocator_->free(address);
+}
+
+std::uint64_t PluginDevice::find_memory(std::uint64_t bytes, DeviceStream* user, std::unique_lock<std::mutex>& lock) {
+  if (pending_.empty()) return allocator_->allocate(bytes);
+  reap();
+  auto* const stream = static_cast<PluginStream*>(user);
+  const std::uint64_t size = block_size(bytes);
+  if (stream != nullptr)
+    if (const std::uint64_t own = pending_.take_own(size, *stream); own != 0) return own;
+  std::uint64_t address = allocator_->allocate(bytes);
+  if (address != 0 || pending_.empty()) return address;
+  if (stream != nullptr) address = pending_.take_after_wait(size, *stream);
+  if (address == 0) {
+    finish_pending(lock);
+    address = allocator_->allocate(bytes);
+  }
+  allocator_->forget_failure();  // counts an allocation once
+  return address;
+}
+
+std::byte* PluginDevice::allocate(std::uint64_t bytes, DeviceStream* user) {
+  std::unique_lock lock(memory_mutex_);
+  const std::uint64_t address = find_memory(bytes, user, lock);
   if (address == 0) {
     const DeviceMemoryStats s = allocator_->stats();
     fail(ErrorCode::out_of_memory,
@@ -152,11 +183,24 @@ std::string PluginDevice::describe() const {
                      text(properties_.driver, sizeof properties_.driver));
 }
 
-void PluginDevice::wait() noexcept {
+bool PluginDevice::marks_any_thread() const {
+  return tables_.events != nullptr && (tables_.events->flags & TERN_DEVICE_EVENTS_ANY_THREAD) != 0;
+}
+
+StreamMarks PluginDevice::mark_streams() noexcept {
+  const bool any_thread = marks_any_thread();
+  StreamMarks marks(*this);
   const std::lock_guard lock(streams_mutex_);
-  for (const auto& [stream, recorded] : streams_) {
-    if (!recorded) plugin_.stream_synchronize(index_, stream);
+  for (PluginStream* const s : streams_) {
+    if (s->recorded_ && s->before_recording_) s->before_recording_->wait();
+    if (s->recorded_ || (any_thread && !s->may_be_pending())) continue;
+    if (!any_thread || !marks.add(s->stream_)) plugin_.stream_synchronize(index_, s->stream_);
   }
+  return marks;
+}
+
+void PluginDevice::wait() noexcept {
+  mark_streams().wait();
 }
 
 std::byte* PluginDevice::allocate_host(std::uint64_t bytes) {
@@ -171,14 +215,19 @@ void PluginDevice::free_host(std::byte* data) {
 void PluginDevice::free(std::byte* data) {
   if (data == nullptr) return;
   if (const auto recorder = TraceRecorder::active()) recorder->freed(*this, data);
-  wait();  // pending work may use the block; the wait for the work's results reports failures
+  StreamMarks marks = mark_streams();  // pending work may use the block
+  const auto address = reinterpret_cast<std::uint64_t>(data);
   const std::lock_guard lock(memory_mutex_);
-  allocator_->free(reinterpret_cast<std::uint64_t>(data));
+  reap();
+  if (marks.empty()) return allocator_->free(address);
+  pending_.add(address, allocator_->size_of(address), std::move(marks));
 }
 
 DeviceMemoryStats PluginDevice::memory() const {
   const std::lock_guard lock(memory_mutex_);
-  return allocator_->stats();
+  DeviceMemoryStats stats = allocator_->stats();
+  stats.used -= pending_.bytes();
+  return stats;
 }
 
 void PluginDevice::set_memory_limit(std::uint64_t bytes) {
@@ -188,7 +237,8 @@ void PluginDevice::set_memory_limit(std::uint64_t bytes) {
 
 void PluginDevice::release_memory() {
   staging_.release();
-  const std::lock_guard lock(memory_mutex_);
+  std::unique_lock lock(memory_mutex_);
+  finish_pending(lock);
   allocator_->trim();
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -18,6 +19,7 @@
 #include "runtime/devices/plugin/allocator.h"
 #include "runtime/devices/plugin/library.h"
 #include "runtime/devices/plugin/part_compiler.h"
+#include "runtime/devices/plugin/pending_blocks.h"
 #include "runtime/devices/plugin/pinned_memory.h"
 #include "runtime/devices/plugin/tables.h"
 #include "runtime/devices/plugin/upload.h"
@@ -35,6 +37,8 @@ struct ModuleKernel {
   portable::KernelHandle handle() const { return std::bit_cast<portable::KernelHandle>(kernel); }
 };
 
+class PluginStream;
+
 class PluginDevice : public Device {
  public:
   PluginDevice(const Plugin& plugin, int index);
@@ -51,8 +55,9 @@ class PluginDevice : public Device {
 
   bool maps_memory() const { return maps_memory_; }
   /// 256-byte aligned.
-  std::byte* allocate(std::uint64_t bytes) override;
-  /// Waits for all open streams as well.
+  std::byte* allocate(std::uint64_t bytes, DeviceStream* user = nullptr) override;
+  /// The block returns to use after the pending work of all open streams. Waits for that work if another thread's
+  /// events are impossible (TERN_DEVICE_EVENTS_ANY_THREAD).
   void free(std::byte* data) override;
   std::byte* allocate_host(std::uint64_t bytes) override;
   void free_host(std::byte* data) override;
@@ -83,6 +88,15 @@ class PluginDevice : public Device {
  private:
   friend class PluginStream;
   std::unique_ptr<BlockAllocator> make_allocator();
+  /// True if events of all threads mark pending work (TERN_DEVICE_EVENTS_ANY_THREAD).
+  bool marks_any_thread() const;
+  /// Marks all pending work of open streams. Waits for streams that cannot be marked.
+  StreamMarks mark_streams() noexcept;
+  /// Frees pending blocks whose work has finished. Requires memory_mutex_.
+  void reap();
+  /// Waits for the work of all pending blocks and frees them. Requires memory_mutex_, which is unlocked meanwhile.
+  void finish_pending(std::unique_lock<std::mutex>& lock);
+  std::uint64_t find_memory(std::uint64_t bytes, DeviceStream* user, std::unique_lock<std::mutex>& lock);
   /// `target` of a compiled kernel; empty for source text.
   void load(const std::string& name, const std::string& target, std::span<const char> bytes, ModuleKernel& kernel);
   bool load_archived(const std::string& name, const std::string& text, ModuleKernel& kernel);
@@ -99,7 +113,8 @@ class PluginDevice : public Device {
   std::vector<std::weak_ptr<const ArchivedKernels>> archived_;
   std::vector<std::string> kernel_targets_;  ///< targets of archived kernels accepted by the device, best first
   bool may_compile_ = true;
-  std::map<tern_device_stream, bool> streams_;  ///< open streams; true: being recorded, so nothing is pending
+  PendingBlocks pending_{*this};     ///< freed blocks of pending work
+  std::set<PluginStream*> streams_;  ///< open streams
   UploadBuffers staging_{*this};
   PinnedMemory pinned_{*this};
   PluginParts parts_{*this};

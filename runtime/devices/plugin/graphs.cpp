@@ -16,6 +16,7 @@ class PluginGraph : public DeviceGraph {
   PluginGraph(const PluginGraph&) = delete;
   PluginGraph& operator=(const PluginGraph&) = delete;
   void launch() override { stream_.run_graph(graph_); }
+  tern_device_graph handle() const { return graph_; }
 
  private:
   PluginStream& stream_;
@@ -29,32 +30,50 @@ tern_device_address address(const std::byte* p) {
 
 }  // namespace
 
-std::unique_ptr<DeviceGraph> PluginGraphs::record(const std::function<void()>& put) {
+tern_device_status PluginGraphs::record(const std::function<void()>& put,
+                                        const std::function<tern_device_status(bool complete)>& end) {
   PluginDevice& d = stream_.device();
   stream_.failure();           // allocates the failure word now: allocation is impossible during recording
   stream_.set_recorded(true);  // first: freeing memory waits for all streams except recorded streams
   const tern_device_status begun = d.tables().graphs->begin(d.index(), stream_.handle());
   if (begun != TERN_DEVICE_OK) stream_.set_recorded(false);
-  if (begun == TERN_DEVICE_UNSUPPORTED) return nullptr;
+  if (begun == TERN_DEVICE_UNSUPPORTED) return begun;
   d.check(begun, "beginning a graph");
   try {
     put();
   } catch (...) {
-    stop(nullptr);
+    end(false);
+    stream_.set_recorded(false);
     throw;
   }
-  tern_device_graph graph = nullptr;
-  const tern_device_status status = stop(&graph);
-  if (status == TERN_DEVICE_UNSUPPORTED) return nullptr;
-  d.check(status, "making a graph");
-  return graph == nullptr ? nullptr : std::make_unique<PluginGraph>(stream_, graph);
+  const tern_device_status status = end(true);
+  stream_.set_recorded(false);
+  if (status != TERN_DEVICE_UNSUPPORTED) d.check(status, "making a graph");
+  return status;
 }
 
-tern_device_status PluginGraphs::stop(tern_device_graph* graph) {
+std::unique_ptr<DeviceGraph> PluginGraphs::record(const std::function<void()>& put) {
   const PluginDevice& d = stream_.device();
-  const tern_device_status status = d.tables().graphs->end(d.index(), stream_.handle(), graph);
-  stream_.set_recorded(false);
-  return status;
+  tern_device_graph graph = nullptr;
+  const tern_device_status status = record(put, [&](bool complete) {
+    return d.tables().graphs->end(d.index(), stream_.handle(), complete ? &graph : nullptr);
+  });
+  return status != TERN_DEVICE_OK || graph == nullptr ? nullptr : std::make_unique<PluginGraph>(stream_, graph);
+}
+
+bool PluginGraphs::updates() const {
+  const tern_device_graph_functions& functions = *stream_.device().tables().graphs;
+  return functions.size >= sizeof functions && functions.update != nullptr;
+}
+
+bool PluginGraphs::update(DeviceGraph& graph, const std::function<void()>& put) {
+  const PluginDevice& d = stream_.device();
+  const tern_device_graph_functions& functions = *d.tables().graphs;
+  const tern_device_status status = record(put, [&](bool complete) {
+    if (!complete) return functions.end(d.index(), stream_.handle(), nullptr);
+    return functions.update(d.index(), stream_.handle(), static_cast<PluginGraph&>(graph).handle());
+  });
+  return status == TERN_DEVICE_OK;
 }
 
 bool PluginGraphs::conditional() const {

@@ -13,6 +13,8 @@ class PluginGraphs : public GraphRecorder {
  public:
   explicit PluginGraphs(PluginStream& stream) : stream_(stream) {}
   std::unique_ptr<DeviceGraph> record(const std::function<void()>& put) override;
+  bool updates() const override;
+  bool update(DeviceGraph& graph, const std::function<void()>& put) override;
   bool conditional() const override;
   void begin_if(const std::byte* predicate) override;
   void begin_else() override;
@@ -21,7 +23,10 @@ class PluginGraphs : public GraphRecorder {
   void annotate(const std::function<std::string()>& text) override;
 
  private:
-  tern_device_status stop(tern_device_graph* graph);
+  /// Records `put`, and ends the recording by `end`, which is called with null after an exception. TERN_DEVICE_OK or
+  /// TERN_DEVICE_UNSUPPORTED.
+  tern_device_status record(const std::function<void()>& put,
+                            const std::function<tern_device_status(bool complete)>& end);
   void check(tern_device_status status) const;
   PluginStream& stream_;
 };

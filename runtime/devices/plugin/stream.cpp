@@ -18,7 +18,9 @@ namespace {
 
 class DeviceBlock : public portable::Memory {
  public:
-  DeviceBlock(PluginDevice& device, std::uint64_t bytes) : device_(device) { data = device.allocate(bytes); }
+  DeviceBlock(PluginStream& stream, std::uint64_t bytes) : device_(stream.device()) {
+    data = device_.allocate(bytes, &stream);
+  }
   ~DeviceBlock() override { device_.free(data); }
   DeviceBlock(const DeviceBlock&) = delete;
   DeviceBlock& operator=(const DeviceBlock&) = delete;
@@ -40,7 +42,7 @@ PluginStream::PluginStream(PluginDevice& device, const StreamShare& share) : dev
     share_ = create_on_part(share);
   }
   const std::lock_guard lock(device_.streams_mutex_);
-  device_.streams_[stream_] = false;
+  device_.streams_.insert(this);
 }
 
 StreamShare PluginStream::create_on_part(const StreamShare& share) {
@@ -68,8 +70,10 @@ PluginStream::~PluginStream() {
     settle();
     device_.plugin().event_destroy(device_.index(), asked_);
   }
-  const std::lock_guard lock(device_.streams_mutex_);
-  device_.streams_.erase(stream_);
+  {
+    const std::lock_guard lock(device_.streams_mutex_);
+    device_.streams_.erase(this);
+  }
   device_.plugin().stream_destroy(device_.index(), stream_);
 }
 
@@ -124,6 +128,19 @@ void PluginStream::enqueue_download(void* to, const std::byte* from, std::uint64
                 "copying from the device");
 }
 
+bool PluginStream::enqueue_peer_copy(std::byte* to, Device& device, const std::byte* from, std::uint64_t bytes) {
+  const auto* const other = dynamic_cast<const PluginDevice*>(&device);
+  const tern_device_peer_functions* const peers = device_.tables().peers;
+  if (peers == nullptr || other == nullptr || &other->plugin() != &device_.plugin()) return false;
+  refuse_while_recorded("another device's memory is read");
+  idle_ = false;
+  const WatchedCall watched(watch_, StreamWatch::Call::within, bytes);
+  const tern_device_status status =
+      peers->copy(device_.index(), stream_, address_stream(to), other->index(), address_stream(from), bytes);
+  if (status != TERN_DEVICE_UNSUPPORTED) device_.check(status, "copying between devices");
+  return status == TERN_DEVICE_OK;
+}
+
 void PluginStream::upload(std::byte* to, const void* from, std::uint64_t bytes) {
   if (bytes == 0) return;
   enqueue_upload(to, from, bytes);
@@ -137,7 +154,7 @@ void PluginStream::download(void* to, const std::byte* from, std::uint64_t bytes
 }
 
 std::unique_ptr<portable::Memory> PluginStream::allocate(std::uint64_t bytes) {
-  return std::make_unique<DeviceBlock>(device_, bytes);
+  return std::make_unique<DeviceBlock>(*this, bytes);
 }
 
 std::byte* PluginStream::failure() {
@@ -234,12 +251,18 @@ void PluginStream::refuse_while_recorded(const char* what) const {
 }
 
 void PluginStream::set_recorded(bool recorded) {
-  recorded_ = recorded;
+  // Threads that free memory wait for this earlier work; nothing can be recorded on the stream meanwhile.
+  std::unique_ptr<StreamMarks> before;
+  if (recorded && may_be_pending()) {
+    before = std::make_unique<StreamMarks>(device_);
+    if (!device_.marks_any_thread() || !before->add(stream_)) {
+      device_.plugin().stream_synchronize(device_.index(), stream_);  // the next wait reports errors
+      before.reset();
+    }
+  }
   const std::lock_guard lock(device_.streams_mutex_);
-  // Drains the stream: threads freeing memory do not wait for recorded streams. The next wait reports errors of that
-  // work.
-  if (recorded) device_.plugin().stream_synchronize(device_.index(), stream_);
-  device_.streams_[stream_] = recorded;
+  before_recording_.swap(before);
+  recorded_ = recorded;
 }
 
 void PluginStream::copy(const TensorView& from, const TensorView& to) {
@@ -269,8 +292,18 @@ void* PluginStream::native() {
   const tern_device_native_stream_functions* functions = device_.tables().native_streams;
   if (functions == nullptr) return DeviceStream::native();
   void* handle = nullptr;
+  has_foreign_ = true;
   device_.check(functions->handle(device_.index(), stream_, &handle), "asking for the vendor's stream");
   return handle;
+}
+
+bool PluginStream::is_captured() {
+  if (!has_foreign_) return false;
+  const tern_device_native_stream_functions* functions = device_.tables().native_streams;
+  std::int32_t captured = 0;
+  if (functions->size >= sizeof *functions && functions->is_captured != nullptr)
+    device_.check(functions->is_captured(device_.index(), stream_, &captured), "asking for a capture");
+  return captured != 0;
 }
 
 void PluginStream::wait_native(void* stream) {

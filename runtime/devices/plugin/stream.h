@@ -1,6 +1,7 @@
 // A stream on a plugin's device.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "runtime/devices/plugin/clock.h"
@@ -43,6 +44,7 @@ class PluginStream : public DeviceStream, public portable::Launcher {
   void copy(const TensorView& from, const TensorView& to) override;
   void enqueue_upload(std::byte* to, const void* from, std::uint64_t bytes) override;
   void enqueue_download(void* to, const std::byte* from, std::uint64_t bytes) override;
+  bool enqueue_peer_copy(std::byte* to, Device& device, const std::byte* from, std::uint64_t bytes) override;
   void load(StorageSource& source, std::span<const StorageLoad> loads) override;
 
   void synchronize() override;
@@ -59,6 +61,7 @@ class PluginStream : public DeviceStream, public portable::Launcher {
   void wait(const DeviceEvent& event) override;
   void* native() override;
   void wait_native(void* stream) override;
+  bool is_captured() override;
   GraphRecorder* graphs() override { return device_.tables().graphs == nullptr ? nullptr : &graphs_; }
   StepClock* clock() override { return device_.tables().profiler == nullptr ? nullptr : &clock_; }
   void set_watch(StreamWatch* watch) override { watch_ = watch; }
@@ -70,6 +73,9 @@ class PluginStream : public DeviceStream, public portable::Launcher {
   void set_recorded(bool recorded);
 
  private:
+  friend class PluginDevice;
+  /// Any thread: false if all work put on the stream by now has finished.
+  bool may_be_pending() const { return !idle_ || has_foreign_; }
   StreamShare create_on_part(const StreamShare& share);
   void refuse_while_recorded(const char* what) const;
   /// Enqueues a copy of the failure to words_; the check after the next wait throws the failure.
@@ -82,7 +88,11 @@ class PluginStream : public DeviceStream, public portable::Launcher {
   std::unique_ptr<portable::Memory> failure_;
   HostBuffer words_;                   ///< words awaited by the host: the failure, then the bytes of read()
   tern_device_event asked_ = nullptr;  ///< event recorded by done(), until the event has happened
-  bool may_have_failed_ = false, recorded_ = false, idle_ = true;
+  bool may_have_failed_ = false;
+  bool recorded_ = false;                          ///< written under the device's lock of streams
+  std::unique_ptr<StreamMarks> before_recording_;  ///< pending work before the recording; under the same lock
+  std::atomic<bool> idle_ = true;                  ///< read by threads that free memory
+  std::atomic<bool> has_foreign_ = false;          ///< the application may put work of its own on the vendor's stream
   StreamWatch* watch_ = nullptr;
   PluginGraphs graphs_{*this};
   PluginClock clock_{*this};

@@ -19,6 +19,7 @@ struct PluginTables {
   const tern_device_pinned_memory_functions* pinned_memory;
   const tern_device_memory_segment_functions* memory_segments;
   const tern_device_partition_functions* partitions;
+  const tern_device_peer_functions* peers;
   const tern_device_collective_functions* collectives;
   const tern_device_kernel_compiler_functions* kernel_compiler;
   const tern_device_library_functions* libraries;

@@ -55,6 +55,9 @@ constexpr std::pair<Status, CUresult> kCodes[] = {
     {Status::capture_implicit, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT},
     {Status::capture_wrong_thread, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD},
     {Status::captured_event, CUDA_ERROR_CAPTURED_EVENT},
+    {Status::peer_unsupported, CUDA_ERROR_PEER_ACCESS_UNSUPPORTED},
+    {Status::peer_enabled, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED},
+    {Status::update_failure, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE},
     {Status::unknown, CUDA_ERROR_UNKNOWN},
 };
 

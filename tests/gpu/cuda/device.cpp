@@ -137,6 +137,21 @@ CUresult CUDAAPI cuCtxGetCurrent(CUcontext* context) {
               [&](Machine& machine) { need(context, "pctx") = handle<CUcontext>(machine.current_or_null()); });
 }
 
+CUresult CUDAAPI cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
+  return call("cuDeviceCanAccessPeer", 4000,
+              [&](Machine& machine) { need(can, "canAccessPeer") = machine.can_access(device, peer) ? 1 : 0; });
+}
+
+CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) {
+  return call("cuCtxEnablePeerAccess", 4000, [&](Machine& machine) {
+    need_zero(flags, "Flags");
+    const auto context = machine.current(), other = machine.context(number(peer));
+    // "Returns CUDA_ERROR_INVALID_CONTEXT if [...] the current context is peerContext."
+    if (same_primary(*context, *other)) refuse(Status::invalid_context, "the peer is the current context");
+    machine.enable_peer(context->device, other->device);
+  });
+}
+
 CUresult CUDAAPI cuCtxPushCurrent_v2(CUcontext context) {
   return call("cuCtxPushCurrent_v2", 4000, [&](Machine& machine) { machine.push_current(number(context)); });
 }

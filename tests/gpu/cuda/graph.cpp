@@ -181,6 +181,18 @@ CUresult CUDAAPI cuGraphLaunch(CUgraphExec executable, CUstream stream) {
                     [&](Machine& machine) { machine.launch_graph(number(executable), number(stream)); });
 }
 
+// "cuGraphExecUpdate returns CUDA_SUCCESS when the updated was performed successfully. It returns
+// CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE if the graph update was not performed because it included changes which violated
+// constraints specific to instantiated graph update."
+CUresult CUDAAPI cuGraphExecUpdate_v2(CUgraphExec executable, CUgraph graph, CUgraphExecUpdateResultInfo* info) {
+  return graph_call("cuGraphExecUpdate_v2", 12000, [&](Machine& machine) {
+    need(info, "resultInfo") = {CU_GRAPH_EXEC_UPDATE_ERROR, nullptr, nullptr};
+    const std::string why = machine.update_executable(number(executable), number(graph), true);
+    if (!why.empty()) refuse(Status::update_failure, "%s", why.c_str());
+    info->result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
+  });
+}
+
 CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec executable) {
   return graph_call("cuGraphExecDestroy", 10000,
                     [&](Machine& machine) { machine.destroy_executable(number(executable)); });

@@ -288,4 +288,43 @@ TEST_F(Graphs, BodiesDoNotTouchPageableMemory) {
   FAILS(CUDA_ERROR_INVALID_VALUE, cuGraphInstantiate(&executable, graph, 0));
 }
 
+// "The modifications only affect future launches of hGraphExec. Already enqueued or running launches of hGraphExec are
+// not affected by this call."
+TEST_F(Graphs, AnUpdateLeavesEarlierLaunches) {
+  const CUdeviceptr second = memory + 16 * sizeof(int);
+  then(graph, add, memory, 5);
+  then(graph, multiply, memory, 3);
+  SUCCEEDS(cuGraphInstantiate(&executable, graph, 0));
+  SUCCEEDS(cuGraphLaunch(executable, stream));
+  CUgraph next = nullptr;
+  CUgraphExecUpdateResultInfo info = {};
+  SUCCEEDS(cuGraphCreate(&next, 0));
+  then(next, add, second, 7);
+  then(next, multiply, second, 2);
+  SUCCEEDS(cuGraphExecUpdate(executable, next, &info));
+  EXPECT_EQ(info.result, CU_GRAPH_EXEC_UPDATE_SUCCESS);
+  SUCCEEDS(cuGraphDestroy(next));
+  SUCCEEDS(cuGraphLaunch(executable, stream));
+  EXPECT_EQ(read(stream), 15);
+  EXPECT_EQ(read(stream, second), 14);
+}
+
+TEST_F(Graphs, AnUpdateKeepsTheTopology) {
+  then(graph, add, memory, 5);
+  then(graph, multiply, memory, 3);
+  SUCCEEDS(cuGraphInstantiate(&executable, graph, 0));
+  CUgraph next = nullptr;
+  CUgraphExecUpdateResultInfo info = {};
+  SUCCEEDS(cuGraphCreate(&next, 0));
+  then(next, add, memory, 7);
+  FAILS(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, cuGraphExecUpdate(executable, next, &info));  // a node is missing
+  EXPECT_EQ(info.result, CU_GRAPH_EXEC_UPDATE_ERROR);
+  CUgraphNode node = nullptr;
+  SUCCEEDS(kernel(next, multiply, memory, 3, {}, &node));
+  FAILS(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, cuGraphExecUpdate(executable, next, &info));  // a dependency is missing
+  SUCCEEDS(cuGraphDestroy(next));
+  run();
+  EXPECT_EQ(read(stream), 15) << "the graph has changed";
+}
+
 }  // namespace

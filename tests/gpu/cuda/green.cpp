@@ -52,9 +52,9 @@ unsigned check_multiprocessors(const CUdevResource& resource) {
   return resource.sm.smCount;
 }
 
-void resource_of(CUdevResource& resource, int device, unsigned multiprocessors, CUdevResourceType type) {
+void resource_of(CUdevResource& resource, int device, const Descriptor& of, CUdevResourceType type) {
   if (type == CU_DEV_RESOURCE_TYPE_SM) {
-    make_multiprocessors(resource, device, multiprocessors, 0);
+    make_multiprocessors(resource, device, of.multiprocessors, 0);
     return;
   }
 #if CUDA_VERSION >= 13010
@@ -65,8 +65,9 @@ void resource_of(CUdevResource& resource, int device, unsigned multiprocessors, 
     const Origin origin{kMade, device, 0};
     std::memcpy(resource._internal_padding, &origin, sizeof(origin));
     resource.wqConfig.device = device;
-    resource.wqConfig.wqConcurrencyLimit = 8;  // default of CUDA_DEVICE_MAX_CONNECTIONS
-    resource.wqConfig.sharingScope = CU_WORKQUEUE_SCOPE_DEVICE_CTX;
+    resource.wqConfig.wqConcurrencyLimit = of.queues == 0 ? 8 : of.queues;  // default of CUDA_DEVICE_MAX_CONNECTIONS
+    resource.wqConfig.sharingScope =
+        of.queues == 0 ? CU_WORKQUEUE_SCOPE_DEVICE_CTX : CU_WORKQUEUE_SCOPE_GREEN_CTX_BALANCED;
     return;
   }
 #endif
@@ -80,14 +81,14 @@ unsigned last_split = 0;
 CUresult CUDAAPI cuDeviceGetDevResource(CUdevice device, CUdevResource* resource, CUdevResourceType type) {
   return call("cuDeviceGetDevResource", 12040, [&](Machine& machine) {
     machine.check_device(device);
-    resource_of(need(resource, "resource"), device, properties().multiprocessors, type);
+    resource_of(need(resource, "resource"), device, {properties().multiprocessors, 0}, type);
   });
 }
 
 CUresult CUDAAPI cuGreenCtxGetDevResource(CUgreenCtx green, CUdevResource* resource, CUdevResourceType type) {
   return call("cuGreenCtxGetDevResource", 12040, [&](Machine& machine) {
     const auto part = machine.part(number(green));
-    resource_of(need(resource, "resource"), part->device, part->multiprocessors, type);
+    resource_of(need(resource, "resource"), part->device, part->resources, type);
   });
 }
 
@@ -136,6 +137,7 @@ CUresult CUDAAPI cuDevResourceGenerateDesc(CUdevResourceDesc* result, CUdevResou
     need(resources, "resources");
     if (count == 0) refuse(Status::invalid_value, "nbResources is 0");
     unsigned multiprocessors = 0;
+    unsigned queues = 0;
     std::set<unsigned> splits;
     std::set<int> devices;
     for (unsigned i = 0; i < count; ++i) {
@@ -149,6 +151,7 @@ CUresult CUDAAPI cuDevResourceGenerateDesc(CUdevResourceDesc* result, CUdevResou
             resources[i].wqConfig.sharingScope > CU_WORKQUEUE_SCOPE_GREEN_CTX_BALANCED) {
           refuse(Status::invalid_resource_configuration, "resource %u is no possible configuration of work queues", i);
         }
+        queues = resources[i].wqConfig.wqConcurrencyLimit;
         continue;
       }
 #endif
@@ -163,7 +166,7 @@ CUresult CUDAAPI cuDevResourceGenerateDesc(CUdevResourceDesc* result, CUdevResou
     }
     // A green context without its own multiprocessors has all of them.
     if (multiprocessors == 0) multiprocessors = properties().multiprocessors;
-    *result = handle<CUdevResourceDesc>(machine.add_descriptor(multiprocessors));
+    *result = handle<CUdevResourceDesc>(machine.add_descriptor({multiprocessors, queues}));
   });
 }
 
@@ -189,6 +192,14 @@ CUresult CUDAAPI cuGreenCtxDestroy(CUgreenCtx green) {
 CUresult CUDAAPI cuCtxFromGreenCtx(CUcontext* context, CUgreenCtx green) {
   return call("cuCtxFromGreenCtx", 12040, [&](Machine& machine) {
     need(context, "pContext") = handle<CUcontext>(machine.part(number(green))->handle);
+  });
+}
+
+// "If during stream creation the context that was active in the calling thread was obtained with cuCtxFromGreenCtx,
+// that green context is returned in phCtx. Otherwise, *phCtx is set to NULL instead."
+CUresult CUDAAPI cuStreamGetGreenCtx(CUstream stream, CUgreenCtx* green) {
+  return call("cuStreamGetGreenCtx", 12040, [&](Machine& machine) {
+    need(green, "phCtx") = handle<CUgreenCtx>(machine.stream(number(stream))->context->part);
   });
 }
 

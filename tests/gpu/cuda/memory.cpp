@@ -89,6 +89,15 @@ CUresult CUDAAPI cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t b
   });
 }
 
+CUresult CUDAAPI cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+                                   size_t bytes, CUstream stream) {
+  return call("cuMemcpyPeerAsync", 4000, [&](Machine& machine) {
+    machine.current();
+    machine.copy_peer(to, machine.context(number(to_context))->device, from,
+                      machine.context(number(from_context))->device, bytes, number(stream));
+  });
+}
+
 CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
   return call("cuMemsetD8Async", 3020, [&](Machine& machine) {
     machine.current();
@@ -166,7 +175,7 @@ CUresult CUDAAPI cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAc
     machine.check_device(access->location.id);
     machine.unsafe();
     const bool write = access->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    machine.memory.set_access(address, bytes, write || access->flags == CU_MEM_ACCESS_FLAGS_PROT_READ, write,
-                              current_call());
+    machine.memory.set_access(address, bytes, access->location.id,
+                              write || access->flags == CU_MEM_ACCESS_FLAGS_PROT_READ, write, current_call());
   });
 }

@@ -42,6 +42,9 @@ constexpr Mapping kErrors[] = {
     {Status::capture_implicit, hipErrorStreamCaptureImplicit},
     {Status::capture_wrong_thread, hipErrorStreamCaptureWrongThread},
     {Status::captured_event, hipErrorCapturedEvent},
+    {Status::peer_unsupported, hipErrorPeerAccessUnsupported},
+    {Status::peer_enabled, hipErrorPeerAccessAlreadyEnabled},
+    {Status::update_failure, hipErrorGraphExecUpdateFailure},
 };
 
 thread_local const char* current = "";

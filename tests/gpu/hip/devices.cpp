@@ -137,6 +137,17 @@ hipError_t hipSetDevice(int device) {
 hipError_t hipGetDevice(int* to) {
   return call(__func__, [&](Machine&) { *required(to, "device") = device(); });
 }
+hipError_t hipDeviceCanAccessPeer(int* can, int device, int peer) {
+  return call(__func__,
+              [&](Machine& machine) { *required(can, "canAccessPeer") = machine.can_access(device, peer) ? 1 : 0; });
+}
+hipError_t hipDeviceEnablePeerAccess(int peer, unsigned int flags) {
+  return call(__func__, [&](Machine& machine) {
+    no_flags(flags);
+    machine.check_device(peer);
+    machine.enable_peer(device(), peer);
+  });
+}
 hipError_t hipDeviceGetName(char* name, int len, hipDevice_t device) {
   return call(__func__, [&](Machine& machine) {
     machine.check_device(device);

@@ -136,6 +136,18 @@ hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* executable, hipGraph_t g
 hipError_t hipGraphLaunch(hipGraphExec_t executable, hipStream_t stream) {
   return call(__func__, [&](Machine& machine) { machine.launch_graph(handle(executable), handle(stream)); });
 }
+// "Check whether an executable graph can be updated with a graph and perform the update if possible. Returns
+// hipSuccess, hipErrorGraphExecUpdateFailure." Nothing is said about pending launches, so the emulator refuses them.
+hipError_t hipGraphExecUpdate(hipGraphExec_t executable, hipGraph_t graph, hipGraphNode_t* node,
+                              hipGraphExecUpdateResult* result) {
+  return call(__func__, [&](Machine& machine) {
+    *required(node, "hErrorNode_out") = nullptr;
+    *required(result, "updateResult_out") = hipGraphExecUpdateError;
+    const std::string why = machine.update_executable(handle(executable), handle(graph), false);
+    if (!why.empty()) refuse(Status::update_failure, "%s", why.c_str());
+    *result = hipGraphExecUpdateSuccess;
+  });
+}
 hipError_t hipGraphExecDestroy(hipGraphExec_t executable) {
   return call(__func__, [&](Machine& machine) { machine.destroy_executable(handle(executable)); });
 }

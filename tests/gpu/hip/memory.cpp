@@ -90,6 +90,13 @@ hipError_t hipMemcpyDtoHAsync(void* dst, hipDeviceptr_t src, size_t bytes, hipSt
 hipError_t hipMemcpyDtoDAsync(hipDeviceptr_t dst, hipDeviceptr_t src, size_t bytes, hipStream_t stream) {
   return copy(__func__, Direction::over, dst, src, bytes, stream);
 }
+hipError_t hipMemcpyPeerAsync(void* dst, int dstDevice, const void* src, int srcDevice, size_t bytes,
+                              hipStream_t stream) {
+  return call(__func__, [&](Machine& machine) {
+    machine.copy_peer(handle(dst), machine.check_device(dstDevice), handle(src), machine.check_device(srcDevice), bytes,
+                      handle(stream));
+  });
+}
 // "hipMemcpyDefault: Runtime will automatically determine copy-kind based on virtual addresses."
 hipError_t hipMemcpyAsync(void* dst, const void* src, size_t bytes, hipMemcpyKind kind, hipStream_t stream) {
   return call(__func__, [&](Machine& machine) {
@@ -163,8 +170,8 @@ hipError_t hipMemSetAccess(void* ptr, size_t size, const hipMemAccessDesc* desc,
     for (size_t i = 0; i < count; ++i) {
       check_location(desc[i].location, machine);
       const auto access = static_cast<unsigned>(desc[i].flags);
-      machine.memory.set_access(handle(ptr), size, (access & 1) != 0, access == hipMemAccessFlagsProtReadWrite,
-                                "hipMemSetAccess");
+      machine.memory.set_access(handle(ptr), size, desc[i].location.id, (access & 1) != 0,
+                                access == hipMemAccessFlagsProtReadWrite, "hipMemSetAccess");
     }
   });
 }

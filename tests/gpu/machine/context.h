@@ -6,6 +6,12 @@
 
 namespace tern::emulator {
 
+// Resources of a green context.
+struct Descriptor {
+  unsigned multiprocessors = 0;
+  unsigned queues = 0;  // limit of work queues; 0: the device's
+};
+
 struct Context {
   uint64_t handle = 0;
   uint64_t part = 0;  // handle of a green context as such
@@ -13,7 +19,7 @@ struct Context {
   bool alive = true;
   uint64_t retained = 0;             // retain count of a primary context
   std::shared_ptr<Context> primary;  // null in a primary context
-  unsigned multiprocessors = 0;
+  Descriptor resources;              // a green context's
 };
 
 // The primary context behind either kind.

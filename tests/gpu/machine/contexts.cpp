@@ -54,7 +54,7 @@ uint64_t Machine::retain_primary(int device) {
   if (!primary) {
     primary = std::make_shared<Context>();
     primary->device = device;
-    primary->multiprocessors = kMultiprocessors;
+    primary->resources.multiprocessors = kMultiprocessors;
     primary->handle = contexts_.add(primary);
   }
   ++primary->retained;
@@ -144,11 +144,11 @@ std::shared_ptr<Context> Machine::current() const {
 
 // cuGreenCtxCreate: "This API will retain the primary context on device dev, which will is released when the green
 // context is destroyed."
-uint64_t Machine::create_part(int device, unsigned multiprocessors) {
+uint64_t Machine::create_part(int device, const Descriptor& of) {
   auto part = std::make_shared<Context>();
   part->primary = context(retain_primary(device));
   part->device = device;
-  part->multiprocessors = multiprocessors;
+  part->resources = of;
   part->handle = contexts_.add(part);
   part->part = parts_.add(part);
   return part->part;
@@ -172,8 +172,8 @@ void Machine::destroy_part(uint64_t handle) {
   release_primary(part->device);
 }
 
-uint64_t Machine::add_descriptor(unsigned multiprocessors) {
-  return descriptors_.add(std::make_shared<unsigned>(multiprocessors));
+uint64_t Machine::add_descriptor(const Descriptor& of) {
+  return descriptors_.add(std::make_shared<Descriptor>(of));
 }
 
 void Machine::count() {

@@ -262,6 +262,67 @@ uint64_t Machine::instantiate(uint64_t handle) {
   return executable->handle;
 }
 
+namespace {
+
+// cuGraphExecUpdate: "Kernel nodes: The owning context of the function cannot change." "Memset and memcpy nodes: The
+// CUDA device(s) to which the operand(s) was allocated/mapped cannot change." "Changing either the source or
+// destination memory type [...] is not supported." "CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED if the type of a node
+// changed". Empty if the update is possible.
+std::string difference(const Node& before, const Node& after) {
+  if (before.what.index() != after.what.index()) return "the type of a node changed";
+  const auto *old_work = std::get_if<Work>(&before.what), *work = std::get_if<Work>(&after.what);
+  if (work == nullptr) return std::holds_alternative<Empty>(after.what) ? "" : "only work is updated in the emulator";
+  if (old_work->index() != work->index()) return "the type of a node changed";
+  if (before.context && after.context && !same_primary(*before.context, *after.context)) {
+    return "the context of " + text(*work) + " changed";
+  }
+  const auto* copy = std::get_if<Copy>(work);
+  if (copy != nullptr && copy->direction != std::get<Copy>(*old_work).direction) {
+    return "the memory types of " + text(*work) + " changed";
+  }
+  return "";
+}
+
+// "in a topologically identical graph": "The count of nodes directly in hGraphExec and hGraph differ", "A node in
+// hGraph has a dependency that does not match with the corresponding dependency of the paired node". The emulator pairs
+// nodes in execution order.
+std::string difference(const Graph& before, const Graph& after) {
+  if (before.nodes.size() != after.nodes.size()) return "the count of nodes changed";
+  std::map<uint64_t, size_t> old_place, place;
+  for (size_t i = 0; i < after.nodes.size(); ++i) {
+    const Node &old_node = *before.nodes[i], &node = *after.nodes[i];
+    old_place[old_node.handle] = place[node.handle] = i;
+    bool same = old_node.dependencies.size() == node.dependencies.size();
+    for (size_t d = 0; same && d < node.dependencies.size(); ++d) {
+      same = old_place.at(old_node.dependencies[d]) == place.at(node.dependencies[d]);
+    }
+    if (!same) return "the dependencies of a node changed";
+    if (std::string why = difference(old_node, node); !why.empty()) return why;
+  }
+  return "";
+}
+
+}  // namespace
+
+// cuGraphExecUpdate: "Updates the node parameters in the instantiated graph specified by hGraphExec with the node
+// parameters in a topologically identical graph specified by hGraph." cuGraphExecKernelNodeSetParams: "The
+// modifications only affect future launches of hGraphExec. Already enqueued or running launches of hGraphExec are not
+// affected by this call."
+std::string Machine::update_executable(uint64_t handle, uint64_t graph_handle, bool while_running) {
+  const std::shared_ptr<Executable> executable = executables_.get(handle);
+  const std::shared_ptr<Graph> graph = this->graph(graph_handle);
+  if (!while_running && executable->last && !executable->last->done) {
+    refuse(Status::invalid_value, "an executable graph is updated while a launch of it is pending");
+  }
+  if (graph->capturing != 0) refuse(Status::invalid_value, "a capture still adds to the graph");
+  std::shared_ptr<Graph> copy = copy_of(*graph, nullptr);
+  for_graphs(copy, [](const std::shared_ptr<Graph>& inner) { order(*inner); });
+  std::string why = difference(*executable->graph, *copy);
+  if (!why.empty()) return why;
+  executable->graph = copy;
+  return "";
+}
+
 // cuGraphExecDestroy: "If the executable graph is in-flight, it will not be terminated, but rather freed asynchronously
 // on completion."
 void Machine::destroy_executable(uint64_t handle) {
@@ -283,7 +344,7 @@ void Machine::launch_graph(uint64_t handle, uint64_t stream_handle) {
     refuse(Status::not_supported, "launching a graph into a capture is not emulated");
   }
   if (executable->last && !executable->last->done) stream->queue.emplace_back(Wait{executable->last});
-  stream->queue.emplace_back(GraphRun{executable});
+  stream->queue.emplace_back(GraphRun{executable, executable->graph});
   executable->last = std::make_shared<Record>();
   executable->last->stream = stream;
   stream->queue.emplace_back(Signal{executable->last});

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,7 +44,7 @@ class Machine {
   std::shared_ptr<Context> current() const;
   std::shared_ptr<Context> context(uint64_t handle) const;
   // A context with some of a device's multiprocessors. Retains the primary context.
-  uint64_t create_part(int device, unsigned multiprocessors);
+  uint64_t create_part(int device, const Descriptor& of);
   void destroy_part(uint64_t part);
   std::shared_ptr<Context> part(uint64_t handle) const { return parts_.get(handle); }
 
@@ -63,6 +64,11 @@ class Machine {
   float elapsed(uint64_t start, uint64_t end);
 
   // Work (submit.cpp). Becomes a node while the stream captures.
+  // Between the memory of two devices, with and without peer access.
+  void copy_peer(uint64_t to, int to_device, uint64_t from, int from_device, uint64_t bytes, uint64_t stream);
+  bool can_access(int device, int peer) const;
+  // Refuses with peer_unsupported or peer_enabled.
+  void enable_peer(int device, int peer);
   void copy(Direction direction, uint64_t to, uint64_t from, uint64_t bytes, uint64_t stream);
   void fill(const Fill& fill, uint64_t stream);
   void launch(Launch launch, uint64_t stream);
@@ -100,6 +106,8 @@ class Machine {
                                         const std::shared_ptr<Context>& context, Condition type, uint32_t bodies);
   uint64_t instantiate(uint64_t graph);
   void destroy_executable(uint64_t executable);
+  // Returns the difference that forbids the update; empty: updated. `while_running`: launches may be pending.
+  std::string update_executable(uint64_t executable, uint64_t graph, bool while_running);
   void launch_graph(uint64_t executable, uint64_t stream);
 
   // Execution (run.cpp).
@@ -109,8 +117,8 @@ class Machine {
   void set_condition(uint64_t handle, uint32_t value);
 
   // Number of multiprocessors for a part; lives as long as the process.
-  uint64_t add_descriptor(unsigned multiprocessors);
-  unsigned descriptor(uint64_t handle) const { return *descriptors_.get(handle); }
+  uint64_t add_descriptor(const Descriptor& of);
+  Descriptor descriptor(uint64_t handle) const { return *descriptors_.get(handle); }
   void count();  // updates the counters of live objects
 
  private:
@@ -136,6 +144,7 @@ class Machine {
 
   bool initialized_ = false;
   std::map<int, std::shared_ptr<Context>> primaries_;
+  std::set<std::pair<int, int>> peers_;  // accessing device, accessed device
   Handles<Context, Kind::context> contexts_;
   Handles<Context, Kind::part> parts_;
   Handles<Stream, Kind::stream> streams_;
@@ -146,7 +155,7 @@ class Machine {
   Handles<Node, Kind::node> nodes_;
   Handles<Executable, Kind::executable> executables_;
   Handles<ConditionalHandle, Kind::conditional> conditions_;
-  Handles<unsigned, Kind::descriptor> descriptors_;
+  Handles<Descriptor, Kind::descriptor> descriptors_;
   std::vector<std::shared_ptr<Stream>> orphans_;  // destroyed with pending work
   std::vector<std::shared_ptr<Capture>> captures_;
   const Executable* running_ = nullptr;

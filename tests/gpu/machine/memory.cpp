@@ -104,6 +104,16 @@ void Memory::check_device(uint64_t address, uint64_t bytes, const char* what) co
   }
 }
 
+int Memory::device_of(uint64_t address) const {
+  auto mapping = mappings_.upper_bound(address);
+  if (mapping != mappings_.begin() && (--mapping, address < mapping->first + mapping->second.bytes))
+    return mapping->second.physical->device;
+  auto allocation = allocations_.upper_bound(address);
+  if (allocation != allocations_.begin() && (--allocation, address < allocation->first + allocation->second.bytes))
+    return allocation->second.context->device;
+  return -1;
+}
+
 bool Memory::is_pinned(uint64_t address, uint64_t bytes) const {
   return pinned_.contains(address) && pinned_.wrong(address, bytes).empty();
 }

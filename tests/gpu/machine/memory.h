@@ -45,13 +45,15 @@ class Memory {
   void release(uint64_t physical);
   void map(uint64_t address, uint64_t bytes, uint64_t offset, uint64_t physical, const char* by);
   void unmap(uint64_t address, uint64_t bytes, const char* by);
-  void set_access(uint64_t address, uint64_t bytes, bool read, bool write, const char* by);
+  void set_access(uint64_t address, uint64_t bytes, int device, bool read, bool write, const char* by);
 
   uint64_t total(int device) const;
   uint64_t free_bytes(int device) const;
 
   // Refuses a range unless all of it is accessible device memory.
   void check_device(uint64_t address, uint64_t bytes, const char* what) const;
+  // The device that owns an address; -1: none.
+  int device_of(uint64_t address) const;
   bool is_device(uint64_t address) const { return device_.contains(address); }
   bool is_pinned(uint64_t address, uint64_t bytes) const;
   // The history of an address of the device or of pinned memory, empty for others.

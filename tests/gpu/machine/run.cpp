@@ -91,7 +91,7 @@ void Machine::run_one(Stream& stream) {
                        condition->value = condition->first;
                      }
                      running_ = graph.executable.get();
-                     run(*graph.executable->graph, *graph.executable);
+                     run(*graph.graph, *graph.executable);
                      running_ = nullptr;
                    }},
              operation);

@@ -26,6 +26,7 @@ Settings read() {
   Settings result;
   result.devices = static_cast<int>(number("TERN_EMULATOR_DEVICES", 1));
   result.busy = text("TERN_EMULATOR_BUSY");
+  result.peers = number("TERN_EMULATOR_PEERS", 1) != 0;
   result.driver = static_cast<int>(number("TERN_EMULATOR_DRIVER", 0));
   result.memory = number("TERN_EMULATOR_MEMORY", result.memory);
   result.most_rounds = number("TERN_EMULATOR_ROUNDS", result.most_rounds);

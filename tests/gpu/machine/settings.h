@@ -9,6 +9,7 @@ namespace tern::emulator {
 struct Settings {
   int devices = 1;                  // TERN_EMULATOR_DEVICES
   std::string busy;                 // TERN_EMULATOR_BUSY=0,2: devices that another process uses exclusively
+  bool peers = true;                // TERN_EMULATOR_PEERS=0: no device accesses the memory of another
   int major = 9, minor = 0;         // TERN_EMULATOR_CAPABILITY=9.0
   int driver = 0;                   // TERN_EMULATOR_DRIVER=13000; 0: the version of the header
   uint64_t memory = 80ull << 30;    // TERN_EMULATOR_MEMORY: bytes of a device

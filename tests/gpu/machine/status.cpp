@@ -35,6 +35,8 @@ bool is_mistake(Status status) {
     case Status::not_supported:
     case Status::no_binary:
     case Status::newer_text:
+    case Status::update_failure:
+    case Status::peer_enabled:
     case Status::operating_system: return false;
     default: return true;
   }

@@ -39,6 +39,9 @@ enum class Status {
   capture_implicit,
   capture_wrong_thread,
   captured_event,
+  update_failure,
+  peer_unsupported,
+  peer_enabled,
   unknown,
 };
 

@@ -15,6 +15,7 @@ namespace tern::emulator {
 struct Stream;
 struct Capture;
 struct Executable;
+struct Graph;
 
 // A recording of an event: done once all earlier work of the stream is done.
 struct Record {
@@ -32,6 +33,7 @@ struct Wait {
 };
 struct GraphRun {
   std::shared_ptr<Executable> executable;
+  std::shared_ptr<Graph> graph;  // the executable's at the launch
 };
 
 using Operation = std::variant<Work, Signal, Wait, GraphRun>;

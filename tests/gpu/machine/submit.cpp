@@ -4,6 +4,7 @@
 #include "tests/gpu/machine/machine.h"
 #include "tests/gpu/machine/pointer.h"
 #include "tests/gpu/machine/properties.h"
+#include "tests/gpu/machine/settings.h"
 
 namespace tern::emulator {
 
@@ -107,6 +108,34 @@ void Machine::copy(Direction direction, uint64_t to, uint64_t from, uint64_t byt
   }
   submit(copy, stream);
   if (pageable && direction == Direction::out && !stream->capture) run_all(*stream);
+}
+
+// cuMemcpyPeerAsync: "Copies from device memory in one context to device memory in another context. dstDevice is the
+// base device pointer of the destination memory and dstContext is the destination context."
+void Machine::copy_peer(uint64_t to, int to_device, uint64_t from, int from_device, uint64_t bytes,
+                        uint64_t stream_handle) {
+  if (bytes != 0 && (memory.device_of(to) != to_device || memory.device_of(from) != from_device)) {
+    refuse(Status::invalid_value, "a copy between devices: memory of devices %d and %d is named as that of %d and %d",
+           memory.device_of(to), memory.device_of(from), to_device, from_device);
+  }
+  copy(Direction::over, to, from, bytes, stream_handle);
+}
+
+// cuDeviceCanAccessPeer: "Returns in *canAccessPeer a value of 1 if contexts on dev are capable of directly accessing
+// memory from contexts on peerDev and 0 otherwise."
+bool Machine::can_access(int device, int peer) const {
+  return check_device(device) != check_device(peer) && settings().peers;
+}
+
+// cuCtxEnablePeerAccess: "Returns CUDA_ERROR_PEER_ACCESS_UNSUPPORTED if cuDeviceCanAccessPeer() indicates that the
+// CUdevice of the current context cannot directly access memory from the CUdevice of peerContext. Returns
+// CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED if direct access of peerContext from the current context has already been
+// enabled." "Note that access granted by this call is unidirectional".
+void Machine::enable_peer(int device, int peer) {
+  if (!can_access(device, peer)) refuse(Status::peer_unsupported, "device %d cannot access device %d", device, peer);
+  if (!peers_.emplace(device, peer).second) {
+    refuse(Status::peer_enabled, "device %d has access to device %d already", device, peer);
+  }
 }
 
 void Machine::fill(const Fill& fill, uint64_t stream_handle) {

@@ -159,8 +159,15 @@ void Memory::unmap(uint64_t address, uint64_t bytes, const char* by) {
   device_.unmap(address, bytes, std::string("mapped, then unmapped by ") + by);
 }
 
-void Memory::set_access(uint64_t address, uint64_t bytes, bool read, bool write, const char* by) {
+// cuMemSetAccess: "Given the virtual address range via ptr and size, and the locations in the access array, set the
+// access flags for the target locations." The access of another device needs peer access between the two, and leaves
+// the owner's access as it is.
+void Memory::set_access(uint64_t address, uint64_t bytes, int device, bool read, bool write, const char* by) {
   const auto [first, last] = tiles(address, bytes);
+  if (first->second.physical->device != device) {
+    if (!settings().peers) refuse(Status::invalid_device, "device %d cannot access the memory of another", device);
+    return;
+  }
   for (auto at = first; at != last; ++at) {
     device_.set_access(
         at->first, at->second.bytes, read, write,

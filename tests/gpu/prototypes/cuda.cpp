@@ -3,6 +3,8 @@
 #include <nvrtc.h>
 
 #include "devices/gpu/api.h"
+#include "devices/gpu/cuda/graph_update.h"
+#include "devices/gpu/cuda/peer_api.h"
 #include "tests/gpu/prototypes/same_call.h"
 
 namespace tern::testing {
@@ -19,6 +21,15 @@ TERN_GPU_OPTIONAL_FUNCTIONS(SAME)
 TERN_GPU_COMPILER_FUNCTIONS(SAME)
 #undef SAME
 
+#define SAME(name, symbol, parameters) \
+  static_assert(same_call<decltype(gpu::PeerApi::name), decltype(&::symbol)>, #symbol);
+TERN_GPU_PEERS(SAME)
+#undef SAME
+static_assert(gpu::kPeerAlreadyEnabled == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+static_assert(same_call<gpu::GraphExecUpdate*, decltype(&::cuGraphExecUpdate)>);
+static_assert(sizeof(gpu::GraphUpdateResult) == sizeof(CUgraphExecUpdateResultInfo));
+static_assert(offsetof(gpu::GraphUpdateResult, node) == offsetof(CUgraphExecUpdateResultInfo, errorNode));
+static_assert(gpu::names::kNotSupported == CUDA_ERROR_NOT_SUPPORTED);
 static_assert(sizeof(gpu::MemoryProperties) == sizeof(CUmemAllocationProp));
 static_assert(offsetof(gpu::MemoryProperties, location) == offsetof(CUmemAllocationProp, location));
 static_assert(offsetof(gpu::MemoryProperties, flags) == offsetof(CUmemAllocationProp, allocFlags));

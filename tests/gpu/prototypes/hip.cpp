@@ -5,7 +5,9 @@
 #include <hip/hiprtc.h>
 
 #include "devices/gpu/api.h"
+#include "devices/gpu/hip/graph_update.h"
 #include "devices/gpu/hip/masked_stream.h"
+#include "devices/gpu/hip/peer_api.h"
 #include "tests/gpu/prototypes/same_call.h"
 
 namespace tern::testing {
@@ -19,6 +21,13 @@ TERN_GPU_OPTIONAL_FUNCTIONS(SAME)
 TERN_GPU_COMPILER_FUNCTIONS(SAME)
 #undef SAME
 
+#define SAME(name, symbol, parameters) \
+  static_assert(same_call<decltype(gpu::PeerApi::name), decltype(&::symbol)>, #symbol);
+TERN_GPU_PEERS(SAME)
+#undef SAME
+static_assert(gpu::kPeerAlreadyEnabled == hipErrorPeerAccessAlreadyEnabled);
+static_assert(same_call<gpu::GraphExecUpdate*, decltype(&::hipGraphExecUpdate)>);
+static_assert(gpu::names::kNotSupported == hipErrorNotSupported);
 static_assert(same_call<gpu::MaskedStreamCreate, decltype(&::hipExtStreamCreateWithCUMask)>);
 
 #if HIP_VERSION_MAJOR >= 6  // The struct differed before; the plugin maps memory from ROCm 7.2 on.

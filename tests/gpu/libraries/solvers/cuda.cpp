@@ -389,6 +389,7 @@ STAND_IN cusolverDnDestroyParams(SolverOptions options) {
   return end_options(options, kParams, "cusolverDnDestroyParams");
 }
 
+#if !defined(TERN_STAND_IN_NO_SYEV_BATCHED)  // before CUDA 12.6.2
 namespace {
 
 constexpr std::size_t kHostBytes = 64;
@@ -431,6 +432,7 @@ STAND_IN cusolverDnXsyevBatched(SolverHandle h, SolverOptions options, int vecto
   c.work_bytes = bytes;
   return done(h, c, "XsyevBatched");
 }
+#endif
 
 /// The version of CUDA 13.0. TERN_STAND_IN_CUSOLVER replaces the major version.
 STAND_IN cusolverGetProperty(int part, int* value) {

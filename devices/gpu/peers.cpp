@@ -1,0 +1,78 @@
+// "peer": copies between GPUs.
+#include "devices/gpu/peers.h"
+
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "devices/gpu/handles.h"
+#include "devices/gpu/library.h"
+#include "devices/gpu/memory.h"
+#include "devices/gpu/profiler.h"
+#include "devices/gpu/status.h"
+#include "devices/gpu/tables.h"
+#include "devices/gpu/vendor.h"
+
+namespace tern::gpu {
+namespace {
+
+struct PeerAccess {
+  std::mutex mutex;
+  std::set<std::pair<int, int>> asked;     ///< accessing device, accessed device
+  std::map<int, std::vector<int>> opened;  ///< accessed device, accessing devices
+};
+
+PeerAccess& peer_access() {
+  // Never destroyed, like the devices.
+  static PeerAccess& all = *std::make_unique<PeerAccess>().release();
+  return all;
+}
+
+/// Opens the memory of `accessed` to `d`, once. Copies without access are correct: the driver takes them through the
+/// host.
+void open_to_peer(const GpuDevice& d, const GpuDevice& accessed) {
+  PeerAccess& all = peer_access();
+  {
+    const std::lock_guard lock(all.mutex);
+    if (!all.asked.emplace(d.id, accessed.id).second) return;
+  }
+  if (!enable_peer(d, accessed)) return;
+  {
+    const std::lock_guard lock(all.mutex);
+    all.opened[accessed.id].push_back(d.id);
+  }
+  open_pieces(accessed, d.id);
+}
+
+tern_device_status copy_from_peer(std::int32_t device, tern_device_stream stream, tern_device_address to,
+                                  std::int32_t from_device, tern_device_address from, std::uint64_t bytes) {
+  const GpuDevice* const source = find_device(from_device);
+  if (source == nullptr) return TERN_DEVICE_INVALID;
+  if (!has_peer_copies()) return failed(TERN_DEVICE_UNSUPPORTED, "the driver has no copies between devices");
+  {
+    const DeviceScope scope(from_device);  // creates the context
+    if (scope.device() == nullptr) return scope.status();
+    if (const GpuDevice* const reader = find_device(device)) open_to_peer(*source, *reader);
+  }
+  TERN_GPU_ENTER(device);
+  open_to_peer(*d, *source);
+  const TimedWork timed(*stream);
+  return checked(copy_peer(*d, to, *source, from, bytes, stream->current()), "copying between devices");
+}
+
+constexpr tern_device_peer_functions kPeers = {sizeof kPeers, 0, copy_from_peer};
+
+}  // namespace
+
+std::vector<int> peers_of(const GpuDevice& d) {
+  PeerAccess& all = peer_access();
+  const std::lock_guard lock(all.mutex);
+  const auto at = all.opened.find(d.id);
+  return at == all.opened.end() ? std::vector<int>() : at->second;
+}
+
+const tern_device_peer_functions* peer_functions() {
+  return &kPeers;
+}
+
+}  // namespace tern::gpu
