@@ -109,7 +109,7 @@ class TimedSession {
     options.max_memory = kMaxMemory;
     PreparationSettings settings;
     settings.kernels = kernels;
-    session_ = std::make_unique<Session>(Prepared(prepare_program(p.program, options, settings)));
+    session_ = std::make_unique<Session>(PreparedModel(prepare_program(p.program, options, settings)));
     run(1);
     const double once = run(1);
     repeats_ = std::clamp(static_cast<int>(kLeast / once), 1, 10000);

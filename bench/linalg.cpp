@@ -135,7 +135,7 @@ Running make(const std::string& name, DType type, std::int64_t n, std::int64_t b
     options.threads = threads;
     options.weight_cache = "off";
     options.max_memory = std::uint64_t{8} << 30;
-    r.session = std::make_shared<Session>(Prepared(prepare_program(program, options, {})));
+    r.session = std::make_shared<Session>(PreparedModel(prepare_program(program, options, {})));
     r.run();
     return r;
   }

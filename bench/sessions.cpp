@@ -38,7 +38,7 @@ void measure_sessions(const std::string& path) {
   options.weight_cache = "off";
   const std::vector<Tensor> inputs = inputs_of(model);
   Session(model.prepare(options)).run(inputs);  // checks hashes, and starts threads
-  const Prepared prepared = model.prepare(options);
+  const PreparedModel prepared = model.prepare(options);
   const std::int64_t before = platform::private_bytes();
   std::vector<Session> sessions;
   double first = 0, later = 0, arenas = 0, states = 0;

@@ -41,7 +41,7 @@ Model model_with_states() {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const Model model = model_with_states();
-  static const Prepared prepared = model.prepare();
+  static const PreparedModel prepared = model.prepare();
   const train::RunLength extent{20, 6};
   try {
     MemorySource source(std::as_bytes(std::span(data, size)), "input");

@@ -102,7 +102,7 @@ class TextEngine::Impl {
     auto sequence =
         std::make_unique<Sequence>(std::move(request), answer, facts_, tokenizer(), std::move(constraint), seed);
     const std::lock_guard lock(mutex_);
-    if (stats_.running + waiting_.size() >= running_.size() + options_.queue)
+    if (stats_.running + waiting_.size() >= running_.size() + options_.queue_limit)
       throw QueueFull(fmt::format("the queue is full: {} running and {} waiting requests; send the request again later",
                                   stats_.running, waiting_.size()));
     waiting_.push_back(std::move(sequence));

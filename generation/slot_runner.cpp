@@ -6,7 +6,7 @@
 
 namespace tern::llm {
 
-SlotRunner::SlotRunner(const Model& model, const Prepared& prepared, const Facts& facts)
+SlotRunner::SlotRunner(const Model& model, const PreparedModel& prepared, const Facts& facts)
     : session_(prepared), facts_(facts) {
   for (const StateInfo& state : model.states()) {
     if (!state.is_mutable) continue;

@@ -21,7 +21,7 @@ struct RunRow {
 /// Belongs to one thread at a time. An archive without slots has slot 0 alone.
 class SlotRunner {
  public:
-  SlotRunner(const Model& model, const Prepared& prepared, const Facts& facts);
+  SlotRunner(const Model& model, const PreparedModel& prepared, const Facts& facts);
 
   /// Runs of fewer tokens than their prompt may keep the cache of earlier tokens: true if each cache of the archive has
   /// all positions. Windows of positions lack earlier ones.

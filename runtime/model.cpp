@@ -166,19 +166,19 @@ const std::vector<std::pair<std::string, std::string>>& Model::metadata() const&
   return program_->metadata;
 }
 
-Precision Prepared::precision() const {
+Precision PreparedModel::precision() const {
   if (!impl_->rounds) return Precision::exported;
   return impl_->options.precision == Precision::float16 ? Precision::float16 : Precision::bfloat16;
 }
 
-Prepared Model::prepare(const PrepareOptions& options) const {
+PreparedModel Model::prepare(const PrepareOptions& options) const {
   check_range("threads", options.threads, 0, 1024);
   check_range("cached_plans", options.cached_plans, 1, 65536);
   check_range("max_iterations", options.max_iterations, 0, INT64_MAX);
   check_range("precision", static_cast<int>(options.precision), 0, static_cast<int>(Precision::float16));
   if (!(options.max_seconds >= 0))
     fail(ErrorCode::invalid_argument, "PrepareOptions::max_seconds must not be negative; 0 means no limit");
-  return Prepared(prepare_program(program_, options));
+  return PreparedModel(prepare_program(program_, options));
 }
 
 }  // namespace tern

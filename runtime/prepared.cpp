@@ -84,7 +84,7 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
   if (options.precision != Precision::exported && options.reproducible)
     fail(ErrorCode::invalid_argument,
          "PrepareOptions: `reproducible` and `precision` cannot be combined: `precision` changes the bits");
-  if (!options.keep.empty()) program = with_kept(*program, options.keep);
+  if (!options.float32_nodes.empty()) program = with_kept(*program, options.float32_nodes);
   auto prepared = std::make_shared<PreparedProgram>();
   prepared->options = options;
   prepared->listeners = settings.listeners;

@@ -1,4 +1,4 @@
-// State of one user of a Prepared.
+// State of one user of a PreparedModel.
 #pragma once
 
 #include <tern/tern.h>

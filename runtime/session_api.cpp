@@ -14,7 +14,7 @@
 namespace tern {
 namespace {
 
-Stream stream_for(const Prepared& prepared) {
+Stream stream_for(const PreparedModel& prepared) {
   const Device& device = *prepared.impl()->device;
   auto scoped = scoped_stream(device);
   return scoped == nullptr ? Stream(device.name()) : Stream(std::move(scoped));
@@ -114,8 +114,8 @@ void SessionUse::check_kept() const {
     fail(ErrorCode::invalid_argument, "the session was replaced or destroyed while it ran; its results are gone");
 }
 
-Session::Session(const Prepared& prepared) : Session(prepared, stream_for(prepared)) {}
-Session::Session(const Prepared& prepared, const Stream& stream) {
+Session::Session(const PreparedModel& prepared) : Session(prepared, stream_for(prepared)) {}
+Session::Session(const PreparedModel& prepared, const Stream& stream) {
   const std::string& device = prepared.impl()->device->name();
   if (stream.device() != device) {
     fail(ErrorCode::invalid_argument,

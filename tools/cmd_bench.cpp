@@ -361,7 +361,7 @@ PrepareOptions options_of(const BenchArguments& a) {
   options.device = a.device.name;
   options.reproducible = a.device.reproducible;
   options.precision = precision_of(a.device);
-  options.keep = a.device.keep;
+  options.float32_nodes = a.device.keep;
   options.copy_weights = a.device.copy_weights;
   options.native_code = a.device.native_code;
   return options;
@@ -371,7 +371,7 @@ PrepareOptions options_of(const BenchArguments& a) {
 /// and writing the cache would disturb measured runs.
 void fill_weight_cache(const BenchArguments& a) {
   const Model model = open_model(a.model);
-  const Prepared prepared = model.prepare(options_of(a));
+  const PreparedModel prepared = model.prepare(options_of(a));
   WeightCache* cache = prepared.impl()->cache.get();
   if (cache == nullptr || !cache->problem().empty()) return;
   const std::vector<FunctionInfo>& functions = model.functions();
@@ -473,7 +473,7 @@ int run_bench(const BenchArguments& a) {
   const InputChoice choice = inputs_of(a);
   const std::vector<Tensor> inputs = one_call(model, f.name, choice);
   start = Clock::now();
-  const Prepared prepared = model.prepare(options_of(a));
+  const PreparedModel prepared = model.prepare(options_of(a));
   Session session(prepared, Stream(a.device.name, a.device.share));
   r.prepared = ms_since(start);
   r.precision = prepared.precision();

@@ -203,13 +203,13 @@ int run_run(RunArguments& a) {
   options.device = a.device.name;
   options.reproducible = a.device.reproducible;
   options.precision = precision_of(a.device);
-  options.keep = a.device.keep;
+  options.float32_nodes = a.device.keep;
   options.copy_weights = a.device.copy_weights;
   options.native_code = a.device.native_code;
   options.max_seconds = a.max_seconds;
   options.max_iterations = a.max_iterations;
   options.max_memory = a.max_memory;
-  const Prepared prepared = model.prepare(options);
+  const PreparedModel prepared = model.prepare(options);
   Session session(prepared, Stream(a.device.name, a.device.share));
   session.set_seed(a.inputs.seed);
   if (group != nullptr) set_groups(session, *model.program(), group, groups_of(*model.program(), a.groups));

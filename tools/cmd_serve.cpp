@@ -76,7 +76,7 @@ int run_serve(const ServeArguments& a) {
   site_options.max_tokens = a.max_tokens;
   site_options.time_limit = as_milliseconds(a.time_limit);
   TextEngineOptions engine_options;
-  engine_options.queue = a.queue;
+  engine_options.queue_limit = a.queue;
   std::unique_ptr<TextEngine> engine;
   std::unique_ptr<TextEmbedder> embedder;
   if (generates) engine = make_engine(model, a.engine, engine_options);

@@ -288,7 +288,7 @@ int train_archive(TrainCommandArguments& a, const Ranks& ranks) {
   const Model model = Model::open(a.options.model);
   check_forward(a.options, model);
   check_adapters(a.options, model);
-  const Prepared prepared = model.prepare(prepare_options(a));
+  const PreparedModel prepared = model.prepare(prepare_options(a));
   Trainer trainer(model, prepared, a.options, settings_of(a), ranks);
   if (ranks.leads()) {
     print_start(a, trainer);

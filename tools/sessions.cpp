@@ -59,7 +59,7 @@ class SessionGroup {
     const std::int64_t before = platform::private_bytes();
     PrepareOptions options = request.options;
     options.threads = threads;
-    const Prepared prepared = model.prepare(options);
+    const PreparedModel prepared = model.prepare(options);
     for (int i = 0; i < sessions; ++i) {
       WorkerSession& w = workers_.emplace_back(WorkerSession{Session(prepared), {}, {}, {}, {}});
       w.session.set_seed(request.seed);

@@ -62,7 +62,7 @@ ModelFacts facts_of(const tern::Model& model) {
   return facts;
 }
 
-Conversation::Conversation(const tern::Prepared& prepared, const ModelFacts& facts, const Sampling& sampling)
+Conversation::Conversation(const tern::PreparedModel& prepared, const ModelFacts& facts, const Sampling& sampling)
     : session_(prepared), facts_(facts), sampling_(sampling) {
   session_.set_seed(sampling.seed);
 }

@@ -31,10 +31,10 @@ struct Sampling {
 };
 
 /// A conversation of an archive without slots. Belongs to one thread at a time. Any number of conversations share a
-/// tern::Prepared.
+/// tern::PreparedModel.
 class Conversation {
  public:
-  Conversation(const tern::Prepared& prepared, const ModelFacts& facts, const Sampling& sampling);
+  Conversation(const tern::PreparedModel& prepared, const ModelFacts& facts, const Sampling& sampling);
 
   /// Reads tokens after the earlier tokens and returns the next token (not read yet). Throws tern::Error if the cache
   /// is full, or a token id is unknown.

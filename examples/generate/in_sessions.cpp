@@ -7,8 +7,8 @@
 
 namespace {
 
-Time generate(const tern::Prepared& prepared, const ModelFacts& facts, const Tokenizer& tokenizer, const Options& o,
-              std::size_t number, Answers* answers) {
+Time generate(const tern::PreparedModel& prepared, const ModelFacts& facts, const Tokenizer& tokenizer,
+              const Options& o, std::size_t number, Answers* answers) {
   Answer answer(o, facts, tokenizer, number, answers);
   Conversation conversation(prepared, facts, answer.sampling());
   while (true) {
@@ -27,7 +27,7 @@ std::vector<Outcome> answer_in_sessions(const tern::Model& model, const ModelFac
   tern::PrepareOptions options;
   options.device = o.device;
   options.threads = o.threads > 0 ? o.threads : static_cast<int>(share);
-  const tern::Prepared prepared = model.prepare(options);
+  const tern::PreparedModel prepared = model.prepare(options);
   Answers answers(o.prompts.size());
   std::vector<Outcome> outcomes(o.prompts.size());
   const auto make = [&](std::size_t i) {

@@ -11,7 +11,7 @@ namespace {
 
 class Queue {
  public:
-  Queue(const tern::Prepared& prepared, const ModelFacts& facts, const Tokenizer& tokenizer, const Options& o)
+  Queue(const tern::PreparedModel& prepared, const ModelFacts& facts, const Tokenizer& tokenizer, const Options& o)
       : slots_(prepared, facts),
         facts_(facts),
         tokenizer_(tokenizer),

@@ -1,6 +1,6 @@
 #include "slots.h"
 
-Slots::Slots(const tern::Prepared& prepared, const ModelFacts& facts)
+Slots::Slots(const tern::PreparedModel& prepared, const ModelFacts& facts)
     : session_(prepared), facts_(facts), texts_(static_cast<std::size_t>(facts.batch)) {}
 
 std::int64_t Slots::begin(std::int64_t slot, std::span<const std::int64_t> tokens, const Sampling& sampling) {

@@ -11,7 +11,7 @@
 /// texts. Belongs to one thread at a time.
 class Slots {
  public:
-  Slots(const tern::Prepared& prepared, const ModelFacts& facts);
+  Slots(const tern::PreparedModel& prepared, const ModelFacts& facts);
 
   /// Starts a text in the slot, replacing the previous text: reads its tokens and returns the next token (not read
   /// yet). Throws tern::Error like Conversation::read.

@@ -1,4 +1,4 @@
-// A server classifying handwritten digits: a Prepared, and a Session in each answering thread.
+// A server classifying handwritten digits: a PreparedModel, and a Session in each answering thread.
 //
 //   service DIGITS.tern [PORT]      POST /classify: 64 numbers from 0 to 1, line by line, as a JSON list
 //
@@ -34,7 +34,7 @@ constexpr std::time_t kTimeoutSeconds = 2;  // limit for a client's pause betwee
 /// Idle sessions. Their number never exceeds the number of concurrent answers.
 class Sessions {
  public:
-  explicit Sessions(tern::Prepared prepared) : prepared_(std::move(prepared)) {}
+  explicit Sessions(tern::PreparedModel prepared) : prepared_(std::move(prepared)) {}
 
   std::unique_ptr<tern::Session> acquire() {
     {
@@ -53,7 +53,7 @@ class Sessions {
   }
 
  private:
-  tern::Prepared prepared_;
+  tern::PreparedModel prepared_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<tern::Session>> idle_;
 };

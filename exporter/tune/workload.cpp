@@ -119,7 +119,7 @@ Workload make_workload(const Model& model, const std::map<std::string, std::int6
 Trial::Trial(const Model& model, const Tuning& tuning, Precision precision)
     : prepared_(
           prepare_program(model.program(), options(precision), {.tuning = &tuning, .listeners = {.observer = this}})),
-      session_(Prepared(prepared_)) {}
+      session_(PreparedModel(prepared_)) {}
 
 void Trial::prepared(std::uint32_t function, std::uint32_t number, const Kernel& kernel, const KernelCall& call,
                      AlgorithmChoice taken) {

@@ -266,7 +266,7 @@ NodeResults run_case(const NodeCase& c, Mode mode, const KernelTable& definition
   }
   NodeResults results;
   try {
-    Session session(Prepared(prepare_program(c.program, options, settings)));
+    Session session(PreparedModel(prepare_program(c.program, options, settings)));
     std::vector<Tensor> inputs;
     for (const Tensor& t : c.inputs) inputs.push_back(t.clone());
     for (const Tensor& t : session.run(inputs)) {

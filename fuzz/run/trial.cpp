@@ -132,14 +132,14 @@ class ProgramTrial {
   }
   static void run_twice(std::shared_ptr<const PreparedProgram> prepared, const std::string& function,
                         const std::vector<Tensor>& inputs) {
-    Session session((Prepared(std::move(prepared))));
+    Session session((PreparedModel(std::move(prepared))));
     const std::vector<Tensor> own = copies(inputs);
     look_at(session.run(function, own));
     look_at(session.run(function, own));
   }
   void as_graph(const std::string& function, const PrepareOptions& options, const std::vector<Tensor>& inputs) {
     const Stream stream(options.device);
-    Session session(Prepared(prepare_program(program_, options)), stream);
+    Session session(PreparedModel(prepare_program(program_, options)), stream);
     const std::vector<Tensor> own = copies(inputs);
     Graph graph;
     graph.capture_begin(stream);

@@ -184,7 +184,7 @@ TERN_C_API tern_status tern_model_input(const tern_model* model, size_t function
 TERN_C_API tern_status tern_model_output(const tern_model* model, size_t function, size_t index, tern_value_info* info);
 TERN_C_API tern_status tern_model_state(const tern_model* model, size_t index, tern_value_info* info);
 
-/* ---- Prepared models ---- */
+/* ---- PreparedModel models ---- */
 
 typedef struct tern_prepare_options {
   uint32_t size;            /* sizeof(tern_prepare_options) */

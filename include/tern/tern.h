@@ -5,10 +5,9 @@
 //   const std::vector<tern::Tensor>& outputs = session.run({input});
 //
 // Errors: every function throws tern::Error (tern/error.h).
-// Threads: a Model and a Prepared are immutable; any number of threads may share them. A Session belongs to one thread
-// at a time.
-// Memory: all sessions of a Prepared share the weights. Each session has its own mutable state and its own memory for
-// intermediate values.
+// Threads: a Model and a PreparedModel are immutable; any number of threads may share them. A Session belongs to one
+// thread at a time. Memory: all sessions of a PreparedModel share the weights. Each session has its own mutable state
+// and its own memory for intermediate values.
 #pragma once
 
 #if __cplusplus < 201709L
@@ -126,7 +125,7 @@ struct PrepareOptions {
                                               ///< export --precision) takes precedence
   /// Nodes staying float32 without rounding despite `precision` and the archive: shell patterns (* ? []) for module
   /// paths ("lm_head", "layers.0.*"), ATen operators or ops. A pattern without a match is an error.
-  std::vector<std::string> keep;
+  std::vector<std::string> float32_nodes;
   /// Copies weights to the device even if its kernels can read the mapped file (TERN_DEVICE_HOST_MEMORY). No effect on
   /// other devices.
   bool copy_weights = false;
@@ -141,9 +140,9 @@ struct PrepareOptions {
 };
 
 /// A model ready to run on a device. Copies share the prepared program.
-class TERN_API Prepared {
+class TERN_API PreparedModel {
  public:
-  explicit Prepared(std::shared_ptr<const PreparedProgram> impl) : impl_(std::move(impl)) {}
+  explicit PreparedModel(std::shared_ptr<const PreparedProgram> impl) : impl_(std::move(impl)) {}
   /// The effective precision from PrepareOptions::precision and the archive: bfloat16 if the products of any node use
   /// it.
   Precision precision() const;
@@ -207,7 +206,7 @@ class TERN_API Model {
   /// Errors: as for with_weights().
   Model with_lora(const std::string& path, const LoraOptions& options = {}) const;
 
-  Prepared prepare(const PrepareOptions& options = {}) const;
+  PreparedModel prepare(const PrepareOptions& options = {}) const;
   const std::shared_ptr<const Program>& program() const { return program_; }
 
  private:
@@ -252,12 +251,12 @@ struct RandomPosition {
   std::uint64_t offset = 0;  ///< blocks taken since set_seed()
 };
 
-/// A user's state and memory for running a Prepared. Belongs to one thread at a time.
+/// A user's state and memory for running a PreparedModel. Belongs to one thread at a time.
 class TERN_API Session {
  public:
   /// Runs on the thread's current stream if a StreamScope for the device is active, else on a new stream.
-  explicit Session(const Prepared& prepared);
-  Session(const Prepared& prepared, const Stream& stream);
+  explicit Session(const PreparedModel& prepared);
+  Session(const PreparedModel& prepared, const Stream& stream);
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;

@@ -129,7 +129,7 @@ class TERN_API TextAnswer {
 
 struct TextEngineOptions {
   PrepareOptions prepare;              ///< device, threads and precision; the engine raises cached_plans to its needs
-  std::size_t queue = 256;             ///< limit of requests that wait for a slot
+  std::size_t queue_limit = 256;       ///< limit of requests that wait for a slot
   std::int64_t prompt_part = 512;      ///< prompt tokens read at once, between the steps of other answers
   bool shares_prefixes = true;         ///< false: every prompt is read from its beginning
   std::optional<Tokenizer> tokenizer;  ///< instead of the archive's

@@ -60,7 +60,7 @@ const Model& Facts::model() const {
   return *model_;
 }
 
-const Prepared& Facts::prepared() const {
+const PreparedModel& Facts::prepared() const {
   check_open();
   return *prepared_;
 }
@@ -81,7 +81,7 @@ std::vector<std::shared_ptr<OneSession>> Facts::sessions() const {
 void Facts::close() {
   // Clears the members first: threads waiting for these sessions must not find others.
   const std::optional<Model> model = std::exchange(model_, std::nullopt);
-  const std::optional<Prepared> prepared = std::exchange(prepared_, std::nullopt);
+  const std::optional<PreparedModel> prepared = std::exchange(prepared_, std::nullopt);
   for (const std::shared_ptr<OneSession>& session : sessions()) session->close();
   file.reset();
 }

@@ -37,7 +37,7 @@ class Facts {
   /// Throw once the model is closed.
   void check_open() const;
   const Model& model() const;
-  const Prepared& prepared() const;
+  const PreparedModel& prepared() const;
   bool is_closed() const { return !model_; }
   /// Closes all sessions, waits for their runs, and frees the model.
   void close();
@@ -53,7 +53,7 @@ class Facts {
 
  private:
   std::optional<Model> model_;
-  std::optional<Prepared> prepared_;
+  std::optional<PreparedModel> prepared_;
   std::vector<std::weak_ptr<OneSession>> sessions_;
 };
 

@@ -110,7 +110,7 @@ PyModel load(nb::handle source, const std::string& device, int threads, const st
   options.device = device;
   options.threads = threads;
   options.precision = choice(kPrecision, "precision", precision);
-  options.keep = keep;
+  options.float32_nodes = keep;
   options.reproducible = reproducible;
   options.native_code = native_code;
   options.copy_weights = copy_weights;

@@ -244,7 +244,7 @@ The device, threads and precision are those of load(). Requests from any thread 
         check_fork();
         TextEngineOptions options;
         options.prepare = model.facts->options;
-        options.queue = queue;
+        options.queue_limit = queue;
         options.prompt_part = prompt_part;
         options.shares_prefixes = shares_prefixes;
         options.tokenizer = tokenizer;

@@ -11,7 +11,7 @@ struct tern_model {
   tern::Model model;
 };
 struct tern_prepared {
-  tern::Prepared prepared;
+  tern::PreparedModel prepared;
 };
 struct tern_session {
   tern::Session session;

@@ -141,7 +141,7 @@ TEST(Partition, SessionsShareWhatWasCompiledAndItGoesWithTheProgram) {
   const PartCounts before = control.parts();
   const std::int64_t kept = control.counts().partitions;
   {
-    const Prepared prepared = layers().prepare(on("parts"));
+    const PreparedModel prepared = layers().prepare(on("parts"));
     for (int round = 0; round < 2; ++round) {
       Session a(prepared), b(prepared);
       for (int i = 0; i < 3; ++i) expect_equal_bits(values_of(a.run({input()})[0]), values_of(b.run({input()})[0]));

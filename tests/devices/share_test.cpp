@@ -76,7 +76,7 @@ TEST_P(ShareTest, SessionsRunOnParts) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {3});
   p.output(p.b().expr("x * 2", {{"x", x}}, DType::f32));
-  const Prepared prepared = p.model().prepare(on(GetParam()));
+  const PreparedModel prepared = p.model().prepare(on(GetParam()));
   const Stream a(GetParam(), {8, 0}), b(GetParam(), {4, 1}), whole(GetParam());
   Session first(prepared, a), second(prepared, b), third(prepared, whole);
   const std::vector<Tensor> inputs = {floats({3}, {1, 2, 3})};  // read once the stream gets there

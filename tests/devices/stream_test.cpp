@@ -41,7 +41,7 @@ TEST(Devices, ThereIsTheOneThatTheCallerNeeds) {
 }
 
 TEST_P(StreamTest, SessionsRunOnTheStreamThatTheyAreGiven) {
-  const Prepared prepared = twice().prepare(on(device()));
+  const PreparedModel prepared = twice().prepare(on(device()));
   const Stream stream(device());
   Session session(prepared, stream);
   EXPECT_EQ(session.stream(), stream);
@@ -52,7 +52,7 @@ TEST_P(StreamTest, SessionsRunOnTheStreamThatTheyAreGiven) {
 }
 
 TEST_P(StreamTest, ScopesNest) {
-  const Prepared prepared = twice().prepare(on(device()));
+  const PreparedModel prepared = twice().prepare(on(device()));
   const Stream a(device()), b(device());
   const Stream own = Stream::current(device());
   EXPECT_EQ(Stream::current(device()), own);
@@ -86,7 +86,7 @@ TEST_P(StreamTest, EnqueueDoesNotWait) {
 }
 
 TEST_P(StreamTest, EventsOrderStreams) {
-  const Prepared prepared = twice().prepare(on(device()));
+  const PreparedModel prepared = twice().prepare(on(device()));
   const Stream a(device()), b(device());
   Session first(prepared, a), second(prepared, b);
   for (Session* s : {&first, &second}) s->run({floats({3}, {0, 0, 0})});  // planning waits

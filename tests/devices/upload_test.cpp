@@ -95,7 +95,7 @@ TEST(Upload, WithoutPinnedMemoryBytesAreCopiedFromWhereTheyLie) {
       const DeviceControl& control = control_of(device);
       const std::int64_t before = control.counts().pinned;
       Aligned bytes(archive());
-      const Prepared prepared = Model::from_bytes(bytes.span()).prepare(on(device));
+      const PreparedModel prepared = Model::from_bytes(bytes.span()).prepare(on(device));
       control.fail("pinned_allocate", nth, refusal);
       {
         Session session(prepared);

@@ -234,7 +234,7 @@ TEST(TextEngine, CancelsAnswers) {
 
 TEST(TextEngine, LimitsItsQueue) {
   TextEngineOptions options = with_tokenizer();
-  options.queue = 2;
+  options.queue_limit = 2;
   TextEngine engine(seabirds(2), options);
   std::vector<TextAnswer> answers;
   bool is_full = false;

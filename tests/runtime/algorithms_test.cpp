@@ -49,7 +49,7 @@ struct AlgorithmsResult {
 AlgorithmsResult run_of(const TestProgram& p, const Tensor& x, const PrepareOptions& options = {}) {
   AlgorithmsObserver observer;
   const auto prepared = prepare_program(p.model().program(), options, {.listeners = {.observer = &observer}});
-  Session session((Prepared(prepared)));
+  Session session((PreparedModel(prepared)));
   AlgorithmsResult r{values_of(session.run({x})[0]), {}};
   r.taken = observer.taken;
   return r;
@@ -361,7 +361,7 @@ TEST(Algorithms, AWeightOfSeveralFunctionsIsReadInPlace) {
     const TestProgram p = prefill(weight, with_decode);
     AlgorithmsObserver observer;
     const auto prepared = prepare_program(p.model().program(), options, {.listeners = {.observer = &observer}});
-    Session session((Prepared(prepared)));
+    Session session((PreparedModel(prepared)));
     const Tensor& y = session.run("forward", std::span<const Tensor>(&rows, 1))[0];
     std::vector<float> values(48 * 64);
     convert(y.data(), DType::bf16, values.data(), DType::f32, 48 * 64);

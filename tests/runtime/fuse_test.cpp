@@ -18,13 +18,13 @@ using testing::floats;
 using testing::TestProgram;
 using Floats = std::vector<float>;
 
-Prepared prepare(const TestProgram& p, Fusion fusion) {
-  return Prepared(prepare_program(p.model().program(), {}, {.fusion = fusion}));
+PreparedModel prepare(const TestProgram& p, Fusion fusion) {
+  return PreparedModel(prepare_program(p.model().program(), {}, {.fusion = fusion}));
 }
 
 std::vector<Op> ops_of(const TestProgram& p) {
   std::vector<Op> ops;
-  const Prepared prepared = prepare(p, Fusion::on);
+  const PreparedModel prepared = prepare(p, Fusion::on);
   for (const Node& n : prepared.impl()->functions[0].nodes) ops.push_back(n.op);
   return ops;
 }
@@ -187,7 +187,7 @@ TEST(Fuse, QuotientsOfRowsAreComputedOnceForEachRow) {
   const ValueId x = p.input(DType::f32, {6, 70}), rows = p.input(DType::f32, {6, 1}), all = p.input(DType::f32, {});
   p.output(p.b().expr("x * (1 / r) + sqrt(a * r)", {{"x", x}, {"r", rows}, {"a", all}}, DType::f32));
   EXPECT_EQ(ops_of(p), (std::vector<Op>(3, Op::pointwise)));
-  const Prepared prepared = prepare(p, Fusion::on);
+  const PreparedModel prepared = prepare(p, Fusion::on);
   const std::vector<Node>& nodes = prepared.impl()->functions[0].nodes;
   for (const Instruction& i : nodes.back().expr.code) EXPECT_TRUE(i.op != Scalar::div && i.op != Scalar::sqrt);
   expect_same_bits(p, {floats({6, 70}, some_floats(420, 3)), floats({6, 1}, {1, 2, 3, -4, 5, 0}), floats({}, {0.3F})});
@@ -232,7 +232,7 @@ TEST(Fuse, MessagesKeepTheNumbersOfTheExportedNodes) {
   ValueId v = p.b().expr("x + 1", {{"x", x}}, DType::f32);
   v = p.b().expr("v * 2", {{"v", v}}, DType::f32);
   p.output(p.b().index_select(v, i, 0));
-  const Prepared prepared = prepare(p, Fusion::on);
+  const PreparedModel prepared = prepare(p, Fusion::on);
   ASSERT_EQ(prepared.impl()->functions[0].nodes.size(), 2u);
   Session s(prepared);
   Tensor index(DType::i64, {2});

@@ -92,7 +92,7 @@ TEST(IntegerLayers, StayChannelsLastAndScaleTheirSums) {
   p.output(add_layer(p, add_layer(p, image, first, in, between), second, between, out));
   IntegerLayersObserver observer;
   const auto prepared = prepare_program(p.model().program(), {}, {.listeners = {.observer = &observer}});
-  Session session((Prepared(prepared)));
+  Session session((PreparedModel(prepared)));
   const std::vector<float> got = values_of(session.run({floats({1, in, size, size}, x)})[0]);
   const std::vector<double> want =
       layer(layer({x.begin(), x.end()}, first, in, between, size), second, between, out, size);
@@ -137,8 +137,8 @@ void check_block(std::int64_t channels, std::int64_t out, std::int64_t groups, b
   std::vector<Tensor> inputs = {Tensor::borrow(bytes.data(), DType::u8, {2, channels, size, size})};
   if (residual) inputs.push_back(Tensor::borrow(bytes.data(), DType::u8, {2, out, size, size}));
   const auto run = [&](Fusion fusion, IntegerLayersObserver* observer) {
-    Session session(
-        Prepared(prepare_program(p.model().program(), {}, {.fusion = fusion, .listeners = {.observer = observer}})));
+    Session session(PreparedModel(
+        prepare_program(p.model().program(), {}, {.fusion = fusion, .listeners = {.observer = observer}})));
     const Tensor y = session.run(inputs)[0];
     const auto bytes_of = y.span<const std::uint8_t>();
     return std::vector<std::uint8_t>(bytes_of.begin(), bytes_of.end());

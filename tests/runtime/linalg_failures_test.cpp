@@ -67,7 +67,7 @@ std::string message_of_linalg_failures(const FailureCase& c, DType type, std::si
   p.output(p.b().add_all(c.op, operands, attrs)[0]);
   PrepareOptions options;
   options.reproducible = defined;
-  Session session(Prepared(prepare_program(p.model().program(), options, {})));
+  Session session(PreparedModel(prepare_program(p.model().program(), options, {})));
   try {
     session.run(inputs);
   } catch (const Error& e) {

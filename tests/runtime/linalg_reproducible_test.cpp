@@ -25,7 +25,7 @@ std::vector<Tensor> run_reproducibly(const ReproducibleCase& c, const std::vecto
   for (const ValueId v : p.b().add_all(c.op, operands, c.attrs)) p.output(v);
   PrepareOptions options;
   options.reproducible = true;
-  Session session(Prepared(prepare_program(p.model().program(), options, {})));
+  Session session(PreparedModel(prepare_program(p.model().program(), options, {})));
   std::vector<Tensor> results = session.run(inputs);
   for (Tensor& t : results) t = t.clone();  // the session owns the results
   return results;

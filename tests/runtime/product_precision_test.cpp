@@ -145,7 +145,7 @@ struct TwoLayers {
     }
     const std::size_t count = noted ? note_precision(p.program(), Precision::bfloat16, kept_at_export) : 0;
     EXPECT_EQ(count, noted ? 2 - kept_at_export.size() : 0);
-    const Prepared prepared = p.model().prepare(options);
+    const PreparedModel prepared = p.model().prepare(options);
     EXPECT_EQ(prepared.precision(), options.reproducible || (!noted && options.precision == Precision::exported)
                                         ? Precision::exported
                                         : Precision::bfloat16);
@@ -158,12 +158,12 @@ struct TwoLayers {
 TEST(ProductPrecision, KeptNodesHaveAllDigits) {
   const TwoLayers two;
   PrepareOptions options = with(Precision::bfloat16);
-  options.keep = {"he*"};
+  options.float32_nodes = {"he*"};
   const auto results = two.run(options);
   const auto as_it_is = [](float v) { return static_cast<double>(v); };
   EXPECT_LT(two.layer.error(results[1], as_it_is, as_it_is), 2e-5);
   EXPECT_EQ(two.layer.error(results[0], as_it_is, as_it_is) > 1e-3, cpu::rows_pay());
-  options.keep = {"tail"};
+  options.float32_nodes = {"tail"};
   EXPECT_THROW(two.run(options), Error);
 }
 
@@ -181,7 +181,7 @@ TEST(ProductPrecision, AnArchiveSaysIt) {
 TEST(ProductPrecision, IsResolvedWhenPrepared) {
   TestProgram p;
   p.output(p.b().cast(p.input(DType::f32, {2}), DType::f64));
-  const Prepared prepared = p.model().prepare(with(Precision::automatic));
+  const PreparedModel prepared = p.model().prepare(with(Precision::automatic));
   EXPECT_NE(prepared.precision(), Precision::automatic);
   EXPECT_EQ(p.model().prepare(with(Precision::exported)).precision(), Precision::exported);
 }

@@ -261,7 +261,7 @@ TEST(SessionGroups, ATraceHasCollectivesWhereTheyRunAndTheirWaits) {
 TEST(SessionGroups, TracedNumbersAreTheFlightRecorders) {
   const std::string path = ::testing::TempDir() + "/numbers_" + std::to_string(platform::process_number()) + ".json";
   const Groups groups = local_group(2, kCollectiveSoon);
-  const Prepared prepared = program_beside().model().prepare();
+  const PreparedModel prepared = program_beside().model().prepare();
   Trace trace(path);
   const auto messages = run_all(2, [&](int r) {
     const auto& group = groups[static_cast<std::size_t>(r)];
@@ -295,7 +295,7 @@ TEST(SessionGroups, ManySessionsCommunicateAtOnce) {
   constexpr std::size_t kGroups = 6;
   std::vector<Groups> groups;
   for (std::size_t g = 0; g < kGroups; ++g) groups.push_back(local_group(2, kCollectiveSoon));
-  const Prepared prepared = program_beside().model().prepare();
+  const PreparedModel prepared = program_beside().model().prepare();
   const auto messages = run_all(2 * kGroups, [&](int i) {
     const auto g = static_cast<std::size_t>(i) / 2, r = static_cast<std::size_t>(i) % 2;
     Session s(prepared);

@@ -75,7 +75,7 @@ TEST(Session, KeepsStateBetweenCallsAndApartFromOtherSessions) {
   const ValueId next = p.b().expr("c + x", {{"c", count}, {"x", x}}, DType::f32);
   p.write_back(0, next);
   p.output(p.b().expr("c * 2", {{"c", next}}, DType::f32));
-  const Prepared prepared = p.model().prepare();
+  const PreparedModel prepared = p.model().prepare();
   Session a(prepared), b(prepared);
   a.run({floats({2}, {1, 1})});
   EXPECT_EQ(values_of(a.run({floats({2}, {1, 2})})[0]), (Floats{4, 26}));
@@ -171,7 +171,7 @@ TEST(Session, ManyThreadsShareOnePrepared) {
   p.write_back(1, p.b().expr("c + 1", {{"c", count}}, DType::f32));
   PrepareOptions options;
   options.threads = 1;
-  const Prepared prepared = p.model().prepare(options);
+  const PreparedModel prepared = p.model().prepare(options);
   Session alone(prepared);
   std::vector<Floats> expected;
   const Tensor input = floats({4, 256}, Floats(1024, 0.5f));

@@ -54,11 +54,11 @@ TestProgram program(DType type, const SystemSizes& s, bool gives_pivots = false)
   if (gives_pivots) p.output(f[1]);
   return p;
 }
-Prepared prepare(const TestProgram& p) {
-  return Prepared(prepare_program(p.model().program(), {}, {.fusion = Fusion::on}));
+PreparedModel prepare(const TestProgram& p) {
+  return PreparedModel(prepare_program(p.model().program(), {}, {.fusion = Fusion::on}));
 }
 std::int64_t factorizations(const TestProgram& p) {
-  const Prepared prepared = prepare(p);
+  const PreparedModel prepared = prepare(p);
   return std::ranges::count(prepared.impl()->functions[0].nodes, Op::lu_factor, &Node::op);
 }
 
@@ -134,7 +134,7 @@ TEST_P(SolveFusionTest, LeavesFactorsThatAreRightHandSides) {
 std::string error_of(const TestProgram& p, bool defined, const std::vector<Tensor>& inputs) {
   PrepareOptions options;
   options.reproducible = defined;
-  Session session(Prepared(prepare_program(p.model().program(), options, {.fusion = Fusion::on})));
+  Session session(PreparedModel(prepare_program(p.model().program(), options, {.fusion = Fusion::on})));
   try {
     session.run(inputs);
   } catch (const Error& e) {

@@ -161,7 +161,7 @@ Model model_of(const std::vector<std::string>& names) {
 
 TEST(Subgroup, AnOperatorOfALibraryCallsItsGroupByName) {
   load_ops(TERN_TEST_OPS);
-  const Prepared prepared = model_of({"rows", "0"}).prepare();
+  const PreparedModel prepared = model_of({"rows", "0"}).prepare();
   const auto messages = run_all(4, [&](const Group& world) {
     Session session(prepared);
     session.set_group(world);

@@ -67,7 +67,7 @@ Model model_threads() {
   return p.model();
 }
 
-Prepared prepared(int threads) {
+PreparedModel prepared(int threads) {
   PrepareOptions options;
   options.threads = threads;
   return model_threads().prepare(options);
@@ -145,7 +145,7 @@ TEST_F(RunThreads, SessionsAtOncePlanAndRunOneProgram) {
   std::vector<Tensor> images;
   for (std::int64_t n = 1; n <= 3; ++n)
     images.push_back(floats({n, 16, 24, 24}, test::random_floats(n * 16 * 24 * 24, 3)));
-  std::vector<Prepared> ready;
+  std::vector<PreparedModel> ready;
   for (const int threads : {1, 2, 3}) {
     PrepareOptions options;
     options.threads = threads;
@@ -158,7 +158,7 @@ TEST_F(RunThreads, SessionsAtOncePlanAndRunOneProgram) {
       expected[k].push_back(results(s, x));
     }
   }
-  const Prepared fresh[] = {program.prepare(), program.prepare()};  // no session has used their weights yet
+  const PreparedModel fresh[] = {program.prepare(), program.prepare()};  // no session has used their weights yet
   std::atomic<int> wrong = 0;
   std::vector<std::jthread> users;
   std::barrier begin(6);

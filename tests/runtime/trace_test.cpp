@@ -203,7 +203,7 @@ TEST_F(TraceTest, BeyondTheLimitEventsAreCounted) {
 }
 
 TEST_F(TraceTest, ThreadsRecordSideBySide) {
-  const Prepared prepared = model_trace().prepare();
+  const PreparedModel prepared = model_trace().prepare();
   Trace trace(path_);
   std::vector<std::jthread> threads;
   for (int i = 0; i < 4; ++i) {
@@ -271,7 +271,7 @@ TEST_F(TraceTest, PlansAndSessionsInTurnKeepTheirNames) {
   p.output(p.b().add_all(Op::sort, {x}, {{AttrKey::axis, Dims{1}}})[0]);
   PrepareOptions prepare;
   prepare.cached_plans = 1;
-  const Prepared prepared = p.model().prepare(prepare);
+  const PreparedModel prepared = p.model().prepare(prepare);
   TraceOptions options;
   options.memory = std::uint64_t{1} << 20;
   Trace trace(path_, options);

@@ -31,7 +31,7 @@ TestProgram product_widened() {
 
 /// After a run.
 std::vector<WidenedNode> by_plans(TestProgram& p, const PrepareOptions& options) {
-  const Prepared prepared = p.model().prepare(options);
+  const PreparedModel prepared = p.model().prepare(options);
   Session session(prepared);
   session.run({floats({2, kK}, test::random_floats(2 * kK, 2))});
   return widened_by_plans(*prepared.impl());

@@ -146,7 +146,7 @@ void run_calls(const ConformCase& c, std::size_t rank, const FunctionInfo& info,
 
 /// Runs all ranks; a group's ranks have a thread each.
 ConformFindings run_ranks(const ConformCase& c, const Program& program, const FunctionInfo& info,
-                          const Prepared& prepared, bool as_graph, bool with_gradients, Reference& reference) {
+                          const PreparedModel& prepared, bool as_graph, bool with_gradients, Reference& reference) {
   ConformFindings all;
   if (c.ranks.size() == 1) {
     Session session(prepared);
@@ -263,7 +263,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
       prepare.device = device;
       prepare.reproducible = options.reproducible;
       prepare.native_code = options.native_code;
-      const Prepared prepared = model.prepare(prepare);
+      const PreparedModel prepared = model.prepare(prepare);
       stage = "run";
       const std::uint64_t before = custom_nodes_on_host();
       ConformFindings findings =

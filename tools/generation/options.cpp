@@ -98,7 +98,7 @@ static void set_prepare_options(PrepareOptions& prepare, const EngineArguments& 
   prepare.native_code = a.device.native_code;
   prepare.copy_weights = a.device.copy_weights;
   prepare.precision = precision_of(a.device);
-  prepare.keep = a.device.keep;
+  prepare.float32_nodes = a.device.keep;
 }
 
 std::unique_ptr<TextEmbedder> make_embedder(const Model& model, const EngineArguments& a, bool has_tokenizer_option) {

@@ -21,7 +21,7 @@ class OutputErrors {
  private:
   Side reference_;
   const Calls& calls_;
-  Prepared prepared_;
+  PreparedModel prepared_;
   std::vector<std::vector<LeftTensor>> kept_;  ///< the reference's results by call if all are small; else empty
 };
 

@@ -190,7 +190,7 @@ ScalingMeasurement measure_scaling(const Model& model, const ScalingRequest& req
   const auto add = [&](int threads, bool simulated) {
     PrepareOptions options = request.options;
     options.threads = threads;
-    const Prepared prepared = model.prepare(options);
+    const PreparedModel prepared = model.prepare(options);
     program = prepared.impl()->program;
     precision = prepared.precision();
     lanes.push_back({threads, simulated, std::make_unique<Session>(prepared), {}, {}});

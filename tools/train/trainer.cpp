@@ -34,7 +34,7 @@ const ArrayNames& checked_names(const FunctionInfo& f, std::string_view without,
 
 }  // namespace
 
-Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOptions& options, Settings settings,
+Trainer::Trainer(const Model& model, const PreparedModel& prepared, const TrainOptions& options, Settings settings,
                  const Ranks& ranks)
     : model_(model),
       options_(options),

@@ -37,7 +37,7 @@ class Trainer {
  public:
   /// Opens the data and checks all options against model and data. Continues from a checkpoint with `resume`. All ranks
   /// create a Trainer with the same options; only rank 0 reads and writes checkpoints.
-  Trainer(const Model& model, const Prepared& prepared, const TrainOptions& options, Settings settings,
+  Trainer(const Model& model, const PreparedModel& prepared, const TrainOptions& options, Settings settings,
           const Ranks& ranks);
 
   /// Runs until the end, or until `stop` returns a signal on any rank; then writes a checkpoint and returns the signal,

@@ -66,7 +66,7 @@ void expect_alike(const Body& body) {
   options.texts = program.pool.new_symbol("texts", 1, kSlotsSlots);
   run_over_texts(program, 0, options);
   Session all(together.p.model().prepare());
-  const Prepared prepared = alone.p.model().prepare();
+  const PreparedModel prepared = alone.p.model().prepare();
   std::vector<Session> own;
   for (int i = 0; i < kTexts; ++i) own.emplace_back(prepared);
   const std::vector<std::int64_t> slots = {2, 0, 3}, tokens = {5, 1, 6}, places = {4, 0, 2};

@@ -65,7 +65,7 @@ struct Trained {
   std::vector<std::vector<float>> states;
 };
 
-Trained train(const Prepared& prepared, std::shared_ptr<ProcessGroup> group) {
+Trained train(const PreparedModel& prepared, std::shared_ptr<ProcessGroup> group) {
   Session session(prepared);
   const int rank = group ? group->rank() : 0, ranks = group ? group->size() : 1;
   if (group) session.set_group(std::move(group));
@@ -86,7 +86,7 @@ Trained train(const Prepared& prepared, std::shared_ptr<ProcessGroup> group) {
   return t;
 }
 
-std::vector<Trained> train_ranks(const Prepared& prepared, int ranks) {
+std::vector<Trained> train_ranks(const PreparedModel& prepared, int ranks) {
   std::vector<Trained> trained(static_cast<std::size_t>(ranks));
   const auto group = local_group(ranks, std::chrono::seconds(60));
   std::vector<std::thread> threads;
@@ -99,7 +99,7 @@ std::vector<Trained> train_ranks(const Prepared& prepared, int ranks) {
 TEST(DataParallel, RanksAreOneLargeRank) {
   for (const std::uint64_t bucket : {std::uint64_t{4}, std::uint64_t{1} << 20}) {
     DataParallelLayers layers(bucket);
-    const Prepared prepared = layers.model().prepare();
+    const PreparedModel prepared = layers.model().prepare();
     const Trained alone = train(prepared, nullptr);
     for (const int ranks : {2, 3}) {
       const std::vector<Trained> all = train_ranks(prepared, ranks);
@@ -140,7 +140,7 @@ std::vector<std::vector<float>> step_without_samples(TestProgram& p, const std::
   options.optimizer = optimizers::options_for(optimizers::Optimizer::sgd);
   options.bucket = 1 << 20;
   add_training(p.program(), options);
-  const Prepared prepared = p.model().prepare();
+  const PreparedModel prepared = p.model().prepare();
   const auto group = local_group(2, std::chrono::seconds(60));
   std::vector<std::vector<float>> values(2);
   std::vector<std::thread> threads;

@@ -64,7 +64,7 @@ Measured measure(const std::shared_ptr<const Program>& program, const std::strin
   CountedKernels kernels(Device::open(options.device).kernels(options.reproducible), emulator);
   PreparationSettings settings;
   settings.kernels = &kernels.table();
-  const Prepared prepared(prepare_program(program, options, settings));
+  const PreparedModel prepared(prepare_program(program, options, settings));
   Session session(prepared);
   Measured measured;
   Graph graph;

@@ -35,7 +35,7 @@ IntensitySeen two_convolutions(std::int64_t channels, std::int64_t kernel) {
   p.output(x);
   IntensitySeen seen;
   const auto prepared = prepare_program(p.model().program(), {}, {.listeners = {.observer = &seen}});
-  Session session((Prepared(prepared)));
+  Session session((PreparedModel(prepared)));
   session.run({floats({1, channels, 16, 16}, random_floats(channels * 256, 2))});
   return seen;
 }

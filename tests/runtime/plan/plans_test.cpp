@@ -40,7 +40,7 @@ TEST(Plans, AreMadeOnceForAllSessions) {
   TestProgram p;
   const Dim n = p.b().pool().symbol("n", 1, 1000);
   p.output(p.b().expr("x * x", {{"x", p.input(DType::f32, {n})}}, DType::f32));
-  const Prepared prepared = p.model().prepare();
+  const PreparedModel prepared = p.model().prepare();
   constexpr int kSessions = 8;
   std::atomic<std::uint64_t> made = 0;
   on_threads(kSessions, [&](int i) {
@@ -97,7 +97,7 @@ class Mixture {
   }
 
  private:
-  std::optional<Prepared> prepared_;
+  std::optional<PreparedModel> prepared_;
 };
 
 TEST(Plans, RunOnSeveralThreadsAtOnce) {
@@ -126,7 +126,7 @@ TEST(Plans, OfSizesThatDependOnDataAreForThoseSizes) {
   const ValueId found = p.b().add(Op::nonzero, {x}, {attr(AttrKey::symbols, u)});
   p.output(p.b().expr("i * 2 + 1", {{"i", found}}, DType::i64));
   p.output(p.b().expr("x + 1", {{"x", x}}, DType::f32));
-  const Prepared prepared = p.model().prepare();
+  const PreparedModel prepared = p.model().prepare();
   on_threads(4, [&](int i) {
     Session s(prepared);
     for (int round = 0; round < 10; ++round) {

@@ -50,7 +50,7 @@ RoundedResult run(const std::vector<std::int64_t>& sizes, const std::vector<floa
   options.precision = Precision::bfloat16;
   options.weight_cache = "off";
   const auto prepared = prepare_program(p.model().program(), options, {.listeners = {.observer = &seen}});
-  Session session((Prepared(prepared)));
+  Session session((PreparedModel(prepared)));
   RoundedResult r;
   const std::vector<Tensor>& out = session.run({floats(sizes, x)});
   for (std::size_t i = 0; i < results.size(); ++i) r.values.push_back(values_of(out[i]));
@@ -196,7 +196,7 @@ std::vector<DType> stored_by_layers(bool shared) {
   options.weight_cache = "off";
   const auto prepared = prepare_program(p.model().program(), options, {.listeners = {.observer = &seen}});
   const Tensor x = floats({40, 64}, random_floats(40 * 64, 2));
-  Session((Prepared(prepared))).run("forward", std::span<const Tensor>(&x, 1));
+  Session((PreparedModel(prepared))).run("forward", std::span<const Tensor>(&x, 1));
   return seen.stored;
 }
 

@@ -38,8 +38,8 @@ class CachedProgram : public ::testing::Test {
     options_.threads = 1;
     options_.weight_cache = folder_.path();
   }
-  Prepared prepare() const { return p_.model().prepare(options_); }
-  static Floats run(const Prepared& prepared) {
+  PreparedModel prepare() const { return p_.model().prepare(options_); }
+  static Floats run(const PreparedModel& prepared) {
     Session s(prepared);
     return values_of(s.run({floats({kRows, kIn}, random_floats(kRows * kIn, 2))})[0]);
   }
@@ -51,7 +51,7 @@ class CachedProgram : public ::testing::Test {
 };
 
 TEST_F(CachedProgram, MapsWhatAnEarlierOnePacked) {
-  const Prepared first = prepare();
+  const PreparedModel first = prepare();
   const Floats expected = run(first);
   first.impl()->cache->wait();
   EXPECT_EQ(folder_.names().size(), 1u);
@@ -63,7 +63,7 @@ TEST_F(CachedProgram, MapsWhatAnEarlierOnePacked) {
 
 TEST_F(CachedProgram, WithoutTheCacheNothingIsKept) {
   options_.weight_cache = "off";
-  const Prepared prepared = prepare();
+  const PreparedModel prepared = prepare();
   run(prepared);
   prepared.impl()->cache->wait();
   EXPECT_TRUE(folder_.names().empty());
@@ -75,7 +75,7 @@ TEST_F(CachedProgram, ReproducibleRunsUseNone) {
 }
 
 TEST_F(CachedProgram, ADamagedFileIsPackedAnew) {
-  const Prepared first = prepare();
+  const PreparedModel first = prepare();
   const Floats expected = run(first);
   first.impl()->cache->wait();
   ASSERT_EQ(folder_.names().size(), 1u);
@@ -87,7 +87,7 @@ TEST_F(CachedProgram, ADamagedFileIsPackedAnew) {
 }
 
 TEST_F(CachedProgram, SessionsKeepTheBytesThatTheProgramBeganWith) {
-  const Prepared prepared = prepare();
+  const PreparedModel prepared = prepare();
   const Floats expected = run(prepared);
   prepared.impl()->cache->wait();
   const int asked = source_->asked();

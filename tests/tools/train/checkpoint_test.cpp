@@ -46,7 +46,7 @@ class TrainCheckpoint : public ::testing::Test {
  protected:
   TempFolder folder;
   Model model = adder();
-  Prepared prepared = model.prepare();
+  PreparedModel prepared = model.prepare();
   Session session{prepared};
   Checkpoints checkpoints{folder / "c"};
   Settings settings = {{"batch", "4"}};

@@ -132,7 +132,7 @@ TEST(TrainChecks, ParametersThatAreNotFinite) {
   p.write_back(0, sum);
   p.output(sum);
   const Model model = p.model();
-  const Prepared prepared = model.prepare();
+  const PreparedModel prepared = model.prepare();
   Session session(prepared);
   session.run({floats({2}, {3e38F, 1})});
   EXPECT_EQ(error_of([&] { check_parameters(model, session, 1); }), "no error");

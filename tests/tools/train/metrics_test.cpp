@@ -21,7 +21,7 @@ Metrics evaluated(const Dims& target, const std::vector<float>& prediction, cons
   p.output(p.b().reduce(x, "mean", {0, 1}, false, DType::f32));
   p.output(p.b().expr("x * 2", {{"x", x}}, DType::f32));
   const Model model = p.model();
-  const Prepared prepared = model.prepare();
+  const PreparedModel prepared = model.prepare();
   Session session(prepared);
   Methods methods;
   methods.loss = model.functions()[0];
