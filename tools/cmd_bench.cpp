@@ -488,7 +488,7 @@ int run_bench(const BenchArguments& a) {
   Side plain{model.program(), static_cast<std::uint32_t>(model.program()->find_entry(f.name)), options_of(a),
              choice.seed, "exported"};
   plain.program = keeping(plain.program, a.device.keep);
-  plain.options.keep.clear();
+  plain.options.float32_nodes.clear();
   r.gains = measure_gains(plain, a.graph ? GainsChoice::none : a.gains, inputs, r.percentile(50) / 1e3);
   const int threads = Threads::chosen(a.threads.front()).count();
   (a.json ? print_bench_json : print_bench_text)(a, f.name, threads, r);
