@@ -20,7 +20,7 @@ constexpr std::int64_t kDriverWorthAThread = 1 << 17;  // multiplications
 constexpr std::ptrdiff_t kAhead = 8 << 10, kAheadOfIntegers = 5 << 10;
 constexpr std::int64_t kScales = 1 << 11, kMostScaleRows = 64;  // read at once
 #if defined(__aarch64__)
-constexpr std::int64_t kMostByteRows = kFewRows;  // three instructions multiply what five widen
+constexpr std::int64_t kMostByteRows = kFewRows;  // sdot takes less time than widening to floats
 #else
 constexpr std::int64_t kMostByteRows = 2;  // rows of x: more take less time in floats, which widen the matrix once
 #endif
