@@ -64,12 +64,12 @@ constexpr Machine kTiles{.products = kProducts, .on_tiles = 1.38 * kProducts, .b
 constexpr Machine kRoundedTiles{.products = kProducts, .on_tiles = 3.4 * kProducts, .bytes = 1.41 * kProducts};
 
 bool measure_rows() {
-  constexpr double kWorthWhile = 1.2;
   if (!tiles::rows_possible()) return false;
   if (tiles::available()) return true;
 #if defined(__aarch64__)
   return true;  // an instruction multiplies four times as many bfloat16 as floats
 #else
+  constexpr double kWorthWhile = 1.2;
   const ThreadScope alone(Threads(1));
   CachedProduct product;
   return product.of_rows() > kWorthWhile * product.on_vectors();

@@ -39,6 +39,7 @@ TERN_SIMD_INLINE void add_four_steps(const Floats (&a)[kRows], const float* b, s
 #pragma GCC unroll 4
     for (int r = 0; r < kVectors; ++r) right[r] = load<Floats>(b + r * kLanes);
     b += b_row;
+    if (!__builtin_constant_p(b_row)) asm("" : "+r"(b));  // a pointer that moves: both registers by one load
 #pragma GCC unroll 12
     for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 4

@@ -9,7 +9,10 @@
 
 #include "dtypes/convert.h"
 #include "kernels/cpu/products/block_quantized/byte_microkernel.h"
+#include "kernels/cpu/products/block_quantized/driver.h"
 #include "kernels/cpu/products/block_quantized/nibble_microkernel.h"
+#include "tests/kernels/quantized_value.h"
+#include "threads/threads.h"
 
 namespace tern::block_quantized {
 namespace {
@@ -203,6 +206,39 @@ TEST(Digits, NibblesAtAllLevels) {
     }
   });
   if (levels == 0) GTEST_SKIP() << "no loops for nibbles here";
+}
+
+/// Few rows by matrices of all formats, in digits or in floats.
+TEST(Digits, ProductsOfFewRows) {
+  const ThreadScope alone{Threads(1)};
+  constexpr std::int64_t kRows = 9, kColumns = 320;
+  for (test::Format f : test::kFormats) {
+    if (f.blocks.columns == test::kRow) f.blocks.columns = kColumns;
+    const QuantizedMatrix m{f.element, kRows, kColumns, f.blocks};
+    const std::vector<std::byte> bytes = test::random_value(m, 11);
+    std::vector<std::vector<float>> weight(kRows, std::vector<float>(kColumns));
+    for (std::int64_t j = 0; j < kRows; ++j)
+      dequantize_row(m, bytes.data(), j, 0, kColumns, weight[static_cast<std::size_t>(j)].data());
+    for (std::int64_t count = 1; count <= kFewRows; ++count) {
+      const std::vector<float> x = numbers_of_sizes(count * kColumns, static_cast<unsigned>(count));
+      std::vector<float> y(static_cast<std::size_t>(count * kRows) + 1, 7);
+      multiply({.matrix = m, .n = kRows, .weight = bytes.data(), .x = x.data(), .m = count, .y = y.data()});
+      EXPECT_EQ(y.back(), 7) << "written behind the result";
+      for (std::int64_t i = 0; i < count * kRows; ++i) {
+        ExpectedSum expected;
+        double size = 0;
+        for (std::int64_t k = 0; k < kColumns; ++k) {
+          const float number = x[static_cast<std::size_t>(i / kRows * kColumns + k)];
+          const auto w = static_cast<double>(weight[static_cast<std::size_t>(i % kRows)][static_cast<std::size_t>(k)]);
+          expected.add(number, w, largest(x));
+          size += std::abs(static_cast<double>(number) * w);
+        }
+        const double share = f.blocks.zero_point == ZeroPoint::none ? 4e-6 : 4e-5;
+        ASSERT_NEAR(y[static_cast<std::size_t>(i)], expected.sum, expected.error + share * size + 1e-6)
+            << name_of(f.element) << ", blocks of " << f.blocks.columns << ", " << count << " rows, " << i;
+      }
+    }
+  }
 }
 
 }  // namespace

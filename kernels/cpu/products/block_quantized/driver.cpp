@@ -19,7 +19,11 @@ constexpr std::int64_t kDriverWorthAThread = 1 << 17;  // multiplications
 // Bytes between what is multiplied and what is asked for, best of 1 to 16 KB on an Intel Xeon with AMX.
 constexpr std::ptrdiff_t kAhead = 8 << 10, kAheadOfIntegers = 5 << 10;
 constexpr std::int64_t kScales = 1 << 11, kMostScaleRows = 64;  // read at once
+#if defined(__aarch64__)
+constexpr std::int64_t kMostByteRows = kFewRows;  // sdot takes less time than widening to floats
+#else
 constexpr std::int64_t kMostByteRows = 2;  // rows of x: more take less time in floats, which widen the matrix once
+#endif
 
 /// Few rows of x: every row of the matrix is read once. Four rows at a time, two from each half of a thread's share:
 /// memory comes sooner where a core reads two places of it in turn.
