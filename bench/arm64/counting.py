@@ -25,7 +25,7 @@ class Machine:
         self.python = python
         if processor:
             self.root = folder / "root"
-            # One root for each processor, as processes of several may run at once; they share the libraries.
+            # A prefix for each processor: processes of several may run at once.
             self.prefix = folder / "prefix" / processor
             self.prefix.mkdir(parents=True, exist_ok=True)
             for name in ("lib", "usr", "etc"):

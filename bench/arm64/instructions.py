@@ -27,7 +27,7 @@ SCALAR_FUSED = {"fmadd", "fmsub", "fnmadd", "fnmsub"}
 @dataclasses.dataclass(frozen=True)
 class Instruction:
     text: str
-    kind: str  # one of CLASSES
+    kind: str  # a member of CLASSES
     loaded_bytes: int = 0
     multiply_adds: int = 0
 

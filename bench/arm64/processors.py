@@ -7,7 +7,7 @@ import pathlib
 class Processor:
     title: str
     qemu: str  # argument of -cpu
-    vector_bytes: int  # of an SVE register
+    vector_bytes: int  # size of an SVE register
     part: int  # Arm's number of the part; libraries read it in /proc/cpuinfo
     features: str  # Linux's names of the instruction sets
 

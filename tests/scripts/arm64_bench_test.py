@@ -9,7 +9,6 @@ import counted
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 from arm64 import instructions, loops, report  # noqa: E402
-from arm64_counts import compare  # noqa: E402
 
 # Arm Architecture Reference Manual: class, bytes loaded, multiply-adds of the instruction.
 KNOWN = {
@@ -94,10 +93,6 @@ class Comparison(unittest.TestCase):
     def test_tern_is_compared_with_the_best_peer(self):
         figures = {"tern": {"instructions": 90}, "ort": {"instructions": 100}, "ov": {"failure": "no"}, "script": {"instructions": 300}}
         self.assertEqual(report.best_peer(figures, "instructions"), ("ort", 100))
-
-    def test_only_an_increase_fails(self):
-        self.assertEqual(compare({"a": 102, "b": 50}, {"a": 100, "b": 100}, 0.03), [])
-        self.assertEqual(len(compare({"a": 104, "c": 1}, {"a": 100}, 0.03)), 2)
 
 
 if __name__ == "__main__":
