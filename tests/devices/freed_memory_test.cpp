@@ -20,6 +20,9 @@ class FreedMemoryTest : public ::testing::TestWithParam<std::string> {
     marks_ = events != nullptr && (events->flags & TERN_DEVICE_EVENTS_ANY_THREAD) != 0;
     is_late_ = device() == "full" || EmulatedDriver(device()).counters != nullptr;
   }
+  void TearDown() override {
+    if (device() != "cpu") set_device_memory_limit(device(), 0);
+  }
   std::string device() const { return GetParam(); }
   Device& d() const { return Device::open(device()); }
   /// Waits by the host so far.
@@ -113,7 +116,7 @@ TEST_P(FreedMemoryTest, WithoutFreeMemoryTheDeviceWaitsAndNotTheHost) {
   release_device_memory(device());
   PendingCopies p(d());
   p.second->synchronize();
-  set_device_memory_limit(device(), 1);
+  set_device_memory_limit(device(), d().memory().reserved);
   std::vector<std::byte*> rest;  // everything that is free
   try {
     for (;;) rest.push_back(d().allocate(kBlock));
@@ -141,7 +144,6 @@ TEST_P(FreedMemoryTest, WithoutFreeMemoryTheDeviceWaitsAndNotTheHost) {
   EXPECT_GT(waits() + (device() == "full" ? 1 : 0), before);
   d().free(last);
   for (std::byte* b : rest) d().free(b);
-  set_device_memory_limit(device(), 0);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Launches of 2^32 work items and more on emulated GPUs, recorded and not run.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/devices/emulated_driver.h"
 #include "tests/devices/test_devices.h"
 
@@ -23,7 +25,7 @@ TEST_P(LargeLaunchTest, TheDriverTakesThem) {
     return std::string("extern \"C\" __global__ void large_launch(unsigned* out") +
            (is_cuda ? "" : ", long long first_block") + ") { out[0] = 1; }";
   });
-  const std::shared_ptr<DeviceStream> stream = d.open_stream();
+  const std::shared_ptr<DeviceStream> stream = d.open_stream({});
   std::byte* const out = d.allocate(4);
   const portable::LaunchArgument argument{&out, sizeof out, true};
   const char* const function = is_cuda ? "cuLaunchKernel" : "hipModuleLaunchKernel";
