@@ -64,6 +64,22 @@ def test_threads(engine):
     assert found == [expected] * 12
 
 
+def test_speculation(tmp_path):
+    """Proposed tokens change no answer."""
+    tern.export(SEABIRDS / "seabirds.pt2", tmp_path / "a.tern", llm={"bos": 1})
+    model = tern.load(tmp_path / "a.tern", threads=1)
+    expected = json.loads((SEABIRDS / "expected.json").read_text())
+    for options in ({"speculates": True}, {"speculates": True, "speculated_tokens": 7}, {"draft": model, "speculated_tokens": 3}):
+        with tern.TextEngine(model, **options) as made:
+            for one in expected:
+                answer = made.submit(one["ids"], max_tokens=24)
+                answer.read()
+                assert answer.tokens == one["tokens"] and answer.accepted_tokens <= answer.proposed_tokens
+            assert made.stats["accepted_tokens"] > 0 or "speculated_tokens" not in options
+    with pytest.raises(tern.InvalidArgument, match="must be 0 to 15"):
+        tern.TextEngine(model, speculates=True, speculated_tokens=16)
+
+
 def tiny_model(folder, template):
     """A random model with a byte-level tokenizer of tokens with several characters, as a checkpoint."""
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
