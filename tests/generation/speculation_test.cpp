@@ -194,7 +194,7 @@ TEST(Speculation, KeepsTheDistribution) {
   TextEngineOptions options = speculating(2);
   options.draft = seabirds(0);
   TextEngine engine(seabirds(0), options);
-  constexpr int kDraws = 3000;
+  constexpr int kDraws = 1000;
   std::map<std::pair<std::int64_t, std::int64_t>, std::pair<double, double>> counts;
   for (int i = 0; i < kDraws; ++i) {
     TextRequest request = question({1, 10, 58, 71}, 4);
