@@ -24,7 +24,7 @@ class Machine:
         self.processor, self.folder, self.tern = processor, folder, tern
         self.python = python
         if processor:
-            self.root = folder / "root"
+            self.root = folder / "sysroot"
             # A prefix for each processor: processes of several may run at once.
             self.prefix = folder / "prefix" / processor
             self.prefix.mkdir(parents=True, exist_ok=True)

@@ -29,21 +29,21 @@ SOURCES
   apt-get "${options[@]}" --yes --no-install-recommends --download-only install python3.11 libstdc++6 libgomp1 zlib1g
   local name
   for name in lib bin sbin; do
-    mkdir -p "$folder/root/usr/$name"
-    ln -sfn "usr/$name" "$folder/root/$name"
+    mkdir -p "$folder/sysroot/usr/$name"
+    ln -sfn "usr/$name" "$folder/sysroot/$name"
   done
   for archive in "$apt"/cache/archives/*.deb; do
-    dpkg-deb --fsys-tarfile "$archive" | tar -x -C "$folder/root" --keep-directory-symlink
+    dpkg-deb --fsys-tarfile "$archive" | tar -x -C "$folder/sysroot" --keep-directory-symlink
   done
   rm -rf "$apt"
 }
 
-[[ -x $folder/root/usr/bin/python3.11 ]] || python_root
-if ! cmp -s peers.txt "$folder/root/peers/requirements.txt"; then
-  rm -rf "$folder/root/peers"
+[[ -x $folder/sysroot/usr/bin/python3.11 ]] || python_root
+if ! cmp -s peers.txt "$folder/sysroot/peers/requirements.txt"; then
+  rm -rf "$folder/sysroot/peers"
   python3 -m pip install --quiet --no-deps --only-binary=:all: --python-version 3.11 --implementation cp \
     --platform manylinux_2_17_aarch64 --platform manylinux2014_aarch64 --platform manylinux_2_27_aarch64 \
     --platform manylinux_2_28_aarch64 --platform manylinux_2_35_aarch64 \
-    --target "$folder/root/peers" --requirement peers.txt
-  cp peers.txt "$folder/root/peers/requirements.txt"
+    --target "$folder/sysroot/peers" --requirement peers.txt
+  cp peers.txt "$folder/sysroot/peers/requirements.txt"
 fi
