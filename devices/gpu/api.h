@@ -111,7 +111,11 @@ struct MemoryAccess {
     (Address address, std::size_t bytes, std::size_t offset, MemoryHandle handle, unsigned long long flags))  \
   X(memory_unmap, cuMemUnmap, hipMemUnmap, (Address address, std::size_t bytes))                              \
   X(memory_access, cuMemSetAccess, hipMemSetAccess,                                                           \
-    (Address address, std::size_t bytes, const MemoryAccess* access, std::size_t count))
+    (Address address, std::size_t bytes, const MemoryAccess* access, std::size_t count))                      \
+  X(can_access_peer, cuDeviceCanAccessPeer, hipDeviceCanAccessPeer, (int* can, int device, int peer))         \
+  X(enable_peer, cuCtxEnablePeerAccess, hipDeviceEnablePeerAccess, (names::Peer peer, unsigned flags))        \
+  X(copy_peer, cuMemcpyPeerAsync, hipMemcpyPeerAsync,                                                         \
+    (Address to, names::Peer to_device, Address from, names::Peer from_device, std::size_t bytes, Stream stream))
 
 struct Api {
 #define TERN_GPU_MEMBER(name, cuda, hip, parameters) Status(*name) parameters = nullptr;

@@ -28,6 +28,14 @@ PeerAccess& peer_access() {
   return all;
 }
 
+/// Lets `d`, the current device, read and write the memory of `accessed`. False if the machine cannot.
+bool enable_peer(const GpuDevice& d, const GpuDevice& accessed) {
+  int can = 0;
+  if (api().can_access_peer(&can, d.id, accessed.id) != kSuccess || can == 0) return false;
+  const Status error = api().enable_peer(peer_of(accessed), 0);
+  return error == kSuccess || error == names::kPeerAlreadyEnabled;  // the application may have enabled it
+}
+
 /// Opens the memory of `accessed` to `d`, once. Copies without access are correct: the driver takes them through the
 /// host.
 void open_to_peer(const GpuDevice& d, const GpuDevice& accessed) {
@@ -48,7 +56,8 @@ tern_device_status copy_from_peer(std::int32_t device, tern_device_stream stream
                                   std::int32_t from_device, tern_device_address from, std::uint64_t bytes) {
   const GpuDevice* const source = find_device(from_device);
   if (source == nullptr) return TERN_DEVICE_INVALID;
-  if (!has_peer_copies()) return failed(TERN_DEVICE_UNSUPPORTED, "the driver has no copies between devices");
+  if (api().can_access_peer == nullptr || api().enable_peer == nullptr || api().copy_peer == nullptr)
+    return failed(TERN_DEVICE_UNSUPPORTED, "the driver has no copies between devices");
   {
     const DeviceScope scope(from_device);  // creates the context
     if (scope.device() == nullptr) return scope.status();
@@ -57,7 +66,8 @@ tern_device_status copy_from_peer(std::int32_t device, tern_device_stream stream
   TERN_GPU_ENTER(device);
   open_to_peer(*d, *source);
   const TimedWork timed(*stream);
-  return checked(copy_peer(*d, to, *source, from, bytes, stream->current()), "copying between devices");
+  return checked(api().copy_peer(to, peer_of(*d), from, peer_of(*source), bytes, stream->current()),
+                 "copying between devices");
 }
 
 constexpr tern_device_peer_functions kPeers = {sizeof kPeers, 0, copy_from_peer};

@@ -19,13 +19,8 @@ Status enter_device(const GpuDevice& d, CallerDevice& caller);
 /// Makes the caller's device current again.
 void leave_device(const CallerDevice& caller);
 
-/// True if the driver copies between devices.
-bool has_peer_copies();
-/// Lets `d`, the current device, read and write the memory of another device. False if the machine cannot.
-bool enable_peer(const GpuDevice& d, const GpuDevice& accessed);
-/// Copies to `d`, the current device, from another device.
-Status copy_peer(const GpuDevice& d, Address to, const GpuDevice& source, Address from, std::uint64_t bytes,
-                 Stream stream);
+/// The name of a GPU for the functions of peer memory.
+names::Peer peer_of(const GpuDevice& d);
 
 /// Formats the driver's version for messages and cache keys: "CUDA 13.0".
 std::string version_text(int version);

@@ -12,7 +12,7 @@ namespace {
 using test::NodeRun;
 constexpr double kEpsilon = 1e-5;
 
-double tolerance(DType t) {
+double norm_tolerance(DType t) {
   return t == DType::f64 ? 1e-12 : t == DType::f32 ? 2e-6 : 1e-2;
 }
 
@@ -37,7 +37,7 @@ TEST(Softmax, AlongEveryAxisTypeAndLayout) {
             }
             const auto p = std::exp(static_cast<long double>(v[static_cast<std::size_t>(k)])) / sum;
             const double expected = static_cast<double>(log ? std::log(p) : p);
-            ASSERT_NEAR(y[static_cast<std::size_t>(k)].real(), expected, tolerance(t) * (1 + std::fabs(expected)));
+            ASSERT_NEAR(y[static_cast<std::size_t>(k)].real(), expected, norm_tolerance(t) * (1 + std::fabs(expected)));
           }
         }
       }
@@ -91,7 +91,7 @@ TEST(LayerNorm, OverTheLastAxesWithAndWithoutParameters) {
         long double y = (v[k] - m.mean) * m.rstd;
         if (parameters & 1) y *= w[k % 57];
         if (parameters & 2) y += s[k % 57];
-        ASSERT_NEAR(run.output()[k].real(), static_cast<double>(y), 4 * tolerance(t));
+        ASSERT_NEAR(run.output()[k].real(), static_cast<double>(y), 4 * norm_tolerance(t));
         if (k % 57 == 0) {
           EXPECT_NEAR(run.output(1)[k / 57].real(), static_cast<double>(m.mean), 1e-6);
           EXPECT_NEAR(run.output(2)[k / 57].real(), static_cast<double>(m.rstd), 1e-6);

@@ -19,6 +19,7 @@ constexpr const char* kCompiler = "NVRTC";
 constexpr const char* kCompilerVariable = "TERN_NVRTC";
 constexpr const char* kCompilerLibraries[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
                                               "/usr/local/cuda/lib64/libnvrtc.so"};
+using Peer = void*;  // functions of peer memory take contexts
 constexpr unsigned kWarp = 32;
 // CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X: 2^31 - 1 blocks, of any size.
 constexpr bool kSplitsLaunches = false;
@@ -33,7 +34,8 @@ constexpr int kUnits = 16;      // MULTIPROCESSOR_COUNT
 constexpr int kLocalBytes = 8;  // MAX_SHARED_MEMORY_PER_BLOCK
 // CUresult and CUfunction_attribute
 constexpr int kNotReady = 600;
-constexpr int kNotSupported = 801;  // CUDA_ERROR_NOT_SUPPORTED
-constexpr int kMaxThreads = 0;      // CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
+constexpr int kPeerAlreadyEnabled = 704;  // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
+constexpr int kNotSupported = 801;        // CUDA_ERROR_NOT_SUPPORTED
+constexpr int kMaxThreads = 0;            // CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
 
 }  // namespace tern::gpu::names

@@ -24,6 +24,7 @@ constexpr const char* kCompilerVariable = "TERN_HIPRTC";
 constexpr const char* kCompilerLibraries[] = {
     "libhiprtc.so.7",  "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so", "/opt/rocm/lib/libhiprtc.so",
     "libamdhip64.so.5"};
+using Peer = int;  // functions of peer memory take device numbers
 constexpr unsigned kWarp = 64;
 // hipModuleLaunchKernel: "HIP does not support kernel launch with total work items defined in dimension with size
 // gridDim x blockDim >= 2^32".
@@ -46,7 +47,8 @@ constexpr int kUnits = 63;       // hipDeviceAttributeMultiprocessorCount
 constexpr int kLocalBytes = 74;  // hipDeviceAttributeMaxSharedMemoryPerBlock
 // hipError_t and hipFunction_attribute
 constexpr int kNotReady = 600;
-constexpr int kNotSupported = 801;  // hipErrorNotSupported
-constexpr int kMaxThreads = 0;      // HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
+constexpr int kPeerAlreadyEnabled = 704;  // hipErrorPeerAccessAlreadyEnabled
+constexpr int kNotSupported = 801;        // hipErrorNotSupported
+constexpr int kMaxThreads = 0;            // HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
 
 }  // namespace tern::gpu::names

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "devices/gpu/hip/graph_update.h"
-#include "devices/gpu/hip/peer_api.h"
 
 namespace tern::gpu {
 namespace {
@@ -135,33 +134,8 @@ Status update_graph(GraphExec exec, Graph graph) {
   return update(exec, graph, &node, &result);
 }
 
-namespace {
-
-const PeerApi& peer_api() {
-  static const PeerApi loaded = [] {
-    PeerApi a;
-    TERN_GPU_PEERS(TERN_GPU_LOAD_NEWER)
-    return a;
-  }();
-  return loaded;
-}
-
-}  // namespace
-
-bool has_peer_copies() {
-  return peer_api().complete;
-}
-
-bool enable_peer(const GpuDevice& d, const GpuDevice& accessed) {
-  int can = 0;
-  if (peer_api().can_access(&can, d.id, accessed.id) != kSuccess || can == 0) return false;
-  const Status error = peer_api().enable(accessed.id, 0);
-  return error == kSuccess || error == kPeerAlreadyEnabled;  // the application may have enabled it
-}
-
-Status copy_peer(const GpuDevice& d, Address to, const GpuDevice& source, Address from, std::uint64_t bytes,
-                 Stream stream) {
-  return peer_api().copy(to, d.id, from, source.id, bytes, stream);
+names::Peer peer_of(const GpuDevice& d) {
+  return d.id;
 }
 
 }  // namespace tern::gpu

@@ -4,7 +4,6 @@
 
 #include "devices/gpu/api.h"
 #include "devices/gpu/cuda/graph_update.h"
-#include "devices/gpu/cuda/peer_api.h"
 #include "tests/gpu/prototypes/same_call.h"
 
 namespace tern::testing {
@@ -21,11 +20,7 @@ TERN_GPU_OPTIONAL_FUNCTIONS(SAME)
 TERN_GPU_COMPILER_FUNCTIONS(SAME)
 #undef SAME
 
-#define SAME(name, symbol, parameters) \
-  static_assert(same_call<decltype(gpu::PeerApi::name), decltype(&::symbol)>, #symbol);
-TERN_GPU_PEERS(SAME)
-#undef SAME
-static_assert(gpu::kPeerAlreadyEnabled == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+static_assert(gpu::names::kPeerAlreadyEnabled == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
 static_assert(same_call<gpu::GraphExecUpdate*, decltype(&::cuGraphExecUpdate)>);
 static_assert(sizeof(gpu::GraphUpdateResult) == sizeof(CUgraphExecUpdateResultInfo));
 static_assert(offsetof(gpu::GraphUpdateResult, node) == offsetof(CUgraphExecUpdateResultInfo, errorNode));

@@ -7,7 +7,6 @@
 #include "devices/gpu/api.h"
 #include "devices/gpu/hip/graph_update.h"
 #include "devices/gpu/hip/masked_stream.h"
-#include "devices/gpu/hip/peer_api.h"
 #include "tests/gpu/prototypes/same_call.h"
 
 namespace tern::testing {
@@ -21,11 +20,7 @@ TERN_GPU_OPTIONAL_FUNCTIONS(SAME)
 TERN_GPU_COMPILER_FUNCTIONS(SAME)
 #undef SAME
 
-#define SAME(name, symbol, parameters) \
-  static_assert(same_call<decltype(gpu::PeerApi::name), decltype(&::symbol)>, #symbol);
-TERN_GPU_PEERS(SAME)
-#undef SAME
-static_assert(gpu::kPeerAlreadyEnabled == hipErrorPeerAccessAlreadyEnabled);
+static_assert(gpu::names::kPeerAlreadyEnabled == hipErrorPeerAccessAlreadyEnabled);
 static_assert(same_call<gpu::GraphExecUpdate*, decltype(&::hipGraphExecUpdate)>);
 static_assert(gpu::names::kNotSupported == hipErrorNotSupported);
 static_assert(same_call<gpu::MaskedStreamCreate, decltype(&::hipExtStreamCreateWithCUMask)>);

@@ -18,7 +18,7 @@ struct IntegerRowsLayout {
   DType element;
   Blocks blocks;
 };
-constexpr std::int32_t kRow = 0;  // a block per row
+constexpr std::int32_t kBlockOfRow = 0;  // a block per row
 const IntegerRowsLayout kLayouts[] = {
     {DType::i4, {.columns = 16, .scale = DType::bf16}},
     {DType::i4, {.columns = 32, .scale = DType::bf16}},
@@ -26,18 +26,18 @@ const IntegerRowsLayout kLayouts[] = {
     {DType::i4, {.columns = 64, .scale = DType::f16}},
     {DType::i4, {.columns = 128, .scale = DType::bf16}},
     {DType::i4, {.columns = 256, .scale = DType::f32}},
-    {DType::i4, {.columns = kRow, .scale = DType::f32}},
+    {DType::i4, {.columns = kBlockOfRow, .scale = DType::f32}},
     {DType::f4_e2m1, {.columns = 32}},
     {DType::f4_e2m1, {.columns = 32, .rows = 2}},
-    {DType::f4_e2m1, {.columns = kRow, .scale = DType::f32}},
+    {DType::f4_e2m1, {.columns = kBlockOfRow, .scale = DType::f32}},
     {DType::f4_e2m1, {.columns = 16, .scale = DType::f8_e4m3fn, .outer = true}},
-    {DType::i8, {.columns = kRow, .scale = DType::f32}},
-    {DType::i8, {.columns = kRow, .scale = DType::bf16, .zero_point = ZeroPoint::subtracted, .zero = DType::i8}},
-    {DType::u8, {.columns = kRow, .scale = DType::f32, .zero_point = ZeroPoint::added, .zero = DType::f32}},
+    {DType::i8, {.columns = kBlockOfRow, .scale = DType::f32}},
+    {DType::i8, {.columns = kBlockOfRow, .scale = DType::bf16, .zero_point = ZeroPoint::subtracted, .zero = DType::i8}},
+    {DType::u8, {.columns = kBlockOfRow, .scale = DType::f32, .zero_point = ZeroPoint::added, .zero = DType::f32}},
 };
 
 /// Every code, and scales between 1/2 and 2.
-std::vector<std::byte> random_value(const QuantizedMatrix& m, std::mt19937& engine) {
+std::vector<std::byte> random_integer_rows(const QuantizedMatrix& m, std::mt19937& engine) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(m.bytes()));
   for (std::int64_t i = 0; i < m.element_bytes(); ++i) bytes[static_cast<std::size_t>(i)] = std::byte(engine());
   std::uniform_real_distribution<float> draw(.5F, 2);
@@ -61,7 +61,7 @@ std::vector<float> product_of(const QuantizedMatrix& m, const std::vector<std::b
   return y;
 }
 
-std::vector<float> numbers_of(const QuantizedMatrix& m, const std::vector<std::byte>& bytes, std::int64_t row) {
+std::vector<float> numbers_of_row(const QuantizedMatrix& m, const std::vector<std::byte>& bytes, std::int64_t row) {
   std::vector<float> numbers(static_cast<std::size_t>(m.columns));
   dequantize_row(m, bytes.data(), row, 0, m.columns, numbers.data());
   return numbers;
@@ -89,7 +89,7 @@ void expect_sums(const QuantizedMatrix& m, const std::vector<std::byte>& bytes, 
     for (std::size_t k = 0; k < columns; ++k)
       beside[k] = static_cast<double>(largest_beside(row, columns, k, elements_per_byte(m.element) == 1));
     for (std::size_t j = 0; j < n; ++j) {
-      const std::vector<float> w = numbers_of(m, bytes, static_cast<std::int64_t>(j));
+      const std::vector<float> w = numbers_of_row(m, bytes, static_cast<std::int64_t>(j));
       double sum = 0, bound = 1e-40;
       for (std::size_t k = 0; k < columns; ++k) {
         sum += static_cast<double>(row[k]) * static_cast<double>(w[k]);
@@ -105,11 +105,11 @@ TEST(IntegerRows, NumbersOfAllSizes) {
   std::mt19937 engine(1);
   for (const IntegerRowsLayout& l : kLayouts) {
     for (const std::int64_t columns : {32, 256, 320, 330, 768, 4864}) {
-      const auto block = l.blocks.columns == kRow ? static_cast<std::int32_t>(columns) : l.blocks.columns;
+      const auto block = l.blocks.columns == kBlockOfRow ? static_cast<std::int32_t>(columns) : l.blocks.columns;
       if (columns % block != 0) continue;
       QuantizedMatrix m{l.element, 150, columns, l.blocks};
       m.blocks.columns = block;
-      const std::vector<std::byte> bytes = random_value(m, engine);
+      const std::vector<std::byte> bytes = random_integer_rows(m, engine);
       std::vector<float> x(static_cast<std::size_t>(2 * columns));
       std::normal_distribution<float> draw;
       for (float& v : x) {
@@ -131,14 +131,14 @@ TEST(IntegerRows, SmallNumbersCountBesideLargeNeighboursOfOtherLanes) {
   // 2^14 below the largest of eight: exact for numbers with eight digits, like bfloat16's.
   const QuantizedMatrix m{DType::i4, 4, 128, {.columns = 32, .scale = DType::f32}};
   std::mt19937 engine(2);
-  const std::vector<std::byte> bytes = random_value(m, engine);
+  const std::vector<std::byte> bytes = random_integer_rows(m, engine);
   for (std::size_t at = 0; at < 128; ++at) {
     std::vector<float> x(128);
     x[at] = 0x1.56p0F;
     x[at / 8 * 8 + (at + 1) % 8] = 0x1p14F;
     const std::vector<float> y = product_of(m, bytes, x);
     for (std::int64_t j = 0; j < m.rows; ++j) {
-      const std::vector<float> w = numbers_of(m, bytes, j);
+      const std::vector<float> w = numbers_of_row(m, bytes, j);
       double sum = 0;
       for (std::size_t k = 0; k < 128; ++k) sum += static_cast<double>(x[k]) * static_cast<double>(w[k]);
       EXPECT_NEAR(static_cast<double>(y[static_cast<std::size_t>(j)]), sum, std::fabs(sum) * 0x1p-22) << at;
@@ -152,8 +152,8 @@ TEST(IntegerRows, NumbersThatAreNotFinite) {
     // Zero points are subtracted from the whole sum, and infinity minus infinity is NaN.
     if (l.blocks.zero_point != ZeroPoint::none) continue;
     QuantizedMatrix m{l.element, 9, 256, l.blocks};
-    if (m.blocks.columns == kRow) m.blocks.columns = 256;
-    std::vector<std::byte> bytes = random_value(m, engine);
+    if (m.blocks.columns == kBlockOfRow) m.blocks.columns = 256;
+    std::vector<std::byte> bytes = random_integer_rows(m, engine);
     std::fill_n(bytes.begin(), m.row_bytes(), std::byte{0x11});  // a positive number
     for (const float special : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
       std::vector<float> x(256, 1);
@@ -167,7 +167,7 @@ TEST(IntegerRows, NumbersThatAreNotFinite) {
 TEST(IntegerRows, ScalesThatAreNoNormalNumbers) {
   const QuantizedMatrix m{DType::f4_e2m1, 70, 256, {.columns = 32}};
   std::mt19937 engine(4);
-  std::vector<std::byte> bytes = random_value(m, engine);
+  std::vector<std::byte> bytes = random_integer_rows(m, engine);
   std::vector<float> x(256);
   for (float& v : x) v = std::ldexp(std::normal_distribution<float>()(engine), 100);
   auto* const scales = bytes.data() + m.scale_offset();
