@@ -1,13 +1,12 @@
 #include "dtypes/cpu_features.h"
 
-#include <cstdlib>
-#include <cstring>
 #include <iterator>
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <cpuid.h>
 #endif
 
+#include "platform/environment.h"
 #include "platform/machine.h"
 
 namespace tern {
@@ -79,9 +78,8 @@ bool has_instructions(std::string_view level) {
   if (level == "avx512vnni") return (seven.c & 1u << 11) != 0;
   if (level == "avx512vbmi") return has_instructions("avx512vnni") && (seven.c & 1u << 1) != 0;
   if (level == "avx512bf16") return (more.a & 1u << 5) != 0;
-  const char* const setting = std::getenv("TERN_AMX");
   const bool tiles = (seven.d & 1u << 24) != 0 && (seven.d & 1u << 22) != 0 && has_instructions("avx512bf16") &&
-                     (setting == nullptr || std::strcmp(setting, "0") != 0);
+                     platform::variable_is_on("TERN_AMX", true);
   if (level == "amx") return tiles && platform::allow_matrix_tiles();
   if (level == "amxint8") return tiles && (seven.d & 1u << 25) != 0 && platform::allow_matrix_tiles();
   return false;
@@ -126,8 +124,7 @@ std::size_t place_of(std::string_view name) {
 }
 
 CpuFeatures found_features() {
-  const char* const wanted = std::getenv("TERN_CPU");
-  const std::size_t most = place_of(wanted == nullptr ? "" : wanted);
+  const std::size_t most = place_of(platform::trusted_variable("TERN_CPU").value_or(""));
   CpuFeatures f = identified();
   for (std::size_t i = 1; i < kCpuLevelCount; ++i) {
     if (place_of(kCpuLevels[i].base) <= most && has_instructions(kCpuLevels[i].name)) f.levels |= 1u << i;

@@ -1,12 +1,12 @@
 #include "runtime/node_algorithms.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "kernels/cpu/processor.h"
+#include "platform/environment.h"
 #include "schema/op_record.h"
 
 namespace tern {
@@ -95,12 +95,12 @@ void take_algorithms(PreparedProgram& prepared, const Tuning& tuning) {
 }
 
 void choose_algorithms(PreparedProgram& prepared, const Program& program) {
-  if (const char* forced = std::getenv("TERN_ALGORITHM")) {
+  if (const auto forced = platform::trusted_variable("TERN_ALGORITHM")) {
     NodeAlgorithms chosen;
     for (std::uint32_t f = 0; f < prepared.functions.size(); ++f) {
       const std::vector<Node>& nodes = prepared.functions[f].nodes;
       for (std::uint32_t i = 0; i < nodes.size(); ++i)
-        chosen[{f, i}] = choice_for(prepared, nodes[i], algorithm_of(forced));
+        chosen[{f, i}] = choice_for(prepared, nodes[i], algorithm_of(*forced));
     }
     prepared.algorithms = {{kAnyThreads, std::move(chosen)}};
   } else {

@@ -187,7 +187,7 @@ void Session::enqueue_into(std::string_view function, std::span<const Tensor> in
   }
 }
 
-std::vector<Tensor> Session::run_owned(std::string_view function, std::span<const Tensor> inputs) {
+std::vector<Tensor> Session::run_into_new(std::string_view function, std::span<const Tensor> inputs) {
   const SessionUse session(impl_);
   refuse_capture(session->stream);
   return run_fresh(session, function, inputs, cpu_device());

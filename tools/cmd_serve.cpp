@@ -3,11 +3,11 @@
 #include <tern/error.h>
 #include <tern/text_engine.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 
+#include "platform/environment.h"
 #include "platform/signals.h"
 #include "tools/command.h"
 #include "tools/generation/options.h"
@@ -33,8 +33,7 @@ struct ServeArguments {
 /// The key of --api-key-file, else of TERN_API_KEY; empty: none. A key among the arguments would be visible to other
 /// users.
 std::string read_key(const ServeArguments& a) {
-  const char* const variable = std::getenv("TERN_API_KEY");
-  std::string key = variable == nullptr ? "" : variable;
+  std::string key = platform::trusted_variable("TERN_API_KEY").value_or("");
   if (!a.key_file.empty()) {
     std::ifstream file(a.key_file);
     if (!std::getline(file, key) || key.empty())

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <string_view>
 
 #include "platform/console.h"
+#include "platform/environment.h"
 #include "tools/option_headings.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
@@ -20,8 +20,7 @@ constexpr std::size_t kLeastWidth = 40, kMostWidth = 1000, kDefaultWidth = 80;
 /// COLUMNS, else the terminal's columns; 80 without a terminal.
 std::size_t help_width() {
   std::size_t width = kDefaultWidth;
-  const char* columns = std::getenv("COLUMNS");
-  const std::string_view text = columns == nullptr ? "" : columns;
+  const std::string text = platform::trusted_variable("COLUMNS").value_or("");
   std::size_t given = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), given);
   if (!text.empty() && read.ec == std::errc() && read.ptr == text.data() + text.size() && given > 0) {

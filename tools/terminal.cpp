@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "platform/console.h"
+#include "platform/environment.h"
 
 namespace tern {
 namespace {
@@ -26,8 +26,7 @@ std::string fitted(std::string text, std::size_t columns) {
 }  // namespace
 
 bool is_terminal(int fd) {
-  const char* term = std::getenv("TERM");
-  return platform::is_console(fd) && !(term != nullptr && std::string_view(term) == "dumb");
+  return platform::is_console(fd) && platform::trusted_variable("TERM") != "dumb";
 }
 
 std::size_t terminal_columns(int fd) {

@@ -1,11 +1,11 @@
 #include "devices/metal/devices.h"
 
-#include <cstdlib>
 #include <utility>
 
 #include "devices/metal/memory.h"
 #include "devices/metal/metal4.h"
 #include "devices/metal/status.h"
+#include "platform/environment.h"
 
 namespace tern::metal {
 namespace {
@@ -17,8 +17,7 @@ struct FoundMetalDevices {
 
 /// TERN_METAL_VERSION=3 selects Metal 3 commands on newer systems.
 bool wants_metal4() {
-  const char* version = std::getenv("TERN_METAL_VERSION");
-  return version == nullptr || std::string(version) != "3";
+  return platform::trusted_variable("TERN_METAL_VERSION") != "3";
 }
 
 /// Returns an empty string if the device is usable.

@@ -1,9 +1,9 @@
 #include "devices/opencl/devices.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "devices/opencl/status.h"
+#include "platform/environment.h"
 
 namespace tern::opencl {
 namespace {
@@ -52,9 +52,8 @@ bool has_groups(cl_device_id device) {
   if (number<cl_ulong>(device, CL_DEVICE_LOCAL_MEM_SIZE) < kLocalBytes ||
       number<std::size_t>(device, CL_DEVICE_MAX_WORK_GROUP_SIZE) < kItems)
     return false;
-  const char* asked = std::getenv("TERN_XPU_GROUPS");
-  if (asked != nullptr && *asked != '\0') return *asked != '0';
-  return (number<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) == 0;
+  const bool is_cpu = (number<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
+  return platform::variable_is_on("TERN_XPU_GROUPS", !is_cpu);
 }
 
 /// Returns an empty string if the device is usable.

@@ -2,13 +2,13 @@
 
 #include <CL/cl_ext.h>
 
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <string>
 #include <type_traits>
 
 #include "devices/opencl/status.h"
+#include "platform/environment.h"
 
 namespace tern::opencl {
 
@@ -104,8 +104,7 @@ bool replays_rightly(const OpenClDevice& d, const CommandBuffers& f) {
 
 /// True if kernels of this file may be compiled, too.
 bool may_compile() {
-  const char* text = std::getenv("TERN_NO_COMPILE");
-  return text == nullptr || *text == 0 || std::string(text) == "0";
+  return !platform::variable_is_on("TERN_NO_COMPILE", false);
 }
 
 CommandBuffers find_functions(const OpenClDevice& d) {

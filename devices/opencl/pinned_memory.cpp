@@ -1,11 +1,11 @@
 #include "devices/opencl/pinned_memory.h"
 
-#include <cstdlib>
 #include <map>
 #include <mutex>
 
 #include "devices/opencl/devices.h"
 #include "devices/opencl/status.h"
+#include "platform/environment.h"
 
 namespace tern::opencl {
 namespace {
@@ -24,8 +24,7 @@ std::map<void*, Pinned>& all_pinned() {
 /// False for CPUs: an extra copy within the same memory only costs time. TERN_XPU_PINNED=1 enables pinned memory there
 /// for tests.
 bool gains(const OpenClDevice& d) {
-  const char* wanted = std::getenv("TERN_XPU_PINNED");
-  return wanted != nullptr ? *wanted == '1' : !d.unified_memory;
+  return platform::variable_is_on("TERN_XPU_PINNED", !d.unified_memory);
 }
 
 void give_back(const Pinned& p, void* memory) {

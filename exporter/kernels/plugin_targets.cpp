@@ -4,13 +4,13 @@
 #include <tern/error.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <string_view>
 
 #include "exporter/kernels/run_compiler.h"
 #include "loader/kernel_modules.h"
+#include "platform/environment.h"
 #include "platform/file.h"
 #include "platform/library.h"
 #include "runtime/devices/plugin/library.h"
@@ -35,7 +35,7 @@ const VendorCompiler* vendor_compiler(std::string_view plugin) {
 
 /// Points the compiler process to a library loaded by this process.
 platform::EnvironmentVariables variables_of(const VendorCompiler* vendor) {
-  if (vendor == nullptr || std::getenv(vendor->variable) != nullptr) return {};
+  if (vendor == nullptr || platform::trusted_variable(vendor->variable)) return {};
   const std::string path = platform::loaded_library(vendor->library);
   if (path.empty()) return {};
   return {{vendor->variable, path}};

@@ -4,8 +4,6 @@
 #include <tern/error.h>
 
 #include <charconv>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -17,6 +15,7 @@
 
 #include "dtypes/printable.h"
 #include "loader/hash.h"
+#include "platform/environment.h"
 #include "platform/folder.h"
 #include "platform/path.h"
 
@@ -29,11 +28,11 @@ constexpr std::size_t kMaxShownOutput = 2000;  // characters of compiler output 
 
 std::chrono::seconds time_limit() {
   constexpr int kDefaultSeconds = 300, kMaxSeconds = 1'000'000;
-  const char* text = std::getenv("TERN_COMPILER_SECONDS");
-  if (text == nullptr || *text == 0) return std::chrono::seconds(kDefaultSeconds);
+  const std::string text = platform::trusted_variable("TERN_COMPILER_SECONDS").value_or("");
+  if (text.empty()) return std::chrono::seconds(kDefaultSeconds);
   int seconds = 0;
-  const char* end = text + std::strlen(text);
-  if (const auto parsed = std::from_chars(text, end, seconds);
+  const char* end = text.data() + text.size();
+  if (const auto parsed = std::from_chars(text.data(), end, seconds);
       parsed.ec != std::errc() || parsed.ptr != end || seconds < 1 || seconds > kMaxSeconds)
     fail(ErrorCode::invalid_argument,
          fmt::format("TERN_COMPILER_SECONDS is '{}'; it takes a whole number of seconds from 1 to {}", text,

@@ -50,7 +50,7 @@ enum class ReduceOp : std::uint8_t {
   premul_sum = 8
 };
 
-/// A single call. `in` and `out` are host memory: the same (all_reduce, reduce, broadcast) or disjoint.
+/// A single call. `input` and `output` are host memory: the same (all_reduce, reduce, broadcast) or disjoint.
 struct Collective {
   CollectiveKind kind = CollectiveKind::all_reduce;
   ReduceOp reduce = ReduceOp::sum;  ///< all_reduce, reduce and reduce_scatter(_v)
@@ -58,22 +58,22 @@ struct Collective {
   /// of 16 bits or more (a complex element counts as two); avg and premul_sum take floats only; band, bor and bxor take
   /// no floats.
   DType dtype = DType::invalid;
-  /// Elements of `in`; of `out` for receive; of the root's `in`, on all ranks, for scatter. A multiple of the number of
-  /// ranks for reduce_scatter, scatter, and all_to_all without parts.
+  /// Elements of `input`; of `output` for receive; of the root's `input`, on all ranks, for scatter. A multiple of the
+  /// number of ranks for reduce_scatter, scatter, and all_to_all without parts.
   std::int64_t count = 0;
   int root = 0;  ///< root of broadcast, gather, scatter and reduce; peer of send and receive
-  const void* in = nullptr;
-  /// Receives the results; `kind` determines the number of elements. gather and reduce use only the root's `out`.
-  void* out = nullptr;
+  const void* input = nullptr;
+  /// Receives the results; `kind` determines the number of elements. gather and reduce use only the root's `output`.
+  void* output = nullptr;
   /// all_to_all: elements for each rank; none: equal parts. reduce_scatter_v: each rank's elements, the same list on
   /// all ranks.
-  std::span<const std::int64_t> in_parts = {};
+  std::span<const std::int64_t> input_splits = {};
   /// all_to_all: elements from each rank; none: equal parts. all_gather_v: each rank's elements, the same list on all.
-  std::span<const std::int64_t> out_parts = {};
+  std::span<const std::int64_t> output_splits = {};
   double factor = 1;  ///< factor of premul_sum
   int tag = 0;        ///< message tag of send and receive
   /// Location of the call in the program ("model.py:12"), for errors and the flight recorder. Valid during the call.
-  const char* where = "";
+  const char* location = "";
 };
 
 /// A rank's end of a group. Implement this interface over your own transport, or use a group from below. Pass the group

@@ -62,10 +62,10 @@ typedef struct tern_op_collective {
   int64_t count;
   int32_t root;
   int32_t tag;
-  const void* in;
-  void* out;
-  const int64_t* in_parts; /* an element count for each rank, or null */
-  const int64_t* out_parts;
+  const void* input;
+  void* output;
+  const int64_t* input_splits; /* an element count for each rank, or null */
+  const int64_t* output_splits;
 } tern_op_collective;
 
 /* The groups of ranks of the session running the operator, by the program's names ("0" is torch.distributed's

@@ -495,11 +495,11 @@ typedef struct tern_device_collective {
   int32_t dtype;     /* the numbers of tern/dtype.h; never complex: Tern passes two floats for each element */
   int32_t root;      /* broadcast: the sending rank; send and receive: the other rank */
   int32_t reserved;  /* 0 */
-  uint64_t count;    /* elements of `in`, and of `out` for receive; for reduce_scatter a multiple of the number
+  uint64_t count;    /* elements of `input`, and of `output` for receive; for reduce_scatter a multiple of the number
                         of ranks */
-  tern_device_address in, out; /* contiguous; the same (all_reduce, broadcast) or disjoint */
+  tern_device_address input, output; /* contiguous; the same (all_reduce, broadcast) or disjoint */
   /* all_to_all: elements for and from each rank; null: equal parts. Valid during the call. */
-  const int64_t *in_parts, *out_parts;
+  const int64_t *input_splits, *output_splits;
 } tern_device_collective;
 
 typedef struct tern_device_collective_functions {

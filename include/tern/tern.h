@@ -287,13 +287,13 @@ class TERN_API Session {
   /// records the stream, each replay writes to `outputs`. On the host a tensor must be contiguous, aligned to 64 bytes,
   /// and share no memory with inputs or other outputs.
   void enqueue_into(std::string_view function, std::span<const Tensor> inputs, std::span<const Tensor> outputs);
-  /// Like run_owned(), with results in memory of the session's device. While a Graph records the stream, each replay
+  /// Like run_into_new(), with results in memory of the session's device. While a Graph records the stream, each replay
   /// writes to these results.
   std::vector<Tensor> run_on_device(std::string_view function, std::span<const Tensor> inputs);
   /// Runs a function and gives its results memory of their own, 64-byte aligned: results stay valid after later runs
   /// and after the session's end. On the CPU kernels write directly to this memory. output() excludes these results.
   /// Throws invalid_argument while a Graph records the stream.
-  std::vector<Tensor> run_owned(std::string_view function, std::span<const Tensor> inputs);
+  std::vector<Tensor> run_into_new(std::string_view function, std::span<const Tensor> inputs);
   /// The last run's result of this name. Valid until the next run.
   const Tensor& output(std::string_view name) const;
   /// Puts a run on the stream and returns; waits only if the host must read data. Results hold their values, and inputs

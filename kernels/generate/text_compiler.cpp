@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "kernels/portable/failure.h"
+#include "platform/environment.h"
 #include "platform/folder.h"
 #include "platform/library.h"
 
@@ -56,10 +57,10 @@ std::string read_text(const std::string& path) {
 
 /// Compiles PATH.cpp to PATH.so. Returns the compiler's output on failure.
 std::string compile_file(const std::string& path, const std::string& flags) {
-  const char* compiler = std::getenv("CXX");
+  const std::string compiler = platform::trusted_variable("CXX").value_or("");
   const std::string command =
       fmt::format("{0} -std=c++17 -w -shared -fPIC -ffp-contract=off -fno-math-errno {1} {2}.cpp -o {2}.tmp 2> {2}.log",
-                  compiler != nullptr && *compiler != 0 ? compiler : "c++", flags, path);
+                  compiler.empty() ? "c++" : compiler, flags, path);
   if (std::system(command.c_str()) != 0) return command + "\n" + read_text(path + ".log").substr(0, 4000);
   fs::rename(path + ".tmp", path + ".so");
   fs::remove(path + ".log");

@@ -69,7 +69,7 @@ auto OneSession::run_alone(Act body) {
 
 std::vector<Tensor> OneSession::run(std::string_view function, std::span<const Tensor> inputs) {
   return run_alone([&] {
-    return on_device(inputs) ? session_->run_on_device(function, inputs) : session_->run_owned(function, inputs);
+    return on_device(inputs) ? session_->run_on_device(function, inputs) : session_->run_into_new(function, inputs);
   });
 }
 

@@ -59,28 +59,28 @@ void Algorithms::run(const Collective& call, std::uint64_t tag, std::chrono::ste
   Collective c = call;
   if (reduces(c.kind) && c.reduce == ReduceOp::premul_sum) {
     scaled_.resize(bytes_of(c, c.count));
-    copy_bytes(scaled_.data(), c.in, scaled_.size());
+    copy_bytes(scaled_.data(), c.input, scaled_.size());
     scale(c.dtype, scaled_.data(), c.count, c.factor);
-    c.in = scaled_.data();
+    c.input = scaled_.data();
   }
   switch (c.kind) {
     case CollectiveKind::all_reduce: all_reduce(c, tag, end); break;
     case CollectiveKind::reduce: join_shares(c, shares(c.count), nullptr, false); break;
     case CollectiveKind::reduce_scatter:
-      join_shares(c, equal(c.count / ranks_), static_cast<std::byte*>(c.out), false);
+      join_shares(c, equal(c.count / ranks_), static_cast<std::byte*>(c.output), false);
       break;
     case CollectiveKind::reduce_scatter_v:
-      join_shares(c, begins_of(c.in_parts, parts_), static_cast<std::byte*>(c.out), false);
+      join_shares(c, begins_of(c.input_splits, parts_), static_cast<std::byte*>(c.output), false);
       break;
     case CollectiveKind::all_gather: gather_parts(c, equal(c.count), true); break;
-    case CollectiveKind::all_gather_v: gather_parts(c, begins_of(c.out_parts, parts_), true); break;
+    case CollectiveKind::all_gather_v: gather_parts(c, begins_of(c.output_splits, parts_), true); break;
     case CollectiveKind::gather: gather_parts(c, equal(c.count), false); break;
     case CollectiveKind::broadcast: broadcast(c); break;
     case CollectiveKind::scatter: scatter(c); break;
     case CollectiveKind::all_to_all: all_to_all(c); break;
     case CollectiveKind::barrier: barrier(); break;
-    case CollectiveKind::send: messages_.send(c.root, kTake, c.in, bytes_of(c, c.count)); break;
-    case CollectiveKind::receive: messages_.receive(c.root, kTake, c.out, bytes_of(c, c.count)); break;
+    case CollectiveKind::send: messages_.send(c.root, kTake, c.input, bytes_of(c, c.count)); break;
+    case CollectiveKind::receive: messages_.receive(c.root, kTake, c.output, bytes_of(c, c.count)); break;
   }
   messages_.wait_all();
 }
@@ -92,9 +92,9 @@ void Algorithms::run_batch(std::span<const Collective> calls, std::span<const st
     const Collective& c = calls[i];
     messages_.retag(tags[i]);
     if (c.kind == CollectiveKind::send) {
-      messages_.send(c.root, kTake, c.in, bytes_of(c, c.count));
+      messages_.send(c.root, kTake, c.input, bytes_of(c, c.count));
     } else {
-      messages_.receive(c.root, kTake, c.out, bytes_of(c, c.count));
+      messages_.receive(c.root, kTake, c.output, bytes_of(c, c.count));
     }
   }
   for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -106,7 +106,7 @@ void Algorithms::run_batch(std::span<const Collective> calls, std::span<const st
 void Algorithms::all_reduce(const Collective& c, std::uint64_t tag, std::chrono::steady_clock::time_point end) {
   if (shared_sums_.takes(bytes_of(c, c.count))) return shared_sums_.all_reduce(c, tag, end);
   if (bytes_of(c, c.count) <= kSmall) return join_all(c);
-  join_shares(c, shares(c.count), static_cast<std::byte*>(c.out), true);
+  join_shares(c, shares(c.count), static_cast<std::byte*>(c.output), true);
 }
 
 /// Sends all elements of every rank to all other ranks.
@@ -117,13 +117,13 @@ void Algorithms::join_all(const Collective& c) {
     if (r != rank_) messages_.receive(r, kTake, all + bytes * at(r), bytes);
   }
   for (int r = 0; r < ranks_; ++r) {
-    if (r != rank_) messages_.send(r, kTake, c.in, bytes);
+    if (r != rank_) messages_.send(r, kTake, c.input, bytes);
   }
-  copy_bytes(all + bytes * at(rank_), c.in, bytes);
+  copy_bytes(all + bytes * at(rank_), c.input, bytes);
   messages_.wait_all();  // `out` may alias `in`
   for (int r = 1; r < ranks_; ++r) join(c.reduce, c.dtype, all, all, all + bytes * at(r), c.count);
   finish(c.reduce, c.dtype, all, c.count, ranks_);
-  copy_bytes(c.out, all, bytes);
+  copy_bytes(c.output, all, bytes);
 }
 
 /// Reduces one share of the elements on each rank. The result goes to all ranks (`everywhere`), to the root (reduce) or
@@ -131,8 +131,8 @@ void Algorithms::join_all(const Collective& c) {
 void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte* out, bool everywhere) {
   const bool to_root = c.kind == CollectiveKind::reduce, takes = everywhere || (to_root && rank_ == c.root);
   const auto size = static_cast<std::int64_t>(bytes_of(c, 1));
-  const auto* in = static_cast<const std::byte*>(c.in);
-  auto* result = static_cast<std::byte*>(c.out);
+  const auto* in = static_cast<const std::byte*>(c.input);
+  auto* result = static_cast<std::byte*>(c.output);
   const auto share = [&](int r) { return begins[at(r) + 1] - begins[at(r)]; };
   const std::int64_t mine = share(rank_), first = begins[at(rank_)];
   std::int64_t longest = 0;
@@ -214,27 +214,27 @@ void Algorithms::join_inputs(const Collective& c, std::byte* joined, std::int64_
 }
 
 void Algorithms::gather_parts(const Collective& c, const Parts& begins, bool everywhere) {
-  auto* out = static_cast<std::byte*>(c.out);
+  auto* out = static_cast<std::byte*>(c.output);
   const auto place = [&](int r) { return out + bytes_of(c, begins[at(r)]); };
   const auto bytes = [&](int r) { return bytes_of(c, begins[at(r) + 1] - begins[at(r)]); };
   const bool takes = everywhere || rank_ == c.root;
   for (int i = 1; i < ranks_; ++i) {
     const int from = (rank_ + ranks_ - i) % ranks_, to = (rank_ + i) % ranks_;
     if (takes) messages_.receive(from, kTake, place(from), bytes(from));
-    if (everywhere || to == c.root) messages_.send(to, kTake, c.in, bytes(rank_));
+    if (everywhere || to == c.root) messages_.send(to, kTake, c.input, bytes(rank_));
   }
-  if (takes) copy_bytes(place(rank_), c.in, bytes(rank_));
+  if (takes) copy_bytes(place(rank_), c.input, bytes(rank_));
 }
 
 /// Large tensors of several ranks are split into shares, exchanged by all ranks: the root sends each element about
 /// twice.
 void Algorithms::broadcast(const Collective& c) {
   const std::size_t bytes = bytes_of(c, c.count);
-  auto* out = static_cast<std::byte*>(c.out);
-  if (rank_ == c.root) copy_bytes(out, c.in, bytes);
+  auto* out = static_cast<std::byte*>(c.output);
+  if (rank_ == c.root) copy_bytes(out, c.input, bytes);
   if (ranks_ == 2 || bytes <= kSmall * at(ranks_)) {
     for (int r = 0; r < ranks_ && rank_ == c.root; ++r) {
-      if (r != rank_) messages_.send(r, kTake, c.in, bytes);
+      if (r != rank_) messages_.send(r, kTake, c.input, bytes);
     }
     if (rank_ != c.root) messages_.receive(c.root, kTake, out, bytes);
     return;
@@ -243,7 +243,7 @@ void Algorithms::broadcast(const Collective& c) {
   const auto place = [&](int r) { return bytes_of(c, begins[at(r)]); };
   const auto length = [&](int r) { return place(r + 1) - place(r); };
   if (rank_ == c.root) {
-    const auto* in = static_cast<const std::byte*>(c.in);
+    const auto* in = static_cast<const std::byte*>(c.input);
     for (int r = 0; r < ranks_; ++r) {
       if (r != rank_) messages_.send(r, kTake, in + place(r), length(r));
     }
@@ -259,24 +259,24 @@ void Algorithms::broadcast(const Collective& c) {
 
 void Algorithms::scatter(const Collective& c) {
   const std::size_t bytes = bytes_of(c, c.count / ranks_);
-  const auto* in = static_cast<const std::byte*>(c.in);
+  const auto* in = static_cast<const std::byte*>(c.input);
   if (rank_ != c.root) {
-    messages_.receive(c.root, kTake, c.out, bytes);
+    messages_.receive(c.root, kTake, c.output, bytes);
     return;
   }
   for (int r = 0; r < ranks_; ++r) {
     if (r != rank_) messages_.send(r, kTake, in + bytes * at(r), bytes);
   }
-  copy_bytes(c.out, in + bytes * at(rank_), bytes);
+  copy_bytes(c.output, in + bytes * at(rank_), bytes);
 }
 
 void Algorithms::all_to_all(const Collective& c) {
-  const bool parts = !c.in_parts.empty();
+  const bool parts = !c.input_splits.empty();
   if (parts) check_parts(c);
-  const Parts& from_begins = parts ? begins_of(c.in_parts, parts_) : equal(c.count / ranks_);
-  const Parts& to_begins = parts ? begins_of(c.out_parts, others_) : from_begins;
-  const auto* in = static_cast<const std::byte*>(c.in);
-  auto* out = static_cast<std::byte*>(c.out);
+  const Parts& from_begins = parts ? begins_of(c.input_splits, parts_) : equal(c.count / ranks_);
+  const Parts& to_begins = parts ? begins_of(c.output_splits, others_) : from_begins;
+  const auto* in = static_cast<const std::byte*>(c.input);
+  auto* out = static_cast<std::byte*>(c.output);
   const auto begin = [&](const Parts& b, int r) { return bytes_of(c, b[at(r)]); };
   const auto length = [&](const Parts& b, int r) { return begin(b, r + 1) - begin(b, r); };
   for (int i = 1; i < ranks_; ++i) {
@@ -290,17 +290,17 @@ void Algorithms::all_to_all(const Collective& c) {
 /// Exchanges the lengths of the ranks' parts: each rank knows only its own lengths.
 void Algorithms::check_parts(const Collective& c) {
   others_.assign(at(ranks_), 0);
-  others_[at(rank_)] = c.in_parts[at(rank_)];
+  others_[at(rank_)] = c.input_splits[at(rank_)];
   for (int i = 1; i < ranks_; ++i) {
     const int from = (rank_ + ranks_ - i) % ranks_, to = (rank_ + i) % ranks_;
     messages_.receive(from, kParts, &others_[at(from)], sizeof(std::int64_t));
-    messages_.send(to, kParts, &c.in_parts[at(to)], sizeof(std::int64_t));
+    messages_.send(to, kParts, &c.input_splits[at(to)], sizeof(std::int64_t));
   }
   messages_.wait_all();
   for (int r = 0; r < ranks_; ++r) {
-    if (others_[at(r)] != c.out_parts[at(r)])
+    if (others_[at(r)] != c.output_splits[at(r)])
       fail(ErrorCode::runtime, fmt::format("rank {} sends {} elements to rank {}, which expects {}", r, others_[at(r)],
-                                           rank_, c.out_parts[at(r)]));
+                                           rank_, c.output_splits[at(r)]));
   }
 }
 

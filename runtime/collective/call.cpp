@@ -49,8 +49,8 @@ std::string describe(const Collective& c) {
   if (c.kind == CollectiveKind::barrier) return text;
   if (reduces(c.kind)) text += fmt::format(" ({})", reduce_op_name(static_cast<int>(c.reduce)));
   text += fmt::format(" of {} {}", c.count, name_of(c.dtype));
-  if (!c.in_parts.empty()) text += fmt::format(", {} for the ranks", text_of(c.in_parts));
-  if (!c.out_parts.empty()) text += fmt::format(", {} from the ranks", text_of(c.out_parts));
+  if (!c.input_splits.empty()) text += fmt::format(", {} for the ranks", text_of(c.input_splits));
+  if (!c.output_splits.empty()) text += fmt::format(", {} from the ranks", text_of(c.output_splits));
   const bool to =
       c.kind == CollectiveKind::gather || c.kind == CollectiveKind::reduce || c.kind == CollectiveKind::send;
   if (has_root(c.kind)) text += fmt::format(" {} rank {}", to ? "to" : "from", c.root);
@@ -70,21 +70,23 @@ void check_call(const Collective& c, int rank, int ranks) {
     refuse("the elements do not fit in memory");
   if (reduces(c.kind) && !is_reducible(c.reduce, c.dtype)) refuse("the reduction is not defined for this type");
   const bool divides = c.kind == CollectiveKind::reduce_scatter || c.kind == CollectiveKind::scatter ||
-                       (c.kind == CollectiveKind::all_to_all && c.in_parts.empty());
+                       (c.kind == CollectiveKind::all_to_all && c.input_splits.empty());
   if (divides && c.count % ranks != 0) refuse("the ranks cannot have equal parts");
   if (has_root(c.kind) && (c.root < 0 || c.root >= ranks)) refuse("the root rank does not exist");
   if (is_point_to_point(c.kind) && c.root == rank) refuse("a rank cannot send to itself");
-  if (c.kind == CollectiveKind::all_to_all && c.in_parts.empty() != c.out_parts.empty())
+  if (c.kind == CollectiveKind::all_to_all && c.input_splits.empty() != c.output_splits.empty())
     refuse("parts are given for both the input and the output, or for neither");
-  if ((c.kind == CollectiveKind::reduce_scatter_v || !c.in_parts.empty()) && !is_division(c.in_parts, c.count, ranks))
+  if ((c.kind == CollectiveKind::reduce_scatter_v || !c.input_splits.empty()) &&
+      !is_division(c.input_splits, c.count, ranks))
     refuse("the parts of the input must be one number for each rank, and add up to its elements");
-  if (c.kind == CollectiveKind::all_gather_v || !c.out_parts.empty()) {
-    const std::int64_t all = std::accumulate(c.out_parts.begin(), c.out_parts.end(), std::int64_t{0});
-    if (!is_division(c.out_parts, all, ranks)) refuse("the parts of the output must be one number for each rank");
-    if (c.kind == CollectiveKind::all_gather_v && c.out_parts[static_cast<std::size_t>(rank)] != c.count)
+  if (c.kind == CollectiveKind::all_gather_v || !c.output_splits.empty()) {
+    const std::int64_t all = std::accumulate(c.output_splits.begin(), c.output_splits.end(), std::int64_t{0});
+    if (!is_division(c.output_splits, all, ranks)) refuse("the parts of the output must be one number for each rank");
+    if (c.kind == CollectiveKind::all_gather_v && c.output_splits[static_cast<std::size_t>(rank)] != c.count)
       refuse("this rank's part of the output must be its input");
   }
-  if (ranks == 1 && !c.in_parts.empty() && c.kind == CollectiveKind::all_to_all && c.in_parts[0] != c.out_parts[0])
+  if (ranks == 1 && !c.input_splits.empty() && c.kind == CollectiveKind::all_to_all &&
+      c.input_splits[0] != c.output_splits[0])
     refuse("a group of one rank must receive as much as it sends");
 }
 
@@ -100,13 +102,13 @@ std::uint64_t fingerprint(const Collective& c) {
   if (reduces(c.kind)) add(static_cast<std::uint64_t>(c.reduce));
   if (has_root(c.kind)) add(static_cast<std::uint64_t>(c.root));
   const bool same_count =
-      (c.kind != CollectiveKind::all_to_all || c.in_parts.empty()) && c.kind != CollectiveKind::all_gather_v;
+      (c.kind != CollectiveKind::all_to_all || c.input_splits.empty()) && c.kind != CollectiveKind::all_gather_v;
   if (same_count) add(static_cast<std::uint64_t>(c.count));
   const auto add_list = [&](std::span<const std::int64_t> parts) {
     for (const std::int64_t n : parts) add(static_cast<std::uint64_t>(n));
   };
-  if (c.kind == CollectiveKind::reduce_scatter_v) add_list(c.in_parts);
-  if (c.kind == CollectiveKind::all_gather_v) add_list(c.out_parts);
+  if (c.kind == CollectiveKind::reduce_scatter_v) add_list(c.input_splits);
+  if (c.kind == CollectiveKind::all_gather_v) add_list(c.output_splits);
   return hash;
 }
 
@@ -122,10 +124,12 @@ std::int64_t results_of(const Collective& c, int rank, int ranks) {
     case CollectiveKind::reduce: return rank == c.root ? c.count : 0;
     case CollectiveKind::reduce_scatter:
     case CollectiveKind::scatter: return c.count / ranks;
-    case CollectiveKind::reduce_scatter_v: return c.in_parts[r];
-    case CollectiveKind::all_gather_v: return std::accumulate(c.out_parts.begin(), c.out_parts.end(), std::int64_t{0});
+    case CollectiveKind::reduce_scatter_v: return c.input_splits[r];
+    case CollectiveKind::all_gather_v:
+      return std::accumulate(c.output_splits.begin(), c.output_splits.end(), std::int64_t{0});
     case CollectiveKind::all_to_all:
-      return c.out_parts.empty() ? c.count : std::accumulate(c.out_parts.begin(), c.out_parts.end(), std::int64_t{0});
+      return c.output_splits.empty() ? c.count
+                                     : std::accumulate(c.output_splits.begin(), c.output_splits.end(), std::int64_t{0});
     case CollectiveKind::barrier:
     case CollectiveKind::send: return 0;
     case CollectiveKind::all_reduce:

@@ -40,10 +40,10 @@ std::uint64_t Channel::start(const Collective& call, std::string_view name, std:
   job.call = call;
   job.name = name;
   job.number = number;
-  job.in_parts.assign(call.in_parts.begin(), call.in_parts.end());
-  job.out_parts.assign(call.out_parts.begin(), call.out_parts.end());
-  job.call.in_parts = job.in_parts;
-  job.call.out_parts = job.out_parts;
+  job.input_splits.assign(call.input_splits.begin(), call.input_splits.end());
+  job.output_splits.assign(call.output_splits.begin(), call.output_splits.end());
+  job.call.input_splits = job.input_splits;
+  job.call.output_splits = job.output_splits;
   jobs_.push_back(std::move(job));  // parts are not moved in memory
   begun_.notify_one();
   return ++started_;

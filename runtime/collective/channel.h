@@ -46,7 +46,7 @@ class Channel {
     Collective call;
     std::string_view name;
     std::uint64_t number = 0;
-    std::vector<std::int64_t> in_parts, out_parts;
+    std::vector<std::int64_t> input_splits, output_splits;
   };
   void work();
   void make(const Collective& call, std::string_view name, std::uint64_t number);

@@ -122,12 +122,12 @@ std::uint64_t FlightRecorder::schedule(const Place& place, const Collective& c, 
        .in_process = place.in_process,
        .created = Clock::now()};
   const auto parts = static_cast<std::size_t>(ranks);
-  const bool complete = (c.kind != CollectiveKind::reduce_scatter_v || c.in_parts.size() == parts) &&
-                        (c.kind != CollectiveKind::all_gather_v || c.out_parts.size() == parts);
+  const bool complete = (c.kind != CollectiveKind::reduce_scatter_v || c.input_splits.size() == parts) &&
+                        (c.kind != CollectiveKind::all_gather_v || c.output_splits.size() == parts);
   e.out = complete ? results_of(c, rank, ranks) : 0;
   put(e.engine, place.engine);
   put(e.group, place.group);
-  put(e.where, c.where);
+  put(e.where, c.location);
   if (largest_group_size_ == 0) rank_ = rank;
   return e.record;
 }

@@ -4,9 +4,10 @@
 #include <tern/error.h>
 
 #include <charconv>
-#include <cstdlib>
 #include <optional>
 #include <string_view>
+
+#include "platform/environment.h"
 
 namespace tern {
 namespace {
@@ -21,13 +22,12 @@ constexpr LauncherVariables kLaunchers[] = {
     {"srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
 };
 
-std::string_view variable(const char* name) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? std::string_view() : text;
+std::string variable(const char* name) {
+  return platform::trusted_variable(name).value_or("");
 }
 
 std::int64_t number(const char* name, std::int64_t most) {
-  const std::string_view text = variable(name);
+  const std::string text = variable(name);
   std::int64_t n = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
   if (error != std::errc() || end != text.data() + text.size() || n < 0 || n > most)
@@ -77,7 +77,7 @@ std::string first_host(std::string_view list) {
 }
 
 std::string address_by(const std::string& launcher) {
-  if (const std::string_view given = variable("TERN_GROUP_ADDRESS"); !given.empty()) return std::string(given);
+  if (std::string given = variable("TERN_GROUP_ADDRESS"); !given.empty()) return given;
   if (launcher == "torchrun") {
     for (const char* name : {"MASTER_ADDR", "MASTER_PORT"}) {
       if (variable(name).empty())
@@ -92,7 +92,7 @@ std::string address_by(const std::string& launcher) {
     fail(ErrorCode::invalid_argument,
          "mpirun does not pass on the host of rank 0: set TERN_GROUP_ADDRESS=HOST:PORT with its option -x");
   }
-  std::string_view nodes = variable("SLURM_STEP_NODELIST");
+  std::string nodes = variable("SLURM_STEP_NODELIST");
   if (nodes.empty()) nodes = variable("SLURM_JOB_NODELIST");
   if (nodes.empty())
     fail(ErrorCode::invalid_argument, "neither SLURM_STEP_NODELIST nor TERN_GROUP_ADDRESS says where rank 0 runs");

@@ -105,7 +105,7 @@ void SessionGroups::connect() {
     const float zero = 0;
     stream.enqueue_upload(sum.data(), &zero, sizeof zero);
     const Collective call{
-        .dtype = DType::f32, .count = 1, .in = sum.data(), .out = sum.data(), .where = "connect_groups"};
+        .dtype = DType::f32, .count = 1, .input = sum.data(), .output = sum.data(), .location = "connect_groups"};
     const std::uint64_t number = member->channel.take_number();
     if (member->communicator->run(call, number)) member->channel.on_device(number);
     stream.finish();
@@ -166,15 +166,15 @@ void SessionGroups::run_collective(const KernelCall& call) {
     if (in.data != out.data) context_.copy(in, out);
     return;
   }
-  c.where = source_line(node);
+  c.location = source_line(node);
   if (c.kind == CollectiveKind::all_to_all && !node.dims(AttrKey::sizes).empty()) {
-    c.in_parts = elements_of(node.dims(AttrKey::sizes), in, in_parts_);
-    c.out_parts = elements_of(node.dims(AttrKey::counts), in, out_parts_);
+    c.input_splits = elements_of(node.dims(AttrKey::sizes), in, input_splits_);
+    c.output_splits = elements_of(node.dims(AttrKey::counts), in, output_splits_);
   }
   if (!member->agreed) agree_on_communicator(*member);
   const Called as{name, member->channel.take_number()};
-  c.in = in.data;
-  c.out = out.data;
+  c.input = in.data;
+  c.output = out.data;
   if (member->communicator != nullptr) {
     check_call(c, member->group->rank(), ranks);  // devices do not check sizes
     const TraceSpan span(EventKind::collective, "record_param_comms", as.number,
@@ -194,11 +194,11 @@ const void* SessionGroups::host_data(const TensorView& view, Buffer& copy) {
 }
 
 void SessionGroups::run_on_host(Member& member, Called as, Collective c, const TensorView& in, const TensorView& out) {
-  c.in = host_data(in, in_);
+  c.input = host_data(in, in_);
   if (context_.device().traits().host_memory) return member.channel.run(c, as.name, as.number);
   const std::uint64_t made = Transfer::bytes_of(out);
   out_.reserve(made, cpu_device());
-  c.out = out_.data();
+  c.output = out_.data();
   member.channel.run(c, as.name, as.number);
   context_.stream->enqueue_upload(out.data, out_.data(), made);
   context_.stream->synchronize();
@@ -212,10 +212,10 @@ void SessionGroups::start_on_host(Member& member, Called as, const Collective& c
   Pending& p = **free;
   p.staged = !context_.device().traits().host_memory;
   p.bytes = Transfer::bytes_of(out);
-  c.in = host_data(in, p.from);
+  c.input = host_data(in, p.from);
   if (p.staged) {
     p.to.reserve(p.bytes, cpu_device());
-    c.out = p.to.data();
+    c.output = p.to.data();
   }
   p.channel = &member.channel;
   p.name = &as.name;
@@ -267,12 +267,12 @@ void SessionGroups::run(const std::string& name, const tern_op_collective& call,
                      .dtype = static_cast<DType>(call.dtype),
                      .count = call.count,
                      .root = call.root,
-                     .in = call.in,
-                     .out = call.out,
-                     .in_parts = parts(call.in_parts),
-                     .out_parts = parts(call.out_parts),
+                     .input = call.input,
+                     .output = call.output,
+                     .input_splits = parts(call.input_splits),
+                     .output_splits = parts(call.output_splits),
                      .tag = call.tag,
-                     .where = source_line(node)};
+                     .location = source_line(node)};
   const auto within = [](std::int32_t x, int end) { return x >= 0 && x < end; };
   if (!within(call.kind, static_cast<int>(CollectiveKind::receive) + 1) ||
       !within(call.reduction, static_cast<int>(ReduceOp::bxor) + 1) || !within(call.dtype, kTensorDTypeCount))
@@ -295,7 +295,7 @@ Collective SessionGroups::message_of(const Node& node, const TensorView& in, std
   c.count = in.numel() * parts_of(in.dtype);
   c.root = static_cast<int>(node.integer_at(AttrKey::sizes, i));
   c.tag = static_cast<int>(node.integer_at(AttrKey::mapped, i));
-  c.where = source_line(node);
+  c.location = source_line(node);
   return c;
 }
 
@@ -311,13 +311,13 @@ void SessionGroups::run_exchange(const KernelCall& call) {
     const TensorView &in = call.in[i], &out = call.out[i];
     Collective c = message_of(node, in, i);
     if (c.kind == CollectiveKind::send) {
-      c.in = host_data(in, staged_[i]);
+      c.input = host_data(in, staged_[i]);
       if (out.data != nullptr) context_.copy(in, out);
     } else if (on_host && out.data != nullptr) {
-      c.out = out.data;
+      c.output = out.data;
     } else {
       staged_[i].reserve(Transfer::bytes_of(in), cpu_device());
-      c.out = staged_[i].data();
+      c.output = staged_[i].data();
     }
     batch_.push_back(c);
   }
@@ -338,13 +338,13 @@ bool SessionGroups::run_exchange_on_device(Member& member, const KernelCall& cal
     const TensorView &in = call.in[i], &out = call.out[i];
     Collective c = message_of(*call.node, in, i);
     if (c.kind == CollectiveKind::send) {
-      c.in = in.data;
+      c.input = in.data;
       if (out.data != nullptr) context_.copy(in, out);
     } else {
-      c.out = out.data;
+      c.output = out.data;
       if (out.data == nullptr) {  // unused result
         staged_[i].reserve(Transfer::bytes_of(in), context_.device());
-        c.out = staged_[i].data();
+        c.output = staged_[i].data();
       }
     }
     check_call(c, member.group->rank(), member.group->size());
@@ -367,8 +367,8 @@ void SessionGroups::agree_on_communicator(Member& member) {
   group.run({.kind = CollectiveKind::all_gather,
              .dtype = DType::i64,
              .count = static_cast<std::int64_t>(mine.size()),
-             .in = mine.data(),
-             .out = offers.data()});
+             .input = mine.data(),
+             .output = offers.data()});
   if (can_communicate(offers)) member.communicator = rank->join(group);
   if (member.communicator == nullptr) need_devices(group, offers);
   member.agreed = true;

@@ -81,9 +81,9 @@ class SessionGroups : public GroupAccess, public NamedGroups {
   const SessionContext& context_;
   std::map<std::string, std::shared_ptr<Member>, std::less<>> members_;
   bool called_ = false;
-  Buffer in_, out_;                                 ///< host copies of a device's tensors
-  std::vector<std::int64_t> in_parts_, out_parts_;  ///< elements per rank of the current call
-  std::vector<std::unique_ptr<Pending>> pending_;   ///< operations in flight and free records
+  Buffer in_, out_;                                         ///< host copies of a device's tensors
+  std::vector<std::int64_t> input_splits_, output_splits_;  ///< elements per rank of the current call
+  std::vector<std::unique_ptr<Pending>> pending_;           ///< operations in flight and free records
   std::vector<Collective> batch_;
   std::vector<Buffer> staged_;
 };

@@ -69,7 +69,7 @@ void SharedSums::wait_for(int rank, std::uint64_t tag, Clock::time_point end) co
 void SharedSums::all_reduce(const Collective& c, std::uint64_t tag, Clock::time_point end) {
   const std::size_t bytes = bytes_of(c, c.count), slot = ++calls_ % 2;
   Block& mine = block(rank_);
-  std::memcpy(mine.slots[slot], c.in, bytes);
+  std::memcpy(mine.slots[slot], c.input, bytes);
   mine.tags[slot].store(tag, std::memory_order_relaxed);
   mine.written.store(calls_, std::memory_order_release);
   for (int r = 0; r < ranks_; ++r) {
@@ -77,10 +77,10 @@ void SharedSums::all_reduce(const Collective& c, std::uint64_t tag, Clock::time_
   }
   const void* joined = block(0).slots[slot];
   for (int r = 1; r < ranks_; ++r) {
-    join(c.reduce, c.dtype, c.out, joined, block(r).slots[slot], c.count);
-    joined = c.out;
+    join(c.reduce, c.dtype, c.output, joined, block(r).slots[slot], c.count);
+    joined = c.output;
   }
-  finish(c.reduce, c.dtype, c.out, c.count, ranks_);
+  finish(c.reduce, c.dtype, c.output, c.count, ranks_);
 }
 
 }  // namespace tern

@@ -49,8 +49,8 @@ std::shared_ptr<void> TransportGroup::on_failure(FailureActs::Act act) {
 void TransportGroup::alone(const Collective& c) const {
   const std::size_t bytes = bytes_of(c, results_of(c, 0, 1));
   if (bytes == 0) return;
-  if (c.out != c.in) std::memcpy(c.out, c.in, bytes);
-  if (reduces(c.kind) && c.reduce == ReduceOp::premul_sum) scale(c.dtype, c.out, c.count, c.factor);
+  if (c.output != c.input) std::memcpy(c.output, c.input, bytes);
+  if (reduces(c.kind) && c.reduce == ReduceOp::premul_sum) scale(c.dtype, c.output, c.count, c.factor);
 }
 
 void TransportGroup::fail_in(const CallState& state, const std::string& what, bool from_elsewhere) {

@@ -7,7 +7,7 @@
 namespace tern {
 
 CallState state_of(const Collective& c, std::uint64_t number, std::uint64_t nth) {
-  return {number, c.kind, c.reduce, c.dtype, c.count, c.root, fingerprint(c), c.where, c.tag, nth};
+  return {number, c.kind, c.reduce, c.dtype, c.count, c.root, fingerprint(c), c.location, c.tag, nth};
 }
 
 std::string describe(const CallState& s) {

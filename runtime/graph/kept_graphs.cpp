@@ -3,9 +3,9 @@
 #include <tern/error.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 
+#include "platform/environment.h"
 #include "runtime/devices/stream.h"
 #include "schema/op_record.h"
 
@@ -18,8 +18,7 @@ constexpr std::size_t kMostVariants = 4;  // most address variants, for callers 
 constexpr int kMostRecorded = 16;         // most graphs made, for devices that refuse to change addresses
 
 bool wanted() {
-  const char* text = std::getenv("TERN_DEVICE_GRAPHS");
-  return text == nullptr || std::string_view(text) != "0";
+  return platform::variable_is_on("TERN_DEVICE_GRAPHS", true);
 }
 
 /// Excludes factorizations: graphs would use Tern's kernels (docs/devices.md), and a library's results have other bits.

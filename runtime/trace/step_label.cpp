@@ -113,14 +113,14 @@ std::string collective_args(const Collective& call, std::string_view group, int 
   constexpr std::array<const char*, 5> kNames = {"allreduce", "_allgather_base", "_reduce_scatter_base", "broadcast",
                                                  "all_to_all"};
   const auto kind = static_cast<std::size_t>(call.kind);
-  const bool parts = call.kind == CollectiveKind::all_to_all && !call.in_parts.empty();
+  const bool parts = call.kind == CollectiveKind::all_to_all && !call.input_splits.empty();
   std::string text;
   add(text, "Collective name", parts ? "all_to_allv" : kind < kNames.size() ? kNames[kind] : "other");
   add(text, "dtype", traced_name(call.dtype));
   add(text, "In msg nelems", static_cast<double>(call.count));
   add(text, "Out msg nelems", static_cast<double>(results_of(call, std::max(0, rank), std::max(1, ranks))));
-  add_parts(text, "In split size", call.in_parts);
-  add_parts(text, "Out split size", call.out_parts);
+  add_parts(text, "In split size", call.input_splits);
+  add_parts(text, "Out split size", call.output_splits);
   add(text, "Group size", ranks);
   if (rank >= 0) add(text, "Rank", rank);
   return text + group_arg(group);

@@ -46,7 +46,7 @@ class Battery {
               .reduce = reduce,
               .dtype = t,
               .count = n * (n - 1) / 2,
-              .in_parts = rising(),
+              .input_splits = rising(),
               .factor = 2});
       }
       for (const std::int64_t count : {std::int64_t{0}, std::int64_t{3}, std::int64_t{9001}}) {
@@ -56,7 +56,7 @@ class Battery {
         call({.kind = Kind::scatter, .dtype = t, .count = count * n, .root = ranks_ - 1});
         call({.kind = Kind::all_to_all, .dtype = t, .count = count * n});
       }
-      call({.kind = Kind::all_gather_v, .dtype = t, .count = rank_, .out_parts = rising()});
+      call({.kind = Kind::all_gather_v, .dtype = t, .count = rank_, .output_splits = rising()});
       uneven(t);
       neighbours(t);
     }
@@ -78,8 +78,8 @@ class Battery {
     const Bytes in = numbers(c.dtype == DType::invalid ? DType::u8 : c.dtype, c.count, ++calls_ * 100 + rank_);
     Bytes& out = results_.emplace_back(bytes_of(c, results_of(c, rank_, ranks_)));
     if (in_place) out = in;
-    c.in = in_place ? out.data() : in.data();
-    c.out = out.data();
+    c.input = in_place ? out.data() : in.data();
+    c.output = out.data();
     group_.run(c);
   }
   /// Rank r sends r + q elements to rank q, and rank 0 sends nothing to itself.
@@ -88,7 +88,7 @@ class Battery {
     std::iota(parts.begin(), parts.end(), rank_);
     Collective c{.kind = Kind::all_to_all, .dtype = t};
     c.count = std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
-    c.in_parts = c.out_parts = parts;
+    c.input_splits = c.output_splits = parts;
     call(c);
   }
   /// Every rank sends two messages to the next rank and receives two from its predecessor.
@@ -98,10 +98,10 @@ class Battery {
     const Bytes one = numbers(t, 4, ++calls_ * 100 + rank_), two = numbers(t, 6000, ++calls_ * 100 + rank_);
     Bytes from_one(one.size()), from_two(two.size());
     const Collective batch[] = {
-        {.kind = Kind::send, .dtype = t, .count = 4, .root = next, .in = one.data(), .tag = 7},
-        {.kind = Kind::receive, .dtype = t, .count = 6000, .root = before, .out = from_two.data(), .tag = 8},
-        {.kind = Kind::send, .dtype = t, .count = 6000, .root = next, .in = two.data(), .tag = 8},
-        {.kind = Kind::receive, .dtype = t, .count = 4, .root = before, .out = from_one.data(), .tag = 7}};
+        {.kind = Kind::send, .dtype = t, .count = 4, .root = next, .input = one.data(), .tag = 7},
+        {.kind = Kind::receive, .dtype = t, .count = 6000, .root = before, .output = from_two.data(), .tag = 8},
+        {.kind = Kind::send, .dtype = t, .count = 6000, .root = next, .input = two.data(), .tag = 8},
+        {.kind = Kind::receive, .dtype = t, .count = 4, .root = before, .output = from_one.data(), .tag = 7}};
     group_.run_batch(batch);
     results_.push_back(std::move(from_one));
     results_.push_back(std::move(from_two));

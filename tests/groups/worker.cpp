@@ -89,7 +89,7 @@ int divide(const std::string& engine) {
     const auto part = split_group(*world, world->rank() == turn % world->size() ? -1 : 0, "part");
     const float x = 1;
     float sum = 0;
-    if (part != nullptr) part->run({.dtype = DType::f32, .count = 1, .in = &x, .out = &sum});
+    if (part != nullptr) part->run({.dtype = DType::f32, .count = 1, .input = &x, .output = &sum});
     if (turn == 0) {
       fmt::print("divided\n");
       std::fflush(stdout);
@@ -135,9 +135,9 @@ int fail_at(const std::string& engine, const std::string& how, int failing) {
       std::vector<float>& data = differs ? more : x;
       group->run({.dtype = DType::f32,
                   .count = static_cast<std::int64_t>(data.size()),
-                  .in = data.data(),
-                  .out = data.data(),
-                  .where = "model.py:12"});
+                  .input = data.data(),
+                  .output = data.data(),
+                  .location = "model.py:12"});
     }
   } catch (const Error& e) {
     const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - last).count();
@@ -216,12 +216,12 @@ int time_link(const std::string& engine) {
   const int rank = group->rank(), other = 1 - rank;
   for (std::int64_t bytes = 1024; bytes <= (std::int64_t{16} << 20); bytes *= 2) {
     std::vector<float> x(static_cast<std::size_t>(bytes) / sizeof(float), 1.0f);
-    Collective send{.kind = CollectiveKind::send, .dtype = DType::f32, .root = other, .in = x.data()};
+    Collective send{.kind = CollectiveKind::send, .dtype = DType::f32, .root = other, .input = x.data()};
     send.count = static_cast<std::int64_t>(x.size());
     Collective receive = send;
     receive.kind = CollectiveKind::receive;
-    receive.in = nullptr;
-    receive.out = x.data();
+    receive.input = nullptr;
+    receive.output = x.data();
     const int turns = bytes >= (1 << 20) ? 20 : 200;
     std::vector<double> times;
     for (int i = 0; i < turns; ++i) {
@@ -247,8 +247,8 @@ int leave_early(const std::string& engine) {
     const int others = ranks - 1, before = (rank + others - 2) % others + 1, next = rank % others + 1;
     std::int64_t mine = rank, theirs = 0;
     const Collective calls[] = {
-        {.kind = CollectiveKind::send, .dtype = DType::i64, .count = 1, .root = next, .in = &mine},
-        {.kind = CollectiveKind::receive, .dtype = DType::i64, .count = 1, .root = before, .out = &theirs}};
+        {.kind = CollectiveKind::send, .dtype = DType::i64, .count = 1, .root = next, .input = &mine},
+        {.kind = CollectiveKind::receive, .dtype = DType::i64, .count = 1, .root = before, .output = &theirs}};
     group->run_batch(calls);
     if (theirs != before) return 1;
   }
@@ -293,7 +293,7 @@ int time_all(const std::string& engine, std::size_t least) {
   for (std::size_t bytes = least; bytes <= (std::size_t{64} << 20); bytes *= 4) {
     std::vector<float> x(bytes / sizeof(float), 1.0f);  // reduced in place, like programs and dist.all_reduce
     const Collective call{
-        .dtype = DType::f32, .count = static_cast<std::int64_t>(x.size()), .in = x.data(), .out = x.data()};
+        .dtype = DType::f32, .count = static_cast<std::int64_t>(x.size()), .input = x.data(), .output = x.data()};
     const int turns = bytes >= (16u << 20) ? 5 : bytes >= (1u << 20) ? 20 : 200;
     group->run(call);
     group->run({.kind = CollectiveKind::barrier});
@@ -306,7 +306,7 @@ int time_all(const std::string& engine, std::size_t least) {
     }
     std::ranges::sort(times);
     double processor = (processor_ms() - before) * 1e3 / turns;
-    group->run({.dtype = DType::f64, .count = 1, .in = &processor, .out = &processor});
+    group->run({.dtype = DType::f64, .count = 1, .input = &processor, .output = &processor});
     if (group->rank() == 0) fmt::print("{} {:.1f} {:.1f}\n", bytes, times[times.size() / 2], processor);
   }
   group->run({.kind = CollectiveKind::barrier});

@@ -67,6 +67,14 @@ TEST(Machine, HasANameAndAProcess) {
 TEST(Environment, UnsetDiffersFromEmpty) {
   EXPECT_FALSE(trusted_variable("TERN_NO_SUCH_VARIABLE").has_value());
   EXPECT_FALSE(trusted_variable("PATH").value_or("").empty());
+  for (const bool unset : {false, true}) {
+    EXPECT_EQ(variable_is_on("TERN_NO_SUCH_VARIABLE", unset), unset);
+    for (const auto& [value, on] : {std::pair("0", false), {"1", true}, {"00", true}, {"", unset}}) {
+      set_variable("TERN_TEST_SWITCH", value);
+      EXPECT_EQ(variable_is_on("TERN_TEST_SWITCH", unset), on) << value;
+    }
+    set_variable("TERN_TEST_SWITCH", nullptr);
+  }
   if (const std::string folder = user_cache_folder(); !folder.empty()) {
     EXPECT_TRUE(path_of(folder).is_absolute());
   }

@@ -67,11 +67,11 @@ TEST(OwnedResults, OutliveLaterRunsAndTheSession) {
   Differences p;
   auto s = std::make_unique<Session>(p.model().prepare());
   const Tensor x = floats({1, 3}, {5, 6, 7}), y = floats({1, 3}, {1, 2, 3});
-  const std::vector<Tensor> first = s->run_owned("forward", std::vector<Tensor>{x, y});
-  const std::vector<Tensor> second = s->run_owned("forward", std::vector<Tensor>{y, x});
+  const std::vector<Tensor> first = s->run_into_new("forward", std::vector<Tensor>{x, y});
+  const std::vector<Tensor> second = s->run_into_new("forward", std::vector<Tensor>{y, x});
   EXPECT_EQ(s->stats().bytes_copied, 0U);
   const Tensor x2 = floats({2, 3}, {1, 1, 1, 2, 2, 2}), y2 = floats({2, 3}, {0, 0, 0, 1, 1, 1});
-  const std::vector<Tensor> wider = s->run_owned("forward", std::vector<Tensor>{x2, y2});
+  const std::vector<Tensor> wider = s->run_into_new("forward", std::vector<Tensor>{x2, y2});
   EXPECT_NE(invalid_argument_of([&] { (void)s->output("out0"); }), "no error");
   s.reset();
   EXPECT_EQ(values_of(first[0]), (Floats{4, 4, 4}));
@@ -88,7 +88,7 @@ TEST(OwnedResults, ThatAreInputsAndStatesAreCopies) {
   p.output(p.state({2}, {7, 8}, false));
   Session s(p.model().prepare());
   Tensor x = floats({2}, {1, 2});
-  const std::vector<Tensor> results = s.run_owned("forward", std::vector<Tensor>{x});
+  const std::vector<Tensor> results = s.run_into_new("forward", std::vector<Tensor>{x});
   x.span<float>()[0] = 9;
   EXPECT_EQ(values_of(results[0]), (Floats{1, 2}));
   EXPECT_EQ(values_of(results[1]), (Floats{7, 8}));

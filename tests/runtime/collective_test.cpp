@@ -75,7 +75,7 @@ TEST_F(GroupTest, ALaterMessageOfABatchThatDiffersIsFoundAtOnce) {
     const std::int64_t count = r == 0 ? 2 : 1;  // count of the second message
     const auto kind = r == 0 ? CollectiveKind::send : CollectiveKind::receive;
     const auto message = [&](float* data, std::int64_t n) {
-      return Collective{.kind = kind, .dtype = DType::f32, .count = n, .root = 1 - r, .in = data, .out = data};
+      return Collective{.kind = kind, .dtype = DType::f32, .count = n, .root = 1 - r, .input = data, .output = data};
     };
     const Collective calls[] = {message(&a, 1), message(b, count)};
     groups[static_cast<std::size_t>(r)]->run_batch(calls);
@@ -283,8 +283,8 @@ TEST_F(GroupTest, PartsOfDifferentSizesAreChecked) {
     std::vector<float> out(4);
     const std::int64_t given[] = {1, 3}, taken[] = {1, 3};  // rank 0 sends 3 but rank 1 expects 1, and the reverse
     Collective c = call_on(CollectiveKind::all_to_all, in, out);
-    c.in_parts = given;
-    c.out_parts = taken;
+    c.input_splits = given;
+    c.output_splits = taken;
     groups[static_cast<std::size_t>(r)]->run(c);
   });
   for (const std::string& m : messages)

@@ -52,8 +52,8 @@ inline Collective call_on(CollectiveKind kind, const std::vector<float>& in, std
   return {.kind = kind,
           .dtype = DType::f32,
           .count = static_cast<std::int64_t>(in.size()),
-          .in = in.data(),
-          .out = out.data()};
+          .input = in.data(),
+          .output = out.data()};
 }
 
 }  // namespace tern::testing

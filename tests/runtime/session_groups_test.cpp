@@ -83,14 +83,14 @@ class SlowGroup : public ProcessGroup {
   int size() const override { return 2; }
   void run(const Collective& c) override {
     if (c.kind == CollectiveKind::all_gather) {  // the devices' offers
-      std::memset(c.out, 0, static_cast<std::size_t>(c.count) * 2 * sizeof(std::int64_t));
+      std::memset(c.output, 0, static_cast<std::size_t>(c.count) * 2 * sizeof(std::int64_t));
       return;
     }
     thread = std::this_thread::get_id();
     if (fails) fail(ErrorCode::runtime, "the cable is cut");
     std::this_thread::sleep_for(milliseconds(50));
-    const auto* in = static_cast<const float*>(c.in);
-    for (std::int64_t i = 0; i < c.count; ++i) static_cast<float*>(c.out)[i] = 10 * in[i];
+    const auto* in = static_cast<const float*>(c.input);
+    for (std::int64_t i = 0; i < c.count; ++i) static_cast<float*>(c.output)[i] = 10 * in[i];
   }
   std::thread::id thread;
   bool fails = false;
@@ -153,7 +153,8 @@ TEST(SessionGroups, ARunThatFailsBetweenAStartAndItsWaitEndsTheCallOnAllRanks) {
   {
     const std::jthread other([&] {  // hears of rank 0's device, and is late then
       std::int64_t offer[3] = {}, offers[6];
-      groups[1]->run({.kind = CollectiveKind::all_gather, .dtype = DType::i64, .count = 3, .in = offer, .out = offers});
+      groups[1]->run(
+          {.kind = CollectiveKind::all_gather, .dtype = DType::i64, .count = 3, .input = offer, .output = offers});
     });
     Session s(p.model().prepare());
     s.set_group(groups[0], "dp");
@@ -210,8 +211,8 @@ TEST(SessionGroups, PartsForOneRankAreWhatItGives) {
   std::vector<float> out(4);
   const std::int64_t given[] = {4}, taken[] = {5};
   Collective c = call_on(CollectiveKind::all_to_all, in, out);
-  c.in_parts = given;
-  c.out_parts = taken;
+  c.input_splits = given;
+  c.output_splits = taken;
   EXPECT_NE(failure_of([&] { local_group(1)[0]->run(c); }).find("must receive as much as it sends"), std::string::npos);
 }
 

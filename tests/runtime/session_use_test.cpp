@@ -81,7 +81,7 @@ TEST_F(SessionUses, AnOperatorCannotUseItsOwnSession) {
   EXPECT_IN_USE(session->enqueue("forward", std::vector{x}));
   EXPECT_IN_USE(session->run_into(std::vector{x}, std::vector{y}));
   EXPECT_IN_USE(session->enqueue_into("forward", std::vector{x}, std::vector{y}));
-  EXPECT_IN_USE(session->run_owned("forward", std::vector{x}));
+  EXPECT_IN_USE(session->run_into_new("forward", std::vector{x}));
   EXPECT_IN_USE(session->run_on_device("forward", std::vector{x}));
   EXPECT_IN_USE(session->output("out0"));
   EXPECT_IN_USE(session->reset_state());

@@ -58,7 +58,7 @@ class NoMessages : public Transport {
 };
 
 Collective sum_of(const std::vector<float>& in, std::vector<float>& out) {
-  return {.dtype = DType::f32, .count = static_cast<std::int64_t>(in.size()), .in = in.data(), .out = out.data()};
+  return {.dtype = DType::f32, .count = static_cast<std::int64_t>(in.size()), .input = in.data(), .output = out.data()};
 }
 
 /// Integers have exact sums; every call has another size, and every other call writes in place. Each rank is late at

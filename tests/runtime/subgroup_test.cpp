@@ -38,7 +38,7 @@ std::vector<std::string> run_all(int ranks, const std::function<void(Group)>& wo
 const std::vector<std::string> kNoFailure4(4);
 
 float sum(ProcessGroup& group, float x) {
-  group.run({.dtype = DType::f32, .count = 1, .in = &x, .out = &x});
+  group.run({.dtype = DType::f32, .count = 1, .input = &x, .output = &x});
   return x;
 }
 
@@ -129,7 +129,7 @@ TEST(Subgroup, GroupsWorkAtTheSameTime) {
       threads.emplace_back([&group] {
         std::vector<float> x(kCount, 1);
         for (int i = 0; i < kTurns; ++i) {
-          group->run({.dtype = DType::f32, .count = kCount, .in = x.data(), .out = x.data()});
+          group->run({.dtype = DType::f32, .count = kCount, .input = x.data(), .output = x.data()});
           for (float& v : x) v /= static_cast<float>(group->size());
         }
         EXPECT_EQ(x, std::vector<float>(kCount, 1));

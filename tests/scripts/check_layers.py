@@ -4,7 +4,8 @@ threads > user_files > platform.
 
 include/tern/ is open to all and includes nothing of the project but itself. A folder of devices/ includes itself,
 <tern/device.h>, devices/program_cache/, user_files/ and platform/ alone: plugins are built without Tern, and so are engines/ with <tern/engine.h> and platform/. A name without a folder is chosen by the
-build (devices/gpu/cuda/names.h or devices/gpu/hip/names.h, and lt_names.h and nccl_names.h there). Prints every wrong include; exit status 1 if any.
+build (devices/gpu/cuda/names.h or devices/gpu/hip/names.h, and lt_names.h and nccl_names.h there). No folder but platform/ calls getenv. Prints every wrong
+line; exit status 1 if any.
 """
 import pathlib
 import re
@@ -52,6 +53,13 @@ def main():
         for number, kind, name in includes(path):
             if (name.startswith("tern/") and name != "tern/engine.h") or (kind == '"' and not name.startswith(("engines/", "platform/"))):
                 wrong.append(f"{path}:{number}: an engine includes {name}; it may include <tern/engine.h>, engines/ and platform/")
+    for folder in [*LAYERS, "devices", "engines"]:
+        for path in sources(root, folder):
+            if folder == "platform":
+                continue
+            for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+                if "getenv(" in line:
+                    wrong.append(f"{path}:{number}: getenv obeys the caller of a set-user-ID program; use platform::trusted_variable")
     for line in wrong:
         print("FAIL", line)
     if not files:

@@ -50,8 +50,8 @@ int group_sum(tern_op_call* call) {
   sum.size = sizeof sum;
   sum.dtype = x.dtype;
   sum.count = count;
-  sum.in = x.data;
-  sum.out = call->results[0].data;
+  sum.input = x.data;
+  sum.output = call->results[0].data;
   if (groups.run(groups.context, group, &sum) != 0) return 1;
   auto* out = static_cast<float*>(call->results[0].data);
   for (std::int64_t i = 0; i < count; ++i) out[i] = out[i] * static_cast<float>(ranks) + static_cast<float>(rank);

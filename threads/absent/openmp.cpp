@@ -2,19 +2,19 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
-#include <cstring>
 #include <thread>
+
+#include "platform/environment.h"
 
 namespace tern::openmp {
 namespace {
 
 /// Returns the first number of OMP_NUM_THREADS ("4,2": 4), else the number of cores.
 int initial_count() {
-  if (const char* text = std::getenv("OMP_NUM_THREADS"); text != nullptr) {
+  if (const auto text = platform::trusted_variable("OMP_NUM_THREADS")) {
     int count = 0;
-    const char* end = text + std::strlen(text);
-    if (const auto [stop, error] = std::from_chars(text, end, count);
+    const char* end = text->data() + text->size();
+    if (const auto [stop, error] = std::from_chars(text->data(), end, count);
         error == std::errc() && count > 0 && (stop == end || *stop == ','))
       return count;
   }

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <string_view>
 
+#include "platform/environment.h"
 #include "tools/quantize/chart.h"
 #include "tools/terminal.h"
 
@@ -18,10 +18,9 @@ constexpr std::size_t kWidest = 120, kLeastCells = 10, kNameBytes = 60;
 bool draws_blocks() {
   if (!is_terminal(1)) return false;
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const char* const value = std::getenv(name);
-    if (value == nullptr || *value == '\0') continue;  // the first variable set decides
-    const std::string_view locale = value;
-    return locale.find("UTF-8") != std::string_view::npos || locale.find("utf8") != std::string_view::npos;
+    const std::string locale = platform::trusted_variable(name).value_or("");
+    if (locale.empty()) continue;  // the first variable set decides
+    return locale.find("UTF-8") != std::string::npos || locale.find("utf8") != std::string::npos;
   }
   return false;
 }

@@ -4,9 +4,8 @@
 
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 
+#include "platform/environment.h"
 #include "tools/text.h"
 
 namespace tern {
@@ -14,11 +13,10 @@ namespace {
 
 /// A number from a launcher's environment variable (torchrun, mpirun); else `otherwise`.
 int number_of_environment(const char* name, int otherwise) {
-  const char* text = std::getenv(name);
-  if (text == nullptr) return otherwise;
+  const std::string text = platform::trusted_variable(name).value_or("");
   int number = 0;
-  const char* end = text + std::strlen(text);
-  const auto [stop, error] = std::from_chars(text, end, number);
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
   return error == std::errc() && stop == end ? number : otherwise;
 }
 

@@ -1,9 +1,8 @@
 #include "devices/gpu/cuda/nvshmem.h"
 
-#include <cstdlib>
-
 #include "devices/gpu/libraries/shared_library.h"
 #include "devices/gpu/libraries/symmetric.h"
+#include "platform/environment.h"
 
 namespace tern::gpu {
 namespace {
@@ -41,8 +40,7 @@ std::string start(Nvshmem& n, void* library, const std::string& file) {
 }  // namespace
 
 bool wants_nvshmem() {
-  const char* text = std::getenv("TERN_CUDA_SHMEM");
-  return text != nullptr && *text != 0 && std::string(text) != "0";
+  return platform::variable_is_on("TERN_CUDA_SHMEM", false);
 }
 
 const Nvshmem& nvshmem() {

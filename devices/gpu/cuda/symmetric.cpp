@@ -136,7 +136,7 @@ bool takes_symmetric(const Communication& c, const tern_device_collective& call,
 tern_device_status run_symmetric(const tern_device_collective& call, std::size_t bytes, Stream stream) {
   World& w = world();
   const Address in = w.memory + (w.turn++ % 2) * 2 * kMost, out = in + kMost;
-  TERN_GPU_TRY(checked(api().copy_within(in, call.in, bytes, stream), "copying to symmetric memory"));
+  TERN_GPU_TRY(checked(api().copy_within(in, call.input, bytes, stream), "copying to symmetric memory"));
   const NvshmemApi& shmem = nvshmem().api;
   std::size_t result = bytes;
   int error = 0;
@@ -147,7 +147,7 @@ tern_device_status run_symmetric(const tern_device_collective& call, std::size_t
     error = shmem.sums[call.dtype](kNvshmemWorld, pointer(out), pointer(in), call.count, stream);
   }
   if (error != 0) return failed(TERN_DEVICE_FAILED, "a collective of devices: NVSHMEM: error " + std::to_string(error));
-  TERN_GPU_TRY(checked(api().copy_within(call.out, out, result, stream), "copying from symmetric memory"));
+  TERN_GPU_TRY(checked(api().copy_within(call.output, out, result, stream), "copying from symmetric memory"));
   return checked(api().event_record(w.last, stream), "recording an event");
 }
 

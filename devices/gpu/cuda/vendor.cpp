@@ -2,13 +2,13 @@
 #include "devices/gpu/vendor.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <sstream>
 
 #include "devices/gpu/cuda/context_api.h"
 #include "devices/gpu/cuda/graph_update.h"
+#include "platform/environment.h"
 #include "platform/library.h"
 
 namespace tern::gpu {
@@ -89,8 +89,7 @@ const std::vector<std::string> kOptions = {"-std=c++17",       "--fmad=false", "
                                            "--prec-sqrt=true", "--ftz=false",  "-w"};
 
 bool wants_ptx() {
-  const char* text = std::getenv("TERN_CUDA_PTX");
-  return text != nullptr && *text != 0 && std::string(text) != "0";
+  return platform::variable_is_on("TERN_CUDA_PTX", false);
 }
 
 const ContextApi& contexts() {

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
+
+#include "platform/environment.h"
 
 #define TERN_GPU_SYMBOL(cuda, hip) #hip
 #define TERN_GPU_COMPILER_SYMBOL(cuda, hip) "hiprtc" #hip
@@ -33,8 +36,8 @@ constexpr bool kSplitsLaunches = true;
 inline std::uint64_t most_blocks(unsigned block_threads) {
   static constexpr std::uint64_t kMost = 0xffffffff;
   static const std::uint64_t limit = [] {
-    const char* text = std::getenv("TERN_ROCM_LAUNCH_ITEMS");
-    const std::uint64_t wanted = text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+    const std::string text = platform::trusted_variable("TERN_ROCM_LAUNCH_ITEMS").value_or("");
+    const std::uint64_t wanted = std::strtoull(text.c_str(), nullptr, 10);
     return wanted == 0 ? kMost : std::min(wanted, kMost);
   }();
   return std::max<std::uint64_t>(limit / block_threads, 1);

@@ -101,12 +101,12 @@ int all_to_all(const Communication& c, const tern_device_collective& call, Strea
   int error = api.group_begin();
   std::size_t from = 0, to = 0;
   for (int r = 0; r < c.ranks; ++r) {
-    const std::size_t sent = call.in_parts == nullptr ? each : static_cast<std::size_t>(call.in_parts[r]);
-    const std::size_t taken = call.out_parts == nullptr ? each : static_cast<std::size_t>(call.out_parts[r]);
+    const std::size_t sent = call.input_splits == nullptr ? each : static_cast<std::size_t>(call.input_splits[r]);
+    const std::size_t taken = call.output_splits == nullptr ? each : static_cast<std::size_t>(call.output_splits[r]);
     if (error == kNcclSuccess && sent != 0)
-      error = api.send(pointer(call.in) + from * size, sent * size, kNcclU8, r, c.comm, stream);
+      error = api.send(pointer(call.input) + from * size, sent * size, kNcclU8, r, c.comm, stream);
     if (error == kNcclSuccess && taken != 0)
-      error = api.receive(pointer(call.out) + to * size, taken * size, kNcclU8, r, c.comm, stream);
+      error = api.receive(pointer(call.output) + to * size, taken * size, kNcclU8, r, c.comm, stream);
     from += sent;
     to += taken;
   }
@@ -118,7 +118,7 @@ int begin(const Communication& c, const tern_device_collective& call, const Nccl
   const NcclApi& api = nccl().api;
   const auto ranks = static_cast<std::size_t>(c.ranks);
   const std::size_t bytes = call.count * bytes_of(call);
-  std::byte *in = pointer(call.in), *out = pointer(call.out);
+  std::byte *in = pointer(call.input), *out = pointer(call.output);
   switch (call.kind) {
     case TERN_COLLECTIVE_ALL_REDUCE: return api.all_reduce(in, out, call.count, r.type, r.op, c.comm, stream);
     case TERN_COLLECTIVE_REDUCE_SCATTER:
@@ -173,8 +173,8 @@ tern_device_status run_batch(std::int32_t device, tern_device_stream stream, ter
       const std::size_t bytes = m.count * bytes_of(m);
       if (bytes == 0) continue;
       error = m.kind == TERN_COLLECTIVE_SEND
-                  ? api.send(pointer(m.in), bytes, kNcclU8, m.root, c.comm, stream->current())
-                  : api.receive(pointer(m.out), bytes, kNcclU8, m.root, c.comm, stream->current());
+                  ? api.send(pointer(m.input), bytes, kNcclU8, m.root, c.comm, stream->current())
+                  : api.receive(pointer(m.output), bytes, kNcclU8, m.root, c.comm, stream->current());
     }
     const int ended = api.group_end();
     return error == kNcclSuccess ? ended : error;

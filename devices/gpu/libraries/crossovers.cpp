@@ -1,10 +1,10 @@
 #include "devices/gpu/libraries/crossovers.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "devices/gpu/libraries/shared_library.h"
+#include "platform/environment.h"
 
 namespace tern::gpu {
 
@@ -18,26 +18,24 @@ constexpr struct {
 std::string variable() {
   return plugin_variable("_SOLVER");
 }
-/// Returns null for an unset or empty variable.
-const char* forced() {
-  const char* text = std::getenv(variable().c_str());
-  return text == nullptr || *text == 0 ? nullptr : text;
+std::string forced_routine() {
+  return platform::trusted_variable(variable().c_str()).value_or("");
 }
 
 }  // namespace
 
 std::string wrong_solver() {
-  const char* text = forced();
-  if (text == nullptr) return {};
+  const std::string text = forced_routine();
+  if (text.empty()) return {};
   for (const auto& n : kNames)
-    if (std::strcmp(text, n.name) == 0) return {};
+    if (text == n.name) return {};
   return variable() + " is '" + text + "', not own, small or large";
 }
 
 Routine routine_for(const MatrixBatch& batch) {
-  if (const char* text = forced())
+  if (const std::string text = forced_routine(); !text.empty())
     for (const auto& n : kNames)
-      if (std::strcmp(text, n.name) == 0) return n.routine;
+      if (text == n.name) return n.routine;
   Routine routine = Routine::own;
   const int side = std::max(batch.rows, batch.columns);
   const char letter = "sdcz"[static_cast<int>(batch.type)];

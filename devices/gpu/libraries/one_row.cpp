@@ -1,18 +1,18 @@
 #include "devices/gpu/libraries/one_row.h"
 
-#include <cstdlib>
 #include <string_view>
 
 #include "devices/gpu/libraries/dtype_numbers.h"
 #include "devices/gpu/libraries/shared_library.h"
 #include "lt_names.h"
+#include "platform/environment.h"
 
 namespace tern::gpu {
 namespace {
 
 bool own_is_wanted() {
-  const char* text = std::getenv(plugin_variable("_ROWS").c_str());
-  return text == nullptr ? names::kOwnRows : std::string_view(text) == "own";
+  const auto rows = platform::trusted_variable(plugin_variable("_ROWS").c_str());
+  return rows ? *rows == "own" : names::kOwnRows;
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "devices/gpu/libraries/shared_library.h"
 
 #include <cctype>
-#include <cstdlib>
 #include <utility>
 
 #include "names.h"
@@ -23,8 +22,7 @@ std::string plugin_variable(const char* end) {
 }
 
 bool wants_libraries() {
-  const char* text = std::getenv(switch_name().c_str());
-  return text == nullptr || std::string(text) != "0";
+  return platform::variable_is_on(switch_name().c_str(), true);
 }
 
 std::string left_out() {

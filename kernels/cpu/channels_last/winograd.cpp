@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <cstring>
 
 #include "kernels/cpu/channels_last/loops.h"
 #include "kernels/cpu/channels_last/registers.h"
 #include "kernels/cpu/scratch.h"
+#include "platform/environment.h"
 #include "threads/parallel.h"
 
 namespace tern::channels_last {
@@ -187,10 +186,7 @@ bool Winograd::possible(const ChannelsLastShape& c) {
 }
 
 bool Winograd::allowed() {
-  static const bool on = [] {
-    const char* setting = std::getenv("TERN_WINOGRAD");
-    return setting == nullptr || std::strcmp(setting, "0") != 0;
-  }();
+  static const bool on = platform::variable_is_on("TERN_WINOGRAD", true);
   return on;
 }
 

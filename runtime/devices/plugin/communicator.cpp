@@ -151,10 +151,10 @@ tern_device_collective to_plugin(const Collective& c) {
   call.dtype = static_cast<std::int32_t>(c.dtype);
   call.root = c.root;
   call.count = static_cast<std::uint64_t>(c.count);
-  call.in = reinterpret_cast<tern_device_address>(c.in);
-  call.out = reinterpret_cast<tern_device_address>(c.out);
-  if (!c.in_parts.empty()) call.in_parts = c.in_parts.data();
-  if (!c.out_parts.empty()) call.out_parts = c.out_parts.data();
+  call.input = reinterpret_cast<tern_device_address>(c.input);
+  call.output = reinterpret_cast<tern_device_address>(c.output);
+  if (!c.input_splits.empty()) call.input_splits = c.input_splits.data();
+  if (!c.output_splits.empty()) call.output_splits = c.output_splits.data();
   return call;
 }
 
@@ -171,15 +171,21 @@ PluginCommunicator::PluginCommunicator(PluginStream& stream, ProcessGroup& group
   }
   std::array<std::uint8_t, TERN_DEVICE_GROUP_ID_BYTES> id{};
   if (group.rank() == 0) device.check(functions_.unique_id(device.index(), id.data()), "beginning a communicator");
-  group.run(
-      {.kind = CollectiveKind::broadcast, .dtype = DType::u8, .count = id.size(), .in = id.data(), .out = id.data()});
+  group.run({.kind = CollectiveKind::broadcast,
+             .dtype = DType::u8,
+             .count = id.size(),
+             .input = id.data(),
+             .output = id.data()});
   communicator_->join(id.data(), group.rank(), group.size());
   try {
     // No rank continues before the arrival of all ranks.
     const std::uint8_t arrived = 1;
     std::vector<std::uint8_t> arrivals(static_cast<std::size_t>(group.size()));
-    group.run(
-        {.kind = CollectiveKind::all_gather, .dtype = DType::u8, .count = 1, .in = &arrived, .out = arrivals.data()});
+    group.run({.kind = CollectiveKind::all_gather,
+               .dtype = DType::u8,
+               .count = 1,
+               .input = &arrived,
+               .output = arrivals.data()});
   } catch (...) {
     leave();
     throw;

@@ -11,6 +11,7 @@
 #include "dtypes/printable.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/product_tiles.h"
+#include "platform/environment.h"
 #include "runtime/devices/plugin/constants.h"
 #include "runtime/devices/plugin/override.h"
 #include "runtime/devices/plugin/range_allocator.h"
@@ -34,15 +35,15 @@ ErrorCode error_code_of(tern_device_status status) {
 
 /// Parses a size such as "512M"; 0 if unset.
 std::uint64_t environment_memory_limit() {
-  const char* text = std::getenv("TERN_DEVICE_MEMORY");
-  if (text == nullptr || *text == 0) return 0;
+  const std::string text = platform::trusted_variable("TERN_DEVICE_MEMORY").value_or("");
+  if (text.empty()) return 0;
   constexpr std::string_view kUnits = "KMGT";
   char* end = nullptr;
-  const std::uint64_t number = std::strtoull(text, &end, 10);
+  const std::uint64_t number = std::strtoull(text.c_str(), &end, 10);
   const std::string_view suffix = end;
   const std::size_t unit = suffix.size() == 1 ? kUnits.find(suffix[0]) : std::string_view::npos;
   const int shift = suffix.empty() ? 0 : 10 * static_cast<int>(unit + 1);
-  if (*text < '0' || *text > '9' || (!suffix.empty() && unit == std::string_view::npos) ||
+  if (text[0] < '0' || text[0] > '9' || (!suffix.empty() && unit == std::string_view::npos) ||
       number > (~std::uint64_t{0} >> shift))
     fail(ErrorCode::invalid_argument,
          fmt::format("TERN_DEVICE_MEMORY is '{}'; write a number of bytes, optionally followed by K, M, G or T", text));

@@ -4,10 +4,10 @@
 #include <tern/kernels.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <sstream>
 
+#include "platform/environment.h"
 #include "runtime/devices/plugin/archived_kernels.h"
 #include "runtime/devices/plugin/device.h"
 #include "runtime/trace/recorder.h"
@@ -29,8 +29,7 @@ std::vector<std::string> kernel_targets(const tern_device_properties& p) {
 }
 
 bool compiling_is_forbidden() {
-  const char* text = std::getenv("TERN_NO_COMPILE");
-  return text != nullptr && *text != 0 && std::string(text) != "0";
+  return platform::variable_is_on("TERN_NO_COMPILE", false);
 }
 
 std::shared_ptr<const ArchivedKernels> PluginDevice::take_kernels(const Program& program) {

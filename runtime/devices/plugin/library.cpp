@@ -4,7 +4,6 @@
 #include <tern/error.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <string_view>
@@ -103,8 +102,7 @@ std::vector<Plugin> find() {
     add_libraries(fs::absolute(platform::path_of(path)), paths);  // the system searches bare names in its own folders
   }
   std::error_code ignored;
-  const char* automatic = std::getenv("TERN_DEVICE_AUTOLOAD");
-  const bool only_named = automatic != nullptr && std::string_view(automatic) == "0";
+  const bool only_named = !platform::variable_is_on("TERN_DEVICE_AUTOLOAD", true);
   for (const std::string& folder : own_folders("devices")) {
     if (only_named) break;
     if (const fs::path path = platform::path_of(folder); fs::is_directory(path, ignored)) add_libraries(path, paths);
