@@ -77,8 +77,8 @@ void Ranks::add(std::span<double> numbers) const {
                .reduce = ReduceOp::sum,
                .dtype = DType::f64,
                .count = std::ssize(numbers),
-               .in = numbers.data(),
-               .out = numbers.data()});
+               .input = numbers.data(),
+               .output = numbers.data()});
 }
 
 std::vector<std::uint64_t> Ranks::gather(std::span<const std::uint64_t> numbers) const {
@@ -88,22 +88,22 @@ std::vector<std::uint64_t> Ranks::gather(std::span<const std::uint64_t> numbers)
   group_->run({.kind = CollectiveKind::all_gather,
                .dtype = DType::u64,
                .count = std::ssize(numbers),
-               .in = numbers.data(),
-               .out = all.data()});
+               .input = numbers.data(),
+               .output = all.data()});
   return all;
 }
 
 void Ranks::share_of_first(std::vector<std::byte>& bytes) const {
   if (alone()) return;
   std::uint64_t size = bytes.size();
-  group_->run({.kind = CollectiveKind::broadcast, .dtype = DType::u64, .count = 1, .in = &size, .out = &size});
+  group_->run({.kind = CollectiveKind::broadcast, .dtype = DType::u64, .count = 1, .input = &size, .output = &size});
   bytes.resize(size);
   if (size == 0) return;
   group_->run({.kind = CollectiveKind::broadcast,
                .dtype = DType::u8,
                .count = std::ssize(bytes),
-               .in = bytes.data(),
-               .out = bytes.data()});
+               .input = bytes.data(),
+               .output = bytes.data()});
 }
 
 void Ranks::share_of_first(NamedTensors& file) const {
