@@ -60,8 +60,8 @@ std::shared_ptr<ProcessGroup> divide(TransportGroup& group, int color, const std
   group.run({.kind = CollectiveKind::all_gather,
              .dtype = DType::i64,
              .count = Wish::kNumbers,
-             .in = &mine,
-             .out = wishes.data(),
+             .input = &mine,
+             .output = wishes.data(),
              .where = "split_group"});
   // All ranks see equal wishes, so all fail or none.
   for (std::size_t r = 1; r < wishes.size(); ++r) {
@@ -81,8 +81,8 @@ std::shared_ptr<ProcessGroup> divide(TransportGroup& group, int color, const std
   group.run({.kind = CollectiveKind::all_gather,
              .dtype = DType::u8,
              .count = static_cast<std::int64_t>(invitation.size()),
-             .in = invitation.data(),
-             .out = invitations.data(),
+             .input = invitation.data(),
+             .output = invitations.data(),
              .where = "split_group"});
   for (std::size_t r = 0; r < invitations.size(); ++r) {
     const std::string_view text = invitations[r].data();
