@@ -62,7 +62,7 @@ std::shared_ptr<ProcessGroup> divide(TransportGroup& group, int color, const std
              .count = Wish::kNumbers,
              .input = &mine,
              .output = wishes.data(),
-             .where = "split_group"});
+             .location = "split_group"});
   // All ranks see equal wishes, so all fail or none.
   for (std::size_t r = 1; r < wishes.size(); ++r) {
     if (wishes[r].name != wishes[0].name || wishes[r].list != wishes[0].list)
@@ -83,7 +83,7 @@ std::shared_ptr<ProcessGroup> divide(TransportGroup& group, int color, const std
              .count = static_cast<std::int64_t>(invitation.size()),
              .input = invitation.data(),
              .output = invitations.data(),
-             .where = "split_group"});
+             .location = "split_group"});
   for (std::size_t r = 0; r < invitations.size(); ++r) {
     const std::string_view text = invitations[r].data();
     if (text.starts_with(kRefusal))
