@@ -151,6 +151,7 @@ set(sources
   session_state.cpp
   sparse/checks.cpp
   sparse/csr.cpp
+  sparse/factorization.cpp
   sparse/krylov.cpp
   sparse/lobpcg.cpp
   sparse/vectors.cpp

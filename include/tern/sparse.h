@@ -1,4 +1,4 @@
-// Sparse matrices in rows (CSR) and iterative methods, with the CPU's threads.
+// Sparse matrices in rows (CSR), LU factors and iterative methods, with the CPU's threads.
 //
 //   const tern::sparse::Csr a(n, n, starts, indices, values);                 // as scipy.sparse.csr_array has them
 //   const tern::Tensor y = tern::sparse::multiply(a, x);                      // x: [n] or [n, k]
@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 namespace tern::sparse {
 
@@ -64,6 +65,22 @@ struct TriangularOptions {
 /// X of op(A) X = B, B [n] or [n, k], with the lower or upper triangle of A [n, n]; elements of the other are ignored.
 /// A zero on the diagonal is a runtime error, which names its row.
 TERN_API Tensor triangular_solve(const Csr& a, const Tensor& b, const TriangularOptions& options = {});
+
+/// LU factors of a square matrix, for many right sides, by UMFPACK of SuiteSparse (Davis, 2004), which the first use
+/// loads: install Debian's libumfpack5 or Ubuntu's libumfpack6 (GPL); ErrorCode::unsupported without. Factors and
+/// solutions are computed in float64 or complex128. A singular matrix is a runtime error. Several threads may solve at
+/// once.
+class TERN_API Factorization {
+ public:
+  explicit Factorization(const Csr& a);
+  /// X of op(A) X = B, B [n] or [n, k], with iterative refinement.
+  Tensor solve(const Tensor& b, linalg::Transpose transpose = linalg::Transpose::none) const;
+  /// UMFPACK's estimate of the reciprocal condition number: smallest over largest magnitude on the diagonal of U.
+  double rcond() const;
+
+ private:
+  std::shared_ptr<const struct Factors> factors_;
+};
 
 /// y = A x; x has one vector [n], or columns [n, k] in lobpcg.
 using Operator = std::function<Tensor(const Tensor&)>;

@@ -121,6 +121,27 @@ void add_sparse(nb::module_& m) {
             return tensor_object(x);
           },
           nb::sig("def triangular_solve(self, b: object, upper: bool, unitriangular: bool, transpose: int) -> Tensor"));
+  nb::class_<sparse::Factorization>(m, "_Factorization")
+      .def(
+          "__init__",
+          [](sparse::Factorization* self, const Csr& a) {
+            const WithoutGil released;
+            new (self) sparse::Factorization(a);
+          },
+          nb::arg("a"))
+      .def_prop_ro("rcond", &sparse::Factorization::rcond)
+      .def(
+          "solve",
+          [](const sparse::Factorization& f, const nb::object& b, int transpose) {
+            const Tensor given = array_of(b, "b");
+            Tensor x;
+            {
+              const WithoutGil released;
+              x = f.solve(given, transpose_of(transpose));
+            }
+            return tensor_object(x);
+          },
+          nb::sig("def solve(self, b: object, transpose: int) -> Tensor"));
   m.def(
       "_csr_from_coordinates",
       [](std::int64_t rows, std::int64_t columns, const nb::object& r, const nb::object& c, const nb::object& values) {

@@ -1,9 +1,10 @@
-"""Sparse matrices in rows (CSR) and iterative methods, on the CPU.
+"""Sparse matrices in rows (CSR), LU factors and iterative methods, on the CPU.
 
     from tern import sparse
 
     a = sparse.csr(matrix)                     # a SciPy matrix, a torch CSR tensor, or a dense array
     y = a @ x                                  # x: [n] or [n, k], an array
+    factors = sparse.Factorization(a)          # by UMFPACK; factors.solve(b) for each right side
     x, iterations, residual, converged = sparse.cg(a, b, rtol=1e-8)
     values, vectors, *_ = sparse.lobpcg(a, numpy.random.default_rng(0).standard_normal((n, 4)))
 
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tern._tern import Tensor, _Csr, _csr_from_coordinates, _csr_from_dense, _krylov, _lobpcg
+from tern._tern import Tensor, _Csr, _csr_from_coordinates, _csr_from_dense, _Factorization, _krylov, _lobpcg
 from tern.linalg import _TRANSPOSES, _number_of
 
 
@@ -72,6 +73,23 @@ class Csr:
         """X of op(A) X = B with the lower or upper triangle of A."""
         number = _number_of(_TRANSPOSES, transpose, "transpose")
         return self._matrix.triangular_solve(b, upper, unitriangular, number)
+
+
+class Factorization:
+    """LU factors of a square matrix, for many right sides, by UMFPACK of SuiteSparse (Debian's libumfpack5, Ubuntu's
+    libumfpack6). A singular matrix raises tern.RunError."""
+
+    def __init__(self, a: Any):
+        self._factors = _Factorization(csr(a)._matrix)
+
+    @property
+    def rcond(self) -> float:
+        """An estimate of the reciprocal condition number."""
+        return self._factors.rcond
+
+    def solve(self, b: Any, *, transpose: str = "none") -> Tensor:
+        """X of op(A) X = B, for one vector [n] or columns [n, k]; `transpose`: 'none', 'transpose', 'adjoint'."""
+        return self._factors.solve(b, _number_of(_TRANSPOSES, transpose, "transpose"))
 
 
 class IterationResult(NamedTuple):

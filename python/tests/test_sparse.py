@@ -51,6 +51,11 @@ def test_solvers(dtype):
     assert found.converged and np.linalg.norm(spd @ found.x.numpy() - b) <= 20 * rtol * np.linalg.norm(b)
     values = sparse.lobpcg(sparse.csr(spd), random(dtype, n, 3, seed=3), most_iterations=500).values.numpy()
     np.testing.assert_allclose(values, np.linalg.eigvalsh(spd)[::-1][:3], rtol=1e-3 if dtype in ("float32", "complex64") else 1e-8)
+    factors, both = sparse.Factorization(sparse.csr(a)), random(dtype, n, 2, seed=4)
+    limit = dict(rtol=0, atol=1000 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(a @ factors.solve(both).numpy(), both, **limit)
+    np.testing.assert_allclose(np.conj(a.T) @ factors.solve(b, transpose="adjoint").numpy(), b, **limit)
+    assert 1e-3 < factors.rcond < 1
     lower = np.tril(a)
     x = sparse.csr(a).triangular_solve(b, transpose="transpose").numpy()
     np.testing.assert_allclose(lower.T @ x, b, rtol=0, atol=1000 * np.finfo(dtype).eps)

@@ -162,6 +162,63 @@ TEST(Sparse, IterationsSolveSystems) {
   EXPECT_TRUE(sparse::cg(turn, Tensor(DType::f64, {20})).converged);  // zeros
 }
 
+TEST(Sparse, FactorsSolveForEachTranspose) {
+  const std::int64_t n = 60;
+  for (const DType t : kTypes) {
+    Tensor dense = scattered(t, n, n, 10);
+    with_type(t, [&](auto tag) {
+      using T = decltype(tag);
+      for (std::size_t k = 0; k < static_cast<std::size_t>(n); ++k) dense.span<T>()[k * (n + 1)] += T(8);
+    });
+    const sparse::Factorization factors(sparse::from_dense(dense));
+    EXPECT_GT(factors.rcond(), 1e-3);
+    const Dense a = matrix(dense, 0),
+                transposed = matrix(sparse::to_dense(sparse::transpose(sparse::from_dense(dense))), 0);
+    const std::pair<linalg::Transpose, Dense> operators[] = {{linalg::Transpose::none, a},
+                                                             {linalg::Transpose::transpose, transposed},
+                                                             {linalg::Transpose::adjoint, adjoint(a)}};
+    for (const std::int64_t columns : {1, 3}) {
+      const Tensor b = random_tensor(t, {n, columns}, 11);
+      for (const auto& [transpose, op] : operators) {
+        const Dense x = matrix(factors.solve(b, transpose), 0);
+        EXPECT_LE(norm(op * x - matrix(b, 0)), 10 * epsilon(t) * norm(op) * norm(x));
+      }
+    }
+    const Tensor vector = random_tensor(t, {n}, 12);
+    EXPECT_EQ(factors.solve(vector).sizes(), vector.sizes());
+    EXPECT_LE(norm(a * as_column(factors.solve(vector)) - as_column(vector)),
+              100 * epsilon(t) * norm(as_column(vector)));
+  }
+}
+
+TEST(Sparse, FactorsOfAGridAndWrongMatrices) {
+  // 10,000 points; elements in any order, some of one place.
+  const sparse::Csr grid = laplacian(DType::f64, 100);
+  const Tensor b = random_tensor(DType::f64, {10000}, 13);
+  const Tensor x = sparse::Factorization(grid).solve(b);
+  EXPECT_LE(norm(as_column(sparse::multiply(grid, x)) - as_column(b)), 1e-12 * norm(as_column(x)));
+  Tensor starts(DType::i64, {3}), indices(DType::i64, {5}), values(DType::f64, {5});
+  std::ranges::copy(std::vector<std::int64_t>{0, 3, 5}, starts.span<std::int64_t>().begin());
+  std::ranges::copy(std::vector<std::int64_t>{1, 0, 0, 1, 0}, indices.span<std::int64_t>().begin());
+  std::ranges::copy(std::vector<double>{1, 2, 1, 4, 1}, values.span<double>().begin());  // [[3, 1], [1, 4]]
+  Tensor two(DType::f64, {2});
+  std::ranges::copy(std::vector<double>{5, 9}, two.span<double>().begin());
+  const Tensor solved = sparse::Factorization({2, 2, starts, indices, values}).solve(two);
+  EXPECT_NEAR(solved.span<const double>()[0], 1, 1e-15);
+  EXPECT_NEAR(solved.span<const double>()[1], 2, 1e-15);
+
+  const auto problem = [](const Tensor& a) {
+    return message_of([&] { sparse::Factorization factors(sparse::from_dense(a)); });
+  };
+  Tensor singular(DType::f64, {2, 2}), infinite(DType::f64, {2, 2});
+  singular.span<double>()[0] = infinite.span<double>()[0] = 1;
+  infinite.span<double>()[3] = std::numeric_limits<double>::infinity();
+  EXPECT_NE(problem(singular).find("singular"), std::string::npos);
+  EXPECT_NE(problem(infinite).find("NaN or infinities"), std::string::npos);
+  EXPECT_NE(problem(Tensor(DType::f64, {2, 3})).find("square"), std::string::npos);
+  EXPECT_NE(message_of([&] { sparse::Factorization(grid).solve(two); }).find("[10000]"), std::string::npos);
+}
+
 TEST(Sparse, LobpcgFindsTheEigenvaluesOfTheLaplacian) {
   for (const DType t : kTypes) {
     const std::int64_t side = 10;
