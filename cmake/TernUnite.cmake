@@ -1,5 +1,6 @@
 # tern_unite(TARGET): compiles files of equal options as units of about 64 KiB, in the order of their paths. The compiler
-# reads the headers of a unit once, in place of once a file. File-local names are therefore unique in their target.
+# reads the headers of a unit once, in place of once a file. File-local names are therefore unique in their target:
+# borders of units move whenever a file's size changes. tests/scripts/whole_targets.py compiles each target as one unit.
 # TERN_UNITY=OFF compiles each file alone. Files that the build generates, files with definitions of their own, and
 # those with SKIP_UNITY_BUILD_INCLUSION stay alone.
 function(tern_unite target)

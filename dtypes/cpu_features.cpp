@@ -17,6 +17,7 @@ struct CpuLevelRecord {
 };
 #define TERN_LEVEL_RECORD(level, base) {#level, #base},
 constexpr CpuLevelRecord kCpuLevels[] = {TERN_EACH_CPU_LEVEL(TERN_LEVEL_RECORD)};
+#undef TERN_LEVEL_RECORD
 constexpr std::size_t kCpuLevelCount = std::size(kCpuLevels);
 static_assert(kCpuLevelCount <= 32);
 
@@ -24,6 +25,8 @@ static_assert(kCpuLevelCount <= 32);
 #define TERN_KIND_LEVELS(kind) 0u TERN_EACH_LEVEL_##kind(TERN_LEVEL_BIT),
 /// The levels of each kind.
 constexpr std::uint32_t kCpuKindLevels[] = {TERN_EACH_CPU_KIND(TERN_KIND_LEVELS)};
+#undef TERN_KIND_LEVELS
+#undef TERN_LEVEL_BIT
 
 #if defined(__x86_64__) && defined(__GNUC__)
 

@@ -33,10 +33,10 @@ double least_bytes(const Node& node, std::span<const TensorView> in, std::span<c
 double flops_of(const Node& node, std::span<const TensorView> in, std::span<const TensorView> out) {
   const OperationsFn operations = op_record(node.op).operations;
   if (operations == nullptr || out.empty() || out[0].dtype == DType::invalid) return 0;
-  std::vector<Sizes> sizes;
+  std::vector<OperandSizes> sizes;
   for (const TensorView& v : in) sizes.push_back(v.shape());
   for (const TensorView& v : out) sizes.push_back(v.shape());
-  const std::span<const Sizes> all(sizes);
+  const std::span<const OperandSizes> all(sizes);
   return operations(node, all.first(in.size()), all.subspan(in.size()));
 }
 

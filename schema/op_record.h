@@ -70,9 +70,9 @@ enum class Trait : std::uint16_t {
   may_be_unread = 1024,  ///< all results may be absent: the node runs for its effects
 };
 
-using Sizes = std::span<const std::int64_t>;
+using OperandSizes = std::span<const std::int64_t>;
 /// Floating operations of a node; absent operands have no sizes.
-using OperationsFn = double (*)(const Node& node, std::span<const Sizes> in, std::span<const Sizes> out);
+using OperationsFn = double (*)(const Node& node, std::span<const OperandSizes> in, std::span<const OperandSizes> out);
 
 /// Computes the types of a node's results, and checks the node (schema/infer.h).
 using InferFn = void (*)(Inference&);

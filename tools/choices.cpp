@@ -123,7 +123,7 @@ class ChoiceMeasurement {
   std::vector<AlgorithmTrial> trials_;  ///< the rules', then one for each algorithm
 };
 
-std::string milliseconds(double seconds) {
+std::string algorithm_milliseconds(double seconds) {
   return fmt::format("{:.4f}", seconds * 1e3);
 }
 
@@ -157,10 +157,11 @@ std::string choices_text(const std::vector<NodeChoice>& choices) {
   for (const NodeChoice& c : choices) {
     for (const AlgorithmTime& t : c.algorithms) {
       const bool first = &t == &c.chosen();
-      table.add_row(
-          {first ? fmt::format("{}:{}", escape_name(c.function), c.node) : "", first ? fmt::format("{}", c.nodes) : "",
-           first ? c.what : "", t.algorithm + (first ? " (chosen)" : ""), milliseconds(t.seconds),
-           is_estimated(t) ? milliseconds(t.estimate) : "", fmt::format("{:.2f}", t.seconds / c.best().seconds)});
+      table.add_row({first ? fmt::format("{}:{}", escape_name(c.function), c.node) : "",
+                     first ? fmt::format("{}", c.nodes) : "", first ? c.what : "",
+                     t.algorithm + (first ? " (chosen)" : ""), algorithm_milliseconds(t.seconds),
+                     is_estimated(t) ? algorithm_milliseconds(t.estimate) : "",
+                     fmt::format("{:.2f}", t.seconds / c.best().seconds)});
     }
   }
   std::string text = table.str();
@@ -170,7 +171,8 @@ std::string choices_text(const std::vector<NodeChoice>& choices) {
   for (const NodeChoice& c : choices) {
     if (is_poor(c)) {
       text += fmt::format("  {} x {}: {} {} ms, {} {} ms\n", c.nodes, c.what, c.chosen().algorithm,
-                          milliseconds(c.chosen().seconds), c.best().algorithm, milliseconds(c.best().seconds));
+                          algorithm_milliseconds(c.chosen().seconds), c.best().algorithm,
+                          algorithm_milliseconds(c.best().seconds));
     }
   }
   return text;

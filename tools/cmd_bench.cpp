@@ -355,7 +355,7 @@ InputChoice inputs_of(const BenchArguments& a) {
   return choice;
 }
 
-PrepareOptions options_of(const BenchArguments& a) {
+PrepareOptions bench_prepare_options(const BenchArguments& a) {
   PrepareOptions options;
   options.threads = a.threads.front();
   options.device = a.device.name;
@@ -371,7 +371,7 @@ PrepareOptions options_of(const BenchArguments& a) {
 /// and writing the cache would disturb measured runs.
 void fill_weight_cache(const BenchArguments& a) {
   const Model model = open_model(a.model);
-  const PreparedModel prepared = model.prepare(options_of(a));
+  const PreparedModel prepared = model.prepare(bench_prepare_options(a));
   WeightCache* cache = prepared.impl()->cache.get();
   if (cache == nullptr || !cache->problem().empty()) return;
   const std::vector<FunctionInfo>& functions = model.functions();
@@ -413,7 +413,7 @@ int run_scaling(const BenchArguments& a) {
   request.model = a.model;
   request.function = choose_function(model.functions(), a.function).name;
   request.inputs = one_call(model, request.function, inputs_of(a));
-  request.options = options_of(a);
+  request.options = bench_prepare_options(a);
   for (const int threads : a.threads) {
     // --cores without a list compares with a single thread.
     if (a.threads.size() > 1 || threads > 0) request.threads.push_back(Threads::chosen(threads).count());
@@ -441,7 +441,7 @@ int run_sessions(const BenchArguments& a) {
   SessionsRequest request;
   request.function = choose_function(model.functions(), a.function).name;
   request.inputs = one_call(model, request.function, inputs_of(a));
-  request.options = options_of(a);
+  request.options = bench_prepare_options(a);
   request.options.threads = std::max(1, a.threads.front());
   request.sessions = a.sessions;
   request.seconds = a.seconds;
@@ -473,7 +473,7 @@ int run_bench(const BenchArguments& a) {
   const InputChoice choice = inputs_of(a);
   const std::vector<Tensor> inputs = one_call(model, f.name, choice);
   start = Clock::now();
-  const PreparedModel prepared = model.prepare(options_of(a));
+  const PreparedModel prepared = model.prepare(bench_prepare_options(a));
   Session session(prepared, Stream(a.device.name, a.device.share));
   r.prepared = ms_since(start);
   r.precision = prepared.precision();
@@ -485,7 +485,7 @@ int run_bench(const BenchArguments& a) {
   measure(a, session, f.name, inputs, r);
   r.widened = widened_by_plans(*prepared.impl());
   if (a.device.name == "cpu") r.limited = limited_nodes(r.nodes, r.profiled, chosen_kernels(*prepared.impl()), r.peaks);
-  Side plain{model.program(), static_cast<std::uint32_t>(model.program()->find_entry(f.name)), options_of(a),
+  Side plain{model.program(), static_cast<std::uint32_t>(model.program()->find_entry(f.name)), bench_prepare_options(a),
              choice.seed, "exported"};
   plain.program = keeping(plain.program, a.device.keep);
   plain.options.float32_nodes.clear();

@@ -90,7 +90,7 @@ void verify_archive(const std::string& path) {
        fmt::format("the written archive breaks {} rules; the first: {}", findings.size(), describe(findings.front())));
 }
 
-Json tuning_json(const TuneReport& t) {
+Json tune_report_json(const TuneReport& t) {
   Json j = {{"processor", t.tuning.processor},
             {"threads", t.tuning.threads},
             {"before_ms", json_rounded(t.before * 1e3, 4)},
@@ -137,7 +137,7 @@ void print_report(const ExportArguments& a, const Program& program, const Import
               {"functions", program.functions.size()},
               {"states", program.states.size()}};
     if (a.quantize.any()) j["quantized"] = quantize_json(import.quantized, calibration);
-    if (tuned) j["tuning"] = tuning_json(*tuned);
+    if (tuned) j["tuning"] = tune_report_json(*tuned);
     j.update(further);
     print_output(json_text(j) + "\n");
     return;

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kMostSlots = 4096;
-constexpr std::size_t kMostBytes = 16 << 20;  ///< largest configuration file (a few kilobytes are usual)
+constexpr std::size_t kMostConfigurationBytes = 16 << 20;  ///< largest configuration file (a few kilobytes are usual)
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   fail(ErrorCode::invalid_argument, fmt::format("--token-ids {}: {}", escape_name(path), why));
@@ -24,10 +24,10 @@ constexpr std::size_t kMostBytes = 16 << 20;  ///< largest configuration file (a
 json read_json(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) fail(ErrorCode::io, fmt::format("cannot open {}", escape_name(path)));
-  std::string text(kMostBytes + 1, '\0');
+  std::string text(kMostConfigurationBytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > kMostBytes)
+  if (text.size() > kMostConfigurationBytes)
     refuse(path, "the file is larger than 16 MB; give generation_config.json or config.json");
   json parsed = json::parse(text, nullptr, false);
   if (!parsed.is_object()) refuse(path, "the file is not a JSON object; give generation_config.json or config.json");

@@ -34,6 +34,7 @@ std::string name_of(cl_int error) {
   if (error == name) return #name;
   TERN_CL_ERRORS(TERN_CL_NAME)
 #undef TERN_CL_NAME
+#undef TERN_CL_ERRORS
   if (error == -1001) return "no OpenCL platform is installed (CL_PLATFORM_NOT_FOUND_KHR)";
   return "OpenCL error " + std::to_string(error);
 }

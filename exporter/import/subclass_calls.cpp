@@ -15,7 +15,7 @@ using ArgumentKind = pt2::Argument::Kind;
 /// Operators answered by torchao's classes with a tensor of the same class: identities and views.
 constexpr std::string_view kIdentities[] = {"aten.alias.default", "aten.clone.default", "aten.contiguous.default",
                                             "aten.detach.default"};
-constexpr std::string_view kViews[] = {
+constexpr std::string_view kSubclassViews[] = {
     "aten.permute.default", "aten.select.int",    "aten.slice.Tensor",      "aten.squeeze.dim",
     "aten.t.default",       "aten.transpose.int", "aten.unsqueeze.default", "aten.view.default",
 };
@@ -70,7 +70,7 @@ void SubclassCalls::access(const pt2::Node& node) {
 
 bool SubclassCalls::view(const pt2::Node& node, std::string_view target) {
   const bool identity = contains(kIdentities, target);
-  if (node.inputs.empty() || node.outputs.size() != 1 || (!identity && !contains(kViews, target))) return false;
+  if (node.inputs.empty() || node.outputs.size() != 1 || (!identity && !contains(kSubclassViews, target))) return false;
   const auto of = quantized(&node.inputs[0].arg);
   if (of == nullptr) return false;
   if (identity) {

@@ -72,19 +72,19 @@ ValueId greedy(Builder& b, SamplingOperands in) {
   return b.reduce(in[0], "argmax", {0}, false, DType::i64);
 }
 
-ValueId weights_of(Builder& b, ValueId logits, ValueId largest, ValueId temperature) {
+ValueId token_weights(Builder& b, ValueId logits, ValueId largest, ValueId temperature) {
   return b.expr("exp((x - m) / t)", {{"x", logits}, {"m", largest}, {"t", temperature}}, DType::f32);
 }
 
 ValueId without_limits(Builder& b, SamplingOperands in) {
   const ValueId largest = b.reduce(in[0], "max", {0}, false, DType::f32);
-  return draw(b, weights_of(b, in[0], largest, in[1]), in);
+  return draw(b, token_weights(b, in[0], largest, in[1]), in);
 }
 
 /// Of logits in falling order: `sum` is that of all weights.
 ValueId of_sorted(Builder& b, ValueId logits, ValueId tokens, ValueId sum, SamplingOperands in) {
   const ValueId t = in[1], k = in[2], p = in[3];
-  const ValueId w = b.cast(weights_of(b, logits, b.select(logits, 0, 0), t), DType::f64);
+  const ValueId w = b.cast(token_weights(b, logits, b.select(logits, 0, 0), t), DType::f64);
   const ValueId rank = b.iota(b.size(logits, 0), DType::i64);
   const ValueId kept = truth(b, "k == 0 || rank < k", {{"k", k}, {"rank", rank}}, DType::i64);
   const ValueId limited = b.expr("kept ? w : 0", {{"kept", kept}, {"w", w}}, DType::f64);
@@ -107,7 +107,7 @@ ValueId all_sorted(Builder& b, SamplingOperands in) {
   const std::vector<ValueId> sorted =
       b.add_all(Op::sort, {in[0]},
                 {attr(AttrKey::axis, Dim(0)), attr(AttrKey::descending, Dim(1)), attr(AttrKey::stable, Dim(1))});
-  const ValueId sum = sum_of(b, weights_of(b, in[0], b.select(sorted[0], 0, 0), in[1]));
+  const ValueId sum = sum_of(b, token_weights(b, in[0], b.select(sorted[0], 0, 0), in[1]));
   return of_sorted(b, sorted[0], sorted[1], sum, in);
 }
 
@@ -121,8 +121,8 @@ ValueId with_limits(Builder& b, SamplingOperands in, std::size_t step) {
   const std::vector<ValueId> best =
       b.add_all(Op::topk, {in[0]}, {attr(AttrKey::axis, Dim(0)), attr(AttrKey::k, Dim(candidates))});
   const ValueId largest = b.select(best[0], 0, 0);
-  const ValueId sum = sum_of(b, weights_of(b, in[0], largest, t));
-  const ValueId part = sum_of(b, weights_of(b, best[0], largest, t));
+  const ValueId sum = sum_of(b, token_weights(b, in[0], largest, t));
+  const ValueId part = sum_of(b, token_weights(b, best[0], largest, t));
   const ValueId reached = truth(b, "part >= p * sum", {{"part", part}, {"p", p}, {"sum", sum}}, DType::f64);
   const ValueId enough =
       truth(b, "k == 0 ? reached : k <= c",

@@ -112,7 +112,7 @@ double mean_scale(Builder& b, const Call& c) {
   if (!n.is_const()) c.unsupported("a mean needs a constant number of elements");
   return 1.0 / static_cast<double>(std::max<std::int64_t>(1, n.value()));
 }
-Values loss(Builder& b, const Call& c, std::string_view text, double parameter = 0) {
+Values loss_gradient(Builder& b, const Call& c, std::string_view text, double parameter = 0) {
   return {formula(b, c, text,
                   {{"g", c.tensor("grad_output")},
                    {"x", c.tensor("self")},
@@ -121,16 +121,16 @@ Values loss(Builder& b, const Call& c, std::string_view text, double parameter =
                    {"p", parameter}})};
 }
 Values mse_gradient(Builder& b, const Call& c) {
-  return loss(b, c, "n * 2 * (x - t) * g");
+  return loss_gradient(b, c, "n * 2 * (x - t) * g");
 }
 Values smooth_l1_gradient(Builder& b, const Call& c) {
-  return loss(b, c, "d = x - t; n * g * (d <= -p ? -1 : d >= p ? 1 : d / p)", c.number("beta"));
+  return loss_gradient(b, c, "d = x - t; n * g * (d <= -p ? -1 : d >= p ? 1 : d / p)", c.number("beta"));
 }
 Values huber_gradient(Builder& b, const Call& c) {
-  return loss(b, c, "d = x - t; n * g * (d <= -p ? -p : d >= p ? p : d)", c.number("delta"));
+  return loss_gradient(b, c, "d = x - t; n * g * (d <= -p ? -p : d >= p ? p : d)", c.number("delta"));
 }
 Values soft_margin_gradient(Builder& b, const Call& c) {
-  return loss(b, c, "z = exp(-t * x); -n * t * g * z / (1 + z)");
+  return loss_gradient(b, c, "z = exp(-t * x); -n * t * g * z / (1 + z)");
 }
 Values binary_cross_entropy(Builder& b, const Call& c) {
   const ValueId w = c.has("weight") ? c.tensor("weight") : b.full({}, 1, c.result_dtype());

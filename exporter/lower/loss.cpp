@@ -9,7 +9,7 @@ namespace tern {
 namespace {
 
 /// The losses of `text` over the call's arguments, reduced.
-Values loss(Builder& b, const Call& c, std::string_view text) {
+Values elementwise_loss(Builder& b, const Call& c, std::string_view text) {
   std::vector<ExprArg> args;
   for (const auto& [name, operand] : c.args) {
     if (text.find(name) != std::string_view::npos && operand.kind != CallArgument::Kind::none) {
@@ -21,47 +21,47 @@ Values loss(Builder& b, const Call& c, std::string_view text) {
 }
 
 Values mse(Builder& b, const Call& c) {
-  return loss(b, c, "(self - target) * (self - target)");
+  return elementwise_loss(b, c, "(self - target) * (self - target)");
 }
 Values l1(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const DType t = promote(b.dtype(x), b.dtype(c.tensor("target")));
-  if (!is_complex(t)) return loss(b, c, "abs(self - target)");
+  if (!is_complex(t)) return elementwise_loss(b, c, "abs(self - target)");
   const ValueId d = b.expr("abs(x - y)", {{"x", x}, {"y", c.tensor("target")}}, compute_type(t), loss_type(c));
   return {reduce_loss(b, c, d)};
 }
 Values smooth_l1(Builder& b, const Call& c) {
   if (c.number("beta") == 0) return l1(b, c);
-  return loss(b, c, "z = abs(self - target); z < beta ? 0.5 * z * z / beta : z - 0.5 * beta");
+  return elementwise_loss(b, c, "z = abs(self - target); z < beta ? 0.5 * z * z / beta : z - 0.5 * beta");
 }
 Values huber(Builder& b, const Call& c) {
-  return loss(b, c, "z = abs(self - target); z <= delta ? 0.5 * z * z : delta * (z - 0.5 * delta)");
+  return elementwise_loss(b, c, "z = abs(self - target); z <= delta ? 0.5 * z * z : delta * (z - 0.5 * delta)");
 }
 /// Clamps the logarithms at -100: no loss is infinite.
 Values bce(Builder& b, const Call& c) {
   const std::string text = "((target - 1) * max(log1p(-self), -100) - target * max(log(self), -100))";
-  return loss(b, c, c.has("weight") ? text + " * weight" : text);
+  return elementwise_loss(b, c, c.has("weight") ? text + " * weight" : text);
 }
 Values bce_with_logits(Builder& b, const Call& c) {
   std::string text = "log_sigmoid = min(self, 0) - log1p(exp(-abs(self))); ";
   text += c.has("pos_weight") ? "((1 - target) * self - ((pos_weight - 1) * target + 1) * log_sigmoid)"
                               : "((1 - target) * self - log_sigmoid)";
-  return loss(b, c, c.has("weight") ? text + " * weight" : text);
+  return elementwise_loss(b, c, c.has("weight") ? text + " * weight" : text);
 }
 Values kl_div(Builder& b, const Call& c) {
-  if (c.flag_or("log_target", false)) return loss(b, c, "exp(target) * (target - self)");
-  return loss(b, c, "(target == 0 ? 0 : target * log(target)) - target * self");
+  if (c.flag_or("log_target", false)) return elementwise_loss(b, c, "exp(target) * (target - self)");
+  return elementwise_loss(b, c, "(target == 0 ? 0 : target * log(target)) - target * self");
 }
 Values poisson_nll(Builder& b, const Call& c) {
   std::string text = c.flag("log_input") ? "exp(input) - target * input" : "input - target * log(input + eps)";
   if (c.flag("full")) text += " + (target > 1 ? target * log(target) - target + 0.5 * log(2 * pi * target) : 0)";
-  return loss(b, c, text);
+  return elementwise_loss(b, c, text);
 }
 Values soft_margin(Builder& b, const Call& c) {
-  return loss(b, c, "log1p(exp(-target * self))");
+  return elementwise_loss(b, c, "log1p(exp(-target * self))");
 }
 Values hinge_embedding(Builder& b, const Call& c) {
-  return loss(b, c, "(target != 1 ? max(margin - self, 0) : 0) + (target != -1 ? self : 0)");
+  return elementwise_loss(b, c, "(target != 1 ? max(margin - self, 0) : 0) + (target != -1 ? self : 0)");
 }
 Values margin_ranking(Builder& b, const Call& c) {
   // PyTorch composes several operators: the product of integer operands wraps.

@@ -307,7 +307,7 @@ Values atleast(Builder& b, const Call& c) {
   return results;
 }
 
-constexpr Lowering kViews[] = {
+constexpr Lowering kViewLowerings[] = {
     {"aten.view.default", view},
     {"aten.view_copy.default", view},
     {"aten._unsafe_view.default", view},
@@ -383,7 +383,7 @@ constexpr Lowering kViews[] = {
 }  // namespace
 
 std::span<const Lowering> view_lowerings() {
-  return kViews;
+  return kViewLowerings;
 }
 
 std::span<const Lowering> movement_lowerings() {

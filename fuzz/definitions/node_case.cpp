@@ -154,7 +154,7 @@ double terms_of(const NodeCase& c) {
   const OpRecord& record = op_record(c.op);
   if (record.operations == nullptr || out.empty()) return longest;
   for (std::int64_t s : out[0]) results *= static_cast<double>(std::max<std::int64_t>(s, 1));
-  const std::vector<Sizes> in_views(in.begin(), in.end()), out_views(out.begin(), out.end());
+  const std::vector<OperandSizes> in_views(in.begin(), in.end()), out_views(out.begin(), out.end());
   return std::max(longest, record.operations(*node, in_views, out_views) / results);
 }
 

@@ -17,7 +17,7 @@ constexpr std::int64_t kMultiprocessors = 128;                          // typic
 constexpr std::int64_t kAttentionFewManyGroups = 2 * kMultiprocessors;  // enough to keep memory busy
 constexpr std::int64_t kMostBytes = 256 << 10;  // keys and values per group; beyond this size a second launch is faster
 constexpr std::int64_t kLeastBytes = 32 << 10;  // minimum per part
-constexpr std::int64_t kMostGroups = std::int64_t{1} << 31;
+constexpr std::int64_t kAttentionFewMostGroups = std::int64_t{1} << 31;
 constexpr std::int64_t kLoads = 8;  // loads of 16 bytes pending per item
 
 struct AttentionFewRows {
@@ -88,7 +88,8 @@ bool add_attention_few(const KernelCall& c, Launches& list) {
   const std::int64_t bytes = std::max<std::int64_t>(width / k_each + columns / v_each, 1) * 16;
   const AttentionFewDivision d = choose(rows / lines * chunks, lines, keys, bytes);
   const std::int64_t items = d.groups * d.rows.items;
-  if (d.groups >= kMostGroups || (target.dialect == Dialect::metal && items >= kMostGroups)) return false;
+  if (d.groups >= kAttentionFewMostGroups || (target.dialect == Dialect::metal && items >= kAttentionFewMostGroups))
+    return false;
 
   const std::int64_t quads = divided_up(width, k_each);
   const std::int64_t k_lanes = power_of_two(std::max(divided_up(quads, 4), std::min<std::int64_t>(quads, 4)));

@@ -103,7 +103,7 @@ constexpr const char* kTransposedStart = "((o) + (int)p.before[a])";
 constexpr const char* kTransposedPlaced = "tern_divided((at) - (k) * (int)p.dilations[a], (int)p.strides[a])";
 constexpr std::int64_t kMostRows = 8;
 constexpr std::int64_t kFewChannels = 8;  // tiles of fewer channels would be mostly empty
-constexpr std::int64_t kLeastWork = std::int64_t{1} << 15;
+constexpr std::int64_t kConvolutionLeastWork = std::int64_t{1} << 15;
 constexpr std::int64_t kMostPositions = std::int64_t{1} << 29;  // positions are counted in 32 bits
 
 /// The largest tile without many empty channels.
@@ -231,8 +231,8 @@ bool is_small(const KernelCall& c) {
 void convolve(const KernelCall& c, Launches& list, bool faster) {
   const DType number = number_type(c.in[0].dtype);
   const ConvolutionChannels problem = describe_convolution(c);
-  if (number == DType::f32 && c.out[0].numel() > 0 && c.out[0].numel() * problem.in * problem.elements >= kLeastWork &&
-      is_small(c)) {
+  if (number == DType::f32 && c.out[0].numel() > 0 &&
+      c.out[0].numel() * problem.in * problem.elements >= kConvolutionLeastWork && is_small(c)) {
     if (list.target().groups && add_convolution_by_groups(c, list, problem, faster)) return;
     if (problem.out >= kFewChannels) return tiled(c, list, problem);
   }

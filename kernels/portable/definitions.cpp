@@ -61,6 +61,7 @@ const Definitions& definitions() {
 #define TERN_DEFINE(family) define_##family(d);
     TERN_DEFINITIONS(TERN_DEFINE)
 #undef TERN_DEFINE
+#undef TERN_DEFINITIONS
     register_custom_on_devices(d.kernels);
     register_collective(d.kernels);
     for (std::size_t op = 0; op < std::size(d.kernels.kernels); ++op) {

@@ -2,25 +2,20 @@
 // generator for each item.
 #include <tern/error.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "kernels/below_one.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
+#include "kernels/random_threads.h"
 
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kRandomGroup = 256, kMostGroups = 132 * 8;  // threads per group; concurrent groups
-
 /// Partition of the session's stream for a tensor of `count` numbers.
 struct PhiloxPartition {
   std::int64_t count, threads, unit, blocks;
-  PhiloxPartition(std::int64_t n, std::int64_t per_block)
-      : count(n),
-        threads(kRandomGroup * std::clamp<std::int64_t>((n - 1) / kRandomGroup + 1, 1, kMostGroups)),
-        unit(per_block) {
+  PhiloxPartition(std::int64_t n, std::int64_t per_block) : count(n), threads(random_threads(n)), unit(per_block) {
     blocks = n == 0 ? 0 : (n - 1) / (threads * unit) + 1;
   }
 };

@@ -149,7 +149,7 @@ void scan_in_any_order(const KernelCall& c, Launches& list) {
 }
 
 /// Type of sums: the result's, possibly widened by `dtype`; type of extrema: the operand's.
-DType type_of_input(const KernelCall& c, std::size_t) {
+DType type_of_input_scan(const KernelCall& c, std::size_t) {
   const auto kind = static_cast<ScanKind>(c.node->integer(AttrKey::kind));
   return number_type(kind == ScanKind::cummax || kind == ScanKind::cummin ? c.in[0].dtype : c.out[0].dtype);
 }
@@ -166,7 +166,8 @@ constexpr std::string_view kScanSamples[] = {
 }  // namespace
 
 void define_scans(Definitions& d) {
-  d.set(Op::scan, kernel<scan>(), {.samples = kScanSamples, .input = type_of_input, .output = type_of_output_scan});
+  d.set(Op::scan, kernel<scan>(),
+        {.samples = kScanSamples, .input = type_of_input_scan, .output = type_of_output_scan});
   d.set_faster(Op::scan, kernel<scan_in_any_order>());
 }
 

@@ -10,7 +10,8 @@
 namespace tern::portable {
 namespace {
 
-constexpr std::int64_t kLeastWork = std::int64_t{1} << 15;      // smallest number of products worth additional launches
+constexpr std::int64_t kStagedProductLeastWork = std::int64_t{1}
+                                                 << 15;         // smallest number of products worth additional launches
 constexpr std::uint64_t kMostStaged = std::uint64_t{32} << 20;  // bytes of a weight fitting in the L2 cache of a large
                                                                 // GPU
 constexpr std::int64_t kStagedProductColumns = 64;              // a piece is a multiple of this number of columns
@@ -34,7 +35,7 @@ DType product_type(const KernelCall& c, const Target& target, DType rows) {
 
 bool is_staged(const KernelCall& c, const Target& target, const ProductOperand& a) {
   const DType rows = a.planes.dtype, weight = c.in[1].dtype;
-  if (!target.groups || a.length <= kMostFewRows || c.out[0].numel() * a.depth < kLeastWork) return false;
+  if (!target.groups || a.length <= kMostFewRows || c.out[0].numel() * a.depth < kStagedProductLeastWork) return false;
   if (rows != DType::f32 && !is_16_bits(rows)) return false;
   if (c.in[1].blocks.columns != 0) return true;
   return rows == DType::f32 && is_16_bits(weight) && may_have_library(target);

@@ -8,13 +8,13 @@
 namespace tern::ops {
 namespace {
 
-double elements(Sizes sizes) {
+double elements(OperandSizes sizes) {
   std::int64_t n = 1;
   for (std::int64_t s : sizes) n *= s;
   return static_cast<double>(n);
 }
 
-double last(Sizes sizes, std::size_t from_end) {
+double last(OperandSizes sizes, std::size_t from_end) {
   return sizes.size() < from_end ? 1 : static_cast<double>(sizes[sizes.size() - from_end]);
 }
 
@@ -24,11 +24,11 @@ double comparisons_of_sort(double n) {
 }
 
 /// Number of lines of `length` elements.
-double lines_of(Sizes sizes, double length) {
+double lines_of(OperandSizes sizes, double length) {
   return length > 0 ? elements(sizes) / length : 0;
 }
 
-double axis_length(const Node& node, Sizes sizes) {
+double axis_length(const Node& node, OperandSizes sizes) {
   if (sizes.empty()) return 1;
   const auto rank = static_cast<std::int64_t>(sizes.size());
   const std::int64_t axis = node.integer(AttrKey::axis);
@@ -36,62 +36,62 @@ double axis_length(const Node& node, Sizes sizes) {
 }
 
 /// Products with a triangular or factored matrix `a`: each column of the other operand meets each element of `a` once.
-double triangle_products(Sizes a, double result_elements) {
+double triangle_products(OperandSizes a, double result_elements) {
   return result_elements * last(a, 1);
 }
 
 }  // namespace
 
-double matmul_operations(const Node&, std::span<const Sizes> in, std::span<const Sizes> out) {
+double matmul_operations(const Node&, std::span<const OperandSizes> in, std::span<const OperandSizes> out) {
   return 2 * elements(out[0]) * last(in[0], 1);
 }
 
-double convolution_operations(const Node& node, std::span<const Sizes> in, std::span<const Sizes> out) {
+double convolution_operations(const Node& node, std::span<const OperandSizes> in, std::span<const OperandSizes> out) {
   // Each element of the result (of the input, if transposed) meets the weights of one output channel.
   const bool transposed = node.integer(AttrKey::transposed) != 0;
   const double channels = static_cast<double>(transposed ? in[0][1] : in[1][0]);
   return channels == 0 ? 0 : 2 * elements(transposed ? in[0] : out[0]) * elements(in[1]) / channels;
 }
 
-double attention_operations(const Node&, std::span<const Sizes> in, std::span<const Sizes> out) {
+double attention_operations(const Node&, std::span<const OperandSizes> in, std::span<const OperandSizes> out) {
   return 2 * elements(out[0]) * last(in[1], 2) * (1 + last(in[0], 1) / std::max(1.0, last(out[0], 1)));
 }
 
-double pointwise_operations(const Node& node, std::span<const Sizes>, std::span<const Sizes> out) {
+double pointwise_operations(const Node& node, std::span<const OperandSizes>, std::span<const OperandSizes> out) {
   return elements(out[0]) * static_cast<double>(node.expr.code.size());
 }
 
-double rnn_operations(const Node&, std::span<const Sizes> in, std::span<const Sizes> out) {
+double rnn_operations(const Node&, std::span<const OperandSizes> in, std::span<const OperandSizes> out) {
   // Each weight matrix meets every step of every sequence once; results have one row for each.
   double weights = 0;
-  for (const Sizes operand : in.subspan(std::min<std::size_t>(3, in.size()))) {
+  for (const OperandSizes operand : in.subspan(std::min<std::size_t>(3, in.size()))) {
     if (operand.size() == 2) weights += elements(operand);
   }
   return 2 * weights * last(out[0], 3) * last(out[0], 2);
 }
 
-double cdist_operations(const Node&, std::span<const Sizes> in, std::span<const Sizes> out) {
+double cdist_operations(const Node&, std::span<const OperandSizes> in, std::span<const OperandSizes> out) {
   return 3 * elements(out[0]) * last(in[0], 1);
 }
 
-double sort_operations(const Node& node, std::span<const Sizes> in, std::span<const Sizes>) {
+double sort_operations(const Node& node, std::span<const OperandSizes> in, std::span<const OperandSizes>) {
   const double length = axis_length(node, in[0]);
   return lines_of(in[0], length) * comparisons_of_sort(length);
 }
 
-double topk_operations(const Node& node, std::span<const Sizes> in, std::span<const Sizes> out) {
+double topk_operations(const Node& node, std::span<const OperandSizes> in, std::span<const OperandSizes> out) {
   // Selection compares each element once; then only the selected elements are put in order.
   const double length = axis_length(node, in[0]);
   return elements(in[0]) + lines_of(in[0], length) * comparisons_of_sort(axis_length(node, out[0]));
 }
 
-double scan_operations(const Node&, std::span<const Sizes> in, std::span<const Sizes>) {
+double scan_operations(const Node&, std::span<const OperandSizes> in, std::span<const OperandSizes>) {
   return elements(in[0]);
 }
 
-double fft_operations(const Node& node, std::span<const Sizes> in, std::span<const Sizes> out) {
+double fft_operations(const Node& node, std::span<const OperandSizes> in, std::span<const OperandSizes> out) {
   // 5 n log2(n) for each complex line, as FFTW counts; half of that if one side is real (last axis halved or grown).
-  const Sizes& longer = elements(in[0]) < elements(out[0]) ? out[0] : in[0];
+  const OperandSizes& longer = elements(in[0]) < elements(out[0]) ? out[0] : in[0];
   double points = 1;
   for (const Dim axis_number : node.dims(AttrKey::axes)) {
     const std::int64_t axis = axis_number.value();
@@ -102,26 +102,26 @@ double fft_operations(const Node& node, std::span<const Sizes> in, std::span<con
   return elements(in[0]) == elements(out[0]) ? all : all / 2;
 }
 
-double cholesky_operations(const Node&, std::span<const Sizes> in, std::span<const Sizes>) {
+double cholesky_operations(const Node&, std::span<const OperandSizes> in, std::span<const OperandSizes>) {
   return elements(in[0]) * last(in[0], 1) / 3;
 }
 
-double qr_operations(const Node&, std::span<const Sizes> in, std::span<const Sizes>) {
+double qr_operations(const Node&, std::span<const OperandSizes> in, std::span<const OperandSizes>) {
   // 2 m n^2 - 2 n^3 / 3 with m >= n (Golub and Van Loan): reflections alone, without q.
   const double m = last(in[0], 2), n = last(in[0], 1), low = std::min(m, n), high = std::max(m, n);
   return lines_of(in[0], m * n) * (2 * high * low * low - 2 * low * low * low / 3);
 }
 
-double lu_factor_operations(const Node&, std::span<const Sizes> in, std::span<const Sizes>) {
+double lu_factor_operations(const Node&, std::span<const OperandSizes> in, std::span<const OperandSizes>) {
   const double m = last(in[0], 2), n = last(in[0], 1), low = std::min(m, n), high = std::max(m, n);
   return lines_of(in[0], m * n) * (high * low * low - low * low * low / 3);
 }
 
-double lu_solve_operations(const Node&, std::span<const Sizes> in, std::span<const Sizes> out) {
+double lu_solve_operations(const Node&, std::span<const OperandSizes> in, std::span<const OperandSizes> out) {
   return 2 * triangle_products(in[0], elements(out[0]));
 }
 
-double triangular_solve_operations(const Node&, std::span<const Sizes> in, std::span<const Sizes> out) {
+double triangular_solve_operations(const Node&, std::span<const OperandSizes> in, std::span<const OperandSizes> out) {
   return triangle_products(in[0], elements(out[0]));
 }
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 
 #include "tests/devices/same_bits.h"
 
@@ -58,7 +57,7 @@ std::vector<ConvolutionsCase> some_cases() {
   };
 }
 
-std::vector<ConvolutionsCase> all_cases() {
+std::vector<ConvolutionsCase> all_convolutions() {
   std::vector<ConvolutionsCase> all = some_cases();
   for (const DType t : {DType::bf16, DType::f32}) {
     const std::vector<ConvolutionsCase> more = {
@@ -78,7 +77,7 @@ std::vector<ConvolutionsCase> all_cases() {
 }
 
 std::vector<ConvolutionsCase> cases(const std::string& device) {
-  if (std::getenv("TERN_TEST_FULL") != nullptr) return all_cases();
+  if (all_cases()) return all_convolutions();
   std::vector<ConvolutionsCase> list = some_cases();
   if (device != "cuda") list.resize(kConvolutionsEverywhere);
   return list;

@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing;
 
-constexpr std::uint64_t kBlock = std::uint64_t{1} << 20;
+constexpr std::uint64_t kFreedBytes = std::uint64_t{1} << 20;
 
 class FreedMemoryTest : public ::testing::TestWithParam<std::string> {
  protected:
@@ -43,10 +43,10 @@ INSTANTIATE_TEST_SUITE_P(Devices, FreedMemoryTest, ::testing::ValuesIn(all_devic
 /// Blocks of two streams: `from` holds ones; copies to `to` are pending.
 struct PendingCopies {
   explicit PendingCopies(Device& d) : device(d), first(d.open_stream()), second(d.open_stream()) {
-    from = d.allocate(kBlock);
-    to = d.allocate(kBlock);
-    ones.assign(kBlock, std::byte{1});
-    first->enqueue_upload(from, ones.data(), kBlock);
+    from = d.allocate(kFreedBytes);
+    to = d.allocate(kFreedBytes);
+    ones.assign(kFreedBytes, std::byte{1});
+    first->enqueue_upload(from, ones.data(), kFreedBytes);
     first->synchronize();
     for (DeviceStream* s : {first.get(), second.get()}) s->copy(bytes(from), bytes(to));
   }
@@ -57,7 +57,7 @@ struct PendingCopies {
   }
   static TensorView bytes(std::byte* data) {
     TensorView v{.data = data, .dtype = DType::u8, .rank = 1};
-    v.sizes[0] = static_cast<std::int64_t>(kBlock);
+    v.sizes[0] = static_cast<std::int64_t>(kFreedBytes);
     v.strides[0] = 1;
     return v;
   }
@@ -75,21 +75,21 @@ TEST_P(FreedMemoryTest, FreeingWaitsForNoStream) {
   EXPECT_EQ(waits(), before);
   EXPECT_FALSE(p.first->done());
   EXPECT_FALSE(p.second->done());
-  EXPECT_EQ(d().memory().used, used - kBlock);
+  EXPECT_EQ(d().memory().used, used - kFreedBytes);
 }
 
 TEST_P(FreedMemoryTest, AnotherStreamWritesAfterThePendingReads) {
   PendingCopies p(d());
   d().free(p.from);
   const std::shared_ptr<DeviceStream> other = d().open_stream();
-  std::byte* const fresh = d().allocate(kBlock);
-  const std::vector<std::byte> twos(kBlock, std::byte{2});
-  other->enqueue_upload(fresh, twos.data(), kBlock);
+  std::byte* const fresh = d().allocate(kFreedBytes);
+  const std::vector<std::byte> twos(kFreedBytes, std::byte{2});
+  other->enqueue_upload(fresh, twos.data(), kFreedBytes);
   other->synchronize();
   p.second->synchronize();
   p.first->synchronize();
-  std::vector<std::byte> copied(kBlock);
-  p.first->enqueue_download(copied.data(), p.to, kBlock);
+  std::vector<std::byte> copied(kFreedBytes);
+  p.first->enqueue_download(copied.data(), p.to, kFreedBytes);
   p.first->synchronize();
   EXPECT_EQ(copied, p.ones);
   d().free(fresh);
@@ -101,9 +101,9 @@ TEST_P(FreedMemoryTest, TheOnlyUserReusesItAtOnce) {
   p.second->synchronize();
   const std::uint64_t before = waits();
   d().free(p.from);
-  std::byte* const other = d().allocate(kBlock, p.second.get());
+  std::byte* const other = d().allocate(kFreedBytes, p.second.get());
   EXPECT_NE(other, p.from);
-  std::byte* const again = d().allocate(kBlock, p.first.get());
+  std::byte* const again = d().allocate(kFreedBytes, p.first.get());
   EXPECT_EQ(again, p.from);
   EXPECT_EQ(waits(), before);
   EXPECT_FALSE(p.first->done());
@@ -119,27 +119,27 @@ TEST_P(FreedMemoryTest, WithoutFreeMemoryTheDeviceWaitsAndNotTheHost) {
   set_device_memory_limit(device(), d().memory().reserved);
   std::vector<std::byte*> rest;  // everything that is free
   try {
-    for (;;) rest.push_back(d().allocate(kBlock));
+    for (;;) rest.push_back(d().allocate(kFreedBytes));
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::out_of_memory);
   }
   d().free(p.from);
   const std::uint64_t before = waits(), failures = d().memory().out_of_memory;
-  std::byte* const again = d().allocate(kBlock, p.second.get());
+  std::byte* const again = d().allocate(kFreedBytes, p.second.get());
   EXPECT_EQ(again, p.from);
   EXPECT_EQ(waits(), before);
   EXPECT_EQ(d().memory().out_of_memory, failures);
-  const std::vector<std::byte> twos(kBlock, std::byte{2});
-  p.second->enqueue_upload(again, twos.data(), kBlock);
+  const std::vector<std::byte> twos(kFreedBytes, std::byte{2});
+  p.second->enqueue_upload(again, twos.data(), kFreedBytes);
   p.second->synchronize();  // runs the copy of the first stream before
-  std::vector<std::byte> copied(kBlock);
-  p.first->enqueue_download(copied.data(), p.to, kBlock);
+  std::vector<std::byte> copied(kFreedBytes);
+  p.first->enqueue_download(copied.data(), p.to, kFreedBytes);
   p.first->synchronize();
   EXPECT_EQ(copied, p.ones);
   // Memory for any stream: the host waits.
   p.first->copy(PendingCopies::bytes(again), PendingCopies::bytes(p.to));
   d().free(again);
-  std::byte* const last = d().allocate(kBlock);
+  std::byte* const last = d().allocate(kFreedBytes);
   EXPECT_EQ(last, again);
   EXPECT_GT(waits() + (device() == "full" ? 1 : 0), before);
   d().free(last);

@@ -28,7 +28,8 @@ std::string int8_state(const std::string& more = {}) {
          more;
 }
 
-TracedModel model(const std::string& tensor, const std::string& scales = std::string("\0\0\0\x40\0\0\0\x3f", 8)) {
+TracedModel subclass_model(const std::string& tensor,
+                           const std::string& scales = std::string("\0\0\0\x40\0\0\0\x3f", 8)) {
   TracedModel m;
   m.bytes(saved(pickle(tensor), {"\x01\x02\xfd\x04", scales}));
   m.buffer("w", meta({2, 2}));
@@ -53,7 +54,7 @@ std::vector<float> run(TracedModel& m) {
 }
 
 TEST(ImportSubclass, InnerTensorsBecomeStatesThatShareTheFile) {
-  TracedModel m = model(subclass(kInt8Tensor, "float32", {2, 2}, int8_state()));
+  TracedModel m = subclass_model(subclass(kInt8Tensor, "float32", {2, 2}, int8_state()));
   m.node(kAccess, {{"src_subclass_tensor", tensor("b_w")}, {"attr", string("scale")}}, {{"s", meta({2, 1})}});
   m.node(kImportSubclassAten + "neg.default", {{"self", tensor("s")}}, {{"y", meta({2, 1})}});
   m.result("y");
@@ -67,7 +68,7 @@ TEST(ImportSubclass, InnerTensorsBecomeStatesThatShareTheFile) {
 }
 
 TEST(ImportSubclass, AnOperatorGetsTheNumbers) {
-  TracedModel m = model(subclass(kInt8Tensor, "float32", {2, 2}, int8_state()));
+  TracedModel m = subclass_model(subclass(kInt8Tensor, "float32", {2, 2}, int8_state()));
   m.node(kImportSubclassAten + "t.default", {{"self", tensor("b_w")}}, {{"t", meta({2, 2})}});
   m.node(kImportSubclassAten + "neg.default", {{"self", tensor("t")}}, {{"y", meta({2, 2})}});
   m.result("y");
@@ -77,9 +78,9 @@ TEST(ImportSubclass, AnOperatorGetsTheNumbers) {
 
 TEST(ImportSubclass, SubclassesInsideOfSubclasses) {
   const std::string outer = global("torchao.quantization", "LinearActivationQuantizedTensor");
-  TracedModel m =
-      model(subclass(outer, "float32", {2, 2},
-                     dict({{"original_weight_tensor", subclass(kInt8Tensor, "float32", {2, 2}, int8_state())}})));
+  TracedModel m = subclass_model(
+      subclass(outer, "float32", {2, 2},
+               dict({{"original_weight_tensor", subclass(kInt8Tensor, "float32", {2, 2}, int8_state())}})));
   m.node(kAccess, {{"src_subclass_tensor", tensor("b_w")}, {"attr", string("original_weight_tensor")}},
          {{"inner", meta({2, 2})}});
   m.node(kAccess, {{"src_subclass_tensor", tensor("inner")}, {"attr", string("scale")}}, {{"s", meta({2, 1})}});
@@ -90,7 +91,7 @@ TEST(ImportSubclass, SubclassesInsideOfSubclasses) {
 }
 
 TEST(ImportSubclass, PickledPlainTensorsAreStates) {
-  TracedModel m = model(plain(storage("FloatStorage", "1", 2), write::integers({2}), write::integers({1})));
+  TracedModel m = subclass_model(plain(storage("FloatStorage", "1", 2), write::integers({2}), write::integers({1})));
   m.node(kImportSubclassAten + "neg.default", {{"self", tensor("b_w")}}, {{"y", meta({2})}});
   m.result("y");
   EXPECT_EQ(m.load().states.at(0).name, "w");
@@ -130,11 +131,11 @@ TEST(ImportSubclass, SaysWhatIsWrong) {
     m.result("s");
     return m;
   };
-  TracedModel absent = with_access(model(subclass(kInt8Tensor, "float32", {2, 2}, int8_state())), "zero");
+  TracedModel absent = with_access(subclass_model(subclass(kInt8Tensor, "float32", {2, 2}, int8_state())), "zero");
   EXPECT_NE(error_of_model(absent, ErrorCode::bad_file).find("a torchao.quantization.Int8Tensor has no tensor 'zero'"),
             std::string::npos);
-  TracedModel no_subclass =
-      with_access(model(plain(storage("FloatStorage", "1", 2), write::integers({2}), write::integers({1}))), "scale");
+  TracedModel no_subclass = with_access(
+      subclass_model(plain(storage("FloatStorage", "1", 2), write::integers({2}), write::integers({1}))), "scale");
   EXPECT_NE(error_of_model(no_subclass, ErrorCode::bad_file).find("is not a tensor subclass of the file"),
             std::string::npos);
 
@@ -143,21 +144,21 @@ TEST(ImportSubclass, SaysWhatIsWrong) {
     m.result("y");
     return m;
   };
-  TracedModel unknown = negated(model(subclass(kUnknown, "float32", {2, 2}, int8_state())));
+  TracedModel unknown = negated(subclass_model(subclass(kUnknown, "float32", {2, 2}, int8_state())));
   EXPECT_NE(error_of_model(unknown, ErrorCode::unsupported).find("class torchao.quantization.Int4Tensor"),
             std::string::npos);
-  TracedModel integers = negated(model(subclass(kInt8Tensor, "int64", {2, 2}, int8_state())));
+  TracedModel integers = negated(subclass_model(subclass(kInt8Tensor, "int64", {2, 2}, int8_state())));
   EXPECT_NE(error_of_model(integers, ErrorCode::unsupported).find("Int8Tensor of int64"), std::string::npos);
 
-  TracedModel dynamic =
-      model(subclass(kInt8Tensor, "float32", {2, 2}, int8_state("(" + text("act_quant_kwargs") + text("on") + "u")));
+  TracedModel dynamic = subclass_model(
+      subclass(kInt8Tensor, "float32", {2, 2}, int8_state("(" + text("act_quant_kwargs") + text("on") + "u")));
   dynamic.user("x", meta({2, 2}));
   dynamic.node(kImportSubclassAten + "mm.default", {{"self", tensor("x")}, {"mat2", tensor("b_w")}},
                {{"y", meta({2, 2})}});
   dynamic.result("y");
   EXPECT_NE(error_of_model(dynamic, ErrorCode::unsupported).find("quantizes its other operand"), std::string::npos);
 
-  TracedModel written = model(subclass(kInt8Tensor, "float32", {2, 2}, int8_state()));
+  TracedModel written = subclass_model(subclass(kInt8Tensor, "float32", {2, 2}, int8_state()));
   written.node(kAccess, {{"src_subclass_tensor", tensor("b_w")}, {"attr", string("scale")}}, {{"s", meta({2, 1})}});
   written.node(kImportSubclassAten + "neg_.default", {{"self", tensor("s")}}, {{"y", meta({2, 1})}});
   written.result("y");
@@ -167,7 +168,7 @@ TEST(ImportSubclass, SaysWhatIsWrong) {
 }
 
 TEST(ImportSubclass, ErrorsOfThePickleNameTheParameterAndTheOffset) {
-  TracedModel m = model(call(global("posix", "system"), {text("true")}));
+  TracedModel m = subclass_model(call(global("posix", "system"), {text("true")}));
   m.result("b_w");
   const std::string error = error_of_model(m, ErrorCode::unsupported);
   EXPECT_NE(error.find("the buffer 'w' is stored as a Python pickle: "), std::string::npos) << error;
@@ -178,7 +179,7 @@ TEST(ImportSubclass, ErrorsOfThePickleNameTheParameterAndTheOffset) {
 }
 
 TEST(ImportSubclass, DamagedBytesAreFound) {
-  TracedModel m = model(subclass(kInt8Tensor, "float32", {2, 2}, int8_state()));
+  TracedModel m = subclass_model(subclass(kInt8Tensor, "float32", {2, 2}, int8_state()));
   m.result("b_w");
   std::string bytes = m.archive();
   bytes[bytes.find("\x01\x02\xfd\x04")] = '\x07';

@@ -91,6 +91,7 @@ TEST_F(SessionUses, AnOperatorCannotUseItsOwnSession) {
   EXPECT_IN_USE(session->stats());
   EXPECT_EQ(error_of([] {}), "");
 }
+#undef EXPECT_IN_USE
 
 TEST_F(SessionUses, AnOperatorMayUseAnother) {
   Session other(model().prepare());

@@ -44,7 +44,7 @@ TEST(Bits, EachPartOfAComplexNumberCounts) {
   EXPECT_NE(hash_bits(0, a), hash_bits(0, c));
 }
 
-ConformResult result(const std::string& op, std::uint64_t bits) {
+ConformResult conform_result(const std::string& op, std::uint64_t bits) {
   ConformResult r;
   r.op = op;
   r.name = op + "/f32_0";
@@ -54,13 +54,13 @@ ConformResult result(const std::string& op, std::uint64_t bits) {
 
 TEST(Bits, AFileFindsWhatDiffersAndWhatIsMissing) {
   const std::string path = (std::filesystem::temp_directory_path() / "tern_bits_test.txt").string();
-  ConformResult failed = result("pow", 3);
+  ConformResult failed = conform_result("pow", 3);
   failed.stage = "run";
-  write_bits(path, std::vector{result("add", 1), result("a b", ~std::uint64_t{0}), failed});
+  write_bits(path, std::vector{conform_result("add", 1), conform_result("a b", ~std::uint64_t{0}), failed});
   const BitsFile file = read_bits(path);
   std::filesystem::remove(path);
   EXPECT_EQ(file.size(), 2U);
-  std::vector again{result("add", 1), result("a b", 2), result("pow", 3)};
+  std::vector again{conform_result("add", 1), conform_result("a b", 2), conform_result("pow", 3)};
   compare_bits(file, again);
   EXPECT_TRUE(again[0].passed());
   EXPECT_EQ(again[1].stage, "bits");

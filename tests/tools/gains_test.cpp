@@ -12,8 +12,6 @@
 namespace tern {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 TEST(Gains, TextNamesOptionsThatTakeLessTime) {
   Gains gains;
   EXPECT_EQ(gains_text(gains), "");
@@ -33,7 +31,7 @@ TEST(Gains, TextNamesOptionsThatTakeLessTime) {
 TEST(Gains, JsonHasEveryMeasuredGain) {
   Gains gains;
   EXPECT_EQ(gains_json(gains).dump(), R"({"precision":null,"tune":null})");
-  gains.precision = {Precision::bfloat16, 0.02, 0.03, kInfinity, 0};
+  gains.precision = {Precision::bfloat16, 0.02, 0.03, std::numeric_limits<double>::infinity(), 0};
   const nlohmann::ordered_json json = gains_json(gains);
   EXPECT_EQ(json["precision"]["type"], "bfloat16");
   EXPECT_EQ(json["precision"]["before_ms"], 20.0);

@@ -23,7 +23,7 @@ using pt2::PickleValues;
 
 using PickleValueKind = PickleValue::Kind;
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+constexpr std::size_t kMostFlightBytes = std::size_t{64} << 20;
 constexpr int kRecordsMostRank = 1 << 20;
 
 /// Reads a record, and charges all values as work: a pickle may refer to a value many times.
@@ -160,9 +160,9 @@ std::vector<RecordFile> record_files(const std::string& folder, std::uint64_t* b
     const int rank = rank_in(at->path().filename().string(), path);
     if (rank < 0) continue;
     const std::uintmax_t size = at->file_size(ignored);
-    if (size > kMostBytes)
+    if (size > kMostFlightBytes)
       fail(ErrorCode::bad_file, fmt::format("'{}' is not a flight record: it has {} bytes; at most {} are supported",
-                                            path, size, kMostBytes));
+                                            path, size, kMostFlightBytes));
     *bytes += size;
     files.push_back({path, rank});
   }
@@ -178,7 +178,7 @@ FlightRecord read_record(const RecordFile& from) {
   std::ifstream file(from.path, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   try {
-    const PickleValues values = pt2::read_pickle(std::as_bytes(std::span(bytes)), from.path, 0, kMostBytes);
+    const PickleValues values = pt2::read_pickle(std::as_bytes(std::span(bytes)), from.path, 0, kMostFlightBytes);
     FlightRecord r = FlightRecordReader(values, from.path).read();
     r.path = from.path;
     r.rank = from.rank;

@@ -10,6 +10,7 @@
 #include <set>
 #include <tuple>
 
+#include "exporter/tune/verdict.h"
 #include "runtime/trace/file.h"
 #include "tools/text.h"
 #include "tools/trace/events.h"
@@ -50,11 +51,6 @@ std::map<CollectiveKey, CollectiveTime> collectives_of(const LoadedTrace& trace)
     t = {s.begin, s.end(), s.process, s.thread};
   }
   return collectives;
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values.empty() ? 0 : values[values.size() / 2];
 }
 
 Rank read_rank(const std::string& path) {

@@ -12,7 +12,7 @@ namespace {
 
 using Align = TextTable::Align;
 
-std::string milliseconds(double microseconds) {
+std::string milliseconds_text(double microseconds) {
   return fmt::format("{:.3f}", microseconds / 1e3);
 }
 
@@ -39,8 +39,8 @@ std::string table(const char* title, const std::vector<TraceSum>& sums, int max_
   TextTable t(columns);
   for (std::size_t i = 0; i < sums.size() && static_cast<int>(i) < max_rows; ++i) {
     const TraceSum& s = sums[i];
-    std::vector<std::string> row = {escape_name(s.name, 80), fmt::format("{}", s.count), milliseconds(s.host),
-                                    s.device > 0 ? milliseconds(s.device) : "", percent_text(s.total(), total)};
+    std::vector<std::string> row = {escape_name(s.name, 80), fmt::format("{}", s.count), milliseconds_text(s.host),
+                                    s.device > 0 ? milliseconds_text(s.device) : "", percent_text(s.total(), total)};
     if (has_rates) {
       const double time = s.device > 0 ? s.device : s.host;
       row.insert(row.end(), {giga_per_second(s.flops, time), giga_per_second(s.bytes, time)});
@@ -55,10 +55,10 @@ std::string table(const char* title, const std::vector<TraceSum>& sums, int max_
 }  // namespace
 
 std::string trace_text(const TraceSummary& s, int max_rows) {
-  std::string text = fmt::format("{}: {} events in {} ms", escape_name(s.path), s.events, milliseconds(s.span));
+  std::string text = fmt::format("{}: {} events in {} ms", escape_name(s.path), s.events, milliseconds_text(s.span));
   if (s.rank >= 0) text += fmt::format(", rank {} of {}", s.rank, s.world_size);
   text += fmt::format("\n  {} runs", s.runs);
-  if (s.runs > 0) text += fmt::format(" of {} ms on average", milliseconds(s.run_mean));
+  if (s.runs > 0) text += fmt::format(" of {} ms on average", milliseconds_text(s.run_mean));
   text += fmt::format(", {} ops, {} kernels, {} copies on the device ({})\n", s.ops, s.kernels, s.copies,
                       human_bytes(static_cast<std::uint64_t>(std::clamp(s.copied_bytes, 0.0, 1e18))));
   if (s.unfinished > 0) text += fmt::format("  {} events did not finish: the run failed\n", s.unfinished);
@@ -71,7 +71,7 @@ std::string trace_text(const TraceSummary& s, int max_rows) {
                  {"copies, communicates", Align::right},
                  {"idle", Align::right}});
     for (const TraceBusy& b : s.busy)
-      t.add_row({b.place, milliseconds(b.span), percent_text(b.compute, b.span), percent_text(b.copy, b.span),
+      t.add_row({b.place, milliseconds_text(b.span), percent_text(b.compute, b.span), percent_text(b.copy, b.span),
                  percent_text(b.idle, b.span)});
     text += '\n' + t.str();
   }
@@ -80,7 +80,7 @@ std::string trace_text(const TraceSummary& s, int max_rows) {
   text += table("module", s.modules, max_rows, true);
   text += table("annotation", s.annotations, max_rows, true);
   text += table("overhead", s.overheads, max_rows, false);
-  text += table(fmt::format("on the critical path, {} ms", milliseconds(s.path_length)).c_str(), s.path_by_time,
+  text += table(fmt::format("on the critical path, {} ms", milliseconds_text(s.path_length)).c_str(), s.path_by_time,
                 max_rows, false);
   return text;
 }

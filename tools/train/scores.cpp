@@ -14,7 +14,7 @@
 namespace tern::train {
 namespace {
 
-constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
+constexpr double kUndefinedScore = std::numeric_limits<double>::quiet_NaN();
 
 enum class Needs : std::uint8_t { classes, ranking, loss, numbers };
 struct ScoreRecord {
@@ -53,7 +53,7 @@ double class_mean(std::span<const double> hits, std::span<const double> false_al
     sum += weight_of_hits * hits[c] / (weight_of_hits * hits[c] + others);
     ++count;
   }
-  return count > 0 ? sum / count : kUndefined;
+  return count > 0 ? sum / count : kUndefinedScore;
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ double area_under_curve(std::span<const double> scores, std::span<const std::int
   for (std::size_t begin = 0; begin < order.size();) {
     std::size_t end = begin;
     while (end < order.size() && scores[order[end]] == scores[order[begin]]) ++end;
-    if (end == begin) return kUndefined;                             // NaN equals nothing
+    if (end == begin) return kUndefinedScore;                        // NaN equals nothing
     const double rank = (static_cast<double>(begin + end) + 1) / 2;  // mean of begin + 1 to end
     for (std::size_t i = begin; i < end; ++i) {
       if (labels[order[i]] == 0) continue;
@@ -76,7 +76,7 @@ double area_under_curve(std::span<const double> scores, std::span<const std::int
     begin = end;
   }
   const double negatives = static_cast<double>(order.size()) - positives;
-  return positives == 0 || negatives == 0 ? kUndefined
+  return positives == 0 || negatives == 0 ? kUndefinedScore
                                           : (rank_sum - positives * (positives + 1) / 2) / (positives * negatives);
 }
 
@@ -172,7 +172,7 @@ double Scores::auc() const {
   if (class_axis_ && columns_ == 2) return area_under_curve(scores_[1], labels_[1]);
   double sum = 0;
   for (std::size_t c = 0; c < columns_; ++c) sum += area_under_curve(scores_[c], labels_[c]);
-  return columns_ == 0 ? kUndefined : sum / static_cast<double>(columns_);
+  return columns_ == 0 ? kUndefinedScore : sum / static_cast<double>(columns_);
 }
 
 std::vector<double> Scores::values(double loss, const Ranks& ranks) {

@@ -74,6 +74,8 @@ std::string load_solver(Cusolver& c, void* library, const std::string& file) {
 #define TERN_GPU_TRY_FIND(name, symbol, parameters) find(library, TERN_GPU_PREFIX #symbol, &c.api.name);
   TERN_GPU_CUSOLVER_NEWER(TERN_GPU_TRY_FIND)
 #undef TERN_GPU_TRY_FIND
+#undef TERN_GPU_FIND_TYPES
+#undef TERN_GPU_FIND
 #undef TERN_GPU_PREFIX
   c.version = version_of(library, "cusolverGetProperty");
   return {};

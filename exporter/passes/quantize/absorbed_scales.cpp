@@ -154,7 +154,7 @@ void multiply_channels(const ChannelStorage& s, const std::vector<float>& factor
   for (std::size_t e = 0; e < numbers.size(); ++e) numbers[e] *= factors[e / stride % channels];
 }
 
-std::vector<float> numbers_of(const Program& program, std::uint32_t storage) {
+std::vector<float> stored_floats(const Program& program, std::uint32_t storage) {
   const std::span<const std::byte> bytes = program.source->bytes(storage);
   std::vector<float> numbers(bytes.size() / sizeof(float));
   std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(float));
@@ -219,7 +219,7 @@ std::size_t absorb_scales(const Program& program,
       if (!all) continue;
       const std::vector<float> factors = importance_factors(found->second, group.channels);
       std::vector<std::vector<float>> numbers;
-      for (const ScaledWeight& w : group.weights) numbers.push_back(numbers_of(program, w.storage.storage));
+      for (const ScaledWeight& w : group.weights) numbers.push_back(stored_floats(program, w.storage.storage));
       double least = 0;
       std::vector<float> best;
       for (int i = 0; i < kPowers; ++i) {

@@ -23,13 +23,13 @@ using namespace quantized;
 
 constexpr std::int64_t kProductsLeast = 16;  // elements of a weight that is worth it
 constexpr int kMostPairs = 16;               // pairs of scales and zero points
-constexpr std::uint64_t kMostWork = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMostCountedBytes = std::uint64_t{1} << 40;
 
 class ProductQuantizer {
  public:
   explicit ProductQuantizer(Program& program) : program_(program), candidates_(program.states.size()) {
     std::uint64_t weights = 0;
-    for (const Storage& s : program.storages) weights += std::min(s.size, kMostWork);
+    for (const Storage& s : program.storages) weights += std::min(s.size, kMostCountedBytes);
     budget_ = (std::uint64_t{1} << 24) + weights * 1024;
   }
 

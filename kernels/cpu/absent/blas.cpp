@@ -14,5 +14,6 @@ bool blas_gemm(std::int64_t, std::int64_t, std::int64_t, MatrixView<T>, MatrixVi
 TERN_GEMM(double)
 TERN_GEMM(std::complex<float>)
 TERN_GEMM(std::complex<double>)
+#undef TERN_GEMM
 
 }  // namespace tern

@@ -50,7 +50,7 @@ bool has_window_outside(const ConvolutionProblem& p) {
 }
 
 /// Describes the node for oneDNN; false if oneDNN does not support the node or sums in another order than PyTorch.
-bool describe(const ConvolutionCall& call, dnnl_cpu::DnnlConvolutionProblem& p) {
+bool describe_to_onednn(const ConvolutionCall& call, dnnl_cpu::DnnlConvolutionProblem& p) {
   const KernelCall& c = call.call;
   const DType dtype = c.in[0].dtype;
   const Node& node = *c.node;
@@ -82,14 +82,14 @@ bool onednn_computes(const ConvolutionCall& call) {
   const KernelCall& c = call.call;
   dnnl_cpu::DnnlConvolutionProblem p;
   return dnnl_cpu::is_built() && gemm_type(c.in[0].dtype) == DType::f32 && c.out[0].numel() != 0 &&
-         c.in[0].numel() != 0 && c.in[1].numel() != 0 && describe(call, p);
+         c.in[0].numel() != 0 && c.in[1].numel() != 0 && describe_to_onednn(call, p);
 }
 
 std::unique_ptr<PreparedAlgorithm> convolution_by_onednn(const ConvolutionCall& call) {
   const KernelCall& c = call.call;
   if (!onednn_computes(call)) return nullptr;
   dnnl_cpu::DnnlConvolutionProblem p;
-  if (!describe(call, p)) return nullptr;
+  if (!describe_to_onednn(call, p)) return nullptr;
   const bool constant = c.constant != nullptr && c.constant[1] && c.in[1].data != nullptr;
   if (!constant) p.weight.data = nullptr;
   p.access = c.weights;

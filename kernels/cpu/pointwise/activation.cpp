@@ -4,6 +4,7 @@
 
 namespace tern::pointwise {
 namespace {
+namespace activations {
 
 /// An instruction of an expression in Polish notation.
 struct Token {
@@ -104,9 +105,11 @@ constexpr KnownActivation kKnown[] = {{SelfGatedActivation::hardswish, kHardswis
                                       {SelfGatedActivation::gelu, kGelu},
                                       {SelfGatedActivation::gelu_tanh, kGeluTanh}};
 
+}  // namespace activations
 }  // namespace
 
 std::optional<ActivationEnd> activation_end(const PointwiseExpr& expr, std::size_t last) {
+  using namespace activations;
   for (const KnownActivation& known : kKnown) {
     if (const auto of = Ending(expr, known.tokens).of(last)) return ActivationEnd{known.activation, *of};
   }

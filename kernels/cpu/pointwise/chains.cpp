@@ -79,6 +79,7 @@ class ChainFinder {
   case Scalar::scalar: return as(k == 0 ? ChainOp::first : ChainOp::second, operand(n, 1 - k));
       TERN_CHAIN_OPS(TERN_CHAIN_CASE)
 #undef TERN_CHAIN_CASE
+#undef TERN_CHAIN_OPS
       case Scalar::fma:
         as(k == 2 ? ChainOp::fma_add : ChainOp::fma, k == 0 ? n.b : n.a);
         c.link.left = k == 2 ? n.b : n.c;
@@ -106,6 +107,7 @@ class ChainFinder {
   case Scalar::comparison: return as(k == 1 ? ChainOp::first : ChainOp::second, reversed);
       TERN_CHAIN_CHOICES(TERN_CHAIN_CASE)
 #undef TERN_CHAIN_CASE
+#undef TERN_CHAIN_CHOICES
       default: return std::nullopt;
     }
   }

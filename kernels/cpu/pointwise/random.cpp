@@ -18,13 +18,11 @@
 #include "kernels/below_one.h"
 #include "kernels/cpu/philox.h"
 #include "kernels/cpu/pointwise/kernels.h"
+#include "kernels/random_threads.h"
 #include "threads/parallel.h"
 
 namespace tern::pointwise {
 namespace {
-
-constexpr std::int64_t kGroup = 256;           // threads
-constexpr std::int64_t kMostGroups = 132 * 8;  // resident groups
 
 /// A tensor's share of the session's stream.
 struct PhiloxStream {
@@ -34,8 +32,7 @@ struct PhiloxStream {
   /// Takes the stream for `n` elements, `unit` per block, and advances the session's offset.
   static PhiloxStream take(KernelCall& call, std::int64_t n, std::int64_t unit) {
     if (call.random == nullptr) fail(ErrorCode::internal, "random: the session has no generator");
-    PhiloxStream s{call.random->seed, call.random->offset,
-                   kGroup * std::clamp<std::int64_t>((n - 1) / kGroup + 1, 1, kMostGroups)};
+    PhiloxStream s{call.random->seed, call.random->offset, random_threads(n)};
     if (n > 0) call.random->offset += static_cast<std::uint64_t>((n - 1) / (s.threads * unit) + 1);
     return s;
   }
@@ -48,21 +45,21 @@ struct PhiloxStream {
 template <class V, int U, class Make>
 void generate(KernelCall& call, const TensorView& out, DType from, std::int64_t n, Make make) {
   const PhiloxStream s = PhiloxStream::take(call, n, U);
-  const std::int64_t groups = s.threads / kGroup, blocks = n == 0 ? 0 : (n - 1) / (s.threads * U) + 1;
+  const std::int64_t groups = s.threads / kRandomGroup, blocks = n == 0 ? 0 : (n - 1) / (s.threads * U) + 1;
   parallel_for(groups * blocks, 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t g = begin; g < end; ++g) {
-      const std::int64_t b = g / groups, first = g % groups * kGroup;
-      V values[U][kGroup];
+      const std::int64_t b = g / groups, first = g % groups * kRandomGroup;
+      V values[U][kRandomGroup];
       const std::int64_t at = first + b * U * s.threads;  // element of number 0 of the first thread
       const std::int64_t count = std::clamp<std::int64_t>((n - at + s.threads - 1) / s.threads, 0, U);
-      for (std::int64_t t = 0; t < kGroup && count > 0; ++t) {
+      for (std::int64_t t = 0; t < kRandomGroup && count > 0; ++t) {
         V made[U];
         make(s.words(first + t, b), static_cast<int>(count), made);
         for (std::int64_t u = 0; u < count; ++u) values[u][t] = made[u];
       }
       for (std::int64_t u = 0; u < count; ++u) {
         const std::int64_t to = at + u * s.threads;
-        convert(values[u], from, out.data + to * element_size(out.dtype), out.dtype, std::min(kGroup, n - to));
+        convert(values[u], from, out.data + to * element_size(out.dtype), out.dtype, std::min(kRandomGroup, n - to));
       }
     }
   });
@@ -101,10 +98,10 @@ void dropout(KernelCall& call) {
   }
   // Runs of two use half of a block's words; the offset still advances as for runs of four.
   const PhiloxStream s = PhiloxStream::take(call, n, 4);
-  parallel_for((n / run + kGroup - 1) / kGroup, 16, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for((n / run + kRandomGroup - 1) / kRandomGroup, 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t g = begin; g < end; ++g) {
-      float values[4 * kGroup];
-      const std::int64_t first = g * kGroup, count = std::min(kGroup, n / run - first);
+      float values[4 * kRandomGroup];
+      const std::int64_t first = g * kRandomGroup, count = std::min(kRandomGroup, n / run - first);
       for (std::int64_t i = 0; i < count; ++i) {
         const PhiloxWords w = s.words((first + i) % s.threads, (first + i) / s.threads);
         for (std::int64_t u = 0; u < run; ++u) {

@@ -53,5 +53,6 @@ bool blas_gemm(std::int64_t m, std::int64_t n, std::int64_t k, MatrixView<T> a, 
 TERN_GEMM(double)
 TERN_GEMM(std::complex<float>)
 TERN_GEMM(std::complex<double>)
+#undef TERN_GEMM
 
 }  // namespace tern

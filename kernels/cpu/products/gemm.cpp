@@ -79,5 +79,6 @@ TERN_GEMM(double)
 TERN_GEMM(std::complex<float>)
 TERN_GEMM(std::complex<double>)
 TERN_GEMM(std::int64_t)
+#undef TERN_GEMM
 
 }  // namespace tern

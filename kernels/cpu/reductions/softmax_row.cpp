@@ -121,4 +121,6 @@ double exp_and_sum(double* s, std::int64_t n, double max) {
   return sum;
 }
 
+#undef TERN_INLINE
+
 }  // namespace tern::cpu

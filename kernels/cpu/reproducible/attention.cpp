@@ -41,7 +41,7 @@ struct AttentionProblem {
   bool causal, masked;
 };
 
-AttentionProblem describe(const KernelCall& c) {
+AttentionProblem describe_attention(const KernelCall& c) {
   const TensorView &out = c.out[0], &k = c.in[1];
   const int r = out.rank;
   AttentionProblem p{};
@@ -80,7 +80,7 @@ AttentionBuffers buffers(const AttentionProblem& p, ScratchParts& parts) {
 std::size_t scratch(const KernelCall& c) {
   if (c.out[0].numel() == 0) return 0;
   ScratchParts parts;
-  buffers(describe(c), parts);
+  buffers(describe_attention(c), parts);
   return parts.used();
 }
 
@@ -247,7 +247,7 @@ void run(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
   Scratch own(c, scratch(c));
   ScratchParts parts(own.data());
-  const AttentionProblem p = describe(c);
+  const AttentionProblem p = describe_attention(c);
   const AttentionBuffers at = buffers(p, parts);
   const double scale = attention_scale(*c.node, p.width);
   if (p.type == DType::f64) {

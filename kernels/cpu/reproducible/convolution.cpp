@@ -10,6 +10,7 @@
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/convolution/problem.h"
+#include "kernels/cpu/convolution/windows.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/reproducible/contractions.h"
 #include "kernels/cpu/reproducible/loops.h"
@@ -22,11 +23,12 @@ namespace {
 
 using cpu::ConvolutionProblem;
 using cpu::describe_convolution;
+using cpu::for_each_element;
 using cpu::plane;
 using cpu::Window;
 using cpu::WindowAxis;
 
-channels_last::ChannelsLastShape with_channels_last(const ConvolutionProblem& p) {
+channels_last::ChannelsLastShape reproducible_shape(const ConvolutionProblem& p) {
   return {p.window, p.batch, p.groups, p.in, p.out, true};
 }
 
@@ -37,7 +39,7 @@ bool makes_channels_last(const KernelCall& c) {
   if (!floats || (x.rank != 3 && x.rank != 4) || x.numel() == 0 || c.in[1].numel() == 0 || c.out[0].numel() == 0)
     return false;
   if (is_baseline_cpu() || c.node->integer(AttrKey::transposed) != 0) return false;
-  return channels_last::suits(with_channels_last(describe_convolution(c)), is_channels_last(x));
+  return channels_last::suits(reproducible_shape(describe_convolution(c)), is_channels_last(x));
 }
 
 bool lies_so(const TensorView& v) {
@@ -73,16 +75,6 @@ const T* input_line(const Window& w, const T* x, std::int64_t od, std::int64_t o
   const std::int64_t id = w[0].position(od, d), ih = w[1].position(oh, h);
   const bool inside = id >= 0 && id < w[0].in && ih >= 0 && ih < w[1].in;
   return inside ? x + (id * w[1].in + ih) * w[2].in : nullptr;
-}
-
-template <class F>
-void for_each_element(const Window& w, F&& f) {
-  std::int64_t element = 0;
-  for (std::int64_t d = 0; d < w[0].kernel; ++d) {
-    for (std::int64_t h = 0; h < w[1].kernel; ++h) {
-      for (std::int64_t k = 0; k < w[2].kernel; ++k) f(element++, d, h, k);
-    }
-  }
 }
 
 /// Computes the result plane of channel `o` of image `n`, without bias.
@@ -203,7 +195,7 @@ void run_convolution(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
   const ConvolutionProblem p = describe_convolution(c);
   if (makes_channels_last(c) && lies_so(c.in[0]) && lies_so(c.out[0])) {
-    const channels_last::ChannelsLastShape convolution = with_channels_last(p);
+    const channels_last::ChannelsLastShape convolution = reproducible_shape(p);
     return (convolution.depthwise() ? channels_last::convolve_depthwise : channels_last::convolve)(
         convolution,
         {c.in[0].as<const float>(), c.in[1].as<const float>(), c.has(2) ? c.in[2].as<const float>() : nullptr,

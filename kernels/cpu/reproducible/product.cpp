@@ -44,5 +44,6 @@ TERN_PRODUCT(double)
 TERN_PRODUCT(std::complex<float>)
 TERN_PRODUCT(std::complex<double>)
 TERN_PRODUCT(std::int64_t)
+#undef TERN_PRODUCT
 
 }  // namespace tern::reproducible

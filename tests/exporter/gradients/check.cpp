@@ -71,6 +71,10 @@ TestProgram program_of(const std::vector<Tensor>& inputs, const BuildNodes& buil
 
 }  // namespace
 
+BuildNodes one_node(Op op, std::vector<Attr> attrs) {
+  return [op, attrs](Builder& b, const std::vector<ValueId>& in) { return b.add_all(op, in, attrs); };
+}
+
 std::vector<std::vector<double>> gradients_of(const std::vector<Tensor>& inputs, const BuildNodes& build) {
   const TestProgram p = program_of(inputs, build, true);
   Session session(p.model().prepare());

@@ -13,6 +13,9 @@ namespace tern::testing {
 /// Adds the nodes under test to the function of `b`; returns the outputs.
 using BuildNodes = std::function<std::vector<ValueId>(Builder& b, const std::vector<ValueId>& inputs)>;
 
+/// Adds a single node that reads all inputs.
+BuildNodes one_node(Op op, std::vector<Attr> attrs = {});
+
 /// Builds a program from `build` with the types of `inputs`, and its gradient for the loss
 /// sum over outputs of sum(re(out) * cos(k) + im(out) * cos(2 k + 1)), k = 0, 1, ... over the output's elements.
 /// Expects each element of the gradient within tolerance * max(1, |expected|) of the central difference of the loss.

@@ -11,21 +11,18 @@ namespace {
 using testing::expect_gradients;
 using testing::integers;
 using testing::noise;
+using testing::one_node;
 using Values = std::vector<ValueId>;
-
-testing::BuildNodes node(Op op, std::vector<Attr> attrs = {}) {
-  return [op, attrs](Builder& b, const Values& in) { return b.add_all(op, in, attrs); };
-}
 
 TEST(AttentionGradients, CausalScaledAndShared) {
   for (const bool causal : {false, true}) {
     for (const bool scaled : {false, true}) {
       std::vector<Attr> attrs = {attr(AttrKey::causal, Dim(causal))};
       if (scaled) attrs.push_back(attr_number(AttrKey::scale, 0.7));
-      expect_gradients({noise({3, 2}), noise({4, 2}, 2), noise({4, 3}, 3)}, node(Op::attention, attrs));
+      expect_gradients({noise({3, 2}), noise({4, 2}, 2), noise({4, 3}, 3)}, one_node(Op::attention, attrs));
       // Two query heads share each key head; a single batch of keys serves all.
       expect_gradients({noise({2, 4, 3, 2}), noise({1, 2, 4, 2}, 2), noise({2, 2, 4, 3}, 3)},
-                       node(Op::attention, attrs));
+                       one_node(Op::attention, attrs));
     }
   }
 }
@@ -33,7 +30,7 @@ TEST(AttentionGradients, CausalScaledAndShared) {
 TEST(AttentionGradients, Masks) {
   for (const std::vector<std::int64_t>& sizes : {std::vector<std::int64_t>{3, 4}, {4, 1, 4}, {1, 3, 4}, {2, 4, 3, 4}}) {
     expect_gradients({noise({2, 4, 3, 2}), noise({2, 2, 4, 2}, 2), noise({2, 2, 4, 3}, 3), noise(sizes, 4)},
-                     node(Op::attention));
+                     one_node(Op::attention));
   }
   expect_gradients({noise({3, 2}), noise({2, 2}, 2), noise({2, 3}, 3)}, [](Builder& b, const Values& in) {
     const std::uint8_t seen[] = {1, 1, 0, 0, 0, 1};  // the second query sees no key
@@ -43,9 +40,9 @@ TEST(AttentionGradients, Masks) {
 
 TEST(DistanceGradients, EveryNorm) {
   for (const double p : {0.0, 0.5, 1.0, 1.5, 2.0, 3.0, std::numeric_limits<double>::infinity()}) {
-    expect_gradients({noise({2, 3, 4}), noise({1, 2, 4}, 2)}, node(Op::cdist, {attr_number(AttrKey::p, p)}));
+    expect_gradients({noise({2, 3, 4}), noise({1, 2, 4}, 2)}, one_node(Op::cdist, {attr_number(AttrKey::p, p)}));
   }
-  expect_gradients({noise({26, 2}), noise({3, 2}, 2)}, node(Op::cdist));  // by products
+  expect_gradients({noise({26, 2}), noise({3, 2}, 2)}, one_node(Op::cdist));  // by products
 }
 
 TEST(GroupedProductGradients, RowsOfGroups) {

@@ -10,7 +10,7 @@ namespace tern {
 namespace {
 
 /// A row of two elements; the second deviates by `error`.
-ResultDeviation result(const std::string& name, double error) {
+ResultDeviation deviating_result(const std::string& name, double error) {
   ResultDeviation r{name, 0, DType::f32, {1, 2}, {}, {}};
   FirstAnswers answers(2);
   for (const auto& [reference, actual] : {std::pair{3.0, 3.0}, std::pair{4.0, 4 - error}}) {
@@ -25,7 +25,7 @@ Limits least(std::optional<double> cosine, std::optional<double> sqnr, std::opti
 }
 
 TEST(VerifyLimits, AResultThatIsNotExactEnough) {
-  const Compared c{"bfloat16", "float32", {result("a", 0), result("b", 0.5)}};  // 20 dB, 0.9956
+  const Compared c{"bfloat16", "float32", {deviating_result("a", 0), deviating_result("b", 0.5)}};  // 20 dB, 0.9956
   EXPECT_TRUE(broken_limits(c, {}, false).empty());
   EXPECT_TRUE(broken_limits(c, least(0.99, 19, 1), false).empty());
   const std::vector<std::string> sqnr = broken_limits(c, least({}, 21, {}), false);
@@ -37,14 +37,14 @@ TEST(VerifyLimits, AResultThatIsNotExactEnough) {
 }
 
 TEST(VerifyLimits, FirstAnswers) {
-  const Compared c{"bfloat16", "float32", {result("b", 2)}};
+  const Compared c{"bfloat16", "float32", {deviating_result("b", 2)}};
   const std::vector<std::string> broken = broken_limits(c, least({}, {}, 0.5), false);
   ASSERT_EQ(broken.size(), 1u);
   EXPECT_EQ(broken[0], "b: 0 of 1 first answers (0.00 %) are the same, below --min-agreement 0.5");
 }
 
 TEST(VerifyLimits, NaNFailsEveryLimit) {
-  Compared c{"bfloat16", "float32", {result("a", 0)}};
+  Compared c{"bfloat16", "float32", {deviating_result("a", 0)}};
   c.results[0].deviation.add(1, std::nan(""));
   EXPECT_TRUE(broken_limits(c, {}, false).empty());
   const std::vector<std::string> broken = broken_limits(c, least({}, 3, {}), false);
@@ -53,13 +53,13 @@ TEST(VerifyLimits, NaNFailsEveryLimit) {
 }
 
 TEST(VerifyLimits, OtherSizesFailWithoutALimit) {
-  Compared c{"bfloat16", "float32", {result("a", 0)}};
+  Compared c{"bfloat16", "float32", {deviating_result("a", 0)}};
   c.results[0].mismatch = "float32[3], not float32[2]";
   EXPECT_EQ(broken_limits(c, {}, false), std::vector<std::string>{"a: float32[3], not float32[2]"});
 }
 
 TEST(VerifyLimits, ALimitThatNothingIsHeldToFails) {
-  Compared c{"bfloat16", "float32", {result("a", 0)}};
+  Compared c{"bfloat16", "float32", {deviating_result("a", 0)}};
   c.results[0].dtype = DType::i64;
   const std::vector<std::string> broken = broken_limits(c, least({}, 30, {}), false);
   ASSERT_EQ(broken.size(), 1u);
@@ -82,13 +82,14 @@ struct Sample {
     report.model = "m.tern";
     report.function = "forward";
     report.results.calls = 2;
-    report.results.compared = {{"bfloat16", "float32", {result("a", 0), result("b", 0), result("a", 0.5)}}};
+    report.results.compared = {
+        {"bfloat16", "float32", {deviating_result("a", 0), deviating_result("b", 0), deviating_result("a", 0.5)}}};
     report.results.compared[0].results[2].call = 1;
     report.nodes_asked = true;
     for (const double error : {0.5, 0.0, 1.0}) {
       NodeDeviation& n = report.nodes.emplace_back();
       n.number = static_cast<std::uint32_t>(report.nodes.size() - 1);
-      n.own = n.accumulated = result("", error).deviation;
+      n.own = n.accumulated = deviating_result("", error).deviation;
     }
   }
 };

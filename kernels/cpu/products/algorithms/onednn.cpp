@@ -57,7 +57,7 @@ TensorView last_plane(const TensorView& v) {
   return plane;
 }
 
-std::unique_ptr<PreparedAlgorithm> prepare_onednn(const KernelCall& c) {
+std::unique_ptr<PreparedAlgorithm> prepare_onednn_product(const KernelCall& c) {
   const DType dtype = c.in[0].dtype;
   if (!is_floating(dtype) || dtype == DType::f64 || !is_floating(c.out[0].dtype) || c.out[0].numel() == 0)
     return nullptr;
@@ -88,7 +88,7 @@ std::unique_ptr<PreparedAlgorithm> prepare_onednn(const KernelCall& c) {
 }  // namespace
 
 std::unique_ptr<PreparedAlgorithm> prepare_onednn(const ProductProperties& p) {
-  return prepare_onednn(p.call);
+  return prepare_onednn_product(p.call);
 }
 
 }  // namespace tern::cpu

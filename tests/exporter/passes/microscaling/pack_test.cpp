@@ -11,7 +11,7 @@ const std::string kPackAten = "torch.ops.aten.";
 
 /// A weight of 2 rows, each of two blocks of 32: element i has the bits i mod 64; the scales are 1/2, 1, 2 and 4.
 /// `combine` is the operator applied to elements and scales.
-TracedModel model(const std::string& combine = "mul.Tensor") {
+TracedModel packed_model(const std::string& combine = "mul.Tensor") {
   TracedModel m;
   std::string elements;
   for (int i = 0; i < 128; ++i) elements += static_cast<char>(i % 64);
@@ -52,7 +52,7 @@ const State* state_pack(const Program& p, const std::string& name) {
 }
 
 TEST(Microscaling, AProductOfElementsAndScalesIsOneValue) {
-  TracedModel m = model();
+  TracedModel m = packed_model();
   const Program p = m.load();
   ASSERT_EQ(count(p, Op::dequantize), 1u);
   EXPECT_EQ(p.functions[0].nodes.size(), 2u) << "dequantize, multiply";
@@ -67,14 +67,14 @@ TEST(Microscaling, AProductOfElementsAndScalesIsOneValue) {
 }
 
 TEST(Microscaling, AnythingElseIsNot) {
-  TracedModel m = model("add.Tensor");
+  TracedModel m = packed_model("add.Tensor");
   const Program p = m.load();
   EXPECT_EQ(count(p, Op::dequantize), 0u);
   EXPECT_EQ(p.states.size(), 2u);
 }
 
 TEST(Microscaling, StatesThatAreWrittenAreLeftAlone) {
-  TracedModel m = model();
+  TracedModel m = packed_model();
   m.node(kPackAten + "copy_.default", {{"self", tensor("b_scale")}, {"src", tensor("b_scale")}},
          {{"copied", meta({2, 2}, kE8M0)}});
   m.node(kPackAten + "zero_.default", {{"self", tensor("b_scale")}}, {{"zeroed", meta({2, 2}, kE8M0)}});
@@ -83,7 +83,7 @@ TEST(Microscaling, StatesThatAreWrittenAreLeftAlone) {
 }
 
 TEST(Microscaling, StatesThatAreReadOtherwiseStay) {
-  TracedModel m = model();
+  TracedModel m = packed_model();
   m.result("scales");
   const Program p = m.load();
   EXPECT_EQ(count(p, Op::dequantize), 1u);
@@ -100,7 +100,7 @@ TEST(Microscaling, StatesThatAreReadOtherwiseStay) {
 
 /// The exporter never evaluates the table of 2^40 numbers.
 TEST(Microscaling, WorkIsBounded) {
-  TracedModel m = model();
+  TracedModel m = packed_model();
   m.node(kPackAten + "expand.default", {{"self", tensor("product")}, {"size", integers({1 << 20, 1 << 14, 2, 2, 32})}},
          {{"many", meta({1, 1, 2, 2, 32})}});
   m.node(kPackAten + "sin.default", {{"self", tensor("many")}}, {{"sines", meta({1, 1, 2, 2, 32})}});
