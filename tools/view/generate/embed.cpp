@@ -56,14 +56,14 @@ std::string assemble_page(const fs::path& folder) {
       script);
 }
 
-/// Writes the bytes of `text` as an array, 32 per line.
+/// Writes the bytes of `text` as an array, 32 per line. Escapes suit signed and unsigned char.
 void write_source(const std::string& text, const fs::path& output) {
   std::ofstream out(output, std::ios::binary);
   out << "// Made from tools/view/page/ by tools/view/generate/embed.cpp.\n"
          "#include \"tools/view/embedded_page.h\"\n\nnamespace tern::view {\n\n"
       << fmt::format("const std::size_t kEmbeddedPageSize = {};\nconst char kEmbeddedPage[] = {{\n", text.size());
   for (std::size_t i = 0; i < text.size(); ++i)
-    out << static_cast<int>(static_cast<signed char>(text[i])) << (i % 32 == 31 ? ",\n" : ",");
+    out << fmt::format("'\\x{:x}',{}", text[i] & 0xff, i % 32 == 31 ? "\n" : "");
   out << "};\n\n}  // namespace tern::view\n";
   if (!out.flush()) throw std::runtime_error(output.string() + " cannot be written");
 }
