@@ -15,18 +15,18 @@ class NoPipeSignal {
     sigset_t pending;
     sigpending(&pending);
     was_pending_ = sigismember(&pending, SIGPIPE) == 1;
-    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &previous_mask_);
   }
   ~NoPipeSignal() {
     const timespec now{};
     if (!was_pending_) sigtimedwait(&pipe_, nullptr, &now);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    pthread_sigmask(SIG_SETMASK, &previous_mask_, nullptr);
   }
   NoPipeSignal(const NoPipeSignal&) = delete;
   NoPipeSignal& operator=(const NoPipeSignal&) = delete;
 
  private:
-  sigset_t pipe_{}, before_{};
+  sigset_t pipe_{}, previous_mask_{};
   bool was_pending_ = false;
 };
 

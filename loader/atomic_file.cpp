@@ -60,14 +60,14 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
   fill_hole();
   if (temporary_.empty()) {
     size_ += bytes.size();
-    return put(bytes);
+    return write_bytes(bytes);
   }
   while (!bytes.empty()) {
     const auto now = bytes.first(std::min(bytes.size(), kPiece - size_ % kPiece));
     size_ += now.size();
     bytes = bytes.subspan(now.size());
     if (now.size() == kPiece) {
-      put(now);
+      write_bytes(now);
       continue;
     }
     unwritten_.insert(unwritten_.end(), now.begin(), now.end());
@@ -75,12 +75,12 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
   }
 }
 
-void AtomicFile::put(std::span<const std::byte> bytes) {
+void AtomicFile::write_bytes(std::span<const std::byte> bytes) {
   if (!file_.write(bytes)) fail_with_system_error("cannot write", path_);
 }
 
 void AtomicFile::flush() {
-  put(unwritten_);
+  write_bytes(unwritten_);
   unwritten_.clear();
 }
 

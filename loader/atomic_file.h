@@ -39,7 +39,7 @@ class AtomicFile {
   void commit_durably();
 
  private:
-  void put(std::span<const std::byte> bytes);
+  void write_bytes(std::span<const std::byte> bytes);
   void flush();
   void fill_hole();
 

@@ -14,7 +14,7 @@ struct BodyCursor {
   std::size_t node = 0, body = 0;
 };
 struct FunctionVisit {
-  enum { fresh, open, done } mark = fresh;
+  enum { fresh, open, finished } mark = fresh;
   std::uint64_t unfolded = 0;
   int depth = 1;
 };
@@ -39,7 +39,7 @@ void check_calls(const Checked& c) {
         at = {at.node + 1, 0};
       }
       if (at.node == f.nodes.size()) {
-        mine.mark = FunctionVisit::done;
+        mine.mark = FunctionVisit::finished;
         if (mine.unfolded > kMaxUnfolded) {
           return c.function(
               "functions.unfolded", number,

@@ -220,10 +220,10 @@ namespace {
 
 /// A collective started asynchronously writes its result until a wait: no other node may read the result before.
 void check_pending(const Checked& c, std::size_t number, const Function& f) {
-  enum class Is : std::uint8_t { plain, pending, awaited };
-  std::vector<Is> values(f.values.size(), Is::plain);
+  enum class ValueState : std::uint8_t { plain, pending, awaited };
+  std::vector<ValueState> values(f.values.size(), ValueState::plain);
   std::unordered_map<ValueId, ValueId> reads;  // operand read by a pending collective, keyed by the result
-  const auto at = [&](ValueId v) -> Is* {
+  const auto state_of = [&](ValueId v) -> ValueState* {
     return v >= 0 && static_cast<std::size_t>(v) < values.size() ? &values[static_cast<std::size_t>(v)] : nullptr;
   };
   const auto wrong = [&](const char* what) { c.function("functions.pending", number, what); };
@@ -234,28 +234,28 @@ void check_pending(const Checked& c, std::size_t number, const Function& f) {
   };
   for (const Node& n : f.nodes) {
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
-      Is* const v = at(n.inputs[k]);
-      if (v == nullptr || *v == Is::plain) continue;
+      ValueState* const v = state_of(n.inputs[k]);
+      if (v == nullptr || *v == ValueState::plain) continue;
       if (n.op != Op::wait || k != 0) wrong("a node reads a collective's result before a wait");
       if (k == 0 && std::find(n.inputs.begin() + 1, n.inputs.end(), reads[n.inputs[0]]) == n.inputs.end())
         wrong("a wait does not keep what its collective reads");
-      *v = Is::awaited;
+      *v = ValueState::awaited;
     }
     if (!starts(n)) continue;
     if (n.outputs.size() == 1) {
-      if (Is* const v = at(n.outputs[0])) *v = Is::pending;
+      if (ValueState* const v = state_of(n.outputs[0])) *v = ValueState::pending;
       reads[n.outputs[0]] = n.inputs.empty() ? kNoValue : n.inputs[0];
     }
   }
   for (const FunctionOutput& o : f.outputs) {
-    if (const Is* v = at(o.value); v != nullptr && *v != Is::plain)
+    if (const ValueState* v = state_of(o.value); v != nullptr && *v != ValueState::plain)
       wrong("a collective's result is given out before a wait");
   }
   for (const WriteBack& w : f.writebacks) {
-    if (const Is* v = at(w.value); v != nullptr && *v != Is::plain)
+    if (const ValueState* v = state_of(w.value); v != nullptr && *v != ValueState::plain)
       wrong("a collective's result is kept before a wait");
   }
-  if (std::ranges::find(values, Is::pending) != values.end()) wrong("a collective starts, but no wait ends it");
+  if (std::ranges::find(values, ValueState::pending) != values.end()) wrong("a collective starts, but no wait ends it");
 }
 
 }  // namespace

@@ -27,14 +27,14 @@ class SymbolRules {
     const auto& functions = c_.program.functions;
     free_.resize(functions.size());
     binds_.resize(functions.size());
-    done_.resize(functions.size());
+    is_checked_.resize(functions.size());
     for (std::size_t i = 0; i < functions.size(); ++i) visit(i);
   }
 
  private:
   void visit(std::size_t f) {  // recursion depth is the nesting depth of functions, limited by check_calls
-    if (done_[f]) return;
-    done_[f] = true;
+    if (is_checked_[f]) return;
+    is_checked_[f] = true;
     for (const Node& n : c_.program.functions[f].nodes) {
       for (std::uint32_t body : n.functions) visit(body);
     }
@@ -139,8 +139,8 @@ class SymbolRules {
   /// A body starts with the symbols bound at its call and must not bind them again. A hostile file may hold any number
   /// of calls; beyond a limit, only the run detects violations.
   void check_body_binds(std::size_t number, std::size_t i, std::uint32_t body) {
-    if (body_binds_left_ < binds_[body].size()) return;
-    body_binds_left_ -= binds_[body].size();
+    if (remaining_body_binds_ < binds_[body].size()) return;
+    remaining_body_binds_ -= binds_[body].size();
     for (std::size_t s : binds_[body]) {
       if (bound_[s] < static_cast<std::int64_t>(i)) twice(number, i, s);
     }
@@ -180,9 +180,9 @@ class SymbolRules {
   std::vector<std::size_t> touched_;  ///< symbols with an entry in `bound_`
   std::vector<std::uint32_t> open_;
   std::vector<std::vector<std::size_t>> binds_;  ///< keyed by function: symbols bound by its nodes
-  std::size_t body_binds_left_ = std::size_t{1} << 22;
+  std::size_t remaining_body_binds_ = std::size_t{1} << 22;
   std::vector<std::vector<std::size_t>> free_;  ///< keyed by function: symbols to be bound by its callers
-  std::vector<bool> done_;
+  std::vector<bool> is_checked_;
 };
 
 }  // namespace

@@ -100,13 +100,13 @@ void check_tiling(std::span<const std::byte> file, const Prologue& prologue, con
     const SegmentInfo& s = segments[i];
     const std::string what = fmt::format("segment {}", i);
     if (s.offset > prologue.index_offset || s.stored_size > prologue.index_offset - s.offset) {
-      findings.add("segments.inside", s.place, what,
+      findings.add("segments.inside", s.table_offset, what,
                    fmt::format("{} bytes at {} do not end before the index at {}", s.stored_size, s.offset,
                                prologue.index_offset));
       continue;
     }
     if (s.offset % s.alignment != 0) {
-      findings.add("segments.alignment", s.place, what,
+      findings.add("segments.alignment", s.table_offset, what,
                    fmt::format("its offset {} is not a multiple of its alignment {}", s.offset, s.alignment));
     }
     check_gap(s.offset, s.alignment, what);

@@ -20,7 +20,7 @@ struct SegmentInfo {
   Hash128 hash;
   std::uint32_t frame_size = 0;
   std::vector<std::uint32_t> frames;  ///< stored sizes
-  std::uint64_t place = 0;            ///< offset of the segment's table, for messages
+  std::uint64_t table_offset = 0;     ///< offset of the segment's table, for messages
   /// Ranges (begin, end) of the decoded bytes viewed as booleans by states; ascending and not adjacent.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> booleans;
 };

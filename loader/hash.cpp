@@ -10,7 +10,7 @@
 namespace tern {
 namespace {
 
-Hash128 from(XXH128_hash_t h) {
+Hash128 hash128_of(XXH128_hash_t h) {
   return {h.low64, h.high64};
 }
 
@@ -23,7 +23,7 @@ Hash128 hash_of(std::span<const std::byte> bytes) {
     faster(bytes, &hash);
     return hash;
   }
-  return from(XXH3_128bits(bytes.data(), bytes.size()));
+  return hash128_of(XXH3_128bits(bytes.data(), bytes.size()));
 }
 
 Hash128 hash_of(std::span<const std::byte> head, std::span<const std::byte> tail) {
@@ -34,7 +34,7 @@ Hash128 hash_of(std::span<const std::byte> head, std::span<const std::byte> tail
   XXH3_128bits_reset(owner.state);
   XXH3_128bits_update(owner.state, head.data(), head.size());
   XXH3_128bits_update(owner.state, tail.data(), tail.size());
-  return from(XXH3_128bits_digest(owner.state));
+  return hash128_of(XXH3_128bits_digest(owner.state));
 }
 
 void SegmentHasher::add(std::span<const std::byte> bytes) {

@@ -28,16 +28,16 @@ IndexReader::IndexReader(std::span<const std::byte> index, std::uint64_t index_o
   root_ = archive::GetIndex(index.data());
 }
 
-void IndexReader::take(std::uint64_t bytes) {
-  taken_ += bytes;
-  if (taken_ <= index_.size()) return;
+void IndexReader::charge_bytes(std::uint64_t bytes) {
+  charged_bytes_ += bytes;
+  if (charged_bytes_ <= index_.size()) return;
   findings_.add("index.sharing", index_offset_, "index", "parts of it are referenced more than once");
   throw Stop{};
 }
 
 void IndexReader::require_aligned(const void* elements, std::size_t alignment) {
   if (reinterpret_cast<std::uintptr_t>(elements) % alignment == 0) return;
-  findings_.add("index.flatbuffer", place(elements), "index",
+  findings_.add("index.flatbuffer", offset_of(elements), "index",
                 fmt::format("a vector of elements of {} bytes is not aligned", alignment));
   throw Stop{};
 }
@@ -56,24 +56,24 @@ void IndexReader::read_texts() {
   const std::size_t n = count(texts);
   for (std::size_t i = 0; i < n; ++i) {
     const auto* t = texts->Get(static_cast<flatbuffers::uoffset_t>(i));
-    take(t->size() + 1);
+    charge_bytes(t->size() + 1);
     if (!is_valid_text(t->string_view())) {
-      findings_.add("texts.utf8", place(t), fmt::format("text {}", i), "it is not UTF-8 without zero bytes");
+      findings_.add("texts.utf8", offset_of(t), fmt::format("text {}", i), "it is not UTF-8 without zero bytes");
     }
   }
 }
 
-std::string IndexReader::text_of(std::uint32_t number, std::size_t limit, const void* at) {
+std::string IndexReader::text_of(std::uint32_t number, std::size_t limit, const void* field) {
   if (number == 0) return {};
   const auto* texts = root_->texts();
   if (texts == nullptr || number >= texts->size()) {
-    findings_.add("texts.number", place(at), "",
+    findings_.add("texts.number", offset_of(field), "",
                   fmt::format("text {} does not exist; there are {}", number, texts == nullptr ? 0 : texts->size()));
     return {};
   }
   const auto* t = texts->Get(number);
   if (t->size() > limit) {
-    findings_.add("texts.length", place(t), fmt::format("text {}", number),
+    findings_.add("texts.length", offset_of(t), fmt::format("text {}", number),
                   fmt::format("it has {} bytes; at most {} are allowed", t->size(), limit));
     return {};
   }
@@ -81,18 +81,18 @@ std::string IndexReader::text_of(std::uint32_t number, std::size_t limit, const 
   return t->str();
 }
 
-std::string IndexReader::name(std::uint32_t number, const void* at) {
+std::string IndexReader::name(std::uint32_t number, const void* field) {
   return text_of(number, kMaxName, at);
 }
-std::string IndexReader::text(std::uint32_t number, const void* at) {
+std::string IndexReader::text(std::uint32_t number, const void* field) {
   return text_of(number, kMaxText, at);
 }
 
-Dim IndexReader::size(std::int64_t code, const void* at) {
+Dim IndexReader::size(std::int64_t code, const void* field) {
   if ((code & 1) == 0) return code / 2;
   const std::int64_t number = code >> 1;
   if (number < 0 || static_cast<std::uint64_t>(number) >= expressions_->size()) {
-    findings_.add("sizes.expression", place(at), "",
+    findings_.add("sizes.expression", offset_of(field), "",
                   fmt::format("expression {} does not exist; there are {}", number, expressions_->size()));
     return 0;
   }
@@ -140,19 +140,19 @@ void IndexReader::read_types() {
     const std::string what = fmt::format("type {}", i);
     if (row->dtype() == 0 || row->dtype() >= kDTypeCount) {
       findings_.add(
-          "types.dtype", place(row), what,
+          "types.dtype", offset_of(row), what,
           fmt::format("element type {} is not known to this version (it knows 1 to {})", row->dtype(), kDTypeCount - 1),
           row->dtype() == 0 ? ErrorCode::bad_file : ErrorCode::unsupported);
       t.dtype = DType::invalid;
     }
     if (row->scale_layout() > static_cast<int>(ScaleLayout::swizzled_32_4_4)) {
-      findings_.add("types.layout", place(row), what,
+      findings_.add("types.layout", offset_of(row), what,
                     fmt::format("scale layout {} is not known to this version", row->scale_layout()),
                     ErrorCode::unsupported);
       t.blocks.layout = ScaleLayout::plain;
     }
     if (row->shape() != nullptr && row->shape()->size() > kMaxRank) {
-      findings_.add("types.rank", place(row), what,
+      findings_.add("types.rank", offset_of(row), what,
                     fmt::format("it has {} dimensions; at most {} are allowed", row->shape()->size(), kMaxRank));
     } else {
       t.shape = sizes(row->shape());
@@ -161,9 +161,9 @@ void IndexReader::read_types() {
   }
 }
 
-TensorType IndexReader::type(std::uint32_t number, const void* at) {
+TensorType IndexReader::type(std::uint32_t number, const void* field) {
   if (number >= types_.size()) {
-    findings_.add("types.number", place(at), "",
+    findings_.add("types.number", offset_of(field), "",
                   fmt::format("type {} does not exist; there are {}", number, types_.size()));
     return {};
   }

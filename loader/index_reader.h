@@ -25,8 +25,8 @@ class IndexReader {
   const archive::Index* root() const { return root_; }
   Findings& findings() { return findings_; }
   /// Offset of a part of the index in the file.
-  std::uint64_t place(const void* part) const {
-    return index_offset_ + static_cast<std::uint64_t>(static_cast<const std::byte*>(part) - index_.data());
+  std::uint64_t offset_of(const void* field) const {
+    return index_offset_ + static_cast<std::uint64_t>(static_cast<const std::byte*>(field) - index_.data());
   }
 
   /// Length of a vector, 0 if absent. Stops if vectors and tables together exceed the index: then some are referenced
@@ -38,15 +38,15 @@ class IndexReader {
     const std::size_t bytes = std::is_pointer_v<Element> && !is_struct<Element>() ? 8 : element_bytes<Vector>();
     using Pointed = std::remove_const_t<std::remove_pointer_t<Element>>;
     if constexpr (is_struct<Element>()) require_aligned(v->Data(), alignof(Pointed));
-    take(static_cast<std::uint64_t>(v->size()) * bytes);
+    charge_bytes(static_cast<std::uint64_t>(v->size()) * bytes);
     return v->size();
   }
 
-  std::string name(std::uint32_t number, const void* place);
-  std::string text(std::uint32_t number, const void* place);
-  Dim size(std::int64_t code, const void* place);
+  std::string name(std::uint32_t number, const void* field);
+  std::string text(std::uint32_t number, const void* field);
+  Dim size(std::int64_t code, const void* field);
   Dims sizes(const flatbuffers::Vector<std::int64_t>* codes);
-  TensorType type(std::uint32_t number, const void* place);
+  TensorType type(std::uint32_t number, const void* field);
   /// Checks every text once, and records its length.
   void read_texts();
   void read_types();
@@ -65,16 +65,16 @@ class IndexReader {
   static constexpr std::size_t element_bytes() {
     return sizeof(std::remove_const_t<std::remove_pointer_t<typename Vector::return_type>>);
   }
-  void take(std::uint64_t bytes);
+  void charge_bytes(std::uint64_t bytes);
   /// FlatBuffers' verifier checks only the alignment of a vector's length.
   void require_aligned(const void* elements, std::size_t alignment);
-  std::string text_of(std::uint32_t number, std::size_t limit, const void* place);
+  std::string text_of(std::uint32_t number, std::size_t limit, const void* field);
 
   std::span<const std::byte> index_;
   std::uint64_t index_offset_;
   Findings& findings_;
   const archive::Index* root_ = nullptr;
-  std::uint64_t taken_ = 0, expanded_ = 0;
+  std::uint64_t charged_bytes_ = 0, expanded_ = 0;
   const std::vector<ExprNode>* expressions_ = nullptr;
   std::vector<TensorType> types_;
 };

@@ -41,14 +41,14 @@ std::string elf_problem(Bytes bytes, std::uint16_t machine, const char* name) {
   if (const auto m = number(std::uint16_t{}, 18); m != machine)
     return fmt::format("an ELF file of machine {}, not {} ({})", m, machine, name);
   struct Table {
-    const char* what;
+    const char* name;
     std::size_t offset, size, count;  ///< offsets of the fields in the header
   };
   for (const Table& t : {Table{"segments", 32, 54, 56}, Table{"sections", 40, 58, 60}}) {
     const std::uint64_t begin = number(std::uint64_t{}, t.offset);
     const std::uint64_t length = std::uint64_t{number(std::uint16_t{}, t.size)} * number(std::uint16_t{}, t.count);
     if (begin > bytes.size() || length > bytes.size() - begin)
-      return fmt::format("its table of {} goes past its end", t.what);
+      return fmt::format("its table of {} goes past its end", t.name);
   }
   return {};
 }

@@ -15,21 +15,21 @@ namespace {
 class IndexOffsets : public ProgramOffsets {
  public:
   explicit IndexOffsets(const IndexReader& in) : in_(in), root_(*in.root()) {}
-  std::uint64_t storage(std::size_t i) const override { return at(root_.storages(), i); }
-  std::uint64_t state(std::size_t i) const override { return at(root_.states(), i); }
-  std::uint64_t function(std::size_t f) const override { return at(root_.functions(), f); }
-  std::uint64_t input(std::size_t f, std::size_t i) const override { return at(row(f)->inputs(), i); }
-  std::uint64_t output(std::size_t f, std::size_t i) const override { return at(row(f)->outputs(), i); }
-  std::uint64_t writeback(std::size_t f, std::size_t i) const override { return at(row(f)->writebacks(), i); }
-  std::uint64_t node(std::size_t f, std::size_t i) const override { return at(row(f)->nodes(), i); }
+  std::uint64_t storage(std::size_t i) const override { return offset_at(root_.storages(), i); }
+  std::uint64_t state(std::size_t i) const override { return offset_at(root_.states(), i); }
+  std::uint64_t function(std::size_t f) const override { return offset_at(root_.functions(), f); }
+  std::uint64_t input(std::size_t f, std::size_t i) const override { return offset_at(row(f)->inputs(), i); }
+  std::uint64_t output(std::size_t f, std::size_t i) const override { return offset_at(row(f)->outputs(), i); }
+  std::uint64_t writeback(std::size_t f, std::size_t i) const override { return offset_at(row(f)->writebacks(), i); }
+  std::uint64_t node(std::size_t f, std::size_t i) const override { return offset_at(row(f)->nodes(), i); }
 
  private:
   const archive::Function* row(std::size_t f) const {
     return root_.functions()->Get(static_cast<flatbuffers::uoffset_t>(f));
   }
   template <class Vector>
-  std::uint64_t at(const Vector* v, std::size_t i) const {
-    return in_.place(v->Get(static_cast<flatbuffers::uoffset_t>(i)));
+  std::uint64_t offset_at(const Vector* v, std::size_t i) const {
+    return in_.offset_of(v->Get(static_cast<flatbuffers::uoffset_t>(i)));
   }
   const IndexReader& in_;
   const archive::Index& root_;
@@ -56,12 +56,12 @@ void check_storages(const ReadArchive& a, const ProgramOffsets& offsets, Finding
   std::uint64_t decoded = 0;
   for (std::size_t i = 0; i < a.segments.size(); ++i) {
     const SegmentInfo& s = a.segments[i];
-    if (!used[i]) findings.add("segments.unused", s.place, fmt::format("segment {}", i), "no storage uses it");
+    if (!used[i]) findings.add("segments.unused", s.table_offset, fmt::format("segment {}", i), "no storage uses it");
     if (s.compressed && __builtin_add_overflow(decoded, s.size, &decoded)) decoded = ~std::uint64_t{0};
   }
   const std::uint64_t limit = a.file->bytes().size() * kMaxExpansion + kFreeExpansion;
   if (decoded > limit) {
-    findings.add("segments.expansion", a.segments[0].place, "segments",
+    findings.add("segments.expansion", a.segments[0].table_offset, "segments",
                  fmt::format("they decode to {} bytes in total, more than the limit of {} for a file of {}", decoded,
                              limit, a.file->bytes().size()));
   }
@@ -102,7 +102,7 @@ void check_features(IndexReader& in) {
   const std::size_t n = in.count(names);
   for (std::size_t i = 0; i < n; ++i) {
     const std::string name = in.name(names->Get(static_cast<flatbuffers::uoffset_t>(i)), names);
-    in.findings().add("index.features", in.place(names), fmt::format("feature {}", i),
+    in.findings().add("index.features", in.offset_of(names), fmt::format("feature {}", i),
                       fmt::format("the archive needs '{}', which this version of Tern does not have; use a newer "
                                   "version, or export the program again with this one",
                                   name),

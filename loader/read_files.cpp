@@ -15,7 +15,7 @@ void read_files(IndexReader& in, Program& program) {
   const auto* rows = in.root()->files();
   const std::size_t n = in.count(rows);
   if (n > kMaxFiles) {
-    in.findings().add("files.count", in.place(rows), "files",
+    in.findings().add("files.count", in.offset_of(rows), "files",
                       fmt::format("there are {}; at most {} are allowed", n, kMaxFiles));
     throw IndexReader::Stop();
   }
@@ -23,7 +23,7 @@ void read_files(IndexReader& in, Program& program) {
     const auto* row = rows->Get(static_cast<flatbuffers::uoffset_t>(i));
     AttachedFile f{in.name(row->name(), row), row->storage()};
     const auto wrong = [&](const char* rule, std::string message) {
-      in.findings().add(rule, in.place(row), fmt::format("file {}", i), std::move(message));
+      in.findings().add(rule, in.offset_of(row), fmt::format("file {}", i), std::move(message));
     };
     if (!is_file_name(f.name)) {
       wrong("files.name",

@@ -19,7 +19,7 @@ auto row(const Vector* v, std::size_t i) {
 template <class Kind, class Stored>
 Kind kind(IndexReader& in, const void* at, Stored stored, Stored last, const char* what) {
   if (stored <= last) return static_cast<Kind>(stored);
-  in.findings().add("enums.kind", in.place(at), what,
+  in.findings().add("enums.kind", in.offset_of(at), what,
                     fmt::format("kind {} is not known to this version (it knows 0 to {})", static_cast<int>(stored),
                                 static_cast<int>(last)),
                     ErrorCode::unsupported);
@@ -38,7 +38,7 @@ Attr read_attribute(IndexReader& in, const archive::Attribute& a) {
     }
     case archive::AttributeKind::text: attr.data = in.text(a.text(), &a); break;
     default:
-      in.findings().add("enums.kind", in.place(&a), "attribute",
+      in.findings().add("enums.kind", in.offset_of(&a), "attribute",
                         fmt::format("kind {} is not known to this version", static_cast<int>(a.kind())),
                         ErrorCode::unsupported);
   }
@@ -53,7 +53,7 @@ Annotation read_annotation(IndexReader& in, const archive::Annotation& a) {
     case archive::AnnotationKind::boolean: note.value = a.integer() != 0; break;
     case archive::AnnotationKind::text: note.value = in.text(a.text(), &a); break;
     default:
-      in.findings().add("enums.kind", in.place(&a), "annotation",
+      in.findings().add("enums.kind", in.offset_of(&a), "annotation",
                         fmt::format("kind {} is not known to this version", static_cast<int>(a.kind())),
                         ErrorCode::unsupported);
   }

@@ -37,7 +37,7 @@ void read_kernels(IndexReader& in, Program& program) {
   for (std::size_t i = 0; i < n; ++i) {
     const auto* row = rows->Get(static_cast<flatbuffers::uoffset_t>(i));
     const auto wrong = [&](const char* rule, std::string message) {
-      in.findings().add(rule, in.place(row), fmt::format("kernel {}", i), std::move(message));
+      in.findings().add(rule, in.offset_of(row), fmt::format("kernel {}", i), std::move(message));
     };
     DeviceKernel k{in.name(row->name(), row), target_of(in, row), row->text_low(), row->text_high(), row->storage()};
     if (!is_identifier(k.name)) wrong("kernels.name", "its name must consist of letters, digits and _");

@@ -15,12 +15,12 @@ void read_expressions(IndexReader& in, ExprPool& pool) {
     symbols.push_back({in.name(row->name(), row), row->min(), row->max()});
     Symbol& s = symbols.back();
     if (s.name.size() > kMaxSymbolName) {
-      findings.add("texts.length", in.place(row), fmt::format("symbol {}", i),
+      findings.add("texts.length", in.offset_of(row), fmt::format("symbol {}", i),
                    fmt::format("its name has {} bytes; at most {} are allowed", s.name.size(), kMaxSymbolName));
       s.name.resize(1);
     }
     if (s.min > s.max || s.min == kUndefined) {
-      findings.add("symbols.range", in.place(row), fmt::format("symbol '{}'", s.name),
+      findings.add("symbols.range", in.offset_of(row), fmt::format("symbol '{}'", s.name),
                    fmt::format("its range {} to {} is invalid", s.min, s.max));
       s.min = 0, s.max = kNoBound;
     }
@@ -33,7 +33,7 @@ void read_expressions(IndexReader& in, ExprPool& pool) {
     const archive::Expression& row = *root.expressions()->Get(static_cast<flatbuffers::uoffset_t>(i));
     ExprNode n{static_cast<ExprOp>(row.op()), row.a(), row.b(), row.c(), row.value()};
     const auto wrong = [&](const char* rule, std::string message, ErrorCode code = ErrorCode::bad_file) {
-      findings.add(rule, in.place(&row), fmt::format("expression {}", i), std::move(message), code);
+      findings.add(rule, in.offset_of(&row), fmt::format("expression {}", i), std::move(message), code);
       n = {};
     };
     if (row.op() >= kExprOpCount) {
@@ -76,11 +76,11 @@ std::vector<SegmentInfo> read_segments(IndexReader& in) {
          {row->hash_low(), row->hash_high()},
          row->frame_size(),
          {},
-         in.place(row)};
+         in.offset_of(row)};
     const std::size_t frames = in.count(row->frames());
     if (frames > 0) s.frames.assign(row->frames()->begin(), row->frames()->end());
     const auto wrong = [&](const char* rule, std::string message, ErrorCode code = ErrorCode::bad_file) {
-      in.findings().add(rule, s.place, fmt::format("segment {}", i), std::move(message), code);
+      in.findings().add(rule, s.table_offset, fmt::format("segment {}", i), std::move(message), code);
     };
     if (!s.known_codec) {
       wrong("segments.codec", fmt::format("codec {} is not known to this version", static_cast<int>(row->codec())),
@@ -145,7 +145,7 @@ void read_states(IndexReader& in, Program& program) {
     s.persistent = row->persistent();
     s.tied = row->tied();
     if (row->kind() > archive::StateKind::constant) {
-      in.findings().add("states.kind", in.place(row), fmt::format("state '{}'", s.name),
+      in.findings().add("states.kind", in.offset_of(row), fmt::format("state '{}'", s.name),
                         fmt::format("kind {} is not known to this version", static_cast<int>(row->kind())),
                         ErrorCode::unsupported);
       s.kind = State::Kind::constant;
@@ -163,7 +163,7 @@ void read_packings(IndexReader& in, Program& program) {
     const auto* row = rows->Get(static_cast<flatbuffers::uoffset_t>(i));
     const std::size_t storages = program.storages.size();
     if (row->storage() >= storages || row->packed() >= storages || row->storage() == row->packed()) {
-      in.findings().add("packings.storage", in.place(row), fmt::format("packing {}", i),
+      in.findings().add("packings.storage", in.offset_of(row), fmt::format("packing {}", i),
                         fmt::format("storages {} and {} must be different and among the {} that exist", row->storage(),
                                     row->packed(), storages));
       continue;

@@ -21,7 +21,7 @@ void read_tunings(IndexReader& in, Program& program) {
       const auto* choice = row->choices()->Get(static_cast<flatbuffers::uoffset_t>(k));
       const std::pair at{choice->function(), choice->node()};
       const auto wrong = [&](const char* rule, std::string message) {
-        in.findings().add(rule, in.place(choice), fmt::format("choice {} of tuning {}", k, i), std::move(message));
+        in.findings().add(rule, in.offset_of(choice), fmt::format("choice {} of tuning {}", k, i), std::move(message));
       };
       if (at.first >= program.functions.size() || at.second >= program.functions[at.first].nodes.size()) {
         wrong("tunings.node", fmt::format("function {} has no node {}", at.first, at.second));

@@ -14,7 +14,7 @@ namespace tern {
 namespace {
 
 constexpr const char* kWrongHash = "its hash is wrong: the file was changed or damaged";
-constexpr std::size_t kPart = 16 * kHashPiece;  // piece size for reading a segment in parts
+constexpr std::size_t kReadChunk = 16 * kHashPiece;  // piece size for reading a segment in parts
 
 }  // namespace
 
@@ -36,7 +36,7 @@ std::span<const std::byte> SegmentSource::bytes(std::uint32_t storage) {
   const std::int32_t segment = segment_of_[storage];
   if (segment < 0) return {};
   Slot& slot = slots_[static_cast<std::size_t>(segment)];
-  if (!slot.ready.load(std::memory_order_acquire)) prepare(static_cast<std::size_t>(segment));
+  if (!slot.is_ready.load(std::memory_order_acquire)) prepare(static_cast<std::size_t>(segment));
   return slot.bytes;
 }
 
@@ -50,7 +50,7 @@ void SegmentSource::prepare(std::size_t segment) {
   const SegmentInfo& info = segments_[segment];
   Slot& slot = slots_[segment];
   const std::lock_guard lock(slot.mutex);
-  if (slot.ready.load(std::memory_order_relaxed)) return;
+  if (slot.is_ready.load(std::memory_order_relaxed)) return;
   const auto stored = stored_bytes(file_->bytes(), info);
   if (verify_ == Verify::first_use) {
     const ListenedSpan span("hash check", names_[segment], stored.size());
@@ -73,35 +73,36 @@ void SegmentSource::prepare(std::size_t segment) {
   if (verify_ == Verify::first_use) {
     if (const std::string wrong = boolean_problem(info, slot.bytes); !wrong.empty()) damaged(segment, wrong);
   }
-  slot.ready.store(true, std::memory_order_release);
+  slot.is_ready.store(true, std::memory_order_release);
 }
 
 void SegmentSource::read(std::uint32_t storage, const std::function<void(std::span<const std::byte>)>& part) {
   const std::int32_t number = storage < segment_of_.size() ? segment_of_[storage] : -1;
   const bool hashes = number >= 0 && verify_ == Verify::first_use &&
                       segments_[static_cast<std::size_t>(number)].booleans.empty() &&
-                      !slots_[static_cast<std::size_t>(number)].ready.load(std::memory_order_acquire) &&
+                      !slots_[static_cast<std::size_t>(number)].is_ready.load(std::memory_order_acquire) &&
                       address(storage) == file_->bytes().data() + segments_[static_cast<std::size_t>(number)].offset;
   if (!hashes) {  // checked already, or not located in the file
-    const std::span<const std::byte> all = bytes(storage);
-    for (std::size_t at = 0; at < all.size(); at += kPart) part(all.subspan(at, std::min(kPart, all.size() - at)));
+    const std::span<const std::byte> contents = bytes(storage);
+    for (std::size_t begin = 0; begin < contents.size(); begin += kReadChunk)
+      part(contents.subspan(begin, std::min(kReadChunk, contents.size() - begin)));
     return;
   }
   const auto segment = static_cast<std::size_t>(number);
   const std::span<const std::byte> stored = stored_bytes(file_->bytes(), segments_[segment]);
   const ListenedSpan span("hash check and copy", names_[segment], stored.size());
   SegmentHasher hasher;
-  for (std::size_t at = 0; at < stored.size(); at += kPart) {
-    const std::span<const std::byte> next = stored.subspan(at, std::min(kPart, stored.size() - at));
-    hasher.add(next);
-    part(next);
+  for (std::size_t begin = 0; begin < stored.size(); begin += kReadChunk) {
+    const std::span<const std::byte> chunk = stored.subspan(begin, std::min(kReadChunk, stored.size() - begin));
+    hasher.add(chunk);
+    part(chunk);
   }
   if (!(hasher.finish() == segments_[segment].hash)) damaged(segment, kWrongHash);
   Slot& slot = slots_[segment];
   const std::lock_guard lock(slot.mutex);
-  if (slot.ready.load(std::memory_order_relaxed)) return;
+  if (slot.is_ready.load(std::memory_order_relaxed)) return;
   slot.bytes = stored;
-  slot.ready.store(true, std::memory_order_release);
+  slot.is_ready.store(true, std::memory_order_release);
 }
 
 const std::byte* SegmentSource::address(std::uint32_t storage) {

@@ -47,7 +47,7 @@ class SegmentSource : public StorageSource, public PartedSource {
 
  private:
   struct Slot {
-    std::atomic<bool> ready{false};
+    std::atomic<bool> is_ready{false};
     std::mutex mutex;
     std::span<const std::byte> bytes;
     MemoryPages decoded;

@@ -43,21 +43,21 @@ void TextChecker::add(std::string_view part) {
     const auto c = static_cast<unsigned char>(lead);
     return c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
   };
-  while (is_valid_ && !held_.empty() && !part.empty()) {
+  while (is_valid_ && !incomplete_.empty() && !part.empty()) {
     if (!is_continuation(part.front())) {
       is_valid_ = false;
       return;
     }
-    held_ += part.front();
+    incomplete_ += part.front();
     part.remove_prefix(1);
-    if (held_.size() < wanted(held_.front())) continue;
-    is_valid_ = is_valid_text(held_);
-    held_.clear();
+    if (incomplete_.size() < wanted(incomplete_.front())) continue;
+    is_valid_ = is_valid_text(incomplete_);
+    incomplete_.clear();
   }
   std::size_t tail = 0;  // bytes after the last byte that begins a character
   while (tail < part.size() && tail < 3 && is_continuation(part[part.size() - 1 - tail])) ++tail;
   if (tail < part.size() && tail + 1 < wanted(part[part.size() - 1 - tail])) {
-    held_ = part.substr(part.size() - 1 - tail);
+    incomplete_ = part.substr(part.size() - 1 - tail);
     part.remove_suffix(tail + 1);
   }
   is_valid_ = is_valid_ && is_valid_text(part);

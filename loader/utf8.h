@@ -14,10 +14,10 @@ class TextChecker {
  public:
   void add(std::string_view part);
   /// True if the parts together are a valid text.
-  bool finish() const { return is_valid_ && held_.empty(); }
+  bool finish() const { return is_valid_ && incomplete_.empty(); }
 
  private:
-  std::string held_;  ///< an incomplete character at the end
+  std::string incomplete_;  ///< an incomplete character at the end
   bool is_valid_ = true;
 };
 

@@ -19,9 +19,9 @@ struct FileTime {
 FileTime file_time_now();
 
 struct FileInfo {
-  enum class Kind { regular, folder, link, other };
+  enum class Kind { regular, folder, link, special };
 
-  Kind kind = Kind::other;
+  Kind kind = Kind::special;
   std::uint64_t size = 0;
   std::uint64_t volume = 0, number = 0;  ///< the same for all names of a file, different for other existing files
   FileTime modified, changed;            ///< `changed`: also names and permissions
@@ -33,7 +33,7 @@ struct FileInfo {
   bool is_own_file() const { return is_regular() && sharing.empty(); }
 };
 
-enum class Lock { taken, held, unsupported };  ///< `held`: by another opened file
+enum class Lock { acquired, busy, unsupported };  ///< `busy`: locked by another opened file
 
 /// An open file, closed by its destructor. Failures set last_error().
 class File {

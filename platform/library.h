@@ -7,11 +7,11 @@
 namespace tern::platform {
 
 /// True shares the library's symbols with libraries loaded later. Windows ignores the choice.
-enum class Symbols : bool { own, shared };
+enum class Symbols : bool { local, shared };
 
 /// Loads a library. The system searches a bare name in its own folders; a name with a folder is a path. Null after a
 /// failure; `problem`, if given, receives the system's reason.
-void* open_library(const std::string& path, std::string* problem = nullptr, Symbols symbols = Symbols::own);
+void* open_library(const std::string& path, std::string* problem = nullptr, Symbols symbols = Symbols::local);
 void close_library(void* library);
 /// Null if the library does not export the name.
 void* find_symbol(void* library, const char* name);

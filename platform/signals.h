@@ -14,7 +14,7 @@ class Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
 
   /// The received signal, SIGINT or SIGTERM of <csignal>; 0: none.
-  int asked() const;
+  int received_signal() const;
 };
 
 /// Counts each SIGINT (Ctrl-C) during its lifetime, for commands with interruptible parts. wait_for_input() then ends

@@ -31,8 +31,8 @@ class SignalsBlocked {
   SignalsBlocked& operator=(const SignalsBlocked&) = delete;
 
  private:
-  struct Before;
-  std::unique_ptr<Before> before_;
+  struct SavedSignals;
+  std::unique_ptr<SavedSignals> saved_signals_;
 };
 
 }  // namespace tern::platform

@@ -13,7 +13,7 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kMost = 64;
+constexpr std::size_t kMaxPendingChecks = 64;
 
 /// True if the step writes memory outliving the run: state or an input.
 bool writes_what_stays(const SectionPlan& plan, const PlanStep& step) {
@@ -25,8 +25,9 @@ bool writes_what_stays(const SectionPlan& plan, const PlanStep& step) {
 }  // namespace
 
 bool PendingChecks::add(const TensorView& value, const PlanStep& step) {
-  if (context_.device().traits().host_memory || context_.is_watched() || pending_.size() == kMost) return false;
-  context_.answers.reserve(kMost, context_.device());
+  if (context_.device().traits().host_memory || context_.is_watched() || pending_.size() == kMaxPendingChecks)
+    return false;
+  context_.answers.reserve(kMaxPendingChecks, context_.device());
   context_.stream->enqueue_download(context_.answers.data() + pending_.size(), value.data, 1);
   pending_.push_back(&step);
   return true;
@@ -34,7 +35,7 @@ bool PendingChecks::add(const TensorView& value, const PlanStep& step) {
 
 bool PendingChecks::must_settle_before(const SectionPlan& plan, const PlanStep& step) const {
   if (pending_.empty()) return false;
-  if (step.kind == PlanStep::Kind::assert_true) return pending_.size() == kMost;
+  if (step.kind == PlanStep::Kind::assert_true) return pending_.size() == kMaxPendingChecks;
   if (step.kind == PlanStep::Kind::control || step.kind == PlanStep::Kind::item) return true;
   const bool acts = step.kind == PlanStep::Kind::kernel &&
                     (has_trait(step.resolved->op, Trait::effect) || has_trait(step.resolved->op, Trait::data_sized));

@@ -14,7 +14,7 @@ void erase(std::vector<Instruction>& code, std::uint16_t gone) {
   }
 }
 
-int reads(const std::vector<Instruction>& code, std::uint16_t k) {
+int read_count(const std::vector<Instruction>& code, std::uint16_t k) {
   int n = 0;
   for (const Instruction& i : code) {
     const int operands = scalar_info(i.op).operands;
@@ -36,7 +36,7 @@ void divide_first(std::vector<Instruction>& code) {
     if (sum.op != Scalar::add || !is_floating(sum.dtype)) continue;
     const Instruction quotient = code[sum.b];
     if (quotient.op != Scalar::div || code[quotient.a].op != Scalar::mul) continue;
-    if (reads(code, sum.b) != 1 || reads(code, quotient.a) != 1) continue;
+    if (read_count(code, sum.b) != 1 || read_count(code, quotient.a) != 1) continue;
     const Instruction product = code[quotient.a];
     code[sum.b] = {.op = Scalar::div, .dtype = sum.dtype, .a = product.b, .b = quotient.b};
     code[i] = {.op = Scalar::fma, .dtype = sum.dtype, .a = product.a, .b = sum.b, .c = sum.a};
@@ -54,7 +54,7 @@ bool may_be_lerp(const std::vector<Instruction>& code) {
 bool find_factors(const std::vector<Instruction>& code, std::uint16_t product, std::uint16_t Instruction::*operand,
                   std::uint16_t end, std::uint16_t* difference, std::uint16_t* other) {
   const Instruction p = code[product];
-  if (p.op != Scalar::mul || reads(code, product) != 1) return false;
+  if (p.op != Scalar::mul || read_count(code, product) != 1) return false;
   for (const auto& [d, o] : {std::pair(p.b, p.a), std::pair(p.a, p.b)}) {
     if (code[d].op != Scalar::sub || code[d].*operand != end) continue;
     *difference = d;
@@ -84,15 +84,15 @@ void round_lerp_once(std::vector<Instruction>& code) {
 
 }  // namespace
 
-Function with_gpu_rounding(Function f) {
-  f = with_definitions(std::move(f));
+Function apply_gpu_rounding(Function f) {
+  f = apply_definitions(std::move(f));
   for (Node& n : f.nodes) {
     if (n.op == Op::pointwise) round_lerp_once(n.expr.code);
   }
   return f;
 }
 
-Function with_definitions(Function f) {
+Function apply_definitions(Function f) {
   for (Node& n : f.nodes) {
     if (n.op == Op::pointwise && has_three_steps(n.expr.code)) divide_first(n.expr.code);
   }

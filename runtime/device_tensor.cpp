@@ -20,25 +20,25 @@ Device& TensorMemory::device(const Tensor& t) {
   return numbered_device(t.device_);
 }
 
-Tensor TensorMemory::place(Tensor t, Device& device) {
+Tensor TensorMemory::assign_device(Tensor t, Device& device) {
   t.device_ = number_of(device);
   return t;
 }
 
-Tensor Tensor::on(const std::string& device, DType dtype, std::vector<std::int64_t> sizes) {
+Tensor Tensor::allocate(const std::string& device, DType dtype, std::vector<std::int64_t> sizes) {
   Device& d = Device::open(device);
   if (&d == &cpu_device()) return {dtype, std::move(sizes)};
   Tensor t = borrow(static_cast<void*>(nullptr), dtype, std::move(sizes));
   std::byte* const data = d.allocate(std::max<std::uint64_t>(t.byte_size(), 1));
   t.data_ = data;
   t.owner_ = std::shared_ptr<void>(data, [&d](void* p) { d.free(static_cast<std::byte*>(p)); });
-  return TensorMemory::place(std::move(t), d);
+  return TensorMemory::assign_device(std::move(t), d);
 }
 
 Tensor Tensor::borrow_on(const std::string& device, void* address, DType dtype, std::vector<std::int64_t> sizes,
                          std::vector<std::int64_t> strides, std::shared_ptr<void> owner) {
-  return TensorMemory::place(borrow(address, dtype, std::move(sizes), std::move(strides), std::move(owner)),
-                             Device::open(device));
+  return TensorMemory::assign_device(borrow(address, dtype, std::move(sizes), std::move(strides), std::move(owner)),
+                                     Device::open(device));
 }
 
 const std::string& Tensor::device() const {
@@ -47,7 +47,7 @@ const std::string& Tensor::device() const {
 
 Tensor Tensor::to(const std::string& device) const {
   if (dtype_ == DType::invalid) return {};
-  Tensor t = on(device, dtype_, sizes_);
+  Tensor t = allocate(device, dtype_, sizes_);
   t.copy_from(*this);
   return t;
 }
@@ -60,7 +60,7 @@ DeviceStream& stream_of(Device& device) {
   if (stream.is_capturing())
     fail(ErrorCode::invalid_argument,
          fmt::format("a tensor on {} is not copied while a graph records the thread's stream", device.name()));
-  return *stream.impl()->work;
+  return *stream.impl()->device_stream;
 }
 
 std::byte* data_of(const Tensor& t) {
@@ -94,7 +94,7 @@ void upload(const Tensor& from, const Tensor& to) {
   Device& device = TensorMemory::device(to);
   DeviceStream& stream = stream_of(device);
   const Tensor dense = from.contiguous();
-  const Tensor packed = to.is_contiguous() ? to : Tensor::on(device.name(), to.dtype(), to.sizes());
+  const Tensor packed = to.is_contiguous() ? to : Tensor::allocate(device.name(), to.dtype(), to.sizes());
   finish(stream, [&] {
     stream.enqueue_upload(data_of(packed), dense.data(), packed.byte_size());
     if (!to.is_contiguous()) copy_within(stream, packed, to);
@@ -104,7 +104,7 @@ void upload(const Tensor& from, const Tensor& to) {
 void download(const Tensor& from, const Tensor& to) {
   Device& device = TensorMemory::device(from);
   DeviceStream& stream = stream_of(device);
-  const Tensor packed = from.is_contiguous() ? from : Tensor::on(device.name(), from.dtype(), from.sizes());
+  const Tensor packed = from.is_contiguous() ? from : Tensor::allocate(device.name(), from.dtype(), from.sizes());
   const Tensor dense = to.is_contiguous() ? to : Tensor(to.dtype(), to.sizes());
   finish(stream, [&] {
     if (!from.is_contiguous()) copy_within(stream, from, packed);
@@ -117,8 +117,8 @@ void download(const Tensor& from, const Tensor& to) {
 bool copy_to_peer(const Tensor& from, const Tensor& to) {
   Device &source = TensorMemory::device(from), &device = TensorMemory::device(to);
   DeviceStream &from_stream = stream_of(source), &stream = stream_of(device);
-  const Tensor sent = from.is_contiguous() ? from : Tensor::on(source.name(), from.dtype(), from.sizes());
-  const Tensor packed = to.is_contiguous() ? to : Tensor::on(device.name(), to.dtype(), to.sizes());
+  const Tensor sent = from.is_contiguous() ? from : Tensor::allocate(source.name(), from.dtype(), from.sizes());
+  const Tensor packed = to.is_contiguous() ? to : Tensor::allocate(device.name(), to.dtype(), to.sizes());
   finish(from_stream, [&] {
     if (!from.is_contiguous()) copy_within(from_stream, from, sent);
   });

@@ -8,10 +8,10 @@ namespace tern {
 class Device;
 
 struct TensorMemory {
-  static bool on_host(const Tensor& t) { return t.device_ == 0; }
+  static bool is_on_host(const Tensor& t) { return t.device_ == 0; }
   static Device& device(const Tensor& t);
   /// Marks a tensor from borrow() as memory of this device.
-  static Tensor place(Tensor t, Device& device);
+  static Tensor assign_device(Tensor t, Device& device);
 };
 
 }  // namespace tern

@@ -91,7 +91,7 @@ Tensor wrap(const dlpack::Array& array, bool read_only, std::shared_ptr<void> ow
   void* const data = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(array.data) + array.byte_offset);
   Tensor result = read_only ? Tensor::borrow(static_cast<const void*>(data), dtype, sizes, strides, std::move(owner))
                             : Tensor::borrow(data, dtype, sizes, strides, std::move(owner));
-  return device == "cpu" ? result : TensorMemory::place(std::move(result), Device::open(device));
+  return device == "cpu" ? result : TensorMemory::assign_device(std::move(result), Device::open(device));
 }
 
 template <class M>

@@ -11,15 +11,16 @@ namespace {
 /// Marks the symbols used by an expression.
 class SymbolMarker {
  public:
-  explicit SymbolMarker(const ExprPool& pool) : pool_(pool), seen_(pool.nodes().size()), used_(pool.symbols().size()) {}
+  explicit SymbolMarker(const ExprPool& pool)
+      : pool_(pool), visited_(pool.nodes().size()), used_(pool.symbols().size()) {}
   void mark(Dim d) {
     if (d.is_const()) return;
     stack_.push_back(d.index());
     while (!stack_.empty()) {
       const std::uint32_t i = stack_.back();
       stack_.pop_back();
-      if (seen_[i]) continue;
-      seen_[i] = true;
+      if (visited_[i]) continue;
+      visited_[i] = true;
       const ExprNode& n = pool_.nodes()[i];
       if (n.op == ExprOp::symbol) used_[static_cast<std::size_t>(n.value)] = true;
       const int count = operand_count(n.op);
@@ -38,7 +39,7 @@ class SymbolMarker {
 
  private:
   const ExprPool& pool_;
-  std::vector<bool> seen_, used_;
+  std::vector<bool> visited_, used_;
   std::vector<std::uint32_t> stack_;
 };
 

@@ -56,7 +56,7 @@ std::uint64_t Frame::arena_bytes() const {
 
 void Frame::count_parts(SessionStats& stats) const {
   for (const SectionState& s : sections_) {
-    for (const auto& run : s.runs) {
+    for (const auto& run : s.plan_runs) {
       for (const PlanStep& step : run->plan->steps) {
         stats.partitions += step.members > 0 ? 1 : 0;
         stats.partitioned += step.members;
@@ -202,30 +202,30 @@ PlanRun& Frame::plan_for(std::uint32_t section) {
   key_.symbols.clear();
   for (std::uint32_t symbol : facts_.symbols) key_.symbols.push_back(symbols_[symbol]);
   if (prepared_.device->traits().native_kernels) key_.threads = context_.threads;
-  key_.before = section == 0 ? nullptr : sections_[section - 1].current->plan;
-  const auto known = std::ranges::find_if(s.runs, [&](const auto& run) { return run->plan->key == key_; });
-  if (known != s.runs.end()) {
+  key_.previous = section == 0 ? nullptr : sections_[section - 1].current->plan;
+  const auto known = std::ranges::find_if(s.plan_runs, [&](const auto& run) { return run->plan->key == key_; });
+  if (known != s.plan_runs.end()) {
     (*known)->used = ++context_.clock;
     return **known;
   }
-  if (s.runs.size() >= static_cast<std::size_t>(std::max(1, prepared_.options.cached_plans))) {
-    const auto oldest = std::ranges::min_element(s.runs, std::less<>(), [](const auto& run) { return run->used; });
+  if (s.plan_runs.size() >= static_cast<std::size_t>(std::max(1, prepared_.options.cached_plans))) {
+    const auto oldest = std::ranges::min_element(s.plan_runs, std::less<>(), [](const auto& run) { return run->used; });
     if (context_.trace != nullptr) {
       context_.trace->forget(*(*oldest)->plan);
     } else {
       ++context_.plans_dropped;
     }
-    s.runs.erase(oldest);
+    s.plan_runs.erase(oldest);
   }
-  s.runs.push_back(std::make_unique<PlanRun>(shared_plan(key_)));
-  s.runs.back()->graphs = KeptGraphs::of(*s.runs.back()->plan, context_);
-  s.runs.back()->used = ++context_.clock;
-  return *s.runs.back();
+  s.plan_runs.push_back(std::make_unique<PlanRun>(shared_plan(key_)));
+  s.plan_runs.back()->graphs = KeptGraphs::create(*s.plan_runs.back()->plan, context_);
+  s.plan_runs.back()->used = ++context_.clock;
+  return *s.plan_runs.back();
 }
 
 std::shared_ptr<const SectionPlan> Frame::shared_plan(const PlanKey& key) {
   bool made = false;
-  auto plan = prepared_.plans->get(
+  auto plan = prepared_.plans->find_or_create(
       key,
       [&] {
         const TraceSpan span(EventKind::plan, "plan of " + f_.name);
@@ -280,15 +280,15 @@ const std::vector<TensorView>& Frame::run(std::span<const TensorView> inputs, st
     locate(run, inputs);
     if (outputs != nullptr && s + 1 == sections_.size()) {
       outputs->expect(plan.outputs);
-      outputs->place(plan, run.args);
+      outputs->redirect_arguments(plan, run.args);
     }
     execute(run);
   }
   const SectionPlan& plan = *sections_.back().current->plan;
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
     results_[i] = plan.outputs[i].view;
-    results_[i].data = base(plan.outputs[i].at, inputs);
-    if (outputs != nullptr && outputs->in_place(i) && !plan.output_args[i].empty())
+    results_[i].data = base(plan.outputs[i].location, inputs);
+    if (outputs != nullptr && outputs->is_written_directly(i) && !plan.output_args[i].empty())
       results_[i].data = outputs->view(i).data;
   }
   return results_;
@@ -310,7 +310,7 @@ void Frame::execute(PlanRun& run) {
   const auto describe_node = [this](std::uint32_t node) { return describe(node); };
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const PlanStep& step = steps[i];
-    const bool starts_graph = graphs != nullptr && graphs->begins(i);
+    const bool starts_graph = graphs != nullptr && graphs->can_begin_at(i);
     if (starts_graph || checks.must_settle_before(*run.plan, step)) checks.settle(describe_node);
     try {
       context_.limits.check_time();

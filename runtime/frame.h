@@ -64,7 +64,7 @@ class Frame {
 
  private:
   struct SectionState {
-    std::vector<std::unique_ptr<PlanRun>> runs;
+    std::vector<std::unique_ptr<PlanRun>> plan_runs;
     PlanRun* current = nullptr;
     Buffer arena;
   };

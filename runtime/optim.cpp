@@ -88,7 +88,7 @@ void check_list(const char* name, std::span<const Tensor> list, std::span<const 
          fmt::format("tern::optim: {} {} for {} parameters", list.size(), name, params.size()));
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Tensor& t = list[i];
-    if (!TensorMemory::on_host(t)) refuse(name, i, kOnDevice);
+    if (!TensorMemory::is_on_host(t)) refuse(name, i, kOnDevice);
     if (!is_trained(t.dtype())) refuse(name, i, "is not of float32, float64, float16 or bfloat16");
     if (t.dtype() != list[0].dtype()) refuse(name, i, "differs in type from the first: use a step for each type");
     if (t.sizes() != params[i].sizes()) refuse(name, i, "differs in size from its parameter");
@@ -114,7 +114,7 @@ void check_states(const char* name, const std::vector<Tensor>& list, const std::
   std::vector<Tensor> floats, of_floats;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Tensor &t = list[i], &scale = scales[i];
-    if (!TensorMemory::on_host(t) || !TensorMemory::on_host(scale)) refuse(name, i, kOnDevice);
+    if (!TensorMemory::is_on_host(t) || !TensorMemory::is_on_host(scale)) refuse(name, i, kOnDevice);
     if (t.dtype() != DType::u8) {
       floats.push_back(t);
       of_floats.push_back(params[i]);
@@ -165,31 +165,32 @@ struct Lists : cpu::OptimMemory {
 
 using TensorLists = std::array<std::span<const Tensor>, kOptimLists>;
 
-constexpr std::size_t at(OptimList list) {
+constexpr std::size_t list_index(OptimList list) {
   return static_cast<std::size_t>(list);
 }
 
 TensorLists lists_of(std::span<const Tensor> params, std::span<const Tensor> grads, const States& states) {
   TensorLists all;
-  all[at(OptimList::param)] = params;
-  all[at(OptimList::grad)] = grads;
-  all[at(OptimList::m)] = states.first;
-  all[at(OptimList::v)] = states.second;
-  all[at(OptimList::third)] = states.third;
-  all[at(OptimList::master)] = states.masters;
-  all[at(OptimList::m_scale)] = states.first_scales;
-  all[at(OptimList::v_scale)] = states.second_scales;
-  all[at(OptimList::third_scale)] = states.third_scales;
+  all[list_index(OptimList::param)] = params;
+  all[list_index(OptimList::grad)] = grads;
+  all[list_index(OptimList::m)] = states.first;
+  all[list_index(OptimList::v)] = states.second;
+  all[list_index(OptimList::third)] = states.third;
+  all[list_index(OptimList::master)] = states.masters;
+  all[list_index(OptimList::m_scale)] = states.first_scales;
+  all[list_index(OptimList::v_scale)] = states.second_scales;
+  all[list_index(OptimList::third_scale)] = states.third_scales;
   return all;
 }
 
 /// True if parameter `i` has 8-bit states.
 bool has_codes(const TensorLists& all, std::size_t i) {
-  return std::ranges::any_of(
-      kOptimCoded, [&](OptimList list) { return i < all[at(list)].size() && all[at(list)][i].dtype() == DType::u8; });
+  return std::ranges::any_of(kOptimCoded, [&](OptimList list) {
+    return i < all[list_index(list)].size() && all[list_index(list)][i].dtype() == DType::u8;
+  });
 }
 bool has_codes(const TensorLists& all) {
-  return std::ranges::any_of(kOptimCoded, [&](OptimList list) { return !all[at(scales_of(list))].empty(); });
+  return std::ranges::any_of(kOptimCoded, [&](OptimList list) { return !all[list_index(scales_of(list))].empty(); });
 }
 
 /// The parameters with (or without) codes.
@@ -219,11 +220,11 @@ void run(cpu::OptimJob job, Lists& lists, const TensorLists& tensors) {
     if (!tensors[i].empty()) job.dtypes[i] = tensors[i][0].dtype();
   }
   job.list = &lists;
-  for (OptimList list : {OptimList::step, OptimList::product, OptimList::lr}) job.dtypes[at(list)] = DType::f64;
-  if (lists.scaled) job.dtypes[at(OptimList::grad_scale)] = DType::f64;
+  for (OptimList list : {OptimList::step, OptimList::product, OptimList::lr}) job.dtypes[list_index(list)] = DType::f64;
+  if (lists.scaled) job.dtypes[list_index(OptimList::grad_scale)] = DType::f64;
   std::vector<std::int64_t> ends;
   std::int64_t end = 0;
-  for (const Tensor& p : tensors[at(OptimList::param)]) ends.push_back(end += p.numel());
+  for (const Tensor& p : tensors[list_index(OptimList::param)]) ends.push_back(end += p.numel());
   job.ends = ends;
   cpu::run_optim(job);
 }
@@ -263,7 +264,7 @@ States make_states(const Options& options, std::span<const Tensor> params, Preci
         list.emplace_back(DType::u8, params[i].sizes());
         continue;
       }
-      Tensor t(precision != Precision16::same && element_size(p) == 2 ? DType::f32 : p, params[i].sizes());
+      Tensor t(precision != Precision16::parameters && element_size(p) == 2 ? DType::f32 : p, params[i].sizes());
       if (value != 0) {
         const std::vector<double> values(static_cast<std::size_t>(t.numel()), value);
         convert(values.data(), DType::f64, t.data(), t.dtype(), t.numel());

@@ -41,9 +41,9 @@ bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
 }
 
 /// A tensor with uninitialized elements.
-Tensor uninitialized(Device& place, DType dtype, std::span<const std::int64_t> shape) {
+Tensor uninitialized(Device& memory_device, DType dtype, std::span<const std::int64_t> shape) {
   std::vector<std::int64_t> sizes(shape.begin(), shape.end());
-  if (&place != &cpu_device()) return Tensor::on(place.name(), dtype, std::move(sizes));
+  if (&memory_device != &cpu_device()) return Tensor::allocate(memory_device.name(), dtype, std::move(sizes));
   const std::size_t bytes = Tensor::borrow(static_cast<void*>(nullptr), dtype, sizes).byte_size();
   std::shared_ptr<void> memory(platform::allocate_aligned(kAlignment, (bytes / kAlignment + 1) * kAlignment),
                                platform::free_aligned);
@@ -58,14 +58,14 @@ std::string shown_view(const TensorView& v) {
 
 }  // namespace
 
-CallerOutputs::CallerOutputs(const Function& f, Device& device, Device& place)
+CallerOutputs::CallerOutputs(const Function& f, Device& device, Device& memory_device)
     : f_(f),
       device_(device),
-      fresh_(&place),
+      new_memory_device_(&memory_device),
       host_memory_(device.traits().host_memory),
       views_(f.outputs.size()),
-      direct_(f.outputs.size()),
-      there_(f.outputs.size()) {}
+      can_write_directly_(f.outputs.size()),
+      is_on_device_(f.outputs.size()) {}
 
 CallerOutputs::CallerOutputs(const Function& f, Device& device, std::span<const Tensor> tensors)
     : f_(f),
@@ -73,34 +73,34 @@ CallerOutputs::CallerOutputs(const Function& f, Device& device, std::span<const 
       host_memory_(device.traits().host_memory),
       tensors_(tensors.begin(), tensors.end()),
       views_(tensors.size()),
-      direct_(tensors.size()),
-      there_(tensors.size()) {
+      can_write_directly_(tensors.size()),
+      is_on_device_(tensors.size()) {
   if (tensors.size() != f.outputs.size())
     fail(ErrorCode::invalid_argument, fmt::format("'{}' has {} results, but {} tensors were given for them", f.name,
                                                   f.outputs.size(), tensors.size()));
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
     if (t.dtype() == DType::invalid) continue;
-    there_[i] = !TensorMemory::on_host(t);
-    if (there_[i] && &TensorMemory::device(t) != &device)
+    is_on_device_[i] = !TensorMemory::is_on_host(t);
+    if (is_on_device_[i] && &TensorMemory::device(t) != &device)
       fail(ErrorCode::invalid_argument, fmt::format("the tensor for result '{}' is on {}, but the session runs on {}",
                                                     f.outputs[i].name, t.device(), device.name()));
     if (t.read_only() || t.sizes().size() > kMaxRank)
       fail(ErrorCode::invalid_argument, fmt::format("the tensor for result '{}' is {}", f.outputs[i].name,
                                                     t.read_only() ? "read-only" : "of too high a rank"));
     views_[i] = tensor_view(t);
-    direct_[i] =
+    can_write_directly_[i] =
         t.is_contiguous() && t.byte_size() != 0 && reinterpret_cast<std::uintptr_t>(t.data()) % kAlignment == 0;
     for (std::size_t k = 0; k < i; ++k) {
       if (!tensors[k].is_contiguous() || overlap(bytes_of_outputs(views_[k]), bytes_of_outputs(views_[i])))
-        direct_[i] = false;
+        can_write_directly_[i] = false;
     }
   }
 }
 
 void CallerOutputs::check_asynchronous() const {
   for (std::size_t i = 0; i < views_.size(); ++i) {
-    if (host_memory_ || there_[i] || direct_[i] || bytes_of_outputs(views_[i]).empty()) continue;
+    if (host_memory_ || is_on_device_[i] || can_write_directly_[i] || bytes_of_outputs(views_[i]).empty()) continue;
     fail(ErrorCode::invalid_argument,
          fmt::format("the tensor for result '{}' is on the host, and strided, not aligned to 64 bytes, or memory of an "
                      "input or of another result: enqueue_into() cannot copy there",
@@ -111,7 +111,7 @@ void CallerOutputs::check_asynchronous() const {
 void CallerOutputs::keep_apart(std::span<const TensorView> inputs) {
   for (std::size_t i = 0; i < views_.size(); ++i) {
     for (const TensorView& in : inputs)
-      direct_[i] = direct_[i] && !overlap(bytes_of_outputs(in), bytes_of_outputs(views_[i]));
+      can_write_directly_[i] = can_write_directly_[i] && !overlap(bytes_of_outputs(in), bytes_of_outputs(views_[i]));
   }
 }
 
@@ -124,15 +124,15 @@ bool CallerOutputs::loses(std::span<const TensorView> results, std::size_t i) co
 }
 
 void CallerOutputs::expect(std::span<const Placed> results) {
-  if (fresh_ == nullptr) return check(results);
+  if (new_memory_device_ == nullptr) return check(results);
   tensors_.resize(views_.size());
   for (std::size_t i = 0; i < views_.size(); ++i) {
     const TensorView& v = results[i].view;
     if (v.dtype == DType::invalid) continue;
-    tensors_[i] = uninitialized(*fresh_, v.dtype, v.shape());
-    there_[i] = !TensorMemory::on_host(tensors_[i]);
+    tensors_[i] = uninitialized(*new_memory_device_, v.dtype, v.shape());
+    is_on_device_[i] = !TensorMemory::is_on_host(tensors_[i]);
     views_[i] = tensor_view(tensors_[i]);
-    direct_[i] = tensors_[i].byte_size() != 0;
+    can_write_directly_[i] = tensors_[i].byte_size() != 0;
   }
 }
 
@@ -149,17 +149,17 @@ void CallerOutputs::check(std::span<const Placed> results) const {
   }
 }
 
-void CallerOutputs::place(const SectionPlan& plan, std::span<TensorView> args) const {
+void CallerOutputs::redirect_arguments(const SectionPlan& plan, std::span<TensorView> args) const {
   for (std::size_t i = 0; i < views_.size(); ++i) {
-    if (!in_place(i)) continue;
+    if (!is_written_directly(i)) continue;
     for (const std::uint32_t arg : plan.output_args[i])
-      args[arg].data = views_[i].data + (plan.locations[arg].offset - plan.outputs[i].at.offset);
+      args[arg].data = views_[i].data + (plan.locations[arg].offset - plan.outputs[i].location.offset);
   }
 }
 
-void CallerOutputs::show(std::vector<Tensor>& outputs) const {
+void CallerOutputs::expose_results(std::vector<Tensor>& outputs) const {
   outputs.clear();
-  if (fresh_ == nullptr) outputs = tensors_;
+  if (new_memory_device_ == nullptr) outputs = tensors_;
 }
 
 void CallerOutputs::copy(std::span<const TensorView> results) const {

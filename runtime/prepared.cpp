@@ -50,10 +50,10 @@ void check_kernels(const Program& program, const KernelTable& kernels) {
   fail(ErrorCode::unsupported, "this device has no kernel for: " + list);
 }
 
-std::shared_ptr<const Program> with_kept(const Program& program, const std::vector<std::string>& keep) {
-  auto noted = std::make_shared<Program>(program);
-  note_precision(*noted, Precision::exported, keep);
-  return noted;
+std::shared_ptr<const Program> retain_float32_nodes(const Program& program, const std::vector<std::string>& keep) {
+  auto program_copy = std::make_shared<Program>(program);
+  note_precision(*program_copy, Precision::exported, keep);
+  return program_copy;
 }
 
 /// True if some node computes products in another precision than exported.
@@ -84,7 +84,7 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
   if (options.precision != Precision::exported && options.reproducible)
     fail(ErrorCode::invalid_argument,
          "PrepareOptions: `reproducible` and `precision` cannot be combined: `precision` changes the bits");
-  if (!options.float32_nodes.empty()) program = with_kept(*program, options.float32_nodes);
+  if (!options.float32_nodes.empty()) program = retain_float32_nodes(*program, options.float32_nodes);
   auto prepared = std::make_shared<PreparedProgram>();
   prepared->options = options;
   prepared->listeners = settings.listeners;
@@ -96,7 +96,7 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
   if (device.traits().native_kernels) prepared->options.precision = cpu::resolved(options.precision);
   prepared->constants = device.constants(*program, !options.copy_weights);
   if (options.native_code && !program->kernels.empty()) prepared->archived = device.take_kernels(*program);
-  if (!options.reproducible) prepared->parts = device.parts();
+  if (!options.reproducible) prepared->part_compiler = device.part_compiler();
   // Abilities of CPU kernels besides computing results with equal bits everywhere.
   const bool native = device.traits().native_kernels && !options.reproducible;
   if (native && settings.listeners.recorder == nullptr)
@@ -106,8 +106,8 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
   const bool solves =
       native && cpu::solves_unfactored(prepared->kernels->kernels[static_cast<std::size_t>(Op::lu_solve)]);
   for (const Function& original : program->functions) {
-    Function exported = options.reproducible     ? with_definitions(original)
-                        : device.traits().groups ? with_gpu_rounding(original)
+    Function exported = options.reproducible     ? apply_definitions(original)
+                        : device.traits().groups ? apply_gpu_rounding(original)
                                                  : original;
     if (device.takes_precision() && !options.reproducible)
       prepared->rounds = any_rounds(exported, prepared->options.precision) || prepared->rounds;
@@ -115,7 +115,7 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
     if (device.traits().groups && !options.reproducible) numbers = batch_attention(*program, exported);
     // Epilogues see products before rounding to the product's type.
     FusedFunction f =
-        settings.fusion == Fusion::on ? fuse(std::move(exported), native, solves) : unfused(std::move(exported));
+        settings.fusion == Fusion::enabled ? fuse(std::move(exported), native, solves) : unfused(std::move(exported));
     prepared->facts.push_back(find_facts(*program, f.function, *prepared->kernels));
     for (std::uint32_t& n : f.numbers) n = numbers.empty() ? n : numbers[n];
     prepared->facts.back().numbers = std::move(f.numbers);

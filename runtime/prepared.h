@@ -59,7 +59,7 @@ struct PreparedProgram {
   Device* device = nullptr;                         ///< never null
   std::shared_ptr<Constants> constants;             ///< constant storages on the device
   std::shared_ptr<const ArchivedKernels> archived;  ///< compiled kernels of the archive, if permitted
-  PartCompiler* parts = nullptr;                    ///< compiler for parts; null: none
+  PartCompiler* part_compiler = nullptr;            ///< compiler for parts; null: none
   std::map<int, NodeAlgorithms> algorithms;         ///< keyed by thread count; 0: for every other count
   PlanListeners listeners;
   std::shared_ptr<SharedWeights> weights;  ///< packed by kernels
@@ -74,11 +74,11 @@ struct PreparedProgram {
   AlgorithmChoice algorithm(std::uint32_t function, std::uint32_t node, Threads threads) const;
 };
 
-enum class Fusion : bool { off, on };
+enum class Fusion : bool { disabled, enabled };
 
 /// Internal settings of preparation, in addition to the user's options.
 struct PreparationSettings {
-  Fusion fusion = Fusion::on;            ///< off for tests: results have equal bits
+  Fusion fusion = Fusion::enabled;       ///< off for tests: results have equal bits
   Device* device = nullptr;              ///< replaces the device named by the options
   const KernelTable* kernels = nullptr;  ///< replaces the device's kernels, for tests
   /// Forces algorithms of nodes for any thread count, replacing the archive's choices. Ignores unknown nodes and

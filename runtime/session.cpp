@@ -14,8 +14,11 @@ namespace tern {
 SessionImpl::SessionImpl(std::shared_ptr<const PreparedProgram> p, const Stream& s)
     : prepared(std::move(p)),
       stream(s),
-      state(*prepared, *stream.impl()->work),
-      context{.prepared = prepared.get(), .state = &state, .stream = stream.impl()->work.get(), .groups = &groups} {}
+      state(*prepared, *stream.impl()->device_stream),
+      context{.prepared = prepared.get(),
+              .state = &state,
+              .stream = stream.impl()->device_stream.get(),
+              .groups = &groups} {}
 
 void SessionImpl::give_up(const std::exception& why) noexcept {
   context.stream->recover();
@@ -44,7 +47,7 @@ std::span<const Tensor> SessionImpl::make_dense(std::span<const Tensor> given) {
   transfer.settle();  // an earlier run may still read its copies
   dense.assign(given.begin(), given.end());
   for (Tensor& t : dense) {
-    if (t.is_contiguous() || !TensorMemory::on_host(t) || t.sizes().size() > kMaxRank) continue;
+    if (t.is_contiguous() || !TensorMemory::is_on_host(t) || t.sizes().size() > kMaxRank) continue;
     const bool read_only = t.read_only();
     t = t.clone();
     t.read_only_ = read_only;
@@ -60,7 +63,7 @@ void SessionImpl::update_strided(const Function& f, std::span<const Tensor> give
     const Tensor& t = given[k];
     const Tensor& copy = dense[k++];
     const auto is_target = [&](const WriteBack& w) { return w.target == WriteBack::Target::input && w.index == i; };
-    if (t.is_contiguous() || !TensorMemory::on_host(t) || !std::ranges::any_of(f.writebacks, is_target)) continue;
+    if (t.is_contiguous() || !TensorMemory::is_on_host(t) || !std::ranges::any_of(f.writebacks, is_target)) continue;
     stream.synchronize();
     copy_strided(tensor_view(copy), tensor_view(t));
   }
@@ -89,7 +92,7 @@ void SessionImpl::run(std::uint32_t index, std::span<const Tensor> given, Caller
     if (to != nullptr) {
       if (waits) stream.synchronize();
       to->copy(there);
-      to->show(outputs);
+      to->expose_results(outputs);
     } else {
       lend(there, outputs);
     }

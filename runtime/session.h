@@ -43,7 +43,7 @@ class SessionImpl {
   std::vector<Tensor> dense;       ///< contiguous copies of strided inputs, by input position
   SessionGroups groups{context};   ///< destroyed first: a collective may still use the memory above
   const Function* last = nullptr;  ///< function that produced `outputs`
-  std::atomic<bool> in_use = false;
+  std::atomic<bool> is_in_use = false;
   std::atomic<bool> is_dropped = false;  ///< set after the Session was replaced or destroyed
 
  private:
@@ -56,7 +56,7 @@ class SessionImpl {
 class SessionUse {
  public:
   explicit SessionUse(std::shared_ptr<SessionImpl> session);
-  ~SessionUse() { session_->in_use = false; }
+  ~SessionUse() { session_->is_in_use = false; }
   SessionUse(const SessionUse&) = delete;
   SessionUse& operator=(const SessionUse&) = delete;
   SessionImpl* operator->() const { return session_.get(); }
@@ -69,7 +69,7 @@ class SessionUse {
 };
 
 /// Orders the tensors by the function's inputs. Fails if a tensor is missing, unknown or duplicate.
-std::vector<Tensor> in_order(const Function& f, const std::vector<NamedTensor>& given);
+std::vector<Tensor> order_inputs(const Function& f, const std::vector<NamedTensor>& given);
 /// Fills in the frame's views at the positions of the function's inputs. Checks count, dtype and rank; the frame checks
 /// sizes. Tensors live on the host or on the program's device.
 void fill_inputs(const PreparedProgram& prepared, const Function& f, std::span<const Tensor> given,

@@ -69,7 +69,7 @@ std::vector<Tensor> run_fresh(const SessionUse& session, std::string_view functi
   } else {
     session->run(index, inputs, &made, true);
   }
-  return made.take();
+  return made.release_tensors();
 }
 
 const std::vector<Tensor>& enqueue_run(const SessionUse& session, std::string_view function,
@@ -103,7 +103,7 @@ void drop(const std::shared_ptr<SessionImpl>& session) noexcept {
 
 SessionUse::SessionUse(std::shared_ptr<SessionImpl> session) : session_(std::move(session)) {
   program_of(session_);
-  if (session_->in_use.exchange(true))
+  if (session_->is_in_use.exchange(true))
     fail(ErrorCode::invalid_argument,
          "the session is in use, by another thread or by the run whose operator calls it; it has one caller at a time: "
          "make a session for each");
@@ -146,7 +146,7 @@ const std::vector<Tensor>& Session::run(const std::vector<NamedTensor>& inputs) 
 
 const std::vector<Tensor>& Session::run(std::string_view function, const std::vector<NamedTensor>& inputs) {
   const Program& program = program_of(impl_);
-  return run(function, in_order(program.functions[find_function(program, function)], inputs));
+  return run(function, order_inputs(program.functions[find_function(program, function)], inputs));
 }
 
 const std::vector<Tensor>& Session::run(std::string_view function, std::span<const Tensor> inputs) {

@@ -14,7 +14,7 @@ namespace tern {
 namespace {
 
 void check_place(const Device& device, const std::string& name, const Tensor& t) {
-  if (TensorMemory::on_host(t) || &TensorMemory::device(t) == &device) return;
+  if (TensorMemory::is_on_host(t) || &TensorMemory::device(t) == &device) return;
   fail(ErrorCode::invalid_argument,
        fmt::format("input '{0}' is on {1}, but the session runs on {2}; pass it as to(\"{2}\")", name, t.device(),
                    device.name()));
@@ -52,7 +52,7 @@ void fill_inputs(const PreparedProgram& prepared, const Function& f, std::span<c
                                                     text_of(t), text_of(type, program.pool)));
     }
     check_place(*prepared.device, f.inputs[i].name, t);
-    if (!TensorMemory::on_host(t)) {
+    if (!TensorMemory::is_on_host(t)) {
       v = tensor_view(t);
       continue;
     }
@@ -87,7 +87,7 @@ std::string list_inputs(const Function& f) {
 
 }  // namespace
 
-std::vector<Tensor> in_order(const Function& f, const std::vector<NamedTensor>& given) {
+std::vector<Tensor> order_inputs(const Function& f, const std::vector<NamedTensor>& given) {
   for (const NamedTensor& g : given) {
     const auto is = [&](const FunctionInput& in) { return in.kind == FunctionInput::Kind::user && in.name == g.name; };
     if (std::ranges::count(given, g.name, &NamedTensor::name) > 1)

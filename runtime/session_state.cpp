@@ -69,7 +69,7 @@ void Session::write_state(std::string_view name, const Tensor& value) {
     fail(ErrorCode::invalid_argument, fmt::format("state '{}' is {}, but the value given is {}", name,
                                                   text_of(s.type, program.pool), text_of(value)));
   }
-  if (TensorMemory::on_host(value)) return session->transfer.write(tensor_view(value.contiguous()), to);
+  if (TensorMemory::is_on_host(value)) return session->transfer.write(tensor_view(value.contiguous()), to);
   if (&TensorMemory::device(value) != session->prepared->device)
     return session->transfer.write(tensor_view(value.to("cpu").contiguous()), to);
   session->context.stream->copy(tensor_view(value), to);

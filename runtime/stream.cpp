@@ -20,7 +20,7 @@ std::vector<std::shared_ptr<StreamImpl>>& scopes() {
 std::shared_ptr<StreamImpl> scoped_stream(const Device& device) {
   const auto& list = scopes();
   const auto found =
-      std::find_if(list.rbegin(), list.rend(), [&](const auto& s) { return &s->work->device() == &device; });
+      std::find_if(list.rbegin(), list.rend(), [&](const auto& s) { return &s->device_stream->device() == &device; });
   return found == list.rend() ? nullptr : *found;
 }
 
@@ -43,31 +43,31 @@ const std::string& Stream::device() const {
 }
 
 StreamShare Stream::share() const {
-  return impl_->work->share();
+  return impl_->device_stream->share();
 }
 
 bool Stream::is_capturing() const {
-  return impl_->capture != nullptr || impl_->work->is_captured();
+  return impl_->capture != nullptr || impl_->device_stream->is_captured();
 }
 
 bool Stream::query() const {
-  return impl_->work->done();
+  return impl_->device_stream->has_finished();
 }
 
 void Stream::synchronize() const {
   if (impl_->capture != nullptr)
     fail(ErrorCode::invalid_argument, "waiting for a stream is not possible during a capture");
-  impl_->work->finish();
+  impl_->device_stream->finish();
 }
 
 void* Stream::native() const {
-  return impl_->work->native();
+  return impl_->device_stream->native();
 }
 
 void Stream::wait_native(void* stream) const {
   if (impl_->capture != nullptr)
     fail(ErrorCode::invalid_argument, "a stream cannot wait for another one while a graph records it");
-  impl_->work->wait_native(stream);
+  impl_->device_stream->wait_native(stream);
 }
 
 StreamScope::StreamScope(const Stream& stream) {

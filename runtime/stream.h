@@ -13,10 +13,10 @@ namespace tern {
 class GraphImpl;
 
 struct StreamImpl {
-  explicit StreamImpl(Device& device, const StreamShare& share = {}) : work(device.open_stream(share)) {}
-  const std::string& device() const { return work->device().name(); }
+  explicit StreamImpl(Device& device, const StreamShare& share = {}) : device_stream(device.open_stream(share)) {}
+  const std::string& device() const { return device_stream->device().name(); }
 
-  const std::shared_ptr<DeviceStream> work;
+  const std::shared_ptr<DeviceStream> device_stream;
   GraphImpl* capture = nullptr;  ///< the recording graph
 };
 

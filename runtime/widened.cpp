@@ -63,7 +63,7 @@ std::vector<WidenedNode> widened_by_plans(const PreparedProgram& prepared) {
     if (!narrow[f]) narrow[f].emplace(p, p.functions[f]);
     return *narrow[f];
   };
-  for (const std::shared_ptr<const SectionPlan>& plan : prepared.plans->all()) {
+  for (const std::shared_ptr<const SectionPlan>& plan : prepared.plans->cached_plans()) {
     const std::uint32_t f = plan->key.function;
     for (const PlanStep& step : plan->steps) {
       const Widening w = widening_of(*plan, step, p.functions[f], weights(f));

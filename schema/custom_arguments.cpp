@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 5> kKinds = {"none", "tensors", "integers
 }
 
 /// Splits off the characters up to `end` from `text`, together with `end`.
-std::string_view take(std::string_view& text, char end) {
+std::string_view consume_until(std::string_view& text, char end) {
   const std::size_t at = text.find(end);
   if (at == std::string_view::npos) bad("a line ends too soon");
   const std::string_view part = text.substr(0, at);
@@ -26,8 +26,8 @@ std::string_view take(std::string_view& text, char end) {
 
 CustomArgument read_line(std::string_view& text) {
   CustomArgument a;
-  a.name = take(text, ' ');
-  const std::string_view kind = take(text, ' '), count = take(text, '\n');
+  a.name = consume_until(text, ' ');
+  const std::string_view kind = consume_until(text, ' '), count = consume_until(text, '\n');
   std::size_t k = 0;
   while (k < kKinds.size() && kKinds[k] != kind) ++k;
   if (k == kKinds.size()) bad(fmt::format("'{}' has the unknown kind '{}'", a.name, kind));

@@ -435,10 +435,10 @@ Dim ExprPool::shift(ExprOp op, Dim a, Dim b) {
 Dim ExprPool::bitwise(ExprOp op, Dim a, Dim b) {
   return leaf(op, a, b);
 }
-Dim ExprPool::real(double value) {
+Dim ExprPool::real_constant(double value) {
   return bits_of(value);
 }
-Dim ExprPool::real(ExprOp op, Dim a, Dim b) {
+Dim ExprPool::real_node(ExprOp op, Dim a, Dim b) {
   return leaf(op, a, b);
 }
 

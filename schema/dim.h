@@ -151,9 +151,9 @@ class ExprPool {
   Dim shift(ExprOp op, Dim a, Dim b);
   Dim bitwise(ExprOp op, Dim a, Dim b);
   /// Returns the constant of a double; -0 becomes 0.
-  static Dim real(double value);
+  static Dim real_constant(double value);
   /// Adds a node of an operation on doubles.
-  Dim real(ExprOp op, Dim a, Dim b = 0);
+  Dim real_node(ExprOp op, Dim a, Dim b = 0);
   Dim product(std::span<const Dim> dims);
 
   /// Returns the symbol's number if `d` is a symbol alone, else -1.

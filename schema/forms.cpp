@@ -26,7 +26,7 @@ class Hash {
     for (double v : numbers) add(std::bit_cast<std::uint64_t>(v));
   }
   void add(const std::string& text) { add(std::hash<std::string>()(text)); }
-  std::size_t get() const { return h_; }
+  std::size_t value() const { return h_; }
 
  private:
   std::uint64_t h_ = 0;
@@ -51,7 +51,7 @@ class Firsts {
       return;
     }
   }
-  std::vector<std::uint32_t> take() { return std::move(firsts_); }
+  std::vector<std::uint32_t> release_firsts() { return std::move(firsts_); }
 
  private:
   static constexpr std::uint32_t kEmpty = ~0u;
@@ -66,9 +66,9 @@ std::vector<std::uint32_t> first_of_type(const Function& f) {
     Hash hash;
     hash.add(static_cast<std::uint64_t>(v.type.dtype));
     hash.add(v.type.shape);
-    firsts.add(hash.get(), [&](std::uint32_t a, std::uint32_t b) { return f.values[a].type == f.values[b].type; });
+    firsts.add(hash.value(), [&](std::uint32_t a, std::uint32_t b) { return f.values[a].type == f.values[b].type; });
   }
-  return firsts.take();
+  return firsts.release_firsts();
 }
 
 }  // namespace
@@ -87,14 +87,14 @@ std::vector<std::uint32_t> first_of_form(const Function& f) {
     for (ValueId v : n.outputs) hash.add(std::uint64_t{type(v)});
     for (const Attr& a : n.attrs) std::visit([&](const auto& data) { hash.add(data); }, a.data);
     for (const Instruction& i : n.expr.code) hash.add(static_cast<std::uint64_t>(i.op));
-    firsts.add(hash.get(), [&](std::uint32_t first, std::uint32_t next) {
+    firsts.add(hash.value(), [&](std::uint32_t first, std::uint32_t next) {
       const Node &a = f.nodes[first], &b = f.nodes[next];
       return a.op == b.op && a.version == b.version && same_types(a.inputs, b.inputs) &&
              same_types(a.outputs, b.outputs) && a.attrs == b.attrs && a.functions == b.functions &&
              a.expr.code == b.expr.code;
     });
   }
-  return firsts.take();
+  return firsts.release_firsts();
 }
 
 }  // namespace tern

@@ -69,7 +69,7 @@ bool Inference::differ(Dim a, Dim b) const {
   return d.min > 0 || d.max < 0;
 }
 
-void Inference::same(Dim a, Dim b, const char* what) const {
+void Inference::require_equal(Dim a, Dim b, const char* what) const {
   if (differ(a, b)) fail(fmt::format("{} differ: {} and {}", what, pool.text(a), pool.text(b)));
 }
 
@@ -85,7 +85,7 @@ Dims Inference::broadcast(const Dims& a, const Dims& b) const {
       result[skip + i] = y;
       continue;
     }
-    same(x, y, "broadcast sizes");
+    require_equal(x, y, "broadcast sizes");
     if (y.is_const()) result[skip + i] = y;  // constants are the stronger statement
   }
   return result;

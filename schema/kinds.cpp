@@ -17,7 +17,7 @@ int find(const std::string_view (&names)[N], std::string_view name) {
 }
 
 template <std::size_t N>
-std::string_view at(const std::string_view (&names)[N], int kind) {
+std::string_view name_at(const std::string_view (&names)[N], int kind) {
   return kind >= 0 && kind < static_cast<int>(N) ? names[kind] : std::string_view{};
 }
 
@@ -39,22 +39,22 @@ int reduce_op_from_name(std::string_view name) {
   return find(kReduceOpNames, name);
 }
 std::string_view reduce_kind_name(int kind) {
-  return at(kReduceNames, kind);
+  return name_at(kReduceNames, kind);
 }
 std::string_view select_kind_name(int kind) {
-  return at(kSelectNames, kind);
+  return name_at(kSelectNames, kind);
 }
 std::string_view scan_kind_name(int kind) {
-  return at(kScanNames, kind);
+  return name_at(kScanNames, kind);
 }
 std::string_view scatter_kind_name(int kind) {
-  return at(kScatterNames, kind);
+  return name_at(kScatterNames, kind);
 }
 std::string_view collective_kind_name(int kind) {
-  return at(kCollectiveNames, kind);
+  return name_at(kCollectiveNames, kind);
 }
 std::string_view reduce_op_name(int op) {
-  return at(kReduceOpNames, op);
+  return name_at(kReduceOpNames, op);
 }
 
 }  // namespace tern

@@ -14,7 +14,7 @@ std::int64_t saturate(__int128 v) {
   return static_cast<std::int64_t>(std::clamp(v, lo, hi));
 }
 
-bool before(const LinearSum::Term& a, const LinearSum::Term& b) {
+bool precedes(const LinearSum::Term& a, const LinearSum::Term& b) {
   return a.first < b.first;
 }
 
@@ -48,7 +48,7 @@ bool LinearSum::append(const LinearSum& other, std::int64_t factor) {
 }
 
 bool LinearSum::tidy() {
-  if (!std::is_sorted(terms.begin(), terms.end(), before)) std::sort(terms.begin(), terms.end(), before);
+  if (!std::is_sorted(terms.begin(), terms.end(), precedes)) std::sort(terms.begin(), terms.end(), precedes);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < terms.size();) {
     Term t = terms[i];

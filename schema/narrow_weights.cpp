@@ -7,14 +7,14 @@
 namespace tern {
 namespace {
 
-constexpr std::uint64_t kLeast = 256;  // smallest element count of a weight
+constexpr std::uint64_t kMinElements = 256;  // smallest element count of a weight
 
 bool is_narrow(const State& s) {
   const DType t = s.type.dtype;
   if (s.type.quantized()) return true;
   if (t == DType::boolean || element_size(t) != 1 || s.type.rank() < 2 || s.is_mutable) return false;
   std::uint64_t bytes = 0;
-  return byte_size(s.type, &bytes) && bytes * static_cast<std::uint64_t>(elements_per_byte(t)) >= kLeast;
+  return byte_size(s.type, &bytes) && bytes * static_cast<std::uint64_t>(elements_per_byte(t)) >= kMinElements;
 }
 
 std::uint64_t elements(const TensorType& t) {

@@ -93,13 +93,13 @@ struct OpRecord {
   // Derived.
   std::int16_t min_inputs = 0, max_inputs = 0, outputs = 0;  ///< -1: any number
 
-  constexpr bool is(Trait t) const { return (traits & static_cast<std::uint16_t>(t)) != 0; }
+  constexpr bool has_trait(Trait t) const { return (traits & static_cast<std::uint16_t>(t)) != 0; }
 };
 
 /// Returns the op's record; for unknown ops a record with Op::invalid.
 const OpRecord& op_record(Op op);
 inline bool has_trait(Op op, Trait t) {
-  return op_record(op).is(t);
+  return op_record(op).has_trait(t);
 }
 inline bool is_view(Op op) {
   return has_trait(op, Trait::view);

@@ -58,12 +58,12 @@ OptimLayout::OptimLayout(const Node& node) : kind(static_cast<OptimKind>(node.in
     }
   }
   for (OptimList list : kOptimResults) {
-    const std::size_t i = at(list);
-    gives_[i] = counts_[i] > 0;
-    if (list == OptimList::grad) gives_[i] = has(OptimList::grad_scale);
-    if (list == OptimList::step) gives_[i] = gives_[i] && (node.integer(AttrKey::mode) & kOptimAdvance) != 0;
+    const std::size_t i = index_of(list);
+    is_result_[i] = counts_[i] > 0;
+    if (list == OptimList::grad) is_result_[i] = has(OptimList::grad_scale);
+    if (list == OptimList::step) is_result_[i] = is_result_[i] && (node.integer(AttrKey::mode) & kOptimAdvance) != 0;
     results_[i] = result_count_;
-    if (gives_[i]) result_count_ += counts_[i];
+    if (is_result_[i]) result_count_ += counts_[i];
   }
 }
 
@@ -76,8 +76,8 @@ OptimList OptimLayout::list_of(std::size_t operand) const {
 
 int OptimLayout::updated(std::size_t k) const {
   for (OptimList list : kOptimResults) {
-    const std::size_t i = at(list);
-    if (gives_[i] && k >= results_[i] && k < results_[i] + counts_[i])
+    const std::size_t i = index_of(list);
+    if (is_result_[i] && k >= results_[i] && k < results_[i] + counts_[i])
       return static_cast<int>(starts_[i] + (k - results_[i]));
   }
   return -1;

@@ -81,16 +81,20 @@ class OptimLayout {
   explicit OptimLayout(const Node& node);
 
   OptimKind kind;
-  std::size_t count(OptimList list) const { return counts_[at(list)]; }
+  std::size_t count(OptimList list) const { return counts_[index_of(list)]; }
   bool has(OptimList list) const { return count(list) > 0; }
   /// True if the states have 8 bits.
   bool coded() const { return has(OptimList::m_scale) || has(OptimList::v_scale) || has(OptimList::third_scale); }
   std::size_t params() const { return count(OptimList::param); }
   /// Operand of parameter `i` in a present list. One-element lists apply to all parameters.
-  std::size_t operand(OptimList list, std::size_t i) const { return starts_[at(list)] + (count(list) > 1 ? i : 0); }
+  std::size_t operand(OptimList list, std::size_t i) const {
+    return starts_[index_of(list)] + (count(list) > 1 ? i : 0);
+  }
   /// True if the list's tensors are results.
-  bool gives(OptimList list) const { return gives_[at(list)]; }
-  std::size_t result(OptimList list, std::size_t i) const { return results_[at(list)] + (count(list) > 1 ? i : 0); }
+  bool is_result(OptimList list) const { return is_result_[index_of(list)]; }
+  std::size_t result(OptimList list, std::size_t i) const {
+    return results_[index_of(list)] + (count(list) > 1 ? i : 0);
+  }
   std::size_t result_count() const { return result_count_; }
   /// Returns the list of an operand.
   OptimList list_of(std::size_t operand) const;
@@ -98,9 +102,9 @@ class OptimLayout {
   int updated(std::size_t k) const;
 
  private:
-  static std::size_t at(OptimList list) { return static_cast<std::size_t>(list); }
+  static std::size_t index_of(OptimList list) { return static_cast<std::size_t>(list); }
   std::array<std::size_t, kOptimLists> counts_{}, starts_{}, results_{};
-  std::array<bool, kOptimLists> gives_{};
+  std::array<bool, kOptimLists> is_result_{};
   std::size_t result_count_ = 0;
 };
 

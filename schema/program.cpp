@@ -17,7 +17,7 @@ const AttrData* Node::find(AttrKey key) const {
 namespace {
 
 template <class T>
-const T& get(const Node& node, AttrKey key, const char* kind) {
+const T& attribute_value(const Node& node, AttrKey key, const char* kind) {
   static const T empty{};
   const AttrData* data = node.find(key);
   if (data == nullptr) return empty;
@@ -36,13 +36,13 @@ std::int64_t default_integer(Op op, AttrKey key) {
 }  // namespace
 
 const Dims& Node::dims(AttrKey key) const {
-  return get<Dims>(*this, key, "a list of integers");
+  return attribute_value<Dims>(*this, key, "a list of integers");
 }
 const std::vector<double>& Node::numbers(AttrKey key) const {
-  return get<std::vector<double>>(*this, key, "a list of numbers");
+  return attribute_value<std::vector<double>>(*this, key, "a list of numbers");
 }
 const std::string& Node::text(AttrKey key) const {
-  return get<std::string>(*this, key, "a text");
+  return attribute_value<std::string>(*this, key, "a text");
 }
 
 Dim Node::dim(AttrKey key) const {

@@ -14,7 +14,7 @@ WorkExceeded::WorkExceeded(std::uint64_t limit)
                                         " units of work that a file of its size may ask for (docs/format.md, Budget)") {
 }
 
-WorkBudget::WorkBudget(std::uint64_t units) : limit_(units), left_(units), outer_(current) {
+WorkBudget::WorkBudget(std::uint64_t units) : limit_(units), remaining_(units), outer_(current) {
   current = this;
 }
 
@@ -25,11 +25,11 @@ WorkBudget::~WorkBudget() {
 void charge_work(std::uint64_t units) {
   WorkBudget* budget = current;
   if (budget == nullptr) return;
-  if (units > budget->left_) {
-    budget->left_ = 0;
+  if (units > budget->remaining_) {
+    budget->remaining_ = 0;
     throw WorkExceeded(budget->limit_);
   }
-  budget->left_ -= units;
+  budget->remaining_ -= units;
 }
 
 }  // namespace tern

@@ -29,7 +29,7 @@ class WorkBudget {
 
  private:
   friend void charge_work(std::uint64_t units);
-  std::uint64_t limit_, left_;
+  std::uint64_t limit_, remaining_;
   WorkBudget* outer_;
 };
 

@@ -110,7 +110,7 @@ int run_serve(const ServeArguments& a) {
                  engine ? "" : "; Ctrl-C ends the server");
     }
   };
-  options.ended = [&] { return interrupt.asked() == 0 ? 0 : 1; };
+  options.ended = [&] { return interrupt.received_signal() == 0 ? 0 : 1; };
   http::serve(options, "tern serve", "");
   return 0;
 }

@@ -303,7 +303,7 @@ int train_archive(TrainCommandArguments& a, const Ranks& ranks) {
     events.emplace(a.options.tensorboard, trainer);
     listener = with_events(listener, *events);
   }
-  const int signal = trainer.run(listener, [&] { return static_cast<int>(interrupt.asked()); });
+  const int signal = trainer.run(listener, [&] { return static_cast<int>(interrupt.received_signal()); });
   if (events) events->flush();
   display.reset();
   trace.finish();

@@ -43,7 +43,7 @@ class Store : public gloo::rendezvous::Store {
  public:
   explicit Store(const tern_engine_store& store) : store_(store) {}
   void set(const std::string& key, const std::vector<char>& data) override {
-    check(store_.put(store_.context, key.c_str(), data.data(), data.size()));
+    check(store_.set(store_.context, key.c_str(), data.data(), data.size()));
   }
   std::vector<char> get(const std::string& key) override {
     std::vector<char> value;

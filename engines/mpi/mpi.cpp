@@ -25,7 +25,7 @@ using namespace tern_engine_impl;
 using std::chrono::milliseconds;
 
 struct tern_engine_request_s {
-  std::vector<MPI_Request> parts;  ///< each at most as many bytes as an int counts
+  std::vector<MPI_Request> chunks;  ///< each at most as many bytes as an int counts
 };
 
 struct tern_engine_group_s {
@@ -103,9 +103,9 @@ void check_world(const tern_engine_place& place) {
 std::string key_of(const char* about, int rank) {
   return std::string(about) + " " + std::to_string(rank);
 }
-void tell(const tern_engine_place& place, const char* about, const std::string& text) {
+void publish(const tern_engine_place& place, const char* about, const std::string& text) {
   const tern_engine_store& store = *place.store;
-  if (store.put(store.context, key_of(about, place.rank).c_str(), text.data(), text.size()) != TERN_ENGINE_OK)
+  if (store.set(store.context, key_of(about, place.rank).c_str(), text.data(), text.size()) != TERN_ENGINE_OK)
     throw std::runtime_error("this rank cannot notify the others that it is ready");
 }
 std::string hear(const tern_engine_place& place, const char* about, int rank) {
@@ -120,7 +120,7 @@ std::string hear(const tern_engine_place& place, const char* about, int rank) {
 
 /// Exchanges readiness, or a rank's `problem`, before MPI calls: MPI itself waits for missing ranks forever.
 void meet(const tern_engine_place& place, const std::string& problem) {
-  tell(place, "mpi", problem);
+  publish(place, "mpi", problem);
   if (!problem.empty()) throw std::runtime_error(problem);
   for (int r = 0; r < place.ranks; ++r) {
     const std::string theirs = hear(place, "mpi", r);
@@ -130,7 +130,7 @@ void meet(const tern_engine_place& place, const std::string& problem) {
 
 /// True if all ranks agree.
 bool agree(const tern_engine_place& place, const char* about, bool yes) {
-  tell(place, about, yes ? "yes" : "no");
+  publish(place, about, yes ? "yes" : "no");
   for (int r = 0; r < place.ranks; ++r) yes = hear(place, about, r) == "yes" && yes;
   return yes;
 }
@@ -161,7 +161,7 @@ bool has_parent(const tern_engine_place& place) {
 
 /// Runs a blocking MPI call without a non-blocking form on a thread; abandons the thread after a timeout.
 template <class Create>
-auto in_time(milliseconds timeout, const char* what, Create create) {
+auto run_with_timeout(milliseconds timeout, const char* what, Create create) {
   if (one_at_a_time) return create();
   std::packaged_task<decltype(create())()> task(create);
   auto made = task.get_future();
@@ -178,7 +178,7 @@ auto in_time(milliseconds timeout, const char* what, Create create) {
 MPI_Comm communicator_of_some(const tern_engine_place& place) {
   const MPI_Comm parent = place.parent->comm;
   const std::vector<int> members(place.members, place.members + place.ranks);
-  return in_time(milliseconds(place.timeout_ms), "MPI_Comm_create_group", [parent, members] {
+  return run_with_timeout(milliseconds(place.timeout_ms), "MPI_Comm_create_group", [parent, members] {
     MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
     MPI_Comm comm = MPI_COMM_NULL;
     check("MPI_Comm_group", [&] { return MPI_Comm_group(parent, &all); });
@@ -204,7 +204,7 @@ void* aligned(void* address) {
 std::vector<void*> window(const tern_engine_place& place, MPI_Comm comm, std::uint64_t bytes) {
   constexpr milliseconds kWindow{5000};  // timeout, because a failure on one rank leaves the others waiting
   const milliseconds timeout = std::min(kWindow, milliseconds(place.timeout_ms));
-  return in_time(timeout, "MPI_Win_allocate_shared", [comm, bytes, rank = place.rank, ranks = place.ranks] {
+  return run_with_timeout(timeout, "MPI_Win_allocate_shared", [comm, bytes, rank = place.rank, ranks = place.ranks] {
     MPI_Comm host = MPI_COMM_NULL;
     check("MPI_Comm_split_type",
           [&] { return MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host); });
@@ -291,7 +291,7 @@ int tag_of(std::uint64_t tag, int most) {
   return static_cast<int>((tag ^ tag >> 32) & static_cast<std::uint64_t>(most));
 }
 
-constexpr std::uint64_t kMost = 1 << 30;
+constexpr std::uint64_t kMaxMessageBytes = 1 << 30;
 constexpr milliseconds kCloses{1000};  ///< shared by all messages of a group
 
 template <class Start>
@@ -304,11 +304,12 @@ tern_engine_status begin(tern_engine_group group, std::uint64_t bytes, tern_engi
     }
     *request = group->idle.back();
     group->idle.pop_back();
-    (*request)->parts.clear();
-    for (std::uint64_t at = 0; at < bytes; at += kMost) {
-      (*request)->parts.push_back(MPI_REQUEST_NULL);
-      check("starting a message",
-            [&] { return start(at, static_cast<int>(std::min(kMost, bytes - at)), &(*request)->parts.back()); });
+    (*request)->chunks.clear();
+    for (std::uint64_t at = 0; at < bytes; at += kMaxMessageBytes) {
+      (*request)->chunks.push_back(MPI_REQUEST_NULL);
+      check("starting a message", [&] {
+        return start(at, static_cast<int>(std::min(kMaxMessageBytes, bytes - at)), &(*request)->chunks.back());
+      });
     }
     return TERN_ENGINE_OK;
   });
@@ -337,7 +338,8 @@ tern_engine_status wait(tern_engine_group group, tern_engine_request request, st
     for (int turn = 0;; ++turn) {
       int done = 0;
       check("waiting for a message", [&] {
-        return MPI_Testall(static_cast<int>(request->parts.size()), request->parts.data(), &done, MPI_STATUSES_IGNORE);
+        return MPI_Testall(static_cast<int>(request->chunks.size()), request->chunks.data(), &done,
+                           MPI_STATUSES_IGNORE);
       });
       if (done != 0) break;
       if (group->stopped) throw std::runtime_error("the group has been stopped");
@@ -370,7 +372,7 @@ void close_group(tern_engine_group group) {
     group->stopped = true;
     const auto end = std::chrono::steady_clock::now() + kCloses;
     for (const auto& r : group->requests) {
-      for (MPI_Request& part : r->parts) {
+      for (MPI_Request& part : r->chunks) {
         if (part == MPI_REQUEST_NULL) continue;
         try {
           check("ending a message", [&] { return MPI_Cancel(&part); });
@@ -379,7 +381,7 @@ void close_group(tern_engine_group group) {
           failed = true;  // continues ending the other messages
         }
       }
-      r->parts.clear();
+      r->chunks.clear();
     }
     return TERN_ENGINE_OK;
   });

@@ -53,15 +53,18 @@ class Converter {
   Dim real(const Fraction& f) {
     if (f.is_real) return f.num;
     if (f.den.is(1))
-      return f.num.is_const() ? ExprPool::real(static_cast<double>(f.num.value())) : pool_.real(ExprOp::to_real, f.num);
-    return pool_.real(ExprOp::real_div, real(Fraction{f.num}), real(Fraction{f.den}));
+      return f.num.is_const() ? ExprPool::real_constant(static_cast<double>(f.num.value()))
+                              : pool_.real_node(ExprOp::to_real, f.num);
+    return pool_.real_node(ExprOp::real_div, real(Fraction{f.num}), real(Fraction{f.den}));
   }
-  Fraction real(ExprOp op, const Fraction& a, const Fraction& b) { return double_of(pool_.real(op, real(a), real(b))); }
+  Fraction real(ExprOp op, const Fraction& a, const Fraction& b) {
+    return double_of(pool_.real_node(op, real(a), real(b)));
+  }
   Dim function(RealFunction f, const Fraction& x) {
-    return pool_.real(ExprOp::real_function, real(x), static_cast<std::int64_t>(f));
+    return pool_.real_node(ExprOp::real_function, real(x), static_cast<std::int64_t>(f));
   }
   /// The function's result as an integer.
-  Dim rounded(RealFunction f, const Fraction& x) { return pool_.real(ExprOp::real_to_int, function(f, x)); }
+  Dim rounded(RealFunction f, const Fraction& x) { return pool_.real_node(ExprOp::real_to_int, function(f, x)); }
 
   Fraction reduced(Dim num, Dim den) {
     constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
@@ -113,7 +116,7 @@ class Converter {
   }
   /// A double is a fraction of a power of two.
   Fraction real(double v) {
-    if (doubles_) return double_of(ExprPool::real(v));
+    if (doubles_) return double_of(ExprPool::real_constant(v));
     std::int64_t den = 1;
     while (v != std::floor(v) && den < (std::int64_t{1} << 20)) {
       v *= 2;
@@ -154,12 +157,12 @@ class Converter {
   }
   Dim compare_reals(SymOp op, Dim a, Dim b) {
     switch (op) {
-      case SymOp::eq: return pool_.real(ExprOp::real_eq, a, b);
-      case SymOp::ne: return pool_.logical_not(pool_.real(ExprOp::real_eq, a, b));
-      case SymOp::lt: return pool_.real(ExprOp::real_lt, a, b);
-      case SymOp::le: return pool_.real(ExprOp::real_le, a, b);
-      case SymOp::gt: return pool_.real(ExprOp::real_lt, b, a);
-      default: return pool_.real(ExprOp::real_le, b, a);
+      case SymOp::eq: return pool_.real_node(ExprOp::real_eq, a, b);
+      case SymOp::ne: return pool_.logical_not(pool_.real_node(ExprOp::real_eq, a, b));
+      case SymOp::lt: return pool_.real_node(ExprOp::real_lt, a, b);
+      case SymOp::le: return pool_.real_node(ExprOp::real_le, a, b);
+      case SymOp::gt: return pool_.real_node(ExprOp::real_lt, b, a);
+      default: return pool_.real_node(ExprOp::real_le, b, a);
     }
   }
   /// The smaller or the larger of two numbers.
@@ -170,7 +173,7 @@ class Converter {
     }
     const Dim x = real(a), y = real(b);
     return double_of(
-        pool_.select(pool_.real(ExprOp::real_lt, x, y), op == SymOp::min ? x : y, op == SymOp::min ? y : x));
+        pool_.select(pool_.real_node(ExprOp::real_lt, x, y), op == SymOp::min ? x : y, op == SymOp::min ? y : x));
   }
   Fraction choose(Dim condition, const Fraction& a, const Fraction& b) {
     if (a.is_real || b.is_real) return double_of(pool_.select(condition, real(a), real(b)));
@@ -261,10 +264,11 @@ class Converter {
       case SymOp::round_to_int: return {round(child(n, 0))};
       case SymOp::round_decimal:
         if (!doubles_) break;
-        return double_of(pool_.real(ExprOp::real_round, real(child(n, 0)), dim(n, 1)));
+        return double_of(pool_.real_node(ExprOp::real_round, real(child(n, 0)), dim(n, 1)));
       case SymOp::infinity:
         if (!doubles_) break;
-        return double_of(ExprPool::real(static_cast<double>(n.value) * std::numeric_limits<double>::infinity()));
+        return double_of(
+            ExprPool::real_constant(static_cast<double>(n.value) * std::numeric_limits<double>::infinity()));
       case SymOp::abs: {
         if (child(n, 0).is_real) return double_of(function(RealFunction::abs, child(n, 0)));
         const Dim d = dim(n, 0);

@@ -127,7 +127,7 @@ class Replacement {
       case ExprOp::bit_xor: return pool.bitwise(n.op, a, b);
       case ExprOp::constant:
       case ExprOp::symbol: return self;
-      default: return pool.real(n.op, a, b);
+      default: return pool.real_node(n.op, a, b);
     }
   }
 

@@ -24,7 +24,7 @@ ListResults add_list_step(Builder& b, const ListStep& step) {
   const std::vector<ValueId> values = b.add(std::move(n));
   ListResults results;
   for (OptimList list : kOptimResults) {
-    for (std::size_t i = 0; layout.gives(list) && i < layout.count(list); ++i)
+    for (std::size_t i = 0; layout.is_result(list) && i < layout.count(list); ++i)
       results[static_cast<std::size_t>(list)].push_back(values.at(layout.result(list, i)));
   }
   return results;

@@ -76,7 +76,7 @@ typedef struct tern_op_collective {
 typedef struct tern_op_groups {
   uint32_t size; /* sizeof(tern_op_groups) of the caller */
   void* context;
-  int (*place)(void* context, const char* group, int32_t* rank, int32_t* ranks);
+  int (*query_rank)(void* context, const char* group, int32_t* rank, int32_t* ranks);
   int (*run)(void* context, const char* group, const tern_op_collective* call);
 } tern_op_groups;
 

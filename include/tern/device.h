@@ -369,8 +369,8 @@ typedef struct tern_device_profiler_functions {
   tern_device_status (*mark)(int32_t device, tern_device_stream stream, uint64_t id);
   /* Called after stream_synchronize. Writes up to `capacity` spans not taken yet, in the order of the calls, and
    * their number. */
-  tern_device_status (*take)(int32_t device, tern_device_stream stream, tern_device_span* spans, uint64_t capacity,
-                             uint64_t* count);
+  tern_device_status (*read_spans)(int32_t device, tern_device_stream stream, tern_device_span* spans,
+                                   uint64_t capacity, uint64_t* count);
   /* Called after stream_synchronize. Drops spans not taken yet. */
   tern_device_status (*end)(int32_t device, tern_device_stream stream);
 } tern_device_profiler_functions;

@@ -27,7 +27,7 @@ typedef enum tern_engine_status {
 typedef struct tern_engine_store {
   void* context;
   /* A failure ends `connect`: the engine returns TERN_ENGINE_FAILED. */
-  tern_engine_status (*put)(void* context, const char* key, const void* value, uint64_t bytes);
+  tern_engine_status (*set)(void* context, const char* key, const void* value, uint64_t bytes);
   /* Waits for the key, and calls `take` once with its value. */
   tern_engine_status (*get)(void* context, const char* key, void (*take)(void* to, const void* value, uint64_t bytes),
                             void* to);

@@ -83,8 +83,8 @@ struct States {
 };
 
 enum class Precision16 : std::uint8_t {
-  same,     ///< states have the parameters' type
-  wide,     ///< float32 states
+  parameters,  ///< states have the parameters' type
+  wide,        ///< float32 states
   masters,  ///< float32 states, and float32 copies of the parameters; steps update the copies and round them into the
             ///< parameters
 };
@@ -92,7 +92,7 @@ enum class Precision16 : std::uint8_t {
 /// Creates the states before the first step. All parameters have the same type: float32, float64, float16 or bfloat16.
 /// Throws invalid_argument for other or mixed types and for numbers outside PyTorch's ranges.
 TERN_API States make_states(const Options& options, std::span<const Tensor> params,
-                            Precision16 precision = Precision16::same);
+                            Precision16 precision = Precision16::parameters);
 
 /// Settings changing from step to step.
 struct StepSettings {

@@ -80,7 +80,7 @@ class TERN_API Tensor {
 
   /// Allocates memory of a device: "cuda", "xpu:1"; "cpu" is the host. Aligned to 64 bytes; elements are uninitialised.
   /// Throws invalid_argument, and lists the devices, for an unknown device; out_of_memory.
-  static Tensor on(const std::string& device, DType dtype, std::vector<std::int64_t> sizes);
+  static Tensor allocate(const std::string& device, DType dtype, std::vector<std::int64_t> sizes);
   /// A tensor over the caller's memory of a device: `address` is a pointer valid in the device's kernels, for example
   /// from cudaMalloc. Other parameters: see borrow(). A run reads the memory at the time of the run: earlier writes
   /// must have ended, or precede the run on its stream (Stream::wait, Stream::wait_native).

@@ -263,9 +263,9 @@ class TERN_API Session {
 
   /// Runs a function and waits for its results: `function`, or "forward", or the only function. Checks the number of
   /// inputs, and dtype, rank and sizes of each, before the run starts. Inputs are on the host, or on the session's
-  /// device (Tensor::on): kernels then read contiguous inputs aligned to 64 bytes in place. Strided inputs are copied
-  /// first. Inputs by name may be in any order. Results borrow the session's memory and are valid until its next run.
-  /// After a failed run, mutable state may hold values of the failed run.
+  /// device (Tensor::allocate): kernels then read contiguous inputs aligned to 64 bytes in place. Strided inputs are
+  /// copied first. Inputs by name may be in any order. Results borrow the session's memory and are valid until its next
+  /// run. After a failed run, mutable state may hold values of the failed run.
   const std::vector<Tensor>& run(std::span<const Tensor> inputs);
   const std::vector<Tensor>& run(std::initializer_list<Tensor> inputs) {
     return run(std::span(inputs.begin(), inputs.size()));

@@ -88,7 +88,7 @@ void add_settings(const OptimLaunches& s, std::size_t i, std::uint64_t settings)
   for (const auto& [list, out, store, name] :
        {std::tuple{OptimList::step, "OUT_STEP", "STORE_STEP", "out_step"},
         std::tuple{OptimList::product, "OUT_PRODUCT", "STORE_PRODUCT", "out_product"}}) {
-    const bool given = s.layout.gives(list);
+    const bool given = s.layout.is_result(list);
     const std::size_t result = given ? s.layout.result(list, i) : 0;
     const DType t = given ? s.c.in[s.layout.operand(list, i)].dtype : s.scalar;
     k.optional_output(out, name, result, t, given && s.c.wants(result));
@@ -138,7 +138,7 @@ class OptimElementLaunch {
     return list != OptimList::grad && s_.layout.has(state) ? operand(state, 0).dtype : param(0).dtype;
   }
   bool wants(OptimList list, std::size_t i) const {
-    return s_.layout.gives(list) && s_.c.wants(s_.layout.result(list, first_ + i));
+    return s_.layout.is_result(list) && s_.c.wants(s_.layout.result(list, first_ + i));
   }
 
   void declare_types() {
@@ -177,7 +177,7 @@ class OptimElementLaunch {
       const bool given = s_.layout.has(part.list);
       k_.optional_input(part.has, part.name, given ? s_.layout.operand(part.list, first_) : 0, dtype(part.list), given);
       k_.source.view(part.name, given ? operand(part.list, 0) : param(0));
-      const std::size_t result = s_.layout.gives(part.list) ? s_.layout.result(part.list, first_) : 0;
+      const std::size_t result = s_.layout.is_result(part.list) ? s_.layout.result(part.list, first_) : 0;
       k_.optional_output(part.out, std::string("out_") + part.name, result, dtype(part.list), wants(part.list, 0));
     }
   }
@@ -228,7 +228,7 @@ std::size_t most_arguments(const Target& target) {
 bool joins(const OptimLaunches& s, std::size_t first, std::size_t i) {
   for (const OptimTensorNames& part : s.parts()) {
     if (s.layout.has(part.list) && !s.c.in[s.layout.operand(part.list, i)].contiguous()) return false;
-    if (!s.layout.gives(part.list)) continue;
+    if (!s.layout.is_result(part.list)) continue;
     if (s.c.wants(s.layout.result(part.list, i)) != s.c.wants(s.layout.result(part.list, first))) return false;
   }
   return true;
@@ -245,7 +245,7 @@ void optim(const KernelCall& c, Launches& list) {
   for (std::size_t i = 0; i < rows; ++i) add_settings(s, i, settings + i * bytes);
   std::size_t each = 0;
   for (const OptimTensorNames& part : s.parts())
-    each += (s.layout.has(part.list) ? 1 : 0) + (s.layout.gives(part.list) ? 1 : 0);
+    each += (s.layout.has(part.list) ? 1 : 0) + (s.layout.is_result(part.list) ? 1 : 0);
   const std::size_t room = most_arguments(list.target()) - (s.layout.coded() ? 1 : 0);
   const std::size_t most = list.target().any_strides ? 1 : room / each;
   for (std::size_t i = 0; i < s.layout.params();) {

@@ -100,8 +100,8 @@ bool File::sync() const {
 }
 
 Lock File::lock() const {
-  if (::flock(descriptor_of(handle_), LOCK_EX | LOCK_NB) == 0) return Lock::taken;
-  return errno == EWOULDBLOCK ? Lock::held : Lock::unsupported;
+  if (::flock(descriptor_of(handle_), LOCK_EX | LOCK_NB) == 0) return Lock::acquired;
+  return errno == EWOULDBLOCK ? Lock::busy : Lock::unsupported;
 }
 
 File open_to_read(const std::string& path) {

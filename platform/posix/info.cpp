@@ -8,7 +8,7 @@ namespace {
 FileInfo::Kind kind_of(mode_t mode) {
   if (S_ISREG(mode)) return FileInfo::Kind::regular;
   if (S_ISDIR(mode)) return FileInfo::Kind::folder;
-  return S_ISLNK(mode) ? FileInfo::Kind::link : FileInfo::Kind::other;
+  return S_ISLNK(mode) ? FileInfo::Kind::link : FileInfo::Kind::special;
 }
 
 std::string sharing_of(const struct stat& info) {

@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::array kSignals = {SIGINT, SIGTERM};
 volatile std::sig_atomic_t signal_that_came = 0;
-std::array<struct sigaction, kSignals.size()> before;
+std::array<struct sigaction, kSignals.size()> saved_actions;
 
 volatile std::sig_atomic_t interrupts = 0;
-struct sigaction before_count;
+struct sigaction saved_count_action;
 
 void count_interrupt(int) {
   interrupts = interrupts + 1;
@@ -32,7 +32,7 @@ void remember(int signal) {
 /// end. The pipe does not exist before report_on_signal().
 int signal_pipe = -1;    // NOLINT: handlers reach nothing else
 pid_t signal_owner = 0;  // NOLINT: a child has the handler and the pipe too, and reports nothing
-void on_report_signal(int) {
+void handle_report_signal(int) {
   if (signal_pipe < 0 || ::getpid() != signal_owner) return;
   const int error = errno;  // errno of the interrupted code
   const char byte = 0;
@@ -48,16 +48,16 @@ Interrupt::Interrupt() {
   action.sa_handler = remember;
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
-    ::sigaction(kSignals[i], nullptr, &before[i]);
-    if (before[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &action, nullptr);
+    ::sigaction(kSignals[i], nullptr, &saved_actions[i]);
+    if (saved_actions[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &action, nullptr);
   }
 }
 
 Interrupt::~Interrupt() {
-  for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before[i], nullptr);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &saved_actions[i], nullptr);
 }
 
-int Interrupt::asked() const {
+int Interrupt::received_signal() const {
   return signal_that_came;
 }
 
@@ -66,11 +66,11 @@ InterruptCount::InterruptCount() {
   struct sigaction action {};
   action.sa_handler = count_interrupt;
   action.sa_flags = SA_RESTART;  // writes of standard output must not fail
-  ::sigaction(SIGINT, &action, &before_count);
+  ::sigaction(SIGINT, &action, &saved_count_action);
 }
 
 InterruptCount::~InterruptCount() {
-  ::sigaction(SIGINT, &before_count, nullptr);
+  ::sigaction(SIGINT, &saved_count_action, nullptr);
 }
 
 int InterruptCount::count() const {
@@ -80,10 +80,10 @@ int InterruptCount::count() const {
 bool catch_report_signal() {
   struct sigaction old {};
   if (::sigaction(SIGUSR2, nullptr, &old) != 0) return false;
-  if (old.sa_handler == on_report_signal) return true;
+  if (old.sa_handler == handle_report_signal) return true;
   if (old.sa_handler != SIG_DFL) return false;
   struct sigaction action {};
-  action.sa_handler = on_report_signal;
+  action.sa_handler = handle_report_signal;
   action.sa_flags = SA_RESTART;
   return ::sigaction(SIGUSR2, &action, nullptr) == 0;
 }

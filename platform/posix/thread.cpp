@@ -13,18 +13,18 @@ std::string thread_name() {
   return name.data();
 }
 
-struct SignalsBlocked::Before {
+struct SignalsBlocked::SavedSignals {
   sigset_t signals;
 };
 
-SignalsBlocked::SignalsBlocked() : before_(std::make_unique<Before>()) {
+SignalsBlocked::SignalsBlocked() : saved_signals_(std::make_unique<SavedSignals>()) {
   sigset_t all;
   sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before_->signals);
+  ::pthread_sigmask(SIG_SETMASK, &all, &saved_signals_->signals);
 }
 
 SignalsBlocked::~SignalsBlocked() {
-  ::pthread_sigmask(SIG_SETMASK, &before_->signals, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &saved_signals_->signals, nullptr);
 }
 
 }  // namespace tern::platform

@@ -30,10 +30,10 @@ struct ConsoleInput {
     return input;
   }
 
-  enum class Result { ready, interrupted, failed };
+  enum class Result { available, interrupted, failed };
   /// Waits for a line, if none is unread. Ctrl-Z at the beginning of a line ends the input.
   Result wait() {
-    if (!unread.empty() || has_ended) return Result::ready;
+    if (!unread.empty() || has_ended) return Result::available;
     std::wstring line(4096, L'\0');
     DWORD count = 0;
     ::SetLastError(ERROR_SUCCESS);
@@ -42,10 +42,10 @@ struct ConsoleInput {
     if (count == 0 && ::GetLastError() == ERROR_OPERATION_ABORTED) return Result::interrupted;  // by Ctrl-C
     constexpr wchar_t kEnd = 0x1a;
     has_ended = count == 0 || line[0] == kEnd;
-    if (has_ended) return Result::ready;
+    if (has_ended) return Result::available;
     unread = narrow({line.data(), count});
     std::erase(unread, '\r');
-    return Result::ready;
+    return Result::available;
   }
 };
 
@@ -91,7 +91,7 @@ std::int64_t read_input(std::span<std::byte> bytes) {
     while (true) {
       const ConsoleInput::Result result = input.wait();
       if (result == ConsoleInput::Result::failed) return -1;
-      if (result == ConsoleInput::Result::ready) break;
+      if (result == ConsoleInput::Result::available) break;
     }
     const std::size_t size = std::min(input.unread.size(), bytes.size());
     std::copy_n(reinterpret_cast<const std::byte*>(input.unread.data()), size, bytes.begin());

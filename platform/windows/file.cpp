@@ -16,7 +16,7 @@ constexpr std::size_t kMaxTransfer = std::size_t{1} << 30;
 /// Locks bytes behind the end of any file: locks of Windows keep others from reading and writing.
 constexpr DWORD kLockOffset = 0xfffffffe, kLockHigh = 0x7fffffff;
 
-OVERLAPPED at_offset(std::uint64_t offset) {
+OVERLAPPED overlapped_at(std::uint64_t offset) {
   OVERLAPPED where{};
   where.Offset = static_cast<DWORD>(offset);
   where.OffsetHigh = static_cast<DWORD>(offset >> 32);
@@ -98,7 +98,7 @@ std::int64_t File::read(std::span<std::byte> bytes) const {
 }
 
 std::int64_t File::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
-  OVERLAPPED where = at_offset(offset);
+  OVERLAPPED where = overlapped_at(offset);
   DWORD got = 0;
   const auto size = static_cast<DWORD>(std::min(bytes.size(), kMaxTransfer));
   return read_result(::ReadFile(handle_of(*this), bytes.data(), size, &got, &where), got);
@@ -118,7 +118,7 @@ bool File::write_at(std::uint64_t offset, std::span<const std::byte> bytes) cons
   LARGE_INTEGER before{};
   if (::SetFilePointerEx(handle_of(*this), {}, &before, FILE_CURRENT) == 0) return false;
   while (!bytes.empty()) {
-    OVERLAPPED where = at_offset(offset);
+    OVERLAPPED where = overlapped_at(offset);
     DWORD written = 0;
     const auto size = static_cast<DWORD>(std::min(bytes.size(), kMaxTransfer));
     if (::WriteFile(handle_of(*this), bytes.data(), size, &written, &where) == 0) return false;
@@ -154,8 +154,8 @@ Lock File::lock() const {
   where.Offset = kLockOffset;
   where.OffsetHigh = kLockHigh;
   if (::LockFileEx(handle_of(*this), LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &where) != 0)
-    return Lock::taken;
-  return ::GetLastError() == ERROR_LOCK_VIOLATION ? Lock::held : Lock::unsupported;
+    return Lock::acquired;
+  return ::GetLastError() == ERROR_LOCK_VIOLATION ? Lock::busy : Lock::unsupported;
 }
 
 File open_to_read(const std::string& path) {

@@ -107,8 +107,8 @@ std::uint64_t Folder::free_bytes() const {
 Lock Folder::lock() {
   lock_ = open_shared(wide_path(joined(path_, "tern.lock")), GENERIC_WRITE | DELETE, CREATE_ALWAYS,
                       FILE_FLAG_DELETE_ON_CLOSE | FILE_ATTRIBUTE_HIDDEN, 0);
-  if (lock_.is_open()) return Lock::taken;
-  return ::GetLastError() == ERROR_SHARING_VIOLATION ? Lock::held : Lock::unsupported;
+  if (lock_.is_open()) return Lock::acquired;
+  return ::GetLastError() == ERROR_SHARING_VIOLATION ? Lock::busy : Lock::unsupported;
 }
 
 void Folder::sync() const {}  // replace_file() writes names through

@@ -17,7 +17,7 @@ std::string file_of(HMODULE module) {
     if (size == 0) return {};
     if (size < name.size() || name.size() >= kLongest) {
       name.resize(size);
-      return narrow(without_prefix(name));
+      return narrow(strip_prefix(name));
     }
     name.resize(name.size() * 2);
   }

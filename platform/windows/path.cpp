@@ -11,7 +11,7 @@ std::filesystem::path path_of(std::string_view text) {
 }
 
 std::string text_of(const std::filesystem::path& path) {
-  return narrow(without_prefix(path.native()));
+  return narrow(strip_prefix(path.native()));
 }
 
 bool has_folder(std::string_view path) {
@@ -26,7 +26,7 @@ std::string resolved_path(const std::string& path) {
   name.resize(::GetFinalPathNameByHandleW(handle_of(file), name.data(), size, FILE_NAME_NORMALIZED));
   // File systems may lack names of handles, and Wine lacks long ones.
   if (name.empty()) return text_of(std::filesystem::absolute(path_of(path)));
-  return narrow(without_prefix(name));
+  return narrow(strip_prefix(name));
 }
 
 std::vector<std::string> split_paths(std::string_view list) {

@@ -7,8 +7,8 @@
 namespace tern::platform {
 namespace {
 
-constexpr ACCESS_MASK kChanges = FILE_WRITE_DATA | FILE_APPEND_DATA | FILE_WRITE_ATTRIBUTES | FILE_WRITE_EA |
-                                 FILE_DELETE_CHILD | DELETE | WRITE_DAC | WRITE_OWNER | GENERIC_WRITE | GENERIC_ALL;
+constexpr ACCESS_MASK kWriteAccess = FILE_WRITE_DATA | FILE_APPEND_DATA | FILE_WRITE_ATTRIBUTES | FILE_WRITE_EA |
+                                     FILE_DELETE_CHILD | DELETE | WRITE_DAC | WRITE_OWNER | GENERIC_WRITE | GENERIC_ALL;
 
 /// SID of this process's user; empty after a failure.
 const std::vector<std::byte>& own_user() {
@@ -43,7 +43,7 @@ bool others_can_change(PACL list) {
     const auto* head = static_cast<const ACE_HEADER*>(entry);
     if (head->AceType != ACCESS_ALLOWED_ACE_TYPE || (head->AceFlags & INHERIT_ONLY_ACE) != 0) continue;
     auto* allowed = static_cast<ACCESS_ALLOWED_ACE*>(entry);
-    if ((allowed->Mask & kChanges) != 0 && !is_trusted(&allowed->SidStart)) return true;
+    if ((allowed->Mask & kWriteAccess) != 0 && !is_trusted(&allowed->SidStart)) return true;
   }
   return false;
 }

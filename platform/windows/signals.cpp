@@ -32,7 +32,7 @@ BOOL WINAPI count_interrupt(DWORD request) {
   return TRUE;
 }
 
-BOOL WINAPI on_break(DWORD request) {
+BOOL WINAPI handle_break(DWORD request) {
   if (request != CTRL_BREAK_EVENT) return FALSE;
   if (void (*const report)() = reporter.load()) report();
   return TRUE;
@@ -49,7 +49,7 @@ Interrupt::~Interrupt() {
   ::SetConsoleCtrlHandler(remember, FALSE);
 }
 
-int Interrupt::asked() const {
+int Interrupt::received_signal() const {
   return signal_that_came;
 }
 
@@ -68,7 +68,7 @@ int InterruptCount::count() const {
 
 bool catch_report_signal() {
   if (catches_reports.exchange(true)) return true;
-  return ::SetConsoleCtrlHandler(on_break, TRUE) != 0;
+  return ::SetConsoleCtrlHandler(handle_break, TRUE) != 0;
 }
 
 void report_on_signal(void (*report)()) {

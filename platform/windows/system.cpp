@@ -32,7 +32,7 @@ std::wstring wide_path(std::string_view path) {
   return L"\\\\?\\" + full;
 }
 
-std::wstring without_prefix(std::wstring path) {
+std::wstring strip_prefix(std::wstring path) {
   if (path.starts_with(L"\\\\?\\UNC\\")) return L"\\" + path.substr(7);
   return path.starts_with(L"\\\\?\\") ? path.substr(4) : path;
 }

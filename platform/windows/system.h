@@ -31,7 +31,7 @@ std::string narrow(std::wstring_view text);
 /// Converts a path for system calls: absolute, with the prefix \\?\ if it is too long for calls without.
 std::wstring wide_path(std::string_view path);
 /// Removes the prefix \\?\ of a path.
-std::wstring without_prefix(std::wstring path);
+std::wstring strip_prefix(std::wstring path);
 
 inline HANDLE handle_of(const File& file) {
   return reinterpret_cast<HANDLE>(file.handle());

@@ -42,7 +42,7 @@ void leave_processor(int busy) {
   ::SetThreadGroupAffinity(::GetCurrentThread(), &all, nullptr);
 }
 
-struct SignalsBlocked::Before {};
+struct SignalsBlocked::SavedSignals {};
 
 SignalsBlocked::SignalsBlocked() = default;
 SignalsBlocked::~SignalsBlocked() = default;

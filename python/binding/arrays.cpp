@@ -86,7 +86,7 @@ Tensor borrow(void* data, bool read_only, DType dtype, std::span<const Py_ssize_
   return Tensor::borrow(data, dtype, std::move(sizes), std::move(strides), std::move(owner));
 }
 
-Tensor of_buffer(std::unique_ptr<Py_buffer, ReleaseBuffer> view, std::string_view name) {
+Tensor tensor_of_buffer(std::unique_ptr<Py_buffer, ReleaseBuffer> view, std::string_view name) {
   const Py_buffer& v = *view;
   const DType dtype = dtype_of(v);
   if (dtype == DType::invalid) {
@@ -110,7 +110,7 @@ DType small_float(const std::string& name) {
 }
 
 /// A NumPy array with elements without letters.
-Tensor of_interface(nb::handle object, std::string_view name) {
+Tensor tensor_of_array_interface(nb::handle object, std::string_view name) {
   const std::string type = nb::cast<std::string>(nb::str(object.attr("dtype").attr("name")));
   const DType dtype = small_float(type);
   if (dtype == DType::invalid) refuse(name, fmt::format("has elements of type {}, which Tern does not have", type));
@@ -130,7 +130,7 @@ Tensor of_interface(nb::handle object, std::string_view name) {
                 element_size(dtype), owner_of(object), name);
 }
 
-bool holds(DType integer, std::int64_t value) {
+bool can_represent(DType integer, std::int64_t value) {
   const int bits = 8 * element_size(integer);
   if (!is_signed_integer(integer)) return value >= 0 && (bits == 64 || value < std::int64_t{1} << bits);
   return bits == 64 || (value >= -(std::int64_t{1} << (bits - 1)) && value < std::int64_t{1} << (bits - 1));
@@ -141,7 +141,7 @@ bool holds(DType integer, std::int64_t value) {
 }
 
 /// A Python number as a tensor without axes.
-Tensor of_number(nb::handle object, DType wanted, std::string_view name) {
+Tensor tensor_of_number(nb::handle object, DType wanted, std::string_view name) {
   PyObject* const o = object.ptr();
   if (PyFloat_Check(o)) {
     if (wanted == DType::invalid) wanted = DType::f64;
@@ -157,7 +157,7 @@ Tensor of_number(nb::handle object, DType wanted, std::string_view name) {
   int overflow = 0;
   const std::int64_t value = PyLong_AsLongLongAndOverflow(o, &overflow);
   if (overflow == 0) {
-    if (is_integral(wanted) && !holds(wanted, value)) refuse_range(name, wanted);
+    if (is_integral(wanted) && !can_represent(wanted, value)) refuse_range(name, wanted);
     convert(&value, DType::i64, t.data(), wanted, 1);
   } else if (wanted == DType::u64) {
     const std::uint64_t large = PyLong_AsUnsignedLongLong(o);
@@ -188,13 +188,13 @@ Tensor tensor_of(nb::handle object, DType wanted, std::string_view name) {
   PyObject* const o = object.ptr();
   if (const Tensor* own = own_tensor(object)) return *own;
   // Checked before buffers: numpy.float64 is a Python float, and a buffer of float64.
-  if (PyFloat_Check(o) || PyLong_Check(o)) return of_number(object, wanted, name);
+  if (PyFloat_Check(o) || PyLong_Check(o)) return tensor_of_number(object, wanted, name);
   if (PyObject_CheckBuffer(o)) {
     auto view = std::make_unique<Py_buffer>();
     if (PyObject_GetBuffer(o, view.get(), PyBUF_FORMAT | PyBUF_STRIDES) == 0)
-      return of_buffer(std::unique_ptr<Py_buffer, ReleaseBuffer>(view.release()), name);
+      return tensor_of_buffer(std::unique_ptr<Py_buffer, ReleaseBuffer>(view.release()), name);
     PyErr_Clear();
-    if (nb::hasattr(object, "__array_interface__")) return of_interface(object, name);
+    if (nb::hasattr(object, "__array_interface__")) return tensor_of_array_interface(object, name);
   }
   Tensor tensor;
   if (tensor_of_dlpack(object, name, &tensor)) return tensor;

@@ -23,7 +23,7 @@ nanobind::object call(const FunctionEntry& entry, Runner& runner, PyObject* args
 /// Wrapper for slots, because nanobind does not catch their exceptions: the result of `act` as a new reference, or null
 /// with the Python exception set.
 template <class Act>
-PyObject* in_slot(Act act) noexcept {
+PyObject* call_slot(Act act) noexcept {
   try {
     return act().release().ptr();
   } catch (nanobind::python_error& e) {

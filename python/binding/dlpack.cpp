@@ -64,7 +64,7 @@ void delete_unused(PyObject* capsule, const char* name) {
   if (tensor->deleter != nullptr) tensor->deleter(tensor);
 }
 
-Tensor of_capsule(nb::handle capsule) {
+Tensor tensor_of_capsule(nb::handle capsule) {
   PyObject* const o = capsule.ptr();
   if (PyCapsule_IsValid(o, kVersioned)) {
     Tensor t = from_dlpack(static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(o, kVersioned)));
@@ -92,7 +92,7 @@ nb::object call_dlpack(nb::handle object, nb::dict options) {
 }
 
 /// Implements tensor_of_dlpack(), with any exceptions.
-bool take(nb::handle object, std::string_view name, Tensor* tensor) {
+bool import_dlpack(nb::handle object, std::string_view name, Tensor* tensor) {
   if (const DlpackExchange* exchange = exchange_of(object, name)) {
     dlpack::Versioned* managed = nullptr;
     if (exchange->from_python(object.ptr(), &managed) != 0) throw nb::python_error();
@@ -120,7 +120,7 @@ bool take(nb::handle object, std::string_view name, Tensor* tensor) {
   }
   nb::dict options;
   if (stream) options["stream"] = reinterpret_cast<std::uintptr_t>(stream->native());
-  *tensor = of_capsule(call_dlpack(object, options));
+  *tensor = tensor_of_capsule(call_dlpack(object, options));
   if (!stream && tensor->device() != "cpu") {  // no stream given: ready for the default stream
     stream = Stream::current(tensor->device());
     stream->wait_native(nullptr);
@@ -138,7 +138,7 @@ bool take(nb::handle object, std::string_view name, Tensor* tensor) {
 bool tensor_of_dlpack(nb::handle object, std::string_view name, Tensor* tensor) {
   if (PyType_Check(object.ptr())) return false;  // a class has its instances' methods
   try {
-    return take(object, name, tensor);
+    return import_dlpack(object, name, tensor);
   } catch (const Error& e) {
     if (std::string_view(e.what()).starts_with("input '")) throw;
     refuse(e.code(), name, e.what());

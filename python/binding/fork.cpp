@@ -10,14 +10,14 @@ namespace {
 
 std::atomic<bool> used = false, orphaned = false;
 
-void in_child() {
+void mark_orphaned() {
   if (used) orphaned = true;
 }
 
 }  // namespace
 
 void watch_forks() {
-  pthread_atfork(nullptr, nullptr, in_child);
+  pthread_atfork(nullptr, nullptr, mark_orphaned);
 }
 
 void check_fork() {

@@ -13,7 +13,7 @@ namespace tern::python {
 namespace {
 
 PyObject* call_function(PyObject* self, PyObject* args, PyObject* kwargs) {
-  return in_slot([&] {
+  return call_slot([&] {
     const auto& f = instance<PyFunction>(self);
     return call(*f.entry, *f.runner, args, kwargs);
   });

@@ -41,7 +41,7 @@ class WithoutGil {
 
 /// Calls `act` with the GIL, from any thread. No effect after the interpreter's end, when the system reclaims memory.
 template <class Act>
-void with_gil(Act act) {
+void call_with_gil(Act act) {
   if (!Py_IsInitialized()) return;
   WaitForEnd wait;
   const PyGILState_STATE state = PyGILState_Ensure();

@@ -48,7 +48,7 @@ PyGraph capture(const PySession& s, const nb::args& args, const std::string& fun
   c->facts = s.facts;
   c->session = s.session;
   c->inputs = arguments_of(entry, args, kwargs);
-  s.session->with([&](Session& session) {
+  s.session->run_exclusive([&](Session& session) {
     c->graph.capture_begin(session.stream());
     try {
       c->outputs = on_device(c->inputs) ? session.run_on_device(entry.info->name, c->inputs)
@@ -63,7 +63,7 @@ PyGraph capture(const PySession& s, const nb::args& args, const std::string& fun
 }
 
 nb::object replay(const PyGraph& g) {
-  g.captured->session->with([&](Session& session) {
+  g.captured->session->run_exclusive([&](Session& session) {
     g.captured->graph.replay();
     session.stream().synchronize();
   });

@@ -16,7 +16,7 @@ namespace {
 
 /// tern._log.receive() passes the message on. Exceptions of the application go to sys.unraisablehook.
 void receive(std::int32_t level, const char* message, void*) {
-  with_gil([&] {
+  call_with_gil([&] {
     try {
       const nb::object text =
           nb::steal(PyUnicode_DecodeUTF8(message, static_cast<Py_ssize_t>(strlen(message)), "replace"));

@@ -135,7 +135,7 @@ PyModel load(nb::handle source, const std::string& device, int threads, const st
 }
 
 PyObject* call_model(PyObject* self, PyObject* args, PyObject* kwargs) {
-  return in_slot([&] {
+  return call_slot([&] {
     const auto& model = instance<PyModel>(self);
     return call(model.facts->main(), *model.pool, args, kwargs);
   });
@@ -229,7 +229,7 @@ void add_state(nb::class_<PyModel>& c) {
       "read_state",
       [](const PyModel& m, const std::string& name) {
         Tensor t;
-        m.pool->states_session().with([&](Session& s) { t = s.read_state(name); });
+        m.pool->states_session().run_exclusive([&](Session& s) { t = s.read_state(name); });
         return t;
       },
       "name"_a, "A copy of a state as calls of the model see it.");
@@ -237,16 +237,17 @@ void add_state(nb::class_<PyModel>& c) {
       "write_state",
       [](const PyModel& m, const std::string& name, nb::handle value) {
         const Tensor t = tensor_of(value, DType::invalid, name);
-        m.pool->states_session().with([&](Session& s) { s.write_state(name, t); });
+        m.pool->states_session().run_exclusive([&](Session& s) { s.write_state(name, t); });
       },
       "name"_a, "value"_a, "Sets a mutable state to a new value of the same dtype and shape.");
   c.def(
-      "reset_state", [](const PyModel& m) { m.pool->states_session().with([](Session& s) { s.reset_state(); }); },
+      "reset_state",
+      [](const PyModel& m) { m.pool->states_session().run_exclusive([](Session& s) { s.reset_state(); }); },
       "Resets all mutable states to their values in the archive.");
   c.def(
       "seed",
       [](const PyModel& m, std::uint64_t seed) {
-        m.pool->states_session().with([&](Session& s) { s.set_seed(seed); });
+        m.pool->states_session().run_exclusive([&](Session& s) { s.set_seed(seed); });
       },
       "seed"_a, "Seeds the random numbers of later calls of the model.");
 }
@@ -266,7 +267,7 @@ void add_makers(nb::class_<PyModel>& c) {
   c.def(
       "session",
       [](const PyModel& m) {
-        return PySession{m.facts, OneSession::make(m.facts)};
+        return PySession{m.facts, OneSession::create(m.facts)};
       },
       "A new session: its own mutable states, random numbers and memory, the shared weights. One thread at a time.");
   c.def(

@@ -11,14 +11,14 @@
 
 namespace tern::python {
 
-bool on_device(std::span<const Tensor> inputs) {
+bool has_device_tensor(std::span<const Tensor> inputs) {
   return std::ranges::any_of(inputs, [](const Tensor& t) { return t.device() != "cpu"; });
 }
 
 OneSession::OneSession(std::shared_ptr<const Facts> facts, bool wait_for_runs)
     : facts_(std::move(facts)), session_((check_fork(), facts_->prepared())), wait_for_runs_(wait_for_runs) {}
 
-std::shared_ptr<OneSession> OneSession::make(std::shared_ptr<Facts> facts, bool wait_for_runs) {
+std::shared_ptr<OneSession> OneSession::create(std::shared_ptr<Facts> facts, bool wait_for_runs) {
   const std::shared_ptr<OneSession> session(new OneSession(facts, wait_for_runs));
   facts->add(session);
   return session;
@@ -69,7 +69,8 @@ auto OneSession::run_alone(Act body) {
 
 std::vector<Tensor> OneSession::run(std::string_view function, std::span<const Tensor> inputs) {
   return run_alone([&] {
-    return on_device(inputs) ? session_->run_on_device(function, inputs) : session_->run_into_new(function, inputs);
+    return has_device_tensor(inputs) ? session_->run_on_device(function, inputs)
+                                     : session_->run_into_new(function, inputs);
   });
 }
 
@@ -77,12 +78,12 @@ void OneSession::run_into(std::string_view function, std::span<const Tensor> inp
   run_alone([&] { session_->run_into(function, inputs, outputs); });
 }
 
-void OneSession::with(const std::function<void(Session&)>& body) {
+void OneSession::run_exclusive(const std::function<void(Session&)>& body) {
   run_alone([&] { body(*session_); });
 }
 
 OneSession& SessionPool::states_session() {
-  if (states_session_ == nullptr) states_session_ = OneSession::make(facts_, true);
+  if (states_session_ == nullptr) states_session_ = OneSession::create(facts_, true);
   return *states_session_;
 }
 
@@ -92,7 +93,7 @@ std::shared_ptr<OneSession> SessionPool::acquire_session() {
     states_session();
     return states_session_;
   }
-  if (idle_.empty()) return OneSession::make(facts_);
+  if (idle_.empty()) return OneSession::create(facts_);
   std::shared_ptr<OneSession> session = std::move(idle_.back());
   idle_.pop_back();
   return session;

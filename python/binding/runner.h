@@ -17,7 +17,7 @@
 namespace tern::python {
 
 /// True if a tensor is on a device: results are then on the device, too.
-bool on_device(std::span<const Tensor> inputs);
+bool has_device_tensor(std::span<const Tensor> inputs);
 
 /// All functions need the GIL, and release it during runs.
 class Runner {
@@ -32,11 +32,11 @@ class Runner {
 /// A single session. During a run, calls of other threads fail, or wait if `wait_for_runs`.
 class OneSession : public Runner {
  public:
-  static std::shared_ptr<OneSession> make(std::shared_ptr<Facts> facts, bool wait_for_runs = false);
+  static std::shared_ptr<OneSession> create(std::shared_ptr<Facts> facts, bool wait_for_runs = false);
   std::vector<Tensor> run(std::string_view function, std::span<const Tensor> inputs) override;
   void run_into(std::string_view function, std::span<const Tensor> inputs, std::span<const Tensor> outputs) override;
   /// Calls `body` with the session, exclusively and without the GIL.
-  void with(const std::function<void(Session&)>& body);
+  void run_exclusive(const std::function<void(Session&)>& body);
   /// Waits for a run on another thread, and frees the session's memory. Later runs fail.
   void close();
   /// Ends a run on another thread with Cancelled.

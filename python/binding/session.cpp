@@ -17,7 +17,7 @@ namespace tern::python {
 namespace {
 
 PyObject* call_session(PyObject* self, PyObject* args, PyObject* kwargs) {
-  return in_slot([&] {
+  return call_slot([&] {
     const auto& s = instance<PySession>(self);
     return call(s.facts->main(), *s.session, args, kwargs);
   });
@@ -31,7 +31,7 @@ double step(const PySession& s, const nb::args& args, double rate, const std::st
   entry.flatten = nb::none();
   std::vector<Tensor> inputs = arguments_of(entry, args, kwargs);
   double loss = 0;
-  s.session->with([&](Session& session) {
+  s.session->run_exclusive([&](Session& session) {
     if (method == "train_step") {
       loss = session.step(inputs, rate);
       return;
@@ -52,7 +52,7 @@ double time_of(const PySession& s, const nb::args& args, int runs, const std::st
   const FunctionEntry& entry = function.empty() ? s.facts->main() : s.facts->entry(function);
   const std::vector<Tensor> inputs = arguments_of(entry, args, kwargs);
   double seconds = 0;
-  s.session->with([&](Session& session) {
+  s.session->run_exclusive([&](Session& session) {
     session.run(entry.info->name, inputs);  // plans
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < runs; ++i) session.run(entry.info->name, inputs);
@@ -66,7 +66,7 @@ void add_state(nb::class_<PySession>& c) {
       "read_state",
       [](const PySession& s, const std::string& name) {
         Tensor t;
-        s.session->with([&](Session& session) { t = session.read_state(name); });
+        s.session->run_exclusive([&](Session& session) { t = session.read_state(name); });
         return t;
       },
       "name"_a, "A copy of a state as this session sees it.");
@@ -74,16 +74,17 @@ void add_state(nb::class_<PySession>& c) {
       "write_state",
       [](const PySession& s, const std::string& name, nb::handle value) {
         const Tensor t = tensor_of(value, DType::invalid, name);
-        s.session->with([&](Session& session) { session.write_state(name, t); });
+        s.session->run_exclusive([&](Session& session) { session.write_state(name, t); });
       },
       "name"_a, "value"_a, "Sets a mutable state to a new value of the same dtype and shape.");
   c.def(
-      "reset_state", [](const PySession& s) { s.session->with([](Session& session) { session.reset_state(); }); },
+      "reset_state",
+      [](const PySession& s) { s.session->run_exclusive([](Session& session) { session.reset_state(); }); },
       "Resets all mutable states to their values in the archive.");
   c.def(
       "seed",
       [](const PySession& s, std::uint64_t seed) {
-        s.session->with([&](Session& session) { session.set_seed(seed); });
+        s.session->run_exclusive([&](Session& session) { session.set_seed(seed); });
       },
       "seed"_a, "Seeds the random numbers of later calls.");
 }
@@ -95,18 +96,19 @@ void add_times(nb::class_<PySession>& c) {
       "Times each node of the calls in a block: with session.profile() as p: ...; print(p).");
   c.def("time", &time_of, "args"_a, nb::kw_only(), "runs"_a = 10, "function"_a = "", "kwargs"_a,
         "Seconds of a call: the mean of `runs` successive runs in C++, after one that plans.");
-  c.def("_set_profiling",
-        [](const PySession& s, bool on) { s.session->with([&](Session& session) { session.set_profiling(on); }); });
+  c.def("_set_profiling", [](const PySession& s, bool on) {
+    s.session->run_exclusive([&](Session& session) { session.set_profiling(on); });
+  });
   c.def("_times", [](const PySession& s) {
     std::vector<NodeTime> times;
-    s.session->with([&](Session& session) { times = session.profile(); });
+    s.session->run_exclusive([&](Session& session) { times = session.profile(); });
     return times;
   });
   c.def(
       "stats",
       [](const PySession& s) {
         SessionStats stats;
-        s.session->with([&](Session& session) { stats = session.stats(); });
+        s.session->run_exclusive([&](Session& session) { stats = session.stats(); });
         return stats;
       },
       "What the session uses.");
@@ -142,7 +144,7 @@ error.)");
       "Ends a run on another thread before its next node: it raises tern.Cancelled. The session stays usable; its "
       "mutable states may hold values of that run. No effect without a run.");
   add_context<PySession>(
-      c, "def __enter__(self) -> Session", [](const PySession& s) { s.session->with([](Session&) {}); },
+      c, "def __enter__(self) -> Session", [](const PySession& s) { s.session->run_exclusive([](Session&) {}); },
       [](const PySession& s) { s.session->close(); });
   add_state(c);
   add_times(c);

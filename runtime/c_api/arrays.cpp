@@ -32,18 +32,18 @@ Tensor tensor_of(const tern_array& a) {
   if (a.read_only != 0)
     t = Tensor::borrow(static_cast<const void*>(a.data), dtype, std::move(sizes), std::move(strides));
   if (a.data == nullptr && t.byte_size() != 0) fail(ErrorCode::invalid_argument, "tern_array: `data` is NULL");
-  return a.device == nullptr ? t : TensorMemory::place(std::move(t), Device::open(a.device));
+  return a.device == nullptr ? t : TensorMemory::assign_device(std::move(t), Device::open(a.device));
 }
 
 std::vector<Tensor> tensors_of(const tern_array* arrays, std::size_t count) {
-  if (count != 0) need(arrays, "the array of tensors");
+  if (count != 0) require_pointer(arrays, "the array of tensors");
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < count; ++i) tensors.push_back(tensor_of(arrays[i]));
   return tensors;
 }
 
 void describe(const Tensor& t, tern_array* array) {
-  need(array, "`array`");
+  require_pointer(array, "`array`");
   if (t.sizes().size() > TERN_MAX_RANK) fail(ErrorCode::unsupported, "a tensor of more than 16 dimensions");
   *array = {};
   array->data = const_cast<void*>(t.data());
@@ -53,7 +53,7 @@ void describe(const Tensor& t, tern_array* array) {
   std::ranges::copy(t.strides(), array->strides);
   array->has_strides = t.is_contiguous() ? 0 : 1;
   array->read_only = t.read_only() ? 1 : 0;
-  array->device = TensorMemory::on_host(t) ? nullptr : t.device().c_str();
+  array->device = TensorMemory::is_on_host(t) ? nullptr : t.device().c_str();
 }
 
 }  // namespace tern::c_api

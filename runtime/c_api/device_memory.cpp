@@ -17,13 +17,13 @@ extern "C" {
 tern_status tern_array_allocate(const char* device, std::int32_t dtype, std::int32_t rank, const std::int64_t* sizes,
                                 tern_array* array) {
   return guarded([&] {
-    need(array, "`array`");
-    if (rank != 0) need(sizes, "`sizes`");
+    require_pointer(array, "`array`");
+    if (rank != 0) require_pointer(sizes, "`sizes`");
     check_kind(dtype, rank);
     const Tensor shape = Tensor::borrow(static_cast<void*>(nullptr), static_cast<DType>(dtype), {sizes, sizes + rank});
     Device& place = Device::open(device == nullptr ? "cpu" : device);
     std::byte* const data = place.allocate(std::max<std::size_t>(shape.byte_size(), 1));
-    describe(TensorMemory::place(Tensor::borrow(data, shape.dtype(), shape.sizes()), place), array);
+    describe(TensorMemory::assign_device(Tensor::borrow(data, shape.dtype(), shape.sizes()), place), array);
   });
 }
 
@@ -37,8 +37,8 @@ void tern_array_free(tern_array* array) {
 
 tern_status tern_array_copy(const tern_array* from, const tern_array* to) {
   return guarded([&] {
-    need(from, "`from`");
-    need(to, "`to`");
+    require_pointer(from, "`from`");
+    require_pointer(to, "`to`");
     tensor_of(*to).copy_from(tensor_of(*from));
   });
 }

@@ -16,8 +16,8 @@ tern_status tern_array_from_dlpack(const struct DLManagedTensor* from, tern_arra
 
 tern_status tern_array_to_dlpack(const tern_array* array, struct DLManagedTensor** result) {
   return guarded([&] {
-    need(array, "`array`");
-    need(result, "`result`");
+    require_pointer(array, "`array`");
+    require_pointer(result, "`result`");
     *result = to_dlpack(tensor_of(*array).clone());
   });
 }

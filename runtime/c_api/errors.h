@@ -21,7 +21,7 @@ tern_status guarded(const F& f) noexcept {
 [[noreturn]] void refuse_null(const char* what);
 
 /// Throws if a required pointer is null.
-inline void need(const void* pointer, const char* what) {
+inline void require_pointer(const void* pointer, const char* what) {
   if (pointer == nullptr) refuse_null(what);
 }
 

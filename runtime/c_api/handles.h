@@ -16,6 +16,6 @@ struct tern_prepared {
 struct tern_session {
   tern::Session session;
   const std::vector<tern::Tensor>* outputs = nullptr;  // results of the last run
-  std::vector<tern::Tensor> given;                     // outputs given to run_into
+  std::vector<tern::Tensor> caller_outputs;            // outputs given to run_into
   tern::CancelToken token{};                           // cancels the current run
 };

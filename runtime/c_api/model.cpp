@@ -32,8 +32,8 @@ extern "C" {
 
 tern_status tern_model_open(const char* path, const tern_open_options* options, tern_model** model) {
   return guarded([&] {
-    need(path, "`path`");
-    need(model, "`model`");
+    require_pointer(path, "`path`");
+    require_pointer(model, "`model`");
     new_model(Model::open(path, open_options(options)), model);
   });
 }
@@ -41,17 +41,17 @@ tern_status tern_model_open(const char* path, const tern_open_options* options, 
 tern_status tern_model_from_bytes(const void* bytes, size_t size, const tern_open_options* options,
                                   tern_model** model) {
   return guarded([&] {
-    need(bytes, "`bytes`");
-    need(model, "`model`");
+    require_pointer(bytes, "`bytes`");
+    require_pointer(model, "`model`");
     new_model(Model::from_bytes({static_cast<const std::byte*>(bytes), size}, open_options(options)), model);
   });
 }
 
 tern_status tern_model_with_weights(const tern_model* model, const char* path, tern_model** result) {
   return guarded([&] {
-    need(model, "`model`");
-    need(path, "`path`");
-    need(result, "`result`");
+    require_pointer(model, "`model`");
+    require_pointer(path, "`path`");
+    require_pointer(result, "`result`");
     new_model(model->model.with_weights(path), result);
   });
 }
@@ -59,9 +59,9 @@ tern_status tern_model_with_weights(const tern_model* model, const char* path, t
 tern_status tern_model_with_lora(const tern_model* model, const char* path, const tern_lora_options* options,
                                  tern_model** result) {
   return guarded([&] {
-    need(model, "`model`");
-    need(path, "`path`");
-    need(result, "`result`");
+    require_pointer(model, "`model`");
+    require_pointer(path, "`path`");
+    require_pointer(result, "`result`");
     tern_lora_options given = TERN_LORA_OPTIONS_INIT;
     read_struct(&given, sizeof given, options);
     LoraOptions o;

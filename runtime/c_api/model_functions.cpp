@@ -80,7 +80,7 @@ tern_status tern_model_input(const tern_model* model, size_t function, size_t in
   return guarded([&] {
     const FunctionInfo* f = function_of(model, function);
     const ValueInfo* value = f == nullptr ? nullptr : input_of(*f, index);
-    need(value, "the input of that number");
+    require_pointer(value, "the input of that number");
     write_value(*value, info);
   });
 }
@@ -89,7 +89,7 @@ tern_status tern_model_output(const tern_model* model, size_t function, size_t i
   return guarded([&] {
     const FunctionInfo* f = function_of(model, function);
     const ValueInfo* value = f == nullptr || index >= f->outputs.size() ? nullptr : &f->outputs[index];
-    need(value, "the output of that number");
+    require_pointer(value, "the output of that number");
     write_value(*value, info);
   });
 }

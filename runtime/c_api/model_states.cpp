@@ -20,9 +20,9 @@ size_t tern_model_state_count(const tern_model* model) {
 
 tern_status tern_model_state(const tern_model* model, size_t index, tern_value_info* info) {
   return guarded([&] {
-    need(model, "`model`");
+    require_pointer(model, "`model`");
     const std::vector<StateInfo>& states = model->model.states();
-    need(index < states.size() ? &states[index] : nullptr, "the state of that number");
+    require_pointer(index < states.size() ? &states[index] : nullptr, "the state of that number");
     const StateInfo& s = states[index];
     tern_value_info value{};
     value.dtype = static_cast<int32_t>(s.dtype);

@@ -19,7 +19,7 @@ size_t tern_session_output_count(const tern_session* session) {
 
 tern_status tern_session_output(const tern_session* session, size_t index, tern_array* output) {
   return guarded([&] {
-    need(session, "`session`");
+    require_pointer(session, "`session`");
     if (index >= tern_session_output_count(session))
       fail(ErrorCode::invalid_argument, "the last run has no output " + std::to_string(index));
     describe((*session->outputs)[index], output);
@@ -28,8 +28,8 @@ tern_status tern_session_output(const tern_session* session, size_t index, tern_
 
 tern_status tern_session_output_named(const tern_session* session, const char* name, tern_array* output) {
   return guarded([&] {
-    need(session, "`session`");
-    need(name, "`name`");
+    require_pointer(session, "`session`");
+    require_pointer(name, "`name`");
     if (session->outputs == nullptr) fail(ErrorCode::invalid_argument, "no run has succeeded yet");
     describe(session->session.output(name), output);
   });

@@ -10,8 +10,8 @@ extern "C" {
 
 tern_status tern_model_prepare(const tern_model* model, const tern_prepare_options* options, tern_prepared** prepared) {
   return guarded([&] {
-    need(model, "`model`");
-    need(prepared, "`prepared`");
+    require_pointer(model, "`model`");
+    require_pointer(prepared, "`prepared`");
     tern_prepare_options given = TERN_PREPARE_OPTIONS_INIT;
     read_struct(&given, sizeof given, options);
     PrepareOptions o;

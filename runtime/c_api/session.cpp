@@ -27,8 +27,8 @@ extern "C" {
 
 tern_status tern_session_create(const tern_prepared* prepared, tern_session** session) {
   return guarded([&] {
-    need(prepared, "`prepared`");
-    need(session, "`session`");
+    require_pointer(prepared, "`prepared`");
+    require_pointer(session, "`session`");
     *session = new tern_session{Session(prepared->prepared), nullptr, {}};
   });
 }
@@ -43,7 +43,7 @@ void tern_session_cancel(tern_session* session) {
 
 tern_status tern_session_run(tern_session* session, const char* function, const tern_array* inputs, size_t count) {
   return guarded([&] {
-    need(session, "`session`");
+    require_pointer(session, "`session`");
     const std::vector<Tensor> in = tensors_of(inputs, count);
     const Cancellable run(*session);
     session->outputs = nullptr;
@@ -54,12 +54,12 @@ tern_status tern_session_run(tern_session* session, const char* function, const 
 tern_status tern_session_run_named(tern_session* session, const char* function, const char* const* names,
                                    const tern_array* inputs, size_t count) {
   return guarded([&] {
-    need(session, "`session`");
-    if (count != 0) need(names, "`names`");
+    require_pointer(session, "`session`");
+    if (count != 0) require_pointer(names, "`names`");
     const std::vector<Tensor> tensors = tensors_of(inputs, count);
     std::vector<NamedTensor> named;
     for (size_t i = 0; i < count; ++i) {
-      need(names[i], "a name");
+      require_pointer(names[i], "a name");
       named.push_back({names[i], tensors[i]});
     }
     const Cancellable run(*session);
@@ -71,7 +71,7 @@ tern_status tern_session_run_named(tern_session* session, const char* function, 
 tern_status tern_session_run_into(tern_session* session, const char* function, const tern_array* inputs, size_t count,
                                   const tern_array* outputs, size_t output_count) {
   return guarded([&] {
-    need(session, "`session`");
+    require_pointer(session, "`session`");
     const std::vector<Tensor> in = tensors_of(inputs, count);
     std::vector<Tensor> out = tensors_of(outputs, output_count);
     const Cancellable run(*session);
@@ -81,8 +81,8 @@ tern_status tern_session_run_into(tern_session* session, const char* function, c
     } else {
       session->session.run_into(function, in, out);
     }
-    session->given = std::move(out);
-    session->outputs = &session->given;
+    session->caller_outputs = std::move(out);
+    session->outputs = &session->caller_outputs;
   });
 }
 

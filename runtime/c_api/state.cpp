@@ -15,9 +15,9 @@ extern "C" {
 
 tern_status tern_session_read_state(const tern_session* session, const char* name, const tern_array* value) {
   return guarded([&] {
-    need(session, "`session`");
-    need(name, "`name`");
-    need(value, "`value`");
+    require_pointer(session, "`session`");
+    require_pointer(name, "`name`");
+    require_pointer(value, "`value`");
     const Tensor to = tensor_of(*value), from = session->session.read_state(name);
     if (to.read_only() || to.dtype() != from.dtype() || to.sizes() != from.sizes())
       fail(ErrorCode::invalid_argument, "state '" + std::string(name) + "' is " + text_of(from) +
@@ -29,23 +29,23 @@ tern_status tern_session_read_state(const tern_session* session, const char* nam
 
 tern_status tern_session_write_state(tern_session* session, const char* name, const tern_array* value) {
   return guarded([&] {
-    need(session, "`session`");
-    need(name, "`name`");
-    need(value, "`value`");
+    require_pointer(session, "`session`");
+    require_pointer(name, "`name`");
+    require_pointer(value, "`value`");
     session->session.write_state(name, tensor_of(*value));
   });
 }
 
 tern_status tern_session_reset_state(tern_session* session) {
   return guarded([&] {
-    need(session, "`session`");
+    require_pointer(session, "`session`");
     session->session.reset_state();
   });
 }
 
 tern_status tern_session_set_seed(tern_session* session, uint64_t seed) {
   return guarded([&] {
-    need(session, "`session`");
+    require_pointer(session, "`session`");
     session->session.set_seed(seed);
   });
 }

@@ -20,7 +20,7 @@ void read_struct(void* to, std::size_t size, const void* from) {
 }
 
 void write_info(const tern_value_info& from, tern_value_info* to) {
-  need(to, "`info`");
+  require_pointer(to, "`info`");
   const std::uint32_t size = to->size;
   if (size < 2 * sizeof size) fail(ErrorCode::invalid_argument, "the `size` of tern_value_info is not set");
   std::memcpy(to, &from, std::min<std::size_t>(size, sizeof from));

@@ -15,7 +15,7 @@ using namespace tern::c_api;  // NOLINT
 
 struct tern_trace {
   tern::Trace trace;
-  bool keeps = false;                     ///< has no file
+  bool is_in_memory = false;              ///< has no file
   std::vector<TraceRecord> records = {};  ///< after the stop
 };
 struct tern_trace_scope {
@@ -26,7 +26,7 @@ extern "C" {
 
 tern_status tern_trace_start(const char* path, const tern_trace_options* options, tern_trace** trace) {
   return guarded([&] {
-    need(trace, "`trace`");
+    require_pointer(trace, "`trace`");
     tern_trace_options o = TERN_TRACE_OPTIONS_INIT;
     if (options != nullptr) read_struct(&o, sizeof o, options);
     TraceOptions chosen;
@@ -35,17 +35,17 @@ tern_status tern_trace_start(const char* path, const tern_trace_options* options
     chosen.world_size = o.world_size;
     if (o.backend != nullptr) chosen.backend = o.backend;
     *trace = path != nullptr ? new tern_trace{Trace(path, chosen)} : new tern_trace{Trace(chosen)};
-    (*trace)->keeps = path == nullptr;
+    (*trace)->is_in_memory = path == nullptr;
   });
 }
 
 tern_status tern_trace_stop(tern_trace* trace, uint64_t* events, uint64_t* dropped) {
   return guarded([&] {
-    need(trace, "`trace`");
+    require_pointer(trace, "`trace`");
     const TraceStats stats = trace->trace.stop();
     if (events != nullptr) *events = stats.events;
     if (dropped != nullptr) *dropped = stats.dropped;
-    if (trace->keeps) trace->records = trace->trace.events();
+    if (trace->is_in_memory) trace->records = trace->trace.events();
   });
 }
 
@@ -55,8 +55,8 @@ size_t tern_trace_event_count(const tern_trace* trace) {
 
 tern_status tern_trace_event(const tern_trace* trace, size_t index, tern_trace_record* record) {
   return guarded([&] {
-    need(trace, "`trace`");
-    need(record, "`record`");
+    require_pointer(trace, "`trace`");
+    require_pointer(record, "`record`");
     if (index >= trace->records.size())
       fail(ErrorCode::invalid_argument, "event " + std::to_string(index) + " of " +
                                             std::to_string(trace->records.size()) + ": there is no such event");
@@ -94,8 +94,8 @@ void tern_trace_free(tern_trace* trace) {
 
 tern_status tern_trace_scope_begin(const char* name, tern_trace_scope** scope) {
   return guarded([&] {
-    need(name, "`name`");
-    need(scope, "`scope`");
+    require_pointer(name, "`name`");
+    require_pointer(scope, "`scope`");
     *scope = new tern_trace_scope{Trace::Scope(name)};
   });
 }
@@ -106,8 +106,8 @@ void tern_trace_scope_end(tern_trace_scope* scope) {
 
 tern_status tern_trace_counter(const char* name, const char* series, double value) {
   return guarded([&] {
-    need(name, "`name`");
-    need(series, "`series`");
+    require_pointer(name, "`name`");
+    require_pointer(series, "`series`");
     Trace::counter(name, series, value);
   });
 }

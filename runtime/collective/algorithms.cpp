@@ -17,37 +17,38 @@ namespace {
 constexpr std::size_t kSmall = 8192;
 /// Target size of a piece in bytes, and the number of pieces in flight: the next piece travels during the reduction of
 /// the current piece. Each message costs its ranks one or two thread switches, so long shares have large pieces.
-constexpr std::int64_t kLeastPiece = std::int64_t{1} << 19, kMostPiece = std::int64_t{1} << 20;
+constexpr std::int64_t kMinPiece = std::int64_t{1} << 19, kMaxPiece = std::int64_t{1} << 20;
 constexpr std::int64_t kWindow = 2;
 
 constexpr std::size_t kAlgorithmsTile = 8192;  ///< bytes of a partial sum
 
-enum SharedStep : std::uint32_t { kTake = 0, kGive = 1u << 30, kParts = 2u << 30 };
+enum SharedStep : std::uint32_t { kInputStep = 0, kResultStep = 1u << 30, kLengthStep = 2u << 30 };
 
 void copy_bytes(void* to, const void* from, std::size_t bytes) {
   if (bytes != 0 && to != from) std::memcpy(to, from, bytes);
 }
 
-std::size_t at(int r) {
+std::size_t rank_index(int r) {
   return static_cast<std::size_t>(r);
 }
 
 }  // namespace
 
-const Algorithms::Parts& Algorithms::begins_of(std::span<const std::int64_t> parts, Parts& begins) const {
-  begins.assign(1, 0);
-  for (const std::int64_t n : parts) begins.push_back(begins.back() + n);
-  return begins;
+const Algorithms::Offsets& Algorithms::offsets_of(std::span<const std::int64_t> lengths, Offsets& offsets) const {
+  offsets.assign(1, 0);
+  for (const std::int64_t n : lengths) offsets.push_back(offsets.back() + n);
+  return offsets;
 }
-const Algorithms::Parts& Algorithms::equal(std::int64_t each) {
-  parts_.resize(at(ranks_) + 1);
-  for (int r = 0; r <= ranks_; ++r) parts_[at(r)] = each * r;
-  return parts_;
+const Algorithms::Offsets& Algorithms::equal_offsets(std::int64_t length) {
+  offsets_.resize(rank_index(ranks_) + 1);
+  for (int r = 0; r <= ranks_; ++r) offsets_[rank_index(r)] = length * r;
+  return offsets_;
 }
-const Algorithms::Parts& Algorithms::shares(std::int64_t count) {
-  parts_.resize(at(ranks_) + 1);
-  for (int r = 0; r <= ranks_; ++r) parts_[at(r)] = count / ranks_ * r + std::min<std::int64_t>(count % ranks_, r);
-  return parts_;
+const Algorithms::Offsets& Algorithms::share_offsets(std::int64_t count) {
+  offsets_.resize(rank_index(ranks_) + 1);
+  for (int r = 0; r <= ranks_; ++r)
+    offsets_[rank_index(r)] = count / ranks_ * r + std::min<std::int64_t>(count % ranks_, r);
+  return offsets_;
 }
 std::byte* Algorithms::scratch(std::size_t bytes) {
   if (scratch_.size() < bytes) scratch_.resize(bytes);
@@ -65,22 +66,22 @@ void Algorithms::run(const Collective& call, std::uint64_t tag, std::chrono::ste
   }
   switch (c.kind) {
     case CollectiveKind::all_reduce: all_reduce(c, tag, end); break;
-    case CollectiveKind::reduce: join_shares(c, shares(c.count), nullptr, false); break;
+    case CollectiveKind::reduce: join_shares(c, share_offsets(c.count), nullptr, false); break;
     case CollectiveKind::reduce_scatter:
-      join_shares(c, equal(c.count / ranks_), static_cast<std::byte*>(c.output), false);
+      join_shares(c, equal_offsets(c.count / ranks_), static_cast<std::byte*>(c.output), false);
       break;
     case CollectiveKind::reduce_scatter_v:
-      join_shares(c, begins_of(c.input_splits, parts_), static_cast<std::byte*>(c.output), false);
+      join_shares(c, offsets_of(c.input_splits, offsets_), static_cast<std::byte*>(c.output), false);
       break;
-    case CollectiveKind::all_gather: gather_parts(c, equal(c.count), true); break;
-    case CollectiveKind::all_gather_v: gather_parts(c, begins_of(c.output_splits, parts_), true); break;
-    case CollectiveKind::gather: gather_parts(c, equal(c.count), false); break;
+    case CollectiveKind::all_gather: gather_segments(c, equal_offsets(c.count), true); break;
+    case CollectiveKind::all_gather_v: gather_segments(c, offsets_of(c.output_splits, offsets_), true); break;
+    case CollectiveKind::gather: gather_segments(c, equal_offsets(c.count), false); break;
     case CollectiveKind::broadcast: broadcast(c); break;
     case CollectiveKind::scatter: scatter(c); break;
     case CollectiveKind::all_to_all: all_to_all(c); break;
     case CollectiveKind::barrier: barrier(); break;
-    case CollectiveKind::send: messages_.send(c.root, kTake, c.input, bytes_of(c, c.count)); break;
-    case CollectiveKind::receive: messages_.receive(c.root, kTake, c.output, bytes_of(c, c.count)); break;
+    case CollectiveKind::send: messages_.send(c.root, kInputStep, c.input, bytes_of(c, c.count)); break;
+    case CollectiveKind::receive: messages_.receive(c.root, kInputStep, c.output, bytes_of(c, c.count)); break;
   }
   messages_.wait_all();
 }
@@ -92,9 +93,9 @@ void Algorithms::run_batch(std::span<const Collective> calls, std::span<const st
     const Collective& c = calls[i];
     messages_.retag(tags[i]);
     if (c.kind == CollectiveKind::send) {
-      messages_.send(c.root, kTake, c.input, bytes_of(c, c.count));
+      messages_.send(c.root, kInputStep, c.input, bytes_of(c, c.count));
     } else {
-      messages_.receive(c.root, kTake, c.output, bytes_of(c, c.count));
+      messages_.receive(c.root, kInputStep, c.output, bytes_of(c, c.count));
     }
   }
   for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -104,65 +105,66 @@ void Algorithms::run_batch(std::span<const Collective> calls, std::span<const st
 }
 
 void Algorithms::all_reduce(const Collective& c, std::uint64_t tag, std::chrono::steady_clock::time_point end) {
-  if (shared_sums_.takes(bytes_of(c, c.count))) return shared_sums_.all_reduce(c, tag, end);
+  if (shared_sums_.supports_size(bytes_of(c, c.count))) return shared_sums_.all_reduce(c, tag, end);
   if (bytes_of(c, c.count) <= kSmall) return join_all(c);
-  join_shares(c, shares(c.count), static_cast<std::byte*>(c.output), true);
+  join_shares(c, share_offsets(c.count), static_cast<std::byte*>(c.output), true);
 }
 
 /// Sends all elements of every rank to all other ranks.
 void Algorithms::join_all(const Collective& c) {
   const std::size_t bytes = bytes_of(c, c.count);
-  std::byte* const all = scratch(bytes * at(ranks_));
+  std::byte* const inputs = scratch(bytes * rank_index(ranks_));
   for (int r = 0; r < ranks_; ++r) {
-    if (r != rank_) messages_.receive(r, kTake, all + bytes * at(r), bytes);
+    if (r != rank_) messages_.receive(r, kInputStep, inputs + bytes * rank_index(r), bytes);
   }
   for (int r = 0; r < ranks_; ++r) {
-    if (r != rank_) messages_.send(r, kTake, c.input, bytes);
+    if (r != rank_) messages_.send(r, kInputStep, c.input, bytes);
   }
-  copy_bytes(all + bytes * at(rank_), c.input, bytes);
+  copy_bytes(inputs + bytes * rank_index(rank_), c.input, bytes);
   messages_.wait_all();  // `out` may alias `in`
-  for (int r = 1; r < ranks_; ++r) join(c.reduce, c.dtype, all, all, all + bytes * at(r), c.count);
-  finish(c.reduce, c.dtype, all, c.count, ranks_);
-  copy_bytes(c.output, all, bytes);
+  for (int r = 1; r < ranks_; ++r) join(c.reduce, c.dtype, inputs, inputs, inputs + bytes * rank_index(r), c.count);
+  finish(c.reduce, c.dtype, inputs, c.count, ranks_);
+  copy_bytes(c.output, inputs, bytes);
 }
 
 /// Reduces one share of the elements on each rank. The result goes to all ranks (`everywhere`), to the root (reduce) or
 /// only to `out`.
-void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte* out, bool everywhere) {
-  const bool to_root = c.kind == CollectiveKind::reduce, takes = everywhere || (to_root && rank_ == c.root);
+void Algorithms::join_shares(const Collective& c, const Offsets& begins, std::byte* out, bool everywhere) {
+  const bool to_root = c.kind == CollectiveKind::reduce, receives_result = everywhere || (to_root && rank_ == c.root);
   const auto size = static_cast<std::int64_t>(bytes_of(c, 1));
   const auto* in = static_cast<const std::byte*>(c.input);
   auto* result = static_cast<std::byte*>(c.output);
-  const auto share = [&](int r) { return begins[at(r) + 1] - begins[at(r)]; };
-  const std::int64_t mine = share(rank_), first = begins[at(rank_)];
+  const auto share = [&](int r) { return begins[rank_index(r) + 1] - begins[rank_index(r)]; };
+  const std::int64_t mine = share(rank_), first = begins[rank_index(rank_)];
   std::int64_t longest = 0;
   for (int r = 0; r < ranks_; ++r) longest = std::max(longest, share(r));
   const std::int64_t piece =
-      std::max<std::int64_t>(1, std::clamp(longest * size / kWindow, kLeastPiece, kMostPiece) / size);
+      std::max<std::int64_t>(1, std::clamp(longest * size / kWindow, kMinPiece, kMaxPiece) / size);
   const std::int64_t pieces = (longest + piece - 1) / piece, slots = std::min(kWindow, pieces);
-  const auto length = [&](std::int64_t of, std::int64_t p) {
-    return std::clamp<std::int64_t>(of - p * piece, 0, piece);
+  const auto length = [&](std::int64_t share_length, std::int64_t p) {
+    return std::clamp<std::int64_t>(share_length - p * piece, 0, piece);
   };
   const auto bytes = [&](std::int64_t n) { return static_cast<std::size_t>(n * size); };
   // Receives this rank's share from the other ranks; the slot of this rank itself is spare.
-  const std::int64_t room = std::min(mine, piece);
-  std::byte* const taken = scratch(bytes(room * slots) * at(ranks_));
-  const auto place = [&](int r, std::int64_t p) { return taken + (p % slots * ranks_ + r) * room * size; };
+  const std::int64_t slot_length = std::min(mine, piece);
+  std::byte* const received = scratch(bytes(slot_length * slots) * rank_index(ranks_));
+  const auto slot_of = [&](int r, std::int64_t p) { return received + (p % slots * ranks_ + r) * slot_length * size; };
   // Replaces this rank's own share of the input at once: no other rank reads that share.
-  std::byte* const own = takes ? result + first * size : to_root ? nullptr : out;
+  std::byte* const own_result = receives_result ? result + first * size : to_root ? nullptr : out;
 
-  numbers_.assign(3 * at(ranks_) * at(static_cast<int>(slots)), 0);
-  enum Which { kTaken, kSent, kGiven };
-  const auto number = [&](Which which, int r, std::int64_t p) -> Messages::Number& {
-    return numbers_[(3 * static_cast<std::size_t>(p % slots) + which) * at(ranks_) + at(r)];
+  numbers_.assign(3 * rank_index(ranks_) * rank_index(static_cast<int>(slots)), 0);
+  enum RequestKind { kInputReceived, kInputSent, kResultSent };
+  const auto number = [&](RequestKind kind, int r, std::int64_t p) -> Messages::Number& {
+    return numbers_[(3 * static_cast<std::size_t>(p % slots) + kind) * rank_index(ranks_) + rank_index(r)];
   };
   const auto begin = [&](std::int64_t p) {
     const auto step = static_cast<std::uint32_t>(p);
     for (int i = 1; i < ranks_; ++i) {  // a different first peer on each rank spreads the load
       const int from = (rank_ + ranks_ - i) % ranks_, to = (rank_ + i) % ranks_;
-      number(kTaken, from, p) = messages_.receive(from, kTake | step, place(from, p), bytes(length(mine, p)));
-      number(kSent, to, p) =
-          messages_.send(to, kTake | step, in + (begins[at(to)] + p * piece) * size, bytes(length(share(to), p)));
+      number(kInputReceived, from, p) =
+          messages_.receive(from, kInputStep | step, slot_of(from, p), bytes(length(mine, p)));
+      number(kInputSent, to, p) = messages_.send(
+          to, kInputStep | step, in + (begins[rank_index(to)] + p * piece) * size, bytes(length(share(to), p)));
     }
   };
   for (std::int64_t p = 0; p < slots; ++p) begin(p);
@@ -170,16 +172,17 @@ void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte
     const auto step = static_cast<std::uint32_t>(p);
     // Waits for the sends of elements about to be overwritten by results.
     for (int r = 0; r < ranks_; ++r) {
-      if (r == rank_ || !takes) continue;
-      messages_.wait(number(kSent, r, p));
-      messages_.receive(r, kGive | step, result + (begins[at(r)] + p * piece) * size, bytes(length(share(r), p)));
+      if (r == rank_ || !receives_result) continue;
+      messages_.wait(number(kInputSent, r, p));
+      messages_.receive(r, kResultStep | step, result + (begins[rank_index(r)] + p * piece) * size,
+                        bytes(length(share(r), p)));
     }
     const std::int64_t n = length(mine, p);
-    std::byte* const joined = own == nullptr ? place(rank_, p) : own + p * piece * size;
+    std::byte* const joined = own_result == nullptr ? slot_of(rank_, p) : own_result + p * piece * size;
     const auto input = [&](int r) -> const std::byte* {
       if (r == rank_) return in + (first + p * piece) * size;
-      messages_.wait(number(kTaken, r, p));
-      return place(r, p);
+      messages_.wait(number(kInputReceived, r, p));
+      return slot_of(r, p);
     };
     inputs_.clear();
     for (int r = 0; r < ranks_; ++r) inputs_.push_back(input(r));
@@ -188,10 +191,10 @@ void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte
     for (int i = 1; i < ranks_ && n > 0; ++i) {
       const int to = (rank_ + i) % ranks_;
       if (everywhere || (to_root && to == c.root))
-        number(kGiven, to, p) = messages_.send(to, kGive | step, joined, bytes(n));
+        number(kResultSent, to, p) = messages_.send(to, kResultStep | step, joined, bytes(n));
     }
     if (p + slots >= pieces) continue;
-    if (own == nullptr) messages_.wait(number(kGiven, c.root, p));  // the next piece reuses the sent buffer
+    if (own_result == nullptr) messages_.wait(number(kResultSent, c.root, p));  // the next piece reuses the sent buffer
     begin(p + slots);
   }
 }
@@ -201,8 +204,8 @@ void Algorithms::join_inputs(const Collective& c, std::byte* joined, std::int64_
   alignas(64) std::array<std::byte, kAlgorithmsTile> sum;
   const auto size = static_cast<std::int64_t>(bytes_of(c, 1));
   const std::int64_t tile = static_cast<std::int64_t>(kAlgorithmsTile) / size;
-  for (std::int64_t at = 0; at < count; at += tile) {
-    const std::int64_t n = std::min(tile, count - at), offset = at * size;
+  for (std::int64_t begin = 0; begin < count; begin += tile) {
+    const std::int64_t n = std::min(tile, count - begin), offset = begin * size;
     const std::byte* so_far = inputs_[0] + offset;
     for (std::size_t r = 1; r < inputs_.size(); ++r) {
       // `joined` may alias an input not read yet.
@@ -213,17 +216,17 @@ void Algorithms::join_inputs(const Collective& c, std::byte* joined, std::int64_
   }
 }
 
-void Algorithms::gather_parts(const Collective& c, const Parts& begins, bool everywhere) {
+void Algorithms::gather_segments(const Collective& c, const Offsets& begins, bool everywhere) {
   auto* out = static_cast<std::byte*>(c.output);
-  const auto place = [&](int r) { return out + bytes_of(c, begins[at(r)]); };
-  const auto bytes = [&](int r) { return bytes_of(c, begins[at(r) + 1] - begins[at(r)]); };
-  const bool takes = everywhere || rank_ == c.root;
+  const auto segment = [&](int r) { return out + bytes_of(c, begins[rank_index(r)]); };
+  const auto bytes = [&](int r) { return bytes_of(c, begins[rank_index(r) + 1] - begins[rank_index(r)]); };
+  const bool receives_result = everywhere || rank_ == c.root;
   for (int i = 1; i < ranks_; ++i) {
     const int from = (rank_ + ranks_ - i) % ranks_, to = (rank_ + i) % ranks_;
-    if (takes) messages_.receive(from, kTake, place(from), bytes(from));
-    if (everywhere || to == c.root) messages_.send(to, kTake, c.input, bytes(rank_));
+    if (receives_result) messages_.receive(from, kInputStep, segment(from), bytes(from));
+    if (everywhere || to == c.root) messages_.send(to, kInputStep, c.input, bytes(rank_));
   }
-  if (takes) copy_bytes(place(rank_), c.input, bytes(rank_));
+  if (receives_result) copy_bytes(segment(rank_), c.input, bytes(rank_));
 }
 
 /// Large tensors of several ranks are split into shares, exchanged by all ranks: the root sends each element about
@@ -232,28 +235,28 @@ void Algorithms::broadcast(const Collective& c) {
   const std::size_t bytes = bytes_of(c, c.count);
   auto* out = static_cast<std::byte*>(c.output);
   if (rank_ == c.root) copy_bytes(out, c.input, bytes);
-  if (ranks_ == 2 || bytes <= kSmall * at(ranks_)) {
+  if (ranks_ == 2 || bytes <= kSmall * rank_index(ranks_)) {
     for (int r = 0; r < ranks_ && rank_ == c.root; ++r) {
-      if (r != rank_) messages_.send(r, kTake, c.input, bytes);
+      if (r != rank_) messages_.send(r, kInputStep, c.input, bytes);
     }
-    if (rank_ != c.root) messages_.receive(c.root, kTake, out, bytes);
+    if (rank_ != c.root) messages_.receive(c.root, kInputStep, out, bytes);
     return;
   }
-  const Parts& begins = shares(c.count);
-  const auto place = [&](int r) { return bytes_of(c, begins[at(r)]); };
-  const auto length = [&](int r) { return place(r + 1) - place(r); };
+  const Offsets& begins = share_offsets(c.count);
+  const auto begin_of = [&](int r) { return bytes_of(c, begins[rank_index(r)]); };
+  const auto length = [&](int r) { return begin_of(r + 1) - begin_of(r); };
   if (rank_ == c.root) {
     const auto* in = static_cast<const std::byte*>(c.input);
     for (int r = 0; r < ranks_; ++r) {
-      if (r != rank_) messages_.send(r, kTake, in + place(r), length(r));
+      if (r != rank_) messages_.send(r, kInputStep, in + begin_of(r), length(r));
     }
   } else {
-    messages_.wait(messages_.receive(c.root, kTake, out + place(rank_), length(rank_)));
+    messages_.wait(messages_.receive(c.root, kInputStep, out + begin_of(rank_), length(rank_)));
   }
   for (int i = 1; i < ranks_; ++i) {
     const int from = (rank_ + ranks_ - i) % ranks_, to = (rank_ + i) % ranks_;
-    if (rank_ != c.root) messages_.receive(from, kGive, out + place(from), length(from));
-    if (to != c.root) messages_.send(to, kGive, out + place(rank_), length(rank_));
+    if (rank_ != c.root) messages_.receive(from, kResultStep, out + begin_of(from), length(from));
+    if (to != c.root) messages_.send(to, kResultStep, out + begin_of(rank_), length(rank_));
   }
 }
 
@@ -261,55 +264,55 @@ void Algorithms::scatter(const Collective& c) {
   const std::size_t bytes = bytes_of(c, c.count / ranks_);
   const auto* in = static_cast<const std::byte*>(c.input);
   if (rank_ != c.root) {
-    messages_.receive(c.root, kTake, c.output, bytes);
+    messages_.receive(c.root, kInputStep, c.output, bytes);
     return;
   }
   for (int r = 0; r < ranks_; ++r) {
-    if (r != rank_) messages_.send(r, kTake, in + bytes * at(r), bytes);
+    if (r != rank_) messages_.send(r, kInputStep, in + bytes * rank_index(r), bytes);
   }
-  copy_bytes(c.output, in + bytes * at(rank_), bytes);
+  copy_bytes(c.output, in + bytes * rank_index(rank_), bytes);
 }
 
 void Algorithms::all_to_all(const Collective& c) {
-  const bool parts = !c.input_splits.empty();
-  if (parts) check_parts(c);
-  const Parts& from_begins = parts ? begins_of(c.input_splits, parts_) : equal(c.count / ranks_);
-  const Parts& to_begins = parts ? begins_of(c.output_splits, others_) : from_begins;
+  const bool has_splits = !c.input_splits.empty();
+  if (has_splits) check_splits(c);
+  const Offsets& from_begins = has_splits ? offsets_of(c.input_splits, offsets_) : equal_offsets(c.count / ranks_);
+  const Offsets& to_begins = has_splits ? offsets_of(c.output_splits, peer_splits_) : from_begins;
   const auto* in = static_cast<const std::byte*>(c.input);
   auto* out = static_cast<std::byte*>(c.output);
-  const auto begin = [&](const Parts& b, int r) { return bytes_of(c, b[at(r)]); };
-  const auto length = [&](const Parts& b, int r) { return begin(b, r + 1) - begin(b, r); };
+  const auto begin = [&](const Offsets& b, int r) { return bytes_of(c, b[rank_index(r)]); };
+  const auto length = [&](const Offsets& b, int r) { return begin(b, r + 1) - begin(b, r); };
   for (int i = 1; i < ranks_; ++i) {
     const int from = (rank_ + ranks_ - i) % ranks_, to = (rank_ + i) % ranks_;
-    messages_.receive(from, kTake, out + begin(to_begins, from), length(to_begins, from));
-    messages_.send(to, kTake, in + begin(from_begins, to), length(from_begins, to));
+    messages_.receive(from, kInputStep, out + begin(to_begins, from), length(to_begins, from));
+    messages_.send(to, kInputStep, in + begin(from_begins, to), length(from_begins, to));
   }
   copy_bytes(out + begin(to_begins, rank_), in + begin(from_begins, rank_), length(from_begins, rank_));
 }
 
 /// Exchanges the lengths of the ranks' parts: each rank knows only its own lengths.
-void Algorithms::check_parts(const Collective& c) {
-  others_.assign(at(ranks_), 0);
-  others_[at(rank_)] = c.input_splits[at(rank_)];
+void Algorithms::check_splits(const Collective& c) {
+  peer_splits_.assign(rank_index(ranks_), 0);
+  peer_splits_[rank_index(rank_)] = c.input_splits[rank_index(rank_)];
   for (int i = 1; i < ranks_; ++i) {
     const int from = (rank_ + ranks_ - i) % ranks_, to = (rank_ + i) % ranks_;
-    messages_.receive(from, kParts, &others_[at(from)], sizeof(std::int64_t));
-    messages_.send(to, kParts, &c.input_splits[at(to)], sizeof(std::int64_t));
+    messages_.receive(from, kLengthStep, &peer_splits_[rank_index(from)], sizeof(std::int64_t));
+    messages_.send(to, kLengthStep, &c.input_splits[rank_index(to)], sizeof(std::int64_t));
   }
   messages_.wait_all();
   for (int r = 0; r < ranks_; ++r) {
-    if (others_[at(r)] != c.output_splits[at(r)])
-      fail(ErrorCode::runtime, fmt::format("rank {} sends {} elements to rank {}, which expects {}", r, others_[at(r)],
-                                           rank_, c.output_splits[at(r)]));
+    if (peer_splits_[rank_index(r)] != c.output_splits[rank_index(r)])
+      fail(ErrorCode::runtime, fmt::format("rank {} sends {} elements to rank {}, which expects {}", r,
+                                           peer_splits_[rank_index(r)], rank_, c.output_splits[rank_index(r)]));
   }
 }
 
 void Algorithms::barrier() {
-  std::byte* const here = scratch(at(ranks_));
+  std::byte* const received = scratch(rank_index(ranks_));
   for (int i = 1; i < ranks_; ++i) {
     const int from = (rank_ + ranks_ - i) % ranks_, to = (rank_ + i) % ranks_;
-    messages_.receive(from, kTake, here + at(from), 1);
-    messages_.send(to, kTake, here + at(rank_), 1);
+    messages_.receive(from, kInputStep, received + rank_index(from), 1);
+    messages_.send(to, kInputStep, received + rank_index(rank_), 1);
   }
 }
 

@@ -25,28 +25,28 @@ class Algorithms {
                  std::chrono::steady_clock::time_point end, const std::function<void(std::size_t)>& waits);
 
  private:
-  using Parts = std::vector<std::int64_t>;
+  using Offsets = std::vector<std::int64_t>;
   void all_reduce(const Collective& c, std::uint64_t tag, std::chrono::steady_clock::time_point end);
   void join_all(const Collective& c);
-  void join_shares(const Collective& c, const Parts& begins, std::byte* out, bool everywhere);
+  void join_shares(const Collective& c, const Offsets& begins, std::byte* out, bool everywhere);
   void join_inputs(const Collective& c, std::byte* joined, std::int64_t count);
-  void gather_parts(const Collective& c, const Parts& begins, bool everywhere);
+  void gather_segments(const Collective& c, const Offsets& begins, bool everywhere);
   void broadcast(const Collective& c);
   void scatter(const Collective& c);
   void all_to_all(const Collective& c);
-  void check_parts(const Collective& c);
+  void check_splits(const Collective& c);
   void barrier();
-  /// Offsets of the ranks' parts plus the end offset: of equal parts, of shares differing by at most 1, or of listed
-  /// lengths.
-  const Parts& begins_of(std::span<const std::int64_t> parts, Parts& begins) const;
-  const Parts& equal(std::int64_t each);
-  const Parts& shares(std::int64_t count);
+  /// Offsets of the ranks' segments plus the end offset: of equal segments, of shares differing by at most 1, or of
+  /// listed lengths.
+  const Offsets& offsets_of(std::span<const std::int64_t> lengths, Offsets& offsets) const;
+  const Offsets& equal_offsets(std::int64_t length);
+  const Offsets& share_offsets(std::int64_t count);
   std::byte* scratch(std::size_t bytes);
 
   Messages messages_;
   SharedSums shared_sums_;
   int rank_, ranks_;
-  Parts parts_, others_;
+  Offsets offsets_, peer_splits_;
   std::vector<const std::byte*> inputs_;  ///< inputs of the current piece, by rank
   std::vector<std::byte> scratch_, scaled_;
   std::vector<Messages::Number> numbers_;

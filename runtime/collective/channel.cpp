@@ -9,33 +9,33 @@
 namespace tern {
 
 Channel::Channel(std::shared_ptr<ProcessGroup> group)
-    : group_(std::move(group)), counts_(dynamic_cast<TransportGroup*>(group_.get())) {}
+    : group_(std::move(group)), transport_group_(dynamic_cast<TransportGroup*>(group_.get())) {}
 
 Channel::~Channel() {
   {
     const std::lock_guard lock(mutex_);
-    ends_ = true;
+    is_closing_ = true;
   }
-  begun_.notify_all();
+  job_added_.notify_all();
   if (thread_.joinable()) thread_.join();
 }
 
 std::uint64_t Channel::take_number() {
   const std::lock_guard lock(mutex_);
   // Counts calls made directly on the group while this channel was idle.
-  if (jobs_.empty() && counts_ != nullptr) number_ = std::max(number_, counts_->calls());
+  if (jobs_.empty() && transport_group_ != nullptr) number_ = std::max(number_, transport_group_->calls());
   return ++number_;
 }
 
-void Channel::on_device(std::uint64_t number) {
+void Channel::record_device_call(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
   device_number_ = number;
-  if (jobs_.empty() && counts_ != nullptr) counts_->skip_to(number);
+  if (jobs_.empty() && transport_group_ != nullptr) transport_group_->skip_to(number);
 }
 
 std::uint64_t Channel::start(const Collective& call, std::string_view name, std::uint64_t number) {
   const std::lock_guard lock(mutex_);
-  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+  if (!thread_.joinable()) thread_ = std::thread([this] { run_jobs(); });
   Job job;
   job.call = call;
   job.name = name;
@@ -45,44 +45,44 @@ std::uint64_t Channel::start(const Collective& call, std::string_view name, std:
   job.call.input_splits = job.input_splits;
   job.call.output_splits = job.output_splits;
   jobs_.push_back(std::move(job));  // parts are not moved in memory
-  begun_.notify_one();
+  job_added_.notify_one();
   return ++started_;
 }
 
 void Channel::wait(std::uint64_t ticket) {
   std::unique_lock lock(mutex_);
-  done_.wait(lock, [&] { return finished_ >= ticket; });
+  job_finished_.wait(lock, [&] { return finished_ >= ticket; });
   if (failure_ != nullptr) std::rethrow_exception(failure_);
 }
 
 void Channel::settle() noexcept {
   std::unique_lock lock(mutex_);
-  done_.wait(lock, [&] { return finished_ == started_; });
+  job_finished_.wait(lock, [&] { return finished_ == started_; });
 }
 
 void Channel::run(const Collective& call, std::string_view name, std::uint64_t number) {
   settle();
-  make(call, name, number);
+  run_traced(call, name, number);
 }
 
-void Channel::make(const Collective& call, std::string_view name, std::uint64_t number) {
+void Channel::run_traced(const Collective& call, std::string_view name, std::uint64_t number) {
   const TraceSpan span(EventKind::collective, "record_param_comms", number,
                        [&] { return collective_args(call, name, group_->rank(), group_->size()); });
-  if (counts_ != nullptr) counts_->skip_to(number - 1);
+  if (transport_group_ != nullptr) transport_group_->skip_to(number - 1);
   group_->run(call);
 }
 
-void Channel::work() {
+void Channel::run_jobs() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    begun_.wait(lock, [&] { return ends_ || !jobs_.empty(); });
+    job_added_.wait(lock, [&] { return is_closing_ || !jobs_.empty(); });
     if (jobs_.empty()) return;
     const Job& job = jobs_.front();  // the job is not moved in memory
     const bool failed = failure_ != nullptr;
     lock.unlock();
     std::exception_ptr failure;
     try {
-      if (!failed) make(job.call, job.name, job.number);
+      if (!failed) run_traced(job.call, job.name, job.number);
     } catch (...) {
       failure = std::current_exception();
     }
@@ -90,8 +90,8 @@ void Channel::work() {
     if (failure != nullptr) failure_ = failure;
     jobs_.pop_front();
     ++finished_;
-    if (jobs_.empty() && counts_ != nullptr) counts_->skip_to(device_number_);
-    done_.notify_all();
+    if (jobs_.empty() && transport_group_ != nullptr) transport_group_->skip_to(device_number_);
+    job_finished_.notify_all();
   }
 }
 

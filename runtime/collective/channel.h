@@ -30,7 +30,7 @@ class Channel {
   /// Sequence number of the next call. Equal on all ranks; the flight recorder stores the number.
   std::uint64_t take_number();
   /// Marks the call of this number as made by the device.
-  void on_device(std::uint64_t number);
+  void record_device_call(std::uint64_t number);
   /// Memory and `name` (the group's name in the program) must stay valid until `wait` for the ticket returns. Parts are
   /// copied.
   std::uint64_t start(const Collective& call, std::string_view name, std::uint64_t number);
@@ -48,18 +48,18 @@ class Channel {
     std::uint64_t number = 0;
     std::vector<std::int64_t> input_splits, output_splits;
   };
-  void work();
-  void make(const Collective& call, std::string_view name, std::uint64_t number);
+  void run_jobs();
+  void run_traced(const Collective& call, std::string_view name, std::uint64_t number);
 
   std::shared_ptr<ProcessGroup> group_;
-  TransportGroup* const counts_;  ///< the group; null for groups implemented by the application
+  TransportGroup* const transport_group_;  ///< the group; null for groups implemented by the application
   std::mutex mutex_;
-  std::condition_variable begun_, done_;
+  std::condition_variable job_added_, job_finished_;
   std::deque<Job> jobs_;
   std::uint64_t started_ = 0, finished_ = 0, number_ = 0;
   std::uint64_t device_number_ = 0;  ///< the last call made by a device
   std::exception_ptr failure_;
-  bool ends_ = false;
+  bool is_closing_ = false;
   std::thread thread_;
 };
 

@@ -22,7 +22,7 @@ namespace control {
 Message receive(const Socket& from, Deadline end) {
   Message m;
   from.receive(std::as_writable_bytes(std::span(&m.header, 1)), end);
-  if (m.header.magic != Header::kMagic || m.header.bytes > kLongest)
+  if (m.header.magic != Header::kMagic || m.header.bytes > kMaxBodyBytes)
     fail(ErrorCode::io, "received data that is not a message of a group");
   m.body.resize(m.header.bytes);
   from.receive(m.body, end);
@@ -34,16 +34,16 @@ Message receive(const Socket& from, Deadline end) {
 namespace {
 
 using control::Message;
-using control::What;
+using control::MessageKind;
 using std::chrono::milliseconds;
 
 /// Reports a call to rank 0 after this time.
 constexpr milliseconds kControlSlow{500};
-constexpr milliseconds kBrief{5000};  ///< timeout of short messages
-constexpr milliseconds kHello{500};   ///< timeout of a partly received hello
-constexpr milliseconds kLate{2000};   ///< time for late ranks to learn of a failure
+constexpr milliseconds kBrief{5000};            ///< timeout of short messages
+constexpr milliseconds kHello{500};             ///< timeout of a partly received hello
+constexpr milliseconds kLateRankTimeout{2000};  ///< time for late ranks to learn of a failure
 
-Deadline after(milliseconds time) {
+Deadline deadline_in(milliseconds time) {
   return std::chrono::steady_clock::now() + time;
 }
 std::span<const std::byte> bytes_of_text(std::string_view text) {
@@ -118,16 +118,16 @@ class Server {
  private:
   struct Rank {
     Socket socket;
-    bool here = false, left = false;
-    std::uint64_t done = 0;  ///< calls made by a departed rank
+    bool is_connected = false, has_left = false;
+    std::uint64_t finished_calls = 0;  ///< calls made by a departed rank
     Status status{};
-    std::vector<std::string> wants;  ///< keys
+    std::vector<std::string> requested_keys;  ///< keys
   };
 
   void run(const std::stop_token& stop) {
     try {
       gather(stop);
-      while (!stop.stop_requested() || pending()) turn(stop);
+      while (!stop.stop_requested() || pending()) poll_once(stop);
     } catch (const std::exception& e) {
       tell_failure(e.what());
     }
@@ -137,11 +137,11 @@ class Server {
   bool pending() {
     if (!failure_.empty()) return false;
     return std::ranges::any_of(ranks_, [](const Rank& r) { return r.socket.open(); }) &&
-           after(milliseconds(0)) < until_;
+           deadline_in(milliseconds(0)) < until_;
   }
 
   void gather(const std::stop_token& stop) {
-    const Deadline end = after(options_.timeout);
+    const Deadline end = deadline_in(options_.timeout);
     int missing = options_.size;
     while (missing > 0 && failure_.empty()) {
       Socket s;
@@ -155,24 +155,25 @@ class Server {
       missing -= welcome(std::move(s), end);
     }
     // Late ranks receive the reason, too, even if rank 0 has received it and stops.
-    for (const Deadline last = std::min(end, after(kLate)); missing > 0;) missing -= welcome(next_speaker(last), last);
-    for (Rank& r : ranks_) send(r, What::ready, {});
+    for (const Deadline last = std::min(end, deadline_in(kLateRankTimeout)); missing > 0;)
+      missing -= welcome(next_speaker(last), last);
+    for (Rank& r : ranks_) send(r, MessageKind::all_joined, {});
   }
   /// Reads a connection's hello and answers with the group's failure, if any. Returns the number of new ranks (0 or 1).
   int welcome(Socket s, Deadline end) {
     try {
-      const Message m = control::receive(s, std::min(end, after(kHello)));
-      if (m.header.what != What::hello) return 0;
+      const Message m = control::receive(s, std::min(end, deadline_in(kHello)));
+      if (m.header.kind != MessageKind::hello) return 0;
       const std::string size = m.text();
       const int r = m.header.rank;
       const bool fits = r >= 0 && r < options_.size;
       if (!fits || size != std::to_string(options_.size))
         tell_failure(fmt::format("rank {} of {} does not fit a group of {}", r, size, options_.size));
-      else if (rank(r).here)
+      else if (rank(r).is_connected)
         tell_failure(
             fmt::format("rank {} is in the group '{}' twice: another process has connected as it", r, options_.name));
-      if (!failure_.empty()) control::send(s, What::failure, 0, bytes_of_text(failure_), after(kBrief));
-      if (!fits || std::exchange(rank(r).here, true)) return 0;
+      if (!failure_.empty()) control::send(s, MessageKind::failure, 0, bytes_of_text(failure_), deadline_in(kBrief));
+      if (!fits || std::exchange(rank(r).is_connected, true)) return 0;
       if (failure_.empty()) rank(r).socket = std::move(s);
       return 1;
     } catch (const Error&) {
@@ -184,12 +185,12 @@ class Server {
     for (;;) {
       std::vector<platform::Polled> polls = {listener_.polled()};
       for (const Socket& s : strangers_) polls.push_back(s.polled());
-      const auto left = std::chrono::duration_cast<milliseconds>(end - std::chrono::steady_clock::now()).count();
-      if (left <= 0) fail(ErrorCode::io, "timed out");
+      const auto remaining = std::chrono::duration_cast<milliseconds>(end - std::chrono::steady_clock::now()).count();
+      if (remaining <= 0) fail(ErrorCode::io, "timed out");
       if (const std::string why = lost_ ? lost_() : ""; !why.empty()) fail(ErrorCode::io, why);
       const std::size_t first = polls.size();
       for (const Rank& r : ranks_) polls.push_back(r.socket.polled());
-      platform::poll(polls, milliseconds(std::min<std::int64_t>(left, 1000)));
+      platform::poll(polls, milliseconds(std::min<std::int64_t>(remaining, 1000)));
       const bool was_well = failure_.empty();
       for (int r = 0; r < options_.size; ++r) {
         if (polls[first + static_cast<std::size_t>(r)].has_event()) hear(r);
@@ -201,22 +202,22 @@ class Server {
         strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
         return s;
       }
-      constexpr std::size_t kMost = 128;
-      if (strangers_.size() >= kMost) strangers_.erase(strangers_.begin());
+      constexpr std::size_t kMaxStrangers = 128;
+      if (strangers_.size() >= kMaxStrangers) strangers_.erase(strangers_.begin());
       if (polls[0].has_event()) strangers_.push_back(listener_.accept(end));
     }
   }
   std::string list_missing() const {
     std::string list;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
-      if (!ranks_[r].here) list += fmt::format("{}rank {}", list.empty() ? "" : ", ", r);
+      if (!ranks_[r].is_connected) list += fmt::format("{}rank {}", list.empty() ? "" : ", ", r);
     }
     return list;
   }
 
   Rank& rank(int r) { return ranks_[static_cast<std::size_t>(r)]; }
 
-  void turn(const std::stop_token& stop) {
+  void poll_once(const std::stop_token& stop) {
     std::vector<platform::Polled> polls = {bell_.polled()};
     std::vector<int> numbers;
     for (int r = 0; r < options_.size; ++r) {
@@ -228,7 +229,7 @@ class Server {
     if (platform::poll(polls, milliseconds(1000)) <= 0) return;
     if (polls[0].has_event()) {
       bell_.silence();
-      until_ = after(kBrief);
+      until_ = deadline_in(kBrief);
     }
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (polls[i + 1].has_event()) hear(numbers[i]);
@@ -239,52 +240,53 @@ class Server {
     Rank& from = rank(r);
     Message m;
     try {
-      m = control::receive(from.socket, after(kBrief));
+      m = control::receive(from.socket, deadline_in(kBrief));
     } catch (const Error& e) {
       from.socket = Socket();
-      if (!from.left) tell_failure(fmt::format("group '{}': rank {} has ended", options_.name, r));
+      if (!from.has_left) tell_failure(fmt::format("group '{}': rank {} has ended", options_.name, r));
       return;
     }
-    switch (m.header.what) {
-      case What::put: {
-        const std::string all = m.text();
-        const std::size_t end = all.find('\0');
+    switch (m.header.kind) {
+      case MessageKind::set_value: {
+        const std::string text = m.text();
+        const std::size_t end = text.find('\0');
         if (end == std::string::npos) return;
-        values_[all.substr(0, end)] = all.substr(end + 1);
+        values_[text.substr(0, end)] = text.substr(end + 1);
         for (int q = 0; q < options_.size; ++q) answer(q);
         return;
       }
-      case What::get:
-        from.wants.push_back(m.text());
+      case MessageKind::get_value:
+        from.requested_keys.push_back(m.text());
         answer(r);
         return;
-      case What::status:
+      case MessageKind::status:
         if (m.body.size() != sizeof(Status)) return;
         std::memcpy(&from.status, m.body.data(), sizeof(Status));
         from.status.where[sizeof from.status.where - 1] = 0;
         if (from.status.number != 0) compare(r);
         return;
-      case What::leave:
-        if (m.body.size() == sizeof from.done) std::memcpy(&from.done, m.body.data(), sizeof from.done);
-        from.left = true;
-        for (int q = 1; q < options_.size && r == 0; ++q) send(rank(q), What::leave, m.body);
+      case MessageKind::leave:
+        if (m.body.size() == sizeof from.finished_calls)
+          std::memcpy(&from.finished_calls, m.body.data(), sizeof from.finished_calls);
+        from.has_left = true;
+        for (int q = 1; q < options_.size && r == 0; ++q) send(rank(q), MessageKind::leave, m.body);
         for (int q = 0; q < options_.size; ++q) compare(q);
         return;
-      case What::bye:
+      case MessageKind::bye:
         from.socket = Socket();
         from.status = {};
         return;
-      case What::failure: return tell_failure(m.text());
+      case MessageKind::failure: return tell_failure(m.text());
       default: return;
     }
   }
 
   void answer(int r) {
     Rank& to = rank(r);
-    std::erase_if(to.wants, [&](const std::string& key) {
+    std::erase_if(to.requested_keys, [&](const std::string& key) {
       const auto found = values_.find(key);
       if (found == values_.end()) return false;
-      send(to, What::value, std::as_bytes(std::span(found->second)));
+      send(to, MessageKind::value, std::as_bytes(std::span(found->second)));
       return true;
     });
   }
@@ -302,9 +304,10 @@ class Server {
         why = r < q ? conflict(r, mine, q, theirs) : conflict(q, theirs, r, mine);
       }
       const bool needs = !is_point_to_point(mine.kind) || mine.root == q;
-      if (why.empty() && other.left && needs && (is_point_to_point(mine.kind) || other.done < mine.number))
+      if (why.empty() && other.has_left && needs &&
+          (is_point_to_point(mine.kind) || other.finished_calls < mine.number))
         why = fmt::format("group '{}': rank {} is in {}, and rank {} has left the group after {} calls", options_.name,
-                          r, describe(mine), q, other.done);
+                          r, describe(mine), q, other.finished_calls);
       if (!why.empty()) return tell_failure(why);
     }
   }
@@ -312,11 +315,11 @@ class Server {
   void tell_failure(const std::string& why) {
     if (!failure_.empty()) return;
     failure_ = why;
-    for (Rank& r : ranks_) send(r, What::failure, bytes_of_text(why));
+    for (Rank& r : ranks_) send(r, MessageKind::failure, bytes_of_text(why));
   }
-  void send(Rank& to, What what, std::span<const std::byte> body) {
+  void send(Rank& to, MessageKind kind, std::span<const std::byte> body) {
     try {
-      if (to.socket.open()) control::send(to.socket, what, 0, body, after(kBrief));
+      if (to.socket.open()) control::send(to.socket, kind, 0, body, deadline_in(kBrief));
     } catch (const Error&) {
       // hear() finds out
     }
@@ -344,16 +347,16 @@ class Client : public Control {
         fail(ErrorCode::runtime,
              fmt::format("group '{}': rank {} of {} waits for the others, and {}", o.name, o.rank, o.size, why));
     };
-    const Deadline end = after(o.timeout);
+    const Deadline end = deadline_in(o.timeout);
     try {
       socket_ = Socket::connect(o.address, end, go_on);
-      control::send(socket_, What::hello, o.rank, bytes_of_text(std::to_string(o.size)), end);
-      while (after(milliseconds(0)) < end + kBrief && !socket_.readable(after(kControlSlow))) go_on();
+      control::send(socket_, MessageKind::hello, o.rank, bytes_of_text(std::to_string(o.size)), end);
+      while (deadline_in(milliseconds(0)) < end + kBrief && !socket_.readable(deadline_in(kControlSlow))) go_on();
       const Message m = control::receive(socket_, end + kBrief);
-      if (m.header.what == What::failure) fail(ErrorCode::runtime, m.text());
+      if (m.header.kind == MessageKind::failure) fail(ErrorCode::runtime, m.text());
     } catch (const Error& e) {
       if (e.code() != ErrorCode::io) throw;
-      const bool is_broken = socket_.open() && after(milliseconds(0)) < end;
+      const bool is_broken = socket_.open() && deadline_in(milliseconds(0)) < end;
       fail(ErrorCode::io,
            fmt::format("group '{}': rank {} of {}, at rank 0's address '{}': {}", o.name, o.rank, o.size, o.address,
                        server_ != nullptr ? "not all ranks connected in time"
@@ -363,12 +366,12 @@ class Client : public Control {
     thread_ = std::jthread([this](const std::stop_token& stop) { listen(stop); });
   }
   ~Client() override {
-    std::uint64_t done = 0;
+    std::uint64_t finished_calls = 0;
     {
       const std::lock_guard lock(mutex_);
-      done = done_;
+      finished_calls = finished_calls_;
     }
-    tell(What::leave, std::as_bytes(std::span(&done, 1)));
+    send_to_server(MessageKind::leave, std::as_bytes(std::span(&finished_calls, 1)));
     thread_.request_stop();
     bell_.ring();
     thread_.join();
@@ -380,16 +383,16 @@ class Client : public Control {
     const std::lock_guard lock(mutex_);
     if (!failure_.empty()) fail(ErrorCode::runtime, failure_);
     if (!is_point_to_point(state.kind)) {  // the message may be in flight already
-      if (const std::string why = without_first(state); !why.empty()) fail(ErrorCode::runtime, why);
+      if (const std::string why = departure_conflict(state); !why.empty()) fail(ErrorCode::runtime, why);
     }
     current_ = state;
     since_ = std::chrono::steady_clock::now();
-    told_ = false;
+    has_reported_ = false;
   }
   void end() noexcept override {
     const std::lock_guard lock(mutex_);
-    if (!is_point_to_point(current_.kind)) done_ = std::max(done_, current_.number);
-    const bool awaited = told_ || first_left_;
+    if (!is_point_to_point(current_.kind)) finished_calls_ = std::max(finished_calls_, current_.number);
+    const bool awaited = has_reported_ || first_left_;
     current_ = {};
     if (awaited) bell_.ring();
   }
@@ -397,15 +400,15 @@ class Client : public Control {
     std::string why;
     {
       const std::lock_guard lock(mutex_);
-      if (state.number != 0 && !is_point_to_point(state.kind)) why = without_first(state);
+      if (state.number != 0 && !is_point_to_point(state.kind)) why = departure_conflict(state);
     }
     if (!why.empty()) return stop(why);
     const Status s = state.number == 0 ? Status{} : status_of(state);
-    tell(What::status, std::as_bytes(std::span(&s, 1)));
+    send_to_server(MessageKind::status, std::as_bytes(std::span(&s, 1)));
   }
-  void made(std::uint64_t number) noexcept override {
+  void mark_finished(std::uint64_t number) noexcept override {
     const std::lock_guard lock(mutex_);
-    done_ = std::max(done_, number);
+    finished_calls_ = std::max(finished_calls_, number);
   }
   std::string failure(milliseconds patience) override {
     std::unique_lock lock(mutex_);
@@ -413,7 +416,7 @@ class Client : public Control {
     return failure_;
   }
   void stop(const std::string& why) noexcept override {
-    tell(What::failure, bytes_of_text(why));
+    send_to_server(MessageKind::failure, bytes_of_text(why));
     set_failure(why);
   }
   std::string place_of(int rank) override { return {}; }
@@ -422,7 +425,7 @@ class Client : public Control {
     return address.substr(0, address.rfind(':'));
   }
   FailureActs& acts() override { return acts_; }
-  void on_failure(std::function<void()> act) override {
+  void set_failure_callback(std::function<void()> act) override {
     std::unique_lock lock(mutex_);
     if (failure_.empty()) {
       act_ = std::move(act);
@@ -432,19 +435,19 @@ class Client : public Control {
     act();
   }
 
-  void put(const std::string& key, std::span<const std::byte> value) override {
+  void set(const std::string& key, std::span<const std::byte> value) override {
     std::vector<std::byte> body(key.size() + 1 + value.size());
-    if (body.size() > control::kLongest)
+    if (body.size() > control::kMaxBodyBytes)
       fail(ErrorCode::invalid_argument, fmt::format("'{}': the value has {} bytes; ranks exchange at most {}", key,
-                                                    value.size(), control::kLongest - key.size() - 1));
+                                                    value.size(), control::kMaxBodyBytes - key.size() - 1));
     std::memcpy(body.data(), key.c_str(), key.size() + 1);
     std::ranges::copy(value, body.begin() + static_cast<std::ptrdiff_t>(key.size()) + 1);
-    tell(What::put, body);
+    send_to_server(MessageKind::set_value, body);
   }
   std::vector<std::byte> get(const std::string& key) override {
     std::unique_lock lock(mutex_);
     value_.reset();
-    tell(What::get, bytes_of_text(key));
+    send_to_server(MessageKind::get_value, bytes_of_text(key));
     const bool came = changed_.wait_for(lock, options_.timeout, [&] { return value_ || !failure_.empty(); });
     if (!failure_.empty()) fail(ErrorCode::runtime, failure_);
     if (!came) fail(ErrorCode::io, fmt::format("no rank sent '{}' in time", key));
@@ -453,24 +456,25 @@ class Client : public Control {
 
  private:
   /// Explains why a call became impossible after the departure of rank 0.
-  std::string without_first(const CallState& call) const {
-    const bool needs = is_point_to_point(call.kind) ? call.root == 0 : call.number > first_done_;
+  std::string departure_conflict(const CallState& call) const {
+    const bool needs = is_point_to_point(call.kind) ? call.root == 0 : call.number > first_finished_calls_;
     if (!first_left_ || !needs || options_.rank == 0) return {};
     return fmt::format("group '{}': rank {} is in {}, and rank 0 has left the group after {} calls", options_.name,
-                       options_.rank, describe(call), first_done_);
+                       options_.rank, describe(call), first_finished_calls_);
   }
   /// Rank 0 waits for finished ranks.
   bool has_finished() {
     const std::lock_guard lock(mutex_);
-    return first_left_ && current_.number == 0 && done_ >= first_done_;
+    return first_left_ && current_.number == 0 && finished_calls_ >= first_finished_calls_;
   }
   void hear_leave(const Message& m) {
     std::string why;
     {
       const std::lock_guard lock(mutex_);
-      if (m.body.size() == sizeof first_done_) std::memcpy(&first_done_, m.body.data(), sizeof first_done_);
+      if (m.body.size() == sizeof first_finished_calls_)
+        std::memcpy(&first_finished_calls_, m.body.data(), sizeof first_finished_calls_);
       first_left_ = true;
-      if (current_.number != 0 && !is_point_to_point(current_.kind)) why = without_first(current_);
+      if (current_.number != 0 && !is_point_to_point(current_.kind)) why = departure_conflict(current_);
     }
     if (!why.empty()) stop(why);
   }
@@ -478,7 +482,7 @@ class Client : public Control {
   void listen(const std::stop_token& stop) {
     for (bool alone = false; !stop.stop_requested();) {
       if (!alone && has_finished()) {
-        tell(What::bye, {});
+        send_to_server(MessageKind::bye, {});
         alone = true;
       }
       platform::Polled polls[] = {bell_.polled(), alone ? platform::Polled() : socket_.polled()};
@@ -487,10 +491,10 @@ class Client : public Control {
       tell_status();
       if (ready <= 0 || !polls[1].has_event()) continue;
       try {
-        Message m = control::receive(socket_, after(kBrief));
-        if (m.header.what == What::failure) set_failure(m.text());
-        if (m.header.what == What::leave) hear_leave(m);
-        if (m.header.what != What::value) continue;
+        Message m = control::receive(socket_, deadline_in(kBrief));
+        if (m.header.kind == MessageKind::failure) set_failure(m.text());
+        if (m.header.kind == MessageKind::leave) hear_leave(m);
+        if (m.header.kind != MessageKind::value) continue;
         const std::lock_guard lock(mutex_);
         value_ = std::move(m.body);
         changed_.notify_all();
@@ -510,12 +514,12 @@ class Client : public Control {
     {
       const std::lock_guard lock(mutex_);
       const bool slow = current_.number != 0 && std::chrono::steady_clock::now() - since_ >= kControlSlow;
-      if (slow == told_) return;
-      told_ = slow;
-      if (slow) s = status_of(current_), why = without_first(current_);
+      if (slow == has_reported_) return;
+      has_reported_ = slow;
+      if (slow) s = status_of(current_), why = departure_conflict(current_);
     }
     if (!why.empty()) return stop(why);
-    tell(What::status, std::as_bytes(std::span(&s, 1)));
+    send_to_server(MessageKind::status, std::as_bytes(std::span(&s, 1)));
   }
 
   void set_failure(const std::string& why) noexcept {
@@ -530,10 +534,10 @@ class Client : public Control {
     if (act) act();
     acts_.run(why);
   }
-  void tell(What what, std::span<const std::byte> body) noexcept {
+  void send_to_server(MessageKind kind, std::span<const std::byte> body) noexcept {
     try {
       const std::lock_guard lock(sending_);
-      control::send(socket_, what, options_.rank, body, after(kBrief));
+      control::send(socket_, kind, options_.rank, body, deadline_in(kBrief));
     } catch (const std::exception&) {
       // `listen` finds out
     }
@@ -548,8 +552,8 @@ class Client : public Control {
   std::condition_variable changed_;
   CallState current_;
   std::chrono::steady_clock::time_point since_;
-  bool told_ = false, first_left_ = false;  ///< first_left_: rank 0 has left
-  std::uint64_t done_ = 0, first_done_ = 0;
+  bool has_reported_ = false, first_left_ = false;  ///< first_left_: rank 0 has left
+  std::uint64_t finished_calls_ = 0, first_finished_calls_ = 0;
   std::string failure_;
   std::optional<std::vector<std::byte>> value_;
   std::function<void()> act_;

@@ -26,8 +26,8 @@ class Control : public Watch {
   /// Host name of this process in the network of rank 0: "HOST" or "[HOST]".
   virtual std::string own_host() const = 0;
   /// Registers a callback for the group's failure: called once, by any thread.
-  virtual void on_failure(std::function<void()> act) = 0;
-  virtual void put(const std::string& key, std::span<const std::byte> value) = 0;
+  virtual void set_failure_callback(std::function<void()> act) = 0;
+  virtual void set(const std::string& key, std::span<const std::byte> value) = 0;
   /// Waits for a value of the key.
   virtual std::vector<std::byte> get(const std::string& key) = 0;
 };

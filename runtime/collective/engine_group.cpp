@@ -29,8 +29,8 @@ class EngineTransport : public Transport {
     Access access{control, {}};
     tern_engine_store store{};
     store.context = &access;
-    store.put = [](void* context, const char* key, const void* value, std::uint64_t bytes) {
-      return guarded(context, [&](Access& a) { a.control.put(key, {static_cast<const std::byte*>(value), bytes}); });
+    store.set = [](void* context, const char* key, const void* value, std::uint64_t bytes) {
+      return guarded(context, [&](Access& a) { a.control.set(key, {static_cast<const std::byte*>(value), bytes}); });
     };
     store.get = [](void* context, const char* key, void (*take)(void*, const void*, std::uint64_t), void* to) {
       return guarded(context, [&](Access& a) {
@@ -188,10 +188,10 @@ std::shared_ptr<ProcessGroup> make_group(const EngineGroupKind& kind, const Grou
   Control& told = *control;
   EngineTransport& interrupted = *transport;
   auto group = std::make_shared<TransportGroup>(
-      TransportGroup::Place{options.rank, options.size, kind.name, options.name, options.timeout}, std::move(transport),
-      std::move(control), std::move(divider));
+      TransportGroup::Identity{options.rank, options.size, kind.name, options.name, options.timeout},
+      std::move(transport), std::move(control), std::move(divider));
   // The transport stays alive while the group does; the group outlives the control thread.
-  told.on_failure([&interrupted] { interrupted.interrupt(); });
+  told.set_failure_callback([&interrupted] { interrupted.interrupt(); });
   return group;
 }
 

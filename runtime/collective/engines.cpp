@@ -43,7 +43,7 @@ Engine load(const std::string& path, const std::string& name) {
     return e;
   }
   // Open MPI looks up its components among the global symbols.
-  const platform::Symbols symbols = name == "mpi" ? platform::Symbols::shared : platform::Symbols::own;
+  const platform::Symbols symbols = name == "mpi" ? platform::Symbols::shared : platform::Symbols::local;
   void* handle = platform::open_library(path, &e.info.problem, symbols);
   if (handle == nullptr) return e;
   using Entry = const tern_engine* (*)();
@@ -81,12 +81,12 @@ const std::vector<Engine>& engines() {
   return found;
 }
 
-bool of_devices(const std::string& name) {
+bool is_device_engine(const std::string& name) {
   return name == "nccl" || name == "rccl";
 }
 
 const tern_engine& find_engine(const std::string& name) {
-  if (of_devices(name)) {
+  if (is_device_engine(name)) {
     for (const Engine& e : engines()) {
       if (e.table != nullptr) return *e.table;
     }

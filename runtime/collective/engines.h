@@ -17,7 +17,7 @@ struct Engine {
 /// Searched once per process, never unloaded.
 const std::vector<Engine>& engines();
 /// True if groups of this name communicate by their devices (nccl, rccl). An engine below carries all other calls.
-bool of_devices(const std::string& name);
+bool is_device_engine(const std::string& name);
 /// Finds the engine of that name; for device groups, the first loadable engine. Fails if none exists, naming the
 /// package to install.
 const tern_engine& find_engine(const std::string& name);

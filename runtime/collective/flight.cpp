@@ -45,7 +45,7 @@ std::string torch_engine(std::string_view engine) {
 }
 
 template <std::size_t N>
-void put(std::array<char, N>& to, std::string_view text) {
+void copy_text(std::array<char, N>& to, std::string_view text) {
   const std::size_t n = std::min(text.size(), N - 1);
   std::copy_n(text.begin(), n, to.begin());
   to[n] = 0;
@@ -96,17 +96,17 @@ FlightRecorder& FlightRecorder::process() {
   return *recorder;
 }
 
-void FlightRecorder::add_group(const std::string& name, int size, int rank, bool in_process) {
-  const std::optional<int> launched = in_process ? std::nullopt : launched_rank();
+void FlightRecorder::add_group(const std::string& name, int size, int rank, bool is_in_process) {
+  const std::optional<int> launched = is_in_process ? std::nullopt : launched_rank();
   const std::lock_guard lock(mutex_);
   groups_[name] = size;
-  if (in_process || size <= largest_group_size_) return;
+  if (is_in_process || size <= largest_group_size_) return;
   largest_group_size_ = size;
   rank_ = launched.value_or(rank);
 }
 
-std::uint64_t FlightRecorder::schedule(const Place& place, const Collective& c, std::uint64_t number) {
-  const int rank = place.rank, ranks = place.ranks;
+std::uint64_t FlightRecorder::schedule(const GroupMember& member, const Collective& c, std::uint64_t number) {
+  const int rank = member.rank, ranks = member.ranks;
   const std::lock_guard lock(mutex_);
   if (ring_.empty()) ring_.resize(kMaxRecords);
   Entry& e = ring_[record_count_ % kMaxRecords];
@@ -119,15 +119,15 @@ std::uint64_t FlightRecorder::schedule(const Place& place, const Collective& c, 
        .rank = rank,
        .ranks = ranks,
        .root = c.root,
-       .in_process = place.in_process,
+       .is_in_process = member.is_in_process,
        .created = Clock::now()};
-  const auto parts = static_cast<std::size_t>(ranks);
-  const bool complete = (c.kind != CollectiveKind::reduce_scatter_v || c.input_splits.size() == parts) &&
-                        (c.kind != CollectiveKind::all_gather_v || c.output_splits.size() == parts);
+  const auto rank_count = static_cast<std::size_t>(ranks);
+  const bool complete = (c.kind != CollectiveKind::reduce_scatter_v || c.input_splits.size() == rank_count) &&
+                        (c.kind != CollectiveKind::all_gather_v || c.output_splits.size() == rank_count);
   e.out = complete ? results_of(c, rank, ranks) : 0;
-  put(e.engine, place.engine);
-  put(e.group, place.group);
-  put(e.where, c.location);
+  copy_text(e.engine, member.engine);
+  copy_text(e.group, member.group);
+  copy_text(e.where, c.location);
   if (largest_group_size_ == 0) rank_ = rank;
   return e.record;
 }
@@ -149,10 +149,10 @@ void FlightRecorder::complete(std::uint64_t record) {
 void FlightRecorder::set_folder(const std::string& folder) {
   const std::lock_guard lock(mutex_);
   folder_ = folder;
-  if (!folder.empty()) platform::report_on_signal([] { process().failed(-1); });
+  if (!folder.empty()) platform::report_on_signal([] { process().write_on_failure(-1); });
 }
 
-void FlightRecorder::failed(int rank) noexcept {
+void FlightRecorder::write_on_failure(int rank) noexcept {
   try {
     std::string folder;
     {
@@ -192,7 +192,7 @@ std::string FlightRecorder::pickle_bytes(int rank) const {
   p.begin_list();
   for (std::uint64_t i = record_count_ > kMaxRecords ? record_count_ - kMaxRecords : 0; i < record_count_; ++i) {
     const Entry& e = ring_[i % kMaxRecords];
-    if (e.in_process && e.rank != rank) continue;
+    if (e.is_in_process && e.rank != rank) continue;
     const bool p2p = is_point_to_point(e.kind);
     std::string name = kFlightNames[static_cast<std::size_t>(e.kind)];
     if (e.kind == CollectiveKind::send) name += fmt::format(" {}->{}", e.rank, e.root);
@@ -256,7 +256,7 @@ std::string FlightRecorder::pickle_bytes(int rank) const {
 }
 
 std::string FlightRecorder::write(const std::string& folder, int rank) {
-  const std::lock_guard one(files_mutex_);
+  const std::lock_guard files_lock(files_mutex_);
   std::string bytes;
   {
     const std::lock_guard lock(mutex_);

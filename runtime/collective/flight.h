@@ -23,22 +23,22 @@ class FlightRecorder {
   static constexpr std::string_view kInProcess = "local";  ///< engine name of groups of threads
 
   static FlightRecorder& process();
-  /// `in_process`: the ranks are threads of this process with one record each.
-  void add_group(const std::string& name, int size, int rank, bool in_process);
-  struct Place {
+  /// `is_in_process`: the ranks are threads of this process with one record each.
+  void add_group(const std::string& name, int size, int rank, bool is_in_process);
+  struct GroupMember {
     std::string_view engine;  ///< engine of the call
     std::string_view group;
     int rank, ranks;
-    bool in_process;
+    bool is_in_process;
   };
   /// Returns the record's number for `start` and `complete`.
-  std::uint64_t schedule(const Place& place, const Collective& call, std::uint64_t number);
+  std::uint64_t schedule(const GroupMember& member, const Collective& call, std::uint64_t number);
   void start(std::uint64_t record);
   void complete(std::uint64_t record);
 
   void set_folder(const std::string& folder);
   /// Writes the record if a folder is known. `rank`: a rank of a group of threads; negative: the process's rank.
-  void failed(int rank) noexcept;
+  void write_on_failure(int rank) noexcept;
   std::string write(const std::string& folder, int rank);
 
  private:
@@ -53,7 +53,7 @@ class FlightRecorder {
     DType dtype{};
     std::int64_t in = 0, out = 0;  ///< element counts
     int rank = 0, ranks = 0, root = 0;
-    bool in_process = false;
+    bool is_in_process = false;
     std::array<char, 16> engine{};
     std::array<char, 48> group{};
     std::array<char, 160> where{};  ///< position in the model's Python source

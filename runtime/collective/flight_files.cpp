@@ -33,28 +33,28 @@ platform::File open_to_lock(const platform::Folder& folder, const std::string& n
 }  // namespace
 
 // Other processes may do the same at the same time, for example after a signal sent to all of them.
-FlightFiles::Put FlightFiles::put(PendingFile& file, const platform::Folder& folder, const std::string& name,
-                                  const std::string& path) const {
+FlightFiles::RenameResult FlightFiles::rename_unlocked(PendingFile& file, const platform::Folder& folder,
+                                                       const std::string& name, const std::string& path) const {
   constexpr int kTurns = 100;  // attempts in a race with other processes
-  const auto rename = [&] { return file.rename(name) ? Put::done : Put::failed; };
-  const auto held = held_.find(path);
-  if (held != held_.end() && is_at(held->second, folder, name)) return rename();
+  const auto rename = [&] { return file.rename(name) ? RenameResult::renamed : RenameResult::failed; };
+  const auto held = locked_files_.find(path);
+  if (held != locked_files_.end() && is_at(held->second, folder, name)) return rename();
   for (int turn = 0; turn < kTurns; ++turn) {
     const platform::File found = open_to_lock(folder, name);
     if (!found.is_open()) {
       if (platform::is_symbolic_link(platform::last_error())) return rename();
-      if (folder.link(file.name(), name)) return Put::done;
+      if (folder.link(file.name(), name)) return RenameResult::renamed;
       if (platform::is_existing(platform::last_error())) continue;
       return rename();  // the file system does not support links
     }
-    if (found.lock() == platform::Lock::held) return Put::taken;
+    if (found.lock() == platform::Lock::busy) return RenameResult::locked;
     if (is_at(found, folder, name)) return rename();
   }
   return rename();
 }
 
-void FlightFiles::hold(const std::string& path, platform::File file) {
-  if (held_.size() < kHeld || held_.contains(path)) held_[path] = std::move(file);
+void FlightFiles::retain_lock(const std::string& path, platform::File file) {
+  if (locked_files_.size() < kMaxLockedFiles || locked_files_.contains(path)) locked_files_[path] = std::move(file);
 }
 
 std::string FlightFiles::write(const std::string& folder, int rank, std::string_view bytes) {
@@ -62,24 +62,24 @@ std::string FlightFiles::write(const std::string& folder, int rank, std::string_
   const std::string name = fmt::format("tern_flight_{}", rank);
   std::string path = fmt::format("{}/{}", folder, name);
   // Other users may write to the folder: symbolic links are not followed, and the folder stays open.
-  const platform::Folder there(folder);
-  PendingFile file(there, kUnfinished, bytes.size(), 0666);
+  const platform::Folder parent(folder);
+  PendingFile file(parent, kUnfinished, bytes.size(), 0666);
   // sync() publishes the bytes to other hosts of a network file system; close() would too, but the lock needs an open
   // file.
   const bool complete = file.is_open() && file.write(std::as_bytes(std::span(bytes))) && file.sync();
-  Put done = complete ? put(file, there, name, path) : Put::failed;
-  if (done == Put::taken) {
+  RenameResult result = complete ? rename_unlocked(file, parent, name, path) : RenameResult::failed;
+  if (result == RenameResult::locked) {
     // torchfrtrace reads names containing tern_flight_ and names ending in digits.
-    const std::string other = fmt::format("flight-{}-of-process-{}.pickle", rank, platform::process_number());
-    const std::string other_path = fmt::format("{}/{}", folder, other);
+    const std::string other_name = fmt::format("flight-{}-of-process-{}.pickle", rank, platform::process_number());
+    const std::string other_path = fmt::format("{}/{}", folder, other_name);
     log_message(LogLevel::warning, fmt::format("'{}' is the flight record of another running process; this one's is "
                                                "'{}'. Give processes of different groups different folders",
                                                path, other_path));
     path = other_path;
-    done = file.rename(other) ? Put::done : Put::failed;
+    result = file.rename(other_name) ? RenameResult::renamed : RenameResult::failed;
   }
-  if (done == Put::failed) fail(ErrorCode::io, fmt::format("cannot write the flight record '{}'", path));
-  hold(path, file.release());
+  if (result == RenameResult::failed) fail(ErrorCode::io, fmt::format("cannot write the flight record '{}'", path));
+  retain_lock(path, file.release());
   return path;
 }
 

@@ -24,13 +24,14 @@ class FlightFiles {
   std::string write(const std::string& folder, int rank, std::string_view bytes);
 
  private:
-  static constexpr std::size_t kHeld = 64;  ///< most locked files
-  enum class Put { done, taken, failed };
+  static constexpr std::size_t kMaxLockedFiles = 64;  ///< most locked files
+  enum class RenameResult { renamed, locked, failed };
   /// Renames the temporary file to `name`, unless a running process holds `name`.
-  Put put(PendingFile& file, const platform::Folder& folder, const std::string& name, const std::string& path) const;
-  void hold(const std::string& path, platform::File file);
+  RenameResult rename_unlocked(PendingFile& file, const platform::Folder& folder, const std::string& name,
+                               const std::string& path) const;
+  void retain_lock(const std::string& path, platform::File file);
 
-  std::map<std::string, platform::File> held_;  ///< by path
+  std::map<std::string, platform::File> locked_files_;  ///< by path
 };
 
 }  // namespace tern

@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 
 /// A message or a receiver waiting for a message.
 struct Post {
-  enum class Is : std::uint8_t { waiting, moving, done } is = Is::waiting;
+  enum class State : std::uint8_t { waiting, moving, finished } state = State::waiting;
   bool sends = false;
   int owner = 0;
   std::byte* data = nullptr;
@@ -30,26 +30,26 @@ struct Post {
   std::tuple<int, int, std::uint64_t> key;  ///< sender, receiver, tag
 };
 
-std::string gone(int rank) {
+std::string departure_message(int rank) {
   return fmt::format("rank {} has left the group", rank);
 }
 
 /// State shared by all ranks.
 struct LocalGroupState {
-  explicit LocalGroupState(int size) : states(static_cast<std::size_t>(size)), left(states.size(), false) {}
+  explicit LocalGroupState(int size) : states(static_cast<std::size_t>(size)), has_left(states.size(), false) {}
 
   static constexpr std::size_t kRemembered = 64;  ///< calls a rank may be ahead of other ranks
   struct Rank {
     std::array<CallState, kRemembered> calls;
     CallState current;
-    std::uint64_t done = 0;  ///< the last call finished by this rank
+    std::uint64_t last_finished = 0;  ///< the last call finished by this rank
     std::condition_variable changed;
   };
 
   std::mutex mutex;
   std::map<std::tuple<int, int, std::uint64_t>, std::vector<Post*>> posts;  ///< few of each
   std::vector<Rank> states;
-  std::vector<bool> left;
+  std::vector<bool> has_left;
   std::string failure;
   FailureActs acts;  ///< callbacks of all ranks
 
@@ -87,20 +87,20 @@ class LocalTransport : public Transport {
     Post& p = *static_cast<Post*>(request);
     std::unique_lock lock(group_->mutex);
     std::condition_variable& changed = group_->states[static_cast<std::size_t>(rank_)].changed;
-    changed.wait_for(lock, timeout, [&] { return p.is == Post::Is::done || !group_->failure.empty(); });
+    changed.wait_for(lock, timeout, [&] { return p.state == Post::State::finished || !group_->failure.empty(); });
     // The moving thread is about to finish.
-    changed.wait(lock, [&] { return p.is != Post::Is::moving; });
-    const bool done = p.is == Post::Is::done;
-    if (!done && !group_->failure.empty()) fail(ErrorCode::io, group_->failure);
-    if (done) free_.push_back(&p);
-    return done;
+    changed.wait(lock, [&] { return p.state != Post::State::moving; });
+    const bool finished = p.state == Post::State::finished;
+    if (!finished && !group_->failure.empty()) fail(ErrorCode::io, group_->failure);
+    if (finished) free_.push_back(&p);
+    return finished;
   }
   void interrupt() noexcept override {}
   void close() noexcept override {
     std::unique_lock lock(group_->mutex);
     std::condition_variable& changed = group_->states[static_cast<std::size_t>(rank_)].changed;
     for (auto& [key, waiting] : group_->posts) std::erase_if(waiting, [&](const Post* p) { return p->owner == rank_; });
-    for (Post& p : mine_) changed.wait(lock, [&] { return p.is != Post::Is::moving; });
+    for (Post& p : mine_) changed.wait(lock, [&] { return p.state != Post::State::moving; });
   }
 
  private:
@@ -112,8 +112,8 @@ class LocalTransport : public Transport {
     std::vector<Post*>& waiting = group_->posts[p->key];
     if (waiting.empty() || waiting.front()->sends == p->sends) {
       const int peer = p->sends ? std::get<1>(p->key) : std::get<0>(p->key);
-      if (group_->left[static_cast<std::size_t>(peer)]) {
-        group_->stop(gone(peer));
+      if (group_->has_left[static_cast<std::size_t>(peer)]) {
+        group_->stop(departure_message(peer));
         fail(ErrorCode::io, group_->failure);
       }
       waiting.push_back(p);
@@ -122,12 +122,12 @@ class LocalTransport : public Transport {
     Post* const other = waiting.front();
     waiting.erase(waiting.begin());
     if (waiting.empty()) group_->posts.erase(p->key);
-    p->is = other->is = Post::Is::moving;
+    p->state = other->state = Post::State::moving;
     lock.unlock();
     const Post &from = p->sends ? *p : *other, &to = p->sends ? *other : *p;
     std::memcpy(to.data, from.data, to.bytes);
     lock.lock();
-    p->is = other->is = Post::Is::done;
+    p->state = other->state = Post::State::finished;
     group_->states[static_cast<std::size_t>(other->owner)].changed.notify_all();
     return p;
   }
@@ -149,15 +149,16 @@ class LocalWatch : public Watch {
   LocalWatch(std::shared_ptr<LocalGroupState> group, int rank) : group_(std::move(group)), rank_(rank) {}
   ~LocalWatch() override {
     const std::lock_guard lock(group_->mutex);
-    group_->left[static_cast<std::size_t>(rank_)] = true;
-    const std::uint64_t done = me().done;
+    group_->has_left[static_cast<std::size_t>(rank_)] = true;
+    const std::uint64_t last_finished = me().last_finished;
     for (const LocalGroupState::Rank& r : group_->states) {
-      if (!is_point_to_point(r.current.kind) && r.current.number > done) group_->stop(gone(rank_));
+      if (!is_point_to_point(r.current.kind) && r.current.number > last_finished)
+        group_->stop(departure_message(rank_));
     }
     for (const auto& [key, waiting] : group_->posts) {  // messages without a receiver from now on
       const bool mine = std::get<0>(key) == rank_ || std::get<1>(key) == rank_;
       if (mine && std::ranges::any_of(waiting, [&](const Post* p) { return p->owner != rank_; }))
-        group_->stop(gone(rank_));
+        group_->stop(departure_message(rank_));
     }
   }
   void begin(const CallState& state) override {
@@ -174,13 +175,13 @@ class LocalWatch : public Watch {
     const std::lock_guard lock(group_->mutex);
     if (const std::string why = compare(state); !why.empty()) group_->stop(why);
   }
-  void made(std::uint64_t number) noexcept override {
+  void mark_finished(std::uint64_t number) noexcept override {
     const std::lock_guard lock(group_->mutex);
-    me().done = std::max(me().done, number);
+    me().last_finished = std::max(me().last_finished, number);
   }
   void end() noexcept override {
     const std::lock_guard lock(group_->mutex);
-    if (!is_point_to_point(me().current.kind)) me().done = std::max(me().done, me().current.number);
+    if (!is_point_to_point(me().current.kind)) me().last_finished = std::max(me().last_finished, me().current.number);
     me().current = {};
   }
   std::string failure(milliseconds patience) override {
@@ -196,7 +197,7 @@ class LocalWatch : public Watch {
     const std::lock_guard lock(group_->mutex);
     const LocalGroupState::Rank& r = group_->states[static_cast<std::size_t>(rank)];
     if (r.current.number != 0) return fmt::format(", which is in {}", describe(r.current));
-    return fmt::format(", which has done {} calls", r.done);
+    return fmt::format(", which has done {} calls", r.last_finished);
   }
 
  private:
@@ -211,7 +212,8 @@ class LocalWatch : public Watch {
       if (r == rank_) continue;
       const CallState& at = p2p ? other.current : other.calls[state.number % LocalGroupState::kRemembered];
       why = r < rank_ ? conflict(r, at, rank_, state) : conflict(rank_, state, r, at);
-      if (why.empty() && !p2p && group_->left[static_cast<std::size_t>(r)] && other.done < state.number) why = gone(r);
+      if (why.empty() && !p2p && group_->has_left[static_cast<std::size_t>(r)] && other.last_finished < state.number)
+        why = departure_message(r);
     }
     return why;
   }
@@ -239,7 +241,7 @@ class LocalDivider : public Divider {
 std::shared_ptr<ProcessGroup> enter(const std::shared_ptr<LocalGroupState>& group, int rank, const std::string& name,
                                     milliseconds timeout) {
   return std::make_shared<TransportGroup>(
-      TransportGroup::Place{rank, static_cast<int>(group->states.size()), "local", name, timeout},
+      TransportGroup::Identity{rank, static_cast<int>(group->states.size()), "local", name, timeout},
       std::make_unique<LocalTransport>(group, rank), std::make_unique<LocalWatch>(group, rank),
       std::make_unique<LocalDivider>(group, timeout));
 }

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kReduceTile = 1024;
 
 template <class T, class F>
-void each(void* out, const void* x, const void* y, std::int64_t n, F f) {
+void combine_elements(void* out, const void* x, const void* y, std::int64_t n, F f) {
   auto* const o = static_cast<T*>(out);
   const auto *const a = static_cast<const T*>(x), *const b = static_cast<const T*>(y);
 #pragma omp simd  // -O2 alone does not vectorize this loop
@@ -19,16 +19,16 @@ void each(void* out, const void* x, const void* y, std::int64_t n, F f) {
 }
 
 template <class T>
-void order(bool least, void* out, const void* x, const void* y, std::int64_t n) {
-  if (least) return each<T>(out, x, y, n, [](T a, T b) { return a <= b || a != a ? a : b; });
-  each<T>(out, x, y, n, [](T a, T b) { return a >= b || a != a ? a : b; });
+void select_extremum(bool is_min, void* out, const void* x, const void* y, std::int64_t n) {
+  if (is_min) return combine_elements<T>(out, x, y, n, [](T a, T b) { return a <= b || a != a ? a : b; });
+  combine_elements<T>(out, x, y, n, [](T a, T b) { return a >= b || a != a ? a : b; });
 }
 
 template <class T>
 void add_or_multiply(bool adds, void* out, const void* x, const void* y, std::int64_t n) {
   using W = std::conditional_t<(sizeof(T) < sizeof(int)), unsigned, T>;  // int would overflow
-  if (adds) return each<T>(out, x, y, n, [](T a, T b) { return static_cast<T>(W{a} + W{b}); });
-  each<T>(out, x, y, n, [](T a, T b) { return static_cast<T>(W{a} * W{b}); });
+  if (adds) return combine_elements<T>(out, x, y, n, [](T a, T b) { return static_cast<T>(W{a} + W{b}); });
+  combine_elements<T>(out, x, y, n, [](T a, T b) { return static_cast<T>(W{a} * W{b}); });
 }
 
 bool is_order(ReduceOp op) {
@@ -37,7 +37,7 @@ bool is_order(ReduceOp op) {
 
 template <class T>
 void join_floats(ReduceOp op, void* out, const void* x, const void* y, std::int64_t n) {
-  if (is_order(op)) return order<T>(op == ReduceOp::min, out, x, y, n);
+  if (is_order(op)) return select_extremum<T>(op == ReduceOp::min, out, x, y, n);
   add_or_multiply<T>(op != ReduceOp::product, out, x, y, n);
 }
 
@@ -46,21 +46,22 @@ template <class T, class Work>
 void each_converted(DType t, DType wide, void* out, const void* x, const void* y, std::int64_t count, Work work) {
   T a[kReduceTile], b[kReduceTile];
   const std::int64_t size = element_size(t);
-  for (std::int64_t at = 0; at < count; at += kReduceTile) {
-    const std::int64_t n = std::min(kReduceTile, count - at);
-    convert(static_cast<const std::byte*>(x) + at * size, t, a, wide, n);
-    convert(static_cast<const std::byte*>(y) + at * size, t, b, wide, n);
+  for (std::int64_t begin = 0; begin < count; begin += kReduceTile) {
+    const std::int64_t n = std::min(kReduceTile, count - begin);
+    convert(static_cast<const std::byte*>(x) + begin * size, t, a, wide, n);
+    convert(static_cast<const std::byte*>(y) + begin * size, t, b, wide, n);
     work(a, b, n);
-    convert(a, wide, static_cast<std::byte*>(out) + at * size, t, n);
+    convert(a, wide, static_cast<std::byte*>(out) + begin * size, t, n);
   }
 }
 
 /// Bitwise operations are independent of the type.
 void join_bits(ReduceOp op, void* out, const void* x, const void* y, std::int64_t bytes) {
   using T = std::uint8_t;
-  if (op == ReduceOp::band) return each<T>(out, x, y, bytes, [](T a, T b) { return static_cast<T>(a & b); });
-  if (op == ReduceOp::bor) return each<T>(out, x, y, bytes, [](T a, T b) { return static_cast<T>(a | b); });
-  each<T>(out, x, y, bytes, [](T a, T b) { return static_cast<T>(a ^ b); });
+  if (op == ReduceOp::band)
+    return combine_elements<T>(out, x, y, bytes, [](T a, T b) { return static_cast<T>(a & b); });
+  if (op == ReduceOp::bor) return combine_elements<T>(out, x, y, bytes, [](T a, T b) { return static_cast<T>(a | b); });
+  combine_elements<T>(out, x, y, bytes, [](T a, T b) { return static_cast<T>(a ^ b); });
 }
 
 /// Sums and products wrap around, with equal bits for signed and unsigned types.
@@ -74,7 +75,7 @@ void join_integers(bool adds, int size, void* out, const void* x, const void* y,
 }
 
 /// Maps operations on booleans to equivalent operations on 0 and 1.
-ReduceOp on_booleans(ReduceOp op) {
+ReduceOp boolean_equivalent(ReduceOp op) {
   switch (op) {
     case ReduceOp::sum:
     case ReduceOp::max: return ReduceOp::bor;
@@ -93,13 +94,14 @@ void join(ReduceOp op, DType t, void* joined, const void* x, const void* y, std:
     return each_converted<float>(t, DType::f32, joined, x, y, count, [op](float* a, const float* b, std::int64_t n) {
       join_floats<float>(op, a, a, b, n);
     });
-  if (t == DType::boolean) op = on_booleans(op);
-  const bool least = op == ReduceOp::min;
-  if (is_order(op) && t == DType::u64) return order<std::uint64_t>(least, joined, x, y, count);
+  if (t == DType::boolean) op = boolean_equivalent(op);
+  const bool is_min = op == ReduceOp::min;
+  if (is_order(op) && t == DType::u64) return select_extremum<std::uint64_t>(is_min, joined, x, y, count);
   using Wide = std::int64_t;  // holds all other integer types
   if (is_order(op))
-    return each_converted<Wide>(t, DType::i64, joined, x, y, count,
-                                [least](Wide* a, const Wide* b, std::int64_t n) { order<Wide>(least, a, a, b, n); });
+    return each_converted<Wide>(t, DType::i64, joined, x, y, count, [is_min](Wide* a, const Wide* b, std::int64_t n) {
+      select_extremum<Wide>(is_min, a, a, b, n);
+    });
   if (op == ReduceOp::sum || op == ReduceOp::product)
     return join_integers(op == ReduceOp::sum, element_size(t), joined, x, y, count);
   join_bits(op, joined, x, y, count * element_size(t));
@@ -112,11 +114,11 @@ template <class F>
 void each_as_double(DType t, void* x, std::int64_t count, F f) {
   double wide[kReduceTile];
   auto* to = static_cast<std::byte*>(x);
-  for (std::int64_t at = 0; at < count; at += kReduceTile) {
-    const std::int64_t n = std::min(kReduceTile, count - at);
-    convert(to + at * element_size(t), t, wide, DType::f64, n);
+  for (std::int64_t begin = 0; begin < count; begin += kReduceTile) {
+    const std::int64_t n = std::min(kReduceTile, count - begin);
+    convert(to + begin * element_size(t), t, wide, DType::f64, n);
     for (std::int64_t i = 0; i < n; ++i) wide[i] = f(wide[i]);
-    convert(wide, DType::f64, to + at * element_size(t), t, n);
+    convert(wide, DType::f64, to + begin * element_size(t), t, n);
   }
 }
 

@@ -61,7 +61,7 @@ bool can_communicate(std::vector<DeviceRank::Offer> offers) {
 /// Fails if a group of nccl or rccl has ranks without a communicating device.
 void need_devices(const ProcessGroup& group, const std::vector<DeviceRank::Offer>& offers) {
   const auto* const known = dynamic_cast<const TransportGroup*>(&group);
-  if (known == nullptr || !of_devices(known->engine())) return;
+  if (known == nullptr || !is_device_engine(known->engine())) return;
   std::string without;
   for (std::size_t r = 0; r < offers.size(); ++r) {
     if (offers[r][0] == 0) without += fmt::format("{}rank {}", without.empty() ? "" : ", ", r);
@@ -107,7 +107,7 @@ void SessionGroups::connect() {
     const Collective call{
         .dtype = DType::f32, .count = 1, .input = sum.data(), .output = sum.data(), .location = "connect_groups"};
     const std::uint64_t number = member->channel.take_number();
-    if (member->communicator->run(call, number)) member->channel.on_device(number);
+    if (member->communicator->run(call, number)) member->channel.record_device_call(number);
     stream.finish();
   }
 }
@@ -179,7 +179,7 @@ void SessionGroups::run_collective(const KernelCall& call) {
     check_call(c, member->group->rank(), ranks);  // devices do not check sizes
     const TraceSpan span(EventKind::collective, "record_param_comms", as.number,
                          [&] { return collective_args(c, name, member->group->rank(), ranks); });
-    if (member->communicator->run(c, as.number)) return member->channel.on_device(as.number);
+    if (member->communicator->run(c, as.number)) return member->channel.record_device_call(as.number);
   }
   if (node.integer(AttrKey::mode) != 0) return start_on_host(*member, as, c, call);
   run_on_host(*member, as, c, in, out);
@@ -212,10 +212,10 @@ void SessionGroups::start_on_host(Member& member, Called as, const Collective& c
   Pending& p = **free;
   p.staged = !context_.device().traits().host_memory;
   p.bytes = Transfer::bytes_of(out);
-  c.input = host_data(in, p.from);
+  c.input = host_data(in, p.input);
   if (p.staged) {
-    p.to.reserve(p.bytes, cpu_device());
-    c.output = p.to.data();
+    p.output.reserve(p.bytes, cpu_device());
+    c.output = p.output.data();
   }
   p.channel = &member.channel;
   p.name = &as.name;
@@ -237,7 +237,7 @@ void SessionGroups::wait(const KernelCall& call) {
       p->channel->wait(p->ticket);
     }
     if (!p->staged) break;
-    context_.stream->enqueue_upload(in.data, p->to.data(), p->bytes);
+    context_.stream->enqueue_upload(in.data, p->output.data(), p->bytes);
     context_.stream->synchronize();
     break;
   }
@@ -252,7 +252,7 @@ SessionGroups::Member& SessionGroups::require_member(const std::string& name, st
                                                 what, name));
 }
 
-NamedGroups::Place SessionGroups::place(const std::string& name, const Node& node) {
+NamedGroups::Membership SessionGroups::membership(const std::string& name, const Node& node) {
   const ProcessGroup& group = *require_member(name, "an operator asks for the ranks").group;
   return {group.rank(), group.size()};
 }

@@ -25,7 +25,7 @@ class SessionGroups : public GroupAccess, public NamedGroups {
   /// Creates the device communicators of all groups, together with the other ranks.
   void connect();
   void run(const KernelCall& call) override;
-  Place place(const std::string& group, const Node& node) override;
+  Membership membership(const std::string& group, const Node& node) override;
   void run(const std::string& group, const tern_op_collective& call, const Node& node) override;
   void begin_run() { called_ = false; }
   /// True after the first collective of the run: other ranks may wait for this rank.
@@ -53,9 +53,9 @@ class SessionGroups : public GroupAccess, public NamedGroups {
     std::uint64_t number = 0;           ///< sequence number of the call in its group
     const std::string* name = nullptr;  ///< the group's name in the program
     std::byte* out = nullptr;
-    bool staged = false;  ///< the result is in `to` and must be copied to the device
+    bool staged = false;  ///< the result is in `output` and must be copied to the device
     std::uint64_t bytes = 0;
-    Buffer from, to;  ///< host memory
+    Buffer input, output;  ///< host memory
   };
   Member* find_member(const std::string& name);
   Member& require_member(const std::string& name, std::string_view what);

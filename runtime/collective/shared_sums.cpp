@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kSlot = 32 << 10;
 /// Most bytes read by each rank from all others; above, reducing one share per rank is faster.
-constexpr std::size_t kMostRead = 4 * kSlot;
+constexpr std::size_t kMaxReadBytes = 4 * kSlot;
 
 }  // namespace
 
@@ -36,8 +36,8 @@ SharedSums::Block& SharedSums::block(int rank) const {
   return *reinterpret_cast<Block*>(transport_.shared()[static_cast<std::size_t>(rank)]);
 }
 
-bool SharedSums::takes(std::size_t bytes) const {
-  return bytes > 0 && bytes <= kSlot && bytes * static_cast<std::size_t>(ranks_) <= kMostRead &&
+bool SharedSums::supports_size(std::size_t bytes) const {
+  return bytes > 0 && bytes <= kSlot && bytes * static_cast<std::size_t>(ranks_) <= kMaxReadBytes &&
          !transport_.shared().empty();
 }
 

@@ -20,7 +20,7 @@ class SharedSums {
 
   SharedSums(Transport& transport, int rank, int ranks);
   /// True if an all_reduce of so many bytes uses shared memory; equal on all ranks.
-  bool takes(std::size_t bytes) const;
+  bool supports_size(std::size_t bytes) const;
   /// Like Algorithms::run, combines the elements in rank order. Throws WaitedTooLong, or io after an interrupt.
   void all_reduce(const Collective& call, std::uint64_t tag, std::chrono::steady_clock::time_point end);
 

@@ -15,7 +15,7 @@ namespace tern {
 namespace {
 
 /// Request of a rank.
-struct Wish {
+struct SplitRequest {
   std::int64_t color, name, list;
   static constexpr int kNumbers = 3;
 };
@@ -27,7 +27,7 @@ std::int64_t hash(std::string_view text) {
   return static_cast<std::int64_t>(h);
 }
 
-TransportGroup& own(ProcessGroup& group) {
+TransportGroup& require_transport_group(ProcessGroup& group) {
   auto* const found = dynamic_cast<TransportGroup*>(&group);
   if (found == nullptr || found->divider() == nullptr)
     fail(ErrorCode::unsupported,
@@ -55,29 +55,29 @@ Invitation invite(TransportGroup& group, const SubgroupMembership& membership) {
 
 /// `list`: hash of the requested ranks; 0 if the caller gives only its color.
 std::shared_ptr<ProcessGroup> divide(TransportGroup& group, int color, const std::string& name, std::int64_t list) {
-  const Wish mine{color, hash(name), list};
-  std::vector<Wish> wishes(static_cast<std::size_t>(group.size()));
+  const SplitRequest mine{color, hash(name), list};
+  std::vector<SplitRequest> requests(static_cast<std::size_t>(group.size()));
   group.run({.kind = CollectiveKind::all_gather,
              .dtype = DType::i64,
-             .count = Wish::kNumbers,
+             .count = SplitRequest::kNumbers,
              .input = &mine,
-             .output = wishes.data(),
+             .output = requests.data(),
              .location = "split_group"});
   // All ranks see equal wishes, so all fail or none.
-  for (std::size_t r = 1; r < wishes.size(); ++r) {
-    if (wishes[r].name != wishes[0].name || wishes[r].list != wishes[0].list)
+  for (std::size_t r = 1; r < requests.size(); ++r) {
+    if (requests[r].name != requests[0].name || requests[r].list != requests[0].list)
       fail(ErrorCode::runtime, fmt::format("ranks 0 and {} divide their group differently: they ask for other {}", r,
-                                           wishes[r].name != wishes[0].name ? "names" : "ranks"));
+                                           requests[r].name != requests[0].name ? "names" : "ranks"));
   }
   SubgroupMembership membership{{}, 0, name};
-  for (std::size_t r = 0; r < wishes.size(); ++r) {
-    if (wishes[r].color != color) continue;
+  for (std::size_t r = 0; r < requests.size(); ++r) {
+    if (requests[r].color != color) continue;
     if (static_cast<int>(r) == group.rank()) membership.rank = membership.size();
     membership.members.push_back(static_cast<std::int32_t>(r));
   }
   const bool belongs = color >= 0;
   const Invitation invitation = belongs && membership.rank == 0 ? invite(group, membership) : Invitation{};
-  std::vector<Invitation> invitations(wishes.size());
+  std::vector<Invitation> invitations(requests.size());
   group.run({.kind = CollectiveKind::all_gather,
              .dtype = DType::u8,
              .count = static_cast<std::int64_t>(invitation.size()),
@@ -96,7 +96,7 @@ std::shared_ptr<ProcessGroup> divide(TransportGroup& group, int color, const std
 }  // namespace
 
 std::shared_ptr<ProcessGroup> split_group(ProcessGroup& group, int color, const std::string& name) {
-  return divide(own(group), std::max(color, -1), name, 0);
+  return divide(require_transport_group(group), std::max(color, -1), name, 0);
 }
 
 std::shared_ptr<ProcessGroup> new_group(ProcessGroup& group, std::span<const int> ranks, const std::string& name) {
@@ -108,7 +108,7 @@ std::shared_ptr<ProcessGroup> new_group(ProcessGroup& group, std::span<const int
       fail(ErrorCode::invalid_argument, fmt::format("the new group '{}' has rank {} twice", name, r));
   }
   for (const int r : members) list += fmt::format("{} ", r);
-  return divide(own(group), members.contains(group.rank()) ? 0 : -1, name, hash(list));
+  return divide(require_transport_group(group), members.contains(group.rank()) ? 0 : -1, name, hash(list));
 }
 
 }  // namespace tern

@@ -21,25 +21,25 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
-TransportGroup::TransportGroup(Place place, std::unique_ptr<Transport> transport, std::unique_ptr<Watch> watch,
+TransportGroup::TransportGroup(Identity identity, std::unique_ptr<Transport> transport, std::unique_ptr<Watch> watch,
                                std::unique_ptr<Divider> divider)
-    : place_(std::move(place)),
+    : identity_(std::move(identity)),
       transport_(std::move(transport)),
       watch_(std::move(watch)),
       divider_(std::move(divider)),
-      algorithms_(*transport_, place_.rank, place_.size) {
-  FlightRecorder::process().add_group(place_.name, place_.size, place_.rank, in_process());
+      algorithms_(*transport_, identity_.rank, identity_.size) {
+  FlightRecorder::process().add_group(identity_.name, identity_.size, identity_.rank, is_in_process());
 }
 
-bool TransportGroup::in_process() const {
-  return place_.engine == FlightRecorder::kInProcess;
+bool TransportGroup::is_in_process() const {
+  return identity_.engine == FlightRecorder::kInProcess;
 }
 
 TransportGroup::~TransportGroup() {
   watch_.reset();
 }
 
-std::shared_ptr<void> TransportGroup::on_failure(FailureActs::Act act) {
+std::shared_ptr<void> TransportGroup::add_failure_callback(FailureActs::Act act) {
   std::shared_ptr<void> owner = watch_->acts().add(std::move(act));
   if (const std::string why = watch_->failure(milliseconds(0)); !why.empty()) watch_->acts().run(why);
   return owner;
@@ -56,11 +56,12 @@ void TransportGroup::alone(const Collective& c) const {
 void TransportGroup::fail_in(const CallState& state, const std::string& what, bool from_elsewhere) {
   std::string why = watch_->failure(from_elsewhere ? Watch::kReasonComes : milliseconds(0));
   if (why.empty()) {
-    why = fmt::format("group '{}': rank {} has failed in {}: {}", place_.name, place_.rank, describe(state), what);
+    why =
+        fmt::format("group '{}': rank {} has failed in {}: {}", identity_.name, identity_.rank, describe(state), what);
     watch_->stop(why);
   }
   transport_->close();
-  FlightRecorder::process().failed(in_process() ? place_.rank : -1);
+  FlightRecorder::process().write_on_failure(is_in_process() ? identity_.rank : -1);
   fail(ErrorCode::runtime, why);
 }
 
@@ -69,12 +70,12 @@ void TransportGroup::guarded(const CallState& state, Work work) {
   const auto begin = std::chrono::steady_clock::now();
   try {
     watch_->begin(state);
-    work(begin + place_.timeout);
+    work(begin + identity_.timeout);
     watch_->end();
   } catch (const WaitedTooLong& w) {
     const std::string why =
-        fmt::format("group '{}': rank {} has waited {} ms in {} for rank {}{}", place_.name, place_.rank,
-                    place_.timeout.count(), describe(state), w.peer, watch_->place_of(w.peer));
+        fmt::format("group '{}': rank {} has waited {} ms in {} for rank {}{}", identity_.name, identity_.rank,
+                    identity_.timeout.count(), describe(state), w.peer, watch_->place_of(w.peer));
     watch_->stop(why);
     fail_in(state, why, false);
   } catch (const Error& e) {
@@ -88,20 +89,20 @@ void TransportGroup::guarded(const CallState& state, Work work) {
 std::uint64_t TransportGroup::tag_of(const Collective& c) const {
   if (!is_point_to_point(c.kind)) return mix(calls_, fingerprint(c));
   const bool sends = c.kind == CollectiveKind::send;
-  const auto from = static_cast<std::uint64_t>(sends ? place_.rank : c.root),
-             to = static_cast<std::uint64_t>(sends ? c.root : place_.rank);
+  const auto from = static_cast<std::uint64_t>(sends ? identity_.rank : c.root),
+             to = static_cast<std::uint64_t>(sends ? c.root : identity_.rank);
   return mix(mix(from << 32 | to, static_cast<std::uint64_t>(c.tag)), static_cast<std::uint64_t>(c.dtype));
 }
 
 void TransportGroup::run(const Collective& call) {
   if (is_point_to_point(call.kind)) return run_batch({&call, 1});
   FlightRecorder& flight = FlightRecorder::process();
-  const std::uint64_t record =
-      flight.schedule({place_.engine, place_.name, place_.rank, place_.size, in_process()}, call, ++calls_);
+  const std::uint64_t record = flight.schedule(
+      {identity_.engine, identity_.name, identity_.rank, identity_.size, is_in_process()}, call, ++calls_);
   guarded(state_of(call, calls_), [&](auto end) {
-    check_call(call, place_.rank, place_.size);
+    check_call(call, identity_.rank, identity_.size);
     flight.start(record);
-    if (place_.size == 1) return alone(call);
+    if (identity_.size == 1) return alone(call);
     algorithms_.run(call, tag_of(call), end);
   });
   flight.complete(record);
@@ -113,8 +114,8 @@ void TransportGroup::run_batch(std::span<const Collective> calls) {
   ++messages_;
   records_.clear();
   for (const Collective& c : calls)
-    records_.push_back(
-        flight.schedule({place_.engine, place_.name, place_.rank, place_.size, in_process()}, c, messages_));
+    records_.push_back(flight.schedule(
+        {identity_.engine, identity_.name, identity_.rank, identity_.size, is_in_process()}, c, messages_));
   nth_.clear();
   for (const Collective& c : calls)
     nth_.push_back(++sent_and_received_[{c.root, c.kind == CollectiveKind::send, c.tag}]);
@@ -122,7 +123,7 @@ void TransportGroup::run_batch(std::span<const Collective> calls) {
     tags_.clear();
     for (const Collective& c : calls) {
       if (!is_point_to_point(c.kind)) fail(ErrorCode::invalid_argument, "a batch takes only send and receive");
-      check_call(c, place_.rank, place_.size);
+      check_call(c, identity_.rank, identity_.size);
       tags_.push_back(tag_of(c));
     }
     for (const std::uint64_t r : records_) flight.start(r);
@@ -134,7 +135,7 @@ void TransportGroup::run_batch(std::span<const Collective> calls) {
 }
 
 void TransportGroup::abort(const std::string& why) noexcept {
-  stop(fmt::format("group '{}': rank {} has failed: {}", place_.name, place_.rank, why));
+  stop(fmt::format("group '{}': rank {} has failed: {}", identity_.name, identity_.rank, why));
 }
 
 void TransportGroup::stop(const std::string& why) noexcept {

@@ -19,16 +19,16 @@ namespace tern {
 
 class TransportGroup : public ProcessGroup {
  public:
-  struct Place {
+  struct Identity {
     int rank, size;
     std::string engine, name;
     std::chrono::milliseconds timeout;
   };
-  TransportGroup(Place place, std::unique_ptr<Transport> transport, std::unique_ptr<Watch> watch,
+  TransportGroup(Identity identity, std::unique_ptr<Transport> transport, std::unique_ptr<Watch> watch,
                  std::unique_ptr<Divider> divider);
   ~TransportGroup() override;
-  int rank() const override { return place_.rank; }
-  int size() const override { return place_.size; }
+  int rank() const override { return identity_.rank; }
+  int size() const override { return identity_.size; }
   void run(const Collective& call) override;
   void run_batch(std::span<const Collective> calls) override;
   void abort(const std::string& why) noexcept override;
@@ -41,12 +41,12 @@ class TransportGroup : public ProcessGroup {
   /// Number of the next batch of device messages.
   std::uint64_t next_batch() { return ++messages_; }
   Watch& watch() { return *watch_; }
-  bool in_process() const;
-  std::chrono::milliseconds timeout() const { return place_.timeout; }
-  const std::string& name() const { return place_.name; }
-  const std::string& engine() const { return place_.engine; }
+  bool is_in_process() const;
+  std::chrono::milliseconds timeout() const { return identity_.timeout; }
+  const std::string& name() const { return identity_.name; }
+  const std::string& engine() const { return identity_.engine; }
   /// `act` runs once, on any thread, if the group fails or has failed, while the result lives.
-  [[nodiscard]] std::shared_ptr<void> on_failure(FailureActs::Act act);
+  [[nodiscard]] std::shared_ptr<void> add_failure_callback(FailureActs::Act act);
   Divider* divider() const { return divider_.get(); }
 
  private:
@@ -56,7 +56,7 @@ class TransportGroup : public ProcessGroup {
   void alone(const Collective& call) const;
   std::uint64_t tag_of(const Collective& call) const;
 
-  Place place_;
+  Identity identity_;
   // The transport outlives the watch: the watch may still interrupt the transport.
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<Watch> watch_;

@@ -42,7 +42,7 @@ class Watch {
   /// Thread-safe.
   virtual void device_waits(const CallState& state) noexcept = 0;
   /// Reports all calls up to this number as finished, including device calls. Thread-safe.
-  virtual void made(std::uint64_t number) noexcept = 0;
+  virtual void mark_finished(std::uint64_t number) noexcept = 0;
   /// Returns the reason for the group's failure after at most `patience`; empty without a failure.
   virtual std::string failure(std::chrono::milliseconds patience) = 0;
   /// Ends the group. Only the first reason is kept, on all ranks.

@@ -56,7 +56,7 @@ class StepClock {
   virtual void begin() = 0;
   virtual void mark(std::uint64_t id) = 0;
   /// Returns the next times not taken yet; empty once all were taken. Requires a synchronised stream.
-  virtual std::span<const Time> take() = 0;
+  virtual std::span<const Time> consume_times() = 0;
   virtual void end() noexcept = 0;
 };
 

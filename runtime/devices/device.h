@@ -70,7 +70,7 @@ class Device {
   /// True if the device may compute products in another precision (PrepareOptions::precision).
   virtual bool takes_precision() const { return traits_.native_kernels; }
   /// Compiler for several nodes as one kernel; null if unsupported.
-  virtual PartCompiler* parts() { return nullptr; }
+  virtual PartCompiler* part_compiler() { return nullptr; }
 
   /// Statistics and limits of memory managed by the device, and of loaded kernels. Fail (invalid_argument) if the
   /// device manages no memory.

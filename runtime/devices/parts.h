@@ -7,10 +7,10 @@
 
 namespace tern {
 
-/// `uses[i]`: the earlier nodes read by node `i`. `groups[i]`: the device's group, -1: not accepted. Returns each
-/// node's part, -1 for none. A part runs at the position of its last node: no other node reads the part's results
+/// `dependencies[i]`: the earlier nodes read by node `i`. `groups[i]`: the device's group, -1: not accepted. Returns
+/// each node's part, -1 for none. A part runs at the position of its last node: no other node reads the part's results
 /// earlier. The nodes of a part have one group and are connected.
-std::vector<std::int32_t> divide_into_parts(std::span<const std::vector<std::uint32_t>> uses,
+std::vector<std::int32_t> divide_into_parts(std::span<const std::vector<std::uint32_t>> dependencies,
                                             std::span<const std::int32_t> groups);
 
 }  // namespace tern

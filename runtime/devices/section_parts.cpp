@@ -14,27 +14,27 @@ class SectionDivision {
   SectionDivision(const Function& f, std::uint32_t begin, std::uint32_t end, const Concrete& concrete)
       : f_(f), begin_(begin), end_(end), concrete_(concrete), maker_(f.values.size(), -1) {}
 
-  std::vector<SectionPart> parts(PartCompiler& device) {
-    const std::vector<std::int32_t> part_of = divide_into_parts(uses(), groups(device));
+  std::vector<SectionPart> find_parts(PartCompiler& device) {
+    const std::vector<std::int32_t> part_of = divide_into_parts(dependencies(), groups(device));
     const std::int32_t count = part_of.empty() ? 0 : *std::ranges::max_element(part_of) + 1;
-    std::vector<SectionPart> all(static_cast<std::size_t>(count));
+    std::vector<SectionPart> parts(static_cast<std::size_t>(count));
     for (std::size_t i = 0; i < part_of.size(); ++i) {
       if (part_of[i] >= 0)
-        all[static_cast<std::size_t>(part_of[i])].nodes.push_back(begin_ + static_cast<std::uint32_t>(i));
+        parts[static_cast<std::size_t>(part_of[i])].nodes.push_back(begin_ + static_cast<std::uint32_t>(i));
     }
     // Views need no work.
-    std::erase_if(all, [&](const SectionPart& p) {
+    std::erase_if(parts, [&](const SectionPart& p) {
       return std::ranges::all_of(p.nodes, [&](std::uint32_t i) { return is_view(f_.nodes[i].op); });
     });
-    for (SectionPart& p : all) find_ends(p);
-    return all;
+    for (SectionPart& p : parts) find_ends(p);
+    return parts;
   }
 
  private:
   bool is_plain(ValueId v) const {
     if (v == kNoValue) return true;
     const TensorType& type = f_.values[static_cast<std::size_t>(v)].type;
-    return concrete_.known(type) && !type.packed();
+    return concrete_.has_known_sizes(type) && !type.packed();
   }
 
   /// True if operand `k` may be read by the device as blocks with float8_e8m0 scales (MX).
@@ -44,7 +44,7 @@ class SectionDivision {
     Blocks mx;  // only float8_e8m0 scales, blocks along a row
     mx.columns = type.blocks.columns;
     mx.layout = type.blocks.layout;
-    return type.quantized() && concrete_.known(type) && type.blocks == mx;
+    return type.quantized() && concrete_.has_known_sizes(type) && type.blocks == mx;
   }
 
   bool may_be_offered(const Node& n, bool microscaled) const {
@@ -55,18 +55,18 @@ class SectionDivision {
     return std::ranges::all_of(n.outputs, [&](ValueId v) { return is_plain(v); });
   }
 
-  std::vector<std::vector<std::uint32_t>> uses() {
-    std::vector<std::vector<std::uint32_t>> uses(end_ - begin_);
+  std::vector<std::vector<std::uint32_t>> dependencies() {
+    std::vector<std::vector<std::uint32_t>> dependencies(end_ - begin_);
     for (std::uint32_t i = begin_; i < end_; ++i) {
       for (ValueId v : f_.nodes[i].inputs) {
         if (v != kNoValue && maker_[static_cast<std::size_t>(v)] >= 0)
-          uses[i - begin_].push_back(static_cast<std::uint32_t>(maker_[static_cast<std::size_t>(v)]) - begin_);
+          dependencies[i - begin_].push_back(static_cast<std::uint32_t>(maker_[static_cast<std::size_t>(v)]) - begin_);
       }
       for (ValueId v : f_.nodes[i].outputs) {
         if (v != kNoValue) maker_[static_cast<std::size_t>(v)] = i;
       }
     }
-    return uses;
+    return dependencies;
   }
 
   std::vector<std::int32_t> groups(PartCompiler& device) const {
@@ -122,7 +122,7 @@ class SectionDivision {
 
 std::vector<SectionPart> find_section_parts(PartCompiler& device, const Function& f, std::uint32_t begin,
                                             std::uint32_t end, const Concrete& concrete) {
-  return SectionDivision(f, begin, end, concrete).parts(device);
+  return SectionDivision(f, begin, end, concrete).find_parts(device);
 }
 
 }  // namespace tern

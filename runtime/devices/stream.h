@@ -37,7 +37,7 @@ class DeviceEvent {
 struct StorageLoad {
   std::uint32_t storage;
   std::uint64_t bytes;
-  std::byte* to;
+  std::byte* destination;
 };
 
 class DeviceStream {
@@ -68,7 +68,7 @@ class DeviceStream {
   /// True if no work was enqueued since the last synchronisation.
   virtual bool idle() const = 0;
   /// True if all enqueued work has finished; waits if the device cannot query its state.
-  virtual bool done() = 0;
+  virtual bool has_finished() = 0;
   /// Waits. Fails if a kernel has written a failure.
   virtual void finish() = 0;
   /// Like finish, and copies bytes to the host.

@@ -12,8 +12,8 @@ namespace {
 
 /// Names of a host call in the device's API, and of the started device work in Kineto.
 struct CallText {
-  const char *cuda, *hip, *other;
-  const char* on_device;
+  const char *cuda, *hip, *generic;
+  const char* device_work;
 };
 constexpr std::array kCalls = {
     CallText{"cudaLaunchKernel", "hipLaunchKernel", "launch", nullptr},
@@ -28,7 +28,7 @@ constexpr const char* kCommunication = "ncclDevKernel";
 
 const char* name_of(StreamWatch::Call call, const std::string& device) {
   const CallText& text = kCalls[static_cast<std::size_t>(call)];
-  return device.starts_with("cuda") ? text.cuda : device.starts_with("rocm") ? text.hip : text.other;
+  return device.starts_with("cuda") ? text.cuda : device.starts_with("rocm") ? text.hip : text.generic;
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ void DeviceTimes::mark(std::uint64_t id) const {
   if (clock_ != nullptr) clock_->mark(id);
 }
 
-std::uint64_t DeviceTimes::start(const EventLabel* label, const EventLabel* on_device, EventKind kind) {
+std::uint64_t DeviceTimes::start(const EventLabel* label, const EventLabel* device_work, EventKind kind) {
   SessionTrace& trace = *session_.trace;
   Started s{};
   s.event.kind = kind;
@@ -76,7 +76,7 @@ std::uint64_t DeviceTimes::start(const EventLabel* label, const EventLabel* on_d
   s.event.node = trace.open.label;
   s.event.id = trace.open.id;
   s.event.scope = trace.recorder().scope();
-  s.on_device = on_device;
+  s.device_work = device_work;
   s.visit = current_;
   s.event.begin = steady_nanoseconds();
   started_.push_back(std::move(s));
@@ -91,7 +91,7 @@ void DeviceTimes::enter(std::uint32_t function, std::uint32_t node) {
     const EventLabel* label = session_.trace->open.label;
     const bool communicates =
         label != nullptr && (label->name == "tern::collective" || label->name == "tern::exchange");
-    const EventLabel* started = communicates ? session_.trace->recorder().named(kCommunication) : label;
+    const EventLabel* started = communicates ? session_.trace->recorder().label_of(kCommunication) : label;
     visits_[current_].mark = start(label, started, EventKind::launch);
     started_.back().is_call = false;
     mark(visits_[current_].mark);
@@ -107,15 +107,15 @@ void DeviceTimes::leave() {
 }
 
 void DeviceTimes::begin(Call call, portable::KernelHandle kernel, std::uint64_t bytes) {
-  const char* on_device = kCalls[static_cast<std::size_t>(call)].on_device;
+  const char* device_work = kCalls[static_cast<std::size_t>(call)].device_work;
   TraceRecorder& recorder = session_.trace->recorder();
-  const EventLabel* started = call == Call::launch   ? session_.trace->kernel_label(kernel)
-                              : on_device == nullptr ? nullptr
-                                                     : recorder.named(on_device);
+  const EventLabel* started = call == Call::launch     ? session_.trace->kernel_label(kernel)
+                              : device_work == nullptr ? nullptr
+                                                       : recorder.label_of(device_work);
   const EventKind kind = call == Call::launch ? EventKind::launch
                          : call == Call::wait ? EventKind::wait
                                               : EventKind::copy;
-  calling_ = start(recorder.named(name_of(call, session_.device().name())), started, kind);
+  calling_ = start(recorder.label_of(name_of(call, session_.device().name())), started, kind);
   started_.back().is_call = true;
   started_.back().is_copy = kind == EventKind::copy;
   started_.back().event.bytes = bytes;
@@ -142,7 +142,7 @@ void DeviceTimes::finish() {
   session_.stream->synchronize();
   const std::uint64_t waited = steady_nanoseconds();
   while (clock_ != nullptr) {
-    const std::span<const StepClock::Time> times = clock_->take();
+    const std::span<const StepClock::Time> times = clock_->consume_times();
     if (times.empty()) break;
     for (const StepClock::Time& t : times) {
       if (!traced()) {
@@ -189,7 +189,7 @@ void DeviceTimes::write_trace(std::uint64_t waited) {
     for (const StepClock::Time& t : s.times) {
       TraceEvent e = host;
       e.kind = s.is_copy ? EventKind::device_copy : EventKind::kernel;
-      e.label = s.on_device == nullptr ? s.event.label : s.on_device;
+      e.label = s.device_work == nullptr ? s.event.label : s.device_work;
       e.begin = static_cast<std::uint64_t>(static_cast<std::int64_t>(t.begin) + moved);
       e.end = static_cast<std::uint64_t>(static_cast<std::int64_t>(t.end) + moved);
       e.device = trace.device();

@@ -42,13 +42,13 @@ class DeviceTimes : public StreamWatch {
     TraceEvent event;
     std::size_t visit;
     bool is_copy, is_call;
-    const EventLabel* on_device;  ///< label of the started work
+    const EventLabel* device_work;  ///< label of the started work
     std::vector<StepClock::Time> times;
   };
 
   bool traced() const { return session_.trace != nullptr; }
   void mark(std::uint64_t id) const;
-  std::uint64_t start(const EventLabel* label, const EventLabel* on_device, EventKind kind);
+  std::uint64_t start(const EventLabel* label, const EventLabel* device_work, EventKind kind);
   void add_to_profile(const StepClock::Time& t, std::size_t visit) const;
   void write_trace(std::uint64_t waited);
   std::int64_t offset() const;

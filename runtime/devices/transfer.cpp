@@ -17,7 +17,7 @@ bool is_aligned(const std::byte* data) {
 }  // namespace
 
 Transfer::Transfer(const SessionContext& context)
-    : context_(context), stays_(context.stream->device().traits().host_memory) {}
+    : context_(context), uses_host_memory_(context.stream->device().traits().host_memory) {}
 
 Transfer::~Transfer() {
   settle();
@@ -40,59 +40,60 @@ std::uint64_t Transfer::device_bytes() const {
 }
 
 void Transfer::bring(const Function& f, std::span<const Tensor> given, std::vector<TensorView>& inputs) {
-  if (stays_) return;
+  if (uses_host_memory_) return;
   inputs_.resize(std::max(inputs_.size(), inputs.size()));
-  given_ = inputs;
-  there_.assign(inputs.size(), false);
+  caller_inputs_ = inputs;
+  is_on_device_.assign(inputs.size(), false);
   auto next = given.begin();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (f.inputs[i].kind != FunctionInput::Kind::user) continue;
     const Tensor& t = *next++;
     if (f.inputs[i].value == kNoValue) continue;
-    there_[i] = !TensorMemory::on_host(t);
-    if (there_[i] && inputs[i].contiguous() && is_aligned(inputs[i].data)) continue;
+    is_on_device_[i] = !TensorMemory::is_on_host(t);
+    if (is_on_device_[i] && inputs[i].contiguous() && is_aligned(inputs[i].data)) continue;
     const std::uint64_t bytes = bytes_of(inputs[i]);
     inputs_[i].reserve(bytes, context_.device(), context_.user());
-    if (there_[i]) {
+    if (is_on_device_[i]) {
       make_contiguous(inputs[i]);
       inputs[i].data = inputs_[i].data();
-      context_.copy(given_[i], inputs[i]);
+      context_.copy(caller_inputs_[i], inputs[i]);
     } else {
       context_.upload(inputs_[i].data(), inputs[i].data, bytes);
       inputs[i].data = inputs_[i].data();
     }
   }
-  brought_ = inputs;
+  device_inputs_ = inputs;
 }
 
-const std::vector<TensorView>& Transfer::keep(const std::vector<TensorView>& results, const CallerOutputs& outputs) {
-  bool all = true;
+const std::vector<TensorView>& Transfer::preserve_overwritten(const std::vector<TensorView>& results,
+                                                              const CallerOutputs& outputs) {
+  bool unchanged = true;
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!outputs.loses(results, i)) continue;
-    if (all) safe_ = results;
-    all = false;
-    kept_.resize(std::max(kept_.size(), results.size()));
-    kept_[i].reserve(bytes_of(results[i]), context_.device(), context_.user());
-    safe_[i].data = kept_[i].data();
-    context_.copy(results[i], safe_[i]);
+    if (unchanged) preserved_results_ = results;
+    unchanged = false;
+    preserved_.resize(std::max(preserved_.size(), results.size()));
+    preserved_[i].reserve(bytes_of(results[i]), context_.device(), context_.user());
+    preserved_results_[i].data = preserved_[i].data();
+    context_.copy(results[i], preserved_results_[i]);
   }
-  return all ? results : safe_;
+  return unchanged ? results : preserved_results_;
 }
 
-const std::vector<TensorView>& Transfer::take_back(const Function& f, const std::vector<TensorView>& made,
+const std::vector<TensorView>& Transfer::take_back(const Function& f, const std::vector<TensorView>& produced,
                                                    const CallerOutputs* outputs) {
-  const std::vector<TensorView>& results = outputs == nullptr ? made : keep(made, *outputs);
-  if (stays_) return results;
+  const std::vector<TensorView>& results = outputs == nullptr ? produced : preserve_overwritten(produced, *outputs);
+  if (uses_host_memory_) return results;
   outputs_.resize(std::max(outputs_.size(), results.size()));
   results_ = results;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::uint64_t bytes = bytes_of(results[i]);
-    if (outputs != nullptr && outputs->there(i)) {
+    if (outputs != nullptr && outputs->is_on_device(i)) {
       results_[i].data = outputs->view(i).data;
       if (results_[i].data != results[i].data) context_.copy(results[i], outputs->view(i));
       continue;
     }
-    if (outputs != nullptr && outputs->direct(i)) {
+    if (outputs != nullptr && outputs->can_write_directly(i)) {
       results_[i].data = outputs->view(i).data;
       context_.download(results_[i].data, results[i].data, bytes);
       continue;
@@ -104,8 +105,8 @@ const std::vector<TensorView>& Transfer::take_back(const Function& f, const std:
   }
   for (const WriteBack& w : f.writebacks) {
     if (w.target != WriteBack::Target::input) continue;
-    const TensorView &to = given_[w.index], &from = brought_[w.index];
-    if (!there_[w.index]) {
+    const TensorView &to = caller_inputs_[w.index], &from = device_inputs_[w.index];
+    if (!is_on_device_[w.index]) {
       context_.download(to.data, from.data, bytes_of(to));
     } else if (to.data != from.data) {
       context_.copy(from, to);
@@ -116,27 +117,27 @@ const std::vector<TensorView>& Transfer::take_back(const Function& f, const std:
 
 void Transfer::read(const TensorView& from, const TensorView& to) {
   DeviceStream& stream = *context_.stream;
-  if (stays_) return stream.copy(from, to);
+  if (uses_host_memory_) return stream.copy(from, to);
   const std::uint64_t bytes = bytes_of(to);
   Buffer dense;
   dense.reserve(bytes, context_.device(), context_.user());
-  TensorView there = to;
-  there.data = dense.data();
-  stream.copy(from, there);
+  TensorView device_view = to;
+  device_view.data = dense.data();
+  stream.copy(from, device_view);
   stream.enqueue_download(to.data, dense.data(), bytes);
   stream.synchronize();
 }
 
 void Transfer::write(const TensorView& from, const TensorView& to) {
   DeviceStream& stream = *context_.stream;
-  if (stays_) return stream.copy(from, to);
+  if (uses_host_memory_) return stream.copy(from, to);
   const std::uint64_t bytes = bytes_of(from);
   Buffer dense;
   dense.reserve(bytes, context_.device(), context_.user());
-  TensorView there = from;
-  there.data = dense.data();
+  TensorView device_view = from;
+  device_view.data = dense.data();
   stream.enqueue_upload(dense.data(), from.data, bytes);
-  stream.copy(there, to);
+  stream.copy(device_view, to);
   stream.synchronize();
 }
 

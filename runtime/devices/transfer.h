@@ -28,7 +28,7 @@ class Transfer {
   void bring(const Function& f, std::span<const Tensor> given, std::vector<TensorView>& inputs);
   /// Copies inputs written by the run back to the caller's memory. Copies results to memory of this object, or directly
   /// to the caller's `outputs` unless the host would have to copy them again; done after the stream's synchronisation.
-  const std::vector<TensorView>& take_back(const Function& f, const std::vector<TensorView>& made,
+  const std::vector<TensorView>& take_back(const Function& f, const std::vector<TensorView>& produced,
                                            const CallerOutputs* outputs = nullptr);
   /// Waits: an earlier run may still read its inputs.
   void settle() noexcept;
@@ -44,18 +44,19 @@ class Transfer {
 
  private:
   /// Copies results out of the way of write-backs to the caller's memory.
-  const std::vector<TensorView>& keep(const std::vector<TensorView>& results, const CallerOutputs& outputs);
+  const std::vector<TensorView>& preserve_overwritten(const std::vector<TensorView>& results,
+                                                      const CallerOutputs& outputs);
 
   const SessionContext& context_;
   std::vector<Buffer> inputs_;  ///< device memory
   std::vector<HostBuffer> outputs_;
   std::vector<TensorView> results_;
-  std::vector<Buffer> kept_;         ///< copies of inputs returned as results and overwritten by other results
-  std::vector<TensorView> safe_;     ///< results after substituting these copies
-  std::vector<TensorView> given_;    ///< inputs as given by the caller
-  std::vector<TensorView> brought_;  ///< inputs as read by the run
-  std::vector<bool> there_;          ///< true for inputs given on the device
-  bool stays_ = false;               ///< true if the device uses host memory
+  std::vector<Buffer> preserved_;  ///< copies of inputs returned as results and overwritten by other results
+  std::vector<TensorView> preserved_results_;  ///< results after substituting these copies
+  std::vector<TensorView> caller_inputs_;      ///< inputs as given by the caller
+  std::vector<TensorView> device_inputs_;      ///< inputs as read by the run
+  std::vector<bool> is_on_device_;             ///< true for inputs given on the device
+  bool uses_host_memory_ = false;              ///< true if the device uses host memory
 };
 
 }  // namespace tern

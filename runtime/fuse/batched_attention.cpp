@@ -25,8 +25,8 @@ struct TextLoop {
 /// Values of a body and the nodes that compute them.
 class BodyValues {
  public:
-  explicit BodyValues(const Function& f) : f_(f), uses_(f) {}
-  const Node* producer(ValueId v) const { return uses_.producing_node(f_, v); }
+  explicit BodyValues(const Function& f) : f_(f), def_use_(f) {}
+  const Node* producer(ValueId v) const { return def_use_.producing_node(f_, v); }
   const TensorType& type(ValueId v) const { return f_.values[static_cast<std::size_t>(v)].type; }
   /// Number of the body's input; -1 for other values.
   std::int64_t input(ValueId v) const {
@@ -49,7 +49,7 @@ class BodyValues {
 
  private:
   const Function& f_;
-  DefUse uses_;
+  DefUse def_use_;
 };
 
 /// Returns the number of the input from which index_select by input 0 (the row) produces `v`; -1 for other values.
@@ -174,9 +174,9 @@ class Rewrite {
     shape[0] = type(row).shape[0];
     const ValueId result = add(Op::index_select, {v, row}, {type(v).dtype, std::move(shape)});
     f_.nodes.back().set(AttrKey::axis, Dims{Dim(0)});
-    return reshape(result, with_slot_count(text, type(row).shape[0]));
+    return reshape(result, resize_first_axis(text, type(row).shape[0]));
   }
-  static Dims with_slot_count(const Dims& text, Dim slot_count) {
+  static Dims resize_first_axis(const Dims& text, Dim slot_count) {
     Dims shape = text;
     shape[0] = slot_count;
     return shape;
@@ -201,7 +201,7 @@ class Rewrite {
     Dims text = type(loop.operands[kMask]).shape;  // [sequences, 1, ...]: drops the sequence's own first axis
     text.erase(text.begin() + 1);
     const ValueId mask = gather_sequences(loop.operands[kMask], clamped_row, text);
-    const ValueId slot_mask = reshape(has_row, with_slot_count(Dims(text.size(), Dim(1)), slot_count));
+    const ValueId slot_mask = reshape(has_row, resize_first_axis(Dims(text.size(), Dim(1)), slot_count));
     found->second = {clamped_row, add(Op::pointwise, {mask, slot_mask}, type(mask), std::move(and_expr))};
     return found->second;
   }
@@ -216,8 +216,8 @@ class Rewrite {
     const Dim slot_count = type(row).shape[0];
     Node attention = *loop.attention;
     attention.inputs = {gather_sequences(loop.operands[kQuery], row, sequence_shape(kQuery)),
-                        reshape(loop.operands[kKey], with_slot_count(sequence_shape(kKey), slot_count)),
-                        reshape(loop.operands[kValue], with_slot_count(sequence_shape(kValue), slot_count)), mask};
+                        reshape(loop.operands[kKey], resize_first_axis(sequence_shape(kKey), slot_count)),
+                        reshape(loop.operands[kValue], resize_first_axis(sequence_shape(kValue), slot_count)), mask};
     Dims result = type(n.outputs[0]).shape;
     result.erase(result.begin() + 1);
     const ValueId batched_result = value({type(n.outputs[0]).dtype, result});

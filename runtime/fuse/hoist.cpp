@@ -48,9 +48,9 @@ class RowInvariants {
       for (int k = 0; k < count; ++k) {
         once_[i] = once_[i] && once_[operands[k]];
         worth_[i] = worth_[i] || worth_[operands[k]];
-        any = any || reads_[operands[k]];
+        any = any || depends_on_row_[operands[k]];
       }
-      reads_.push_back(any);
+      depends_on_row_.push_back(any);
       worth_[i] = worth_[i] || is_costly(c.op);
     }
   }
@@ -59,7 +59,7 @@ class RowInvariants {
   std::vector<std::size_t> found() const {
     std::vector<std::size_t> all;
     for (std::size_t i = 0; i + 1 < once_.size(); ++i) {
-      if (once_[i] && worth_[i] && reads_[i] && is_plain(n_.expr.code[i].dtype) && read_by_elements(i))
+      if (once_[i] && worth_[i] && depends_on_row_[i] && is_plain(n_.expr.code[i].dtype) && read_by_elements(i))
         all.push_back(i);
     }
     return all;
@@ -147,9 +147,9 @@ class RowInvariants {
   Function& f_;
   const Node& n_;
   const Dims shape_;
-  std::vector<bool> once_;   ///< the instruction's value is constant along a row
-  std::vector<bool> worth_;  ///< a costly instruction feeds the value
-  std::vector<bool> reads_;  ///< the value depends on the row
+  std::vector<bool> once_;            ///< the instruction's value is constant along a row
+  std::vector<bool> worth_;           ///< a costly instruction feeds the value
+  std::vector<bool> depends_on_row_;  ///< the value depends on the row
 };
 
 }  // namespace

@@ -32,8 +32,8 @@ void join_factor(FunctionInFusion& f, std::uint32_t i) {
   const auto factor = static_cast<std::uint32_t>(at);
   const ValueId a = f.f.nodes[factor].inputs[0], info = f.f.nodes[factor].outputs[2];
   if (is_complex(f.type(a).dtype)) return;  // two definitions beat LAPACK on small complex matrices
-  if (!same_batch(f.type(a).shape, f.type(n.outputs[0]).shape) || !f.may_wait(factor, f.places[i])) return;
-  if (info != kNoValue && (f.use(info).readers > 0 || f.use(info).pinned)) return;
+  if (!same_batch(f.type(a).shape, f.type(n.outputs[0]).shape) || !f.may_move(factor, f.positions[i])) return;
+  if (info != kNoValue && (f.value_use(info).readers > 0 || f.value_use(info).pinned)) return;
 
   const ValueId rhs = n.inputs[2];
   if (rhs == n.inputs[0]) return;  // the factors are needed in addition to the solution

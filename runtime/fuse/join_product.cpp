@@ -48,7 +48,7 @@ ViewedProduct product_behind(FunctionInFusion& f, ValueId v, std::uint32_t reade
 
 /// True if `v` may have strides not viewable by a reshape.
 bool may_be_strided(FunctionInFusion& f, ValueId v) {
-  const std::int32_t p = f.use(v).producer;
+  const std::int32_t p = f.value_use(v).producer;
   if (p < 0) return false;
   const Op op = f.f.nodes[static_cast<std::size_t>(p)].op;
   return op == Op::permute || op == Op::slice || op == Op::expand || op == Op::as_strided;
@@ -66,9 +66,9 @@ bool reads_positions(const PointwiseExpr& expr) {
   return std::ranges::any_of(expr.code, [](const Instruction& i) { return i.op == Scalar::index; });
 }
 
-/// True if product `p`, producing operand `v` of pointwise node `i`, can absorb the node at `made`.
-bool suits(FunctionInFusion& f, std::uint32_t i, ValueId v, const ViewedProduct& p, Place made) {
-  if (p.node < 0 || !f.may_wait(static_cast<std::uint32_t>(p.node), made)) return false;
+/// True if product `p`, producing operand `v` of pointwise node `i`, can absorb the node at `operands_end`.
+bool suits(FunctionInFusion& f, std::uint32_t i, ValueId v, const ViewedProduct& p, NodePosition operands_end) {
+  if (p.node < 0 || !f.may_move(static_cast<std::uint32_t>(p.node), operands_end)) return false;
   const Node& n = f.f.nodes[i];
   const Node& producer = f.f.nodes[static_cast<std::size_t>(p.node)];
   const TensorType& result = f.type(n.outputs[0]);
@@ -92,17 +92,17 @@ void join_product(FunctionInFusion& f, std::uint32_t i) {
   const ValueId output = f.f.nodes[i].outputs[0];
   const Dims shape = f.type(output).shape;
   const DType dtype = f.type(output).dtype;
-  if ((dtype != DType::f32 && !is_byte_integer(dtype)) || f.has_pairs(f.f.nodes[i]) || f.use(output).written_back)
+  if ((dtype != DType::f32 && !is_byte_integer(dtype)) || f.has_pairs(f.f.nodes[i]) || f.value_use(output).written_back)
     return;
-  const Place made = f.operands_made(f.f.nodes[i].inputs);
+  const NodePosition operands_end = f.operands_position(f.f.nodes[i].inputs);
   ViewedProduct product;
   ValueId own = kNoValue;
   for (ValueId v : f.f.nodes[i].inputs) {
     ViewedProduct p = product_behind(f, v, i);
-    if (!suits(f, i, v, p, made)) continue;
+    if (!suits(f, i, v, p, operands_end)) continue;
     // Prefers the later of two products: the other product's result exists by then.
     if (product.node >= 0 &&
-        f.places[static_cast<std::size_t>(p.node)] < f.places[static_cast<std::size_t>(product.node)])
+        f.positions[static_cast<std::size_t>(p.node)] < f.positions[static_cast<std::size_t>(product.node)])
       continue;
     product = std::move(p);
     own = v;
@@ -110,12 +110,12 @@ void join_product(FunctionInFusion& f, std::uint32_t i) {
   if (product.node < 0) return;
   const auto at = static_cast<std::uint32_t>(product.node);
   const Dims inner_shape = f.type(f.f.nodes[at].outputs[0]).shape;
-  const Place place{made[0], i, 1};
+  const NodePosition position{operands_end[0], i, 1};
 
   std::vector<ValueId> operands = f.f.nodes[i].inputs;
   for (ValueId& v : operands) {
     if (v != own && !product.views.empty() && f.type(v).shape == shape && shape != inner_shape)
-      v = f.reshape(v, inner_shape, {made[0], i, 0}, i);
+      v = f.reshape(v, inner_shape, {operands_end[0], i, 0}, i);
   }
   const Node& n = f.f.nodes[i];
   const Node& producer = f.f.nodes[at];
@@ -141,7 +141,7 @@ void join_product(FunctionInFusion& f, std::uint32_t i) {
   fused.outputs = {output};
   f.f.nodes[i] = std::move(fused);
   f.numbers[i] = f.numbers[at];
-  f.places[i] = place;
+  f.positions[i] = position;
   if (shape != inner_shape) f.give_shape(i, inner_shape);
 }
 

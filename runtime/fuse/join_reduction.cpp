@@ -20,7 +20,7 @@ void join_reduction(FunctionInFusion& f, std::uint32_t i) {
   const auto p = static_cast<std::uint32_t>(found);
   const Node& producer = f.f.nodes[p];
   if (producer.op != Op::pointwise || producer.expr.code.size() < 2 || f.has_pairs(producer) ||
-      reads_positions_or_blocks(f, producer) || !f.may_wait(p, f.places[i]))
+      reads_positions_or_blocks(f, producer) || !f.may_move(p, f.positions[i]))
     return;
   const Dims sizes = f.type(n.inputs[0]).shape;
   const bool sized = producer.has(AttrKey::sizes);

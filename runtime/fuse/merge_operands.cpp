@@ -9,7 +9,7 @@ bool merge_operands(FunctionInFusion& f, std::uint32_t i) {
   Node& n = f.f.nodes[i];
   if (f.has_pairs(n)) return false;
   const Dims& shape = f.type(n.outputs[0]).shape;
-  const Place made = f.operands_made(n.inputs);
+  const NodePosition operands_end = f.operands_position(n.inputs);
   std::vector<std::uint32_t> taken;
   std::vector<bool> inlined(n.inputs.size());
   std::size_t instructions = n.expr.code.size(), operands = n.inputs.size();
@@ -18,7 +18,7 @@ bool merge_operands(FunctionInFusion& f, std::uint32_t i) {
     if (found < 0) continue;
     const auto p = static_cast<std::uint32_t>(found);
     const Node& producer = f.f.nodes[p];
-    if (producer.op != Op::pointwise || f.has_pairs(producer) || !f.may_wait(p, made)) continue;
+    if (producer.op != Op::pointwise || f.has_pairs(producer) || !f.may_move(p, operands_end)) continue;
     // Skips broadcast operands: merging would compute them repeatedly.
     if (f.type(n.inputs[k]).shape != shape && !f.one_element(n.inputs[k])) continue;
     if (std::ranges::find(taken, p) == taken.end()) {
@@ -44,7 +44,7 @@ bool merge_operands(FunctionInFusion& f, std::uint32_t i) {
     }
     // Inserts the producer's operands in its position: the node's first operand is the memory for updating a state in
     // place.
-    const Node& producer = f.f.nodes[static_cast<std::size_t>(f.use(v).producer)];
+    const Node& producer = f.f.nodes[static_cast<std::size_t>(f.value_use(v).producer)];
     std::vector<std::uint16_t> inner;
     for (ValueId o : producer.inputs) inner.push_back(b.load(o, f.type(o).dtype));
     loads.push_back(b.append(producer.expr, inner, f.type(v).shape != shape));
@@ -53,7 +53,7 @@ bool merge_operands(FunctionInFusion& f, std::uint32_t i) {
   n.expr = b.finish(b.append(n.expr, loads));
   if (sized) n.set(AttrKey::sizes, shape);  // the operands alone may no longer imply the sizes
   f.take_over(i, taken, b.operands());
-  f.places[i] = {made[0], i, 0};
+  f.positions[i] = {operands_end[0], i, 0};
   return true;
 }
 

@@ -24,40 +24,40 @@ std::vector<ValueId> distinct(const std::vector<ValueId>& values) {
 }
 
 FunctionInFusion::FunctionInFusion(Function exported)
-    : f(std::move(exported)), gone(f.nodes.size()), uses_(f.values.size()) {
+    : f(std::move(exported)), is_removed(f.nodes.size()), value_uses_(f.values.size()) {
   std::uint32_t section = 0;
   for (std::uint32_t i = 0; i < f.nodes.size(); ++i) {
     const Node& n = f.nodes[i];
-    for (ValueId v : distinct(n.inputs)) ++use(v).readers;
+    for (ValueId v : distinct(n.inputs)) ++value_use(v).readers;
     for (ValueId v : n.outputs) {
-      if (v != kNoValue) use(v).producer = static_cast<std::int32_t>(i);
+      if (v != kNoValue) value_use(v).producer = static_cast<std::int32_t>(i);
     }
-    places.push_back({i, i, 0});
+    positions.push_back({i, i, 0});
     numbers.push_back(i);
     sections_.push_back(section);
     section += n.dims(AttrKey::symbols).empty() ? 0 : 1;
   }
   for (const FunctionOutput& o : f.outputs) {
-    if (o.value != kNoValue) use(o.value).pinned = true;
+    if (o.value != kNoValue) value_use(o.value).pinned = true;
   }
   std::unordered_set<std::uint32_t> states, inputs;  // targets written back
   for (const WriteBack& w : f.writebacks) {
-    use(w.value).pinned = use(w.value).written_back = true;
+    value_use(w.value).pinned = value_use(w.value).written_back = true;
     (w.target == WriteBack::Target::state ? states : inputs).insert(w.index);
   }
   for (std::uint32_t i = 0; i < f.inputs.size(); ++i) {
     const FunctionInput& in = f.inputs[i];
     const bool state = in.kind == FunctionInput::Kind::state && states.contains(in.state);
-    if ((state || inputs.contains(i)) && in.value != kNoValue) use(in.value).written = true;
+    if ((state || inputs.contains(i)) && in.value != kNoValue) value_use(in.value).written = true;
   }
 }
 
 FusedFunction FunctionInFusion::finish() {
   std::vector<std::uint32_t> order;
   for (std::uint32_t i = 0; i < f.nodes.size(); ++i) {
-    if (!gone[i]) order.push_back(i);
+    if (!is_removed[i]) order.push_back(i);
   }
-  std::ranges::sort(order, {}, [&](std::uint32_t i) { return places[i]; });
+  std::ranges::sort(order, {}, [&](std::uint32_t i) { return positions[i]; });
   FusedFunction result;
   std::vector<Node> nodes;
   nodes.reserve(order.size());
@@ -81,55 +81,56 @@ bool FunctionInFusion::has_pairs(const Node& n) const {
 
 std::int32_t FunctionInFusion::only_producer(ValueId v, std::uint32_t reader) {
   if (v == kNoValue) return -1;
-  const ValueUse& u = use(v);
+  const ValueUse& u = value_use(v);
   if (u.producer < 0 || u.readers != 1 || u.pinned) return -1;
   return sections_[static_cast<std::size_t>(u.producer)] == sections_[reader] ? u.producer : -1;
 }
 
-Place FunctionInFusion::operands_made(const std::vector<ValueId>& operands) {
-  Place last{0, 0, 0};
+NodePosition FunctionInFusion::operands_position(const std::vector<ValueId>& operands) {
+  NodePosition last{0, 0, 0};
   for (ValueId v : operands) {
-    if (v != kNoValue && use(v).producer >= 0) last = std::max(last, places[static_cast<std::size_t>(use(v).producer)]);
+    if (v != kNoValue && value_use(v).producer >= 0)
+      last = std::max(last, positions[static_cast<std::size_t>(value_use(v).producer)]);
   }
   return last;
 }
 
-bool FunctionInFusion::may_wait(std::uint32_t i, Place place) {
-  if (place <= places[i]) return true;
+bool FunctionInFusion::may_move(std::uint32_t i, NodePosition position) {
+  if (position <= positions[i]) return true;
   const Node& n = f.nodes[i];
   int large = 0;
   for (ValueId v : distinct(n.inputs)) {
-    if (use(v).written) return false;
-    large += use(v).producer >= 0 && type(v).shape == type(n.outputs[0]).shape ? 1 : 0;
+    if (value_use(v).written) return false;
+    large += value_use(v).producer >= 0 && type(v).shape == type(n.outputs[0]).shape ? 1 : 0;
   }
-  const bool far = place[0] - places[i][0] > kFar;
+  const bool far = position[0] - positions[i][0] > kFar;
   return !far || (n.op == Op::pointwise && large <= 1);
 }
 
 void FunctionInFusion::take_over(std::uint32_t i, const std::vector<std::uint32_t>& taken,
                                  std::vector<ValueId> operands) {
-  for (ValueId v : distinct(f.nodes[i].inputs)) --use(v).readers;
+  for (ValueId v : distinct(f.nodes[i].inputs)) --value_use(v).readers;
   for (std::uint32_t p : taken) {
-    for (ValueId v : distinct(f.nodes[p].inputs)) --use(v).readers;
-    gone[p] = true;
+    for (ValueId v : distinct(f.nodes[p].inputs)) --value_use(v).readers;
+    is_removed[p] = true;
   }
   f.nodes[i].inputs = std::move(operands);
-  for (ValueId v : distinct(f.nodes[i].inputs)) ++use(v).readers;
+  for (ValueId v : distinct(f.nodes[i].inputs)) ++value_use(v).readers;
 }
 
-ValueId FunctionInFusion::reshape(ValueId v, const Dims& shape, Place place, std::uint32_t near) {
+ValueId FunctionInFusion::reshape(ValueId v, const Dims& shape, NodePosition position, std::uint32_t near) {
   Value value{type(v), f.values[static_cast<std::size_t>(v)].name};
   value.type.shape = shape;
   const auto result = static_cast<ValueId>(f.values.size());
   f.values.push_back(std::move(value));
-  uses_.emplace_back();
-  add_reshape(v, result, place, near);
+  value_uses_.emplace_back();
+  add_reshape(v, result, position, near);
   return result;
 }
 
-void FunctionInFusion::add_reshape(ValueId from, ValueId to, Place place, std::uint32_t near) {
-  use(to).producer = static_cast<std::int32_t>(f.nodes.size());
-  ++use(from).readers;
+void FunctionInFusion::add_reshape(ValueId from, ValueId to, NodePosition position, std::uint32_t near) {
+  value_use(to).producer = static_cast<std::int32_t>(f.nodes.size());
+  ++value_use(from).readers;
   Node n;
   n.op = Op::reshape;
   n.inputs = {from};
@@ -137,8 +138,8 @@ void FunctionInFusion::add_reshape(ValueId from, ValueId to, Place place, std::u
   n.set(AttrKey::sizes, type(to).shape);
   n.origin = f.nodes[near].origin;
   f.nodes.push_back(std::move(n));
-  gone.push_back(false);
-  places.push_back(place);
+  is_removed.push_back(false);
+  positions.push_back(position);
   numbers.push_back(numbers[near]);
   sections_.push_back(sections_[near]);
 }
@@ -149,9 +150,9 @@ void FunctionInFusion::give_shape(std::uint32_t i, const Dims& shape) {
   value.type.shape = shape;
   const auto inner = static_cast<ValueId>(f.values.size());
   f.values.push_back(std::move(value));
-  uses_.push_back({static_cast<std::int32_t>(i), 0, false, false, false});
+  value_uses_.push_back({static_cast<std::int32_t>(i), 0, false, false, false});
   f.nodes[i].outputs[0] = inner;
-  add_reshape(inner, output, {places[i][0], places[i][1], places[i][2] + 1}, i);
+  add_reshape(inner, output, {positions[i][0], positions[i][1], positions[i][2] + 1}, i);
 }
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// A function during fusion: producer and readers of each value, and place of each node.
+// A function during fusion: producer and readers of each value, and position of each node.
 #pragma once
 
 #include <array>
@@ -13,9 +13,9 @@ namespace tern {
 inline constexpr std::size_t kMostFusedInstructions = 64;  // values of an expression must fit the first-level cache
 inline constexpr std::size_t kMostFusedOperands = 16;
 
-/// Execution order: nodes run in ascending order of places. (n, n, 0) for unmoved node n; (m, n, k) for a node moved
+/// Execution order: nodes run in ascending order of positions. (n, n, 0) for unmoved node n; (m, n, k) for a node moved
 /// behind node m, or created for node n.
-using Place = std::array<std::uint32_t, 3>;
+using NodePosition = std::array<std::uint32_t, 3>;
 
 /// Facts about a value.
 struct ValueUse {
@@ -34,11 +34,11 @@ class FunctionInFusion {
   FusedFunction finish();
 
   Function f;
-  std::vector<bool> gone;              ///< indexed by node
-  std::vector<Place> places;           ///< indexed by node
-  std::vector<std::uint32_t> numbers;  ///< exported number of each node
+  std::vector<bool> is_removed;         ///< indexed by node
+  std::vector<NodePosition> positions;  ///< indexed by node
+  std::vector<std::uint32_t> numbers;   ///< exported number of each node
 
-  ValueUse& use(ValueId v) { return uses_[static_cast<std::size_t>(v)]; }
+  ValueUse& value_use(ValueId v) { return value_uses_[static_cast<std::size_t>(v)]; }
   const TensorType& type(ValueId v) const { return f.values[static_cast<std::size_t>(v)].type; }
   bool one_element(ValueId v) const;
   /// True if an operand or result of the node has packed pairs; their elements are not addressable.
@@ -46,23 +46,23 @@ class FunctionInFusion {
 
   /// Returns the producer of `v` in the same section if `reader` is the only reader; else -1.
   std::int32_t only_producer(ValueId v, std::uint32_t reader);
-  /// Returns the place of the last producer among the operands.
-  Place operands_made(const std::vector<ValueId>& operands);
-  /// True if node `i` may be moved to the later `place` without holding more memory for long and without preventing a
-  /// state's in-place update.
-  bool may_wait(std::uint32_t i, Place place);
+  /// Returns the position of the last producer among the operands.
+  NodePosition operands_position(const std::vector<ValueId>& operands);
+  /// True if node `i` may be moved to the later `position` without holding more memory for long and without preventing
+  /// a state's in-place update.
+  bool may_move(std::uint32_t i, NodePosition position);
 
   /// Replaces the operands of node `i` and of the merged nodes `taken` by `operands`. Removes the nodes `taken`.
   void take_over(std::uint32_t i, const std::vector<std::uint32_t>& taken, std::vector<ValueId> operands);
-  /// Adds a reshape of `v` at `place`, in the section of node `near`; returns its result.
-  ValueId reshape(ValueId v, const Dims& shape, Place place, std::uint32_t near);
+  /// Adds a reshape of `v` at `position`, in the section of node `near`; returns its result.
+  ValueId reshape(ValueId v, const Dims& shape, NodePosition position, std::uint32_t near);
   /// Changes the result shape of node `i` and adds a reshape back to the old shape right after the node.
   void give_shape(std::uint32_t i, const Dims& shape);
 
  private:
-  void add_reshape(ValueId from, ValueId to, Place place, std::uint32_t near);
+  void add_reshape(ValueId from, ValueId to, NodePosition position, std::uint32_t near);
 
-  std::vector<ValueUse> uses_;
+  std::vector<ValueUse> value_uses_;
   std::vector<std::uint32_t> sections_;
 };
 

@@ -15,22 +15,22 @@ class DeviceGraphBuilder {
  public:
   DeviceGraphBuilder(const Replay& replay, GraphRecorder& graphs) : replay_(replay), graphs_(graphs) {}
 
-  void make(Recording& recording) {
+  void build_graphs(Recording& recording) {
     std::vector<RecordedItem> items;
     auto& from = recording.items;
     for (std::size_t begin = 0; begin < from.size();) {
       std::size_t end = begin;
-      while (end < from.size() && holds(from[end])) ++end;
+      while (end < from.size() && can_capture(from[end])) ++end;
       if (end == begin) {
-        make_bodies(from[begin]);
+        build_body_graphs(from[begin]);
         items.push_back(std::move(from[begin++]));
         continue;
       }
       if (auto graph = record(std::span(from).subspan(begin, end - begin))) {
-        RecordedGraph made{std::move(graph), std::make_unique<Recording>()};
+        RecordedGraph graph_item{std::move(graph), std::make_unique<Recording>()};
         const std::uint32_t function = from[begin].function, node = from[begin].node;
-        for (std::size_t i = begin; i < end; ++i) made.items->items.push_back(std::move(from[i]));
-        items.push_back({std::move(made), function, node});
+        for (std::size_t i = begin; i < end; ++i) graph_item.items->items.push_back(std::move(from[i]));
+        items.push_back({std::move(graph_item), function, node});
       } else {
         for (std::size_t i = begin; i < end; ++i) items.push_back(std::move(from[i]));
       }
@@ -40,62 +40,62 @@ class DeviceGraphBuilder {
   }
 
  private:
-  bool holds(const Recording& r) const {
-    return std::ranges::all_of(r.items, [&](const RecordedItem& item) { return holds(item); });
+  bool can_capture(const Recording& r) const {
+    return std::ranges::all_of(r.items, [&](const RecordedItem& item) { return can_capture(item); });
   }
   bool is_byte(const TensorView& predicate) const { return element_size(predicate.dtype) == 1; }
 
   /// True if the device can run the item without the host.
-  bool holds(const RecordedItem& item) const {
-    if (const auto* k = std::get_if<RecordedKernel>(&item.what)) {
+  bool can_capture(const RecordedItem& item) const {
+    if (const auto* k = std::get_if<RecordedKernel>(&item.operation)) {
       // Excludes effects: random numbers depend on the session's position in its random stream, library operators run
       // on the host, and the session's group may change.
       return !has_trait(k->step->resolved->op, Trait::effect);
     }
-    if (std::holds_alternative<RecordedCopy>(item.what)) return true;
+    if (std::holds_alternative<RecordedCopy>(item.operation)) return true;
     if (!graphs_.conditional()) return false;
-    if (const auto* b = std::get_if<RecordedBranch>(&item.what))
-      return is_byte(b->predicate) && holds(*b->chosen) && holds(*b->otherwise);
-    if (const auto* l = std::get_if<RecordedLoop>(&item.what)) {
+    if (const auto* b = std::get_if<RecordedBranch>(&item.operation))
+      return is_byte(b->predicate) && can_capture(*b->chosen) && can_capture(*b->otherwise);
+    if (const auto* l = std::get_if<RecordedLoop>(&item.operation)) {
       const PrepareOptions& options = replay_.captured.prepared->options;
-      return options.max_iterations == 0 && options.max_seconds == 0 && is_byte(l->predicate) && holds(*l->condition) &&
-             holds(*l->body);
+      return options.max_iterations == 0 && options.max_seconds == 0 && is_byte(l->predicate) &&
+             can_capture(*l->condition) && can_capture(*l->body);
     }
     return false;
   }
 
-  void make_bodies(RecordedItem& item) {
-    if (auto* b = std::get_if<RecordedBranch>(&item.what)) {
-      make(*b->chosen);
-      make(*b->otherwise);
-    } else if (auto* l = std::get_if<RecordedLoop>(&item.what)) {
-      make(*l->condition);
-      make(*l->body);
+  void build_body_graphs(RecordedItem& item) {
+    if (auto* b = std::get_if<RecordedBranch>(&item.operation)) {
+      build_graphs(*b->chosen);
+      build_graphs(*b->otherwise);
+    } else if (auto* l = std::get_if<RecordedLoop>(&item.operation)) {
+      build_graphs(*l->condition);
+      build_graphs(*l->body);
     }
   }
 
   std::unique_ptr<DeviceGraph> record(std::span<const RecordedItem> items) {
     return graphs_.record([&] {
-      for (const RecordedItem& item : items) put(item);
+      for (const RecordedItem& item : items) enqueue(item);
     });
   }
 
-  void put(const Recording& r) {
-    for (const RecordedItem& item : r.items) put(item);
+  void enqueue(const Recording& r) {
+    for (const RecordedItem& item : r.items) enqueue(item);
   }
 
-  void put(const RecordedItem& item) {
-    if (const auto* b = std::get_if<RecordedBranch>(&item.what)) {
+  void enqueue(const RecordedItem& item) {
+    if (const auto* b = std::get_if<RecordedBranch>(&item.operation)) {
       graphs_.begin_if(b->predicate.data);
-      put(*b->chosen);
+      enqueue(*b->chosen);
       graphs_.begin_else();
-      put(*b->otherwise);
+      enqueue(*b->otherwise);
       graphs_.end_body();
-    } else if (const auto* l = std::get_if<RecordedLoop>(&item.what)) {
-      put(*l->condition);
+    } else if (const auto* l = std::get_if<RecordedLoop>(&item.operation)) {
+      enqueue(*l->condition);
       graphs_.begin_while(l->predicate.data);
-      put(*l->body);
-      put(*l->condition);
+      enqueue(*l->body);
+      enqueue(*l->condition);
       graphs_.end_body();
     } else {
       annotate(item);
@@ -106,7 +106,7 @@ class DeviceGraphBuilder {
   void annotate(const RecordedItem& item) const {
     graphs_.annotate([&] {
       const std::string text = describe(*replay_.captured.prepared, item.function, item.node);
-      const auto* kernel = std::get_if<RecordedKernel>(&item.what);
+      const auto* kernel = std::get_if<RecordedKernel>(&item.operation);
       if (kernel == nullptr || kernel->step->members == 0) return text;
       return fmt::format("partition of {} nodes to {}", kernel->step->members, text);
     });
@@ -119,7 +119,8 @@ class DeviceGraphBuilder {
 }  // namespace
 
 void make_device_graphs(const Replay& replay, Recording& recording) {
-  if (GraphRecorder* graphs = replay.captured.stream->graphs()) DeviceGraphBuilder(replay, *graphs).make(recording);
+  if (GraphRecorder* graphs = replay.captured.stream->graphs())
+    DeviceGraphBuilder(replay, *graphs).build_graphs(recording);
 }
 
 }  // namespace tern

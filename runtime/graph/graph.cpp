@@ -22,7 +22,7 @@ void GraphImpl::end() {
   if (stream_ == nullptr || stream_->capture != this)
     fail(ErrorCode::invalid_argument, "capture_end without capture_begin");
   stream_->capture = nullptr;
-  for (CapturedRun& run : runs_) {
+  for (CapturedRun& run : captured_runs_) {
     list_nodes(run, run.recording, 0);
     // Nodes of a device's graph cannot be measured.
     if (run.session->profile != nullptr) continue;
@@ -39,12 +39,12 @@ void GraphImpl::end() {
 void GraphImpl::reset() noexcept {
   if (stream_ != nullptr) {
     if (stream_->capture == this) stream_->capture = nullptr;
-    stream_->work->settle();  // pending copies of results may write to memory about to be freed
+    stream_->device_stream->settle();  // pending copies of results may write to memory about to be freed
   }
   complete_ = false;
-  for (CapturedRun& run : runs_) ++run.session->context.plans_dropped;
+  for (CapturedRun& run : captured_runs_) ++run.session->context.plans_dropped;
   nodes_.clear();
-  runs_.clear();
+  captured_runs_.clear();
   stream_.reset();
 }
 
@@ -69,16 +69,16 @@ bool updates(const CapturedRun& run, const void* data) {
 /// Inputs equal to results of earlier runs stay on the device: a device copy replaces the upload.
 void GraphImpl::chain(CapturedRun& run, std::span<const TensorView> inputs) const {
   for (RecordedItem& item : run.recording.items) {
-    const auto* upload = std::get_if<RecordedUpload>(&item.what);
-    if (upload == nullptr || upload->from == nullptr) continue;
-    const auto to = std::ranges::find(inputs, upload->to, &TensorView::data);
-    for (auto earlier = runs_.rbegin(); earlier != runs_.rend(); ++earlier) {  // the last writer
-      if (updates(*earlier, upload->from)) break;
-      const auto given = std::ranges::find(earlier->outputs, upload->from, [](const Tensor& t) { return t.data(); });
+    const auto* upload = std::get_if<RecordedUpload>(&item.operation);
+    if (upload == nullptr || upload->source == nullptr) continue;
+    const auto to = std::ranges::find(inputs, upload->destination, &TensorView::data);
+    for (auto earlier = captured_runs_.rbegin(); earlier != captured_runs_.rend(); ++earlier) {  // the last writer
+      if (updates(*earlier, upload->source)) break;
+      const auto given = std::ranges::find(earlier->outputs, upload->source, [](const Tensor& t) { return t.data(); });
       if (given == earlier->outputs.end()) continue;
       TensorView from = *to;
       from.data = earlier->results[static_cast<std::size_t>(given - earlier->outputs.begin())].data;
-      item.what = RecordedCopy{from, *to};
+      item.operation = RecordedCopy{from, *to};
       break;
     }
   }
@@ -86,7 +86,7 @@ void GraphImpl::chain(CapturedRun& run, std::span<const TensorView> inputs) cons
 
 const std::vector<Tensor>& GraphImpl::record(std::shared_ptr<SessionImpl> session, std::uint32_t function,
                                              std::span<const Tensor> inputs, CallerOutputs* into) {
-  CapturedRun& run = runs_.emplace_back();
+  CapturedRun& run = captured_runs_.emplace_back();
   try {
     run.session = std::move(session);
     run.session->groups.begin_run();
@@ -123,7 +123,7 @@ const std::vector<Tensor>& GraphImpl::record(std::shared_ptr<SessionImpl> sessio
     run.context.recording = nullptr;
   } catch (const std::exception& e) {
     const std::shared_ptr<SessionImpl> failed = run.session;
-    runs_.pop_back();
+    captured_runs_.pop_back();
     failed->give_up(e);
     throw;
   }
@@ -158,7 +158,7 @@ void GraphImpl::replay() {
   const ReplayScope scope(replaying_);
   if (!complete_) fail(ErrorCode::invalid_argument, "a graph is replayed after capture_begin and capture_end");
   if (stream_->capture != nullptr) fail(ErrorCode::invalid_argument, "a graph cannot be replayed during a capture");
-  for (CapturedRun& run : runs_) {
+  for (CapturedRun& run : captured_runs_) {
     const SessionUse session(run.session);
     try {
       const ThreadScope threads(run.context.threads);
@@ -178,7 +178,7 @@ void GraphImpl::replay() {
 void GraphImpl::list_nodes(const CapturedRun& run, const Recording& recording, int depth) {
   const PreparedProgram& prepared = *run.context.prepared;
   for (const RecordedItem& item : recording.items) {
-    if (const auto* kernel = std::get_if<RecordedKernel>(&item.what)) {
+    if (const auto* kernel = std::get_if<RecordedKernel>(&item.operation)) {
       const Function& f = prepared.program->functions[item.function];
       const Node& n = f.nodes[kernel->step->number];
       GraphNode node{f.name, kernel->step->number, std::string(op_name(n.op)), {}, {}, depth};
@@ -188,9 +188,9 @@ void GraphImpl::list_nodes(const CapturedRun& run, const Recording& recording, i
         node.module = origin.module;
       }
       nodes_.push_back(std::move(node));
-    } else if (const auto* b = std::get_if<RecordedBranch>(&item.what)) {
+    } else if (const auto* b = std::get_if<RecordedBranch>(&item.operation)) {
       for (const auto& body : {std::cref(b->chosen), std::cref(b->otherwise)}) list_nodes(run, *body.get(), depth + 1);
-    } else if (const auto* l = std::get_if<RecordedLoop>(&item.what)) {
+    } else if (const auto* l = std::get_if<RecordedLoop>(&item.operation)) {
       for (const auto& body : {std::cref(l->condition), std::cref(l->body)}) list_nodes(run, *body.get(), depth + 1);
     }
   }
@@ -198,7 +198,7 @@ void GraphImpl::list_nodes(const CapturedRun& run, const Recording& recording, i
 
 std::uint64_t GraphImpl::memory_bytes() const {
   std::uint64_t bytes = 0;
-  for (const CapturedRun& run : runs_) {
+  for (const CapturedRun& run : captured_runs_) {
     bytes += run.frame->arena_bytes() + run.context.scratch.size() + run.transfer->device_bytes();
   }
   return bytes;
@@ -209,10 +209,10 @@ namespace {
 std::size_t count_device_graphs(const Recording& recording) {
   std::size_t n = 0;
   for (const RecordedItem& item : recording.items) {
-    if (std::holds_alternative<RecordedGraph>(item.what)) ++n;
-    if (const auto* b = std::get_if<RecordedBranch>(&item.what))
+    if (std::holds_alternative<RecordedGraph>(item.operation)) ++n;
+    if (const auto* b = std::get_if<RecordedBranch>(&item.operation))
       n += count_device_graphs(*b->chosen) + count_device_graphs(*b->otherwise);
-    if (const auto* l = std::get_if<RecordedLoop>(&item.what))
+    if (const auto* l = std::get_if<RecordedLoop>(&item.operation))
       n += count_device_graphs(*l->condition) + count_device_graphs(*l->body);
   }
   return n;
@@ -222,7 +222,7 @@ std::size_t count_device_graphs(const Recording& recording) {
 
 std::size_t GraphImpl::device_graphs() const {
   std::size_t n = 0;
-  for (const CapturedRun& run : runs_) n += count_device_graphs(run.recording);
+  for (const CapturedRun& run : captured_runs_) n += count_device_graphs(run.recording);
   return n;
 }
 

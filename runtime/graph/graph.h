@@ -51,7 +51,7 @@ class GraphImpl {
   std::vector<GraphNode> nodes_;
   bool complete_ = false;
   std::atomic<bool> replaying_ = false;
-  std::list<CapturedRun> runs_;
+  std::list<CapturedRun> captured_runs_;
 };
 
 }  // namespace tern

@@ -17,7 +17,7 @@ constexpr int kRunsBefore = 2;            // runs before recording: they compile
 constexpr std::size_t kMostVariants = 4;  // most address variants, for callers alternating between a few buffers
 constexpr int kMostRecorded = 16;         // most graphs made, for devices that refuse to change addresses
 
-bool wanted() {
+bool device_graphs_enabled() {
   return platform::variable_is_on("TERN_DEVICE_GRAPHS", true);
 }
 
@@ -27,7 +27,7 @@ bool is_factorization(Op op) {
   return std::ranges::find(kOps, op) != std::end(kOps);
 }
 
-bool fits(const PlanStep& step) {
+bool can_record(const PlanStep& step) {
   if (step.kind == PlanStep::Kind::copy) return true;
   if (step.kind != PlanStep::Kind::kernel) return false;
   const Node& n = *step.resolved;
@@ -37,14 +37,14 @@ bool fits(const PlanStep& step) {
 
 }  // namespace
 
-std::unique_ptr<KeptGraphs> KeptGraphs::of(const SectionPlan& plan, const SessionContext& context) {
-  if (context.stream->graphs() == nullptr || !wanted()) return nullptr;
-  auto kept = std::make_unique<KeptGraphs>();
-  kept->plan_ = &plan;
+std::unique_ptr<KeptGraphs> KeptGraphs::create(const SectionPlan& plan, const SessionContext& context) {
+  if (context.stream->graphs() == nullptr || !device_graphs_enabled()) return nullptr;
+  auto graphs = std::make_unique<KeptGraphs>();
+  graphs->plan_ = &plan;
   const std::vector<PlanStep>& steps = plan.steps;
   for (std::size_t begin = 0; begin < steps.size();) {
     std::size_t end = begin;
-    while (end < steps.size() && fits(steps[end])) ++end;
+    while (end < steps.size() && can_record(steps[end])) ++end;
     if (end - begin >= kFewSteps) {
       Span span;
       span.begin = begin;
@@ -54,14 +54,14 @@ std::unique_ptr<KeptGraphs> KeptGraphs::of(const SectionPlan& plan, const Sessio
         span.first = std::min<std::size_t>(span.first, steps[i].args);
         span.last = std::max<std::size_t>(span.last, steps[i].args + steps[i].inputs + steps[i].outputs);
       }
-      kept->spans_.push_back(std::move(span));
+      graphs->spans_.push_back(std::move(span));
     }
     begin = std::max(end, begin + 1);
   }
-  return kept->spans_.empty() ? nullptr : std::move(kept);
+  return graphs->spans_.empty() ? nullptr : std::move(graphs);
 }
 
-bool KeptGraphs::begins(std::size_t step) const {
+bool KeptGraphs::can_begin_at(std::size_t step) const {
   return std::ranges::find(spans_, step, &Span::begin) != spans_.end();
 }
 
@@ -87,12 +87,12 @@ KeptGraphs::Variant& KeptGraphs::variant(Span& span, const std::vector<TensorVie
 }
 
 void KeptGraphs::record(SessionContext& context, Span& span, Variant& v,
-                        const std::function<void(const PlanStep&)>& put) {
+                        const std::function<void(const PlanStep&)>& enqueue) {
   ++span.recorded;
   const std::uint64_t before = context.bytes_copied;
   try {
     v.graph = context.stream->graphs()->record([&] {
-      for (std::size_t i = span.begin; i < span.end; ++i) put(plan_->steps[i]);
+      for (std::size_t i = span.begin; i < span.end; ++i) enqueue(plan_->steps[i]);
     });
   } catch (const Error&) {
     // No step has run: a kernel waits or allocates, or the device refuses. A broken device fails again in the single
@@ -104,7 +104,7 @@ void KeptGraphs::record(SessionContext& context, Span& span, Variant& v,
 }
 
 bool KeptGraphs::move(SessionContext& context, Span& span, const Variant& v,
-                      const std::function<void(const PlanStep&)>& put) {
+                      const std::function<void(const PlanStep&)>& enqueue) {
   Variant& m = span.moving;
   if (m.graph != nullptr && m.addresses == v.addresses) return true;
   m.addresses = v.addresses;
@@ -113,7 +113,7 @@ bool KeptGraphs::move(SessionContext& context, Span& span, const Variant& v,
     bool moved = false;
     try {
       moved = context.stream->graphs()->update(*m.graph, [&] {
-        for (std::size_t i = span.begin; i < span.end; ++i) put(plan_->steps[i]);
+        for (std::size_t i = span.begin; i < span.end; ++i) enqueue(plan_->steps[i]);
       });
     } catch (const Error&) {
       // No step has run, as in record().
@@ -122,12 +122,12 @@ bool KeptGraphs::move(SessionContext& context, Span& span, const Variant& v,
     if (moved) return true;
     m.graph = nullptr;
   }
-  if (span.recorded < kMostRecorded) record(context, span, m, put);
+  if (span.recorded < kMostRecorded) record(context, span, m, enqueue);
   return m.graph != nullptr;
 }
 
 std::size_t KeptGraphs::run(SessionContext& context, const std::vector<TensorView>& args, std::size_t step,
-                            const std::function<void(const PlanStep&)>& put) {
+                            const std::function<void(const PlanStep&)>& enqueue) {
   const auto found = std::ranges::find(spans_, step, &Span::begin);
   if (found == spans_.end()) return 0;
   Span& span = *found;
@@ -136,18 +136,18 @@ std::size_t KeptGraphs::run(SessionContext& context, const std::vector<TensorVie
   if (full && !has_graph(span.moving) && std::ranges::none_of(span.variants, has_graph)) return 0;
   Variant& v = variant(span, args, context.scratch.data());
   v.last = ++clock_;
-  span.runs = std::min(span.runs, kRunsBefore) + 1;
-  if (v.graph == nullptr && ++v.runs > kRunsBefore) {
+  span.run_count = std::min(span.run_count, kRunsBefore) + 1;
+  if (v.graph == nullptr && ++v.run_count > kRunsBefore) {
     if (has_graph(span.moving) && span.moving.addresses == v.addresses) {
       v.graph = std::move(span.moving.graph);
       v.bytes_copied = span.moving.bytes_copied;
     } else if (!full) {
-      record(context, span, v, put);
+      record(context, span, v, enqueue);
     }
   }
   Variant* runs = has_graph(v) ? &v : nullptr;
-  if (runs == nullptr && span.runs > kRunsBefore && !span.fails && context.stream->graphs()->updates() &&
-      move(context, span, v, put))
+  if (runs == nullptr && span.run_count > kRunsBefore && !span.fails && context.stream->graphs()->updates() &&
+      move(context, span, v, enqueue))
     runs = &span.moving;
   if (runs == nullptr) return 0;
   context.bytes_copied += runs->bytes_copied;

@@ -23,17 +23,17 @@ struct RecordedKernel {
   const bool* constant = nullptr;  ///< KernelCall::constant
 };
 struct RecordedCopy {
-  TensorView from, to;
+  TensorView source, destination;
 };
 /// Copies from the caller's memory, and back to the host.
 struct RecordedUpload {
-  std::byte* to = nullptr;
-  const void* from = nullptr;
+  std::byte* destination = nullptr;
+  const void* source = nullptr;
   std::uint64_t bytes = 0;
 };
 struct RecordedDownload {
-  void* to = nullptr;
-  const std::byte* from = nullptr;
+  void* destination = nullptr;
+  const std::byte* source = nullptr;
   std::uint64_t bytes = 0;
 };
 /// A check of the program: one boolean.
@@ -59,7 +59,7 @@ struct RecordedGraph {
 struct RecordedItem {
   std::variant<RecordedKernel, RecordedCopy, RecordedUpload, RecordedDownload, RecordedCheck, RecordedBranch,
                RecordedLoop, RecordedGraph>
-      what;
+      operation;
   std::uint32_t function = 0, node = 0;  ///< function and node of running items belonging to a node
 };
 
@@ -69,10 +69,10 @@ struct Recording {
 
   /// Unrolls loops over rows: fails with ErrorCode::unsupported before too many steps fill the memory.
   template <class T>
-  void add(T what) {
+  void add(T operation) {
     constexpr std::size_t kMostItems = std::size_t{1} << 18;
     if (items.size() >= kMostItems) fail(ErrorCode::unsupported, "the graph has more than 262144 steps");
-    items.push_back({std::move(what), function, node});
+    items.push_back({std::move(operation), function, node});
   }
 };
 

@@ -29,9 +29,9 @@ void Replay::run(const Recording& recording) const {
 void Replay::run(const RecordedItem& item) const {
   const SessionContext& c = captured;
   std::visit(Overloaded{[&](const RecordedKernel& k) { run_kernel(item, k); },
-                        [&](const RecordedCopy& copy) { c.copy(copy.from, copy.to); },
-                        [&](const RecordedUpload& u) { c.upload(u.to, u.from, u.bytes); },
-                        [&](const RecordedDownload& d) { c.download(d.to, d.from, d.bytes); },
+                        [&](const RecordedCopy& copy) { c.copy(copy.source, copy.destination); },
+                        [&](const RecordedUpload& u) { c.upload(u.destination, u.source, u.bytes); },
+                        [&](const RecordedDownload& d) { c.download(d.destination, d.source, d.bytes); },
                         [&](const RecordedCheck& check) {
                           if (!truth(c, check.value)) {
                             fail(ErrorCode::runtime, describe(*c.prepared, item.function, item.node) +
@@ -41,7 +41,7 @@ void Replay::run(const RecordedItem& item) const {
                         [&](const RecordedBranch& b) { run(truth(c, b.predicate) ? *b.chosen : *b.otherwise); },
                         [&](const RecordedLoop& loop) { run_loop(item, loop); },
                         [&](const RecordedGraph& g) { session.is_watched() ? run(*g.items) : g.graph->launch(); }},
-             item.what);
+             item.operation);
 }
 
 void Replay::run_loop(const RecordedItem& item, const RecordedLoop& loop) const {

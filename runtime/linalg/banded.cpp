@@ -22,13 +22,15 @@ template <class T>
 class BandRows {
  public:
   BandRows(std::int64_t n, std::int64_t below, std::int64_t above)
-      : n_(n), below_(below), width_(2 * below + above + 1), x_(static_cast<std::size_t>(n * width_)) {}
-  T& operator()(std::int64_t r, std::int64_t c) { return x_[static_cast<std::size_t>(r * width_ + c - r + below_)]; }
+      : n_(n), lower_bandwidth_(below), width_(2 * below + above + 1), x_(static_cast<std::size_t>(n * width_)) {}
+  T& operator()(std::int64_t r, std::int64_t c) {
+    return x_[static_cast<std::size_t>(r * width_ + c - r + lower_bandwidth_)];
+  }
   /// Last column of row r with an element.
-  std::int64_t last_column(std::int64_t r) const { return std::min(n_ - 1, r + width_ - 1 - below_); }
+  std::int64_t last_column(std::int64_t r) const { return std::min(n_ - 1, r + width_ - 1 - lower_bandwidth_); }
 
  private:
-  std::int64_t n_, below_, width_;
+  std::int64_t n_, lower_bandwidth_, width_;
   std::vector<T> x_;
 };
 
@@ -124,7 +126,7 @@ SolveResult solve_bands(const Nodes& nodes, const Tensor& bands, const Tensor& b
   if (b.sizes()[b.sizes().size() - 2] != n) nodes.refuse("B must have a row for each column of the bands");
   Tensor wide = widened(bands, false), x = widened(b, false),
          info(DType::i32, {b.sizes().begin(), b.sizes().end() - 2});
-  for_matrices(info, 2.0 * static_cast<double>(n * width * (width + k)), [&](std::int64_t i) {
+  visit_matrices(info, 2.0 * static_cast<double>(n * width * (width + k)), [&](std::int64_t i) {
     const auto run = [&](auto tag) {
       using T = decltype(tag);
       const MatrixRef<T> a = matrix_of<T>(wide, i), y = matrix_of<T>(x, i);

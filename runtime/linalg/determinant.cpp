@@ -12,7 +12,7 @@ namespace {
 
 /// Calls f(i, sign, lu) for matrix i: `sign` is the sign of the row swaps, 1 or -1, and lu[k * (n + 1)] is U[k, k].
 template <class T, class F>
-void for_each_factor(const std::vector<Tensor>& lu, F f) {
+void visit_factors(const std::vector<Tensor>& lu, F f) {
   const auto n = static_cast<std::size_t>(lu[0].sizes().back());
   const auto matrices = lu[0].span<T>();
   const auto pivots = lu[1].span<std::int32_t>();
@@ -39,7 +39,7 @@ Tensor det(const Tensor& a, const Options& options) {
     using T = decltype(tag);
     const auto determinants = result.span<T>();
     const auto n = static_cast<std::size_t>(a.sizes().back());
-    for_each_factor<T>(lu, [&](std::size_t i, T product, std::span<const T> u) {
+    visit_factors<T>(lu, [&](std::size_t i, T product, std::span<const T> u) {
       for (std::size_t k = 0; k < n; ++k) product *= u[k * (n + 1)];
       determinants[i] = product;
     });
@@ -56,7 +56,7 @@ SlogdetResult slogdet(const Tensor& a, const Options& options) {
     const auto signs = result.sign.span<T>();
     const auto logs = result.logabsdet.span<R>();
     const auto n = static_cast<std::size_t>(a.sizes().back());
-    for_each_factor<T>(lu, [&](std::size_t i, T sign, std::span<const T> u) {
+    visit_factors<T>(lu, [&](std::size_t i, T sign, std::span<const T> u) {
       R log = 0;
       for (std::size_t k = 0; k < n; ++k) {
         const T pivot = u[k * (n + 1)];

@@ -137,7 +137,7 @@ EighRangeExResult range_of(const Nodes& nodes, const Tensor& a, const EighRangeO
               : lower_triangle(matrix_of<Complex>(wide, at), o.upper);
     }
     info = info_of({&wide});
-    for_matrices(info, 2.0 * static_cast<double>(n * n * n), [&](std::int64_t i) {
+    visit_matrices(info, 2.0 * static_cast<double>(n * n * n), [&](std::int64_t i) {
       Found& f = found[static_cast<std::size_t>(i)];
       f.values.resize(static_cast<std::size_t>(n));
       f.vectors = Tensor(wide.dtype(), {n, n});
@@ -183,7 +183,7 @@ EighRangeExResult range_of(const Nodes& nodes, const Tensor& a, const EighRangeO
 EighRangeExResult tridiagonal_of(const Nodes& nodes, const Tensor& d, const Tensor& e, const EighRangeOptions& o) {
   if ((d.dtype() != DType::f32 && d.dtype() != DType::f64) || e.dtype() != d.dtype())
     nodes.refuse("diagonals must both be float32 or float64");
-  if (!TensorMemory::on_host(d) || !TensorMemory::on_host(e))
+  if (!TensorMemory::is_on_host(d) || !TensorMemory::is_on_host(e))
     nodes.refuse("computes on the host; pass tensors as to(\"cpu\")");
   std::vector<std::int64_t> expected = d.sizes();
   if (expected.empty()) nodes.refuse("diagonals need an axis");
@@ -195,7 +195,7 @@ EighRangeExResult tridiagonal_of(const Nodes& nodes, const Tensor& d, const Tens
   Tensor info = info_of({&d, &e}, 1);
   const Tensor main = widened(d, false), beside = widened(e, false);
   std::vector<Found> found(static_cast<std::size_t>(info.numel()));
-  for_matrices(info, 6.0 * static_cast<double>(n * n * n), [&](std::int64_t i) {
+  visit_matrices(info, 6.0 * static_cast<double>(n * n * n), [&](std::int64_t i) {
     Found& f = found[static_cast<std::size_t>(i)];
     const double *const x = main.span<double>().data() + i * n, *const y = beside.span<double>().data() +
                                                                            i * std::max<std::int64_t>(n - 1, 0);

@@ -44,7 +44,7 @@ Coefficient coefficient_of(Tensor a, Tensor& info) {
   const auto n = static_cast<double>(f.r.sizes().back());
   const bool is_real = f.r.dtype() == DType::f64;
   f.u = Tensor(f.r.dtype(), f.r.sizes());
-  for_matrices(info, 25 * n * n * n, [&](std::int64_t i) {
+  visit_matrices(info, 25 * n * n * n, [&](std::int64_t i) {
     const bool found = is_real ? matrices::to_schur_form(matrix_of<double>(f.r, i), matrix_of<double>(f.u, i))
                                : matrices::to_schur_form(matrix_of<Complex>(f.r, i), matrix_of<Complex>(f.u, i));
     return found ? 0 : kNoConvergence;
@@ -52,7 +52,7 @@ Coefficient coefficient_of(Tensor a, Tensor& info) {
   if (!is_real) return f;
   f.r = widened(f.r, true);
   f.u = widened(f.u, true);
-  for_matrices(info, 6 * n * n * n, [&](std::int64_t i) {
+  visit_matrices(info, 6 * n * n * n, [&](std::int64_t i) {
     matrices::to_triangular(matrix_of<Complex>(f.r, i), matrix_of<Complex>(f.u, i));
     return 0;
   });
@@ -90,7 +90,7 @@ SolveResult sylvester_of(const Nodes& nodes, const Tensor& a, const Tensor& b, c
   clear_failed(info, {&left.r, &left.u, &right.r, &right.u, &given});
   Tensor f = product(nodes, product(nodes, adjoint(left.u), given), right.u);
   const auto m = static_cast<double>(a.sizes().back()), n = static_cast<double>(b.sizes().back());
-  for_matrices(info, 4 * m * n * (m + n), [&](std::int64_t i) {
+  visit_matrices(info, 4 * m * n * (m + n), [&](std::int64_t i) {
     const Tensor &r = left.r, &s = right.r;
     return matrices::solve_sylvester(matrix_of<Complex>(r, i), matrix_of<Complex>(s, i), matrix_of<Complex>(f, i))
                ? 0
@@ -121,7 +121,7 @@ SolveResult lyapunov_of(const Nodes& nodes, const Tensor& a, const Tensor& q, bo
   const Tensor inverse = adjoint(c.u);
   Tensor f = product(nodes, product(nodes, inverse, given), c.u);
   const auto n = static_cast<double>(a.sizes().back());
-  for_matrices(info, 8 * n * n * n, [&](std::int64_t i) {
+  visit_matrices(info, 8 * n * n * n, [&](std::int64_t i) {
     const Tensor& r = c.r;
     const bool found = discrete ? matrices::solve_stein(matrix_of<Complex>(r, i), matrix_of<Complex>(f, i))
                                 : matrices::solve_lyapunov(matrix_of<Complex>(r, i), matrix_of<Complex>(f, i));

@@ -67,7 +67,7 @@ std::vector<Tensor> Nodes::run(Op op, std::initializer_list<Tensor> operands, st
   for (const Tensor& t : operands) {
     if (t.sizes().size() > kMaxRank)
       fail(ErrorCode::bad_file, fmt::format("{} axes; there may be {}", t.sizes().size(), kMaxRank));
-    if (!TensorMemory::on_host(t))
+    if (!TensorMemory::is_on_host(t))
       fail(ErrorCode::invalid_argument,
            fmt::format("{} is on {}, but this function computes on the host; pass it as to(\"cpu\")", text_of(t),
                        t.device()));

@@ -85,7 +85,7 @@ void fill_with_nan(Tensor& t, std::int64_t matrix, std::int64_t count) {
 }  // namespace
 
 PartialResults run_partially(const Tensor& a, ReadElements read, const RunBatch& run) {
-  if (!TensorMemory::on_host(a)) return {run(a), {}};  // throws
+  if (!TensorMemory::is_on_host(a)) return {run(a), {}};  // throws
   PartialResults to;
   const std::vector<std::int64_t>& sizes = a.sizes();
   to.info = Tensor(DType::i32, {sizes.begin(), sizes.end() - 2});

@@ -40,7 +40,7 @@ struct GivensRotation {
 
 /// Turns rows k and k + 1 of R from column `begin`, and columns k and k + 1 of Q against it.
 template <class T>
-void turn(const GivensRotation<T>& g, std::int64_t k, std::int64_t begin, MatrixRef<T> q, MatrixRef<T> r) {
+void apply_rotation(const GivensRotation<T>& g, std::int64_t k, std::int64_t begin, MatrixRef<T> q, MatrixRef<T> r) {
   for (std::int64_t c = begin; c < r.columns; ++c) g.rotate(r(k, c), r(k + 1, c));
   for (std::int64_t i = 0; i < q.rows; ++i) {
     T &x = q(i, k), &y = q(i, k + 1);
@@ -57,12 +57,12 @@ void update(MatrixRef<T> q, MatrixRef<T> r, std::vector<T>& w, const T* v) {
   const std::int64_t p = r.rows, n = r.columns;
   for (std::int64_t k = p - 2; k >= 0; --k) {
     const GivensRotation<T> g(w[static_cast<std::size_t>(k)], w[static_cast<std::size_t>(k) + 1]);
-    turn(g, k, std::min(k, n), q, r);
+    apply_rotation(g, k, std::min(k, n), q, r);
   }
   for (std::int64_t c = 0; p > 0 && c < n; ++c) r(0, c) += w[0] * conjugate(v[c]);
   for (std::int64_t k = 0; k + 1 < p && k < n; ++k) {
     const GivensRotation<T> g(r(k, k), r(k + 1, k));
-    turn(g, k, k + 1, q, r);
+    apply_rotation(g, k, k + 1, q, r);
   }
 }
 
@@ -135,7 +135,7 @@ QrResult qr_update(const QrResult& factors, const Tensor& u, const Tensor& v, co
   Tensor wide_q = widened(q, false), wide_r = widened(r, false),
          info(DType::i32, {q.sizes().begin(), q.sizes().end() - 2});
   const Tensor wide_u = widened(u, false), wide_v = widened(v, false);
-  for_matrices(info, 12.0 * static_cast<double>(p * (m + n)), [&](std::int64_t i) {
+  visit_matrices(info, 12.0 * static_cast<double>(p * (m + n)), [&](std::int64_t i) {
     const auto run = [&](auto tag) {
       using T = decltype(tag);
       update_factors(matrix_of<T>(wide_q, i), matrix_of<T>(wide_r, i), wide_u.span<T>().data() + i * m,

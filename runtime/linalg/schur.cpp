@@ -35,7 +35,7 @@ double schur_operations(std::int64_t n) {
 WideSchur wide_schur(const Tensor& wide) {
   WideSchur s{wide, {}, info_of({&wide})};
   s.z = Tensor(s.t.dtype(), s.t.sizes());
-  for_matrices(s.info, schur_operations(wide.sizes().back()), [&](std::int64_t i) {
+  visit_matrices(s.info, schur_operations(wide.sizes().back()), [&](std::int64_t i) {
     const bool found = s.t.dtype() == DType::f64
                            ? matrices::to_schur_form(matrix_of<double>(s.t, i), matrix_of<double>(s.z, i))
                            : matrices::to_schur_form(matrix_of<Complex>(s.t, i), matrix_of<Complex>(s.z, i));
@@ -71,7 +71,7 @@ SchurExResult schur_of(const Nodes& nodes, const Tensor& a, const SchurOptions& 
   if (o.complex && s.t.dtype() == DType::f64) {
     s.t = widened(s.t, true);
     s.z = widened(s.z, true);
-    for_matrices(s.info, schur_operations(a.sizes().back()) / 4, [&](std::int64_t i) {
+    visit_matrices(s.info, schur_operations(a.sizes().back()) / 4, [&](std::int64_t i) {
       matrices::to_triangular(matrix_of<Complex>(s.t, i), matrix_of<Complex>(s.z, i));
       return 0;
     });
@@ -130,7 +130,7 @@ MatrixFunctionExResult function_of(const Nodes& nodes, const Tensor& a, const Sc
   Tensor given = widened(a, false);
   const std::vector<int> exponents = scale_to_ordinary_size(given);
   WideSchur s = wide_schur(given.clone());
-  for_matrices(s.info, 1, [&](std::int64_t i) {
+  visit_matrices(s.info, 1, [&](std::int64_t i) {
     const Spectrum found = is_real
                                ? clean_schur_form(matrix_of<double>(s.t, i),
                                                   is_hermitian(matrix_of<double>(std::as_const(given), i)), is_root)
@@ -142,7 +142,7 @@ MatrixFunctionExResult function_of(const Nodes& nodes, const Tensor& a, const Sc
     s.t = widened(s.t, true);
     s.z = widened(s.z, true);
   }
-  for_matrices(s.info, schur_operations(a.sizes().back()), [&](std::int64_t i) {
+  visit_matrices(s.info, schur_operations(a.sizes().back()), [&](std::int64_t i) {
     const MatrixRef<Complex> t = matrix_of<Complex>(s.t, i);
     const int exponent = exponents[static_cast<std::size_t>(i)];
     if (is_real) matrices::to_triangular(t, matrix_of<Complex>(s.z, i));

@@ -41,7 +41,7 @@ PartialResults svd_ex_of(const char* function, const Tensor& a, bool full, int t
 /// Calls f(i, s, counts) for every singular value or eigenvalue s with its number i; `counts` is true for values other
 /// than zero within tolerance.
 template <class F>
-void for_values(const Tensor& a, const Tensor& values, const ToleranceOptions& o, F f) {
+void visit_values(const Tensor& a, const Tensor& values, const ToleranceOptions& o, F f) {
   const std::int64_t m = a.sizes()[a.sizes().size() - 2], n = a.sizes().back();
   const double standard = o.atol > 0 ? 0 : epsilon(a.dtype()) * static_cast<double>(std::max(m, n));
   visit(values.dtype(), [&](auto tag) {
@@ -125,8 +125,8 @@ Tensor pinv(const Tensor& a, const ToleranceOptions& options) {
     values = r[1];
     right = adjoint(r[0]);
   }
-  for_values(a, values, options,
-             [&](std::size_t i, auto s, bool counts) { values.span<decltype(s)>()[i] = counts ? 1 / s : 0; });
+  visit_values(a, values, options,
+               [&](std::size_t i, auto s, bool counts) { values.span<decltype(s)>()[i] = counts ? 1 / s : 0; });
   scale_columns(left, values);
   return nodes.run(Op::matmul, {left, right})[0];
 }
@@ -137,8 +137,8 @@ Tensor matrix_rank(const Tensor& a, const ToleranceOptions& options) {
       options.hermitian ? eigh_of(nodes, a, false, kValuesOfEig)[0] : svd_of(nodes, a, false, kValuesOfSvd)[1];
   Tensor ranks(DType::i64, {values.sizes().begin(), values.sizes().end() - 1});
   const auto k = static_cast<std::size_t>(values.sizes().back());
-  for_values(a, values, options,
-             [&](std::size_t i, auto, bool counts) { ranks.span<std::int64_t>()[i / k] += counts ? 1 : 0; });
+  visit_values(a, values, options,
+               [&](std::size_t i, auto, bool counts) { ranks.span<std::int64_t>()[i / k] += counts ? 1 : 0; });
   return ranks;
 }
 

@@ -139,7 +139,7 @@ SolveResult toeplitz_of(const Nodes& nodes, const Tensor& column, const Tensor& 
   std::vector<std::uint8_t> is_dense(static_cast<std::size_t>(info.numel()));
   std::vector<int> exponents(is_dense.size());
   Tensor given = x.clone();
-  for_matrices(info, 4.0 * static_cast<double>(n * n * (1 + k)), [&](std::int64_t i) {
+  visit_matrices(info, 4.0 * static_cast<double>(n * n * (1 + k)), [&](std::int64_t i) {
     const auto run = [&](auto tag) {
       using T = decltype(tag);
       T *const c = columns.span<T>().data() + i * n, *const r = rows.span<T>().data() + i * n;

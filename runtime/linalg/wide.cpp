@@ -16,15 +16,15 @@
 namespace tern::linalg {
 namespace {
 
-template <class To, class From>
-To converted(From x) {
-  if constexpr (std::is_floating_point_v<To> && !std::is_floating_point_v<From>) {
-    return static_cast<To>(x.real());
-  } else if constexpr (std::is_floating_point_v<From>) {
-    return To(static_cast<typename RealOf<To>::type>(x));
+template <class Target, class Source>
+Target converted(Source x) {
+  if constexpr (std::is_floating_point_v<Target> && !std::is_floating_point_v<Source>) {
+    return static_cast<Target>(x.real());
+  } else if constexpr (std::is_floating_point_v<Source>) {
+    return Target(static_cast<typename RealOf<Target>::type>(x));
   } else {
-    using R = typename RealOf<To>::type;
-    return To(static_cast<R>(x.real()), static_cast<R>(x.imag()));
+    using R = typename RealOf<Target>::type;
+    return Target(static_cast<R>(x.real()), static_cast<R>(x.imag()));
   }
 }
 
@@ -32,11 +32,11 @@ Tensor converted_to(const Tensor& a, DType t) {
   const Tensor from = a.contiguous();
   Tensor to(t, a.sizes());
   visit(a.dtype(), [&](auto tag) {
-    using From = decltype(tag);
-    const auto x = from.span<From>();
+    using Source = decltype(tag);
+    const auto x = from.span<Source>();
     visit(t, [&](auto other) {
-      using To = decltype(other);
-      std::ranges::transform(x, to.span<To>().begin(), converted<To, From>);
+      using Target = decltype(other);
+      std::ranges::transform(x, to.span<Target>().begin(), converted<Target, Source>);
     });
   });
   return to;
@@ -49,7 +49,7 @@ bool is_finite(T x) {
 
 /// Calls f(i, elements of matrix i) for a contiguous batch of `count` matrices.
 template <class Any, class F>
-void for_elements(Any& t, std::int64_t count, F f) {
+void visit_elements(Any& t, std::int64_t count, F f) {
   if (t.numel() == 0) return;
   visit(t.dtype(), [&](auto tag) {
     const auto x = t.template span<decltype(tag)>();
@@ -71,13 +71,13 @@ Tensor narrowed(const Tensor& a, DType t) {
 
 void require_square(const Nodes& nodes, const Tensor& a) {
   nodes.require_matrices(a);
-  if (!TensorMemory::on_host(a)) nodes.refuse("computes on the host; pass tensors as to(\"cpu\")");
+  if (!TensorMemory::is_on_host(a)) nodes.refuse("computes on the host; pass tensors as to(\"cpu\")");
   if (a.sizes().back() != a.sizes()[a.sizes().size() - 2]) nodes.refuse("needs square matrices");
 }
 
 void require_same_batch(const Nodes& nodes, const Tensor& a, const Tensor& b) {
   nodes.require_matrices(b);
-  if (!TensorMemory::on_host(b)) nodes.refuse("computes on the host; pass tensors as to(\"cpu\")");
+  if (!TensorMemory::is_on_host(b)) nodes.refuse("computes on the host; pass tensors as to(\"cpu\")");
   const auto &x = a.sizes(), &y = b.sizes();
   if (a.dtype() != b.dtype() || x.size() != y.size() || !std::equal(x.begin(), x.end() - 2, y.begin()))
     nodes.refuse("operands must have one type and equal batches");
@@ -89,14 +89,14 @@ Tensor info_of(std::initializer_list<const Tensor*> operands, int core) {
   const auto numbers = info.span<std::int32_t>();
   for (const Tensor* operand : operands) {
     const Tensor dense = operand->contiguous();
-    for_elements(dense, info.numel(), [&](std::size_t i, auto x) {
+    visit_elements(dense, info.numel(), [&](std::size_t i, auto x) {
       if (!std::ranges::all_of(x, [](auto e) { return is_finite(e); })) numbers[i] = kNotFinite;
     });
   }
   return info;
 }
 
-void for_matrices(Tensor& info, double operations, const std::function<std::int32_t(std::int64_t)>& f) {
+void visit_matrices(Tensor& info, double operations, const std::function<std::int32_t(std::int64_t)>& f) {
   const auto numbers = info.span<std::int32_t>();
   const std::int64_t count = info.numel(), workers = cpu::workers_for(count, operations);
   std::optional<OpenMpScope> openmp;  // for LAPACK
@@ -113,12 +113,12 @@ void seal(Tensor& info, std::initializer_list<Tensor*> results) {
   const auto numbers = info.span<std::int32_t>();
   const std::int64_t count = info.numel();
   for (Tensor* t : results) {
-    for_elements(*t, count, [&](std::size_t i, auto x) {
+    visit_elements(*t, count, [&](std::size_t i, auto x) {
       if (numbers[i] == 0 && !std::ranges::all_of(x, [](auto e) { return is_finite(e); })) numbers[i] = kNoSolution;
     });
   }
   for (Tensor* t : results) {
-    for_elements(*t, count, [&](std::size_t i, auto x) {
+    visit_elements(*t, count, [&](std::size_t i, auto x) {
       using T = std::decay_t<decltype(x[0])>;
       if (numbers[i] != 0) std::ranges::fill(x, T(std::numeric_limits<typename RealOf<T>::type>::quiet_NaN()));
     });

@@ -35,7 +35,7 @@ void require_same_batch(const Nodes& nodes, const Tensor& a, const Tensor& b);
 Tensor info_of(std::initializer_list<const Tensor*> operands, int core = 2);
 /// Calls f(i), which returns the info of matrix i, for each matrix with info 0, on several threads. `operations`:
 /// about the number of each call.
-void for_matrices(Tensor& info, double operations, const std::function<std::int32_t(std::int64_t)>& f);
+void visit_matrices(Tensor& info, double operations, const std::function<std::int32_t(std::int64_t)>& f);
 /// Sets info to kNoSolution where a result is not finite, and results to NaN where info is not 0.
 void seal(Tensor& info, std::initializer_list<Tensor*> results);
 

@@ -48,7 +48,7 @@ class Powers {
  public:
   explicit Powers(MatrixRef<const Complex> t) : n_(t.rows), x_(square()), power_(x_) {
     for (std::int64_t r = 0; r < n_; ++r) {
-      for (std::int64_t c = r; c < n_; ++c) x_[at(r, c)] = t(r, c) - (r == c ? 1.0 : 0.0);
+      for (std::int64_t c = r; c < n_; ++c) x_[index(r, c)] = t(r, c) - (r == c ? 1.0 : 0.0);
     }
     power_ = x_;
   }
@@ -58,21 +58,21 @@ class Powers {
     double most = 0;
     for (std::int64_t c = 0; c < n_; ++c) {
       double sum = 0;
-      for (std::int64_t r = 0; r <= c; ++r) sum += std::abs(power_[at(r, c)]);
+      for (std::int64_t r = 0; r <= c; ++r) sum += std::abs(power_[index(r, c)]);
       most = std::max(most, sum);
     }
     return std::pow(most, 1.0 / exponent);
   }
 
  private:
-  std::size_t at(std::int64_t r, std::int64_t c) const { return static_cast<std::size_t>(r * n_ + c); }
+  std::size_t index(std::int64_t r, std::int64_t c) const { return static_cast<std::size_t>(r * n_ + c); }
   std::vector<Complex> square() const { return std::vector<Complex>(static_cast<std::size_t>(n_ * n_)); }
   void multiply() {
     std::vector<Complex> next = square();
     for (std::int64_t r = 0; r < n_; ++r) {
       for (std::int64_t k = r; k < n_; ++k) {
-        const Complex factor = power_[at(r, k)];
-        for (std::int64_t c = k; c < n_; ++c) next[at(r, c)] += factor * x_[at(k, c)];
+        const Complex factor = power_[index(r, k)];
+        for (std::int64_t c = k; c < n_; ++c) next[index(r, c)] += factor * x_[index(k, c)];
       }
     }
     power_ = std::move(next);

@@ -37,10 +37,10 @@ void pack_arena(Draft& d) {
     if (const MemoryBlock* block = d.block_of(root)) at.offset += static_cast<std::int64_t>(block->offset);
   };
   for (std::size_t i = 0; i < plan.args.size(); ++i) settle(plan.locations[i], d.arg_root[i]);
-  for (std::size_t i = 0; i < plan.outputs.size(); ++i) settle(plan.outputs[i].at, d.output_root[i]);
-  plan.placed.reserve(d.made.size());
-  for (ValueId v : d.made) {
-    settle(d.placed(v).at, d.root(v));
+  for (std::size_t i = 0; i < plan.outputs.size(); ++i) settle(plan.outputs[i].location, d.output_root[i]);
+  plan.placed.reserve(d.placed_values.size());
+  for (ValueId v : d.placed_values) {
+    settle(d.placed(v).location, d.root(v));
     plan.placed.emplace_back(v, d.placed(v));
   }
   find_output_args(d);

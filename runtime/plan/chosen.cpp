@@ -21,7 +21,7 @@ DType product_type(const SectionPlan& plan, const PlanStep& step, Precision prec
 
 std::map<std::pair<std::string, std::uint32_t>, ChosenKernel> chosen_kernels(const PreparedProgram& prepared) {
   std::map<std::pair<std::string, std::uint32_t>, ChosenKernel> chosen;
-  for (const std::shared_ptr<const SectionPlan>& plan : prepared.plans->all()) {
+  for (const std::shared_ptr<const SectionPlan>& plan : prepared.plans->cached_plans()) {
     const std::string& function = prepared.program->functions[plan->key.function].name;
     for (const PlanStep& step : plan->steps) {
       if (step.kind != PlanStep::Kind::kernel || step.resolved == nullptr) continue;

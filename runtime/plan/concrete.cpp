@@ -20,7 +20,7 @@ std::int64_t Concrete::value(Dim d) const {
   return v;
 }
 
-bool Concrete::known(const TensorType& type) const {
+bool Concrete::has_known_sizes(const TensorType& type) const {
   for (Dim d : type.shape) {
     if (value_or_undefined(d) == kUndefined) return false;
   }

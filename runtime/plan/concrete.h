@@ -22,7 +22,7 @@ class Concrete {
   /// Like `value_or_undefined`, but fails instead.
   std::int64_t value(Dim d) const;
   /// False if some size is not known yet.
-  bool known(const TensorType& type) const;
+  bool has_known_sizes(const TensorType& type) const;
   /// True if the view has the type's dtype and sizes.
   bool agrees(const TensorType& type, const TensorView& view) const;
   /// Contiguous view of the type's sizes. Fails on a negative size or more than 2^62 bytes.

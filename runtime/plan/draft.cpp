@@ -9,7 +9,7 @@ constexpr std::uint32_t kForever = ~0u;
 
 std::vector<Placed> placed_before(const PlanRequest& request, std::size_t count) {
   std::vector<Placed> values(count);
-  for (const SectionPlan* p = request.key.before.get(); p != nullptr; p = p->key.before.get()) {
+  for (const SectionPlan* p = request.key.previous.get(); p != nullptr; p = p->key.previous.get()) {
     for (const auto& [v, placed] : p->placed) values[static_cast<std::size_t>(v)] = placed;
   }
   return values;
@@ -32,16 +32,16 @@ Draft::Draft(PlanRequest asked)
 }
 
 TensorView Draft::view(ValueId v) const {
-  TensorView made = concrete.view(type(v));
-  if (!rounded.empty() && rounded[static_cast<std::size_t>(v)]) made.dtype = DType::bf16;
-  return made;
+  TensorView result = concrete.view(type(v));
+  if (!rounded.empty() && rounded[static_cast<std::size_t>(v)]) result.dtype = DType::bf16;
+  return result;
 }
 
 const std::byte* Draft::constant_bytes(ValueId v) const {
   if (v == kNoValue) return nullptr;
-  const Location& at = values[static_cast<std::size_t>(v)].at;
-  const bool constant = at.kind == Location::Kind::state && request.constants[at.index] != nullptr;
-  return constant ? request.constants[at.index] + at.offset : nullptr;
+  const Location& location = values[static_cast<std::size_t>(v)].location;
+  const bool constant = location.kind == Location::Kind::state && request.constants[location.index] != nullptr;
+  return constant ? request.constants[location.index] + location.offset : nullptr;
 }
 
 std::uint64_t Draft::bytes(ValueId v, const TensorView& view) const {
@@ -51,7 +51,7 @@ std::uint64_t Draft::bytes(ValueId v, const TensorView& view) const {
 }
 
 MemoryBlock* Draft::block_of(RootId root) {
-  const std::int32_t block = root == kNoRoot ? -1 : at(root).block;
+  const std::int32_t block = root == kNoRoot ? -1 : root_at(root).block;
   return block < 0 ? nullptr : &blocks[static_cast<std::size_t>(block)];
 }
 
@@ -65,30 +65,30 @@ RootId Draft::new_block(std::uint64_t bytes) {
   blocks.push_back({bytes, now, now});
   Root root;
   root.block = static_cast<std::int32_t>(blocks.size() - 1);
-  root.at = {Location::Kind::arena, request.key.section, 0};
+  root.location = {Location::Kind::arena, request.key.section, 0};
   root.bytes = bytes;
   return new_root(root);
 }
 
-void Draft::place(ValueId v, const TensorView& view, std::int64_t offset, RootId id) {
-  Root& r = at(id);
-  Location location = r.at;
+void Draft::place_value(ValueId v, const TensorView& view, std::int64_t offset, RootId id) {
+  Root& r = root_at(id);
+  Location location = r.location;
   location.offset = offset;
   placed(v) = {view, location};
   root(v) = id;
   const std::uint32_t last = last_use[static_cast<std::size_t>(v)];
   r.last_use = std::max(r.last_use, last);
-  if (last == kUsedToTheEnd || last > section.end) keep(id);
-  made.push_back(v);
+  if (last == kUsedToTheEnd || last > section.end) extend_lifetime(id);
+  placed_values.push_back(v);
 }
 
-void Draft::keep(RootId root) {
+void Draft::extend_lifetime(RootId root) {
   if (MemoryBlock* block = block_of(root)) block->last = kForever;
 }
 
 void Draft::add_arg(const PlannedOperand& operand) {
   plan.args.push_back(operand.placed.view);
-  plan.locations.push_back(operand.placed.at);
+  plan.locations.push_back(operand.placed.location);
   arg_root.push_back(operand.root);
   if (MemoryBlock* block = block_of(operand.root))
     block->last = std::max(block->last, static_cast<std::uint32_t>(plan.steps.size()));
@@ -111,14 +111,14 @@ PlanStep& Draft::add_step(PlanStep::Kind kind, std::uint32_t node, const std::ve
 
 void Draft::add_copy(std::uint32_t node, ValueId v, const PlannedOperand& from, const PlannedOperand& to) {
   const auto whole = [&](const PlannedOperand& o) {
-    return PlannedOperand{{view_to_copy(type(v), o.placed.view), o.placed.at}, o.root};
+    return PlannedOperand{{view_to_copy(type(v), o.placed.view), o.placed.location}, o.root};
   };
   add_step(PlanStep::Kind::copy, node, {whole(from)}, {whole(to)});
 }
 
 PlannedOperand Draft::copied(ValueId v, std::uint32_t node, const TensorView& view) {
   const RootId block = new_block(bytes(v, view));
-  const PlannedOperand to{{view, at(block).at}, block};
+  const PlannedOperand to{{view, root_at(block).location}, block};
   add_copy(node, v, operand(v), to);
   return to;
 }

@@ -19,7 +19,7 @@ namespace tern {
 /// A memory viewed by values: an input, a state, a block of this section's arena, or a result of an earlier section.
 struct Root {
   std::int32_t block = -1;     ///< index in Draft::blocks; -1 for memory outside this section
-  Location at;                 ///< start of the memory
+  Location location;           ///< start of the memory
   std::uint32_t last_use = 0;  ///< like FunctionFacts::last_use, over all values placed in the root so far
   std::uint64_t bytes = 0;     ///< size of a block
 };
@@ -54,16 +54,16 @@ struct Draft {
   const Concrete concrete;
   SectionPlan plan;
 
-  std::vector<const Node*> resolved;     ///< nodes of the section with constant attributes
-  double intensity = 0;                  ///< like KernelCall::intensity
-  std::vector<bool> read_channels_last;  ///< true for values with a reader that takes channels last
-  std::vector<SectionPart> parts;        ///< parts the device may take
-  std::vector<std::int32_t> part_of;     ///< part of each node of the section, or -1; empty without parts
-  std::vector<Placed> values;            ///< location of each value; Location::Kind::none if not placed yet
-  std::vector<RootId> root_of;           ///< root of each value
-  std::vector<std::uint32_t> last_use;   ///< FunctionFacts::last_use or later
-  std::vector<bool> rounded;             ///< true for float32 values stored as bfloat16; or empty
-  std::vector<ValueId> made;             ///< values placed by this section
+  std::vector<const Node*> resolved;       ///< nodes of the section with constant attributes
+  double intensity = 0;                    ///< like KernelCall::intensity
+  std::vector<bool> read_channels_last;    ///< true for values with a reader that takes channels last
+  std::vector<SectionPart> section_parts;  ///< parts the device may take
+  std::vector<std::int32_t> part_of;       ///< part of each node of the section, or -1; empty without parts
+  std::vector<Placed> values;              ///< location of each value; Location::Kind::none if not placed yet
+  std::vector<RootId> root_of;             ///< root of each value
+  std::vector<std::uint32_t> last_use;     ///< FunctionFacts::last_use or later
+  std::vector<bool> rounded;               ///< true for float32 values stored as bfloat16; or empty
+  std::vector<ValueId> placed_values;      ///< values placed by this section
   std::vector<MemoryBlock> blocks;
   std::vector<Root> roots;
   std::vector<RootId> arg_root;     ///< parallel to SectionPlan::args
@@ -83,16 +83,16 @@ struct Draft {
   RootId& root(ValueId v) { return root_of[static_cast<std::size_t>(v)]; }
   PlannedOperand operand(ValueId v) { return {placed(v), root(v)}; }
   const Node& node(std::uint32_t i) const { return *resolved[i - section.begin]; }
-  Root& at(RootId root) { return roots[static_cast<std::size_t>(root)]; }
+  Root& root_at(RootId root) { return roots[static_cast<std::size_t>(root)]; }
   /// Returns null for memory outside this section's blocks.
   MemoryBlock* block_of(RootId root);
 
   RootId new_root(Root root);
   RootId new_block(std::uint64_t bytes);
   /// Makes `v` a view into memory `root`.
-  void place(ValueId v, const TensorView& view, std::int64_t offset, RootId root);
+  void place_value(ValueId v, const TensorView& view, std::int64_t offset, RootId root);
   /// Extends a block's life to the end of the run.
-  void keep(RootId root);
+  void extend_lifetime(RootId root);
 
   void add_arg(const PlannedOperand& operand);
   /// Adds a step with the arguments `inputs`, then `outputs`.
@@ -111,11 +111,11 @@ struct Draft {
 
   /// Runs `work` for a node; errors name the node.
   template <class Work>
-  void for_node(std::uint32_t node, const Work& work) const;
+  void run_for_node(std::uint32_t node, const Work& work) const;
 };
 
 template <class Work>
-void Draft::for_node(std::uint32_t node, const Work& work) const {
+void Draft::run_for_node(std::uint32_t node, const Work& work) const {
   try {
     work();
   } catch (const Error& e) {

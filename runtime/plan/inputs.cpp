@@ -10,9 +10,9 @@ void place_own(Draft& d) {
     if (in.kind == FunctionInput::Kind::none || in.value == kNoValue) continue;
     const bool state = in.kind == FunctionInput::Kind::state;
     Root root;
-    root.at = {state ? Location::Kind::state : Location::Kind::input, state ? in.state : i, 0};
+    root.location = {state ? Location::Kind::state : Location::Kind::input, state ? in.state : i, 0};
     const TensorView view = state ? d.state_view(d.program.states[in.state]) : d.concrete.view(d.type(in.value));
-    d.place(in.value, view, 0, d.new_root(root));
+    d.place_value(in.value, view, 0, d.new_root(root));
   }
 }
 
@@ -20,12 +20,12 @@ void place_earlier(Draft& d) {
   for (std::size_t v = 0; v < d.f.values.size(); ++v) {
     if (d.root_of[v] != kNoRoot || d.facts.section_of[v] >= d.request.key.section) continue;
     Placed& p = d.values[v];
-    if (p.at.kind == Location::Kind::none) {
-      if (d.facts.last_use[v] == kNeverUsed || !d.concrete.known(d.f.values[v].type)) continue;
+    if (p.location.kind == Location::Kind::none) {
+      if (d.facts.last_use[v] == kNeverUsed || !d.concrete.has_known_sizes(d.f.values[v].type)) continue;
       p = {d.concrete.view(d.f.values[v].type), {Location::Kind::dynamic, static_cast<std::uint32_t>(v), 0}};
     }
     Root root;
-    root.at = p.at;
+    root.location = p.location;
     root.last_use = kUsedToTheEnd;  // other views of the memory are unknown here
     d.root_of[v] = d.new_root(root);
   }
@@ -36,7 +36,7 @@ void place_earlier(Draft& d) {
 void place_inputs(Draft& d) {
   place_own(d);
   place_earlier(d);
-  d.made.clear();
+  d.placed_values.clear();
 }
 
 }  // namespace tern

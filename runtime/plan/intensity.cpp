@@ -12,10 +12,10 @@ void weigh_convolutions(Draft& d) {
       continue;
     std::vector<TensorView> in, out;
     for (ValueId v : n->inputs) {
-      const bool known = v != kNoValue && d.concrete.known(d.type(v));
+      const bool known = v != kNoValue && d.concrete.has_known_sizes(d.type(v));
       in.push_back(known ? d.concrete.view(d.type(v)) : TensorView{});
     }
-    if (d.concrete.known(d.type(n->outputs[0]))) out.push_back(d.concrete.view(d.type(n->outputs[0])));
+    if (d.concrete.has_known_sizes(d.type(n->outputs[0]))) out.push_back(d.concrete.view(d.type(n->outputs[0])));
     const double own = in[0].dtype == DType::invalid ? 0 : flops_of(*n, in, out);
     if (own == 0) continue;
     operations += own;

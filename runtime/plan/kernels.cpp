@@ -24,7 +24,7 @@ class Preparation {
       for (std::uint32_t i = 0; i < s.inputs && !defers; ++i) read(s.args + i);
       if (s.kernel == nullptr || (s.kernel->scratch == nullptr && s.kernel->prepare == nullptr)) continue;
       try {
-        d_.for_node(s.node, [&] { prepare(s); });
+        d_.run_for_node(s.node, [&] { prepare(s); });
       } catch (const std::bad_alloc&) {
         fail(ErrorCode::out_of_memory,
              describe(d_.prepared, d_.request.key.function, s.node) + ": no memory for its tables");
@@ -32,11 +32,11 @@ class Preparation {
       plan_.scratch_bytes = std::max(plan_.scratch_bytes, s.scratch);
       for (std::uint32_t i = 0; i < s.inputs && defers; ++i) {
         const bool unread = s.state != nullptr && (s.state->unread >> std::min(i, 31u) & 1) != 0;
-        unread ? leave(s.args + i) : read(s.args + i);
+        unread ? skip(s.args + i) : read(s.args + i);
       }
     }
     // Packed weights without other readers need not stay in memory.
-    for (std::int64_t storage : left_) {
+    for (std::int64_t storage : unread_) {
       if (!read_.contains(storage)) d_.program.source->release(static_cast<std::uint32_t>(storage));
     }
   }
@@ -70,13 +70,13 @@ class Preparation {
     const std::int64_t storage = constant_storage(arg);
     if (storage >= 0 && read_.insert(storage).second) d_.program.source->bytes(static_cast<std::uint32_t>(storage));
   }
-  void leave(std::size_t arg) {
-    if (constant_storage(arg) >= 0) left_.insert(constant_storage(arg));
+  void skip(std::size_t arg) {
+    if (constant_storage(arg) >= 0) unread_.insert(constant_storage(arg));
   }
 
   Draft& d_;
   SectionPlan& plan_;
-  std::set<std::int64_t> read_, left_;  ///< constant storages read by runs, and storages not read
+  std::set<std::int64_t> read_, unread_;  ///< constant storages read by runs, and storages not read
   std::uint64_t table_bytes_ = 0;
 };
 

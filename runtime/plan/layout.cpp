@@ -36,7 +36,7 @@ void report_costs(const Draft& d, std::uint32_t i, const KernelCall& call) {
 
 bool makes_channels_last(Draft& d, std::uint32_t i, const Node& n, const Kernel& kernel) {
   const auto others = std::span(n.outputs).subspan(std::min<std::size_t>(1, n.outputs.size()));
-  if (n.outputs.empty() || n.outputs[0] == kNoValue || !d.concrete.known(d.type(n.outputs[0])) ||
+  if (n.outputs.empty() || n.outputs[0] == kNoValue || !d.concrete.has_known_sizes(d.type(n.outputs[0])) ||
       std::ranges::any_of(others, [](ValueId v) { return v != kNoValue; }))
     return false;
   TensorView out = d.view(n.outputs[0]);
@@ -65,14 +65,14 @@ bool makes_channels_last(Draft& d, std::uint32_t i, const Node& n, const Kernel&
   return kernel.channels_last(call);
 }
 
-PlannedOperand with_channels_last(Draft& d, ValueId v, std::uint32_t node) {
+PlannedOperand channels_last_operand(Draft& d, ValueId v, std::uint32_t node) {
   const PlannedOperand from = d.operand(v);
   TensorView view = from.placed.view;
   if (is_channels_last(view)) return from;
   make_channels_last(view);
   const TensorView& given = from.placed.view;
   if (given.contiguous() && in_channels_last_order(given, given.rank).contiguous())
-    return {{view, from.placed.at}, from.root};  // either order serves
+    return {{view, from.placed.location}, from.root};  // either order serves
   return d.copied(v, node, view);
 }
 

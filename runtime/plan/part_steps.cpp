@@ -11,10 +11,10 @@ namespace {
 /// View of a value for the device; constants include their address.
 TensorView offered(Draft& d, ValueId v) {
   const Placed& p = d.placed(v);
-  if (p.at.kind == Location::Kind::none) return d.concrete.view(d.type(v));  // produced inside
+  if (p.location.kind == Location::Kind::none) return d.concrete.view(d.type(v));  // produced inside
   TensorView view = p.view;
-  const bool constant = p.at.kind == Location::Kind::state && d.request.constants[p.at.index] != nullptr;
-  view.data = constant ? d.request.constants[p.at.index] + p.at.offset : nullptr;
+  const bool constant = p.location.kind == Location::Kind::state && d.request.constants[p.location.index] != nullptr;
+  view.data = constant ? d.request.constants[p.location.index] + p.location.offset : nullptr;
   return view;
 }
 
@@ -34,11 +34,11 @@ constexpr Kernel kPartKernel{.run = [](KernelCall& call) { compiled_part(call).r
 }  // namespace
 
 void find_parts(Draft& d) {
-  if (d.prepared.parts == nullptr) return;
-  d.parts = find_section_parts(*d.prepared.parts, d.f, d.section.begin, d.section.end, d.concrete);
+  if (d.prepared.part_compiler == nullptr) return;
+  d.section_parts = find_section_parts(*d.prepared.part_compiler, d.f, d.section.begin, d.section.end, d.concrete);
   d.part_of.assign(d.section.end - d.section.begin, -1);
-  for (std::size_t p = 0; p < d.parts.size(); ++p) {
-    const SectionPart& part = d.parts[p];
+  for (std::size_t p = 0; p < d.section_parts.size(); ++p) {
+    const SectionPart& part = d.section_parts[p];
     for (std::uint32_t i : part.nodes) d.part_of[i - d.section.begin] = static_cast<std::int32_t>(p);
     // The nodes run at the position of the last node: no earlier step may overwrite their operands.
     for (ValueId v : part.inputs) {
@@ -49,12 +49,12 @@ void find_parts(Draft& d) {
 }
 
 void plan_part(Draft& d, std::size_t number) {
-  const SectionPart& part = d.parts[number];
+  const SectionPart& part = d.section_parts[number];
   std::vector<const Node*> nodes;
   for (std::uint32_t i : part.nodes) nodes.push_back(&d.node(i));
-  auto compiled = d.prepared.parts->compile({nodes, part.inputs, part.outputs,
-                                             [&](const Node& n) { return d.prepared.precision(n); },
-                                             [&](ValueId v) { return offered(d, v); }});
+  auto compiled = d.prepared.part_compiler->compile({nodes, part.inputs, part.outputs,
+                                                     [&](const Node& n) { return d.prepared.precision(n); },
+                                                     [&](ValueId v) { return offered(d, v); }});
   if (compiled == nullptr) {
     for (std::uint32_t i : part.nodes) plan_node(d, i);
     return;
@@ -63,7 +63,7 @@ void plan_part(Draft& d, std::size_t number) {
   for (ValueId v : part.inputs) inputs.push_back(d.operand(v));
   for (ValueId v : part.outputs) {
     const TensorView out = d.concrete.view(d.type(v));
-    d.place(v, out, 0, d.new_block(view_bytes(d.type(v), out)));
+    d.place_value(v, out, 0, d.new_block(view_bytes(d.type(v), out)));
     outputs.push_back(d.operand(v));
   }
   PlanStep& s = d.add_step(PlanStep::Kind::kernel, part.nodes.back(), inputs, outputs);

@@ -21,7 +21,8 @@ struct PlanKey {
   /// Kernels divide their work and scratch memory among threads. Plans of other devices do not depend on the thread
   /// count.
   Threads threads{1};
-  std::shared_ptr<const SectionPlan> before;  ///< plan of the previous section; this section reads its values in place
+  std::shared_ptr<const SectionPlan>
+      previous;  ///< plan of the previous section; this section reads its values in place
   friend bool operator==(const PlanKey&, const PlanKey&) = default;
 };
 
@@ -43,7 +44,7 @@ struct Location {
 /// A value at known sizes: its view (data not set) and location.
 struct Placed {
   TensorView view;
-  Location at;
+  Location location;
 };
 
 struct PlanStep {

@@ -12,11 +12,11 @@ bool same_shape(const TensorView& a, const TensorView& b) {
 /// Memory outliving the run (inputs, states) may only be overwritten by its own write-back.
 bool is_written_back(Draft& d, ValueId result, const Root& r, const Placed& p) {
   const std::int32_t w = d.facts.written_to[static_cast<std::size_t>(result)];
-  if (w < 0 || p.at.offset != 0) return false;
+  if (w < 0 || p.location.offset != 0) return false;
   const WriteBack& target = d.f.writebacks[static_cast<std::size_t>(w)];
   const bool state = target.target == WriteBack::Target::state;
-  if (state != (r.at.kind == Location::Kind::state) || target.index != r.at.index) return false;
-  return !(state && d.prepared.read_in_bodies[r.at.index]);
+  if (state != (r.location.kind == Location::Kind::state) || target.index != r.location.index) return false;
+  return !(state && d.prepared.read_in_bodies[r.location.index]);
 }
 
 /// True if another operand or an earlier result shares the memory.
@@ -26,7 +26,8 @@ bool is_shared(Draft& d, const Node& n, std::size_t k, std::size_t from, RootId 
     if (other == from || n.inputs[other] == kNoValue || d.root(n.inputs[other]) != root) continue;
     const Placed& o = d.placed(n.inputs[other]);
     // A pointwise kernel reads each operand's element before writing the result's element.
-    if (n.op != Op::pointwise || o.at != p.at || o.view.strides != p.view.strides || !same_shape(o.view, p.view))
+    if (n.op != Op::pointwise || o.location != p.location || o.view.strides != p.view.strides ||
+        !same_shape(o.view, p.view))
       return true;
   }
   return std::any_of(n.outputs.begin(), n.outputs.begin() + static_cast<std::ptrdiff_t>(k),
@@ -54,11 +55,11 @@ bool can_overwrite(Draft& d, std::uint32_t i, const Node& n, std::size_t k, std:
   const ValueId v = n.inputs[from];
   const Placed& p = d.placed(v);
   const RootId root = d.root(v);
-  const Root& r = d.at(root);
+  const Root& r = d.root_at(root);
   if (p.view.dtype != out.dtype || d.type(v).quantized() || !same_shape(p.view, out)) return false;
   if (out.contiguous() ? !p.view.contiguous() : p.view.strides != out.strides) return false;
   if (r.last_use > i + 1) return false;
-  if (r.at.kind == Location::Kind::state || r.at.kind == Location::Kind::input) {
+  if (r.location.kind == Location::Kind::state || r.location.kind == Location::Kind::input) {
     if (!is_written_back(d, n.outputs[k], r, p)) return false;
   } else if (r.block < 0) {
     return false;

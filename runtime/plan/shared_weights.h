@@ -14,14 +14,14 @@ namespace tern {
 
 class SharedWeights {
  public:
-  /// Calls `make` once per view and key of a constant; the last user frees the result. The lock is held during `make`,
+  /// Calls `pack` once per view and key of a constant; the last user frees the result. The lock is held during `pack`,
   /// so that concurrent plans share the result too. Thread-safe.
   std::shared_ptr<const void> share(const TensorView& weight, const std::string& key,
-                                    const std::function<std::shared_ptr<const void>()>& make);
+                                    const std::function<std::shared_ptr<const void>()>& pack);
 
  private:
   std::mutex mutex_;
-  std::map<std::pair<const std::byte*, std::string>, std::weak_ptr<const void>> made_;
+  std::map<std::pair<const std::byte*, std::string>, std::weak_ptr<const void>> packed_;
 };
 
 }  // namespace tern

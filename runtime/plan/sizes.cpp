@@ -47,7 +47,7 @@ void resolve_sizes(Draft& d) {
       check_relation(d, n);  // the message names inputs instead of the node
       continue;
     }
-    d.for_node(i, [&] {
+    d.run_for_node(i, [&] {
       if (n.op == Op::assert_dim) return check_dim(d, n);
       if (auto copy = d.concrete.resolve(n)) {
         d.resolved.back() = copy.get();

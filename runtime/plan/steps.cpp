@@ -18,31 +18,31 @@ void plan_view(Draft& d, std::uint32_t i, const Node& n) {
   if (v == kNoValue) return;
   PlannedOperand from = d.operand(n.inputs[0]);
   const auto plain = [&] {
-    TensorView made = d.concrete.view(d.type(v));
-    if (n.op != Op::bitcast) made.dtype = from.placed.view.dtype;
-    return made;
+    TensorView result_view = d.concrete.view(d.type(v));
+    if (n.op != Op::bitcast) result_view.dtype = from.placed.view.dtype;
+    return result_view;
   };
   TensorView view = plain();
-  std::int64_t offset = from.placed.at.offset;
+  std::int64_t offset = from.placed.location.offset;
   if (!apply_view(n, from.placed.view, &view, &offset)) {
     from = d.contiguous(n.inputs[0], i, true);
     view = plain();
-    offset = from.placed.at.offset;
+    offset = from.placed.location.offset;
     if (!apply_view(n, from.placed.view, &view, &offset))
       fail(ErrorCode::internal, "a view of contiguous elements cannot be made");
   }
-  d.place(v, view, offset, from.root);
+  d.place_value(v, view, offset, from.root);
 }
 
 /// A step's node and kernel; the kernel is null for host ops.
-struct Work {
+struct NodeKernel {
   std::uint32_t i;
   const Node& n;
   const Kernel* kernel;
   bool channels_last;
 };
 
-bool takes_strides(const Work& w, std::size_t k) {
+bool takes_strides(const NodeKernel& w, std::size_t k) {
   return w.kernel != nullptr && (w.kernel->strided >> std::min<std::size_t>(k, 31) & 1) != 0;
 }
 
@@ -53,27 +53,27 @@ void remember_sent(Draft& d, const Node& n, const std::vector<PlannedOperand>& o
   if (operand.root == d.root(n.inputs[0])) return;
   d.sent[n.outputs[0]] = {n.inputs[0], operand};
   const std::uint32_t last = d.last_use[static_cast<std::size_t>(n.outputs[0])];
-  if (last == kUsedToTheEnd || last > d.section.end) d.keep(operand.root);
+  if (last == kUsedToTheEnd || last > d.section.end) d.extend_lifetime(operand.root);
 }
 
 /// Returns the operand a wait keeps alive: the copy if the collective sends a copy.
-PlannedOperand kept(Draft& d, const Node& n, std::size_t k) {
+PlannedOperand wait_operand(Draft& d, const Node& n, std::size_t k) {
   const auto sent = d.sent.find(n.inputs[0]);
   return sent != d.sent.end() && sent->second.first == n.inputs[k] ? sent->second.second : d.operand(n.inputs[k]);
 }
 
-std::vector<PlannedOperand> operands_of(Draft& d, const Work& w) {
+std::vector<PlannedOperand> operands_of(Draft& d, const NodeKernel& w) {
   std::vector<PlannedOperand> inputs;
   for (std::size_t k = 0; k < w.n.inputs.size(); ++k) {
     const ValueId v = w.n.inputs[k];
     if (v == kNoValue) {
       inputs.emplace_back();
     } else if (w.n.op == Op::wait && k > 0) {
-      inputs.push_back(kept(d, w.n, k));
+      inputs.push_back(wait_operand(d, w.n, k));
     } else if (takes_strides(w, k)) {
       inputs.push_back(d.operand(v));
     } else if (w.channels_last && k == 0 && w.n.op != Op::pointwise) {
-      inputs.push_back(with_channels_last(d, v, w.i));
+      inputs.push_back(channels_last_operand(d, v, w.i));
     } else {
       inputs.push_back(d.contiguous(v, w.i));
     }
@@ -88,14 +88,14 @@ PlannedOperand unknown_result(const Draft& d, const Node& n, ValueId v) {
   PlannedOperand o;
   o.placed.view.dtype = d.type(v).dtype;
   o.placed.view.rank = d.type(v).rank();
-  o.placed.at = {Location::Kind::dynamic, static_cast<std::uint32_t>(v), 0};
+  o.placed.location = {Location::Kind::dynamic, static_cast<std::uint32_t>(v), 0};
   return o;
 }
 
-PlannedOperand result(Draft& d, const Work& w, std::size_t k) {
+PlannedOperand result(Draft& d, const NodeKernel& w, std::size_t k) {
   const ValueId v = w.n.outputs[k];
   if (v == kNoValue) return {};
-  if (!d.concrete.known(d.type(v))) return unknown_result(d, w.n, v);
+  if (!d.concrete.has_known_sizes(d.type(v))) return unknown_result(d, w.n, v);
   TensorView view = d.view(v);
   if (w.channels_last) {
     make_channels_last(view);
@@ -105,9 +105,9 @@ PlannedOperand result(Draft& d, const Work& w, std::size_t k) {
   const int from = w.kernel != nullptr ? overwritten_operand(d, w.i, w.n, *w.kernel, k, view) : -1;
   if (from >= 0) {
     const ValueId taken = w.n.inputs[static_cast<std::size_t>(from)];
-    d.place(v, view, d.placed(taken).at.offset, d.root(taken));
+    d.place_value(v, view, d.placed(taken).location.offset, d.root(taken));
   } else {
-    d.place(v, view, 0, d.new_block(d.bytes(v, view)));
+    d.place_value(v, view, 0, d.new_block(d.bytes(v, view)));
   }
   return d.operand(v);
 }
@@ -133,7 +133,7 @@ const Kernel* kernel_of(Draft& d, const Node& n) {
 
 void plan_work(Draft& d, std::uint32_t i, const Node& n) {
   const Kernel* kernel = kernel_of(d, n);
-  const Work w{i, n, kernel, kernel != nullptr && makes_channels_last(d, i, n, *kernel)};
+  const NodeKernel w{i, n, kernel, kernel != nullptr && makes_channels_last(d, i, n, *kernel)};
   std::vector<PlannedOperand> inputs = operands_of(d, w), outputs;
   for (std::size_t k = 0; k < n.outputs.size(); ++k) outputs.push_back(result(d, w, k));
   if (w.channels_last && n.op == Op::pointwise) {  // axes mean nothing: the result is contiguous in this order
@@ -166,7 +166,7 @@ void plan_node(Draft& d, std::uint32_t i) {
   const Node& n = d.node(i);
   if (n.op == Op::assert_dim) return;
   for (ValueId v : n.inputs) {
-    if (v != kNoValue && d.placed(v).at.kind == Location::Kind::none)
+    if (v != kNoValue && d.placed(v).location.kind == Location::Kind::none)
       fail(ErrorCode::internal, "an operand has no memory");
   }
   if (is_view(n.op)) {
@@ -179,11 +179,12 @@ void plan_node(Draft& d, std::uint32_t i) {
 void plan_steps(Draft& d) {
   reserve(d);
   for (std::uint32_t i = d.section.begin; i < d.section.end; ++i) {
-    d.for_node(i, [&] {
+    d.run_for_node(i, [&] {
       const std::int32_t part = d.part_of.empty() ? -1 : d.part_of[i - d.section.begin];
       if (part < 0) return plan_node(d, i);
       // A part runs at the position of its last node.
-      if (d.parts[static_cast<std::size_t>(part)].nodes.back() == i) plan_part(d, static_cast<std::size_t>(part));
+      if (d.section_parts[static_cast<std::size_t>(part)].nodes.back() == i)
+        plan_part(d, static_cast<std::size_t>(part));
     });
   }
 }

@@ -19,7 +19,7 @@ void require_numbers(const char* function, const Tensor& t) {
   const DType type = t.dtype();
   if (type != DType::f32 && type != DType::f64 && type != DType::c64 && type != DType::c128)
     refuse(function, text_of(t) + " is not of float32, float64, complex64 or complex128");
-  if (!TensorMemory::on_host(t)) refuse(function, "computes on the host; pass tensors as to(\"cpu\")");
+  if (!TensorMemory::is_on_host(t)) refuse(function, "computes on the host; pass tensors as to(\"cpu\")");
 }
 
 void require_vectors(const char* function, const Tensor& x, DType t, std::int64_t rows) {

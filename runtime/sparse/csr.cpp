@@ -21,7 +21,7 @@ using linalg::visit;
 /// Indices as int64, in memory of their own.
 Tensor wide_indices(const char* function, const Tensor& t, std::int64_t count) {
   if (t.dtype() != DType::i32 && t.dtype() != DType::i64) refuse(function, "indices must be int32 or int64");
-  if (!TensorMemory::on_host(t)) refuse(function, "computes on the host; pass tensors as to(\"cpu\")");
+  if (!TensorMemory::is_on_host(t)) refuse(function, "computes on the host; pass tensors as to(\"cpu\")");
   if (t.sizes() != std::vector<std::int64_t>{count})
     refuse(function, fmt::format("indices must have the size [{}]", count));
   if (t.dtype() == DType::i64) return t.clone();
@@ -80,19 +80,19 @@ template <class T>
 class RowProduct {
  public:
   RowProduct(const Rows<T>& left, const Rows<T>& right, std::int64_t columns)
-      : left_(left), right_(right), sums_(static_cast<std::size_t>(columns)) {}
+      : lhs_(left), rhs_(right), sums_(static_cast<std::size_t>(columns)) {}
 
   /// Stores the columns of row r, sorted, and their numbers.
   void run(std::int64_t r, std::vector<std::int64_t>& columns, std::vector<T>& numbers) {
-    for (std::int64_t e = left_.starts[r]; e < left_.starts[r + 1]; ++e) {
-      const std::int64_t k = left_.indices[e];
-      for (std::int64_t f = right_.starts[k]; f < right_.starts[k + 1]; ++f) {
-        Sum& sum = sums_[static_cast<std::size_t>(right_.indices[f])];
+    for (std::int64_t e = lhs_.starts[r]; e < lhs_.starts[r + 1]; ++e) {
+      const std::int64_t k = lhs_.indices[e];
+      for (std::int64_t f = rhs_.starts[k]; f < rhs_.starts[k + 1]; ++f) {
+        Sum& sum = sums_[static_cast<std::size_t>(rhs_.indices[f])];
         if (sum.row != r) {
           sum = {r, T(0)};
-          columns.push_back(right_.indices[f]);
+          columns.push_back(rhs_.indices[f]);
         }
-        sum.number += left_.values[e] * right_.values[f];
+        sum.number += lhs_.values[e] * rhs_.values[f];
       }
     }
     std::ranges::sort(columns);
@@ -104,7 +104,7 @@ class RowProduct {
     std::int64_t row = -1;  ///< last row with an element in this column
     T number = T(0);
   };
-  const Rows<T>&left_, &right_;
+  const Rows<T>&lhs_, &rhs_;
   std::vector<Sum> sums_;
 };
 

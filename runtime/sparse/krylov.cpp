@@ -20,11 +20,11 @@ T inner_product(const Columns<T>& x, const Columns<T>& y) {
 /// Length without overflow of squares.
 template <class T>
 double vector_length(const Columns<T>& x) {
-  double most = 0, sum = 0;
-  for (const T e : x.x) most = std::max({most, std::abs(std::real(e)), std::abs(std::imag(e))});
-  if (most == 0) return 0;
-  for (const T e : x.x) sum += std::norm(e / most);
-  return most * std::sqrt(sum);
+  double largest = 0, sum = 0;
+  for (const T e : x.x) largest = std::max({largest, std::abs(std::real(e)), std::abs(std::imag(e))});
+  if (largest == 0) return 0;
+  for (const T e : x.x) sum += std::norm(e / largest);
+  return largest * std::sqrt(sum);
 }
 template <class T>
 void add_multiple(Columns<T>& to, T factor, const Columns<T>& x) {
@@ -39,7 +39,7 @@ struct System {
   DType type;
   Columns<T> b, x, residual;
   double limit;
-  std::int64_t most;
+  std::int64_t max_products;
 
   System(const char* function, const Operator& product, const Tensor& right, const IterationOptions& o)
       : a(function, "the operator", product, right.dtype()),
@@ -50,7 +50,7 @@ struct System {
         x(b.n, 1),
         residual(b),
         limit(std::max(o.rtol * vector_length(b), o.atol)),
-        most(o.most_iterations > 0 ? o.most_iterations : 10 * std::max<std::int64_t>(b.n, 1)) {
+        max_products(o.most_iterations > 0 ? o.most_iterations : 10 * std::max<std::int64_t>(b.n, 1)) {
     for (const T e : b.x) {
       if (!std::isfinite(std::real(e)) || !std::isfinite(std::imag(e)))
         fail_run(function, "the right side has NaN or infinities");
@@ -91,7 +91,7 @@ IterationResult conjugate_gradients(const Operator& a, const Tensor& b, const It
   Columns<T> direction(s.b.n, 1);
   double before = 0;
   std::int64_t k = 0;
-  for (; k < s.most && vector_length(s.residual) > s.limit; ++k) {
+  for (; k < s.max_products && vector_length(s.residual) > s.limit; ++k) {
     const Columns<T> z = s.preconditioned(s.residual);
     const double product = std::real(inner_product(s.residual, z));
     if (!(product > 0))
@@ -118,7 +118,7 @@ IterationResult minimal_residuals(const Operator& a, const Tensor& b, const Iter
   const std::int64_t restart = std::min(o.restart, std::max<std::int64_t>(s.b.n, 1));
   const auto width = static_cast<std::size_t>(restart);
   std::int64_t products = 0;
-  for (double length = vector_length(s.residual); length > s.limit && products < s.most;) {
+  for (double length = vector_length(s.residual); length > s.limit && products < s.max_products;) {
     std::vector<Columns<T>> basis;
     std::vector<std::vector<T>> h;  // columns of the triangle
     std::vector<T> right{T(length)}, sines;
@@ -126,7 +126,7 @@ IterationResult minimal_residuals(const Operator& a, const Tensor& b, const Iter
     basis.push_back(s.residual);
     for (T& e : basis[0].x) e /= length;
     double rest = length;
-    while (h.size() < width && products < s.most && rest > s.limit) {
+    while (h.size() < width && products < s.max_products && rest > s.limit) {
       Columns<T> v = s.a(s.preconditioned(basis.back()), true);
       ++products;
       std::vector<T> column(basis.size() + 1);
@@ -182,12 +182,12 @@ IterationResult minimal_residuals(const Operator& a, const Tensor& b, const Iter
 
 IterationResult cg(const Operator& a, const Tensor& b, const IterationOptions& options) {
   require_system("cg", a, b);
-  return with_wide(b.dtype(), [&](auto tag) { return conjugate_gradients<decltype(tag)>(a, b, options); });
+  return dispatch_wide(b.dtype(), [&](auto tag) { return conjugate_gradients<decltype(tag)>(a, b, options); });
 }
 
 IterationResult gmres(const Operator& a, const Tensor& b, const IterationOptions& options) {
   require_system("gmres", a, b);
-  return with_wide(b.dtype(), [&](auto tag) { return minimal_residuals<decltype(tag)>(a, b, options); });
+  return dispatch_wide(b.dtype(), [&](auto tag) { return minimal_residuals<decltype(tag)>(a, b, options); });
 }
 
 }  // namespace tern::sparse

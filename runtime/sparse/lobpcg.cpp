@@ -206,7 +206,7 @@ LobpcgResult lobpcg(const Operator& a, const Tensor& start, const LobpcgOptions&
   require_numbers("lobpcg", start);
   if (start.sizes().size() != 2 || start.sizes()[1] < 1 || start.sizes()[1] > start.sizes()[0])
     refuse("lobpcg", "start must be [n, k] with 1 <= k <= n");
-  return with_wide(start.dtype(), [&](auto tag) { return Lobpcg<decltype(tag)>(a, start, options).run(start); });
+  return dispatch_wide(start.dtype(), [&](auto tag) { return Lobpcg<decltype(tag)>(a, start, options).run(start); });
 }
 
 }  // namespace tern::sparse

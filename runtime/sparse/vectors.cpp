@@ -32,12 +32,12 @@ template <class T>
 Columns<T> Applied::operator()(const Columns<T>& x, bool is_vector) const {
   const Tensor given = tensor_of(x, type_, is_vector), y = f_(given);
   if (y.dtype() != type_ || y.sizes() != given.sizes())
-    refuse(function_, fmt::format("{} returned another type or other sizes than it was given", what_));
+    refuse(function_, fmt::format("{} returned another type or other sizes than it was given", argument_));
   require_numbers(function_, y);
   Columns<T> result = columns_of<T>(y);
   for (const T e : result.x) {
     if (!std::isfinite(std::real(e)) || !std::isfinite(std::imag(e)))
-      fail_run(function_, fmt::format("{} returned NaN or infinities", what_));
+      fail_run(function_, fmt::format("{} returned NaN or infinities", argument_));
   }
   return result;
 }

@@ -26,13 +26,13 @@ class Applied {
  public:
   /// `name` of the function and `what` of the operator serve in messages.
   Applied(const char* function, const char* what, const Operator& f, DType t)
-      : function_(function), what_(what), f_(f), type_(t) {}
+      : function_(function), argument_(what), f_(f), type_(t) {}
   /// f of the columns; vectors [n] if `is_vector`.
   template <class T>
   Columns<T> operator()(const Columns<T>& x, bool is_vector) const;
 
  private:
-  const char *function_, *what_;
+  const char *function_, *argument_;
   const Operator& f_;
   DType type_;
 };
@@ -44,7 +44,7 @@ Tensor tensor_of(const Columns<T>& x, DType t, bool is_vector);
 
 /// Calls f(T()) with double or Complex, for tensors of this type.
 template <class F>
-auto with_wide(DType t, F f) {
+auto dispatch_wide(DType t, F f) {
   return t == DType::f32 || t == DType::f64 ? f(double()) : f(Complex());
 }
 

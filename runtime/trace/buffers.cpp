@@ -37,7 +37,7 @@ struct EventBuffers::Leaver {
 };
 
 EventBuffers::EventBuffers(std::uint64_t memory)
-    : number_(++buffers_made), most_(std::max<std::uint64_t>(4, memory / sizeof(EventBlock))) {}
+    : number_(++buffers_made), max_blocks_(std::max<std::uint64_t>(4, memory / sizeof(EventBlock))) {}
 
 EventBuffers::~EventBuffers() = default;
 
@@ -70,12 +70,12 @@ bool EventBuffers::replace(Local& mine) {
   }
   if (mine.block != nullptr) {
     full_.push_back(take_open(std::exchange(mine.block, nullptr)));
-    if (!writing_ && full_.size() * 4 >= most_) {
+    if (!writing_ && full_.size() * 4 >= max_blocks_) {
       writing_ = true;
       changed_.notify_one();
     }
   }
-  if (spare_.empty() && blocks_ < most_) {
+  if (spare_.empty() && blocks_ < max_blocks_) {
     try {
       spare_.push_back(std::make_unique<EventBlock>());
       ++blocks_;
@@ -88,7 +88,7 @@ bool EventBuffers::replace(Local& mine) {
     return false;
   }
   EventBlock& block = *spare_.back();
-  block.parts.push_back({block.count.load(std::memory_order_relaxed), mine.thread});
+  block.segments.push_back({block.count.load(std::memory_order_relaxed), mine.thread});
   open_.push_back(std::move(spare_.back()));
   spare_.pop_back();
   mine.block = &block;
@@ -133,11 +133,11 @@ void EventBuffers::close() {
   changed_.notify_all();
 }
 
-std::vector<const EventBlock*> EventBuffers::rest() const {
+std::vector<const EventBlock*> EventBuffers::remaining_blocks() const {
   const std::lock_guard lock(mutex_);
   std::vector<const EventBlock*> blocks;
-  for (const auto* part : {&full_, &spare_, &open_}) {
-    for (const auto& block : *part) blocks.push_back(block.get());
+  for (const auto* list : {&full_, &spare_, &open_}) {
+    for (const auto& block : *list) blocks.push_back(block.get());
   }
   return blocks;
 }

@@ -17,11 +17,11 @@ namespace tern {
 /// Filled by one thread at a time; other threads read the first `count` events.
 struct EventBlock {
   static constexpr std::uint32_t kSize = 1024;
-  /// A run of events of one thread, starting at event `from`. Blocks of ended threads are reused.
-  struct Part {
-    std::uint32_t from, thread;  ///< thread: the system's number
+  /// A run of events of one thread, starting at event `first`. Blocks of ended threads are reused.
+  struct Segment {
+    std::uint32_t first, thread;  ///< thread: the system's number
   };
-  std::vector<Part> parts;  ///< changed only under the buffers' lock, never after the writer has taken the block
+  std::vector<Segment> segments;  ///< changed only under the buffers' lock, never after the writer has taken the block
   std::atomic<std::uint32_t> count = 0;
   std::array<TraceEvent, kSize> events;
 };
@@ -31,7 +31,7 @@ struct TracedThread {
   std::string name;
 };
 
-/// Owned by a shared_ptr. Thread-safe except rest().
+/// Owned by a shared_ptr. Thread-safe except remaining_blocks().
 class EventBuffers : public std::enable_shared_from_this<EventBuffers> {
  public:
   explicit EventBuffers(std::uint64_t memory);
@@ -50,7 +50,7 @@ class EventBuffers : public std::enable_shared_from_this<EventBuffers> {
   void close();
   /// Returns all remaining blocks after `close`, oldest first per thread. The blocks live as long as the buffers,
   /// because recording threads may still write behind the counted events.
-  std::vector<const EventBlock*> rest() const;
+  std::vector<const EventBlock*> remaining_blocks() const;
 
   std::vector<TracedThread> threads() const;
   std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
@@ -64,8 +64,8 @@ class EventBuffers : public std::enable_shared_from_this<EventBuffers> {
   void leave(const Local& mine);
   std::unique_ptr<EventBlock> take_open(const EventBlock* block);
 
-  const std::uint64_t number_;  ///< unique number of these buffers, for the threads' own pointers
-  const std::uint64_t most_;    ///< blocks
+  const std::uint64_t number_;      ///< unique number of these buffers, for the threads' own pointers
+  const std::uint64_t max_blocks_;  ///< blocks
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::unique_ptr<EventBlock>> full_, open_, spare_;  ///< oldest first; of running threads; of ended

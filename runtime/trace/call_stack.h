@@ -19,14 +19,14 @@ struct StackFrame {
 
 class CallStack {
  public:
-  using Put = std::function<void(const StackFrame&)>;
-  /// Adds the next node of the thread; passes frames not containing the node to `put`.
-  void add(const TraceEvent& node, const Put& put);
+  using FrameSink = std::function<void(const StackFrame&)>;
+  /// Adds the next node of the thread; passes frames not containing the node to `sink`.
+  void add(const TraceEvent& node, const FrameSink& sink);
   /// Closes all frames at the end of a run.
-  void close(const Put& put) { shrink(0, put); }
+  void close(const FrameSink& sink) { shrink(0, sink); }
 
  private:
-  void shrink(std::size_t depth, const Put& put);
+  void shrink(std::size_t depth, const FrameSink& sink);
   std::vector<StackFrame> open_;  ///< open frames of modules: "encoder", then "encoder.fc1"
   std::int64_t ids_ = 0;
 };

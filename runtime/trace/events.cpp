@@ -69,7 +69,7 @@ std::string path_of_scope(const EventLabel* scope) {
 
 TraceRecord record_of(const TraceEvent& e, std::int64_t thread) {
   TraceRecord r;
-  const bool device = on_device(e.kind), is_memory = e.kind == EventKind::memory;
+  const bool device = is_device_event(e.kind), is_memory = e.kind == EventKind::memory;
   r.name = is_memory ? "[memory]" : unescaped(e.label->name);
   if (e.kind == EventKind::run) append_number(r.name, e.correlation);
   const char* category = category_of(e.kind);
@@ -118,12 +118,12 @@ TraceRecord record_of(const TraceEvent& e, std::int64_t thread) {
 std::vector<TraceRecord> TraceRecorder::events() const {
   std::vector<TraceRecord> all;
   const std::vector<TracedThread> threads = buffers_->threads();
-  for (const EventBlock* block : buffers_->rest()) {
+  for (const EventBlock* block : buffers_->remaining_blocks()) {
     const std::uint32_t count = block->count.load(std::memory_order_acquire);
-    auto part = block->parts.begin();
+    auto segment = block->segments.begin();
     for (std::uint32_t i = 0; i < count; ++i) {
-      while (part + 1 != block->parts.end() && part[1].from <= i) ++part;
-      all.push_back(record_of(block->events[i], part->thread));
+      while (segment + 1 != block->segments.end() && segment[1].first <= i) ++segment;
+      all.push_back(record_of(block->events[i], segment->thread));
     }
   }
   return all;

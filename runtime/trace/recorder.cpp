@@ -46,7 +46,7 @@ void add_check(const char* what, const std::string& subject, std::uint64_t bytes
   e.begin = begin;
   e.end = end;
   e.bytes = bytes;
-  e.label = recorder->named(std::string(what) + " " + subject);
+  e.label = recorder->label_of(std::string(what) + " " + subject);
   e.scope = recorder->scope();
   recorder->add(e);
 }
@@ -72,9 +72,9 @@ void TraceRecorder::start(const std::shared_ptr<TraceRecorder>& recorder) {
 TraceRecorder::TraceRecorder(const std::string* path, const TraceOptions& options)
     : writer_(path == nullptr ? nullptr : std::make_unique<TraceWriter>(*path, checked(options))),
       buffers_(std::make_shared<EventBuffers>(options.memory)),
-      most_label_bytes_(options.memory),
-      more_{"(more names than TraceOptions::memory holds)", {}, {}, {}, {}, nullptr, true} {
-  if (keeps()) {
+      max_label_bytes_(options.memory),
+      overflow_label_{"(more names than TraceOptions::memory holds)", {}, {}, {}, {}, nullptr, true} {
+  if (records_in_memory()) {
     checked(options);
   } else {
     thread_ = std::thread([this] { write(); });
@@ -110,17 +110,17 @@ TraceStats TraceRecorder::stop() {
   buffers_->close();
   if (thread_.joinable()) thread_.join();
   if (problem_ != nullptr) std::rethrow_exception(problem_);
-  if (keeps()) {
+  if (records_in_memory()) {
     TraceStats stats;
     stats.dropped = buffers_->dropped();
-    for (const EventBlock* block : buffers_->rest()) {
+    for (const EventBlock* block : buffers_->remaining_blocks()) {
       const std::uint32_t count = block->count.load(std::memory_order_acquire);
       stats.events += count;
       for (std::uint32_t i = 0; i < count; ++i) stats.unnamed += block->events[i].label->lost ? 1 : 0;
     }
     return stats;
   }
-  for (const EventBlock* block : buffers_->rest()) writer_->write(*block);
+  for (const EventBlock* block : buffers_->remaining_blocks()) writer_->write(*block);
   return writer_->finish(buffers_->threads(), buffers_->dropped());
 }
 
@@ -139,12 +139,12 @@ const EventLabel* TraceRecorder::intern(EventLabel label) {
   constexpr std::size_t kNode = 32 + sizeof label;
   const std::uint64_t bytes = kNode + label.name.size() + label.args.size() + label.device_args.size() +
                               label.module.size() + label.source.size();
-  if (label_bytes_ + bytes > most_label_bytes_) return &more_;
+  if (label_bytes_ + bytes > max_label_bytes_) return &overflow_label_;
   label_bytes_ += bytes;
   return &*labels_.insert(at, std::move(label));
 }
 
-const EventLabel* TraceRecorder::named(std::string_view name, const std::string& args) {
+const EventLabel* TraceRecorder::label_of(std::string_view name, const std::string& args) {
   return intern({escaped(name), args, {}, {}, {}, nullptr});
 }
 
@@ -195,15 +195,15 @@ void TraceRecorder::add_memory(std::int16_t device, const void* address, std::in
   TraceEvent e;
   e.kind = EventKind::memory;
   e.begin = e.end = steady_nanoseconds();
-  e.label = &more_;  // labels are exhausted
+  e.label = &overflow_label_;  // labels are exhausted
   e.device = device;
   e.id = reinterpret_cast<std::uint64_t>(address);
   e.bytes = static_cast<std::uint64_t>(bytes);
   {
     const std::lock_guard lock(mutex_);
     const auto place = static_cast<std::size_t>(device + 1);
-    if (place >= in_use_.size()) in_use_.resize(place + 1);
-    e.correlation = static_cast<std::uint64_t>(in_use_[place] += bytes);
+    if (place >= bytes_in_use_.size()) bytes_in_use_.resize(place + 1);
+    e.correlation = static_cast<std::uint64_t>(bytes_in_use_[place] += bytes);
   }
   add(e);
 }
@@ -237,7 +237,7 @@ void TraceRecorder::describe(std::string_view key, std::string_view value) {
 void TraceSpan::begin(EventKind kind, std::string_view name, const std::string& args) {
   exceptions_ = std::uncaught_exceptions();
   event_.kind = kind;
-  event_.label = recorder_->named(name, args);
+  event_.label = recorder_->label_of(name, args);
   event_.scope = recorder_->scope();
   event_.begin = steady_nanoseconds();
 }

@@ -42,7 +42,7 @@ class TraceRecorder {
   static void start(const std::shared_ptr<TraceRecorder>& recorder);
   TraceStats stop();
   /// True if the trace has no file.
-  bool keeps() const { return writer_ == nullptr; }
+  bool records_in_memory() const { return writer_ == nullptr; }
   /// Requires a stopped trace without a file.
   std::vector<TraceRecord> events() const;
 
@@ -51,12 +51,12 @@ class TraceRecorder {
   void drop() { buffers_->drop(); }
   /// Reserves `count` unique event ids; returns the first.
   std::uint64_t take_ids(std::uint64_t count) { return ids_.fetch_add(count, std::memory_order_relaxed); }
-  std::uint64_t next_run() { return runs_.fetch_add(1, std::memory_order_relaxed); }
+  std::uint64_t next_run() { return run_count_.fetch_add(1, std::memory_order_relaxed); }
 
   /// Returns the unique label of that content. At the memory limit, returns a label stating the loss.
   const EventLabel* intern(EventLabel label);
   /// Returns the label of that name and these arguments.
-  const EventLabel* named(std::string_view name, const std::string& args = {});
+  const EventLabel* label_of(std::string_view name, const std::string& args = {});
   /// Returns a counter's label; null at the limit, because values of different counters must not form one series.
   const EventLabel* series(std::string_view track, std::string_view series);
   /// Returns a scope nested in this thread's current scope.
@@ -85,16 +85,16 @@ class TraceRecorder {
 
   const std::unique_ptr<TraceWriter> writer_;
   const std::shared_ptr<EventBuffers> buffers_;
-  const std::uint64_t most_label_bytes_;
-  const EventLabel more_;  ///< shared by all events beyond the limit
-  std::atomic<std::uint64_t> ids_ = 1, runs_ = 0;
+  const std::uint64_t max_label_bytes_;
+  const EventLabel overflow_label_;  ///< shared by all events beyond the limit
+  std::atomic<std::uint64_t> ids_ = 1, run_count_ = 0;
   std::mutex mutex_;  ///< guards the members below
   std::set<EventLabel, LabelOrder> labels_;
   std::uint64_t label_bytes_ = 0;
   std::vector<std::pair<const Device*, std::int16_t>> devices_;
   std::vector<const DeviceStream*> streams_;
   std::map<const void*, std::uint64_t> blocks_;  ///< bytes of allocations
-  std::vector<std::int64_t> in_use_;             ///< indexed by device number, the host first
+  std::vector<std::int64_t> bytes_in_use_;       ///< indexed by device number, the host first
   std::exception_ptr problem_;
   std::thread thread_;
 };

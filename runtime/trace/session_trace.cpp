@@ -40,7 +40,7 @@ const EventLabel* SessionTrace::annotation(std::uint32_t function, const PlanSte
 
 const EventLabel* SessionTrace::kernel_label(portable::KernelHandle kernel) {
   const EventLabel*& label = kernels_[static_cast<std::uintptr_t>(kernel)];
-  if (label == nullptr) label = recorder_->named(context_.device().kernel_name(kernel));
+  if (label == nullptr) label = recorder_->label_of(context_.device().kernel_name(kernel));
   return label;
 }
 
@@ -58,7 +58,7 @@ TracedRun::TracedRun(SessionContext& context, std::unique_ptr<SessionTrace>& ses
   event_.kind = EventKind::run;
   event_.id = recorder->take_ids(1);
   event_.correlation = recorder->next_run();
-  event_.label = recorder->named("ProfilerStep#", "\"Function\": \"" + escaped(function) + "\", ");
+  event_.label = recorder->label_of("ProfilerStep#", "\"Function\": \"" + escaped(function) + "\", ");
   event_.scope = recorder->scope();
   session->open = {nullptr, event_.id};
   event_.begin = steady_nanoseconds();

@@ -27,15 +27,15 @@ Trace::~Trace() {
 }
 
 TraceStats Trace::stop() {
-  if (recorder_ == nullptr || (recorder_->keeps() && TraceRecorder::active() != recorder_)) return stats_;
+  if (recorder_ == nullptr || (recorder_->records_in_memory() && TraceRecorder::active() != recorder_)) return stats_;
   const auto recorder = recorder_;
-  if (!recorder->keeps()) recorder_ = nullptr;
+  if (!recorder->records_in_memory()) recorder_ = nullptr;
   stats_ = recorder->stop();
   return stats_;
 }
 
 std::vector<TraceRecord> Trace::events() const {
-  if (recorder_ == nullptr || !recorder_->keeps())
+  if (recorder_ == nullptr || !recorder_->records_in_memory())
     fail(ErrorCode::invalid_argument, "Trace::events: this trace writes its events to a file");
   if (TraceRecorder::active() == recorder_)
     fail(ErrorCode::invalid_argument, "Trace::events: the trace still records: call stop() first");

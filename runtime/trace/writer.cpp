@@ -58,7 +58,7 @@ const char* category_of(EventKind kind) {
   return kKinds[static_cast<std::size_t>(kind)].category;
 }
 
-bool on_device(EventKind kind) {
+bool is_device_event(EventKind kind) {
   return kind == EventKind::kernel || kind == EventKind::device_copy || kind == EventKind::device_scope;
 }
 
@@ -114,7 +114,7 @@ void TraceWriter::put_time(const char* key, std::uint64_t nanoseconds) {
 
 /// Process and thread; for device events, the numbers of the device and the stream.
 void TraceWriter::put_place(std::uint32_t thread, const TraceEvent& e) {
-  const bool device = on_device(e.kind);
+  const bool device = is_device_event(e.kind);
   if (device && std::ranges::find(streams_, std::pair(e.device, e.stream)) == streams_.end())
     streams_.emplace_back(e.device, e.stream);
   put_number(", \"pid\": ", device ? std::int64_t{e.device} : process_);
@@ -170,7 +170,7 @@ void TraceWriter::put_flow(const TraceEvent& e, std::uint32_t thread, bool begin
 }
 
 void TraceWriter::put_timed(std::uint32_t thread, const TraceEvent& e) {
-  const bool device = on_device(e.kind);
+  const bool device = is_device_event(e.kind);
   if (e.label->lost) ++unnamed_;
   open("X", category_of(e.kind));
   append(out_, {", \"name\": \"", e.label->name});
@@ -244,7 +244,7 @@ void TraceWriter::put_frame(std::uint32_t thread, const StackFrame& f) {
   close();
 }
 
-void TraceWriter::put(std::uint32_t thread, const TraceEvent& e) {
+void TraceWriter::write_event(std::uint32_t thread, const TraceEvent& e) {
   if (e.kind == EventKind::memory) return put_memory(thread, e);
   if (e.kind == EventKind::counter) {
     open("C", nullptr);
@@ -258,18 +258,18 @@ void TraceWriter::put(std::uint32_t thread, const TraceEvent& e) {
   }
   if (e.kind == EventKind::node || e.kind == EventKind::run) {
     CallStack& stack = stack_of(thread);
-    const auto put = [&](const StackFrame& f) { put_frame(thread, f); };
-    e.kind == EventKind::node ? stack.add(e, put) : stack.close(put);
+    const auto sink = [&](const StackFrame& f) { put_frame(thread, f); };
+    e.kind == EventKind::node ? stack.add(e, sink) : stack.close(sink);
   }
   put_timed(thread, e);
 }
 
 void TraceWriter::write(const EventBlock& block) {
   const std::uint32_t count = block.count.load(std::memory_order_acquire);
-  auto part = block.parts.begin();
+  auto segment = block.segments.begin();
   for (std::uint32_t i = 0; i < count; ++i) {
-    while (part + 1 != block.parts.end() && part[1].from <= i) ++part;
-    put(part->thread, block.events[i]);
+    while (segment + 1 != block.segments.end() && segment[1].first <= i) ++segment;
+    write_event(segment->thread, block.events[i]);
   }
 }
 

@@ -20,7 +20,7 @@ namespace tern {
 
 /// Kineto's category of a kind; null for events without a duration.
 const char* category_of(EventKind kind);
-bool on_device(EventKind kind);
+bool is_device_event(EventKind kind);
 
 /// A device's own description: members of its entry in "deviceProperties".
 struct TracedDevice {
@@ -40,7 +40,7 @@ class TraceWriter {
 
  private:
   /// `thread`: the system's thread id.
-  void put(std::uint32_t thread, const TraceEvent& e);
+  void write_event(std::uint32_t thread, const TraceEvent& e);
   void put_timed(std::uint32_t thread, const TraceEvent& e);
   void put_memory(std::uint32_t thread, const TraceEvent& e);
   void put_flow(const TraceEvent& e, std::uint32_t thread, bool begins);

@@ -14,7 +14,7 @@ constexpr std::string_view kPacked = ".packed";
 
 CacheFileKind kind_of(std::string_view name) {
   if (is_numbered(name, 32, kPacked)) return CacheFileKind::packed;
-  return is_numbered(name, 16, kUnfinishedPacked) ? CacheFileKind::temporary : CacheFileKind::other;
+  return is_numbered(name, 16, kUnfinishedPacked) ? CacheFileKind::temporary : CacheFileKind::unrelated;
 }
 
 std::string packed_name(std::string_view key) {

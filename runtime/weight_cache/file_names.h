@@ -9,7 +9,7 @@ namespace tern {
 enum class CacheFileKind {
   packed,     ///< complete
   temporary,  ///< being written, or left by a dead process
-  other,
+  unrelated,
 };
 CacheFileKind kind_of(std::string_view name);
 

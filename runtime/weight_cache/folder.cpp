@@ -11,7 +11,7 @@ namespace tern {
 namespace {
 
 constexpr std::uint64_t kDefaultMegabytes = 8192;
-constexpr std::string_view kOff = "off";
+constexpr std::string_view kDisabled = "off";
 
 std::uint64_t limit_of_environment() {
   const std::string text = platform::trusted_variable("TERN_WEIGHT_CACHE_MB").value_or("");
@@ -25,14 +25,15 @@ std::uint64_t limit_of_environment() {
 std::string cache_path(const std::string& choice) {
   if (!choice.empty()) return choice;
   const std::string given = platform::trusted_variable("TERN_WEIGHT_CACHE").value_or("");
-  return given == kOff || platform::path_of(given).is_absolute() ? given : default_cache_path("weights");
+  return given == kDisabled || platform::path_of(given).is_absolute() ? given : default_cache_path("weights");
 }
 
 }  // namespace
 
 CacheFolder::CacheFolder(const std::string& choice)
-    : UserFolder(cache_path(choice) == kOff ? std::string() : cache_path(choice)), limit_(limit_of_environment()) {
-  if (path_.empty()) problem_ = cache_path(choice) == kOff ? "it is off" : "this user has no home folder for the cache";
+    : UserFolder(cache_path(choice) == kDisabled ? std::string() : cache_path(choice)), limit_(limit_of_environment()) {
+  if (path_.empty())
+    problem_ = cache_path(choice) == kDisabled ? "it is off" : "this user has no home folder for the cache";
 }
 
 }  // namespace tern

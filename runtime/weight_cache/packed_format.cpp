@@ -14,7 +14,7 @@ constexpr std::uint32_t kPackedVersion = 1;
 constexpr std::size_t kHashAt = 24, kKeyAt = 40;
 
 template <class T>
-std::byte* put(std::byte* to, const T& value) {
+std::byte* append_value(std::byte* to, const T& value) {
   std::memcpy(to, &value, sizeof value);
   return to + sizeof value;
 }
@@ -33,12 +33,12 @@ std::size_t head_size(std::string_view key) {
 
 std::vector<std::byte> packed_head(std::string_view key, std::uint64_t payload_size, const Hash128& payload_hash) {
   std::vector<std::byte> head(head_size(key));
-  std::byte* at = put(head.data(), kPackedMagic);
-  at = put(at, kPackedVersion);
-  at = put(at, static_cast<std::uint32_t>(key.size()));
-  at = put(at, payload_size);
-  at = put(at, payload_hash);
-  std::ranges::copy(std::as_bytes(std::span(key)), at);
+  std::byte* cursor = append_value(head.data(), kPackedMagic);
+  cursor = append_value(cursor, kPackedVersion);
+  cursor = append_value(cursor, static_cast<std::uint32_t>(key.size()));
+  cursor = append_value(cursor, payload_size);
+  cursor = append_value(cursor, payload_hash);
+  std::ranges::copy(std::as_bytes(std::span(key)), cursor);
   return head;
 }
 

@@ -24,7 +24,7 @@ bool has_writer(const platform::Folder& folder, const File& file) {
   const platform::File opened = folder.open_file(file.name, platform::Access::write);
   if (!opened.is_open()) return !platform::is_missing(platform::last_error());
   const platform::Lock lock = opened.lock();
-  return lock == platform::Lock::held || (lock == platform::Lock::unsupported && file.age <= kTimeToWrite);
+  return lock == platform::Lock::busy || (lock == platform::Lock::unsupported && file.age <= kTimeToWrite);
 }
 
 struct Contents {
@@ -34,7 +34,7 @@ struct Contents {
 
 Contents contents_of(const UserFolder& folder) {
   Contents contents;
-  for (File& file : folder.files([](const std::string& name) { return kind_of(name) != CacheFileKind::other; })) {
+  for (File& file : folder.files([](const std::string& name) { return kind_of(name) != CacheFileKind::unrelated; })) {
     const bool is_packed = kind_of(file.name) == CacheFileKind::packed;
     if (!is_packed && !has_writer(folder.folder(), file)) {
       folder.folder().remove(file.name);

@@ -48,10 +48,10 @@ void WeightCache::offer(const std::string& identity, const std::string& key,
     const std::lock_guard lock(mutex_);
     if (files_.contains(text) || !offered_.insert(text).second) return;
   }
-  jobs_.add([this, text = std::move(text), make = std::move(make)] { keep(text, make); });
+  jobs_.add([this, text = std::move(text), make = std::move(make)] { store_packed(text, make); });
 }
 
-void WeightCache::keep(const std::string& text, const std::function<std::vector<std::byte>()>& make) {
+void WeightCache::store_packed(const std::string& text, const std::function<std::vector<std::byte>()>& make) {
   if (has_given_up_ || has_packed(folder(), text)) return;
   const std::vector<std::byte> bytes = make();
   // Gives up: packing further weights without room would be wasted work.

@@ -40,7 +40,7 @@ class WeightCache {
 
  private:
   const CacheFolder& folder();
-  void keep(const std::string& text, const std::function<std::vector<std::byte>()>& make);
+  void store_packed(const std::string& text, const std::function<std::vector<std::byte>()>& make);
 
   std::string choice_;
   std::once_flag opened_;

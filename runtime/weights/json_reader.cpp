@@ -37,22 +37,24 @@ void append_utf8(std::uint32_t code, std::string& to) {
 }  // namespace
 
 void JsonReader::bad(std::string_view what) const {
-  fail(ErrorCode::bad_file, fmt::format("{}: the header is not valid JSON at byte {}: {}", file_, offset_ + at_, what));
+  fail(ErrorCode::bad_file,
+       fmt::format("{}: the header is not valid JSON at byte {}: {}", file_, offset_ + position_, what));
 }
 
 char JsonReader::peek() {
-  while (at_ < text_.size() && std::string_view(" \n\r\t").find(text_[at_]) != std::string_view::npos) ++at_;
-  return at_ < text_.size() ? text_[at_] : '\0';
+  while (position_ < text_.size() && std::string_view(" \n\r\t").find(text_[position_]) != std::string_view::npos)
+    ++position_;
+  return position_ < text_.size() ? text_[position_] : '\0';
 }
 
 void JsonReader::expect(char c) {
   if (peek() != c) bad(std::string("expected '") + c + "'");
-  ++at_;
+  ++position_;
 }
 
 bool JsonReader::next(char close, bool& first) {
   if (peek() == close) {
-    ++at_;
+    ++position_;
     return false;
   }
   if (!first) expect(',');
@@ -62,7 +64,7 @@ bool JsonReader::next(char close, bool& first) {
 
 void JsonReader::end() {
   peek();
-  if (at_ != text_.size()) bad("unexpected text after the end");
+  if (position_ != text_.size()) bad("unexpected text after the end");
 }
 
 std::string JsonReader::key() {
@@ -73,13 +75,13 @@ std::string JsonReader::key() {
 
 std::string JsonReader::string() {
   expect('"');
-  const std::size_t begin = at_;
+  const std::size_t begin = position_;
   std::string text;
   for (;;) {
-    if (at_ == text_.size()) bad("a string is not closed");
-    const char c = text_[at_];
+    if (position_ == text_.size()) bad("a string is not closed");
+    const char c = text_[position_];
     if (static_cast<unsigned char>(c) < 0x20) bad("a control character in a string");
-    ++at_;
+    ++position_;
     if (c == '"') break;
     if (c == '\\') {
       escape(text);
@@ -87,17 +89,17 @@ std::string JsonReader::string() {
       text += c;
     }
   }
-  if (!is_valid_text(text_.substr(begin, at_ - begin))) bad("a string is not UTF-8");
+  if (!is_valid_text(text_.substr(begin, position_ - begin))) bad("a string is not UTF-8");
   return text;
 }
 
 /// Decodes the escape sequence after a backslash.
 void JsonReader::escape(std::string& to) {
   constexpr std::string_view kNames = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
-  const char c = at_ < text_.size() ? text_[at_] : '\0';
+  const char c = position_ < text_.size() ? text_[position_] : '\0';
   const std::size_t found = kNames.find(c);
   if (c != 'u' && found == std::string_view::npos) bad("unknown escape sequence");
-  ++at_;
+  ++position_;
   if (c == 'u') {
     append_utf8(code_point(), to);
   } else {
@@ -109,25 +111,25 @@ void JsonReader::escape(std::string& to) {
 std::uint32_t JsonReader::code_point() {
   const std::uint32_t first = four_digits();
   if (first < 0xd800 || first > 0xdfff) return first;
-  if (first > 0xdbff || text_.substr(at_, 2) != "\\u") bad("half of a surrogate pair");
-  at_ += 2;
+  if (first > 0xdbff || text_.substr(position_, 2) != "\\u") bad("half of a surrogate pair");
+  position_ += 2;
   const std::uint32_t second = four_digits();
   if (second < 0xdc00 || second > 0xdfff) bad("half of a surrogate pair");
   return 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
 }
 
 std::uint32_t JsonReader::four_digits() {
-  const std::string_view digits = text_.substr(at_, 4);
+  const std::string_view digits = text_.substr(position_, 4);
   std::uint32_t code = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
   if (digits.size() != 4 || error != std::errc() || end != digits.data() + 4) bad("\\u needs four hexadecimal digits");
-  at_ += 4;
+  position_ += 4;
   return code;
 }
 
 /// Returns the text of the number at the current position.
 std::string_view JsonReader::number() const {
-  std::size_t i = at_;
+  std::size_t i = position_;
   const auto at = [&] { return i < text_.size() ? text_[i] : '\0'; };
   const auto digits = [&] {
     if (!is_digit(at())) bad("a number has no digits");
@@ -143,20 +145,20 @@ std::string_view JsonReader::number() const {
     if (at() == '+' || at() == '-') ++i;
     digits();
   }
-  return text_.substr(at_, i - at_);
+  return text_.substr(position_, i - position_);
 }
 
 std::optional<std::uint64_t> JsonReader::integer() {
   if (!is_digit(peek())) return std::nullopt;
   const std::string_view text = number();
   const std::optional<std::uint64_t> value = integer_of(text);
-  if (value) at_ += text.size();
+  if (value) position_ += text.size();
   return value;
 }
 
 std::string JsonReader::kind() {
   const char c = peek();
-  const std::string_view rest = text_.substr(at_);
+  const std::string_view rest = text_.substr(position_);
   if (c == '{') return "an object";
   if (c == '[') return "an array";
   if (c == '"') return "a string";

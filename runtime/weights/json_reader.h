@@ -42,7 +42,7 @@ class JsonReader {
   std::string_view text_;
   std::uint64_t offset_;
   std::string_view file_;
-  std::size_t at_ = 0;
+  std::size_t position_ = 0;
 };
 
 }  // namespace tern

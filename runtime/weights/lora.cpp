@@ -18,23 +18,24 @@ struct LoraPair {
   const FileTensor *a = nullptr, *b = nullptr;
 };
 
-bool takes(DType t) {
+bool is_adapter_dtype(DType t) {
   return t == DType::f32 || t == DType::f16 || t == DType::bf16;
 }
 
 /// A name pattern: the text around "{}".
 struct Pattern {
-  std::string_view before, after;
+  std::string_view prefix, suffix;
   explicit Pattern(std::string_view text) {
     const std::size_t at = text.find("{}");
     if (at == std::string_view::npos)
       fail(ErrorCode::invalid_argument, "LoraOptions: the pattern '" + std::string(text) + "' has no {}");
-    before = text.substr(0, at);
-    after = text.substr(at + 2);
+    prefix = text.substr(0, at);
+    suffix = text.substr(at + 2);
   }
   bool match(std::string_view name, std::string& module) const {
-    if (name.size() < before.size() + after.size() || !name.starts_with(before) || !name.ends_with(after)) return false;
-    module = name.substr(before.size(), name.size() - before.size() - after.size());
+    if (name.size() < prefix.size() + suffix.size() || !name.starts_with(prefix) || !name.ends_with(suffix))
+      return false;
+    module = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
     return true;
   }
 };
@@ -79,9 +80,10 @@ void add_product(std::span<std::byte> to, DType dtype, std::int64_t rows, std::i
 
 /// Returns the reason for a mismatch between adapter and state; empty if they match.
 std::string mismatch(const State& s, const LoraPair& p, bool transposed) {
-  if (!takes(s.type.dtype) || s.type.rank() != 2) return "is not a matrix of float32, float16 or bfloat16";
+  if (!is_adapter_dtype(s.type.dtype) || s.type.rank() != 2) return "is not a matrix of float32, float16 or bfloat16";
   if (p.a == nullptr || p.b == nullptr) return p.a == nullptr ? "has no A in the file" : "has no B in the file";
-  if (!takes(p.a->dtype) || !takes(p.b->dtype) || p.a->sizes.size() != 2 || p.b->sizes.size() != 2)
+  if (!is_adapter_dtype(p.a->dtype) || !is_adapter_dtype(p.b->dtype) || p.a->sizes.size() != 2 ||
+      p.b->sizes.size() != 2)
     return "has an A or B that is not a matrix of float32, float16 or bfloat16";
   const std::int64_t out = s.type.shape[transposed ? 1 : 0].value(), in = s.type.shape[transposed ? 0 : 1].value();
   if (p.a->sizes[1] != in || p.b->sizes[0] != out || p.a->sizes[0] != p.b->sizes[1])
@@ -114,10 +116,10 @@ Model Model::with_lora(const std::string& path, const LoraOptions& options) cons
   std::vector<bool> done(program.storages.size());
   std::vector<std::string> names;
   for (const auto& [module, pair] : pairs)
-    names.push_back(std::string(weight.before) + module + std::string(weight.after));
+    names.push_back(std::string(weight.prefix) + module + std::string(weight.suffix));
   const ModulePrefix prefix = find_prefix(program, names);
   for (const auto& [module, pair] : pairs) {
-    const std::string in_file = std::string(weight.before) + module + std::string(weight.after);
+    const std::string in_file = std::string(weight.prefix) + module + std::string(weight.suffix);
     const std::string prefixed = prefix.state_name(in_file), name = prefixed.empty() ? in_file : prefixed;
     const auto found = std::ranges::find(program.states, name, &State::name);
     const auto state = static_cast<std::uint32_t>(found - program.states.begin());

@@ -56,7 +56,7 @@ inline void parameter(const Inference& c, std::size_t i, const Dims& shape, cons
   if (!c.has(i)) return;
   const TensorType& t = floating_operand(c, i);
   if (t.shape.size() != shape.size()) c.fail(std::string(what) + " has a wrong number of axes");
-  for (std::size_t k = 0; k < shape.size(); ++k) c.same(t.shape[k], shape[k], what);
+  for (std::size_t k = 0; k < shape.size(); ++k) c.require_equal(t.shape[k], shape[k], what);
 }
 
 /// Requires a plain tensor with addressable elements: neither packed float4 nor quantized.

@@ -36,15 +36,15 @@ bool Dependence::operator()(Dim size) {
     const ExprNode& n = pool_.nodes()[at];
     charge_work(8);
     if (n.op == ExprOp::symbol) {
-      known_[at] = std::binary_search(symbols_.begin(), symbols_.end(), n.value);
+      depends_[at] = std::binary_search(symbols_.begin(), symbols_.end(), n.value);
       open.pop_back();
       continue;
     }
     const std::uint32_t operands[3] = {n.a, n.b, n.c};
     bool found = false, waiting = false;
     for (int k = 0; k < operand_count(n.op); ++k) {
-      const auto it = known_.find(operands[k]);
-      if (it == known_.end()) {
+      const auto it = depends_.find(operands[k]);
+      if (it == depends_.end()) {
         if (!waiting) open.push_back(operands[k]);
         waiting = true;
       } else {
@@ -52,10 +52,10 @@ bool Dependence::operator()(Dim size) {
       }
     }
     if (waiting) continue;
-    known_[at] = found;
+    depends_[at] = found;
     open.pop_back();
   }
-  return known_[size.index()];
+  return depends_[size.index()];
 }
 
 std::vector<std::pair<Dim, Dim>> differing_sizes(const Program& program, ExprPool& pool, std::uint32_t on_true,

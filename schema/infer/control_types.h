@@ -28,7 +28,7 @@ class Dependence {
  private:
   const ExprPool& pool_;
   std::vector<std::int64_t> symbols_;  ///< sorted
-  std::unordered_map<std::uint32_t, bool> known_;
+  std::unordered_map<std::uint32_t, bool> depends_;
 };
 
 }  // namespace tern

@@ -30,7 +30,7 @@ Matrices matrices(const Inference& c, std::size_t i) {
 
 Matrices square_matrices(const Inference& c, std::size_t i) {
   Matrices m = matrices(c, i);
-  c.same(m.rows, m.columns, "the rows and columns of a square matrix");
+  c.require_equal(m.rows, m.columns, "the rows and columns of a square matrix");
   if (m.columns.is_const()) m.rows = m.columns;
   return m;
 }

@@ -14,7 +14,7 @@ inline constexpr std::int64_t kHuge = std::int64_t{1} << 48;
 /// bits.
 inline constexpr std::int64_t kMaxWindow = (std::int64_t{1} << 31) - 1;
 
-/// An attribute with its properties: need(AttrKey::k, AttrType::integer, "how many").within(1, 8).
+/// An attribute with its properties: required(AttrKey::k, AttrType::integer, "how many").within(1, 8).
 struct Attribute : AttrRecord {
   constexpr Attribute within(std::int64_t least, std::int64_t most) const {
     Attribute a = *this;
@@ -22,9 +22,9 @@ struct Attribute : AttrRecord {
     a.max = most;
     return a;
   }
-  constexpr Attribute at_least(std::int64_t least) const {
+  constexpr Attribute minimum(std::int64_t value) const {
     Attribute a = *this;
-    a.min = least;
+    a.min = value;
     return a;
   }
   constexpr Attribute not_negative() const {
@@ -55,7 +55,7 @@ struct Attribute : AttrRecord {
   }
 };
 
-constexpr Attribute need(AttrKey key, AttrType type, std::string_view text) {
+constexpr Attribute required(AttrKey key, AttrType type, std::string_view text) {
   Attribute a;
   a.key = key;
   a.type = type;
@@ -64,38 +64,40 @@ constexpr Attribute need(AttrKey key, AttrType type, std::string_view text) {
   if (type == AttrType::dtype) return a.within(1, kTensorDTypeCount - 1);
   return a;
 }
-constexpr Attribute need(AttrKey key, std::span<const std::string_view> names, std::string_view text) {
-  return need(key, AttrType::enumeration, text).one_of(names).within(0, static_cast<std::int64_t>(names.size()) - 1);
+constexpr Attribute required(AttrKey key, std::span<const std::string_view> names, std::string_view text) {
+  return required(key, AttrType::enumeration, text)
+      .one_of(names)
+      .within(0, static_cast<std::int64_t>(names.size()) - 1);
 }
 
 /// Adds a default, for each element of a list.
-constexpr Attribute with(Attribute a, std::int64_t otherwise) {
+constexpr Attribute defaulted(Attribute a, std::int64_t otherwise) {
   a.presence = Presence::defaulted;
   a.integer = otherwise;
   return a;
 }
-constexpr Attribute with(AttrKey key, AttrType type, std::int64_t otherwise, std::string_view text) {
-  return with(need(key, type, text), otherwise);
+constexpr Attribute defaulted(AttrKey key, AttrType type, std::int64_t otherwise, std::string_view text) {
+  return defaulted(required(key, type, text), otherwise);
 }
-constexpr Attribute with(AttrKey key, std::span<const std::string_view> names, std::int64_t otherwise,
-                         std::string_view text) {
-  return with(need(key, names, text), otherwise);
+constexpr Attribute defaulted(AttrKey key, std::span<const std::string_view> names, std::int64_t otherwise,
+                              std::string_view text) {
+  return defaulted(required(key, names, text), otherwise);
 }
-constexpr Attribute with_number(AttrKey key, double otherwise, std::string_view text,
-                                AttrType type = AttrType::number) {
-  Attribute a = need(key, type, text);
+constexpr Attribute defaulted_number(AttrKey key, double otherwise, std::string_view text,
+                                     AttrType type = AttrType::number) {
+  Attribute a = required(key, type, text);
   a.presence = Presence::defaulted;
   a.number = otherwise;
   return a;
 }
 /// Boolean attribute, false by default.
 constexpr Attribute flag(AttrKey key, std::string_view text) {
-  return with(key, AttrType::boolean, 0, text);
+  return defaulted(key, AttrType::boolean, 0, text);
 }
 
 /// Optional attribute; `absent` describes the replacement.
 constexpr Attribute may(AttrKey key, AttrType type, std::string_view absent, std::string_view text) {
-  Attribute a = need(key, type, text);
+  Attribute a = required(key, type, text);
   a.presence = Presence::optional;
   a.absent = absent;
   return a;
@@ -114,7 +116,7 @@ struct Record : OpRecord {
     r.traits = static_cast<std::uint16_t>((0 | ... | static_cast<int>(list)));
     return r;
   }
-  constexpr Record runs(int functions) const {
+  constexpr Record body_count(int functions) const {
     Record r = *this;
     r.bodies = static_cast<std::int16_t>(functions);
     return r;
@@ -144,7 +146,7 @@ constexpr Record record(Op op, std::string_view name, std::string_view signature
 #define TERN_OP(number, name, signature, text) record(static_cast<Op>(number), #name, signature, text)
 
 // Attributes of several families.
-inline constexpr Attribute kAlongAxis = need(AttrKey::axis, AttrType::axis, "along which");
+inline constexpr Attribute kAlongAxis = required(AttrKey::axis, AttrType::axis, "along which");
 inline constexpr Attribute kUpperTriangle = flag(AttrKey::upper, "the upper triangle, not the lower one");
 
 }  // namespace tern::ops

@@ -51,7 +51,7 @@ void matmul(Inference& c) {
   require_weight(c);
   const std::size_t last = b.shape.size() - 1;
   const Dim depth = b.shape[by_columns ? last : last - 1], columns = b.shape[by_columns ? last - 1 : last];
-  c.same(a.shape.back(), depth, "the contracted sizes");
+  c.require_equal(a.shape.back(), depth, "the contracted sizes");
   Dims shape = c.broadcast(Dims(a.shape.begin(), a.shape.end() - 2), Dims(b.shape.begin(), b.shape.end() - 2));
   shape.push_back(a.shape[a.shape.size() - 2]);
   shape.push_back(columns);
@@ -59,7 +59,8 @@ void matmul(Inference& c) {
     require_plain(c, 2);
     c.require(c.in(2).rank() <= static_cast<int>(shape.size()), "the bias has more axes than the result");
     const Dims with_bias = c.broadcast(shape, c.in(2).shape);
-    for (std::size_t i = 0; i < shape.size(); ++i) c.same(with_bias[i], shape[i], "sizes of the bias and the result");
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      c.require_equal(with_bias[i], shape[i], "sizes of the bias and the result");
   }
   const DType dtype = c.dtype_or(a.dtype);
   c.require(dtype != DType::f4_e2m1, "a result of float4 must be packed from another type");
@@ -79,8 +80,8 @@ void grouped_matmul(Inference& c) {
   c.require(x.rank() == 2 && w.rank() == 3 && offsets.rank() == 1, "the operands must have 2, 3 and 1 axes");
   c.require(offsets.dtype == DType::i32 || offsets.dtype == DType::i64, "offsets must be int32 or int64");
   const std::size_t depth = w.quantized() ? 2 : 1, columns = 3 - depth;
-  c.same(x.shape[1], w.shape[depth], "the contracted sizes");
-  c.same(w.shape[0], offsets.shape[0], "the numbers of groups");
+  c.require_equal(x.shape[1], w.shape[depth], "the contracted sizes");
+  c.require_equal(w.shape[0], offsets.shape[0], "the numbers of groups");
   const DType dtype = c.dtype_or(x.dtype);
   c.require(dtype != DType::f4_e2m1, "a result of float4 must be packed from another type");
   c.require(is_complex(dtype) == is_complex(x.dtype), "a complex product needs a complex result");
@@ -102,8 +103,8 @@ void attention(Inference& c) {
   c.require(q.rank() >= 2 && q.rank() == k.rank() && q.rank() == v.rank(),
             "q, k and v need the same number of axes, at least two");
   const std::size_t n = q.shape.size();
-  c.same(q.shape[n - 1], k.shape[n - 1], "the head sizes of q and k");
-  c.same(k.shape[n - 2], v.shape[n - 2], "the lengths of k and v");
+  c.require_equal(q.shape[n - 1], k.shape[n - 1], "the head sizes of q and k");
+  c.require_equal(k.shape[n - 2], v.shape[n - 2], "the lengths of k and v");
   Dims shape;
   if (n >= 3) {
     const std::ptrdiff_t lead = static_cast<std::ptrdiff_t>(n) - 3;
@@ -111,12 +112,12 @@ void attention(Inference& c) {
         c.broadcast(Dims(q.shape.begin(), q.shape.begin() + lead), Dims(k.shape.begin(), k.shape.begin() + lead)),
         Dims(v.shape.begin(), v.shape.begin() + lead));
     const Dim heads = q.shape[n - 3], groups = k.shape[n - 3];
-    c.same(groups, v.shape[n - 3], "the heads of k and v");
+    c.require_equal(groups, v.shape[n - 3], "the heads of k and v");
     if (heads.is_const() && groups.is_const()) {
       c.require(heads == groups || (groups.value() > 0 && heads.value() % groups.value() == 0),
                 "the heads of k must divide those of q");
     } else {
-      c.same(heads, groups, "the numbers of heads must be constant");
+      c.require_equal(heads, groups, "the numbers of heads must be constant");
     }
     shape.push_back(heads);
   }
@@ -129,7 +130,8 @@ void attention(Inference& c) {
     require_plain(c, 3);
     c.require(mask.shape.size() <= scores.size(), "the mask has more axes than the scores");
     const Dims both = c.broadcast(scores, mask.shape);
-    for (std::size_t i = 0; i < scores.size(); ++i) c.same(both[i], scores[i], "sizes of the mask and the scores");
+    for (std::size_t i = 0; i < scores.size(); ++i)
+      c.require_equal(both[i], scores[i], "sizes of the mask and the scores");
   }
   shape.push_back(v.shape[n - 1]);
   c.out(q.dtype, std::move(shape));
@@ -159,14 +161,14 @@ void rnn(Inference& c) {
   c.require(c.has(2) == lstm, "an LSTM needs c0, and no other network has it");
   const Dim batch = x.shape[1], projected = h0.shape[2];
   Dim hidden = projected;
-  c.same(h0.shape[0], layers * directions, "the layers of h0");
-  c.same(h0.shape[1], batch, "the batch sizes");
+  c.require_equal(h0.shape[0], layers * directions, "the layers of h0");
+  c.require_equal(h0.shape[1], batch, "the batch sizes");
   if (lstm) {
     const TensorType& c0 = c.in(2);
     c.require(c0.rank() == 3, "c0 must have three axes");
     hidden = c0.shape[2];
-    c.same(c0.shape[0], layers * directions, "the layers of c0");
-    c.same(c0.shape[1], batch, "the batch sizes");
+    c.require_equal(c0.shape[0], layers * directions, "the layers of c0");
+    c.require_equal(c0.shape[1], batch, "the batch sizes");
   }
   const Dim rows = c.pool.mul(gates, hidden);
   const Dim width = c.pool.mul(directions, projected);
@@ -174,21 +176,21 @@ void rnn(Inference& c) {
     const std::size_t at = static_cast<std::size_t>(3 + 5 * l);
     const auto matrix = [&](std::size_t i, Dim r, Dim k) {
       c.require(c.in(i).rank() == 2, "a weight must have two axes");
-      c.same(c.in(i).shape[0], r, "the rows of a weight");
-      c.same(c.in(i).shape[1], k, "the columns of a weight");
+      c.require_equal(c.in(i).shape[0], r, "the rows of a weight");
+      c.require_equal(c.in(i).shape[1], k, "the columns of a weight");
     };
     matrix(at, rows, l < directions ? x.shape[2] : width);
     matrix(at + 1, rows, projected);
     c.require(c.has(at + 2) == c.has(at + 3), "give both biases or neither");
     for (std::size_t i = at + 2; i < at + 4 && c.has(i); ++i) {
       c.require(c.in(i).rank() == 1, "a bias must have one axis");
-      c.same(c.in(i).shape[0], rows, "the length of a bias");
+      c.require_equal(c.in(i).shape[0], rows, "the length of a bias");
     }
     c.require(lstm || !c.has(at + 4), "only an LSTM has projections");
     if (c.has(at + 4)) {
       matrix(at + 4, projected, hidden);
     } else {
-      c.same(projected, hidden, "the sizes of h0 and c0");
+      c.require_equal(projected, hidden, "the sizes of h0 and c0");
     }
   }
   const Dims h_shape = h0.shape;
@@ -206,7 +208,7 @@ void cdist(Inference& c) {
   const Dims& x = c.in(0).shape;
   const Dims& y = c.in(1).shape;
   c.require(x.size() >= 2 && y.size() >= 2, "both operands need at least two axes");
-  c.same(x.back(), y.back(), "the lengths of the rows");
+  c.require_equal(x.back(), y.back(), "the lengths of the rows");
   Dims shape = c.broadcast(Dims(x.begin(), x.end() - 2), Dims(y.begin(), y.end() - 2));
   shape.push_back(x[x.size() - 2]);
   shape.push_back(y[y.size() - 2]);
@@ -224,12 +226,12 @@ constexpr AttrRecord kAttention[] = {
     may(AttrKey::scale, AttrType::number, "1 / sqrt(head size)", "of the scores"),
 };
 constexpr AttrRecord kRnn[] = {
-    need(AttrKey::kind, kRnnNames, "the cell"),
-    need(AttrKey::layers, AttrType::integer, "one above the other").within(1, 1 << 16),
+    required(AttrKey::kind, kRnnNames, "the cell"),
+    required(AttrKey::layers, AttrType::integer, "one above the other").within(1, 1 << 16),
     flag(AttrKey::bidirectional, "a second direction for each layer"),
 };
 constexpr AttrRecord kCdist[] = {
-    with_number(AttrKey::p, 2, "the norm; infinity too").not_negative(),
+    defaulted_number(AttrKey::p, 2, "the norm; infinity too").not_negative(),
 };
 
 constexpr OpRecord kContractionsOps[] = {

@@ -46,7 +46,7 @@ void same_type(const Inference& c, const TensorType& a, const TensorType& b, con
   if (a.dtype != b.dtype || a.rank() != b.rank() || a.blocks != b.blocks) {
     c.fail(fmt::format("{} differ: {} and {}", what, text_of(a, c.pool), text_of(b, c.pool)));
   }
-  for (std::size_t i = 0; i < a.shape.size(); ++i) c.same(a.shape[i], b.shape[i], what);
+  for (std::size_t i = 0; i < a.shape.size(); ++i) c.require_equal(a.shape[i], b.shape[i], what);
 }
 
 /// Operands `first`, first + 1, ... have the types of the body's inputs; operands in [mapped, mapped + count) lack the
@@ -134,7 +134,7 @@ Dim rounds(Inference& c, std::size_t first, std::size_t count) {
   c.require(x.rank() > 0, "a loop cannot run over a tensor without dimensions");
   for (std::size_t i = 1; i < count; ++i) {
     c.require(c.in(first + i).rank() > 0, "a loop cannot run over a tensor without dimensions");
-    c.same(x.shape[0], c.in(first + i).shape[0], "the numbers of rounds");
+    c.require_equal(x.shape[0], c.in(first + i).shape[0], "the numbers of rounds");
   }
   return x.shape[0];
 }
@@ -223,9 +223,9 @@ void custom(Inference& c) {
 
 constexpr std::int64_t kMaxOperands = 1 << 20;
 constexpr Attribute kCarried =
-    need(AttrKey::carried, AttrType::integer, "operands that each round replaces").within(0, kMaxOperands);
+    required(AttrKey::carried, AttrType::integer, "operands that each round replaces").within(0, kMaxOperands);
 constexpr Attribute kMapped =
-    need(AttrKey::mapped, AttrType::integer, "operands of which each round takes a slice").within(0, kMaxOperands);
+    required(AttrKey::mapped, AttrType::integer, "operands of which each round takes a slice").within(0, kMaxOperands);
 constexpr Attribute kMessage = may(AttrKey::text, AttrType::text, "no message", "of the error");
 constexpr AttrRecord kCond[] = {
     may(AttrKey::symbols, AttrType::symbols, "the branches agree", "sizes of results in which the branches differ"),
@@ -233,16 +233,16 @@ constexpr AttrRecord kCond[] = {
 constexpr AttrRecord kWhileLoop[] = {kCarried};
 constexpr AttrRecord kScanLoop[] = {kCarried, kMapped};
 constexpr AttrRecord kMapLoop[] = {kMapped};
-constexpr AttrRecord kItem[] = {need(AttrKey::symbols, AttrType::symbols, "that takes the value").exactly(1)};
+constexpr AttrRecord kItem[] = {required(AttrKey::symbols, AttrType::symbols, "that takes the value").exactly(1)};
 constexpr AttrRecord kAssertDim[] = {
-    need(AttrKey::dim, AttrType::dim, "the condition: not 0"),
+    required(AttrKey::dim, AttrType::dim, "the condition: not 0"),
     kMessage,
     may(AttrKey::sizes, AttrType::dims, "no relation between inputs", "sizes of the relation"),
     may(AttrKey::name, AttrType::text, "no relation between inputs", "the names of these sizes, one on each line"),
 };
 constexpr AttrRecord kAssertTrue[] = {kMessage};
 constexpr AttrRecord kCustom[] = {
-    need(AttrKey::name, AttrType::text, "of the operator"),
+    required(AttrKey::name, AttrType::text, "of the operator"),
     may(AttrKey::text, AttrType::text, "no arguments", "the arguments that are not tensors, and what they are"),
     may(AttrKey::value, AttrType::dims, "no integers", "integers among the arguments"),
     may(AttrKey::hyper, AttrType::numbers, "no numbers", "numbers among the arguments"),
@@ -254,27 +254,27 @@ constexpr AttrRecord kCustom[] = {
 constexpr OpRecord kControlOps[] = {
     TERN_OP(120, cond, "predicate, operands* -> results*", "the first body if the predicate is true, else the second")
         .attrs(kCond)
-        .runs(2)
+        .body_count(2)
         .traits_of(Trait::control, Trait::host, Trait::data_sized, Trait::may_be_unread)
         .rule(cond),
     TERN_OP(121, while_loop, "operands+ -> carried*", "the second body as long as the first gives true")
         .attrs(kWhileLoop)
-        .runs(2)
+        .body_count(2)
         .traits_of(Trait::control, Trait::host)
         .rule(while_loop),
     TERN_OP(122, scan_loop, "operands+ -> results*",
             "the body for each slice, with values carried from one to the next")
         .attrs(kScanLoop)
-        .runs(1)
+        .body_count(1)
         .traits_of(Trait::control, Trait::host)
         .rule(scan_loop),
     TERN_OP(123, map_loop, "operands+ -> results*", "the body for each slice, results stacked")
         .attrs(kMapLoop)
-        .runs(1)
+        .body_count(1)
         .traits_of(Trait::control, Trait::host, Trait::may_be_unread)
         .rule(map_loop),
     TERN_OP(124, call, "operands* -> results*", "the body")
-        .runs(1)
+        .body_count(1)
         .traits_of(Trait::control, Trait::host, Trait::may_be_unread)
         .rule(call),
     TERN_OP(125, item, "x ->", "a symbol takes the value of x")

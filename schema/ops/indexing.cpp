@@ -52,7 +52,8 @@ Dims indexed_shape(const Inference& c, const TensorType& x, std::size_t first) {
   for (std::size_t i = first + 1; i < c.input_count(); ++i) {
     const TensorType& index = index_operand(c, i);
     c.require(index.rank() == lead.rank(), "the indices must have the same shape");
-    for (std::size_t d = 0; d < lead.shape.size(); ++d) c.same(index.shape[d], lead.shape[d], "sizes of the indices");
+    for (std::size_t d = 0; d < lead.shape.size(); ++d)
+      c.require_equal(index.shape[d], lead.shape[d], "sizes of the indices");
   }
   Dims shape = lead.shape;
   shape.insert(shape.end(), x.shape.begin() + static_cast<std::ptrdiff_t>(k), x.shape.end());
@@ -77,7 +78,8 @@ void infer_index_put(Inference& c) {
   c.require(values.shape.size() <= shape.size(), "the values have more axes than their destination");
   const std::size_t skip = shape.size() - values.shape.size();
   for (std::size_t i = 0; i < values.shape.size(); ++i) {
-    if (!values.shape[i].is(1)) c.same(values.shape[i], shape[skip + i], "sizes of the values and their destination");
+    if (!values.shape[i].is(1))
+      c.require_equal(values.shape[i], shape[skip + i], "sizes of the values and their destination");
   }
   c.out(x.dtype, x.shape);
 }
@@ -154,7 +156,7 @@ void infer_bincount(Inference& c) {
     const TensorType& w = plain(c, 1);
     c.require(w.dtype == DType::f32 || w.dtype == DType::f64, "the weights must be float32 or float64");
     c.require(w.rank() == 1, "the weights must be a list");
-    c.same(w.shape[0], x.shape[0], "the number of weights and of elements");
+    c.require_equal(w.shape[0], x.shape[0], "the number of weights and of elements");
     dtype = w.dtype;
   }
   c.out(dtype, {data_sizes(c, 1)[0]});
@@ -177,7 +179,7 @@ void infer_embedding_bag(Inference& c) {
     const TensorType& w = plain(c, 3);
     c.require(kind == BagKind::sum && w.dtype == weight.dtype && w.rank() == 1,
               "weights per sample need sums and the type of the matrix");
-    c.same(w.shape[0], indices.shape[0], "the number of weights and of indices");
+    c.require_equal(w.shape[0], indices.shape[0], "the number of weights and of indices");
   }
   const bool full = c.flag(AttrKey::full);
   c.require(!full || !offsets.shape[0].is(0), "at least one offset is needed");
@@ -196,14 +198,14 @@ void infer_repeat_interleave(Inference& c) {
   const TensorType& repeats = index_operand(c, 1);
   const std::size_t axis = c.axis(AttrKey::axis, x.rank());
   c.require(repeats.rank() == 1, "the repeats must be a list");
-  if (!repeats.shape[0].is(1)) c.same(repeats.shape[0], x.shape[axis], "the number of repeats and the axis");
+  if (!repeats.shape[0].is(1)) c.require_equal(repeats.shape[0], x.shape[axis], "the number of repeats and the axis");
   Dims shape = x.shape;
   shape[axis] = data_sizes(c, 1)[0];
   c.out(x.dtype, std::move(shape));
 }
 
-constexpr Attribute kIndexedAxis = need(AttrKey::axis, AttrType::axis, "that is indexed");
-constexpr Attribute kCount = need(AttrKey::symbols, AttrType::symbols, "the number of results").exactly(1);
+constexpr Attribute kIndexedAxis = required(AttrKey::axis, AttrType::axis, "that is indexed");
+constexpr Attribute kCount = required(AttrKey::symbols, AttrType::symbols, "the number of results").exactly(1);
 constexpr AttrRecord kGather[] = {kIndexedAxis};
 constexpr AttrRecord kIndexSelect[] = {
     kIndexedAxis,
@@ -212,8 +214,8 @@ constexpr AttrRecord kIndexSelect[] = {
 constexpr AttrRecord kIndexPut[] = {flag(AttrKey::accumulate, "adds the values to x, instead of replacing it")};
 constexpr AttrRecord kScatter[] = {
     kIndexedAxis,
-    need(AttrKey::kind, kScatterNames, "how elements of src are joined"),
-    with(AttrKey::include_self, AttrType::boolean, 1, "elements of x take part at the places written"),
+    required(AttrKey::kind, kScatterNames, "how elements of src are joined"),
+    defaulted(AttrKey::include_self, AttrType::boolean, 1, "elements of x take part at the places written"),
 };
 constexpr AttrRecord kNonzero[] = {kCount};
 constexpr AttrRecord kMaskedSelect[] = {kCount};
@@ -223,15 +225,15 @@ constexpr AttrRecord kUnique[] = {
     kCount,
 };
 constexpr AttrRecord kBincount[] = {
-    with(AttrKey::length, AttrType::dim, 0, "the least size of the result").at_least(0),
+    defaulted(AttrKey::length, AttrType::dim, 0, "the least size of the result").minimum(0),
     kCount,
 };
 constexpr AttrRecord kEmbeddingBag[] = {
-    need(AttrKey::kind, kBagNames, "how rows are joined"),
+    required(AttrKey::kind, kBagNames, "how rows are joined"),
     flag(AttrKey::full, "the last offset only ends the last bag"),
-    with(AttrKey::padding_index, AttrType::integer, -1, "a row to leave out; -1: none").within(-1, kHuge),
+    defaulted(AttrKey::padding_index, AttrType::integer, -1, "a row to leave out; -1: none").within(-1, kHuge),
 };
-constexpr AttrRecord kRepeatInterleave[] = {need(AttrKey::axis, AttrType::axis, "along which"), kCount};
+constexpr AttrRecord kRepeatInterleave[] = {required(AttrKey::axis, AttrType::axis, "along which"), kCount};
 
 constexpr OpRecord kIndexingOps[] = {
     TERN_OP(40, gather, "x, index -> y", "y[i][j] = x[index[i][j]][j] for axis 0, and so on")

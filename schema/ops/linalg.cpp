@@ -17,15 +17,16 @@ void require_pivots(const Inference& c, std::size_t i, const Dims& batch, Dim n)
   const TensorType& t = c.in(i);
   c.require(t.dtype == DType::i32, "pivots must be int32");
   c.require(t.shape.size() == batch.size() + 1, "pivots must have one axis fewer than the matrices");
-  for (std::size_t k = 0; k < batch.size(); ++k) c.same(t.shape[k], batch[k], "the batches of matrices and pivots");
-  c.same(t.shape.back(), n, "the number of pivots");
+  for (std::size_t k = 0; k < batch.size(); ++k)
+    c.require_equal(t.shape[k], batch[k], "the batches of matrices and pivots");
+  c.require_equal(t.shape.back(), n, "the number of pivots");
 }
 
 /// Infers the solution of op(A) X = B, or X op(A) = B without `left`: shaped like B, with broadcast batches.
 void infer_solution(Inference& c, const Matrices& a, std::size_t rhs, bool left) {
   const Matrices b = matrices(c, rhs);
   require_same_type(c, 0, rhs);
-  c.same(left ? b.rows : b.columns, a.rows, "the sizes of the matrix and of the right hand side");
+  c.require_equal(left ? b.rows : b.columns, a.rows, "the sizes of the matrix and of the right hand side");
   c.out(a.dtype, shape_of(c.broadcast(a.batch, b.batch), {b.rows, b.columns}));
 }
 
@@ -64,7 +65,7 @@ void householder(Inference& c) {
   require_same_type(c, 0, 1);
   const TensorType& tau = c.in(1);
   c.require(tau.shape.size() == v.batch.size() + 1, "tau must have one axis fewer than the vectors");
-  for (std::size_t i = 0; i < v.batch.size(); ++i) c.same(tau.shape[i], v.batch[i], "the batches");
+  for (std::size_t i = 0; i < v.batch.size(); ++i) c.require_equal(tau.shape[i], v.batch[i], "the batches");
   c.require(difference(c.pool, tau.shape.back(), v.columns).min <= 0, "there are more factors than vectors");
   const Interval rows_beyond_reflections = difference(c.pool, v.rows, tau.shape.back());
   c.require(rows_beyond_reflections.max >= 0, "there are more factors than rows");
@@ -80,8 +81,8 @@ void householder(Inference& c) {
   c.require(op != TransposeKind::transpose || !is_complex(v.dtype),
             "complex reflections support only the adjoint, not the transpose");
   c.require(m.batch.size() == v.batch.size(), "the batches must have the same number of axes");
-  for (std::size_t i = 0; i < v.batch.size(); ++i) c.same(m.batch[i], v.batch[i], "the batches");
-  c.same(c.flag(AttrKey::left) ? m.rows : m.columns, v.rows, "the sizes of the reflections and of the matrix");
+  for (std::size_t i = 0; i < v.batch.size(); ++i) c.require_equal(m.batch[i], v.batch[i], "the batches");
+  c.require_equal(c.flag(AttrKey::left) ? m.rows : m.columns, v.rows, "the sizes of the reflections and of the matrix");
   c.out(v.dtype, shape_of(m.batch, {m.rows, m.columns}));
 }
 
@@ -134,8 +135,8 @@ void lstsq(Inference& c) {
   const Matrices b = matrices(c, 1);
   require_same_type(c, 0, 1);
   c.require(a.batch.size() == b.batch.size(), "the batches must have the same number of axes");
-  for (std::size_t i = 0; i < a.batch.size(); ++i) c.same(a.batch[i], b.batch[i], "the batches");
-  c.same(a.rows, b.rows, "the rows of the matrix and of the right hand side");
+  for (std::size_t i = 0; i < a.batch.size(); ++i) c.require_equal(a.batch[i], b.batch[i], "the batches");
+  c.require_equal(a.rows, b.rows, "the rows of the matrix and of the right hand side");
   const auto driver = static_cast<LstsqKind>(c.integer(AttrKey::mode));
   const Interval rows_beyond_columns = difference(c.pool, a.rows, a.columns);
   c.require(driver == LstsqKind::gelsy || rows_beyond_columns.min > 0 || rows_beyond_columns.max <= 0,
@@ -151,10 +152,10 @@ void lstsq(Inference& c) {
 constexpr Attribute kCheck = flag(AttrKey::check, "a matrix that cannot be factored fails the run");
 constexpr Attribute kHermitian = flag(AttrKey::hermitian, "a is hermitian, not symmetric");
 constexpr Attribute kLeft = flag(AttrKey::left, "the matrix stands to the left");
-constexpr Attribute kTranspose = with(AttrKey::transpose, kTransposeNames, 0, "how the matrix enters");
+constexpr Attribute kTranspose = defaulted(AttrKey::transpose, kTransposeNames, 0, "how the matrix enters");
 constexpr AttrRecord kCholesky[] = {kUpperTriangle, kCheck};
-constexpr AttrRecord kQr[] = {need(AttrKey::mode, kQrNames, "which results")};
-constexpr AttrRecord kHouseholder[] = {need(AttrKey::kind, kHouseholderNames, "the product, or times c"), kLeft,
+constexpr AttrRecord kQr[] = {required(AttrKey::mode, kQrNames, "which results")};
+constexpr AttrRecord kHouseholder[] = {required(AttrKey::kind, kHouseholderNames, "the product, or times c"), kLeft,
                                        kTranspose};
 constexpr AttrRecord kLuFactor[] = {kCheck};
 constexpr AttrRecord kLuSolve[] = {kLeft, kTranspose};
@@ -163,8 +164,9 @@ constexpr AttrRecord kTriangularSolve[] = {kUpperTriangle, flag(AttrKey::unit, "
 constexpr AttrRecord kLdlFactor[] = {kHermitian, kCheck};
 constexpr AttrRecord kLdlSolve[] = {kHermitian};
 constexpr AttrRecord kLstsq[] = {
-    need(AttrKey::mode, kLstsqNames, "LAPACK's driver"),
-    with_number(AttrKey::epsilon, -1, "singular values below that part of the largest are zero; negative: LAPACK's"),
+    required(AttrKey::mode, kLstsqNames, "LAPACK's driver"),
+    defaulted_number(AttrKey::epsilon, -1,
+                     "singular values below that part of the largest are zero; negative: LAPACK's"),
 };
 
 constexpr OpRecord kLinalgOps[] = {

@@ -10,7 +10,7 @@
 namespace tern::ops {
 namespace {
 
-constexpr std::int64_t kAny = kNoBound - 1;
+constexpr std::int64_t kUnboundedIndex = kNoBound - 1;
 
 Dims sizes_attr(Inference& c) {
   const Dims& sizes = c.node.dims(AttrKey::sizes);
@@ -24,7 +24,7 @@ void reshape(Inference& c) {
   const TensorType& x = c.in(0);
   Dims sizes = sizes_attr(c);
   c.require(!x.quantized(), "a quantized value must be dequantized first");
-  c.same(c.pool.product(x.shape), c.pool.product(sizes), "the number of elements before and after");
+  c.require_equal(c.pool.product(x.shape), c.pool.product(sizes), "the number of elements before and after");
   c.out(x.dtype, std::move(sizes));
 }
 
@@ -74,7 +74,7 @@ void expand(Inference& c) {
   c.require(sizes.size() >= x.shape.size(), "fewer sizes than the input has axes");
   const std::size_t skip = sizes.size() - x.shape.size();
   for (std::size_t i = 0; i < x.shape.size(); ++i) {
-    if (!x.shape[i].is(1)) c.same(x.shape[i], sizes[skip + i], "sizes before and after expanding");
+    if (!x.shape[i].is(1)) c.require_equal(x.shape[i], sizes[skip + i], "sizes before and after expanding");
   }
   c.out(x.dtype, std::move(sizes));
 }
@@ -121,7 +121,7 @@ void bitcast(Inference& c) {
     } else {
       c.require(is_complex(to) && to_size == 2 * from_size, "a real type views as its complex type");
       c.require(!sizes.empty(), "the last axis must have size 2");
-      c.same(sizes.back(), 2, "the last axis and 2");
+      c.require_equal(sizes.back(), 2, "the last axis and 2");
       sizes.pop_back();
     }
   } else if (from_size != to_size) {
@@ -148,7 +148,7 @@ void concat(Inference& c) {
     c.require(x.dtype == first.dtype && !x.packed(), "all operands need the same dtype");
     c.require(x.rank() == first.rank(), "all operands need the same rank");
     for (std::size_t a = 0; a < sizes.size(); ++a) {
-      if (a != axis) c.same(sizes[a], x.shape[a], "sizes of the other axes");
+      if (a != axis) c.require_equal(sizes[a], x.shape[a], "sizes of the other axes");
     }
     lengths.push_back(x.shape[axis]);
   }
@@ -171,7 +171,7 @@ void pad(Inference& c) {
     if (mode != 0 && size.is_const()) {
       const bool pads = !before[i].is(0) || !after[i].is(0);
       c.require(!pads || size.value() > 0, "an empty axis cannot be repeated");
-      const std::int64_t limit = mode == 1 ? size.value() - 1 : mode == 3 ? size.value() : kAny;
+      const std::int64_t limit = mode == 1 ? size.value() - 1 : mode == 3 ? size.value() : kUnboundedIndex;
       for (Dim p : {before[i], after[i]})
         c.require(!pads || !p.is_const() || p.value() <= limit, "padding is wider than the axis allows");
     }
@@ -191,7 +191,7 @@ void slice_scatter(Inference& c) {
   const std::int64_t step = c.integer(AttrKey::step);
   check_range(c, x.shape[axis], c.node.dim(AttrKey::start), src.shape[axis], step);
   for (std::size_t a = 0; a < x.shape.size(); ++a) {
-    if (a != axis) c.same(x.shape[a], src.shape[a], "sizes of the other axes");
+    if (a != axis) c.require_equal(x.shape[a], src.shape[a], "sizes of the other axes");
   }
   c.out(x.dtype, x.shape);
 }
@@ -213,41 +213,41 @@ constexpr AttrRecord kPermute[] = {
 };
 constexpr std::int64_t kAnyStep = std::numeric_limits<std::int64_t>::max() - 1;
 constexpr AttrRecord kSlice[] = {
-    need(AttrKey::axis, AttrType::axis, "along which"),
-    need(AttrKey::start, AttrType::dim, "the first element"),
-    need(AttrKey::length, AttrType::dim, "the number of elements"),
-    with(AttrKey::step, AttrType::integer, 1, "from one element to the next; not 0").within(-kAnyStep, kAnyStep),
+    required(AttrKey::axis, AttrType::axis, "along which"),
+    required(AttrKey::start, AttrType::dim, "the first element"),
+    required(AttrKey::length, AttrType::dim, "the number of elements"),
+    defaulted(AttrKey::step, AttrType::integer, 1, "from one element to the next; not 0").within(-kAnyStep, kAnyStep),
 };
 constexpr AttrRecord kExpand[] = {
     may(AttrKey::sizes, AttrType::dims, "no axes", "of the result"),
 };
 constexpr AttrRecord kAsStrided[] = {
     may(AttrKey::sizes, AttrType::dims, "no axes", "of the result"),
-    may(AttrKey::strides, AttrType::dims, "no axes", "in elements").at_least(0),
-    with(AttrKey::offset, AttrType::dim, 0, "the first element").at_least(0),
+    may(AttrKey::strides, AttrType::dims, "no axes", "in elements").minimum(0),
+    defaulted(AttrKey::offset, AttrType::dim, 0, "the first element").minimum(0),
 };
 constexpr AttrRecord kBitcast[] = {
-    need(AttrKey::dtype, AttrType::dtype, "of the result"),
+    required(AttrKey::dtype, AttrType::dtype, "of the result"),
     flag(AttrKey::k, "complex elements as two real ones, along an additional axis"),
 };
 constexpr AttrRecord kSliceScatter[] = {
-    need(AttrKey::axis, AttrType::axis, "along which"),
-    with(AttrKey::start, AttrType::dim, 0, "the first element replaced"),
+    required(AttrKey::axis, AttrType::axis, "along which"),
+    defaulted(AttrKey::start, AttrType::dim, 0, "the first element replaced"),
     may(AttrKey::length, AttrType::dim, "the size of src", "the number of elements; also follows from src"),
-    with(AttrKey::step, AttrType::integer, 1, "from one element to the next; not 0").within(-kAnyStep, kAnyStep),
+    defaulted(AttrKey::step, AttrType::integer, 1, "from one element to the next; not 0").within(-kAnyStep, kAnyStep),
 };
 constexpr AttrRecord kAsStridedScatter[] = {
-    may(AttrKey::strides, AttrType::dims, "no axes", "in elements").at_least(0),
-    with(AttrKey::offset, AttrType::dim, 0, "the first element").at_least(0),
+    may(AttrKey::strides, AttrType::dims, "no axes", "in elements").minimum(0),
+    defaulted(AttrKey::offset, AttrType::dim, 0, "the first element").minimum(0),
 };
 constexpr AttrRecord kConcat[] = {
-    need(AttrKey::axis, AttrType::axis, "along which"),
+    required(AttrKey::axis, AttrType::axis, "along which"),
 };
 constexpr AttrRecord kPad[] = {
-    need(AttrKey::before, AttrType::dims, "elements added in front of each axis; negative numbers crop"),
-    need(AttrKey::after, AttrType::dims, "elements added behind each axis"),
-    with(AttrKey::mode, kPadNames, 0, "the kind of the added elements"),
-    with_number(AttrKey::value, 0, "mode constant: a number, or a real and an imaginary part", AttrType::numbers),
+    required(AttrKey::before, AttrType::dims, "elements added in front of each axis; negative numbers crop"),
+    required(AttrKey::after, AttrType::dims, "elements added behind each axis"),
+    defaulted(AttrKey::mode, kPadNames, 0, "the kind of the added elements"),
+    defaulted_number(AttrKey::value, 0, "mode constant: a number, or a real and an imaginary part", AttrType::numbers),
 };
 
 constexpr OpRecord kMovementOps[] = {

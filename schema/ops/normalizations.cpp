@@ -83,9 +83,10 @@ void infer_batch_norm(Inference& c) {
   c.out(x.dtype, x.shape);
 }
 
-constexpr Attribute kEpsilon = need(AttrKey::epsilon, AttrType::number, "added to the variance").finite();
+constexpr Attribute kEpsilon = required(AttrKey::epsilon, AttrType::number, "added to the variance").finite();
 constexpr Attribute kStatistics = may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of mean and rstd");
-constexpr Attribute kLastAxes = need(AttrKey::k, AttrType::integer, "the number of last axes to normalize").at_least(1);
+constexpr Attribute kLastAxes =
+    required(AttrKey::k, AttrType::integer, "the number of last axes to normalize").minimum(1);
 constexpr AttrRecord kSoftmax[] = {
     kAlongAxis,
     flag(AttrKey::log, "its logarithm"),
@@ -94,7 +95,7 @@ constexpr AttrRecord kSoftmax[] = {
 constexpr AttrRecord kLayerNorm[] = {kLastAxes, kEpsilon, kStatistics};
 constexpr AttrRecord kRmsNorm[] = {kLastAxes, kEpsilon};
 constexpr AttrRecord kGroupNorm[] = {
-    need(AttrKey::groups, AttrType::integer, "parts of the channels").within(1, std::int64_t{1} << 40),
+    required(AttrKey::groups, AttrType::integer, "parts of the channels").within(1, std::int64_t{1} << 40),
     kEpsilon,
     kStatistics,
 };

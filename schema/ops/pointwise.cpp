@@ -53,7 +53,8 @@ void pointwise_rule(Inference& c) {
   for (std::size_t i = 0; i < c.input_count(); ++i) {
     if (dtypes[i] != DType::f4_e2m1) continue;
     c.require(c.in(i).shape.size() == shape.size(), "float4 operands do not broadcast");
-    for (std::size_t k = 0; k < shape.size(); ++k) c.same(c.in(i).shape[k], shape[k], "sizes of a float4 operand");
+    for (std::size_t k = 0; k < shape.size(); ++k)
+      c.require_equal(c.in(i).shape[k], shape[k], "sizes of a float4 operand");
   }
   c.out(result, std::move(shape));
 }
@@ -134,22 +135,22 @@ constexpr AttrRecord kPointwise[] = {
 };
 constexpr AttrRecord kFull[] = {
     may(AttrKey::sizes, AttrType::dims, "no axes", "of the result"),
-    need(AttrKey::value, AttrType::dims_or_numbers, "an integer, a number, or a real and an imaginary part"),
-    need(AttrKey::dtype, AttrType::dtype, "of the result"),
+    required(AttrKey::value, AttrType::dims_or_numbers, "an integer, a number, or a real and an imaginary part"),
+    required(AttrKey::dtype, AttrType::dtype, "of the result"),
 };
 constexpr AttrRecord kIota[] = {
-    need(AttrKey::sizes, AttrType::dims, "of the result").exactly(1),
-    need(AttrKey::value, AttrType::dims_or_numbers, "start and step").exactly(2),
-    need(AttrKey::dtype, AttrType::dtype, "of the result"),
+    required(AttrKey::sizes, AttrType::dims, "of the result").exactly(1),
+    required(AttrKey::value, AttrType::dims_or_numbers, "start and step").exactly(2),
+    required(AttrKey::dtype, AttrType::dtype, "of the result"),
 };
 constexpr AttrRecord kFromDim[] = {
-    need(AttrKey::dim, AttrType::dim, "the value"),
-    need(AttrKey::dtype, AttrType::dtype, "of the result"),
+    required(AttrKey::dim, AttrType::dim, "the value"),
+    required(AttrKey::dtype, AttrType::dtype, "of the result"),
 };
 constexpr AttrRecord kRandom[] = {
-    need(AttrKey::kind, AttrType::text, "the distribution").one_of(kRandomNames),
+    required(AttrKey::kind, AttrType::text, "the distribution").one_of(kRandomNames),
     may(AttrKey::sizes, AttrType::dims, "no axes", "of the result"),
-    need(AttrKey::dtype, AttrType::dtype, "of the result"),
+    required(AttrKey::dtype, AttrType::dtype, "of the result"),
     may(AttrKey::range, AttrType::dims, "not randint", "randint: the least number, and the first one above").exactly(2),
 };
 

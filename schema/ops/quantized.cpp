@@ -34,12 +34,12 @@ void mx_pack_rule(Inference& c) {
 
   ExprPool& p = c.pool;
   const Dim columns = t.shape.back();
-  c.same(p.mod(columns, b.columns), 0, "the last size and a multiple of the block");
+  c.require_equal(p.mod(columns, b.columns), 0, "the last size and a multiple of the block");
   const Dim rows = p.product(std::span(t.shape).first(t.shape.size() - 1));
   const Dim blocks = p.floordiv(columns, b.columns);
   const Dim scales = b.layout == ScaleLayout::plain ? p.mul(rows, blocks)
                                                     : p.mul(p.mul(p.ceildiv(rows, 128), p.ceildiv(blocks, 4)), 512);
-  c.same(p.product(c.in(1).shape), scales, "the number of scales and of blocks");
+  c.require_equal(p.product(c.in(1).shape), scales, "the number of scales and of blocks");
   t.blocks = b;
   c.outputs.push_back(std::move(t));
 }
@@ -53,11 +53,11 @@ void dequantize_rule(Inference& c) {
 }
 
 constexpr AttrRecord kMxPack[] = {
-    need(AttrKey::block, AttrType::integer, "elements that share a scale").within(1, 1 << 20),
-    with(AttrKey::layout, kLayoutNames, 0, "order of the scales"),
+    required(AttrKey::block, AttrType::integer, "elements that share a scale").within(1, 1 << 20),
+    defaulted(AttrKey::layout, kLayoutNames, 0, "order of the scales"),
     may(AttrKey::dtype, AttrType::dtype, "the dtype of the elements", "of elements that come as uint8"),
 };
-constexpr AttrRecord kDequantize[] = {need(AttrKey::dtype, AttrType::dtype, "of the result")};
+constexpr AttrRecord kDequantize[] = {required(AttrKey::dtype, AttrType::dtype, "of the result")};
 
 constexpr OpRecord kQuantizedOps[] = {
     TERN_OP(110, mx_pack, "elements, scales -> x", "an MX value; moves bytes only").attrs(kMxPack).rule(mx_pack_rule),

@@ -73,7 +73,7 @@ void infer_reduce(Inference& c) {
   c.out(dtype, std::move(shape));
 }
 
-Dims without_axis(Dims shape, std::size_t axis, bool keep) {
+Dims reduced_shape(Dims shape, std::size_t axis, bool keep) {
   if (keep) {
     shape[axis] = 1;
   } else {
@@ -101,7 +101,7 @@ void infer_select_reduce(Inference& c) {
   } else {
     c.require(!x.shape[axis].is(0), "an axis without elements cannot be selected from");
   }
-  const Dims shape = without_axis(x.shape, axis, c.flag(AttrKey::keepdims));
+  const Dims shape = reduced_shape(x.shape, axis, c.flag(AttrKey::keepdims));
   c.out(x.dtype, shape);
   c.out(DType::i64, shape);
 }
@@ -170,7 +170,7 @@ void infer_histogram(Inference& c) {
     c.require(w.dtype == x.dtype && w.shape.size() == x.shape.size(),
               "weights must have the type and shape of the elements");
     for (std::size_t i = 0; i < x.shape.size(); ++i)
-      c.same(w.shape[i], x.shape[i], "sizes of the weights and the elements");
+      c.require_equal(w.shape[i], x.shape[i], "sizes of the weights and the elements");
   }
   Dim bins;
   if (c.has(1)) {
@@ -200,14 +200,14 @@ void infer_searchsorted(Inference& c) {
   c.require(s.rank() >= 1, "the sequence needs an axis");
   if (s.rank() > 1) {
     c.require(s.rank() == v.rank(), "a sequence of several axes needs values with the same number of axes");
-    for (std::size_t i = 0; i + 1 < s.shape.size(); ++i) c.same(s.shape[i], v.shape[i], "leading sizes");
+    for (std::size_t i = 0; i + 1 < s.shape.size(); ++i) c.require_equal(s.shape[i], v.shape[i], "leading sizes");
   }
   if (c.has(2)) {
     const TensorType& o = plain(c, 2);
     c.require(o.dtype == DType::i64 && o.rank() == s.rank(),
               "the sorter must be int64 and have the shape of the sequence");
     for (std::size_t i = 0; i < s.shape.size(); ++i)
-      c.same(s.shape[i], o.shape[i], "sizes of the sorter and the sequence");
+      c.require_equal(s.shape[i], o.shape[i], "sizes of the sorter and the sequence");
   }
   const DType dtype = c.dtype();
   c.require(dtype == DType::i32 || dtype == DType::i64, "positions must be int32 or int64");
@@ -223,7 +223,7 @@ void infer_segment_reduce(Inference& c) {
   const TensorType& o = index_operand(c, 1);
   const std::size_t axis = c.axis(AttrKey::axis, x.rank());
   c.require(o.shape.size() == axis + 1, "offsets must have the axes up to the one reduced");
-  for (std::size_t i = 0; i < axis; ++i) c.same(o.shape[i], x.shape[i], "leading sizes");
+  for (std::size_t i = 0; i < axis; ++i) c.require_equal(o.shape[i], x.shape[i], "leading sizes");
   c.require(!o.shape[axis].is(0), "offsets need at least one entry");
   Dims shape = x.shape;
   shape[axis] = c.pool.sub(o.shape[axis], 1);
@@ -232,20 +232,20 @@ void infer_segment_reduce(Inference& c) {
 
 constexpr Attribute kKeepdims = flag(AttrKey::keepdims, "reduced axes stay, of size 1");
 constexpr AttrRecord kReduce[] = {
-    need(AttrKey::kind, kReduceNames, "how elements are combined"),
+    required(AttrKey::kind, kReduceNames, "how elements are combined"),
     may(AttrKey::axes, AttrType::axes, "all axes", "that are reduced"),
     kKeepdims,
-    need(AttrKey::dtype, AttrType::dtype, "of the result"),
-    with_number(AttrKey::correction, 1, "var: the number subtracted from the number of elements"),
+    required(AttrKey::dtype, AttrType::dtype, "of the result"),
+    defaulted_number(AttrKey::correction, 1, "var: the number subtracted from the number of elements"),
 };
 constexpr AttrRecord kSelectReduce[] = {
-    need(AttrKey::kind, kSelectNames, "which element"),
+    required(AttrKey::kind, kSelectNames, "which element"),
     kAlongAxis,
-    with(AttrKey::k, AttrType::dim, 1, "kthvalue: from 1"),
+    defaulted(AttrKey::k, AttrType::dim, 1, "kthvalue: from 1"),
     kKeepdims,
 };
 constexpr AttrRecord kScan[] = {
-    need(AttrKey::kind, kScanNames, "how elements are combined"),
+    required(AttrKey::kind, kScanNames, "how elements are combined"),
     kAlongAxis,
     may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result"),
 };
@@ -256,13 +256,13 @@ constexpr AttrRecord kSort[] = {
 };
 constexpr AttrRecord kTopk[] = {
     kAlongAxis,
-    need(AttrKey::k, AttrType::dim, "the number of elements").at_least(0),
-    with(AttrKey::largest, AttrType::boolean, 1, "the largest elements, not the smallest"),
+    required(AttrKey::k, AttrType::dim, "the number of elements").minimum(0),
+    defaulted(AttrKey::largest, AttrType::boolean, 1, "the largest elements, not the smallest"),
 };
 constexpr AttrRecord kHistogram[] = {
     may(AttrKey::bins, AttrType::integer, "between the edges", "the number of bins").within(1, kHuge),
-    with_number(AttrKey::range, 0, "the outer edges; two equal ones: the smallest and the largest element",
-                AttrType::numbers)
+    defaulted_number(AttrKey::range, 0, "the outer edges; two equal ones: the smallest and the largest element",
+                     AttrType::numbers)
         .exactly(2)
         .finite(),
     flag(AttrKey::density, "counts divided by their sum and the width of their bin"),
@@ -270,10 +270,11 @@ constexpr AttrRecord kHistogram[] = {
 };
 constexpr AttrRecord kSearchsorted[] = {
     flag(AttrKey::right, "after equal elements, not before"),
-    with(AttrKey::dtype, AttrType::dtype, static_cast<std::int64_t>(DType::i64), "of the positions: int32 or int64"),
+    defaulted(AttrKey::dtype, AttrType::dtype, static_cast<std::int64_t>(DType::i64),
+              "of the positions: int32 or int64"),
 };
 constexpr AttrRecord kSegmentReduce[] = {
-    need(AttrKey::kind, kScatterNames, "how elements are combined").within(1, kScatterKinds - 1),
+    required(AttrKey::kind, kScatterNames, "how elements are combined").within(1, kScatterKinds - 1),
     kAlongAxis,
     may(AttrKey::value, AttrType::number, "the neutral element", "the first value of each segment"),
 };

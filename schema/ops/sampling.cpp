@@ -68,8 +68,8 @@ void grid_sample(Inference& c) {
   c.require((x.rank() == 4 || x.rank() == 5) && grid.rank() == x.rank(), "input and grid must both have 4 or 5 axes");
   const auto mode = static_cast<GridMode>(c.integer(AttrKey::mode));
   c.require(mode != GridMode::cubic || x.rank() == 4, "cubic sampling is two-dimensional");
-  c.same(x.shape[0], grid.shape[0], "the batch sizes");
-  c.same(grid.shape.back(), x.rank() - 2, "the coordinates of the grid");
+  c.require_equal(x.shape[0], grid.shape[0], "the batch sizes");
+  c.require_equal(grid.shape.back(), x.rank() - 2, "the coordinates of the grid");
   for (std::size_t i = 2; i < x.shape.size(); ++i) require_at_least(c, x.shape[i], 1, "a spatial size");
   Dims shape{x.shape[0], x.shape[1]};
   shape.insert(shape.end(), grid.shape.begin() + 1, grid.shape.end() - 1);
@@ -88,14 +88,14 @@ void roi_align(Inference& c) {
   const TensorType& x = c.in(0);
   const TensorType& rois = c.in(1);
   c.require(x.rank() == 4 && rois.rank() == 2, "the input must be [n, c, h, w] and the boxes [k, 5]");
-  c.same(rois.shape[1], 5, "the numbers of a box");
+  c.require_equal(rois.shape[1], 5, "the numbers of a box");
   const Dims& sizes = c.node.dims(AttrKey::sizes);
   const auto kind = static_cast<RoiKind>(c.integer(AttrKey::kind));
   Dim channels = x.shape[1];
   if (kind == RoiKind::position_align || kind == RoiKind::position_pool) {
     const Dim bins = c.pool.mul(sizes[0], sizes[1]);
     channels = c.pool.floordiv(channels, bins);
-    c.same(c.pool.mul(channels, bins), x.shape[1], "the channels and a multiple of the bins");
+    c.require_equal(c.pool.mul(channels, bins), x.shape[1], "the channels and a multiple of the bins");
   }
   c.out(x.dtype, {rois.shape[0], channels, sizes[0], sizes[1]});
 }
@@ -108,37 +108,38 @@ void nms(Inference& c) {
   const TensorType& boxes = c.in(0);
   const TensorType& scores = c.in(1);
   c.require(boxes.rank() == 2 && scores.rank() == 1, "the boxes must be [n, 4] and the scores [n]");
-  c.same(boxes.shape[1], 4, "the numbers of a box");
-  c.same(boxes.shape[0], scores.shape[0], "the numbers of boxes and scores");
+  c.require_equal(boxes.shape[1], 4, "the numbers of a box");
+  c.require_equal(boxes.shape[0], scores.shape[0], "the numbers of boxes and scores");
   c.out(DType::i64, {c.node.dims(AttrKey::symbols)[0]});
 }
 
 constexpr Attribute kAligned = flag(AttrKey::align_corners, "-1 and 1 are the centers of the corner elements");
 constexpr AttrRecord kResize[] = {
-    need(AttrKey::mode, kResizeNames, "how elements are interpolated"),
-    need(AttrKey::sizes, AttrType::dims, "of the spatial axes of the result").at_least(1),
+    required(AttrKey::mode, kResizeNames, "how elements are interpolated"),
+    required(AttrKey::sizes, AttrType::dims, "of the spatial axes of the result").minimum(1),
     flag(AttrKey::align_corners, "corner elements keep their places"),
     flag(AttrKey::antialias, "each result averages over the elements that it covers"),
-    with(AttrKey::layout, kImageLayoutNames, 0,
-         "channels_last where PyTorch had more than three channels in this layout; its positions differ then"),
-    with_number(AttrKey::scales, 0, "result size / input size for each spatial axis; 0: by the sizes",
-                AttrType::numbers),
+    defaulted(AttrKey::layout, kImageLayoutNames, 0,
+              "channels_last where PyTorch had more than three channels in this layout; its positions differ then"),
+    defaulted_number(AttrKey::scales, 0, "result size / input size for each spatial axis; 0: by the sizes",
+                     AttrType::numbers),
 };
 constexpr AttrRecord kGridSample[] = {
-    need(AttrKey::mode, kGridNames, "how elements are interpolated"),
-    need(AttrKey::kind, kGridPaddingNames, "the values outside of x"),
+    required(AttrKey::mode, kGridNames, "how elements are interpolated"),
+    required(AttrKey::kind, kGridPaddingNames, "the values outside of x"),
     kAligned,
 };
 constexpr AttrRecord kRoiAlign[] = {
-    with(AttrKey::kind, kRoiNames, 0, "how a bin becomes a number"),
-    need(AttrKey::sizes, AttrType::dims, "bins of a box, by axis").exactly(2).at_least(1),
-    with_number(AttrKey::scale, 1, "from the coordinates of boxes to those of x").finite(),
-    with(AttrKey::k, AttrType::integer, 0, "samples along each axis of a bin; 0: ceil(bin size)").within(0, 1 << 16),
+    defaulted(AttrKey::kind, kRoiNames, 0, "how a bin becomes a number"),
+    required(AttrKey::sizes, AttrType::dims, "bins of a box, by axis").exactly(2).minimum(1),
+    defaulted_number(AttrKey::scale, 1, "from the coordinates of boxes to those of x").finite(),
+    defaulted(AttrKey::k, AttrType::integer, 0, "samples along each axis of a bin; 0: ceil(bin size)")
+        .within(0, 1 << 16),
     flag(AttrKey::align_corners, "align: boxes are shifted by half a pixel"),
 };
 constexpr AttrRecord kNms[] = {
-    with_number(AttrKey::value, 0, "the largest overlap of kept boxes, intersection over union").any_number(),
-    need(AttrKey::symbols, AttrType::symbols, "the number of kept boxes").exactly(1),
+    defaulted_number(AttrKey::value, 0, "the largest overlap of kept boxes, intersection over union").any_number(),
+    required(AttrKey::symbols, AttrType::symbols, "the number of kept boxes").exactly(1),
 };
 
 constexpr OpRecord kSamplingOps[] = {

@@ -65,17 +65,17 @@ void fft(Inference& c) {
   }
   const Dim length = c.list(AttrKey::length, 1)[0];
   c.require(c.pool.bounds(length).max >= 1, "attribute 'length' must be at least 1");
-  c.same(last, c.pool.add(c.pool.floordiv(length, 2), 1), "the size of the half spectrum");
+  c.require_equal(last, c.pool.add(c.pool.floordiv(length, 2), 1), "the size of the half spectrum");
   last = length;
   c.out(real_part(x.dtype), std::move(shape));
 }
 
 constexpr AttrRecord kFft[] = {
-    need(AttrKey::kind, kFftNames, "of the operand and the result"),
+    required(AttrKey::kind, kFftNames, "of the operand and the result"),
     may(AttrKey::axes, AttrType::axes, "no axes", "that are transformed"),
     flag(AttrKey::forward, "exp(-2 pi i j k / n), not exp(2 pi i j k / n)"),
-    with(AttrKey::norm, kFftNormNames, 0, "the divisor of sums"),
-    may(AttrKey::length, AttrType::dim, "not complex_to_real", "complex_to_real: size of the last axis").at_least(1),
+    defaulted(AttrKey::norm, kFftNormNames, 0, "the divisor of sums"),
+    may(AttrKey::length, AttrType::dim, "not complex_to_real", "complex_to_real: size of the last axis").minimum(1),
 };
 constexpr AttrRecord kEigh[] = {kUpperTriangle};
 constexpr AttrRecord kSvd[] = {flag(AttrKey::full, "u and vh are square")};

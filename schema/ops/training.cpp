@@ -110,11 +110,12 @@ void check_optim_state_codes(const Inference& c, OptimList list, std::int64_t co
     if (!is_scales(list)) {
       c.require(t.rank() == param.rank(), "all tensors of a parameter need the same rank");
       for (std::size_t a = 0; a < param.shape.size(); ++a)
-        c.same(param.shape[a], t.shape[a], "sizes of the parameter and its codes");
+        c.require_equal(param.shape[a], t.shape[a], "sizes of the parameter and its codes");
       continue;
     }
     c.require(t.rank() == 1, "scales must have one dimension");
-    c.same(c.pool.product(param.shape), c.pool.mul(t.shape[0], kStateBlock), "256 times the scales and the elements");
+    c.require_equal(c.pool.product(param.shape), c.pool.mul(t.shape[0], kStateBlock),
+                    "256 times the scales and the elements");
   }
 }
 
@@ -136,13 +137,13 @@ void check_optim_list(const Inference& c, OptimList list, std::int64_t count, st
     c.require(!t.quantized(), "a quantized value cannot be trained");
     c.require(t.dtype == first.dtype, "all tensors of a list need the same dtype");
     if (!large) {
-      c.same(c.pool.product(t.shape), 1, "the number of elements of step, lr, grad_scale or found_inf, and 1");
+      c.require_equal(c.pool.product(t.shape), 1, "the number of elements of step, lr, grad_scale or found_inf, and 1");
       continue;
     }
     const TensorType& param = c.in(static_cast<std::size_t>(i));
     c.require(t.rank() == param.rank(), "all tensors of a parameter need the same rank");
     for (std::size_t a = 0; a < param.shape.size(); ++a)
-      c.same(param.shape[a], t.shape[a], "sizes of the parameter and its state");
+      c.require_equal(param.shape[a], t.shape[a], "sizes of the parameter and its state");
   }
 }
 
@@ -159,7 +160,7 @@ void optim(Inference& c) {
     (codes ? check_optim_state_codes : check_optim_list)(c, list, counts[i], layout.operand(list, 0));
   }
   for (OptimList list : kOptimResults) {
-    for (std::size_t i = 0; layout.gives(list) && i < layout.count(list); ++i) {
+    for (std::size_t i = 0; layout.is_result(list) && i < layout.count(list); ++i) {
       const TensorType& t = c.in(layout.operand(list, i));
       c.out(t.dtype, t.shape);
     }
@@ -204,8 +205,8 @@ void collective(Inference& c) {
       for (const Dim d : counts) taken = c.pool.add(taken, d);
       c.require(groups == static_cast<std::int64_t>(sizes.size()),
                 "sizes and counts must have one number for each rank");
-      c.same(given, shape[0], "the sum of sizes and axis 0");
-      if (groups == 1) c.same(given, taken, "the sizes that a single rank sends and receives");
+      c.require_equal(given, shape[0], "the sum of sizes and axis 0");
+      if (groups == 1) c.require_equal(given, taken, "the sizes that a single rank sends and receives");
       shape[0] = taken;
     }
   }
@@ -231,9 +232,9 @@ void wait(Inference& c) {
 }
 
 constexpr AttrRecord kOptim[] = {
-    need(AttrKey::kind, kOptimNames, "the optimizer"),
-    need(AttrKey::hyper, AttrType::numbers, "lr, two of the kind's own, weight_decay, eps; nadam, rprop: another"),
-    with(AttrKey::mode, AttrType::integer, 0, "bits: 1 nesterov, 2 first step, 4 counts step, 8 decoupled decay")
+    required(AttrKey::kind, kOptimNames, "the optimizer"),
+    required(AttrKey::hyper, AttrType::numbers, "lr, two of the kind's own, weight_decay, eps; nadam, rprop: another"),
+    defaulted(AttrKey::mode, AttrType::integer, 0, "bits: 1 nesterov, 2 first step, 4 counts step, 8 decoupled decay")
         .within(0, kOptimModes),
     flag(AttrKey::maximize, "ascends"),
     may(AttrKey::counts, AttrType::integers, "one parameter", "operands of each of the 11 or 14 lists")
@@ -241,19 +242,19 @@ constexpr AttrRecord kOptim[] = {
 };
 constexpr std::int64_t kMostRows = std::int64_t{1} << 48;
 constexpr AttrRecord kCollective[] = {
-    need(AttrKey::kind, kCollectiveNames, "the operation of the ranks"),
+    required(AttrKey::kind, kCollectiveNames, "the operation of the ranks"),
     may(AttrKey::text, AttrType::text, "no reduction", "a reduction, by its name in tern/collective.h"),
     may(AttrKey::name, AttrType::text, "the default group", "of the group"),
-    with(AttrKey::groups, AttrType::integer, 0, "the number of ranks; 0: all of the group").within(0, 1 << 20),
-    with(AttrKey::k, AttrType::integer, 0, "broadcast: the rank whose x all get").within(0, 1 << 20),
+    defaulted(AttrKey::groups, AttrType::integer, 0, "the number of ranks; 0: all of the group").within(0, 1 << 20),
+    defaulted(AttrKey::k, AttrType::integer, 0, "broadcast: the rank whose x all get").within(0, 1 << 20),
     may(AttrKey::sizes, AttrType::dims, "equal parts", "all_to_all: of axis 0, for each rank").within(0, kMostRows),
     may(AttrKey::counts, AttrType::dims, "equal parts", "all_to_all: of axis 0, from each rank").within(0, kMostRows),
-    with(AttrKey::mode, AttrType::integer, 0, "1: only starts the collective; a wait ends it").within(0, 1),
+    defaulted(AttrKey::mode, AttrType::integer, 0, "1: only starts the collective; a wait ends it").within(0, 1),
 };
 constexpr AttrRecord kExchange[] = {
-    need(AttrKey::counts, AttrType::integers, "for each operand 0: sends it; 1: receives").within(0, 1),
-    need(AttrKey::sizes, AttrType::integers, "for each operand the other rank").within(0, 1 << 20),
-    need(AttrKey::mapped, AttrType::integers, "for each operand the tag").within(0, 1 << 30),
+    required(AttrKey::counts, AttrType::integers, "for each operand 0: sends it; 1: receives").within(0, 1),
+    required(AttrKey::sizes, AttrType::integers, "for each operand the other rank").within(0, 1 << 20),
+    required(AttrKey::mapped, AttrType::integers, "for each operand the tag").within(0, 1 << 30),
     may(AttrKey::name, AttrType::text, "the default group", "of the group"),
 };
 

@@ -39,7 +39,7 @@ Dims kernel_matrix(const Inference& c, std::size_t spatial) {
     if (__builtin_mul_overflow(elements, k, &elements)) c.fail("the kernel is too large");
   }
   Dims sizes{w.shape[0], c.pool.floordiv(w.shape[1], elements)};
-  c.same(c.pool.mul(sizes[1], elements), w.shape[1], "the columns of the weight and whole kernels");
+  c.require_equal(c.pool.mul(sizes[1], elements), w.shape[1], "the columns of the weight and whole kernels");
   sizes.insert(sizes.end(), kernel.begin(), kernel.end());
   return sizes;
 }
@@ -89,10 +89,10 @@ void convolution(Inference& c) {
   ExprPool& pool = c.pool;
   Dim out_channels;
   if (transposed) {
-    c.same(x.shape[1], w[0], "the channels of input and weight");
+    c.require_equal(x.shape[1], w[0], "the channels of input and weight");
     out_channels = pool.mul(w[1], groups);
   } else {
-    c.same(x.shape[1], pool.mul(w[1], groups), "the channels of input and weight");
+    c.require_equal(x.shape[1], pool.mul(w[1], groups), "the channels of input and weight");
     out_channels = w[0];
   }
   for (const Dim d : {x.shape[1], w[0]}) {
@@ -102,7 +102,7 @@ void convolution(Inference& c) {
     require_plain(c, 2);
     c.require(c.in(2).dtype == dtype, "the bias must have the dtype of the result");
     c.require(c.in(2).rank() == 1, "the bias must have one axis");
-    c.same(c.in(2).shape[0], out_channels, "the length of the bias");
+    c.require_equal(c.in(2).shape[0], out_channels, "the length of the bias");
   }
   Dims shape{x.shape[0], out_channels};
   for (std::size_t i = 0; i < n; ++i) {
@@ -205,9 +205,9 @@ void fractional_pool(Inference& c) {
   const TensorType& samples = c.in(1);
   c.require(x.shape.size() == n + 2 && samples.rank() == 3,
             "the input must be [n, c, spatial...] and the samples [n, c, axes]");
-  c.same(x.shape[0], samples.shape[0], "the batch sizes");
-  c.same(x.shape[1], samples.shape[1], "the channels");
-  c.same(samples.shape[2], static_cast<std::int64_t>(n), "the number of spatial axes");
+  c.require_equal(x.shape[0], samples.shape[0], "the batch sizes");
+  c.require_equal(x.shape[1], samples.shape[1], "the channels");
+  c.require_equal(samples.shape[2], static_cast<std::int64_t>(n), "the number of spatial axes");
   const auto kernel = c.integers(AttrKey::kernel, n);
   const Dims& sizes = c.list(AttrKey::sizes, n);
   Dims shape = x.shape;
@@ -244,7 +244,7 @@ void fold(Inference& c) {
     require_at_least(c, room, 0, "the padded result beyond the window");
     columns = c.pool.mul(columns, c.pool.add(c.pool.floordiv(room, strides[i]), 1));
   }
-  c.same(x.shape[2], columns, "the number of columns and of windows");
+  c.require_equal(x.shape[2], columns, "the number of columns and of windows");
   if (x.shape[1].is_const()) c.require(x.shape[1].value() % window == 0, "the rows are not a multiple of the window");
   Dims shape{x.shape[0], c.pool.floordiv(x.shape[1], window)};
   shape.insert(shape.end(), sizes.begin(), sizes.end());
@@ -252,28 +252,31 @@ void fold(Inference& c) {
 }
 
 constexpr Attribute kStrides =
-    with(AttrKey::strides, AttrType::integers, 1, "from one window to the next").within(1, kMaxWindow);
+    defaulted(AttrKey::strides, AttrType::integers, 1, "from one window to the next").within(1, kMaxWindow);
 constexpr Attribute kDilations =
-    with(AttrKey::dilations, AttrType::integers, 1, "from one element of a window to the next").within(1, kMaxWindow);
-constexpr Attribute kKernel = need(AttrKey::kernel, AttrType::integers, "sizes of a window").within(1, kMaxWindow);
+    defaulted(AttrKey::dilations, AttrType::integers, 1, "from one element of a window to the next")
+        .within(1, kMaxWindow);
+constexpr Attribute kKernel = required(AttrKey::kernel, AttrType::integers, "sizes of a window").within(1, kMaxWindow);
 constexpr Attribute kPadding =
-    with(AttrKey::before, AttrType::integers, 0, "padding at both ends of each axis").within(0, kMaxWindow);
+    defaulted(AttrKey::before, AttrType::integers, 0, "padding at both ends of each axis").within(0, kMaxWindow);
 constexpr AttrRecord kConvolution[] = {
     kStrides,
     kDilations,
-    with(AttrKey::before, AttrType::integers, 0, "elements added in front of each spatial axis").within(0, kMaxWindow),
-    with(AttrKey::after, AttrType::integers, 0, "elements added behind each spatial axis").within(0, kMaxWindow),
-    with(AttrKey::groups, AttrType::integer, 1, "parts of the channels").within(1, kMaxWindow),
+    defaulted(AttrKey::before, AttrType::integers, 0, "elements added in front of each spatial axis")
+        .within(0, kMaxWindow),
+    defaulted(AttrKey::after, AttrType::integers, 0, "elements added behind each spatial axis").within(0, kMaxWindow),
+    defaulted(AttrKey::groups, AttrType::integer, 1, "parts of the channels").within(1, kMaxWindow),
     flag(AttrKey::transposed, "the gradient of a convolution"),
-    with(AttrKey::output_pads, AttrType::integers, 0, "transposed: extra size at the far end").within(0, kMaxWindow),
-    with(AttrKey::fill, AttrType::integer, 0, "the padding value: other than 0 only for 8-bit integers")
+    defaulted(AttrKey::output_pads, AttrType::integers, 0, "transposed: extra size at the far end")
+        .within(0, kMaxWindow),
+    defaulted(AttrKey::fill, AttrType::integer, 0, "the padding value: other than 0 only for 8-bit integers")
         .within(-128, 255),
     may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result: of 8-bit integers also int32 or float32"),
     may(AttrKey::kernel, AttrType::integers, "that of the weight's axes", "sizes of the kernel of a quantized weight")
         .within(1, kMaxWindow),
 };
 constexpr AttrRecord kPool[] = {
-    need(AttrKey::kind, kPoolNames, "the largest element of a window, or the mean"),
+    required(AttrKey::kind, kPoolNames, "the largest element of a window, or the mean"),
     kKernel,
     may(AttrKey::strides, AttrType::integers, "the kernel", "from one window to the next").within(1, kMaxWindow),
     kDilations,
@@ -284,15 +287,15 @@ constexpr AttrRecord kPool[] = {
         .within(-kMaxWindow, kMaxWindow),
 };
 constexpr AttrRecord kAdaptivePool[] = {
-    need(AttrKey::kind, kPoolNames, "the largest element of a window, or the mean"),
-    need(AttrKey::sizes, AttrType::dims, "of the spatial axes of the result").at_least(0),
+    required(AttrKey::kind, kPoolNames, "the largest element of a window, or the mean"),
+    required(AttrKey::sizes, AttrType::dims, "of the spatial axes of the result").minimum(0),
 };
 constexpr AttrRecord kFractionalPool[] = {
     kKernel,
-    need(AttrKey::sizes, AttrType::dims, "of the spatial axes of the result").at_least(1),
+    required(AttrKey::sizes, AttrType::dims, "of the spatial axes of the result").minimum(1),
 };
 constexpr AttrRecord kFold[] = {
-    need(AttrKey::sizes, AttrType::dims, "of the spatial axes of the result").at_least(0),
+    required(AttrKey::sizes, AttrType::dims, "of the spatial axes of the result").minimum(0),
     kKernel,
     kStrides,
     kDilations,

@@ -18,7 +18,7 @@ class DeviceTensorEdgesTest : public ::testing::TestWithParam<std::string> {
   std::string device() const { return GetParam(); }
   bool is_host() const { return device() == "cpu"; }
   Tensor there(const Tensor& t) const { return t.to(device()); }
-  Tensor empty() const { return Tensor::on(device(), DType::f32, {3}); }
+  Tensor empty() const { return Tensor::allocate(device(), DType::f32, {3}); }
 };
 INSTANTIATE_TEST_SUITE_P(Devices, DeviceTensorEdgesTest, ::testing::ValuesIn(all_devices()), name_of_case);
 

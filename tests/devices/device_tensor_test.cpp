@@ -99,7 +99,8 @@ TEST_P(DeviceTensorTest, GoesBetweenDevices) {
 TEST_P(DeviceTensorTest, IsReadAndWrittenWhereItLies) {
   Session s(program_device_tensor().model().prepare(on(device())));
   const Tensor x = there(kDeviceTensorX), y = there(kDeviceTensorY),
-               difference = Tensor::on(device(), DType::f32, {2, 3}), twice = Tensor::on(device(), DType::f32, {2, 3});
+               difference = Tensor::allocate(device(), DType::f32, {2, 3}),
+               twice = Tensor::allocate(device(), DType::f32, {2, 3});
   const std::array inputs{x, y}, outputs{difference, twice};
   for (int run = 0; run < 3; ++run) {
     y.copy_from(kDeviceTensorY);
@@ -115,7 +116,8 @@ TEST_P(DeviceTensorTest, IsNotCopied) {
   if (device() != "plain" && device() != "full") GTEST_SKIP() << "nobody counts copies";
   Session s(program_device_tensor().model().prepare(on(device())));
   const std::array inputs{there(kDeviceTensorX), there(kDeviceTensorY)};
-  const std::array outputs{Tensor::on(device(), DType::f32, {2, 3}), Tensor::on(device(), DType::f32, {2, 3})};
+  const std::array outputs{Tensor::allocate(device(), DType::f32, {2, 3}),
+                           Tensor::allocate(device(), DType::f32, {2, 3})};
   s.run_into(inputs, outputs);
   const CopyCounts before = control_of(device()).copies();
   s.enqueue_into("forward", inputs, outputs);
@@ -128,7 +130,8 @@ TEST_P(DeviceTensorTest, IsNotCopied) {
 
 TEST_P(DeviceTensorTest, MixesWithTheHosts) {
   Session s(program_device_tensor().model().prepare(on(device())));
-  const Tensor host(DType::f32, {2, 3}), away = Tensor::on(device(), DType::f32, {2, 3}), y = kDeviceTensorY.clone();
+  const Tensor host(DType::f32, {2, 3}), away = Tensor::allocate(device(), DType::f32, {2, 3}),
+                                         y = kDeviceTensorY.clone();
   s.run_into({there(kDeviceTensorX), y}, {host, away});
   EXPECT_EQ(values_of(host), kDifference);
   EXPECT_EQ(values_at_host_device_tensor(away), kTwice);
@@ -183,7 +186,8 @@ TEST_P(DeviceTensorTest, HoldsResultsOfEverySize) {
 TEST_P(DeviceTensorTest, IsReadByReplaysOfAGraph) {
   Session s(program_device_tensor().model().prepare(on(device())), Stream(device()));
   const Tensor x = there(kDeviceTensorX), y = there(kDeviceTensorY),
-               difference = Tensor::on(device(), DType::f32, {2, 3}), twice = Tensor::on(device(), DType::f32, {2, 3});
+               difference = Tensor::allocate(device(), DType::f32, {2, 3}),
+               twice = Tensor::allocate(device(), DType::f32, {2, 3});
   Graph graph;
   graph.capture_begin(s.stream());
   s.enqueue_into("forward", std::array{x, y}, std::array{difference, twice});
@@ -216,7 +220,7 @@ TEST_P(DeviceTensorTest, IsReadAfterTheVendorsStream) {
   Session writer(program_device_tensor().model().prepare(on(device())), own),
       reader(program_device_tensor().model().prepare(on(device())), runs);
   const Tensor x = there(kDeviceTensorX), middle = there(kDeviceTensorY),
-               twice = Tensor::on(device(), DType::f32, {2, 3});
+               twice = Tensor::allocate(device(), DType::f32, {2, 3});
   writer.enqueue_into("forward", std::array{x, there(kDeviceTensorY)}, std::array{Tensor(), middle});
   runs.wait_native(own.native());
   reader.enqueue_into("forward", std::array{middle, there(kDeviceTensorY)}, std::array{Tensor(), twice});
@@ -242,7 +246,7 @@ TEST_P(DeviceTensorTest, GivesAStateItsValue) {
 
 TEST_P(DeviceTensorTest, IsRefusedElsewhere) {
   if (is_host()) GTEST_SKIP() << "every device takes the host's";
-  const Tensor away = there(kDeviceTensorX), empty = Tensor::on(device(), DType::f32, {2, 3});
+  const Tensor away = there(kDeviceTensorX), empty = Tensor::allocate(device(), DType::f32, {2, 3});
   Session host(program_device_tensor().model().prepare());
   EXPECT_EQ(message_of([&] {
               host.run({away, kDeviceTensorY.clone()});
@@ -268,10 +272,10 @@ TEST_P(DeviceTensorTest, ChecksKindsAndSizes) {
               there(kDeviceTensorX).copy_from(floats({3, 2}, Floats(6)));
             }).find("takes no elements of"),
             std::string::npos);
-  EXPECT_NE(message_of([] { (void)Tensor::on("nowhere", DType::f32, {1}); }).find("there is no device 'nowhere'"),
+  EXPECT_NE(message_of([] { (void)Tensor::allocate("nowhere", DType::f32, {1}); }).find("there is no device 'nowhere'"),
             std::string::npos);
-  EXPECT_THROW((void)Tensor::on(device(), DType::f32, {-1}), Error);
-  EXPECT_THROW((void)Tensor::on(device(), DType::invalid, {1}), Error);
+  EXPECT_THROW((void)Tensor::allocate(device(), DType::f32, {-1}), Error);
+  EXPECT_THROW((void)Tensor::allocate(device(), DType::invalid, {1}), Error);
 }
 
 TEST_P(DeviceTensorTest, IsAnArrayInC) {
@@ -305,7 +309,7 @@ TEST_P(DeviceTensorTest, GivesItsMemoryBack) {
   if (is_host()) GTEST_SKIP() << "the host's memory is not counted";
   const std::uint64_t before = device_memory(device()).used;
   {
-    const Tensor t = Tensor::on(device(), DType::f32, {1024}), copy = t;
+    const Tensor t = Tensor::allocate(device(), DType::f32, {1024}), copy = t;
     EXPECT_GE(device_memory(device()).used, before + 4096);
   }
   EXPECT_EQ(device_memory(device()).used, before);

@@ -73,8 +73,8 @@ TEST_P(FreedMemoryTest, FreeingWaitsForNoStream) {
   const std::uint64_t before = waits(), used = d().memory().used;
   d().free(p.from);
   EXPECT_EQ(waits(), before);
-  EXPECT_FALSE(p.first->done());
-  EXPECT_FALSE(p.second->done());
+  EXPECT_FALSE(p.first->has_finished());
+  EXPECT_FALSE(p.second->has_finished());
   EXPECT_EQ(d().memory().used, used - kFreedBytes);
 }
 
@@ -106,7 +106,7 @@ TEST_P(FreedMemoryTest, TheOnlyUserReusesItAtOnce) {
   std::byte* const again = d().allocate(kFreedBytes, p.first.get());
   EXPECT_EQ(again, p.from);
   EXPECT_EQ(waits(), before);
-  EXPECT_FALSE(p.first->done());
+  EXPECT_FALSE(p.first->has_finished());
   d().free(again);
   d().free(other);
 }

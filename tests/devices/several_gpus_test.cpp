@@ -76,7 +76,7 @@ TEST_P(SeveralGpusTest, TheCallersDeviceStaysCurrent) {
       EXPECT_EQ(current.get(), before) << "after streams and sessions";
       s.run(device);
       EXPECT_EQ(current.get(), before) << "after runs";
-      const Tensor t = Tensor::on(device, DType::f32, {4});
+      const Tensor t = Tensor::allocate(device, DType::f32, {4});
       EXPECT_EQ(current.get(), before) << "after an allocation";
       t.copy_from(floats({4}, {1, 2, 3, 4}));
       EXPECT_EQ(current.get(), before) << "after a copy";
@@ -92,7 +92,7 @@ TEST_P(SeveralGpusTest, CopiesBetweenDevicesDoNotPassThroughTheHost) {
   const EmulatedDriver driver(GetParam());
   if (driver.counters == nullptr) GTEST_SKIP() << "the driver is not an emulated one";
   const Tensor here = floats({2, 3}, {1, 2, 3, 4, 5, 6}).to(GetParam() + ":0");
-  const Tensor there = Tensor::on(GetParam() + ":1", DType::f32, {2, 3});
+  const Tensor there = Tensor::allocate(GetParam() + ":1", DType::f32, {2, 3});
   const tern_emulator_figures before = driver.figures();
   there.copy_from(here);
   const tern_emulator_figures after = driver.figures();
@@ -108,7 +108,7 @@ TEST_P(SeveralGpusTest, StridedCopiesBetweenDevices) {
   const Tensor rows = floats({2, 3}, {1, 2, 3, 4, 5, 6}).to(first);
   const Tensor turned = Tensor::borrow_on(first, const_cast<void*>(rows.data()), DType::f32, {3, 2}, {1, 3}, nullptr);
   EXPECT_EQ(values_of(turned.to(second).to("cpu")), (std::vector<float>{1, 4, 2, 5, 3, 6}));
-  const Tensor into = Tensor::on(second, DType::f32, {2, 3});
+  const Tensor into = Tensor::allocate(second, DType::f32, {2, 3});
   Tensor::borrow_on(second, const_cast<void*>(into.data()), DType::f32, {3, 2}, {1, 3}, nullptr).copy_from(turned);
   EXPECT_EQ(values_of(into.to("cpu")), (std::vector<float>{1, 2, 3, 4, 5, 6}));
 }

@@ -258,7 +258,7 @@ TEST(ArchiveAttack, RelationsWithOtherNames) {
     expect_rule("types.rule", [&](Program& p) { relation(p, names); });
   // Doubles on the host: any bits are safe, and no number of a function is.
   const auto with_function = [](Program& p, std::int64_t function) {
-    const Dim x = p.pool.real(ExprOp::to_real, p.pool.symbol("extent", 0, 9));
+    const Dim x = p.pool.real_node(ExprOp::to_real, p.pool.symbol("extent", 0, 9));
     std::vector<ExprNode> nodes = p.pool.nodes();
     const auto number = static_cast<std::uint32_t>(nodes.size());
     nodes.push_back({ExprOp::constant, 0, 0, 0, function});

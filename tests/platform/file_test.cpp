@@ -107,15 +107,15 @@ TEST(Files, TouchMarksUse) {
 TEST(Files, LocksExcludeOtherOpenedFiles) {
   const TestFolder there;
   File first = create_file(there.path("a"));
-  EXPECT_EQ(first.lock(), Lock::taken);
+  EXPECT_EQ(first.lock(), Lock::acquired);
   const Folder folder(there.path());
   const File second = folder.open_file("a", Access::write);
-  EXPECT_EQ(second.lock(), Lock::held);
+  EXPECT_EQ(second.lock(), Lock::busy);
   EXPECT_TRUE(first.write(bytes_of("text")));  // a lock keeps nobody from the bytes
   std::string read(4, '?');
   EXPECT_EQ(second.read(std::as_writable_bytes(std::span(read))), 4);
   first.close();
-  EXPECT_EQ(second.lock(), Lock::taken);
+  EXPECT_EQ(second.lock(), Lock::acquired);
 }
 
 TEST(Files, ReplacingKeepsTheBytesOfOpenFiles) {

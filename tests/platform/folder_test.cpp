@@ -65,11 +65,11 @@ TEST(Folders, LocksExcludeOthers) {
   make_folder(there.path("a"));
   {
     Folder first(there.path("a")), second(there.path("a"));
-    EXPECT_EQ(first.lock(), Lock::taken);
-    EXPECT_EQ(second.lock(), Lock::held);
+    EXPECT_EQ(first.lock(), Lock::acquired);
+    EXPECT_EQ(second.lock(), Lock::busy);
   }
   Folder third(there.path("a"));
-  EXPECT_EQ(third.lock(), Lock::taken);
+  EXPECT_EQ(third.lock(), Lock::acquired);
   third.sync();
   third.remove_if_empty();
   EXPECT_FALSE(info_of(there.path("a")).has_value());

@@ -24,7 +24,7 @@ PreparedModel prepare(const TestProgram& p, Fusion fusion) {
 
 std::vector<Op> ops_of(const TestProgram& p) {
   std::vector<Op> ops;
-  const PreparedModel prepared = prepare(p, Fusion::on);
+  const PreparedModel prepared = prepare(p, Fusion::enabled);
   for (const Node& n : prepared.impl()->functions[0].nodes) ops.push_back(n.op);
   return ops;
 }
@@ -36,7 +36,7 @@ std::vector<std::byte> bytes_of(const Tensor& t) {
 
 /// Runs twice, as states may change.
 void expect_same_bits(const TestProgram& p, const std::vector<Tensor>& inputs) {
-  Session fused(prepare(p, Fusion::on)), plain(prepare(p, Fusion::off));
+  Session fused(prepare(p, Fusion::enabled)), plain(prepare(p, Fusion::disabled));
   for (int round = 0; round < 2; ++round) {
     const std::vector<Tensor>& a = fused.run(inputs);
     const std::vector<Tensor>& b = plain.run(inputs);
@@ -157,7 +157,7 @@ TEST(Fuse, ViewsBetweenAProductAndItsReaderDoNotMatter) {
   EXPECT_EQ(std::ranges::count(ops, Op::matmul), 1);
   expect_same_bits(p, {floats({6, 8}, some_floats(48, 3)), floats({8, 8}, some_floats(64, 4)),
                        floats({2, 3, 8}, some_floats(48, 5)), floats({8}, some_floats(8, 6))});
-  EXPECT_EQ(prepare(p, Fusion::on).impl()->functions[0].nodes.size(), ops.size());
+  EXPECT_EQ(prepare(p, Fusion::enabled).impl()->functions[0].nodes.size(), ops.size());
 }
 
 TEST(Fuse, ATransposedProductIsNotAnEpilogue) {
@@ -187,7 +187,7 @@ TEST(Fuse, QuotientsOfRowsAreComputedOnceForEachRow) {
   const ValueId x = p.input(DType::f32, {6, 70}), rows = p.input(DType::f32, {6, 1}), all = p.input(DType::f32, {});
   p.output(p.b().expr("x * (1 / r) + sqrt(a * r)", {{"x", x}, {"r", rows}, {"a", all}}, DType::f32));
   EXPECT_EQ(ops_of(p), (std::vector<Op>(3, Op::pointwise)));
-  const PreparedModel prepared = prepare(p, Fusion::on);
+  const PreparedModel prepared = prepare(p, Fusion::enabled);
   const std::vector<Node>& nodes = prepared.impl()->functions[0].nodes;
   for (const Instruction& i : nodes.back().expr.code) EXPECT_TRUE(i.op != Scalar::div && i.op != Scalar::sqrt);
   expect_same_bits(p, {floats({6, 70}, some_floats(420, 3)), floats({6, 1}, {1, 2, 3, -4, 5, 0}), floats({}, {0.3F})});
@@ -207,7 +207,7 @@ TEST(Fuse, StatesAreReadBeforeTheyAreWritten) {
   const ValueId next = p.b().expr("s + x", {{"s", s}, {"x", x}}, DType::f32);
   p.write_back(0, next);
   p.output(p.b().expr("o + n", {{"o", old}, {"n", next}}, DType::f32));
-  Session session(prepare(p, Fusion::on));
+  Session session(prepare(p, Fusion::enabled));
   const std::vector<Tensor>& out = session.run({floats({5}, {1, 1, 1, 1, 1})});
   EXPECT_EQ(testing::values_of(out[0]), (Floats{4, 7, 10, 13, 16}));
   EXPECT_EQ(session.stats().bytes_copied, 0u) << "the state was not updated where it lies";
@@ -232,7 +232,7 @@ TEST(Fuse, MessagesKeepTheNumbersOfTheExportedNodes) {
   ValueId v = p.b().expr("x + 1", {{"x", x}}, DType::f32);
   v = p.b().expr("v * 2", {{"v", v}}, DType::f32);
   p.output(p.b().index_select(v, i, 0));
-  const PreparedModel prepared = prepare(p, Fusion::on);
+  const PreparedModel prepared = prepare(p, Fusion::enabled);
   ASSERT_EQ(prepared.impl()->functions[0].nodes.size(), 2u);
   Session s(prepared);
   Tensor index(DType::i64, {2});
@@ -257,7 +257,7 @@ TEST(Fuse, ResultsLargerThanTheCachesAreWhole) {
   Tensor in(DType::f32, {kMany});
   for (std::int64_t i = 0; i < kMany; ++i)
     in.span<float>()[static_cast<std::size_t>(i)] = static_cast<float>(i % 1001) - 500;
-  Session s(prepare(p, Fusion::on));
+  Session s(prepare(p, Fusion::enabled));
   const std::vector<Tensor>& out = s.run({in});
   const auto from = in.span<float>();
   const auto a = out[0].span<const float>();

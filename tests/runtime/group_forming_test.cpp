@@ -36,7 +36,7 @@ TEST(Controls, AStrangerThatSaysNothingHoldsNobody) {
   const std::unique_ptr<Control> second = Control::connect(options_of(1));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(3000));
   const std::vector<std::byte> large(1 << 17);
-  EXPECT_NE(failure_of([&] { second->put("key", large); }).find("131072 bytes"), std::string::npos);
+  EXPECT_NE(failure_of([&] { second->set("key", large); }).find("131072 bytes"), std::string::npos);
 }
 
 TEST(Controls, NoRankWaitsForOthersThatAreKnownNotToCome) {

@@ -144,7 +144,7 @@ void check_block(std::int64_t channels, std::int64_t out, std::int64_t groups, b
     return std::vector<std::uint8_t>(bytes_of.begin(), bytes_of.end());
   };
   IntegerLayersObserver observer;
-  EXPECT_EQ(run(Fusion::on, &observer), run(Fusion::off, nullptr));
+  EXPECT_EQ(run(Fusion::enabled, &observer), run(Fusion::disabled, nullptr));
   EXPECT_EQ(observer.prepared_nodes[Op::pointwise], 0) << "rounding takes a pass of its own";
 }
 

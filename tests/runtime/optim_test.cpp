@@ -59,14 +59,14 @@ TEST(Optim, MasterWeightsKeepWhatBfloat16Loses) {
   // Steps of 1e-4 are far below half a unit of the last place of 1 in bfloat16, 2^-9.
   Options o = defaults(Kind::sgd);
   o.lr = 1e-4;
-  for (const Precision16 precision : {Precision16::same, Precision16::masters}) {
+  for (const Precision16 precision : {Precision16::parameters, Precision16::masters}) {
     const std::vector<Tensor> params = {Tensor(DType::bf16, {3})}, grads = {floats(3, 1)};
     for (std::uint16_t& code : const_cast<Tensor&>(params[0]).span<std::uint16_t>()) code = 0x3f80;  // 1
     States states = make_states(o, params, precision);
     for (int i = 0; i < 100; ++i) step(o, params, grads, states);
     const std::uint16_t code = params[0].span<const std::uint16_t>()[2];
-    EXPECT_EQ(code, precision == Precision16::same ? 0x3f80 : 0x3f7d);  // 0.98828125, next to 0.99
-    if (precision == Precision16::same) continue;
+    EXPECT_EQ(code, precision == Precision16::parameters ? 0x3f80 : 0x3f7d);  // 0.98828125, next to 0.99
+    if (precision == Precision16::parameters) continue;
     EXPECT_NEAR(states.masters[0].span<float>()[2], 0.99, 1e-5);
   }
 }

@@ -57,7 +57,7 @@ TEST(PublicEnums, Optim) {
   expect_refused(
       [&] { optim::make_states(options, std::span(&parameter, 1), static_cast<optim::Precision16>(kNone)); });
   options.kind = static_cast<optim::Kind>(kNone);
-  expect_refused([&] { optim::make_states(options, std::span(&parameter, 1), optim::Precision16::same); });
+  expect_refused([&] { optim::make_states(options, std::span(&parameter, 1), optim::Precision16::parameters); });
 }
 
 TEST(PublicEnums, Tensors) {

@@ -55,7 +55,7 @@ TestProgram program(DType type, const SystemSizes& s, bool gives_pivots = false)
   return p;
 }
 PreparedModel prepare(const TestProgram& p) {
-  return PreparedModel(prepare_program(p.model().program(), {}, {.fusion = Fusion::on}));
+  return PreparedModel(prepare_program(p.model().program(), {}, {.fusion = Fusion::enabled}));
 }
 std::int64_t factorizations(const TestProgram& p) {
   const PreparedModel prepared = prepare(p);
@@ -134,7 +134,7 @@ TEST_P(SolveFusionTest, LeavesFactorsThatAreRightHandSides) {
 std::string error_of(const TestProgram& p, bool defined, const std::vector<Tensor>& inputs) {
   PrepareOptions options;
   options.reproducible = defined;
-  Session session(PreparedModel(prepare_program(p.model().program(), options, {.fusion = Fusion::on})));
+  Session session(PreparedModel(prepare_program(p.model().program(), options, {.fusion = Fusion::enabled})));
   try {
     session.run(inputs);
   } catch (const Error& e) {

@@ -46,7 +46,7 @@ class OptimNodeMemory : public cpu::OptimMemory {
     for (std::size_t k = 0; k < kOptimLists; ++k) {
       const auto list = static_cast<OptimList>(k);
       if (layout_.has(list)) t.in[k] = call_.in[layout_.operand(list, i)].data;
-      if (layout_.gives(list)) t.out[k] = call_.out[layout_.result(list, i)].data;
+      if (layout_.is_result(list)) t.out[k] = call_.out[layout_.result(list, i)].data;
     }
     return t;
   }

@@ -43,7 +43,7 @@ void CpuStream::load(StorageSource& source, std::span<const StorageLoad> loads) 
     const std::span<const std::byte> from = source.bytes(l.storage);
     if (from.size() < l.bytes)
       fail(ErrorCode::bad_file, fmt::format("storage {} has fewer bytes than declared", l.storage));
-    load_bytes(l.to, from.first(l.bytes));
+    load_bytes(l.destination, from.first(l.bytes));
   }
 }
 

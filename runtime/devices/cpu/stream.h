@@ -17,7 +17,7 @@ class CpuStream : public DeviceStream {
   void load(StorageSource& source, std::span<const StorageLoad> loads) override;
   void synchronize() override {}
   bool idle() const override { return true; }
-  bool done() override { return true; }
+  bool has_finished() override { return true; }
   void finish() override {}
   void settle() noexcept override {}
   void recover() noexcept override {}

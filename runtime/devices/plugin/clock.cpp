@@ -16,11 +16,11 @@ void PluginClock::mark(std::uint64_t id) {
   d.check(d.tables().profiler->mark(d.index(), stream_.handle(), id), "measuring a node");
 }
 
-std::span<const StepClock::Time> PluginClock::take() {
+std::span<const StepClock::Time> PluginClock::consume_times() {
   const PluginDevice& d = stream_.device();
   std::array<tern_device_span, std::tuple_size_v<decltype(times_)>> spans{};
   std::uint64_t count = 0;
-  d.check(d.tables().profiler->take(d.index(), stream_.handle(), spans.data(), spans.size(), &count),
+  d.check(d.tables().profiler->read_spans(d.index(), stream_.handle(), spans.data(), spans.size(), &count),
           "asking for the times of nodes");
   count = std::min<std::uint64_t>(count, spans.size());
   for (std::size_t i = 0; i < count; ++i)

@@ -16,7 +16,7 @@ class PluginClock : public StepClock {
   explicit PluginClock(PluginStream& stream) : stream_(stream) {}
   void begin() override;
   void mark(std::uint64_t id) override;
-  std::span<const Time> take() override;
+  std::span<const Time> consume_times() override;
   void end() noexcept override;
 
  private:

@@ -80,7 +80,7 @@ class CallReport : public CallListener {
   CallReport(TransportGroup& group, std::shared_ptr<CommunicatorPlace> communicator, std::string_view library)
       : group_(group),
         communicator_(std::move(communicator)),
-        flight_{library, group.name(), group.rank(), group.size(), group.in_process()} {}
+        flight_{library, group.name(), group.rank(), group.size(), group.is_in_process()} {}
   /// Starts the flight records of calls that are already on the stream.
   DeviceCall start_records(std::span<const Collective> calls, std::uint64_t number) const {
     FlightRecorder& flight = FlightRecorder::process();
@@ -94,7 +94,7 @@ class CallReport : public CallListener {
   void ended(const DeviceCall& call) override {
     if (communicator_->aborted()) return;  // after an abort the stream has moved on
     for (const std::uint64_t record : call.records) FlightRecorder::process().complete(record);
-    if (!is_point_to_point(call.state.kind)) group_.watch().made(call.state.number);
+    if (!is_point_to_point(call.state.kind)) group_.watch().mark_finished(call.state.number);
     if (std::exchange(is_waiting_, false)) group_.watch().device_waits({});
   }
   void waits(const DeviceCall& call) override {
@@ -109,14 +109,14 @@ class CallReport : public CallListener {
   }
   void failed(const std::string& reason) {
     communicator_->abort(reason);
-    FlightRecorder::process().failed(flight_.in_process ? flight_.rank : -1);
+    FlightRecorder::process().write_on_failure(flight_.is_in_process ? flight_.rank : -1);
   }
   std::uint64_t next_batch() { return group_.next_batch(); }
 
  private:
   TransportGroup& group_;
   std::shared_ptr<CommunicatorPlace> communicator_;
-  FlightRecorder::Place flight_;
+  FlightRecorder::GroupMember flight_;
   bool is_waiting_ = false;
 };
 
@@ -138,7 +138,7 @@ class PluginCommunicator : public DeviceCommunicator {
   const tern_device_collective_functions& functions_;
   std::shared_ptr<CommunicatorPlace> communicator_;
   std::shared_ptr<CallReport> report_;  ///< null for groups implemented by the application
-  std::shared_ptr<void> on_failure_;
+  std::shared_ptr<void> failure_callback_;
   std::optional<CallTimeout> timeout_;
   std::vector<tern_device_collective> batch_;
 };
@@ -166,8 +166,8 @@ PluginCommunicator::PluginCommunicator(PluginStream& stream, ProcessGroup& group
   auto* const transport_group = dynamic_cast<TransportGroup*>(&group);
   if (transport_group != nullptr) {
     report_ = std::make_shared<CallReport>(*transport_group, communicator_, library_name(device.plugin().name));
-    on_failure_ =
-        transport_group->on_failure([report = report_](const std::string& reason) { report->failed(reason); });
+    failure_callback_ = transport_group->add_failure_callback(
+        [report = report_](const std::string& reason) { report->failed(reason); });
   }
   std::array<std::uint8_t, TERN_DEVICE_GROUP_ID_BYTES> id{};
   if (group.rank() == 0) device.check(functions_.unique_id(device.index(), id.data()), "beginning a communicator");
@@ -197,7 +197,7 @@ PluginCommunicator::PluginCommunicator(PluginStream& stream, ProcessGroup& group
 void PluginCommunicator::leave() noexcept {
   stream_.settle();
   timeout_.reset();
-  on_failure_.reset();
+  failure_callback_.reset();
   communicator_->leave();
 }
 

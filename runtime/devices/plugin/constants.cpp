@@ -10,7 +10,7 @@ namespace tern {
 DeviceConstants::DeviceConstants(const Program& program, PluginDevice& device, bool in_place)
     : program_(program),
       device_(device),
-      in_place_(in_place && (device.properties().features & TERN_DEVICE_HOST_MEMORY) != 0),
+      uses_storage_in_place_(in_place && (device.properties().features & TERN_DEVICE_HOST_MEMORY) != 0),
       addresses_(program.storages.size(), nullptr),
       copies_(program.storages.size()) {}
 
@@ -21,7 +21,7 @@ void DeviceConstants::bring(std::span<const std::uint32_t> storages, DeviceStrea
   for (const std::uint32_t storage : storages) {
     const std::uint64_t size = program_.storages[storage].size;
     if (addresses_[storage] != nullptr || copied.contains(storage)) continue;
-    if (in_place_ && size > 0) {
+    if (uses_storage_in_place_ && size > 0) {
       const auto bytes = program_.source->bytes(storage);
       if (bytes.size() < size)
         fail(ErrorCode::bad_file, fmt::format("storage {} has fewer bytes than declared", storage));

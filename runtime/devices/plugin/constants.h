@@ -21,7 +21,7 @@ class DeviceConstants : public Constants {
  private:
   const Program& program_;
   PluginDevice& device_;
-  bool in_place_;
+  bool uses_storage_in_place_;
   std::mutex mutex_;
   std::vector<std::byte*> addresses_;  ///< null: not uploaded yet
   std::vector<Buffer> copies_;

@@ -73,7 +73,7 @@ class PluginDevice : public Device {
   const KernelTable& kernels(bool reproducible) const override;
   std::shared_ptr<Constants> constants(const Program& program, bool in_place) override;
   bool takes_precision() const override;
-  PartCompiler* parts() override { return tables_.partitions == nullptr ? nullptr : &parts_; }
+  PartCompiler* part_compiler() override { return tables_.partitions == nullptr ? nullptr : &part_compiler_; }
 
   /// Returns an archive's compiled kernel, else compiles the source text. Equal keys mean equal texts.
   portable::KernelHandle kernel(const std::string& key, const std::string& name,
@@ -117,7 +117,7 @@ class PluginDevice : public Device {
   std::set<PluginStream*> streams_;  ///< open streams
   UploadBuffers staging_{*this};
   PinnedMemory pinned_{*this};
-  PluginParts parts_{*this};
+  PluginParts part_compiler_{*this};
   bool maps_memory_ = false;
 };
 

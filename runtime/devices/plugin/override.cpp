@@ -42,7 +42,7 @@ class LeftoverKernel {
     make_contiguous(unfinished);
     unfinished_bytes_ = (static_cast<std::size_t>(unfinished.numel()) * sizeof(std::int32_t) + kAlignment - 1) /
                         kAlignment * kAlignment;
-    KernelCall extended_call = with_unfinished(call);
+    KernelCall extended_call = extended_call_of(call);
     try {
       state_ = portable_kernel(call).prepare(extended_call);
     } catch (const Error&) {
@@ -58,7 +58,7 @@ class LeftoverKernel {
   void run(const KernelCall& call) {
     std::ranges::copy(call.in, views_.begin());
     views_.back().data = call.scratch.data();
-    KernelCall extended_call = with_unfinished(call);
+    KernelCall extended_call = extended_call_of(call);
     extended_call.scratch = call.scratch.subspan(unfinished_bytes_);
     extended_call.state = state_.get();
     portable_kernel(call).run(extended_call);
@@ -67,7 +67,7 @@ class LeftoverKernel {
  private:
   static constexpr std::size_t kAlignment = 256;
 
-  KernelCall with_unfinished(const KernelCall& call) {
+  KernelCall extended_call_of(const KernelCall& call) {
     KernelCall extended_call = call;
     extended_call.in = views_;
     return extended_call;

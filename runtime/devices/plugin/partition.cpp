@@ -27,17 +27,17 @@ class PartDescription {
     }
     const std::vector<std::int32_t>&inputs = numbers(request.inputs, request),
           &outputs = numbers(request.outputs, request);
-    part_.size = sizeof part_;
-    part_.node_count = static_cast<std::int32_t>(nodes_.size());
-    part_.value_count = static_cast<std::int32_t>(values_.size());
-    part_.input_count = static_cast<std::int32_t>(inputs.size());
-    part_.output_count = static_cast<std::int32_t>(outputs.size());
-    part_.nodes = nodes_.data();
-    part_.values = values_.data();
-    part_.inputs = inputs.data();
-    part_.outputs = outputs.data();
+    device_part_.size = sizeof device_part_;
+    device_part_.node_count = static_cast<std::int32_t>(nodes_.size());
+    device_part_.value_count = static_cast<std::int32_t>(values_.size());
+    device_part_.input_count = static_cast<std::int32_t>(inputs.size());
+    device_part_.output_count = static_cast<std::int32_t>(outputs.size());
+    device_part_.nodes = nodes_.data();
+    device_part_.values = values_.data();
+    device_part_.inputs = inputs.data();
+    device_part_.outputs = outputs.data();
   }
-  const tern_device_part* get() const { return &part_; }
+  const tern_device_part* get() const { return &device_part_; }
 
  private:
   const std::vector<std::int32_t>& numbers(std::span<const ValueId> values, const PartRequest& request) {
@@ -51,7 +51,7 @@ class PartDescription {
     return list;
   }
 
-  tern_device_part part_{};
+  tern_device_part device_part_{};
   std::list<OpDescription> ops_;
   std::vector<tern_device_part_node> nodes_;
   std::vector<tern_device_tensor> values_;

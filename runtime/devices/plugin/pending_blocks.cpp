@@ -71,19 +71,19 @@ void PendingBlocks::add(std::uint64_t address, std::uint64_t bytes, StreamMarks 
   bytes_ += bytes;
 }
 
-std::uint64_t PendingBlocks::take(Blocks::iterator at) {
-  const std::uint64_t address = at->address;
-  bytes_ -= at->bytes;
-  blocks_.erase(at);
+std::uint64_t PendingBlocks::remove_block(Blocks::iterator block) {
+  const std::uint64_t address = block->address;
+  bytes_ -= block->bytes;
+  blocks_.erase(block);
   return address;
 }
 
 std::vector<std::uint64_t> PendingBlocks::take_finished() {
   std::vector<std::uint64_t> finished;
-  for (auto at = blocks_.begin(); at != blocks_.end();) {
-    const auto next = std::next(at);
-    if (at->marks.happened()) finished.push_back(take(at));
-    at = next;
+  for (auto block = blocks_.begin(); block != blocks_.end();) {
+    const auto next = std::next(block);
+    if (block->marks.happened()) finished.push_back(remove_block(block));
+    block = next;
   }
   return finished;
 }
@@ -92,22 +92,23 @@ std::vector<std::uint64_t> PendingBlocks::finish() {
   std::vector<std::uint64_t> finished;
   while (!blocks_.empty()) {
     blocks_.front().marks.wait();
-    finished.push_back(take(blocks_.begin()));
+    finished.push_back(remove_block(blocks_.begin()));
   }
   return finished;
 }
 
 std::uint64_t PendingBlocks::take_own(std::uint64_t bytes, const PluginStream& stream) {
-  for (auto at = blocks_.begin(); at != blocks_.end(); ++at)
-    if (at->bytes >= bytes && at->bytes / 2 <= bytes && at->marks.only(stream.handle())) return take(at);
+  for (auto block = blocks_.begin(); block != blocks_.end(); ++block)
+    if (block->bytes >= bytes && block->bytes / 2 <= bytes && block->marks.only(stream.handle()))
+      return remove_block(block);
   return 0;
 }
 
 std::uint64_t PendingBlocks::take_after_wait(std::uint64_t bytes, const PluginStream& stream) {
   auto best = blocks_.end();
-  for (auto at = blocks_.begin(); at != blocks_.end(); ++at)
-    if (at->bytes >= bytes && (best == blocks_.end() || at->bytes < best->bytes)) best = at;
-  return best != blocks_.end() && best->marks.wait_on(stream.handle()) ? take(best) : 0;
+  for (auto block = blocks_.begin(); block != blocks_.end(); ++block)
+    if (block->bytes >= bytes && (best == blocks_.end() || block->bytes < best->bytes)) best = block;
+  return best != blocks_.end() && best->marks.wait_on(stream.handle()) ? remove_block(best) : 0;
 }
 
 }  // namespace tern

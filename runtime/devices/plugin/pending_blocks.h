@@ -68,7 +68,7 @@ class PendingBlocks {
     StreamMarks marks;
   };
   using Blocks = std::list<Block>;
-  std::uint64_t take(Blocks::iterator at);
+  std::uint64_t remove_block(Blocks::iterator block);
 
   PluginDevice& device_;
   Blocks blocks_;

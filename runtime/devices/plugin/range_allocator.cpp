@@ -23,7 +23,7 @@ RangeAllocator::Pieces RangeAllocator::inside(std::uint64_t address, std::uint64
 }
 
 template <class Run>
-bool RangeAllocator::for_runs(Pieces pieces, bool mapped, const Run& run) const {
+bool RangeAllocator::visit_runs(Pieces pieces, bool mapped, const Run& run) const {
   for (std::uint64_t at = pieces.begin; at < pieces.end;) {
     std::uint64_t end = at;
     while (end < pieces.end && mapped_[end] == mapped) ++end;
@@ -57,7 +57,7 @@ RangeAllocator::Blocks::iterator RangeAllocator::best_for(std::uint64_t size) {
 bool RangeAllocator::map(Pieces pieces) {
   const std::uint64_t bytes = unmapped(pieces) * source_.piece;
   if (stats_.limit != 0 && (bytes > stats_.limit || stats_.reserved > stats_.limit - bytes)) return false;
-  return for_runs(pieces, false, [&](Pieces run) {
+  return visit_runs(pieces, false, [&](Pieces run) {
     const std::uint64_t size = (run.end - run.begin) * source_.piece;
     if (!source_.map(begin_ + run.begin * source_.piece, size)) return false;
     std::fill(mapped_.begin() + static_cast<std::ptrdiff_t>(run.begin),
@@ -69,7 +69,7 @@ bool RangeAllocator::map(Pieces pieces) {
 }
 
 void RangeAllocator::unmap(Pieces pieces) {
-  for_runs(pieces, true, [&](Pieces run) {
+  visit_runs(pieces, true, [&](Pieces run) {
     const std::uint64_t size = (run.end - run.begin) * source_.piece;
     source_.unmap(begin_ + run.begin * source_.piece, size);
     std::fill(mapped_.begin() + static_cast<std::ptrdiff_t>(run.begin),

@@ -47,7 +47,7 @@ class RangeAllocator : public BlockAllocator {
   void unmap(Pieces pieces);
   /// Calls `run` with the longest runs of mapped (or unmapped) pieces.
   template <class Run>
-  bool for_runs(Pieces pieces, bool mapped, const Run& run) const;
+  bool visit_runs(Pieces pieces, bool mapped, const Run& run) const;
 
   std::uint64_t begin_;
   Source source_;

@@ -66,9 +66,9 @@ StreamShare PluginStream::create_on_part(const StreamShare& share) {
 
 PluginStream::~PluginStream() {
   failure_.reset();
-  if (asked_ != nullptr) {
+  if (query_event_ != nullptr) {
     settle();
-    device_.plugin().event_destroy(device_.index(), asked_);
+    device_.plugin().event_destroy(device_.index(), query_event_);
   }
   {
     const std::lock_guard lock(device_.streams_mutex_);
@@ -175,7 +175,7 @@ void PluginStream::synchronize() {
   idle_ = true;
 }
 
-bool PluginStream::done() {
+bool PluginStream::has_finished() {
   const tern_device_event_functions* events = device_.tables().events;
   if (idle_) return true;
   if (events == nullptr) {
@@ -184,12 +184,12 @@ bool PluginStream::done() {
   }
   // A pending earlier event precedes all later work.
   std::int32_t happened = 0;
-  const bool again = asked_ != nullptr;
-  if (again) device_.check(events->query(device_.index(), asked_, &happened), "asking for an event");
+  const bool again = query_event_ != nullptr;
+  if (again) device_.check(events->query(device_.index(), query_event_, &happened), "asking for an event");
   if (again && happened == 0) return false;
-  if (!again) device_.check(device_.plugin().event_create(device_.index(), &asked_), "making an event");
-  device_.check(device_.plugin().event_record(device_.index(), asked_, stream_), "recording an event");
-  device_.check(events->query(device_.index(), asked_, &happened), "asking for an event");
+  if (!again) device_.check(device_.plugin().event_create(device_.index(), &query_event_), "making an event");
+  device_.check(device_.plugin().event_record(device_.index(), query_event_, stream_), "recording an event");
+  device_.check(events->query(device_.index(), query_event_, &happened), "asking for an event");
   return happened != 0;
 }
 
@@ -271,7 +271,7 @@ void PluginStream::copy(const TensorView& from, const TensorView& to) {
 
 void PluginStream::load(StorageSource& source, std::span<const StorageLoad> loads) {
   Upload upload(*this);
-  for (const StorageLoad& l : loads) upload.add(source, l.storage, l.bytes, l.to);
+  for (const StorageLoad& l : loads) upload.add(source, l.storage, l.bytes, l.destination);
   upload.finish();
 }
 

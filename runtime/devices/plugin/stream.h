@@ -49,7 +49,7 @@ class PluginStream : public DeviceStream, public portable::Launcher {
 
   void synchronize() override;
   bool idle() const override { return idle_; }
-  bool done() override;
+  bool has_finished() override;
   void finish() override;
   void read(void* to, const std::byte* from, std::uint64_t bytes) override;
   void settle() noexcept override;
@@ -86,8 +86,8 @@ class PluginStream : public DeviceStream, public portable::Launcher {
   tern_device_stream stream_ = nullptr;
   StreamShare share_;
   std::unique_ptr<portable::Memory> failure_;
-  HostBuffer words_;                   ///< words awaited by the host: the failure, then the bytes of read()
-  tern_device_event asked_ = nullptr;  ///< event recorded by done(), until the event has happened
+  HostBuffer words_;                         ///< words awaited by the host: the failure, then the bytes of read()
+  tern_device_event query_event_ = nullptr;  ///< event recorded by has_finished(), until the event has happened
   bool may_have_failed_ = false;
   bool recorded_ = false;                          ///< written under the device's lock of streams
   std::unique_ptr<StreamMarks> before_recording_;  ///< pending work before the recording; under the same lock

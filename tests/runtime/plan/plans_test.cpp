@@ -154,24 +154,24 @@ std::shared_ptr<const SectionPlan> empty_plan() {
 TEST(Plans, APlanThatFailsIsTriedAnew) {
   Plans plans(4);
   bool made = false;
-  EXPECT_THROW(plans.get(
+  EXPECT_THROW(plans.find_or_create(
                    key_of(1), []() -> std::shared_ptr<const SectionPlan> { fail(ErrorCode::runtime, "no"); }, &made),
                Error);
-  EXPECT_NE(plans.get(key_of(1), empty_plan, &made), nullptr);
+  EXPECT_NE(plans.find_or_create(key_of(1), empty_plan, &made), nullptr);
   EXPECT_TRUE(made);
 }
 
 TEST(Plans, WhatNobodyHoldsIsDroppedFirst) {
   Plans plans(2);
   bool made = false;
-  const auto held = plans.get(key_of(1), empty_plan, &made);
-  plans.get(key_of(2), empty_plan, &made);
-  plans.get(key_of(3), empty_plan, &made);  // replaces 2, although 1 is older
-  EXPECT_EQ(plans.get(key_of(1), empty_plan, &made), held);
+  const auto held = plans.find_or_create(key_of(1), empty_plan, &made);
+  plans.find_or_create(key_of(2), empty_plan, &made);
+  plans.find_or_create(key_of(3), empty_plan, &made);  // replaces 2, although 1 is older
+  EXPECT_EQ(plans.find_or_create(key_of(1), empty_plan, &made), held);
   EXPECT_FALSE(made);
-  plans.get(key_of(3), empty_plan, &made);
+  plans.find_or_create(key_of(3), empty_plan, &made);
   EXPECT_FALSE(made);
-  plans.get(key_of(2), empty_plan, &made);
+  plans.find_or_create(key_of(2), empty_plan, &made);
   EXPECT_TRUE(made);
 }
 
@@ -180,7 +180,7 @@ TEST(Plans, OfOneKeyAreMadeByOneThread) {
   std::atomic<int> count = 0;
   on_threads(4, [&](int) {
     bool made = false;
-    plans.get(
+    plans.find_or_create(
         key_of(1),
         [&] {
           ++count;

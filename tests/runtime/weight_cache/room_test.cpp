@@ -47,7 +47,7 @@ TEST(CacheFileNames, Kinds) {
   EXPECT_NE(temporary_name(kUnfinishedPacked), temporary_name(kUnfinishedPacked));
   for (const char* other : {"", ".", "..", ".packed", "notes.txt", "0123456789abcdef.packed",
                             "0123456789ABCDEF0123456789ABCDEF.packed", "0123456789abcdef.tmp"})
-    EXPECT_EQ(kind_of(other), CacheFileKind::other) << other;
+    EXPECT_EQ(kind_of(other), CacheFileKind::unrelated) << other;
 }
 
 TEST_F(RoomTest, LeastRecentlyUsedFilesGo) {
