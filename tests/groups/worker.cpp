@@ -163,7 +163,7 @@ std::vector<Tensor> ones(const FunctionInfo& f) {
 struct DeviceFailure {
   std::string how;
   int failing;
-  std::string device, program, other;
+  std::string device, program, other_program;
 };
 
 int fail_on_device(const std::string& engine, DeviceFailure f) {
@@ -172,7 +172,7 @@ int fail_on_device(const std::string& engine, DeviceFailure f) {
   if (const auto at = f.device.find("{rank}"); at != std::string::npos)
     f.device.replace(at, std::strlen("{rank}"), std::to_string(rank));
   const bool fails = rank == f.failing;
-  const Model model = Model::open(fails && f.how == "differ" ? f.other : f.program);
+  const Model model = Model::open(fails && f.how == "differ" ? f.other_program : f.program);
   PrepareOptions options;
   options.device = f.device;
   options.threads = 1;

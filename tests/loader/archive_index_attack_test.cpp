@@ -17,7 +17,7 @@ using flatbuffers::Offset;
 
 /// An archive without segments, with the index from `build`.
 template <class Build>
-std::vector<std::byte> with_index(Build build) {
+std::vector<std::byte> archive_of_index(Build build) {
   FlatBufferBuilder b;
   b.Finish(build(b), archive::IndexIdentifier());
   return assemble({}, std::as_bytes(std::span(b.GetBufferPointer(), b.GetSize())));
@@ -31,13 +31,13 @@ void expect_broken_rule(std::span<const std::byte> bytes, const std::string& rul
 }
 
 TEST(ArchiveIndexAttack, EmptyIndexIsAnEmptyProgram) {
-  const auto bytes = with_index([](FlatBufferBuilder& b) { return archive::CreateIndex(b); });
+  const auto bytes = archive_of_index([](FlatBufferBuilder& b) { return archive::CreateIndex(b); });
   EXPECT_EQ(open_error(bytes), "");
 }
 
 TEST(ArchiveIndexAttack, FieldsOfANewerSchemaAreIgnored) {
   constexpr flatbuffers::voffset_t kNewer = 4 + 2 * 40;  // field 40 of Index
-  const auto bytes = with_index([](FlatBufferBuilder& b) {
+  const auto bytes = archive_of_index([](FlatBufferBuilder& b) {
     const auto texts = b.CreateVectorOfStrings(std::vector<std::string>{"", "key", "value"});
     const std::vector<archive::Metadata> pairs = {{1, 2}};
     const auto metadata = b.CreateVectorOfStructs(pairs);
@@ -63,7 +63,7 @@ TEST(ArchiveIndexAttack, OtherFlatBuffers) {
 
 TEST(ArchiveIndexAttack, UnknownFeaturesAreRefusedByName) {
   const auto with_features = [](const std::vector<std::uint32_t>& numbers) {
-    return with_index([&](FlatBufferBuilder& b) {
+    return archive_of_index([&](FlatBufferBuilder& b) {
       const auto texts = b.CreateVectorOfStrings({"", "segments.lz4"});
       const auto features = b.CreateVector(numbers);
       // No storage has this number: the table's meaning is unknown, so no finding is about it.
@@ -84,7 +84,7 @@ TEST(ArchiveIndexAttack, UnknownFeaturesAreRefusedByName) {
 
 TEST(ArchiveIndexAttack, PackingsOfStoragesThatAreNotThere) {
   for (const auto& [storage, packed] : {std::pair(0u, 1u), std::pair(1u, 0u), std::pair(0u, 0u), std::pair(~0u, ~0u)}) {
-    const auto bytes = with_index([&](FlatBufferBuilder& b) {
+    const auto bytes = archive_of_index([&](FlatBufferBuilder& b) {
       const auto storages = b.CreateVector(std::vector{archive::CreateStorage(b, 0, -1)});
       const auto packings = b.CreateVector(std::vector{archive::CreatePacking(b, storage, packed, 0)});
       archive::IndexBuilder index(b);
@@ -98,7 +98,7 @@ TEST(ArchiveIndexAttack, PackingsOfStoragesThatAreNotThere) {
 
 // FIELD 20: a vector used by a thousand attributes would be copied a thousand times.
 TEST(ArchiveIndexAttack, SharedVectors) {
-  const auto bytes = with_index([](FlatBufferBuilder& b) {
+  const auto bytes = archive_of_index([](FlatBufferBuilder& b) {
     const auto sizes = b.CreateVector(std::vector<std::int64_t>(100'000, 2));
     std::vector<Offset<archive::Attribute>> attributes;
     for (int i = 0; i < 1000; ++i)
@@ -114,7 +114,7 @@ TEST(ArchiveIndexAttack, SharedVectors) {
 }
 
 TEST(ArchiveIndexAttack, SharedTables) {
-  const auto bytes = with_index([](FlatBufferBuilder& b) {
+  const auto bytes = archive_of_index([](FlatBufferBuilder& b) {
     const auto node = archive::CreateNode(b, 1, 1, b.CreateVector(std::vector<std::int32_t>(1000, -1)));
     const auto nodes = b.CreateVector(std::vector(1000, node));
     const auto function = archive::CreateFunction(b, 0, false, 0, 0, 0, 0, nodes);
@@ -129,7 +129,7 @@ TEST(ArchiveIndexAttack, SharedTables) {
 
 // Strings and types are shared by number, legally: the reader limits their total expansion.
 TEST(ArchiveIndexAttack, TextsThatGrow) {
-  const auto bytes = with_index([](FlatBufferBuilder& b) {
+  const auto bytes = archive_of_index([](FlatBufferBuilder& b) {
     const auto origins = b.CreateVectorOfStructs(std::vector<archive::Origin>(100'000, archive::Origin(1, 1, 1)));
     const auto texts = b.CreateVectorOfStrings({"", std::string(4096, 'x')});
     archive::IndexBuilder index(b);
@@ -140,8 +140,8 @@ TEST(ArchiveIndexAttack, TextsThatGrow) {
   expect_broken_rule(bytes, "index.memory");
 }
 
-std::vector<std::byte> with_expressions(const std::vector<archive::Expression>& rows) {
-  return with_index([&](FlatBufferBuilder& b) {
+std::vector<std::byte> archive_of_expressions(const std::vector<archive::Expression>& rows) {
+  return archive_of_index([&](FlatBufferBuilder& b) {
     const auto symbols = b.CreateVector(std::vector{archive::CreateSymbol(b, 0, 1, 100)});
     const auto expressions = b.CreateVectorOfStructs(rows);
     archive::IndexBuilder index(b);
@@ -155,20 +155,21 @@ std::vector<std::byte> with_expressions(const std::vector<archive::Expression>& 
 TEST(ArchiveIndexAttack, Expressions) {
   const auto number = [](ExprOp op) { return static_cast<std::uint8_t>(op); };
   const archive::Expression symbol(0, 0, 0, 0, number(ExprOp::symbol));
-  EXPECT_EQ(open_error(with_expressions({symbol, {0, 0, 0, 0, number(ExprOp::add)}})), "");
-  expect_broken_rule(with_expressions({symbol, {0, 0, 1, 0, number(ExprOp::add)}}), "expressions.order");
-  expect_broken_rule(with_expressions({symbol, {0, 2, 0, 0, number(ExprOp::add)}, symbol}), "expressions.order");
-  expect_broken_rule(with_expressions({{0, 0, 0, 0, number(ExprOp::logical_not)}}), "expressions.order");
-  expect_broken_rule(with_expressions({symbol, {0, 0, 0, 0xffffffff, number(ExprOp::select)}}), "expressions.order");
+  EXPECT_EQ(open_error(archive_of_expressions({symbol, {0, 0, 0, 0, number(ExprOp::add)}})), "");
+  expect_broken_rule(archive_of_expressions({symbol, {0, 0, 1, 0, number(ExprOp::add)}}), "expressions.order");
+  expect_broken_rule(archive_of_expressions({symbol, {0, 2, 0, 0, number(ExprOp::add)}, symbol}), "expressions.order");
+  expect_broken_rule(archive_of_expressions({{0, 0, 0, 0, number(ExprOp::logical_not)}}), "expressions.order");
+  expect_broken_rule(archive_of_expressions({symbol, {0, 0, 0, 0xffffffff, number(ExprOp::select)}}),
+                     "expressions.order");
   for (std::int64_t bad : {std::int64_t{1}, std::int64_t{-1}, std::numeric_limits<std::int64_t>::min()}) {
-    expect_broken_rule(with_expressions({{bad, 0, 0, 0, number(ExprOp::symbol)}}), "expressions.symbol");
+    expect_broken_rule(archive_of_expressions({{bad, 0, 0, 0, number(ExprOp::symbol)}}), "expressions.symbol");
   }
-  expect_broken_rule(with_expressions({{0, 0, 0, 0, kExprOpCount}}), "expressions.op");
+  expect_broken_rule(archive_of_expressions({{0, 0, 0, 0, kExprOpCount}}), "expressions.op");
 }
 
 TEST(ArchiveIndexAttack, NumbersOfThingsThatAreNotThere) {
   const auto state = [](std::uint32_t name, std::uint32_t type, std::int64_t size) {
-    return with_index([=](FlatBufferBuilder& b) {
+    return archive_of_index([=](FlatBufferBuilder& b) {
       const auto shape = b.CreateVector(std::vector{size});
       const auto types = b.CreateVector(std::vector{archive::CreateType(b, 2, shape)});
       const auto strides = b.CreateVector(std::vector<std::int64_t>{1});
@@ -194,7 +195,7 @@ TEST(ArchiveIndexAttack, NumbersOfThingsThatAreNotThere) {
 }
 
 TEST(ArchiveIndexAttack, LongNames) {
-  const auto bytes = with_index([](FlatBufferBuilder& b) {
+  const auto bytes = archive_of_index([](FlatBufferBuilder& b) {
     const auto texts = b.CreateVectorOfStrings({"", std::string(4097, 'x')});
     const auto symbols = b.CreateVector(std::vector{archive::CreateSymbol(b, 1, 0, 1)});
     archive::IndexBuilder index(b);
@@ -207,7 +208,7 @@ TEST(ArchiveIndexAttack, LongNames) {
 
 TEST(ArchiveIndexAttack, Packings) {
   const auto packing = [](std::uint32_t storage, std::uint32_t packed) {
-    return with_index([=](FlatBufferBuilder& b) {
+    return archive_of_index([=](FlatBufferBuilder& b) {
       const auto packings = b.CreateVector(std::vector{archive::CreatePacking(b, storage, packed)});
       const auto storages = b.CreateVector(std::vector{archive::CreateStorage(b), archive::CreateStorage(b)});
       archive::IndexBuilder index(b);
@@ -224,7 +225,7 @@ TEST(ArchiveIndexAttack, Packings) {
 
 TEST(ArchiveIndexAttack, KernelsOfStoragesThatAreNotThere) {
   for (std::uint32_t storage : {0u, 1u, 0xffffffffu}) {  // the first is empty
-    const auto bytes = with_index([=](FlatBufferBuilder& b) {
+    const auto bytes = archive_of_index([=](FlatBufferBuilder& b) {
       const auto texts = b.CreateVectorOfStrings({"", "tern_pointwise"});
       const auto kernels = b.CreateVector(std::vector{archive::CreateKernel(b, 1, 0, 1, 2, storage)});
       const auto storages = b.CreateVector(std::vector{archive::CreateStorage(b)});

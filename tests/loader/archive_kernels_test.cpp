@@ -23,7 +23,7 @@ std::string problem(const Words& words) {
   return spirv_problem(std::as_bytes(std::span(words)));
 }
 
-Words with(std::size_t i, std::uint32_t word) {
+Words module_with(std::size_t i, std::uint32_t word) {
   Words words = kModule;
   words[i] = word;
   return words;
@@ -33,16 +33,16 @@ TEST(Spirv, HeaderAndInstructions) {
   EXPECT_EQ(problem(kModule), "");
   EXPECT_NE(problem({}), "");
   EXPECT_NE(problem(Words(kModule.begin(), kModule.begin() + 5)), "");  // no instruction
-  EXPECT_NE(problem(with(0, 0x03022307)), "");                          // the other byte order
-  EXPECT_EQ(problem(with(1, 0x00010600)), "");
-  EXPECT_NE(problem(with(1, 0x00010700)), "");
-  EXPECT_NE(problem(with(1, 0x00000900)), "");
-  EXPECT_NE(problem(with(3, 0)), "");
-  EXPECT_NE(problem(with(3, 0x400000)), "");
-  EXPECT_NE(problem(with(4, 1)), "");
-  EXPECT_NE(problem(with(5, 17)), "");            // an instruction of no words
-  EXPECT_NE(problem(with(7, 4 << 16 | 14)), "");  // an instruction past the end of the module
-  EXPECT_NE(problem(with(7, 0xffffu << 16)), "");
+  EXPECT_NE(problem(module_with(0, 0x03022307)), "");                   // the other byte order
+  EXPECT_EQ(problem(module_with(1, 0x00010600)), "");
+  EXPECT_NE(problem(module_with(1, 0x00010700)), "");
+  EXPECT_NE(problem(module_with(1, 0x00000900)), "");
+  EXPECT_NE(problem(module_with(3, 0)), "");
+  EXPECT_NE(problem(module_with(3, 0x400000)), "");
+  EXPECT_NE(problem(module_with(4, 1)), "");
+  EXPECT_NE(problem(module_with(5, 17)), "");            // an instruction of no words
+  EXPECT_NE(problem(module_with(7, 4 << 16 | 14)), "");  // an instruction past the end of the module
+  EXPECT_NE(problem(module_with(7, 0xffffu << 16)), "");
   EXPECT_NE(spirv_problem(std::as_bytes(std::span(kModule)).first(38)), "");
 }
 
@@ -111,7 +111,7 @@ TEST(ArchiveKernels, ModulesOfEachTarget) {
   constexpr std::uint8_t kCuda = 190, kAmd = 224;
   struct Case {
     const char* target;
-    std::vector<std::byte> good, bad;
+    std::vector<std::byte> valid, invalid;
   };
   const Case cases[] = {
       {"cuda:ptx", bytes_of(".version 8.0\n.target sm_80\n"), bytes_of("\177ELF")},
@@ -125,8 +125,8 @@ TEST(ArchiveKernels, ModulesOfEachTarget) {
       {"later:form", std::vector<std::byte>(3), {}},
   };
   for (const Case& c : cases) {
-    EXPECT_EQ(module_problem(c.target, c.good), "") << c.target;
-    EXPECT_EQ(module_problem(c.target, c.bad).empty(), c.bad.empty()) << c.target;
+    EXPECT_EQ(module_problem(c.target, c.valid), "") << c.target;
+    EXPECT_EQ(module_problem(c.target, c.invalid).empty(), c.invalid.empty()) << c.target;
   }
 }
 

@@ -40,7 +40,7 @@ TEST(ArchiveAttack, StatesOutsideTheirStorage) {
   expect_rule("states.strides", [](Program& p) { p.states[4].strides = {-1}; });
   expect_rule("states.strides", [](Program& p) { p.states[4].strides = {1, 1}; });
   // A writer cannot name a missing storage: the hostile file changes the stored number.
-  const auto bytes = with_segments(sample_program(), {}, [](writing::WrittenStorages& s) { s.renumbered[3] = 1000; });
+  const auto bytes = edit_segments(sample_program(), {}, [](writing::WrittenStorages& s) { s.renumbered[3] = 1000; });
   EXPECT_NE(open_error(bytes).find("states.storage"), std::string::npos);
 }
 
@@ -282,7 +282,7 @@ TEST(ArchiveAttack, OperandsThatAnInstructionDoesNotHave) {
       }
     }
   }
-  const auto bytes = with_segments(p, {}, [](writing::WrittenStorages&) {});
+  const auto bytes = edit_segments(p, {}, [](writing::WrittenStorages&) {});
   const auto read = open_archive(bytes, {});
   for (const Function& f : read->functions) {
     for (const Node& n : f.nodes) {

@@ -19,10 +19,10 @@ using testing::Test;
 using writing::WrittenSegment;
 using writing::WrittenStorages;
 
-constexpr std::uint64_t kMostBytes = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::uint64_t>::max();
 
-std::vector<std::byte> with(const std::function<void(WrittenStorages&)>& change) {
-  return with_segments(sample_program(), {}, change);
+std::vector<std::byte> edited_archive(const std::function<void(WrittenStorages&)>& change) {
+  return edit_segments(sample_program(), {}, change);
 }
 
 /// Opening fails and names the rule.
@@ -32,24 +32,24 @@ void expect_rule_archive_segment_attack(std::span<const std::byte> bytes, const 
 }
 
 template <class T>
-void put(std::vector<std::byte>& bytes, std::uint64_t at, T value) {
+void overwrite_field(std::vector<std::byte>& bytes, std::uint64_t at, T value) {
   std::memcpy(bytes.data() + at, &value, sizeof value);
   rehash(bytes);
 }
 
 TEST(ArchiveAttack, HelpersGiveAGoodArchive) {
-  EXPECT_EQ(open_error(with([](WrittenStorages&) {})), "");
+  EXPECT_EQ(open_error(edited_archive([](WrittenStorages&) {})), "");
 }
 
 // FIELD 2: offset + size wraps, exceeds the file, is misaligned.
 TEST(ArchiveAttack, SegmentOffsets) {
   const std::uint64_t end = archive_bytes(sample_program()).size();
-  for (std::uint64_t value : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{63}, end, end + 1, kMostBytes,
-                              kMostBytes - 63, std::uint64_t{1} << 63}) {
-    EXPECT_NE(open_error(with([&](WrittenStorages& s) { s.segments[1].offset = value; })), "") << value;
-    EXPECT_NE(open_error(with([&](WrittenStorages& s) { s.segments[1].stored_size = value; })), "") << value;
-    EXPECT_NE(open_error(with([&](WrittenStorages& s) { s.segments[1].size = value; })), "") << value;
-    EXPECT_NE(open_error(with([&](WrittenStorages& s) {
+  for (std::uint64_t value : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{63}, end, end + 1, kMaxBytes,
+                              kMaxBytes - 63, std::uint64_t{1} << 63}) {
+    EXPECT_NE(open_error(edited_archive([&](WrittenStorages& s) { s.segments[1].offset = value; })), "") << value;
+    EXPECT_NE(open_error(edited_archive([&](WrittenStorages& s) { s.segments[1].stored_size = value; })), "") << value;
+    EXPECT_NE(open_error(edited_archive([&](WrittenStorages& s) { s.segments[1].size = value; })), "") << value;
+    EXPECT_NE(open_error(edited_archive([&](WrittenStorages& s) {
                 s.segments[1].size = value;
                 s.segments[1].stored_size = value;
                 s.storages[2].size = value;
@@ -57,28 +57,29 @@ TEST(ArchiveAttack, SegmentOffsets) {
               "")
         << value;
   }
-  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[1].offset = kMostBytes - 63; }),
+  expect_rule_archive_segment_attack(edited_archive([](WrittenStorages& s) { s.segments[1].offset = kMaxBytes - 63; }),
                                      "segments.inside");
   expect_rule_archive_segment_attack(
-      with([](WrittenStorages& s) { s.segments[3].stored_size = s.segments[3].size = 1 << 20; }), "segments.inside");
+      edited_archive([](WrittenStorages& s) { s.segments[3].stored_size = s.segments[3].size = 1 << 20; }),
+      "segments.inside");
 }
 
 TEST(ArchiveAttack, SegmentAlignments) {
   for (std::uint64_t value : {0, 1, 32, 63, 65, 96, 1 << 30}) {
-    expect_rule_archive_segment_attack(with([&](WrittenStorages& s) { s.segments[1].alignment = value; }),
+    expect_rule_archive_segment_attack(edited_archive([&](WrittenStorages& s) { s.segments[1].alignment = value; }),
                                        "segments.alignment");
   }
-  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[1].alignment = 4096; }),
+  expect_rule_archive_segment_attack(edited_archive([](WrittenStorages& s) { s.segments[1].alignment = 4096; }),
                                      "segments.alignment");
 }
 
 TEST(ArchiveAttack, IndexOffsets) {
   const std::vector<std::byte> good = archive_bytes(sample_program());
   for (std::uint64_t value : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{63}, std::uint64_t{good.size()},
-                              std::uint64_t{good.size()} + 1, kMostBytes, std::uint64_t{1} << 63}) {
+                              std::uint64_t{good.size()} + 1, kMaxBytes, std::uint64_t{1} << 63}) {
     for (std::uint64_t field : {PrologueField::index_offset, PrologueField::index_size}) {
       std::vector<std::byte> bytes = good;
-      put(bytes, field, value);
+      overwrite_field(bytes, field, value);
       EXPECT_NE(open_error(bytes, Verify::never), "") << field << ' ' << value;
     }
   }
@@ -86,15 +87,16 @@ TEST(ArchiveAttack, IndexOffsets) {
 
 // FIELD 3: overlapping segments, holes, a polyglot's tail.
 TEST(ArchiveAttack, OverlappingSegments) {
-  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[1].offset = s.segments[0].offset; }),
+  expect_rule_archive_segment_attack(
+      edited_archive([](WrittenStorages& s) { s.segments[1].offset = s.segments[0].offset; }), "segments.overlap");
+  expect_rule_archive_segment_attack(
+      edited_archive([](WrittenStorages& s) { s.segments[2].offset = s.segments[1].offset; }), "segments.overlap");
+  expect_rule_archive_segment_attack(edited_archive([](WrittenStorages& s) { s.segments[0].offset = 0; }),
                                      "segments.overlap");
-  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[2].offset = s.segments[1].offset; }),
-                                     "segments.overlap");
-  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.segments[0].offset = 0; }), "segments.overlap");
 }
 
 TEST(ArchiveAttack, SegmentsInAnotherOrder) {
-  expect_rule_archive_segment_attack(with([](WrittenStorages& s) {
+  expect_rule_archive_segment_attack(edited_archive([](WrittenStorages& s) {
                                        std::swap(s.segments[0], s.segments[1]);
                                        for (auto& storage : s.storages) {
                                          if (storage.segment == 0 || storage.segment == 1)
@@ -134,7 +136,7 @@ TEST(ArchiveAttack, FrameThatDecodesToMoreThanDeclared) {
   auto& source = static_cast<VectorSource&>(*p.source);
   p.storages[0].size = 65536;
   source.storages[0].assign(65536, std::byte{0});
-  const auto bytes = with_segments(p, {WriteOptions::Codec::zstd, 3, {}}, [](WrittenStorages& s) {
+  const auto bytes = edit_segments(p, {WriteOptions::Codec::zstd, 3, {}}, [](WrittenStorages& s) {
     ASSERT_TRUE(s.segments[0].compressed);
     s.segments[0].size = 1000;
     s.storages[0].size = 1000;
@@ -150,7 +152,7 @@ TEST(ArchiveAttack, ExpansionBeyondTheCap) {
   p.storages[0].size = 65536;
   source.storages[0].assign(65536, std::byte{0});
   for (std::uint64_t size : {std::uint64_t{1} << 32, std::uint64_t{1} << 62, std::uint64_t{1} << 63}) {
-    const auto bytes = with_segments(p, {WriteOptions::Codec::zstd, 3, {}}, [&](WrittenStorages& s) {
+    const auto bytes = edit_segments(p, {WriteOptions::Codec::zstd, 3, {}}, [&](WrittenStorages& s) {
       s.segments[0].size = size;
       s.segments[0].frame_size = kMaxFrameSize;
       s.storages[0].size = size;
@@ -165,7 +167,7 @@ TEST(ArchiveAttack, FrameTables) {
   p.storages[0].size = 3 * kFrameSize;
   source.storages[0].assign(3 * kFrameSize, std::byte{0});
   const auto spoil = [&](const std::function<void(WrittenSegment&)>& change) {
-    return with_segments(p, {WriteOptions::Codec::zstd, 3, {}}, [&](WrittenStorages& s) { change(s.segments[0]); });
+    return edit_segments(p, {WriteOptions::Codec::zstd, 3, {}}, [&](WrittenStorages& s) { change(s.segments[0]); });
   };
   EXPECT_EQ(open_error(spoil([](WrittenSegment&) {})), "");
   expect_rule_archive_segment_attack(spoil([](WrittenSegment& s) { s.frames.pop_back(); }), "segments.frames");
@@ -181,18 +183,24 @@ TEST(ArchiveAttack, FrameTables) {
 }
 
 TEST(ArchiveAttack, StoragesWithoutTheirBytes) {
-  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.storages[0].segment = 99; }), "storages.segment");
-  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.storages[0].size = 64; }), "storages.segment");
-  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.storages[0].segment = -1; }), "storages.segment");
-  expect_rule_archive_segment_attack(with([](WrittenStorages& s) { s.storages[2] = {0, -1}; }), "segments.unused");
+  expect_rule_archive_segment_attack(edited_archive([](WrittenStorages& s) { s.storages[0].segment = 99; }),
+                                     "storages.segment");
+  expect_rule_archive_segment_attack(edited_archive([](WrittenStorages& s) { s.storages[0].size = 64; }),
+                                     "storages.segment");
+  expect_rule_archive_segment_attack(edited_archive([](WrittenStorages& s) { s.storages[0].segment = -1; }),
+                                     "storages.segment");
+  expect_rule_archive_segment_attack(edited_archive([](WrittenStorages& s) {
+                                       s.storages[2] = {0, -1};
+                                     }),
+                                     "segments.unused");
 }
 
 // FIELD 22: versions that this build does not read are refused, with the numbers of both.
 TEST(ArchiveAttack, OtherVersions) {
   for (const auto& [major, minor] : {std::pair<int, int>{2, 0}, {1, 1}, {1, 7}, {0, 2}, {0, 0}, {65535, 65535}}) {
     std::vector<std::byte> bytes = archive_bytes(sample_program());
-    put(bytes, PrologueField::major, static_cast<std::uint16_t>(major));
-    put(bytes, PrologueField::minor, static_cast<std::uint16_t>(minor));
+    overwrite_field(bytes, PrologueField::major, static_cast<std::uint16_t>(major));
+    overwrite_field(bytes, PrologueField::minor, static_cast<std::uint16_t>(minor));
     const std::string message = open_error(bytes);
     EXPECT_NE(message.find(fmt::format("version {}.{},", major, minor)), std::string::npos) << message;
     EXPECT_NE(message.find("reads 0.1 and 1.0 to 1.0"), std::string::npos) << message;
@@ -206,10 +214,10 @@ TEST(ArchiveAttack, OtherVersions) {
 
 TEST(ArchiveAttack, ReservedBytes) {
   std::vector<std::byte> bytes = archive_bytes(sample_program());
-  put(bytes, PrologueField::reserved, 1);
+  overwrite_field(bytes, PrologueField::reserved, 1);
   expect_rule_archive_segment_attack(bytes, "prologue.reserved");
   bytes = archive_bytes(sample_program());
-  put(bytes, PrologueField::reserved_end + 15, std::byte{1});
+  overwrite_field(bytes, PrologueField::reserved_end + 15, std::byte{1});
   expect_rule_archive_segment_attack(bytes, "prologue.reserved");
 }
 

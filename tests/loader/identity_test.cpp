@@ -28,7 +28,7 @@ class Identity : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
   std::string path(const char* name) const { return (folder_ / name).string(); }
-  static std::string of(const std::string& path, Access access = Access::map) {
+  static std::string identity_of(const std::string& path, Access access = Access::map) {
     return FileBytes::open(path, access)->identity();
   }
   /// The time of the last change cannot be set: the test waits until the file is old.
@@ -39,14 +39,14 @@ class Identity : public testing::Test {
 
 TEST_F(Identity, OfFiles) {
   for (const char* name : {"a", "b", "changed", "replaced", "dated"}) std::ofstream(path(name)) << "some bytes";
-  EXPECT_EQ(of(path("a")), "");  // changed recently: the next change may leave the times unchanged
+  EXPECT_EQ(identity_of(path("a")), "");  // changed recently: the next change may leave the times unchanged
   settle();
-  const std::string a = of(path("a")), changed = of(path("changed")), replaced = of(path("replaced")),
-                    dated = of(path("dated"));
+  const std::string a = identity_of(path("a")), changed = identity_of(path("changed")),
+                    replaced = identity_of(path("replaced")), dated = identity_of(path("dated"));
   EXPECT_NE(a, "");
-  EXPECT_EQ(a, of(path("a"), Access::read));
-  EXPECT_EQ(a, of(path("a"), Access::populate));
-  EXPECT_EQ((std::set{a, of(path("b")), changed, replaced, dated}.size()), 5u);
+  EXPECT_EQ(a, identity_of(path("a"), Access::read));
+  EXPECT_EQ(a, identity_of(path("a"), Access::populate));
+  EXPECT_EQ((std::set{a, identity_of(path("b")), changed, replaced, dated}.size()), 5u);
   EXPECT_EQ(FileBytes::borrow(FileBytes::open(path("a"), Access::read)->bytes())->identity(), "");
   // Equal size and equal bytes; a file even with its old time.
   std::ofstream(path("changed")) << "more bytes";
@@ -58,12 +58,12 @@ TEST_F(Identity, OfFiles) {
   // Times in the future.
   fs::last_write_time(path("b"), fs::last_write_time(path("b")) + std::chrono::hours(1));
   settle();
-  EXPECT_EQ(of(path("a")), a);
+  EXPECT_EQ(identity_of(path("a")), a);
   for (const auto& [name, before] : {std::pair("changed", changed), {"replaced", replaced}, {"dated", dated}}) {
-    EXPECT_NE(of(path(name)), "");
-    EXPECT_NE(of(path(name)), before);
+    EXPECT_NE(identity_of(path(name)), "");
+    EXPECT_NE(identity_of(path(name)), before);
   }
-  EXPECT_EQ(of(path("b")), "");
+  EXPECT_EQ(identity_of(path("b")), "");
 }
 
 TEST_F(Identity, OfStorages) {

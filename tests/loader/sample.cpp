@@ -326,7 +326,7 @@ std::vector<std::byte> assemble(std::span<const std::byte> segments, std::span<c
   return archive;
 }
 
-std::vector<std::byte> with_segments(const Program& program, const WriteOptions& options,
+std::vector<std::byte> edit_segments(const Program& program, const WriteOptions& options,
                                      const std::function<void(writing::WrittenStorages&)>& change) {
   writing::MemorySink sink;
   sink.write(PrologueBytes{});

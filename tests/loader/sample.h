@@ -39,7 +39,7 @@ std::vector<std::byte> changed(const std::function<void(Program&)>& change);
 std::vector<std::byte> assemble(std::span<const std::byte> segments, std::span<const std::byte> index);
 
 /// The archive of a program with segment declarations edited by `change`; the index hashes are correct.
-std::vector<std::byte> with_segments(const Program& program, const WriteOptions& options,
+std::vector<std::byte> edit_segments(const Program& program, const WriteOptions& options,
                                      const std::function<void(writing::WrittenStorages&)>& change);
 
 /// The error of opening the archive, or "".

@@ -32,18 +32,18 @@ using Sizes = std::vector<std::int64_t>;
 /// Algorithms taken, by node.
 class AlgorithmsObserver : public PlanObserver {
  public:
-  std::map<std::uint32_t, AlgorithmChoice> taken;
+  std::map<std::uint32_t, AlgorithmChoice> choices;
 
  private:
   void prepared(std::uint32_t, std::uint32_t number, const Kernel&, const KernelCall&,
                 AlgorithmChoice choice) override {
-    taken[number] = choice;
+    choices[number] = choice;
   }
 };
 
 struct AlgorithmsResult {
   std::vector<float> values;
-  std::map<std::uint32_t, AlgorithmChoice> taken;
+  std::map<std::uint32_t, AlgorithmChoice> choices;
 };
 
 AlgorithmsResult run_of(const TestProgram& p, const Tensor& x, const PrepareOptions& options = {}) {
@@ -51,7 +51,7 @@ AlgorithmsResult run_of(const TestProgram& p, const Tensor& x, const PrepareOpti
   const auto prepared = prepare_program(p.model().program(), options, {.listeners = {.observer = &observer}});
   Session session((PreparedModel(prepared)));
   AlgorithmsResult r{values_of(session.run({x})[0]), {}};
-  r.taken = observer.taken;
+  r.choices = observer.choices;
   return r;
 }
 
@@ -99,12 +99,12 @@ void pack(TestProgram& p) {
   program.source = source;
 }
 
-float at(const std::vector<float>& v, std::int64_t i) {
+float element(const std::vector<float>& v, std::int64_t i) {
   return v[static_cast<std::size_t>(i)];
 }
 
 struct AlgorithmsImage {
-  const char* what;
+  const char* name;
   std::int64_t batch, groups, in, out, height, width, kernel, stride, padding, dilation;
   std::int64_t result(std::int64_t size) const {
     return (size + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1;
@@ -126,15 +126,15 @@ std::vector<double> expected(const AlgorithmsImage& k, const std::vector<float>&
   std::vector<double> y;
   for (std::int64_t i = 0; i < k.batch * channels * oh * ow; ++i) {
     const std::int64_t column = i % ow, line = i / ow % oh, o = i / ow / oh % channels, n = i / ow / oh / channels;
-    double sum = static_cast<double>(at(bias, o));
+    double sum = static_cast<double>(element(bias, o));
     for (std::int64_t c = 0; c < k.in; ++c) {
       for (std::int64_t t = 0; t < k.kernel * k.kernel; ++t) {
         const std::int64_t r = line * k.stride + t / k.kernel * k.dilation - k.padding,
                            s = column * k.stride + t % k.kernel * k.dilation - k.padding;
         if (r < 0 || r >= k.height || s < 0 || s >= k.width) continue;
         const std::int64_t channel = n * k.groups * k.in + o / k.out * k.in + c;
-        sum += static_cast<double>(at(x, (channel * k.height + r) * k.width + s)) *
-               static_cast<double>(at(w, (o * k.in + c) * k.kernel * k.kernel + t));
+        sum += static_cast<double>(element(x, (channel * k.height + r) * k.width + s)) *
+               static_cast<double>(element(w, (o * k.in + c) * k.kernel * k.kernel + t));
       }
     }
     y.push_back(std::tanh(sum));
@@ -150,7 +150,7 @@ void expect_near(const AlgorithmsResult& got, const std::vector<double>& want, d
 }
 
 TEST(Algorithms, OfConvolutions) {
-  std::set<AlgorithmChoice> taken;
+  std::set<AlgorithmChoice> choices;
   for (const AlgorithmsImage& k : kAlgorithmsImages) {
     const std::int64_t in = k.groups * k.in, out = k.groups * k.out;
     const auto x = random_floats(k.batch * in * k.height * k.width, 1),
@@ -170,8 +170,8 @@ TEST(Algorithms, OfConvolutions) {
         ask_for(p.program(), n.choice);
         if (packed) pack(p);
         const AlgorithmsResult got = run_of(p, floats({k.batch, in, k.height, k.width}, x));
-        expect_near(got, want, 2e-5, std::string(k.what) + " by " + std::string(n.name));
-        taken.insert(got.taken.begin()->second);
+        expect_near(got, want, 2e-5, std::string(k.name) + " by " + std::string(n.name));
+        choices.insert(got.choices.begin()->second);
       }
     }
   }
@@ -179,8 +179,8 @@ TEST(Algorithms, OfConvolutions) {
        {algorithm_of("channels_last"), algorithm_of("channels_last_lines"), algorithm_of("channels_last_columns"),
         algorithm_of("channels_last_shallow"), algorithm_of("channels_last_deep"), algorithm_of("winograd"),
         algorithm_of("planes"), algorithm_of("blocks"), algorithm_of("onednn")})
-    EXPECT_TRUE(taken.contains(choice)) << name_of(choice);
-  EXPECT_EQ(taken.contains(algorithm_of("channels_last_tiles")), tiles::available());
+    EXPECT_TRUE(choices.contains(choice)) << name_of(choice);
+  EXPECT_EQ(choices.contains(algorithm_of("channels_last_tiles")), tiles::available());
 }
 
 TEST(Algorithms, OfConvolutionsOfBfloat16) {
@@ -204,23 +204,23 @@ TEST(Algorithms, OfConvolutionsOfBfloat16) {
       p.output(b.expr("tanh(y)", {{"y", y}}, DType::f32));
       ask_for(p.program(), n.choice);
       const AlgorithmsResult got = run_of(p, floats({k.batch, in, k.height, k.width}, x));
-      expect_near(got, want, 8e-3, std::string(k.what) + " by " + std::string(n.name));  // 2^-8 of y, and its slope
+      expect_near(got, want, 8e-3, std::string(k.name) + " by " + std::string(n.name));  // 2^-8 of y, and its slope
     }
   }
 }
 
 TEST(Algorithms, OfProducts) {
   constexpr std::int64_t kColumns = 51;
-  std::set<AlgorithmChoice> taken;
+  std::set<AlgorithmChoice> choices;
   for (const auto& [rows, depth] : {std::pair<std::int64_t, std::int64_t>{1, 70}, {7, 70}, {40, 70}, {40, 1100}}) {
     const auto w = random_floats(kColumns * depth, 2), bias = random_floats(kColumns, 3);
     const auto x = random_floats(rows * depth, 1);
     std::vector<double> want;
     for (std::int64_t i = 0; i < rows * kColumns; ++i) {
-      double sum = static_cast<double>(at(bias, i % kColumns));
+      double sum = static_cast<double>(element(bias, i % kColumns));
       for (std::int64_t k = 0; k < depth; ++k)
-        sum +=
-            static_cast<double>(at(x, i / kColumns * depth + k)) * static_cast<double>(at(w, i % kColumns * depth + k));
+        sum += static_cast<double>(element(x, i / kColumns * depth + k)) *
+               static_cast<double>(element(w, i % kColumns * depth + k));
       want.push_back(std::tanh(sum));
     }
     for (const AlgorithmName& n : kAlgorithmNames) {
@@ -235,7 +235,7 @@ TEST(Algorithms, OfProducts) {
         if (packed) pack(p);
         const AlgorithmsResult got = run_of(p, floats({rows, depth}, x));
         expect_near(got, want, 2e-5, "rows by " + std::string(n.name));
-        taken.insert(got.taken.begin()->second);
+        choices.insert(got.choices.begin()->second);
       }
     }
   }
@@ -243,7 +243,7 @@ TEST(Algorithms, OfProducts) {
        {algorithm_of("panels"), algorithm_of("panels_lines"), algorithm_of("panels_columns"),
         algorithm_of("panels_shallow"), algorithm_of("panels_deep"), algorithm_of("in_place"), algorithm_of("onednn"),
         algorithm_of("blocks")})
-    EXPECT_TRUE(taken.contains(choice)) << name_of(choice);
+    EXPECT_TRUE(choices.contains(choice)) << name_of(choice);
 }
 
 /// A product rounded to bfloat16, with a bfloat16 weight: planes of rows, a bias, an added operand, and perhaps a
@@ -256,7 +256,7 @@ TEST(Algorithms, OfProductsByBfloat16) {
   std::ranges::transform(w, w.begin(), test::to_bfloat16);
   std::vector<std::byte> narrow(w.size() * 2);
   convert(w.data(), DType::f32, narrow.data(), DType::bf16, kColumns * kDepth);
-  std::set<AlgorithmChoice> taken;
+  std::set<AlgorithmChoice> choices;
   for (const bool strange : {false, true}) {
     std::vector<float> x = random_floats(rows * kDepth, 1), rounded = x;
     if (strange) x[kStrangeRow * kDepth + 5] = std::numeric_limits<float>::infinity();
@@ -274,23 +274,23 @@ TEST(Algorithms, OfProductsByBfloat16) {
       options.precision = Precision::bfloat16;
       options.weight_cache = "off";
       const AlgorithmsResult got = run_of(p, floats({kPlanes, kRows, kDepth}, x), options);
-      taken.insert(got.taken.begin()->second);
+      choices.insert(got.choices.begin()->second);
       for (std::int64_t i = 0; i < rows * kColumns; ++i) {
         const std::int64_t row = i / kColumns, column = i % kColumns;
-        double sum = at(bias, column);
+        double sum = element(bias, column);
         for (std::int64_t k = 0; k < kDepth; ++k)
-          sum += static_cast<double>(at(rounded, row * kDepth + k)) * at(w, column * kDepth + k);
-        const double want = std::max(sum + at(other, i), -1.0);
+          sum += static_cast<double>(element(rounded, row * kDepth + k)) * element(w, column * kDepth + k);
+        const double want = std::max(sum + element(other, i), -1.0);
         if (strange && row == kStrangeRow) {
-          ASSERT_EQ(at(got.values, i), static_cast<float>(want)) << n.name << ", element " << i;
+          ASSERT_EQ(element(got.values, i), static_cast<float>(want)) << n.name << ", element " << i;
         } else {  // algorithms without rounding differ by 2^-9 per product
-          ASSERT_NEAR(at(got.values, i), want, 0.05) << n.name << ", element " << i;
+          ASSERT_NEAR(element(got.values, i), want, 0.05) << n.name << ", element " << i;
         }
       }
     }
   }
-  EXPECT_EQ(taken.contains(algorithm_of("tiles")), tiles::available());
-  EXPECT_EQ(taken.contains(algorithm_of("tile_rows")), tiles::rows_possible());
+  EXPECT_EQ(choices.contains(algorithm_of("tiles")), tiles::available());
+  EXPECT_EQ(choices.contains(algorithm_of("tile_rows")), tiles::rows_possible());
 }
 
 /// A product with too few rows for oneDNN under any rule.
@@ -303,8 +303,8 @@ TestProgram product() {
 }
 
 AlgorithmChoice taken_with(const TestProgram& p, const PrepareOptions& options = {}) {
-  const auto taken = run_of(p, floats({2, 16}, random_floats(32, 2)), options).taken;
-  return taken.empty() ? AlgorithmChoice{} : taken.begin()->second;
+  const auto choices = run_of(p, floats({2, 16}, random_floats(32, 2)), options).choices;
+  return choices.empty() ? AlgorithmChoice{} : choices.begin()->second;
 }
 
 TEST(Algorithms, AreThoseOfTheProcessorAndThreads) {
@@ -365,8 +365,8 @@ TEST(Algorithms, AWeightOfSeveralFunctionsIsReadInPlace) {
     const Tensor& y = session.run("forward", std::span<const Tensor>(&rows, 1))[0];
     std::vector<float> values(48 * 64);
     convert(y.data(), DType::bf16, values.data(), DType::f32, 48 * 64);
-    ASSERT_EQ(observer.taken.size(), 1u);
-    EXPECT_EQ(observer.taken.begin()->second, algorithm_of(with_decode ? "tiles" : "tile_rows"));
+    ASSERT_EQ(observer.choices.size(), 1u);
+    EXPECT_EQ(observer.choices.begin()->second, algorithm_of(with_decode ? "tiles" : "tile_rows"));
     for (std::size_t i = 0; i < 48; ++i) {
       for (std::size_t j = 0; j < 64; ++j) {
         double sum = 0;
@@ -383,7 +383,7 @@ TEST(Algorithms, DoNotChangeReproducibleRuns) {
   PrepareOptions options;
   options.reproducible = true;
   const auto tuned = run_of(p, floats({2, 16}, random_floats(32, 2)), options);
-  EXPECT_TRUE(tuned.taken.empty());
+  EXPECT_TRUE(tuned.choices.empty());
   p.program().tunings.clear();
   EXPECT_EQ(run_of(p, floats({2, 16}, random_floats(32, 2)), options).values, tuned.values);
 }

@@ -65,14 +65,15 @@ ValueId all_again(Builder& b, ValueId x) {
                    {1, kHeads, kKeys, kWidth});
 }
 /// The same repetition, written unrecognisably.
-ValueId by_index(Builder& b, ValueId x) {
+ValueId repeat_by_index(Builder& b, ValueId x) {
   std::vector<std::int64_t> index;
   for (std::int64_t h = 0; h < kHeads; ++h) index.push_back(h / (kHeads / kGroups));
   return b.index_select(x, b.constant(DType::i64, {kHeads}, index.data()), 1);
 }
 
 TEST(AttentionLowering, HeadsThatAreRepeatedAreReadWhereTheyLie) {
-  const Attended found = attend(one_after_the_other, one_after_the_other), copied = attend(by_index, by_index);
+  const Attended found = attend(one_after_the_other, one_after_the_other),
+                 copied = attend(repeat_by_index, repeat_by_index);
   EXPECT_EQ(found.groups, kGroups);
   EXPECT_EQ(copied.groups, kHeads);
   ASSERT_EQ(found.result.size(), copied.result.size());
@@ -81,8 +82,8 @@ TEST(AttentionLowering, HeadsThatAreRepeatedAreReadWhereTheyLie) {
 
 TEST(AttentionLowering, OtherRepetitionsStay) {
   EXPECT_EQ(attend(all_again, all_again).groups, kHeads);
-  EXPECT_EQ(attend(one_after_the_other, by_index).groups, kHeads);
-  EXPECT_EQ(attend(by_index, one_after_the_other).groups, kHeads);
+  EXPECT_EQ(attend(one_after_the_other, repeat_by_index).groups, kHeads);
+  EXPECT_EQ(attend(repeat_by_index, one_after_the_other).groups, kHeads);
 }
 
 /// Attention followed by an exchange of `axes` and a contiguous copy. `others`: the attention's own result has more

@@ -20,7 +20,7 @@ using testing::values_of;
 constexpr std::int64_t kBatch = 2, kChannelsLastIn = 6, kChannelsLastOut = 24, kHeight = 7, kChannelsLastWidth = 9,
                        kPlane = kHeight * kChannelsLastWidth;
 
-float at_channels_last(const std::vector<float>& v, std::int64_t i) {
+float channels_last_element(const std::vector<float>& v, std::int64_t i) {
   return v[static_cast<std::size_t>(i)];
 }
 
@@ -37,8 +37,8 @@ std::vector<float> convolve(const std::vector<float>& x, const std::vector<float
             const std::int64_t h = p / kChannelsLastWidth + k / 3 - 1, v = p % kChannelsLastWidth + k % 3 - 1;
             if (h < 0 || h >= kHeight || v < 0 || v >= kChannelsLastWidth) continue;
             const std::int64_t channel = n * groups * in + o / out * in + c;
-            sum += static_cast<double>(at_channels_last(x, channel * kPlane + h * kChannelsLastWidth + v)) *
-                   static_cast<double>(at_channels_last(w, (o * in + c) * 9 + k));
+            sum += static_cast<double>(channels_last_element(x, channel * kPlane + h * kChannelsLastWidth + v)) *
+                   static_cast<double>(channels_last_element(w, (o * in + c) * 9 + k));
           }
         }
         y.push_back(static_cast<float>(sum));
@@ -87,7 +87,7 @@ TEST(ChannelsLast, LeavesTheOrderOfAxesToThoseWhoReadIt) {
   std::vector<float> want_moved = convolve(x, dense, 1, kChannelsLastIn, kChannelsLastOut);
   for (std::int64_t i = 0; i < kBatch * kChannelsLastOut * kPlane; ++i) {
     float& v = want_moved[static_cast<std::size_t>(i)];
-    v = std::abs(v) + at_channels_last(offset, i / kPlane % kChannelsLastOut);
+    v = std::abs(v) + channels_last_element(offset, i / kPlane % kChannelsLastOut);
   }
   const std::vector<float> want = convolve(want_moved, deep, kChannelsLastOut, 1, 1),
                            rest = random_floats(kBatch * kChannelsLastOut * kPlane, 5);
@@ -100,14 +100,14 @@ TEST(ChannelsLast, LeavesTheOrderOfAxesToThoseWhoReadIt) {
                      floats({kBatch, kChannelsLastOut, kHeight, kChannelsLastWidth}, rest)});
     for (std::int64_t i = 0; i < kBatch * kChannelsLastOut * kPlane; ++i) {
       const std::int64_t n = i / kPlane / kChannelsLastOut, c = i / kPlane % kChannelsLastOut, position = i % kPlane;
-      ASSERT_NEAR(at_channels_last(values_of(got[0]), i), at_channels_last(want_moved, i), 1e-5) << i;
-      ASSERT_NEAR(at_channels_last(values_of(got[1]), i), at_channels_last(want, i), 1e-4) << i;
-      ASSERT_EQ(at_channels_last(values_of(got[2]), (n * kPlane + position) * kChannelsLastOut + c),
-                at_channels_last(values_of(got[1]), i))
+      ASSERT_NEAR(channels_last_element(values_of(got[0]), i), channels_last_element(want_moved, i), 1e-5) << i;
+      ASSERT_NEAR(channels_last_element(values_of(got[1]), i), channels_last_element(want, i), 1e-4) << i;
+      ASSERT_EQ(channels_last_element(values_of(got[2]), (n * kPlane + position) * kChannelsLastOut + c),
+                channels_last_element(values_of(got[1]), i))
           << i;
-      ASSERT_EQ(at_channels_last(values_of(got[3]), i), at_channels_last(values_of(got[1]), i)) << i;
-      ASSERT_EQ(at_channels_last(values_of(got[4]), i),
-                at_channels_last(values_of(got[1]), i) - at_channels_last(rest, i))
+      ASSERT_EQ(channels_last_element(values_of(got[3]), i), channels_last_element(values_of(got[1]), i)) << i;
+      ASSERT_EQ(channels_last_element(values_of(got[4]), i),
+                channels_last_element(values_of(got[1]), i) - channels_last_element(rest, i))
           << i;
     }
   }

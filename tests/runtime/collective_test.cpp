@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 class GroupTest : public ::testing::Test {
  protected:
-  static Groups make(int size, milliseconds timeout = kCollectiveSoon) { return local_group(size, timeout); }
+  static Groups make_groups(int size, milliseconds timeout = kCollectiveSoon) { return local_group(size, timeout); }
 };
 
 std::vector<float> input_of(int rank, std::size_t count) {
@@ -27,7 +27,7 @@ std::vector<float> input_of(int rank, std::size_t count) {
 
 TEST_F(GroupTest, EachKindGivesWhatItSays) {
   for (const int size : {1, 2, 3, 5}) {
-    const Groups groups = make(size);
+    const Groups groups = make_groups(size);
     const auto ranks = static_cast<std::size_t>(size);
     for (const std::size_t per : {0u, 1u, 7u}) {  // 7: shares of an all_reduce differ in size
       const std::size_t count = per * ranks;
@@ -68,7 +68,7 @@ TEST_F(GroupTest, EachKindGivesWhatItSays) {
 }
 
 TEST_F(GroupTest, ALaterMessageOfABatchThatDiffersIsFoundAtOnce) {
-  const Groups groups = make(2);  // a blocking wait would last kSoon
+  const Groups groups = make_groups(2);  // a blocking wait would last kSoon
   const auto begin = std::chrono::steady_clock::now();
   const auto failures = run_all(2, [&](int r) {
     float a = 1, b[2] = {2, 3};
@@ -89,7 +89,7 @@ TEST_F(GroupTest, ALaterMessageOfABatchThatDiffersIsFoundAtOnce) {
 
 TEST_F(GroupTest, LargeTensorsAreAddedInTheOrderOfRanks) {
   constexpr std::size_t kCount = 2400001;  // shares with more pieces than are in flight, and with a remainder
-  const Groups groups = make(3);
+  const Groups groups = make_groups(3);
   std::vector<std::vector<float>> in(3), out(3);
   for (std::size_t r = 0; r < 3; ++r) {
     in[r].resize(kCount);
@@ -108,7 +108,7 @@ TEST_F(GroupTest, LargeTensorsAreAddedInTheOrderOfRanks) {
 
 TEST_F(GroupTest, CallsThatDifferAreAnErrorThatNamesBoth) {
   struct Difference {
-    std::function<void(Collective&)> change;
+    std::function<void(Collective&)> edit;
     const char *first, *second;
   };
   const Difference differences[] = {
@@ -119,12 +119,12 @@ TEST_F(GroupTest, CallsThatDifferAreAnErrorThatNamesBoth) {
        "broadcast of 4 float32 from rank 0"},
   };
   for (const Difference& d : differences) {
-    const Groups groups = make(3);
+    const Groups groups = make_groups(3);
     const auto messages = run_all(3, [&](int r) {
       const std::vector<float> in(4);
       std::vector<float> out(4);
       Collective c = call_on(CollectiveKind::all_reduce, in, out);
-      if (r == 2) d.change(c);
+      if (r == 2) d.edit(c);
       groups[static_cast<std::size_t>(r)]->run(c);
     });
     for (const std::string& m : messages) {
@@ -136,7 +136,7 @@ TEST_F(GroupTest, CallsThatDifferAreAnErrorThatNamesBoth) {
 }
 
 TEST_F(GroupTest, ARankThatGoesAwayIsNotWaitedFor) {
-  Groups groups = make(3);
+  Groups groups = make_groups(3);
   const auto messages = run_all(3, [&](int r) {
     const std::vector<float> in(4);
     std::vector<float> out(4);
@@ -149,7 +149,7 @@ TEST_F(GroupTest, ARankThatGoesAwayIsNotWaitedFor) {
 
 TEST_F(GroupTest, ARankThatFailsSaysWhyToAllAndForEver) {
   for (const int failing : {0, 1}) {
-    const Groups groups = make(3);
+    const Groups groups = make_groups(3);
     const auto messages = run_all(3, [&](int r) {
       const std::vector<float> in(4);
       std::vector<float> out(12);
@@ -174,7 +174,7 @@ TEST_F(GroupTest, ARankThatFailsSaysWhyToAllAndForEver) {
 }
 
 TEST_F(GroupTest, WaitingHasAnEnd) {
-  const Groups groups = make(2, milliseconds(200));
+  const Groups groups = make_groups(2, milliseconds(200));
   const std::vector<float> in(4);
   std::vector<float> out(4);
   const auto begin = std::chrono::steady_clock::now();
@@ -185,7 +185,7 @@ TEST_F(GroupTest, WaitingHasAnEnd) {
 
 TEST_F(GroupTest, CallsThatNoGroupCanMakeAreRefused) {
   struct Wrong {
-    std::function<void(Collective&)> change;
+    std::function<void(Collective&)> edit;
     const char* message;
   };
   const Wrong wrong[] = {
@@ -200,12 +200,12 @@ TEST_F(GroupTest, CallsThatNoGroupCanMakeAreRefused) {
       {[](Collective& c) { c.kind = static_cast<CollectiveKind>(99); }, "this collective does not exist"},
   };
   for (const Wrong& w : wrong) {
-    const Groups groups = make(2);
+    const Groups groups = make_groups(2);
     const auto messages = run_all(2, [&](int r) {
       const std::vector<float> in(4);
       std::vector<float> out(4);
       Collective c = call_on(CollectiveKind::all_reduce, in, out);
-      w.change(c);
+      w.edit(c);
       groups[static_cast<std::size_t>(r)]->run(c);
     });
     for (const std::string& m : messages) EXPECT_NE(m.find(w.message), std::string::npos) << m;
@@ -221,7 +221,7 @@ Collective message(CollectiveKind kind, int other, int tag, std::vector<float>& 
 
 TEST_F(GroupTest, MessagesOfDifferentSizesMeetByTheirTags) {
   constexpr auto kSend = CollectiveKind::send, kReceive = CollectiveKind::receive;
-  const Groups groups = make(2);
+  const Groups groups = make_groups(2);
   const auto messages = run_all(2, [&](int r) {
     std::vector<float> a(4, static_cast<float>(1 - r)), b(8, static_cast<float>(2 - 2 * r));
     ProcessGroup& group = *groups[static_cast<std::size_t>(r)];
@@ -245,7 +245,7 @@ TEST_F(GroupTest, MessagesOfDifferentSizesMeetByTheirTags) {
 }
 
 TEST_F(GroupTest, AMessageOfAnotherSizeIsAnError) {
-  const Groups groups = make(2);
+  const Groups groups = make_groups(2);
   const auto messages = run_all(2, [&](int r) {
     std::vector<float> same(2), data(r == 0 ? 4 : 8);
     const auto kind = r == 0 ? CollectiveKind::send : CollectiveKind::receive;
@@ -257,7 +257,7 @@ TEST_F(GroupTest, AMessageOfAnotherSizeIsAnError) {
 
 TEST_F(GroupTest, ARankThatLeavesEndsOnlyMessagesWithItself) {
   for (const int awaited : {0, 2}) {
-    Groups groups = make(3);
+    Groups groups = make_groups(3);
     const auto messages = run_all(3, [&](int r) {
       std::vector<float> data(4, 5);
       if (r == 1) {
@@ -277,7 +277,7 @@ TEST_F(GroupTest, ARankThatLeavesEndsOnlyMessagesWithItself) {
 }
 
 TEST_F(GroupTest, PartsOfDifferentSizesAreChecked) {
-  const Groups groups = make(2);
+  const Groups groups = make_groups(2);
   const auto messages = run_all(2, [&](int r) {
     const std::vector<float> in(4);
     std::vector<float> out(4);

@@ -55,26 +55,26 @@ Floats expected(float (*formula)(float x, float a, float b)) {
 }
 
 // aten/src/ATen/native/cpu/PointwiseOpsKernel.cpp.
-float on_cpus(float x, float a, float b) {
+float cpu_addcdiv(float x, float a, float b) {
   return x + (kValue * a) / b;
 }
 // aten/src/ATen/native/cuda/PointwiseOpsKernel.cu.
-float on_gpus(float x, float a, float b) {
+float gpu_addcdiv(float x, float a, float b) {
   return std::fma(kValue, a / b, x);
 }
 
 TEST(Definitions, AddcdivIsThatOfCpusByDefault) {
-  EXPECT_EQ(run(kAddcdiv, false), expected(on_cpus));
+  EXPECT_EQ(run(kAddcdiv, false), expected(cpu_addcdiv));
 }
 
 // The formula decides, not the operator's name: an archive need not store names.
 TEST(Definitions, ReproducibleAddcdivIsThatOfGpus) {
-  EXPECT_NE(expected(on_cpus), expected(on_gpus));
-  EXPECT_EQ(run(kAddcdiv, true), expected(on_gpus));
+  EXPECT_NE(expected(cpu_addcdiv), expected(gpu_addcdiv));
+  EXPECT_EQ(run(kAddcdiv, true), expected(gpu_addcdiv));
 }
 
 TEST(Definitions, LongerFormulasStay) {
-  const auto negative = [](float x, float a, float b) { return -on_cpus(x, a, b); };
+  const auto negative = [](float x, float a, float b) { return -cpu_addcdiv(x, a, b); };
   EXPECT_EQ(run("-(x + value * a / b)", true), expected(negative));
 }
 

@@ -42,23 +42,23 @@ TEST(Dlpack, SharesMemoryAndKeepsItAlive) {
   EXPECT_EQ(values_of(back), (Floats{1, 2, 3, 4, 5, 6}));
 }
 
-struct Given {
+struct ManagedTensor {
   Floats memory = {0, 1, 2, 3, 4, 5, 6};
   std::int64_t shape[2] = {3, 2}, strides[2] = {1, 3};
   int deleted = 0;
   dlpack::Versioned tensor{1, 0, nullptr, nullptr, dlpack::kReadOnly, {}};
-  Given() {
+  ManagedTensor() {
     tensor.context = this;
-    tensor.deleter = [](dlpack::Versioned* v) { ++static_cast<Given*>(v->context)->deleted; };
+    tensor.deleter = [](dlpack::Versioned* v) { ++static_cast<ManagedTensor*>(v->context)->deleted; };
     tensor.array = {memory.data(), {dlpack::kCpu, 0}, 2, {2, 32, 1}, shape, strides, sizeof(float)};
   }
-  Tensor take() { return from_dlpack(reinterpret_cast<DLManagedTensorVersioned*>(&tensor)); }
+  Tensor import_tensor() { return from_dlpack(reinterpret_cast<DLManagedTensorVersioned*>(&tensor)); }
 };
 
 TEST(Dlpack, TakesStridesOffsetsAndReadOnlyMemory) {
-  Given given;
+  ManagedTensor given;
   {
-    const Tensor t = given.take();
+    const Tensor t = given.import_tensor();
     EXPECT_TRUE(t.read_only());
     EXPECT_EQ(values_of(t.contiguous()), (Floats{1, 4, 2, 5, 3, 6}));
     EXPECT_EQ(given.deleted, 0);
@@ -72,12 +72,12 @@ TEST(Dlpack, TakesStridesOffsetsAndReadOnlyMemory) {
 }
 
 TEST(Dlpack, LeavesWhatItRefuses) {
-  Given given;
+  ManagedTensor given;
   const auto refuse = [&](auto change) {
     given.tensor.array = {given.memory.data(), {dlpack::kCpu, 0}, 2, {2, 32, 1}, given.shape, given.strides, 0};
     given.tensor.major = 1;
     change();
-    EXPECT_THROW((void)given.take(), Error);
+    EXPECT_THROW((void)given.import_tensor(), Error);
     EXPECT_EQ(given.deleted, 0);
   };
   refuse([&] { given.tensor.array.device.type = 2; });

@@ -60,7 +60,7 @@ struct LinalgCompositions : ::testing::Test {
     }
     return y;
   }
-  static T at(const Tensor& t, std::size_t i, std::size_t r, std::size_t c) {
+  static T element(const Tensor& t, std::size_t i, std::size_t r, std::size_t c) {
     const auto rows = static_cast<std::size_t>(t.sizes()[1]), columns = static_cast<std::size_t>(t.sizes()[2]);
     return t.span<T>()[(i * rows + r) * columns + c];
   }
@@ -137,11 +137,11 @@ TYPED_TEST(LinalgCompositions, TridiagonalSystemsHaveTheSolutionsOfDenseSystems)
             T sum = T(0);
             double scale = 4;
             for (std::size_t k = 0; k < size; ++k) {
-              const T product = this->at(dense, i, r, k) * this->at(found, i, k, c);
+              const T product = this->element(dense, i, r, k) * this->element(found, i, k, c);
               sum += product;
               scale += static_cast<double>(std::abs(product));
             }
-            this->expect_near(sum, this->at(b, i, r, c), scale, "tridiagonal");
+            this->expect_near(sum, this->element(b, i, r, c), scale, "tridiagonal");
           }
         }
       }
@@ -174,10 +174,10 @@ TYPED_TEST(LinalgCompositions, GeneralizedEigenvectors) {
           for (std::size_t row = 0; row < size; ++row) {
             T left = T(0), right = T(0);
             for (std::size_t j = 0; j < size; ++j) {
-              left += this->at(a, i, row, j) * this->at(r.vectors, i, j, k);
-              right += this->at(b, i, row, j) * this->at(r.vectors, i, j, k);
+              left += this->element(a, i, row, j) * this->element(r.vectors, i, j, k);
+              right += this->element(b, i, row, j) * this->element(r.vectors, i, j, k);
             }
-            length += this->conjugate(this->at(r.vectors, i, row, k)) * right;
+            length += this->conjugate(this->element(r.vectors, i, row, k)) * right;
             this->expect_near(left, right * value, 20 * static_cast<double>(n), "A V = B V diag(values)");
           }
           this->expect_near(length, T(1), 20 * static_cast<double>(n), "V^H B V");
@@ -210,17 +210,17 @@ TYPED_TEST(LinalgCompositions, PolarFactors) {
       for (std::size_t row = 0; row < rows; ++row) {
         for (std::size_t c = 0; c < columns; ++c) {
           T sum = T(0);
-          for (std::size_t k = 0; k < columns; ++k) sum += this->at(r.u, i, row, k) * this->at(r.h, i, k, c);
-          this->expect_near(sum, this->at(a, i, row, c), 20, "U H");
+          for (std::size_t k = 0; k < columns; ++k) sum += this->element(r.u, i, row, k) * this->element(r.h, i, k, c);
+          this->expect_near(sum, this->element(a, i, row, c), 20, "U H");
         }
       }
       for (std::size_t c = 0; c < columns; ++c) {
         for (std::size_t d = 0; d < columns; ++d) {
-          this->expect_near(this->at(r.h, i, c, d), this->conjugate(this->at(r.h, i, d, c)), 20, "H");
+          this->expect_near(this->element(r.h, i, c, d), this->conjugate(this->element(r.h, i, d, c)), 20, "H");
           if (m < n) continue;
           T sum = T(0);
           for (std::size_t k = 0; k < rows; ++k)
-            sum += this->conjugate(this->at(r.u, i, k, c)) * this->at(r.u, i, k, d);
+            sum += this->conjugate(this->element(r.u, i, k, c)) * this->element(r.u, i, k, d);
           this->expect_near(sum, T(c == d ? 1 : 0), 20, "U^H U");
         }
       }

@@ -66,7 +66,7 @@ inline double norm(const Dense& a) {
 
 /// Calls f(T()) with the element type.
 template <class F>
-void with_type(DType t, F f) {
+void dispatch_type(DType t, F f) {
   switch (t) {
     case DType::f32: return f(float());
     case DType::f64: return f(double());
@@ -79,7 +79,7 @@ void with_type(DType t, F f) {
 inline Dense matrix(const Tensor& t, std::size_t i) {
   const auto& sizes = t.sizes();
   Dense m(static_cast<std::size_t>(sizes[sizes.size() - 2]), static_cast<std::size_t>(sizes.back()));
-  with_type(t.dtype(), [&](auto tag) {
+  dispatch_type(t.dtype(), [&](auto tag) {
     const auto x = t.span<decltype(tag)>();
     for (std::size_t k = 0; k < m.x.size(); ++k) m.x[k] = Number(x[i * m.x.size() + k]);
   });
@@ -98,7 +98,7 @@ inline Tensor random_tensor(DType t, std::vector<std::int64_t> sizes, unsigned s
   Tensor result(t, std::move(sizes));
   std::mt19937 random(seed);
   std::normal_distribution<double> normal;
-  with_type(t, [&](auto tag) {
+  dispatch_type(t, [&](auto tag) {
     using T = decltype(tag);
     for (T& e : result.span<T>()) {
       const double re = normal(random);
@@ -114,7 +114,7 @@ inline Tensor random_tensor(DType t, std::vector<std::int64_t> sizes, unsigned s
 }
 /// Stores matrix i of a batch.
 inline void store(Tensor& t, std::size_t i, const Dense& m) {
-  with_type(t.dtype(), [&](auto tag) {
+  dispatch_type(t.dtype(), [&](auto tag) {
     using T = decltype(tag);
     const auto x = t.span<T>();
     for (std::size_t k = 0; k < m.x.size(); ++k) {

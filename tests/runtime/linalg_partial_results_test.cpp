@@ -59,7 +59,7 @@ struct PartialResultsTest : ::testing::Test {
     for (std::size_t i = 0; i < kMatrices; ++i)
       EXPECT_EQ(info.span<const std::int32_t>()[i], i == 3 || i == 20 ? 1 : 0) << i;
   }
-  static Tensor with_zeros(const Tensor& a) {
+  static Tensor zeroed_failures(const Tensor& a) {
     Tensor to = a.clone();
     const auto size = static_cast<std::size_t>(a.numel() / kMatrices);
     for (const std::size_t i : {3, 20}) std::fill_n(to.span<T>().data() + i * size, size, T(0));
@@ -74,7 +74,7 @@ TYPED_TEST(PartialResultsTest, GoodMatricesKeepTheirResults) {
   using R = decltype(std::abs(T()));
   using C = std::complex<R>;
   for (const std::int64_t n : {2, 5, 17, 40}) {
-    const Tensor a = TestFixture::matrices(n, n, 3, 20), good = TestFixture::with_zeros(a);
+    const Tensor a = TestFixture::matrices(n, n, 3, 20), good = TestFixture::zeroed_failures(a);
     const EighExResult h = eigh_ex(a);
     const EighResult h_good = eigh(good);
     TestFixture::template expect<const R>(h.values, h_good.values);
@@ -87,7 +87,7 @@ TYPED_TEST(PartialResultsTest, GoodMatricesKeepTheirResults) {
     TestFixture::template expect<const C>(e.vectors, e_good.vectors);
     TestFixture::expect_info(e.info);
     TestFixture::template expect<const C>(eigvals_ex(a).values, eigvals(good));
-    const Tensor b = TestFixture::matrices(n, n + 2, 3, 20), b_good = TestFixture::with_zeros(b);
+    const Tensor b = TestFixture::matrices(n, n + 2, 3, 20), b_good = TestFixture::zeroed_failures(b);
     const SvdExResult s = svd_ex(b);
     const SvdResult s_good = svd(b_good);
     TestFixture::template expect<const T>(s.u, s_good.u);

@@ -92,7 +92,7 @@ void reflect(LinalgSizesMatrix& a, bool left, std::mt19937& random) {
     for (std::size_t c = 0; c < a.columns; ++c) a.at(r, c) -= 2 * (left ? v.x[r] * along.x[c] : along.x[r] * v.x[c]);
   }
 }
-LinalgSizesMatrix of_spectrum(Spectrum s, std::size_t n, bool symmetric, std::uint32_t seed) {
+LinalgSizesMatrix matrix_of_spectrum(Spectrum s, std::size_t n, bool symmetric, std::uint32_t seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> normal;
   LinalgSizesMatrix a(n, n);
@@ -127,7 +127,7 @@ std::vector<LinalgSizesMatrix> spectra(std::size_t n, bool symmetric) {
   std::vector<LinalgSizesMatrix> all;
   for (std::size_t i = 0; i < count_of(n); ++i) {
     const Spectrum s = kSpectra[(n + i) % std::size(kSpectra)];
-    all.push_back(of_spectrum(s, n, symmetric, static_cast<std::uint32_t>(10 * n + i)));
+    all.push_back(matrix_of_spectrum(s, n, symmetric, static_cast<std::uint32_t>(10 * n + i)));
   }
   return all;
 }
@@ -163,7 +163,7 @@ TEST_P(LinalgSizes, Systems) {
   std::normal_distribution<double> normal;
   std::vector<LinalgSizesMatrix> a, definite, b;
   for (std::uint32_t i = 0; i < count_of(n); ++i) {
-    a.push_back(of_spectrum(i % 2 == 0 ? Spectrum::random : Spectrum::clustered, n, false, i));
+    a.push_back(matrix_of_spectrum(i % 2 == 0 ? Spectrum::random : Spectrum::clustered, n, false, i));
     definite.push_back(a[i] * transposed(a[i]));
     for (std::size_t k = 0; k < n; ++k) definite[i].at(k, k) += 1;
     b.emplace_back(n, 40);

@@ -84,7 +84,7 @@ TEST(LinalgSystems, TridiagonalMatricesHaveTheirPublishedEigenvalues) {
       for (const std::int64_t n : {1, 2, 10, 100}) {
         Tensor d(t, {n}), e(t, {n - 1});
         const auto rows = static_cast<std::size_t>(n);
-        with_type(t, [&](auto tag) {
+        dispatch_type(t, [&](auto tag) {
           using T = decltype(tag);
           if constexpr (std::is_floating_point_v<T>) {
             std::ranges::fill(d.span<T>(), static_cast<T>(2 * size));
@@ -224,7 +224,7 @@ TEST(LinalgSystems, ToeplitzSystems) {
       Tensor column = random_tensor(t, {4, n}, 1), row = random_tensor(t, {4, n}, 2);
       const Tensor b = random_tensor(t, {4, n, 2}, 3);
       const auto rows = static_cast<std::size_t>(n);
-      with_type(t, [&](auto tag) {
+      dispatch_type(t, [&](auto tag) {
         using T = decltype(tag);
         const auto c = column.span<T>(), r = row.span<T>();
         for (std::size_t i = 0; i < 4; ++i) r[i * rows] = T(77);  // not read

@@ -81,7 +81,7 @@ Batch diagonal(const Tensor& values, std::size_t rows, std::size_t columns) {
   }
   return y;
 }
-Batch one(std::size_t count, std::size_t n) {
+Batch identity_batch(std::size_t count, std::size_t n) {
   Batch y(count, n, n);
   for (std::size_t i = 0; i < count * n; ++i) y.at(i / n, i % n, i % n) = 1;
   return y;
@@ -132,7 +132,7 @@ void expect_equal(const Batch& a, const Batch& b, double size = 1) {
   EXPECT_LE(largest, 4e-15 * static_cast<double>(a.rows + a.columns) * size);
 }
 void expect_orthonormal(const Batch& columns) {
-  expect_equal(linalg::adjoint(columns) * columns, one(columns.count, columns.columns), 2);
+  expect_equal(linalg::adjoint(columns) * columns, identity_batch(columns.count, columns.columns), 2);
 }
 
 TEST_P(Linalg, CholeskyAndItsSolution) {
@@ -160,7 +160,7 @@ TEST_P(Linalg, LuAndItsSolutions) {
     expect_equal(Batch(lu_solve(lu, c.tensor(type()), {.left = false})) * a, c, 4);
     expect_equal(a * Batch(solve(a.tensor(type()), b.tensor(type()))), b, 4);
     expect_equal(Batch(solve(a.tensor(type()), c.tensor(type()), {.left = false})) * a, c, 4);
-    expect_equal(a * Batch(inv(a.tensor(type()))), one(kLinalgBatch, a.rows), 4);
+    expect_equal(a * Batch(inv(a.tensor(type()))), identity_batch(kLinalgBatch, a.rows), 4);
   }
 }
 
@@ -333,7 +333,7 @@ TEST_P(Linalg, Exponentials) {
     Batch a = random(n, n);
     const Batch e(matrix_exp(a.tensor(type())));
     for (C& x : a.x) x = -x;
-    expect_equal(e * Batch(matrix_exp(a.tensor(type()))), one(kLinalgBatch, a.rows), 1e4);
+    expect_equal(e * Batch(matrix_exp(a.tensor(type()))), identity_batch(kLinalgBatch, a.rows), 1e4);
   }
 }
 

@@ -10,27 +10,27 @@
 namespace tern {
 namespace {
 
-struct Kept {
+struct RecordedMessages {
   std::vector<std::pair<std::int32_t, std::string>> messages;
   static void add(std::int32_t level, const char* message, void* user) {
-    static_cast<Kept*>(user)->messages.emplace_back(level, message);
+    static_cast<RecordedMessages*>(user)->messages.emplace_back(level, message);
   }
 };
 
 TEST(Log, GoesToAFunctionOrToStandardError) {
-  Kept kept;
-  set_log(&Kept::add, &kept);
+  RecordedMessages recorded;
+  set_log(&RecordedMessages::add, &recorded);
   log_message(LogLevel::warning, "a folder is full");
-  tern_set_log(&Kept::add, &kept);
+  tern_set_log(&RecordedMessages::add, &recorded);
   log_message(LogLevel::error, "a record was not written");
   set_log(nullptr);
-  ASSERT_EQ(kept.messages.size(), 2U);
-  EXPECT_EQ(kept.messages[0], (std::pair<std::int32_t, std::string>(TERN_LOG_WARNING, "a folder is full")));
-  EXPECT_EQ(kept.messages[1], (std::pair<std::int32_t, std::string>(TERN_LOG_ERROR, "a record was not written")));
+  ASSERT_EQ(recorded.messages.size(), 2U);
+  EXPECT_EQ(recorded.messages[0], (std::pair<std::int32_t, std::string>(TERN_LOG_WARNING, "a folder is full")));
+  EXPECT_EQ(recorded.messages[1], (std::pair<std::int32_t, std::string>(TERN_LOG_ERROR, "a record was not written")));
   ::testing::internal::CaptureStderr();
   log_message(LogLevel::warning, "a folder is full");
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "tern: a folder is full\n");
-  EXPECT_EQ(kept.messages.size(), 2U);
+  EXPECT_EQ(recorded.messages.size(), 2U);
 }
 
 }  // namespace

@@ -53,8 +53,8 @@ class LoweredCall {
     }
     return add(name, std::move(all));
   }
-  LoweredCall& integer(std::string_view name, std::int64_t v) { return whole(name, CallArgument::Kind::integer, v); }
-  LoweredCall& flag(std::string_view name, bool v) { return whole(name, CallArgument::Kind::boolean, v); }
+  LoweredCall& integer(std::string_view name, std::int64_t v) { return integral(name, CallArgument::Kind::integer, v); }
+  LoweredCall& flag(std::string_view name, bool v) { return integral(name, CallArgument::Kind::boolean, v); }
   LoweredCall& number(std::string_view name, double v) {
     CallArgument o;
     o.kind = CallArgument::Kind::number;
@@ -100,7 +100,7 @@ class LoweredCall {
   Numbers values(std::size_t output = 0, DType dtype = DType::f64) { return run(dtype).at(output); }
 
  private:
-  LoweredCall& whole(std::string_view name, CallArgument::Kind kind, std::int64_t v) {
+  LoweredCall& integral(std::string_view name, CallArgument::Kind kind, std::int64_t v) {
     CallArgument o;
     o.kind = kind;
     o.integer = v;

@@ -55,7 +55,7 @@ TEST(Pack, PackedWeightsGiveTheSameAndTheOthersStayUntouched) {
   program.source = watched;
   Session packed(p.model().prepare());
   EXPECT_EQ(values_of(packed.run({x})[0]), expected);
-  EXPECT_EQ(watched->asked(), 0) << "nothing read the weight as it was exported";
+  EXPECT_EQ(watched->read_count(), 0) << "nothing read the weight as it was exported";
 }
 
 TEST(Pack, AKeyOfAnotherBuildIsIgnored) {

@@ -58,7 +58,7 @@ struct Lowered {
     call.args.push_back({name, std::move(o)});
     return *this;
   }
-  std::vector<Floats> with(const std::vector<Tensor>& inputs) {
+  std::vector<Floats> run(const std::vector<Tensor>& inputs) {
     const LowerFn lower = find_lowering(call.target);
     if (lower == nullptr) throw std::runtime_error(call.target + " has no lowering");
     const std::vector<ValueId> results = lower(p.b(), call);
@@ -79,40 +79,40 @@ void expect_near(const Floats& got, const Floats& want) {
 TEST(PointwiseLowering, Windows) {
   // Published definitions: a symmetric Hann window of five points, a periodic window of four.
   expect_near(
-      Lowered("aten.hann_window.periodic").arg("window_length", integer(5)).arg("periodic", boolean(false)).with({})[0],
+      Lowered("aten.hann_window.periodic").arg("window_length", integer(5)).arg("periodic", boolean(false)).run({})[0],
       {0, 0.5, 1, 0.5, 0});
-  expect_near(Lowered("aten.hann_window.default").arg("window_length", integer(4)).with({})[0], {0, 0.5, 1, 0.5});
+  expect_near(Lowered("aten.hann_window.default").arg("window_length", integer(4)).run({})[0], {0, 0.5, 1, 0.5});
   expect_near(Lowered("aten.hamming_window.periodic")
                   .arg("window_length", integer(3))
                   .arg("periodic", boolean(false))
-                  .with({})[0],
+                  .run({})[0],
               {0.08F, 1, 0.08F});
   expect_near(Lowered("aten.bartlett_window.periodic")
                   .arg("window_length", integer(5))
                   .arg("periodic", boolean(false))
-                  .with({})[0],
+                  .run({})[0],
               {0, 0.5, 1, 0.5, 0});
   expect_near(Lowered("aten.blackman_window.periodic")
                   .arg("window_length", integer(5))
                   .arg("periodic", boolean(false))
-                  .with({})[0],
+                  .run({})[0],
               {0, 0.34F, 1, 0.34F, 0});
   // I0(12 sqrt(3/4)) / I0(12) and 1 / I0(12)
   expect_near(Lowered("aten.kaiser_window.beta")
                   .arg("window_length", integer(5))
                   .arg("periodic", boolean(false))
                   .arg("beta", number(12))
-                  .with({})[0],
+                  .run({})[0],
               {5.27734413e-05F, 0.2156727F, 1, 0.2156727F, 5.27734413e-05F});
-  EXPECT_EQ(Lowered("aten.hann_window.default").arg("window_length", integer(1)).with({})[0], Floats{1});
-  EXPECT_EQ(Lowered("aten.hann_window.default").arg("window_length", integer(0)).with({})[0], Floats{});
+  EXPECT_EQ(Lowered("aten.hann_window.default").arg("window_length", integer(1)).run({})[0], Floats{1});
+  EXPECT_EQ(Lowered("aten.hann_window.default").arg("window_length", integer(0)).run({})[0], Floats{});
 }
 
 TEST(PointwiseLowering, FakeQuantization) {
   Lowered r("aten.fake_quantize_per_tensor_affine_cachemask.default");
   r.in("self", {4}).arg("scale", number(0.5)).arg("zero_point", integer(1)).arg("quant_min", integer(0));
   r.arg("quant_max", integer(7));
-  const auto out = r.with({floats({4}, {0.6F, -3, 100, 1.25F})});
+  const auto out = r.run({floats({4}, {0.6F, -3, 100, 1.25F})});
   EXPECT_EQ(out[0], (Floats{0.5F, -0.5F, 3, 1}));  // 1.25 / 0.5 is halfway: to even
   EXPECT_EQ(out[1], (Floats{1, 0, 0, 1}));
 }
@@ -120,7 +120,7 @@ TEST(PointwiseLowering, FakeQuantization) {
 TEST(PointwiseLowering, DropoutKeepsTheMean) {
   Lowered r("aten.native_dropout.default");
   r.in("input", {20000}).arg("p", number(0.25)).arg("train", boolean(true));
-  const auto out = r.with({floats({20000}, Floats(20000, 3))});
+  const auto out = r.run({floats({20000}, Floats(20000, 3))});
   double sum = 0;
   int kept = 0;
   for (std::size_t i = 0; i < out[0].size(); ++i) {
@@ -139,7 +139,7 @@ TEST(PointwiseLowering, DrawsByWeight) {
     r.in("self", {4000, 3}).arg("num_samples", integer(2)).arg("replacement", boolean(replacement));
     Floats weights;
     for (int i = 0; i < 4000; ++i) weights.insert(weights.end(), {1, 0, 3});
-    const Floats drawn = r.with({floats({4000, 3}, weights)})[0];
+    const Floats drawn = r.run({floats({4000, 3}, weights)})[0];
     ASSERT_EQ(drawn.size(), 8000U);
     int second = 0;
     for (std::size_t i = 0; i < 8000; i += 2) second += drawn[i] == 2 ? 1 : 0;
@@ -156,7 +156,7 @@ TEST(PointwiseLowering, ShiftsByMoreThanTheWidthShiftEverythingOut) {
     r.in("self", {3}, DType::i32).arg("other", integer(by));
     Tensor x(DType::i32, {3});
     std::copy_n((const std::int32_t[]){5, -5, 1 << 30}, 3, x.span<std::int32_t>().begin());
-    return r.with({x})[0];
+    return r.run({x})[0];
   };
   EXPECT_EQ(shifted("aten.__lshift__.Scalar", 2, DType::i32), (Floats{20, -20, 0}));
   EXPECT_EQ(shifted("aten.__lshift__.Scalar", 32, DType::i32), (Floats{0, 0, 0}));
@@ -170,7 +170,7 @@ TEST(PointwiseLowering, Float8OverflowFollowsTheVersion) {
   for (const char* version : {"2.9.1", "2.14.0", "2.15.0", "3.0.0"}) {
     Lowered r("aten.to.dtype", DType::f8_e4m3fn);
     r.call.torch_version = version;
-    const float v = r.in("self", {1}).with({floats({1}, {1000})})[0][0];
+    const float v = r.in("self", {1}).run({floats({1}, {1000})})[0][0];
     if (std::string(version) < "2.15" || version[2] == '9') {
       EXPECT_TRUE(std::isnan(v)) << version;
     } else {
@@ -186,12 +186,12 @@ TEST(PointwiseLowering, NumbersDoNotWidenTensors) {
   Tensor x(DType::i32, {2});
   x.span<std::int32_t>()[0] = 2;
   x.span<std::int32_t>()[1] = 3;
-  EXPECT_EQ(r.with({x})[0], (Floats{0, 1}));
+  EXPECT_EQ(r.run({x})[0], (Floats{0, 1}));
 
   Lowered half("aten.eq.Scalar", DType::boolean);
   half.call.args.push_back({"self", tensor(half.p.b().cast(half.p.input(DType::f32, {1}), DType::f16))});
   half.arg("other", number(0.1));
-  EXPECT_EQ(half.with({floats({1}, {0.1F})})[0], (Floats{1}));
+  EXPECT_EQ(half.run({floats({1}, {0.1F})})[0], (Floats{1}));
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ double rounded_product_precision(float v) {
   return static_cast<double>(test::to_bfloat16(v));
 }
 
-PrepareOptions with(Precision precision) {
+PrepareOptions precision_options(Precision precision) {
   PrepareOptions options;
   options.precision = precision;
   options.weight_cache = "off";
@@ -65,9 +65,9 @@ struct Layer {
 TEST(ProductPrecision, OperandsAreRoundedWhereThatIsFaster) {
   const Layer layer;
   const auto as_it_is = [](float v) { return static_cast<double>(v); };
-  const std::vector<float> exported = layer.run(with(Precision::exported)),
-                           narrow = layer.run(with(Precision::bfloat16)),
-                           automatic = layer.run(with(Precision::automatic));
+  const std::vector<float> exported = layer.run(precision_options(Precision::exported)),
+                           narrow = layer.run(precision_options(Precision::bfloat16)),
+                           automatic = layer.run(precision_options(Precision::automatic));
   EXPECT_LT(layer.error(exported, as_it_is, as_it_is), 2e-5);
   EXPECT_EQ(automatic, narrow);
   if (!cpu::rows_pay()) {
@@ -82,7 +82,7 @@ TEST(ProductPrecision, OperandsAreRoundedWhereThatIsFaster) {
 TEST(ProductPrecision, TheWeightOfOneRowIsRounded) {
   Layer layer;
   layer.rows = 1;
-  const std::vector<float> narrow = layer.run(with(Precision::bfloat16));
+  const std::vector<float> narrow = layer.run(precision_options(Precision::bfloat16));
   const auto as_it_is = [](float v) { return static_cast<double>(v); };
   EXPECT_LT(layer.error(narrow, as_it_is, rounded_product_precision), 2e-5);
   EXPECT_GT(layer.error(narrow, as_it_is, as_it_is), 1e-4);
@@ -100,13 +100,13 @@ TEST(ProductPrecision, Float16IsOfWeightsThatItHolds) {
   Layer layer;
   layer.rows = 1;
   const auto as_it_is = [](float v) { return static_cast<double>(v); };
-  const std::vector<float> narrow = layer.run(with(Precision::float16));
+  const std::vector<float> narrow = layer.run(precision_options(Precision::float16));
   EXPECT_LT(layer.error(narrow, as_it_is, rounded_to_float16), 2e-5);
   EXPECT_GT(layer.error(narrow, as_it_is, as_it_is), 2e-5);
   layer.w[70] = 65519;
-  EXPECT_LT(layer.error(layer.run(with(Precision::float16)), as_it_is, rounded_to_float16), 0.05);
+  EXPECT_LT(layer.error(layer.run(precision_options(Precision::float16)), as_it_is, rounded_to_float16), 0.05);
   layer.w[70] = 65520;  // would become infinite
-  EXPECT_EQ(layer.run(with(Precision::float16)), layer.run(with(Precision::exported)));
+  EXPECT_EQ(layer.run(precision_options(Precision::float16)), layer.run(precision_options(Precision::exported)));
 }
 
 TEST(ProductPrecision, AttentionIsWithinTheRoundingOfItsOperands) {
@@ -116,7 +116,7 @@ TEST(ProductPrecision, AttentionIsWithinTheRoundingOfItsOperands) {
   const ValueId q = p.input(DType::f32, shape), k = p.input(DType::f32, shape), v = p.input(DType::f32, shape);
   p.output(p.b().add(Op::attention, {q, k, v}));
   const auto run = [&](Precision precision) {
-    Session session(p.model().prepare(with(precision)));
+    Session session(p.model().prepare(precision_options(precision)));
     std::vector<Tensor> inputs;
     for (unsigned i = 0; i < 3; ++i)
       inputs.push_back(floats({1, kHeads, kLength, kWidth}, random_floats(kCount, 10 + i)));
@@ -157,7 +157,7 @@ struct TwoLayers {
 
 TEST(ProductPrecision, KeptNodesHaveAllDigits) {
   const TwoLayers two;
-  PrepareOptions options = with(Precision::bfloat16);
+  PrepareOptions options = precision_options(Precision::bfloat16);
   options.float32_nodes = {"he*"};
   const auto results = two.run(options);
   const auto as_it_is = [](float v) { return static_cast<double>(v); };
@@ -169,11 +169,13 @@ TEST(ProductPrecision, KeptNodesHaveAllDigits) {
 
 TEST(ProductPrecision, AnArchiveSaysIt) {
   const TwoLayers two;
-  const auto plain = two.run(with(Precision::exported)), rounded_product_precision = two.run(with(Precision::bfloat16));
-  EXPECT_EQ(two.run(with(Precision::exported), true), rounded_product_precision);
-  EXPECT_EQ(two.run(with(Precision::exported), true, {"head"}), (std::vector{rounded_product_precision[0], plain[1]}));
-  EXPECT_EQ(two.run(with(Precision::bfloat16), true, {"head"})[1], plain[1]) << "kept nodes stay so";
-  PrepareOptions reproducible = with(Precision::exported);
+  const auto plain = two.run(precision_options(Precision::exported)),
+             rounded_product_precision = two.run(precision_options(Precision::bfloat16));
+  EXPECT_EQ(two.run(precision_options(Precision::exported), true), rounded_product_precision);
+  EXPECT_EQ(two.run(precision_options(Precision::exported), true, {"head"}),
+            (std::vector{rounded_product_precision[0], plain[1]}));
+  EXPECT_EQ(two.run(precision_options(Precision::bfloat16), true, {"head"})[1], plain[1]) << "kept nodes stay so";
+  PrepareOptions reproducible = precision_options(Precision::exported);
   reproducible.reproducible = true;
   EXPECT_EQ(two.run(reproducible, true), two.run(reproducible)) << "the same bits everywhere";
 }
@@ -181,15 +183,15 @@ TEST(ProductPrecision, AnArchiveSaysIt) {
 TEST(ProductPrecision, IsResolvedWhenPrepared) {
   TestProgram p;
   p.output(p.b().cast(p.input(DType::f32, {2}), DType::f64));
-  const PreparedModel prepared = p.model().prepare(with(Precision::automatic));
+  const PreparedModel prepared = p.model().prepare(precision_options(Precision::automatic));
   EXPECT_NE(prepared.precision(), Precision::automatic);
-  EXPECT_EQ(p.model().prepare(with(Precision::exported)).precision(), Precision::exported);
+  EXPECT_EQ(p.model().prepare(precision_options(Precision::exported)).precision(), Precision::exported);
 }
 
 TEST(ProductPrecision, DoesNotGoWithReproducible) {
   TestProgram p;
   p.output(p.b().cast(p.input(DType::f32, {2}), DType::f64));
-  PrepareOptions options = with(Precision::bfloat16);
+  PrepareOptions options = precision_options(Precision::bfloat16);
   options.reproducible = true;
   try {
     p.model().prepare(options);

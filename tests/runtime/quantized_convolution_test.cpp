@@ -19,7 +19,7 @@ using testing::values_of;
 using Sizes = std::vector<std::int64_t>;
 
 struct QuantizedConvolutionImage {
-  const char* what;
+  const char* name;
   std::int64_t batch, groups, in, out, size, kernel, stride, padding;
 };
 const QuantizedConvolutionImage kQuantizedConvolutionImages[] = {
@@ -51,7 +51,7 @@ TestProgram program_of(const QuantizedConvolutionImage& k, const char* format) {
   p.output(b.expr("z + y", {{"y", y}, {"z", z}}, DType::f32));
   const quantize::Format* const f = quantize::find_format(format);
   const QuantizeReport report = quantize_weights(p.program(), {{{f, f->block}, ""}}, {});
-  EXPECT_EQ(report.weights.size(), 2U) << k.what << ", " << format;
+  EXPECT_EQ(report.weights.size(), 2U) << k.name << ", " << format;
   return p;
 }
 
@@ -76,7 +76,7 @@ TEST(QuantizedConvolutions, InBfloat16) {
         energy += static_cast<double>(want[i]) * static_cast<double>(want[i]);
         noise += std::pow(static_cast<double>(got[i]) - static_cast<double>(want[i]), 2);
       }
-      EXPECT_LT(noise, energy * 1e-4) << k.what << ", " << format;  // 40 dB
+      EXPECT_LT(noise, energy * 1e-4) << k.name << ", " << format;  // 40 dB
     }
   }
 }

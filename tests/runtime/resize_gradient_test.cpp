@@ -28,8 +28,8 @@ const Mode kModes[] = {
 };
 
 struct ResizeCase {
-  Sizes from, to;  ///< spatial sizes
-  double scale;    ///< per axis; 0: not given
+  Sizes input_sizes, output_sizes;  ///< spatial sizes
+  double scale;                     ///< per axis; 0: not given
 };
 // Sizes are neither equal nor doubled: PyTorch's gradients for these are not always adjoint to its resizes
 // (tests/data/values).
@@ -39,8 +39,8 @@ class Resized {
  public:
   Resized(const Mode& mode, const ResizeCase& c, bool corners) : mode_(mode), corners_(corners), scale_(c.scale) {
     for (std::int64_t a = 0; a < mode.axes; ++a) {
-      from.push_back(c.from[static_cast<std::size_t>(a)]);
-      to.push_back(c.to[static_cast<std::size_t>(a)]);
+      input_sizes.push_back(c.input_sizes[static_cast<std::size_t>(a)]);
+      output_sizes.push_back(c.output_sizes[static_cast<std::size_t>(a)]);
     }
   }
   static Sizes image(const Sizes& spatial) {
@@ -55,18 +55,19 @@ class Resized {
   }
   Numbers forward(const Numbers& x) const {
     LoweredCall c("aten." + mode_.name + ".default");
-    return arguments(c.tensor("self", image(from), x)).run()[0];
+    return arguments(c.tensor("self", image(input_sizes), x)).run()[0];
   }
   Numbers backward(const Numbers& g) const {
     LoweredCall c("aten." + mode_.name + "_backward.default");
-    return arguments(c.tensor("grad_output", image(to), g).integers("input_size", image(from))).run()[0];
+    return arguments(c.tensor("grad_output", image(output_sizes), g).integers("input_size", image(input_sizes)))
+        .run()[0];
   }
 
-  Sizes from, to;
+  Sizes input_sizes, output_sizes;
 
  private:
   LoweredCall& arguments(LoweredCall& c) const {
-    c.integers("output_size", to);
+    c.integers("output_size", output_sizes);
     if (mode_.axes == 1) scale(c, "scales");
     if (mode_.axes == 3) scale(c, "scales_d");
     if (mode_.axes >= 2) scale(scale(c, "scales_h"), "scales_w");
@@ -88,10 +89,10 @@ TEST(Gradients, OfResizes) {
     for (const ResizeCase& c : kResizeCases) {
       for (int corners = 0; corners < (mode.corners ? 2 : 1); ++corners) {
         const Resized r(mode, c, corners != 0);
-        Numbers g(Resized::count(r.to));
+        Numbers g(Resized::count(r.output_sizes));
         for (std::size_t j = 0; j < g.size(); ++j) g[j] = std::sin(1.7 * static_cast<double>(j) + 0.3);
         const Numbers x = r.backward(g);
-        ASSERT_EQ(x.size(), Resized::count(r.from)) << mode.name;
+        ASSERT_EQ(x.size(), Resized::count(r.input_sizes)) << mode.name;
         for (std::size_t i = 0; i < x.size(); ++i) {
           Numbers unit(x.size(), 0.0);
           unit[i] = 1;

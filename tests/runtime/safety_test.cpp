@@ -28,7 +28,7 @@ void expect_error(const TestProgram& p, const std::vector<Tensor>& inputs, const
   EXPECT_NE(message.find(part), std::string::npos) << message;
 }
 
-Tensor some(std::int64_t n) {
+Tensor ones_of(std::int64_t n) {
   return floats({n}, Floats(static_cast<std::size_t>(n), 1));
 }
 
@@ -43,7 +43,7 @@ TEST(DeclaredSizes, OfResultsThatDependOnData) {
   const ValueId found = p.b().add(Op::nonzero, {x}, {attr(AttrKey::symbols, u)});
   type(p, found).shape[0] = p.b().pool().mul(u, 1000);
   p.output(p.b().expr("x + 1", {{"x", found}}, DType::i64));
-  expect_error(p, {some(4)}, "result 0 is int64[4, 1], but the program declares");
+  expect_error(p, {ones_of(4)}, "result 0 is int64[4, 1], but the program declares");
 }
 
 TEST(DeclaredSizes, OfWriteBacks) {
@@ -53,9 +53,9 @@ TEST(DeclaredSizes, OfWriteBacks) {
   const ValueId y = p.b().expr("x * 2", {{"x", x}}, DType::f32);
   p.write_back(0, y);
   p.output(x);
-  expect_error(p, {some(64)}, "a value of float32[64] is written back to state 'state0' of float32[2]");
+  expect_error(p, {ones_of(64)}, "a value of float32[64] is written back to state 'state0' of float32[2]");
   Session s(p.model().prepare());
-  s.run({some(2)});
+  s.run({ones_of(2)});
   EXPECT_EQ(values_of(s.read_state("state0")), (Floats{2, 2}));
 }
 
@@ -70,7 +70,7 @@ TEST(DeclaredSizes, OfOperandsOfBodies) {
   call.inputs = {x};
   call.functions = {body};
   p.output(p.b().add(std::move(call))[0]);
-  expect_error(p, {some(2)}, "is float32[2], but the program declares float32[64]");
+  expect_error(p, {ones_of(2)}, "is float32[2], but the program declares float32[64]");
 }
 
 TEST(DeclaredSizes, OfRowsOfLoops) {
@@ -87,9 +87,9 @@ TEST(DeclaredSizes, OfRowsOfLoops) {
   map.functions = {body};
   map.attrs = {attr(AttrKey::mapped, Dim(2))};
   p.output(p.b().add(std::move(map))[0]);
-  expect_error(p, {some(50), some(3)}, "different numbers of rows");
+  expect_error(p, {ones_of(50), ones_of(3)}, "different numbers of rows");
   Session s(p.model().prepare());
-  EXPECT_EQ(values_of(s.run({some(2), some(2)})[0]), (Floats{2, 2}));
+  EXPECT_EQ(values_of(s.run({ones_of(2), ones_of(2)})[0]), (Floats{2, 2}));
 }
 
 TEST(DeclaredSizes, OfSymbolsThatHaveAValue) {
@@ -100,7 +100,7 @@ TEST(DeclaredSizes, OfSymbolsThatHaveAValue) {
   p.output(p.b().expr("x + 1", {{"x", x}}, DType::f32));
   Tensor hundred(DType::i64, {});
   hundred.span<std::int64_t>()[0] = 100;
-  expect_error(p, {some(2), hundred}, "bound twice");
+  expect_error(p, {ones_of(2), hundred}, "bound twice");
 }
 
 TEST(DeclaredSizes, ThatNobodyFindsOut) {
@@ -111,8 +111,8 @@ TEST(DeclaredSizes, ThatNobodyFindsOut) {
   const ValueId y = p.b().expr("x + 1", {{"x", x}}, DType::f32);
   type(p, y).shape[0] = pool.floordiv(n, pool.sub(n, 3));  // undefined for n = 3
   p.output(y);
-  expect_error(p, {some(3)}, "");
-  expect_error(p, {some(8)}, "the program declares");
+  expect_error(p, {ones_of(3)}, "");
+  expect_error(p, {ones_of(8)}, "the program declares");
 }
 
 TEST(DeclaredSizes, OfExpressionsFusedIntoProducts) {
@@ -136,7 +136,7 @@ TEST(DeclaredSizes, OfViewsBeyondTheirBase) {
     const ValueId x = p.input(DType::f32, {4}), y = p.input(DType::f32, {m});
     p.output(n == 4 ? p.b().slice(x, 0, m, 2) : p.b().as_strided(x, {2, m}, {m, 1}, 0));
     p.output(y);
-    expect_error(p, {some(4), some(n)}, n == 4 ? "reaches outside its axis" : "reaches outside its base");
+    expect_error(p, {ones_of(4), ones_of(n)}, n == 4 ? "reaches outside its axis" : "reaches outside its base");
   }
 }
 
@@ -176,7 +176,7 @@ TEST(WorkOfGraphs, RowsOfALoopAreLimited) {
   Session s(p.model().prepare(), stream);
   Graph graph;
   graph.capture_begin(stream);
-  const std::string message = message_of([&] { s.run({some(1)}); });
+  const std::string message = message_of([&] { s.run({ones_of(1)}); });
   EXPECT_NE(message.find("graph has more than"), std::string::npos) << message;
 }
 

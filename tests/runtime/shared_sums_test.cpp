@@ -26,19 +26,19 @@ class Memory {
  public:
   explicit Memory(int ranks)
       : bytes_(SharedSums::kBytes * static_cast<std::size_t>(ranks)),
-        all_(static_cast<std::byte*>(::operator new (bytes_, std::align_val_t{SharedSums::kAlignment}))) {
-    std::fill_n(all_, bytes_, std::byte{});
-    for (std::size_t at = 0; at < bytes_; at += SharedSums::kBytes) parts_.push_back(all_ + at);
+        memory_begin_(static_cast<std::byte*>(::operator new (bytes_, std::align_val_t{SharedSums::kAlignment}))) {
+    std::fill_n(memory_begin_, bytes_, std::byte{});
+    for (std::size_t at = 0; at < bytes_; at += SharedSums::kBytes) blocks_.push_back(memory_begin_ + at);
   }
-  ~Memory() { ::operator delete (all_, std::align_val_t{SharedSums::kAlignment}); }
+  ~Memory() { ::operator delete (memory_begin_, std::align_val_t{SharedSums::kAlignment}); }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
-  std::span<std::byte* const> parts() const { return parts_; }
+  std::span<std::byte* const> blocks() const { return blocks_; }
 
  private:
   std::size_t bytes_;
-  std::byte* all_;
-  std::vector<std::byte*> parts_;
+  std::byte* memory_begin_;
+  std::vector<std::byte*> blocks_;
 };
 
 class NoMessages : public Transport {
@@ -49,7 +49,7 @@ class NoMessages : public Transport {
   bool wait(Request, milliseconds) override { return false; }
   void interrupt() noexcept override { interrupted_ = true; }
   bool interrupted() const noexcept override { return interrupted_; }
-  std::span<std::byte* const> shared() const override { return memory_.parts(); }
+  std::span<std::byte* const> shared() const override { return memory_.blocks(); }
   void close() noexcept override {}
 
  private:
@@ -73,7 +73,7 @@ void add_often(const Memory& memory, int rank, int ranks) {
     if (call % kLate == rank) std::this_thread::sleep_for(milliseconds(1));
     std::vector<float>& to = call % 2 == 0 ? in : out;
     ASSERT_TRUE(sums.takes(in.size() * sizeof(float)));
-    sums.all_reduce(sum_of(in, to), static_cast<std::uint64_t>(call), Clock::now() + std::chrono::seconds(60));
+    sums.memory_begin_reduce(sum_of(in, to), static_cast<std::uint64_t>(call), Clock::now() + std::chrono::seconds(60));
     for (std::size_t i = 0; i < in.size(); ++i)
       ASSERT_EQ(to[i], static_cast<float>(ranks * (ranks + 1) / 2 * (call + static_cast<int>(i)))) << call;
   }
@@ -107,7 +107,7 @@ int waits_for(std::uint64_t tag, bool interrupted) {
   NoMessages transport(memory);
   std::vector<float> in(4), out(4);
   const auto add = [&](int rank, std::uint64_t as) {
-    SharedSums(transport, rank, 2).all_reduce(sum_of(in, out), as, Clock::now() + milliseconds(20));
+    SharedSums(transport, rank, 2).memory_begin_reduce(sum_of(in, out), as, Clock::now() + milliseconds(20));
   };
   if (tag != 0) {
     EXPECT_THROW(add(1, tag), WaitedTooLong);

@@ -12,7 +12,7 @@ namespace {
 Tensor scattered(DType t, std::int64_t rows, std::int64_t columns, unsigned seed) {
   Tensor a = random_tensor(t, {rows, columns}, seed);
   std::mt19937 random(seed + 1);
-  with_type(t, [&](auto tag) {
+  dispatch_type(t, [&](auto tag) {
     using T = decltype(tag);
     for (T& e : a.span<T>()) {
       if (random() % 3 != 0) e = T(0);
@@ -40,7 +40,7 @@ sparse::Csr laplacian(DType t, std::int64_t side) {
   Tensor r(DType::i64, {count}), c(DType::i64, {count}), v(t, {count});
   std::ranges::copy(rows, r.span<std::int64_t>().begin());
   std::ranges::copy(columns, c.span<std::int64_t>().begin());
-  with_type(t, [&](auto tag) {
+  dispatch_type(t, [&](auto tag) {
     using T = decltype(tag);
     std::ranges::transform(numbers, v.span<T>().begin(), [](double x) { return T(static_cast<float>(x)); });
   });
@@ -124,7 +124,7 @@ TEST(Sparse, IterationsSolveSystems) {
     // The diagonal of a shifted matrix as preconditioner.
     const sparse::Operator quarter = [](const Tensor& r) {
       Tensor y = r.clone();
-      with_type(r.dtype(), [&](auto tag) {
+      dispatch_type(r.dtype(), [&](auto tag) {
         using T = decltype(tag);
         for (T& e : y.span<T>()) e *= T(0.25F);
       });
@@ -166,7 +166,7 @@ TEST(Sparse, FactorsSolveForEachTranspose) {
   const std::int64_t n = 60;
   for (const DType t : kTypes) {
     Tensor dense = scattered(t, n, n, 10);
-    with_type(t, [&](auto tag) {
+    dispatch_type(t, [&](auto tag) {
       using T = decltype(tag);
       for (std::size_t k = 0; k < static_cast<std::size_t>(n); ++k) dense.span<T>()[k * (n + 1)] += T(8);
     });

@@ -96,7 +96,7 @@ TEST(Subgroup, DivisionsThatDifferFailOnAllRanks) {
 }
 
 TEST(Subgroup, OnlyTernsOwnGroupsAreDivided) {
-  class Other : public ProcessGroup {
+  class ApplicationGroup : public ProcessGroup {
     int rank() const override { return 0; }
     int size() const override { return 1; }
     void run(const Collective&) override {}

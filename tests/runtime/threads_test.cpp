@@ -37,11 +37,11 @@ class RunThreads : public ::testing::Test {
   ~RunThreads() override {
     EXPECT_EQ(omp_get_max_threads(), kApplication);
     EXPECT_EQ(Threads::current(), Threads(kApplication));
-    omp_set_num_threads(before_);
+    omp_set_num_threads(saved_threads_);
   }
 
  private:
-  int before_ = omp_get_max_threads();
+  int saved_threads_ = omp_get_max_threads();
 };
 
 /// out0: the number of threads available to a kernel; fails if `x` begins with a negative number.
@@ -104,7 +104,7 @@ TEST_F(RunThreads, SessionsAtOnceHaveTheirOwn) {
 }
 
 /// Images through a convolution, products in two types and a factorization: loops of kernels, oneDNN, BLAS.
-Model work() {
+Model mixed_model() {
   constexpr std::int64_t kChannels = 16, kSide = 24;
   TestProgram p;
   auto& b = p.b();
@@ -141,7 +141,7 @@ Floats results(Session& s, const Tensor& x) {
 }
 
 TEST_F(RunThreads, SessionsAtOncePlanAndRunOneProgram) {
-  const Model program = work();
+  const Model program = mixed_model();
   std::vector<Tensor> images;
   for (std::int64_t n = 1; n <= 3; ++n)
     images.push_back(floats({n, 16, 24, 24}, test::random_floats(n * 16 * 24 * 24, 3)));

@@ -79,12 +79,12 @@ TEST_F(Weights, AreReplacedByName) {
 /// A source whose storages have identities, as in an archive.
 class NamedSource : public StorageSource {
  public:
-  explicit NamedSource(std::shared_ptr<StorageSource> of) : of_(std::move(of)) {}
-  std::span<const std::byte> bytes(std::uint32_t storage) override { return of_->bytes(storage); }
+  explicit NamedSource(std::shared_ptr<StorageSource> source) : source_(std::move(source)) {}
+  std::span<const std::byte> bytes(std::uint32_t storage) override { return source_->bytes(storage); }
   std::string identity(std::uint32_t storage) const override { return "storage " + std::to_string(storage); }
 
  private:
-  std::shared_ptr<StorageSource> of_;
+  std::shared_ptr<StorageSource> source_;
 };
 
 TEST_F(Weights, KeepTheirIdentityUnlessTheyAreReplaced) {
@@ -100,7 +100,7 @@ TEST_F(Weights, KeepTheirIdentityUnlessTheyAreReplaced) {
 
 TEST_F(Weights, AreFoundUnderAnotherModulePath) {
   struct {
-    const char *state, *in_file;
+    const char *state, *file_name;
   } const cases[] = {{"model.model.norm.weight", "model.norm.weight"},
                      {"model.norm.weight", "norm.weight"},
                      {"model.norm.weight", "base.text.norm.weight"},
@@ -109,7 +109,7 @@ TEST_F(Weights, AreFoundUnderAnotherModulePath) {
     Product p;
     p.program().states[0].name = c.state;
     const Model after =
-        p.model().with_weights(write("{" + entry(c.in_file, "[2,3]", 0, 24) + "}", {10, 20, 30, 40, 50, 60}));
+        p.model().with_weights(write("{" + entry(c.file_name, "[2,3]", 0, 24) + "}", {10, 20, 30, 40, 50, 60}));
     EXPECT_EQ(run(after, {1, 2}), (Floats{90, 120, 150})) << c.state;
   }
 }

@@ -30,24 +30,24 @@ TestProgram product_widened() {
 }
 
 /// After a run.
-std::vector<WidenedNode> by_plans(TestProgram& p, const PrepareOptions& options) {
+std::vector<WidenedNode> widened_in_plans(TestProgram& p, const PrepareOptions& options) {
   const PreparedModel prepared = p.model().prepare(options);
   Session session(prepared);
   session.run({floats({2, kK}, test::random_floats(2 * kK, 2))});
-  return widened_by_plans(*prepared.impl());
+  return widened_widened_in_plans(*prepared.impl());
 }
 
 TEST(Widened, ProductsReadWeightsInTheirOwnBits) {
   TestProgram p = product_widened();
   EXPECT_TRUE(widened_by_nodes(p.program()).empty());
-  EXPECT_TRUE(by_plans(p, {}).empty());
+  EXPECT_TRUE(widened_in_plans(p, {}).empty());
 }
 
 TEST(Widened, ReproducibleProductsMakeFloats) {
   TestProgram p = product_widened();
   PrepareOptions options;
   options.reproducible = true;
-  const std::vector<WidenedNode> found = by_plans(p, options);
+  const std::vector<WidenedNode> found = widened_in_plans(p, options);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].weight, "w");
   EXPECT_EQ(found[0].op, "matmul");
@@ -62,7 +62,7 @@ TEST(Widened, NodesThatDequantize) {
   const ValueId w = b.function().inputs.back().value;
   ASSERT_TRUE(b.type(w).quantized());
   p.output(b.add(Op::dequantize, {w}, {attr_dtype(DType::f32)}));
-  const std::vector<WidenedNode> nodes = widened_by_nodes(p.program()), plans = by_plans(p, {});
+  const std::vector<WidenedNode> nodes = widened_by_nodes(p.program()), plans = widened_in_plans(p, {});
   for (const auto& found : {nodes, plans}) {
     ASSERT_EQ(found.size(), 1u);
     EXPECT_EQ(found[0].weight, "w");
@@ -81,7 +81,7 @@ TEST(Widened, PointwiseNodesOnPlainElements) {
   ASSERT_EQ(nodes.size(), 1u);
   EXPECT_EQ(nodes[0].op, "pointwise");
   EXPECT_EQ(nodes[0].bytes, static_cast<std::uint64_t>(kN * kK) * sizeof(float));
-  EXPECT_EQ(by_plans(p, {}).size(), 1u);
+  EXPECT_EQ(widened_in_plans(p, {}).size(), 1u);
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ TEST(Forms, EqualNodesOfOtherValuesHaveOne) {
 }
 
 TEST(Forms, WhateverAShapeRuleSeesMakesAnother) {
-  using Change = void (*)(Function&);
-  const Change changes[] = {
+  using Edit = void (*)(Function&);
+  const Edit changes[] = {
       [](Function& f) { f.nodes[1].op = Op::reduce; },
       [](Function& f) { f.nodes[1].version = 2; },
       [](Function& f) { f.values[1].type.dtype = DType::f64; },
@@ -66,7 +66,7 @@ TEST(Forms, WhateverAShapeRuleSeesMakesAnother) {
       [](Function& f) { f.nodes[1].expr.code.pop_back(); },
   };
   int number = 0;
-  for (Change change : changes) {
+  for (Edit change : changes) {
     Function f = pair();
     change(f);
     EXPECT_EQ(first_of_form(f), (Numbers{0, 1})) << "change " << number;

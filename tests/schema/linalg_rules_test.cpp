@@ -10,7 +10,7 @@ namespace tern {
 namespace {
 
 constexpr std::int64_t kHugeSize = std::int64_t{1} << 62;
-constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kMinInteger = std::numeric_limits<std::int64_t>::min();
 
 using test::Rule;
 
@@ -42,7 +42,7 @@ TEST(LinalgRules, Shapes) {
 }
 
 TEST(LinalgRules, EnumerationsAreClosed) {
-  for (const std::int64_t bad : {std::int64_t{-1}, std::int64_t{4}, kHugeSize, kLeast}) {
+  for (const std::int64_t bad : {std::int64_t{-1}, std::int64_t{4}, kHugeSize, kMinInteger}) {
     EXPECT_TRUE(Rule(Op::qr).in({3, 3}).set(AttrKey::mode, {bad}).refused());
     EXPECT_TRUE(Rule(Op::eigh).in({3, 3}).set(AttrKey::upper, {bad}).refused());
     EXPECT_TRUE(Rule(Op::lstsq).in({3, 3}).in({3, 1}).set(AttrKey::mode, {bad}).refused());
@@ -120,10 +120,10 @@ TEST(FftRules, ShapesAndTypes) {
   EXPECT_TRUE(rule(c2c, DType::c32, {4}).set(AttrKey::axes, {0}).refused());
   EXPECT_TRUE(rule(r2c, DType::f32, {4}).refused());
   for (const std::vector<std::int64_t>& axes :
-       {std::vector<std::int64_t>{2}, {-3}, {0, 0}, {0, -2}, {kHugeSize}, {kLeast}})
+       {std::vector<std::int64_t>{2}, {-3}, {0, 0}, {0, -2}, {kHugeSize}, {kMinInteger}})
     EXPECT_TRUE(rule(c2c, DType::c64, {4, 5}).set(AttrKey::axes, axes).refused());
   for (const std::int64_t bad :
-       {std::int64_t{0}, std::int64_t{-9}, std::int64_t{7}, std::int64_t{10}, kHugeSize, kLeast})
+       {std::int64_t{0}, std::int64_t{-9}, std::int64_t{7}, std::int64_t{10}, kHugeSize, kMinInteger})
     EXPECT_TRUE(rule(c2r, DType::c64, {4, 5}).set(AttrKey::axes, {1}).set(AttrKey::length, {bad}).refused());
   EXPECT_TRUE(rule(c2r, DType::c64, {4, 5}).set(AttrKey::axes, {1}).refused());
   EXPECT_TRUE(rule(c2r, DType::c64, {4, 5}).set(AttrKey::axes, {1}).set(AttrKey::length, {9, 9}).refused());

@@ -9,8 +9,8 @@
 namespace tern {
 namespace {
 
-Instruction make(Scalar op, DType dtype, std::uint16_t a = 0, std::uint16_t b = 0, std::uint16_t c = 0,
-                 std::int64_t integer = 0) {
+Instruction instruction(Scalar op, DType dtype, std::uint16_t a = 0, std::uint16_t b = 0, std::uint16_t c = 0,
+                        std::int64_t integer = 0) {
   Instruction i;
   i.op = op;
   i.dtype = dtype;
@@ -49,9 +49,9 @@ TEST(PointwiseCheck, ComputeTypes) {
 }
 
 TEST(PointwiseCheck, AcceptsAnExpression) {
-  const PointwiseExpr e{{make(Scalar::load, DType::f16), make(Scalar::convert, DType::f32, 0),
-                         make(Scalar::constant, DType::f32), make(Scalar::lt, DType::boolean, 1, 2),
-                         make(Scalar::where, DType::f32, 3, 2, 1), make(Scalar::convert, DType::f16, 4)}};
+  const PointwiseExpr e{{instruction(Scalar::load, DType::f16), instruction(Scalar::convert, DType::f32, 0),
+                         instruction(Scalar::constant, DType::f32), instruction(Scalar::lt, DType::boolean, 1, 2),
+                         instruction(Scalar::where, DType::f32, 3, 2, 1), instruction(Scalar::convert, DType::f16, 4)}};
   EXPECT_EQ(check(e, {DType::f16}, DType::f16), "");
   EXPECT_NE(check(e, {DType::f16}, DType::f32), "");
   EXPECT_NE(check(e, {DType::f32}, DType::f16), "");
@@ -59,36 +59,36 @@ TEST(PointwiseCheck, AcceptsAnExpression) {
 }
 
 TEST(PointwiseCheck, RefusesWhatIsNotAnExpression) {
-  const Instruction load = make(Scalar::load, DType::f32);
-  const Instruction integer = make(Scalar::load, DType::i64, 0, 0, 0, 1);
+  const Instruction load = instruction(Scalar::load, DType::f32);
+  const Instruction integer = instruction(Scalar::load, DType::i64, 0, 0, 0, 1);
   const auto wrong = [&](std::vector<Instruction> code, DType output) {
     const std::string what = check(PointwiseExpr{std::move(code)}, {DType::f32, DType::i64}, output);
     EXPECT_NE(what, "");
     return what;
   };
   wrong({}, DType::f32);
-  wrong({make(Scalar::add, DType::f32, 0, 0)}, DType::f32);                             // reads itself
-  wrong({load, make(Scalar::add, DType::f32, 0, 5)}, DType::f32);                       // reads a later instruction
-  wrong({load, make(Scalar::invalid, DType::f32)}, DType::f32);                         // no operation
-  wrong({load, make(static_cast<Scalar>(999), DType::f32)}, DType::f32);                // unknown
-  wrong({load, make(Scalar::neg, static_cast<DType>(77), 0)}, static_cast<DType>(77));  // no dtype
-  wrong({load, integer, make(Scalar::add, DType::f32, 0, 1)}, DType::f32);              // mixed
-  wrong({load, make(Scalar::and_, DType::f32, 0, 0)}, DType::f32);                      // bits of a float
-  wrong({integer, make(Scalar::sqrt, DType::i64, 0)}, DType::i64);                      // root of an integer
-  wrong({load, make(Scalar::lt, DType::f32, 0, 0)}, DType::f32);                        // a comparison is boolean
-  wrong({load, make(Scalar::where, DType::f32, 0, 0, 0)}, DType::f32);                  // the condition too
-  wrong({make(Scalar::load, DType::f32, 0, 0, 0, -1)}, DType::f32);                     // invalid input
-  wrong({make(Scalar::load, DType::f32, 0, 0, 0, INT64_MAX)}, DType::f32);              // invalid input
-  wrong({make(Scalar::constant, DType::boolean, 0, 0, 0, 7)}, DType::boolean);          // neither 0 nor 1
-  wrong({make(Scalar::constant, DType::f16)}, DType::f16);                              // no arithmetic
-  wrong({make(Scalar::index, DType::i64, 0, 0, 0, 16)}, DType::i64);                    // invalid axis
-  wrong({load, make(Scalar::bitcast, DType::i64, 0)}, DType::i64);                      // sizes differ
-  wrong({load, make(Scalar::real, DType::f32, 0)}, DType::f32);                         // real part of a real number
-  wrong({load, make(Scalar::convert, DType::f16, 0, 0, 0, 9)}, DType::f16);             // invalid policy
-  wrong({load, make(Scalar::complex, DType::c128, 0, 0)}, DType::c128);                 // parts of float
+  wrong({instruction(Scalar::add, DType::f32, 0, 0)}, DType::f32);               // reads itself
+  wrong({load, instruction(Scalar::add, DType::f32, 0, 5)}, DType::f32);         // reads a later instruction
+  wrong({load, instruction(Scalar::invalid, DType::f32)}, DType::f32);           // no operation
+  wrong({load, instruction(static_cast<Scalar>(999), DType::f32)}, DType::f32);  // unknown
+  wrong({load, instruction(Scalar::neg, static_cast<DType>(77), 0)}, static_cast<DType>(77));  // no dtype
+  wrong({load, integer, instruction(Scalar::add, DType::f32, 0, 1)}, DType::f32);              // mixed
+  wrong({load, instruction(Scalar::and_, DType::f32, 0, 0)}, DType::f32);                      // bits of a float
+  wrong({integer, instruction(Scalar::sqrt, DType::i64, 0)}, DType::i64);                      // root of an integer
+  wrong({load, instruction(Scalar::lt, DType::f32, 0, 0)}, DType::f32);                // a comparison is boolean
+  wrong({load, instruction(Scalar::where, DType::f32, 0, 0, 0)}, DType::f32);          // the condition too
+  wrong({instruction(Scalar::load, DType::f32, 0, 0, 0, -1)}, DType::f32);             // invalid input
+  wrong({instruction(Scalar::load, DType::f32, 0, 0, 0, INT64_MAX)}, DType::f32);      // invalid input
+  wrong({instruction(Scalar::constant, DType::boolean, 0, 0, 0, 7)}, DType::boolean);  // neither 0 nor 1
+  wrong({instruction(Scalar::constant, DType::f16)}, DType::f16);                      // no arithmetic
+  wrong({instruction(Scalar::index, DType::i64, 0, 0, 0, 16)}, DType::i64);            // invalid axis
+  wrong({load, instruction(Scalar::bitcast, DType::i64, 0)}, DType::i64);              // sizes differ
+  wrong({load, instruction(Scalar::real, DType::f32, 0)}, DType::f32);                 // real part of a real number
+  wrong({load, instruction(Scalar::convert, DType::f16, 0, 0, 0, 9)}, DType::f16);     // invalid policy
+  wrong({load, instruction(Scalar::complex, DType::c128, 0, 0)}, DType::c128);         // parts of float
   std::vector<Instruction> many(kMaxInstructions + 1, load);
   wrong(many, DType::f32);
-  EXPECT_NE(wrong({load, make(Scalar::sqrt, DType::f32, 3)}, DType::f32).find("instruction 1 (sqrt)"),
+  EXPECT_NE(wrong({load, instruction(Scalar::sqrt, DType::f32, 3)}, DType::f32).find("instruction 1 (sqrt)"),
             std::string::npos);
 }
 

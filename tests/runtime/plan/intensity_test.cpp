@@ -17,10 +17,10 @@ using testing::TestProgram;
 struct IntensitySeen : PlanObserver {
   void prepared(std::uint32_t, std::uint32_t, const Kernel&, const KernelCall& call, AlgorithmChoice choice) override {
     intensity = call.intensity;
-    taken.push_back(choice);
+    choices.push_back(choice);
   }
   double intensity = -1;
-  std::vector<AlgorithmChoice> taken;
+  std::vector<AlgorithmChoice> choices;
 };
 
 /// Two successive convolutions with the given channels and kernel size, over 16x16 positions.
@@ -51,8 +51,8 @@ TEST(Intensity, DecidesAboutTiles) {
   for (const std::int64_t kernel : {1, 3}) {
     const IntensitySeen seen = two_convolutions(64, kernel);
     const bool tiles = cpu::tiles_gain(seen.intensity, cpu::machine());
-    ASSERT_EQ(seen.taken.size(), 2u);
-    for (const AlgorithmChoice choice : seen.taken) EXPECT_EQ(choice == AlgorithmChoice{Algorithm::tiles}, tiles);
+    ASSERT_EQ(seen.choices.size(), 2u);
+    for (const AlgorithmChoice choice : seen.choices) EXPECT_EQ(choice == AlgorithmChoice{Algorithm::tiles}, tiles);
   }
 }
 

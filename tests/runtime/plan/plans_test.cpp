@@ -22,7 +22,7 @@ using testing::values_of;
 using Floats = std::vector<float>;
 
 /// Runs `work` on `count` concurrent threads, with the thread's number.
-void on_threads(int count, const std::function<void(int)>& work) {
+void run_concurrently(int count, const std::function<void(int)>& work) {
   std::vector<std::thread> threads;
   std::atomic<int> ready = 0;
   threads.reserve(static_cast<std::size_t>(count));
@@ -43,7 +43,7 @@ TEST(Plans, AreMadeOnceForAllSessions) {
   const PreparedModel prepared = p.model().prepare();
   constexpr int kSessions = 8;
   std::atomic<std::uint64_t> made = 0;
-  on_threads(kSessions, [&](int i) {
+  run_concurrently(kSessions, [&](int i) {
     Session s(prepared);
     for (std::int64_t size : {3, 5, 3, 7, 5}) {
       const auto value = static_cast<float>(i + 1);
@@ -110,7 +110,7 @@ TEST(Plans, RunOnSeveralThreadsAtOnce) {
     std::vector<std::vector<Floats>> expected;
     Session alone = other.session();
     for (unsigned i = 0; i < kThreads; ++i) expected.push_back(Mixture::run(alone, 3, 10 * i));
-    on_threads(kThreads, [&](int i) {
+    run_concurrently(kThreads, [&](int i) {
       Session s = shared.session();
       for (int round = 0; round < kRounds; ++round)
         ASSERT_EQ(Mixture::run(s, 3, 10 * static_cast<unsigned>(i)), expected[static_cast<std::size_t>(i)]);
@@ -127,7 +127,7 @@ TEST(Plans, OfSizesThatDependOnDataAreForThoseSizes) {
   p.output(p.b().expr("i * 2 + 1", {{"i", found}}, DType::i64));
   p.output(p.b().expr("x + 1", {{"x", x}}, DType::f32));
   const PreparedModel prepared = p.model().prepare();
-  on_threads(4, [&](int i) {
+  run_concurrently(4, [&](int i) {
     Session s(prepared);
     for (int round = 0; round < 10; ++round) {
       Floats values(6, 0);
@@ -178,7 +178,7 @@ TEST(Plans, WhatNobodyHoldsIsDroppedFirst) {
 TEST(Plans, OfOneKeyAreMadeByOneThread) {
   Plans plans(2);
   std::atomic<int> count = 0;
-  on_threads(4, [&](int) {
+  run_concurrently(4, [&](int) {
     bool made = false;
     plans.find_or_create(
         key_of(1),

@@ -44,7 +44,7 @@ std::int64_t address(const TensorView& v, std::int64_t linear) {
 TEST(Views, ReshapeKeepsTheOrderOfElements) {
   struct Case {
     TensorView x;
-    std::vector<std::int64_t> to;
+    std::vector<std::int64_t> shape;
     bool possible;
   };
   const Case cases[] = {
@@ -64,7 +64,7 @@ TEST(Views, ReshapeKeepsTheOrderOfElements) {
       {view_of({0, 4}), {4, 0}, true},
   };
   for (const Case& c : cases) {
-    TensorView out = view_of(c.to);
+    TensorView out = view_of(c.shape);
     ASSERT_EQ(reshape(c.x, &out), c.possible);
     if (!c.possible) continue;
     for (std::int64_t i = 0; i < out.numel(); ++i) EXPECT_EQ(address(c.x, i), address(out, i));

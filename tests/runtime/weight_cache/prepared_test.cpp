@@ -55,10 +55,10 @@ TEST_F(CachedProgram, MapsWhatAnEarlierOnePacked) {
   const Floats expected = run(first);
   first.impl()->cache->wait();
   EXPECT_EQ(folder_.names().size(), 1u);
-  const int asked = source_->asked();
+  const int asked = source_->read_count();
   EXPECT_GT(asked, 0);
   EXPECT_EQ(run(prepare()), expected);
-  EXPECT_EQ(source_->asked(), asked) << "the weight as exported was read again";
+  EXPECT_EQ(source_->read_count(), asked) << "the weight as exported was read again";
 }
 
 TEST_F(CachedProgram, WithoutTheCacheNothingIsKept) {
@@ -90,9 +90,9 @@ TEST_F(CachedProgram, SessionsKeepTheBytesThatTheProgramBeganWith) {
   const PreparedModel prepared = prepare();
   const Floats expected = run(prepared);
   prepared.impl()->cache->wait();
-  const int asked = source_->asked();
+  const int asked = source_->read_count();
   EXPECT_EQ(run(prepared), expected);
-  EXPECT_EQ(source_->asked(), asked) << "the plan is shared";
+  EXPECT_EQ(source_->read_count(), asked) << "the plan is shared";
 }
 
 }  // namespace

@@ -44,19 +44,19 @@ class TemporaryFolder {
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {
-    if (const char* before = ::getenv(name)) {
-      before_ = before;
+    if (const char* previous_value = ::getenv(name)) {
+      previous_value_ = previous_value;
       was_set_ = true;
     }
     value == nullptr ? ::unsetenv(name) : ::setenv(name, value, 1);
   }
-  ~Variable() { was_set_ ? ::setenv(name_, before_.c_str(), 1) : ::unsetenv(name_); }
+  ~Variable() { was_set_ ? ::setenv(name_, previous_value_.c_str(), 1) : ::unsetenv(name_); }
   Variable(const Variable&) = delete;
   Variable& operator=(const Variable&) = delete;
 
  private:
   const char* name_;
-  std::string before_;
+  std::string previous_value_;
   bool was_set_ = false;
 };
 

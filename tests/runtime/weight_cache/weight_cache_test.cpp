@@ -24,21 +24,21 @@ namespace {
 class WeightCacheTest : public ::testing::Test {
  protected:
   std::size_t files() const { return folder_.names().size(); }
-  auto makes(std::size_t size, std::uint32_t seed = 1) {
+  auto packer(std::size_t size, std::uint32_t seed = 1) {
     return [this, size, seed] {
-      ++made_;
+      ++pack_count_;
       return some_bytes(size, seed);
     };
   }
 
   TemporaryFolder folder_;
-  std::atomic<int> made_{0};
+  std::atomic<int> pack_count_{0};
 };
 
 TEST_F(WeightCacheTest, WhatIsOfferedIsFoundByOthers) {
   WeightCache first(folder_.path());
   EXPECT_TRUE(first.find("weight", "layout").empty());
-  first.offer("weight", "layout", makes(100'000));
+  first.offer("weight", "layout", packer(100'000));
   first.wait();
   EXPECT_TRUE(first.find("weight", "layout").empty()) << "a program keeps the bytes that it began with";
   WeightCache second(folder_.path()), third(folder_.path());
@@ -52,7 +52,7 @@ TEST_F(WeightCacheTest, WhatIsOfferedIsFoundByOthers) {
 
 TEST_F(WeightCacheTest, IdentityAndKeyBothCount) {
   WeightCache cache(folder_.path());
-  cache.offer("weight", "layout", makes(100));
+  cache.offer("weight", "layout", packer(100));
   cache.wait();
   EXPECT_TRUE(cache.find("weight", "layou").empty());
   EXPECT_TRUE(cache.find("other", "layout").empty());
@@ -62,23 +62,23 @@ TEST_F(WeightCacheTest, IdentityAndKeyBothCount) {
 
 TEST_F(WeightCacheTest, BytesWithoutIdentityAreNotKept) {
   WeightCache cache(folder_.path());
-  cache.offer("", "layout", makes(100));
+  cache.offer("", "layout", packer(100));
   cache.wait();
   EXPECT_TRUE(cache.find("", "layout").empty());
-  EXPECT_EQ(made_, 0);
+  EXPECT_EQ(pack_count_, 0);
 }
 
 TEST_F(WeightCacheTest, NothingIsPackedTwice) {
   WeightCache first(folder_.path()), second(folder_.path());
-  for (int i = 0; i < 3; ++i) first.offer("weight", "layout", makes(100));
+  for (int i = 0; i < 3; ++i) first.offer("weight", "layout", packer(100));
   first.wait();
-  second.offer("weight", "layout", makes(100));  // already on disk
+  second.offer("weight", "layout", packer(100));  // already on disk
   second.wait();
   WeightCache third(folder_.path());
   EXPECT_FALSE(third.find("weight", "layout").empty());
-  third.offer("weight", "layout", makes(100));  // already mapped
+  third.offer("weight", "layout", packer(100));  // already mapped
   third.wait();
-  EXPECT_EQ(made_, 1);
+  EXPECT_EQ(pack_count_, 1);
 }
 
 TEST_F(WeightCacheTest, WithoutAFolderNothingHappens) {
@@ -86,12 +86,12 @@ TEST_F(WeightCacheTest, WithoutAFolderNothingHappens) {
   ASSERT_EQ(::chmod(shared.path().c_str(), 0777), 0);
   for (const std::string& choice : {std::string("off"), shared.path()}) {
     WeightCache cache(choice);
-    cache.offer("weight", "layout", makes(100));
+    cache.offer("weight", "layout", packer(100));
     cache.wait();
     EXPECT_TRUE(cache.find("weight", "layout").empty());
     EXPECT_NE(cache.problem(), "");
   }
-  EXPECT_EQ(made_, 0);
+  EXPECT_EQ(pack_count_, 0);
   EXPECT_TRUE(shared.names().empty());
 }
 
@@ -100,7 +100,7 @@ TEST_F(WeightCacheTest, AMakeThatThrowsDropsItsJobAlone) {
   cache.offer("a", "layout", []() -> std::vector<std::byte> { throw std::runtime_error("damaged"); });
   cache.offer("b", "layout", []() -> std::vector<std::byte> { throw 1; });
   cache.offer("c", "layout", [] { return std::vector<std::byte>(); });
-  cache.offer("d", "layout", makes(100));
+  cache.offer("d", "layout", packer(100));
   cache.wait();
   EXPECT_EQ(files(), 1u);
   EXPECT_FALSE(WeightCache(folder_.path()).find("d", "layout").empty());
@@ -116,14 +116,14 @@ TEST_F(WeightCacheTest, TheEndWaitsForTheJobThatRunsAndDropsTheOthers) {
     return some_bytes(100);
   });
   for (int i = 0; i < 10; ++i) {
-    cache->offer(std::to_string(i), "layout", [held, make = makes(100)] { return make(); });
+    cache->offer(std::to_string(i), "layout", [held, make = packer(100)] { return make(); });
   }
   begun.get_future().wait();
   std::thread ends([&] { cache.reset(); });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   go.set_value();
   ends.join();
-  EXPECT_EQ(made_, 0);
+  EXPECT_EQ(pack_count_, 0);
   EXPECT_EQ(files(), 1u);
   EXPECT_EQ(held.use_count(), 1);
 }
@@ -153,10 +153,10 @@ TEST_F(WeightCacheTest, OneWeightAtATimeOnOneThreadOfLowPriority) {
 TEST_F(WeightCacheTest, WeightsThatDoNotFitAreNotPackedInVain) {
   const Variable limit("TERN_WEIGHT_CACHE_MB", "1");
   WeightCache cache(folder_.path());
-  for (int i = 0; i < 10; ++i) cache.offer(std::to_string(i), "layout", makes(400'000));
+  for (int i = 0; i < 10; ++i) cache.offer(std::to_string(i), "layout", packer(400'000));
   cache.wait();
   EXPECT_EQ(files(), 2u);
-  EXPECT_EQ(made_, 3);
+  EXPECT_EQ(pack_count_, 3);
   // The next run keeps the files already used.
   WeightCache next(folder_.path());
   EXPECT_FALSE(next.find("0", "layout").empty());
@@ -174,7 +174,7 @@ TEST_F(WeightCacheTest, ManyThreadsAndTwoPrograms) {
       for (std::uint32_t i = 0; i < 20; ++i) {
         const auto found = cache.find(std::to_string(i), "layout");
         EXPECT_TRUE(found.empty() || std::ranges::equal(found, some_bytes(50'000, i)));
-        cache.offer(std::to_string(i), "layout", makes(50'000, i));
+        cache.offer(std::to_string(i), "layout", packer(50'000, i));
       }
     });
   }
@@ -201,7 +201,7 @@ TEST_F(WeightCacheTest, AForkedChildEnds) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     ::alarm(20);
-    cache.offer("second", "layout", makes(100));
+    cache.offer("second", "layout", packer(100));
     cache.wait();
     const bool right = cache.find("second", "layout").empty();
     cache.~WeightCache();
