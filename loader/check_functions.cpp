@@ -204,7 +204,7 @@ class FunctionRules {
 
 bool may_be_absent(const Node& node, std::size_t k) {
   const OpRecord& record = op_record(node.op);
-  if (record.op == Op::invalid || record.is(Trait::may_be_unread)) return true;
+  if (record.op == Op::invalid || record.has_trait(Trait::may_be_unread)) return true;
   if (find_attribute(node.op, AttrKey::carried) != nullptr) {  // carried values are stored in their results
     const AttrData* data = node.find(AttrKey::carried);
     const Dims* carried = data == nullptr ? nullptr : std::get_if<Dims>(data);

@@ -82,10 +82,10 @@ std::string IndexReader::text_of(std::uint32_t number, std::size_t limit, const 
 }
 
 std::string IndexReader::name(std::uint32_t number, const void* field) {
-  return text_of(number, kMaxName, at);
+  return text_of(number, kMaxName, field);
 }
 std::string IndexReader::text(std::uint32_t number, const void* field) {
-  return text_of(number, kMaxText, at);
+  return text_of(number, kMaxText, field);
 }
 
 Dim IndexReader::size(std::int64_t code, const void* field) {

@@ -22,10 +22,10 @@ struct ProcessResult {
 using EnvironmentVariables = std::vector<std::pair<std::string, std::string>>;
 
 /// Runs the program (a path) with these arguments, without input, and waits at most `limit`; then ends it with all its
-/// descendants. `variables` are added to its environment. `most_output`: bytes of the output that are kept.
+/// descendants. `variables` are added to its environment. `max_output`: bytes of the output that are kept.
 ProcessResult run_process(const std::string& path, const std::vector<std::string>& arguments,
                           std::chrono::milliseconds limit, const EnvironmentVariables& variables = {},
-                          std::size_t most_output = std::size_t{1} << 20);
+                          std::size_t max_output = std::size_t{1} << 20);
 
 /// True if a process of this number runs on this machine.
 bool is_running(long process_number);

@@ -26,7 +26,7 @@ double bytes_of_profile(std::span<const TensorView> in, std::span<const TensorVi
 
 }  // namespace
 
-double least_bytes(const Node& node, std::span<const TensorView> in, std::span<const TensorView> out) {
+double min_bytes(const Node& node, std::span<const TensorView> in, std::span<const TensorView> out) {
   return bytes_of_profile(in, out, has_trait(node.op, Trait::reads_part));
 }
 

@@ -36,6 +36,6 @@ class Profile {
 /// comparisons of sorts, one per element and instruction of an expression. 0 for ops without a cost.
 double flops_of(const Node& node, std::span<const TensorView> in, std::span<const TensorView> out);
 /// Minimal memory traffic of the node: bytes of its operands and results, each counted once.
-double least_bytes(const Node& node, std::span<const TensorView> in, std::span<const TensorView> out);
+double min_bytes(const Node& node, std::span<const TensorView> in, std::span<const TensorView> out);
 
 }  // namespace tern

@@ -43,7 +43,7 @@ class Firsts {
     const auto next = static_cast<std::uint32_t>(firsts_.size());
     const std::size_t mask = slots_.size() - 1;
     firsts_.push_back(next);
-    for (std::size_t probe = 0; probe < kMostProbes; ++probe) {
+    for (std::size_t probe = 0; probe < kMaxProbes; ++probe) {
       std::uint32_t& slot = slots_[(hash + probe) & mask];
       if (slot == kEmpty) slot = next;
       if (slot != next && !equal(slot, next)) continue;
@@ -55,7 +55,7 @@ class Firsts {
 
  private:
   static constexpr std::uint32_t kEmpty = ~0u;
-  static constexpr std::size_t kMostProbes = 32;
+  static constexpr std::size_t kMaxProbes = 32;
   std::vector<std::uint32_t> slots_, firsts_;
 };
 

@@ -21,7 +21,7 @@ void derive(OpRecord& r) {
     const bool is_single = name.mark == ' ' || name.mark == '!';
     r.outputs = static_cast<std::int16_t>(is_single && r.outputs >= 0 ? index + 1 : -1);
   }
-  if (!r.is(Trait::effect) && !r.is(Trait::host) && !r.is(Trait::data_sized))
+  if (!r.has_trait(Trait::effect) && !r.has_trait(Trait::host) && !r.has_trait(Trait::data_sized))
     r.traits |= static_cast<std::uint16_t>(Trait::offered);
 }
 

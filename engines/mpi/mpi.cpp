@@ -31,7 +31,7 @@ struct tern_engine_request_s {
 struct tern_engine_group_s {
   MPI_Comm comm = MPI_COMM_NULL;
   std::atomic<bool> stopped{false};
-  int most_tag = 0;                                              ///< a power of two minus 1
+  int max_tag = 0;                                              ///< a power of two minus 1
   std::vector<std::unique_ptr<tern_engine_request_s>> requests;  ///< pending and free requests
   std::vector<tern_engine_request> idle;
 };
@@ -146,7 +146,7 @@ bool done_until(MPI_Request& request, std::chrono::steady_clock::time_point end)
 }
 
 /// The largest power of two minus 1 within MPI's limit.
-int most_tag() {
+int max_tag() {
   int* most = nullptr;
   int found = 0;
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &found);
@@ -255,7 +255,7 @@ tern_engine_status connect_some(const tern_engine_place& place, tern_engine_grou
   auto made = std::make_unique<tern_engine_group_s>();
   made->comm = communicator_of_some(place);
   MPI_Comm_set_errhandler(made->comm, MPI_ERRORS_RETURN);
-  made->most_tag = most_tag();
+  made->max_tag = max_tag();
   *group = made.release();
   return TERN_ENGINE_OK;
 }
@@ -281,7 +281,7 @@ tern_engine_status connect_all(const tern_engine_place* place, tern_engine_group
       throw std::runtime_error("MPI_Comm_idup did not end in time");
     }
     MPI_Comm_set_errhandler(made->comm, MPI_ERRORS_RETURN);
-    made->most_tag = most_tag();
+    made->max_tag = max_tag();
     *group = made.release();
     return TERN_ENGINE_OK;
   });
@@ -318,14 +318,14 @@ tern_engine_status begin(tern_engine_group group, std::uint64_t bytes, tern_engi
 tern_engine_status send(tern_engine_group group, std::int32_t peer, std::uint64_t tag, const void* data,
                         std::uint64_t bytes, tern_engine_request* request) {
   return begin(group, bytes, request, [&](std::uint64_t at, int n, MPI_Request* r) {
-    return MPI_Isend(static_cast<const char*>(data) + at, n, MPI_BYTE, peer, tag_of(tag, group->most_tag), group->comm,
+    return MPI_Isend(static_cast<const char*>(data) + at, n, MPI_BYTE, peer, tag_of(tag, group->max_tag), group->comm,
                      r);
   });
 }
 tern_engine_status receive(tern_engine_group group, std::int32_t peer, std::uint64_t tag, void* data,
                            std::uint64_t bytes, tern_engine_request* request) {
   return begin(group, bytes, request, [&](std::uint64_t at, int n, MPI_Request* r) {
-    return MPI_Irecv(static_cast<char*>(data) + at, n, MPI_BYTE, peer, tag_of(tag, group->most_tag), group->comm, r);
+    return MPI_Irecv(static_cast<char*>(data) + at, n, MPI_BYTE, peer, tag_of(tag, group->max_tag), group->comm, r);
   });
 }
 

@@ -71,7 +71,7 @@ std::string find_program(const std::string& name) {
 
 ProcessResult run_process(const std::string& path, const std::vector<std::string>& arguments,
                           std::chrono::milliseconds limit, const EnvironmentVariables& variables,
-                          std::size_t most_output) {
+                          std::size_t max_output) {
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + limit;
   ProcessResult result;
@@ -97,7 +97,7 @@ ProcessResult run_process(const std::string& path, const std::vector<std::string
   }
   write_end.close();
   const auto take = [&](std::string_view piece) {
-    result.output += piece.substr(0, most_output - result.output.size());
+    result.output += piece.substr(0, max_output - result.output.size());
   };
   if (!read_pipe(ends[0], deadline, take)) {
     result.is_late = true;

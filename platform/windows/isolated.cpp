@@ -15,8 +15,8 @@ constexpr std::string_view kMark = "\x1etern isolated text\x1e";
 
 IsolatedResult run_isolated(std::chrono::milliseconds limit, const std::function<std::string()>& /*work*/,
                             const std::vector<std::string>& again) {
-  constexpr std::size_t kMostOutput = std::size_t{16} << 20;
-  const ProcessResult run = run_process(program_file(), again, limit, {}, kMostOutput);
+  constexpr std::size_t kMaxOutput = std::size_t{16} << 20;
+  const ProcessResult run = run_process(program_file(), again, limit, {}, kMaxOutput);
   IsolatedResult result;
   const std::size_t begin = run.output.find(kMark), end = run.output.rfind(kMark);
   if (!run.problem.empty()) {

@@ -110,7 +110,7 @@ std::string find_program(const std::string& name) {
 
 ProcessResult run_process(const std::string& path, const std::vector<std::string>& arguments,
                           std::chrono::milliseconds limit, const EnvironmentVariables& variables,
-                          std::size_t most_output) {
+                          std::size_t max_output) {
   ProcessResult result;
   const auto fail_with = [&](const std::string& what) {
     result.problem = what + ": " + error_text(last_error());
@@ -148,7 +148,7 @@ ProcessResult run_process(const std::string& path, const std::vector<std::string
   std::thread reader([&] {
     std::array<std::byte, 4096> piece;
     for (std::int64_t count = 0; (count = read_end.read(piece)) > 0;) {
-      const auto size = std::min(static_cast<std::size_t>(count), most_output - result.output.size());
+      const auto size = std::min(static_cast<std::size_t>(count), max_output - result.output.size());
       result.output.append(reinterpret_cast<const char*>(piece.data()), size);
     }
   });

@@ -35,8 +35,8 @@ std::int64_t number(const char* name, std::int64_t most) {
   return n;
 }
 
-constexpr std::int64_t kMostRanks = 1 << 20;
-constexpr std::int64_t kMostPort = 65535;
+constexpr std::int64_t kMaxRanks = 1 << 20;
+constexpr std::int64_t kMaxPort = 65535;
 
 struct LaunchedRank {
   std::int64_t rank, size, local;
@@ -49,11 +49,11 @@ std::optional<LaunchedRank> launched_rank(const LauncherVariables& l) {
   if (!rank || !size)
     fail(ErrorCode::invalid_argument,
          fmt::format("{} is set, but {} is not; {} sets both", rank ? l.rank : l.size, rank ? l.size : l.rank, l.name));
-  LaunchedRank r{number(l.rank, kMostRanks), number(l.size, kMostRanks), 0};
+  LaunchedRank r{number(l.rank, kMaxRanks), number(l.size, kMaxRanks), 0};
   if (r.rank >= r.size)
     fail(ErrorCode::invalid_argument,
          fmt::format("{}={} does not fit {}={}: ranks count from 0", l.rank, r.rank, l.size, r.size));
-  r.local = variable(l.local_rank).empty() ? r.rank : number(l.local_rank, kMostRanks);
+  r.local = variable(l.local_rank).empty() ? r.rank : number(l.local_rank, kMaxRanks);
   return r;
 }
 
@@ -84,7 +84,7 @@ std::string address_by(const std::string& launcher) {
         fail(ErrorCode::invalid_argument, fmt::format("{} is not set; torchrun sets it, with RANK", name));
     }
     // torchrun's own store uses MASTER_PORT.
-    return fmt::format("{}:{}", variable("MASTER_ADDR"), number("MASTER_PORT", kMostPort - 1) + 1);
+    return fmt::format("{}:{}", variable("MASTER_ADDR"), number("MASTER_PORT", kMaxPort - 1) + 1);
   }
   if (launcher == "mpirun") {
     if (variable("OMPI_COMM_WORLD_LOCAL_SIZE") == variable("OMPI_COMM_WORLD_SIZE"))

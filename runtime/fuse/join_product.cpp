@@ -77,8 +77,8 @@ bool suits(FunctionInFusion& f, std::uint32_t i, ValueId v, const ViewedProduct&
     return false;
   if (is_byte_integer(result.dtype) && !multiplies_bytes(f.type(producer.inputs[0]), f.type(producer.inputs[1])))
     return false;
-  if (n.expr.code.size() + producer.expr.code.size() > kMostFusedInstructions ||
-      n.inputs.size() + producer.inputs.size() > kMostFusedOperands)
+  if (n.expr.code.size() + producer.expr.code.size() > kMaxFusedInstructions ||
+      n.inputs.size() + producer.inputs.size() > kMaxFusedOperands)
     return false;
   if (p.views.empty()) return true;
   return !reads_positions(n.expr) && std::ranges::all_of(n.inputs, [&](ValueId o) {

@@ -22,8 +22,8 @@ bool merge_operands(FunctionInFusion& f, std::uint32_t i) {
     // Skips broadcast operands: merging would compute them repeatedly.
     if (f.type(n.inputs[k]).shape != shape && !f.one_element(n.inputs[k])) continue;
     if (std::ranges::find(taken, p) == taken.end()) {
-      if (instructions + producer.expr.code.size() > kMostFusedInstructions ||
-          operands + producer.inputs.size() > kMostFusedOperands)
+      if (instructions + producer.expr.code.size() > kMaxFusedInstructions ||
+          operands + producer.inputs.size() > kMaxFusedOperands)
         continue;
       instructions += producer.expr.code.size();
       operands += producer.inputs.size();

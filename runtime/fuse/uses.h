@@ -10,8 +10,8 @@
 
 namespace tern {
 
-inline constexpr std::size_t kMostFusedInstructions = 64;  // values of an expression must fit the first-level cache
-inline constexpr std::size_t kMostFusedOperands = 16;
+inline constexpr std::size_t kMaxFusedInstructions = 64;  // values of an expression must fit the first-level cache
+inline constexpr std::size_t kMaxFusedOperands = 16;
 
 /// Execution order: nodes run in ascending order of positions. (n, n, 0) for unmoved node n; (m, n, k) for a node moved
 /// behind node m, or created for node n.

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kFewSteps = 4;      // fewer steps gain nothing from a graph
 constexpr int kRunsBefore = 2;            // runs before recording: they compile kernels and show stable addresses
-constexpr std::size_t kMostVariants = 4;  // most address variants, for callers alternating between a few buffers
-constexpr int kMostRecorded = 16;         // most graphs made, for devices that refuse to change addresses
+constexpr std::size_t kMaxVariants = 4;  // most address variants, for callers alternating between a few buffers
+constexpr int kMaxRecorded = 16;         // most graphs made, for devices that refuse to change addresses
 
 bool device_graphs_enabled() {
   return platform::variable_is_on("TERN_DEVICE_GRAPHS", true);
@@ -75,7 +75,7 @@ KeptGraphs::Variant& KeptGraphs::variant(Span& span, const std::vector<TensorVie
   };
   const auto known = std::ranges::find_if(span.variants, same);
   if (known != span.variants.end()) return *known;
-  if (span.variants.size() == kMostVariants) {
+  if (span.variants.size() == kMaxVariants) {
     const auto oldest = std::ranges::min_element(span.variants, std::less<>(), &Variant::last);
     if (span.moving.graph == nullptr && oldest->graph != nullptr) span.moving = std::move(*oldest);
     span.variants.erase(oldest);
@@ -122,7 +122,7 @@ bool KeptGraphs::move(SessionContext& context, Span& span, const Variant& v,
     if (moved) return true;
     m.graph = nullptr;
   }
-  if (span.recorded < kMostRecorded) record(context, span, m, enqueue);
+  if (span.recorded < kMaxRecorded) record(context, span, m, enqueue);
   return m.graph != nullptr;
 }
 
@@ -131,7 +131,7 @@ std::size_t KeptGraphs::run(SessionContext& context, const std::vector<TensorVie
   const auto found = std::ranges::find(spans_, step, &Span::begin);
   if (found == spans_.end()) return 0;
   Span& span = *found;
-  const bool full = span.fails || span.recorded >= kMostRecorded;
+  const bool full = span.fails || span.recorded >= kMaxRecorded;
   const auto has_graph = [](const Variant& v) { return v.graph != nullptr; };
   if (full && !has_graph(span.moving) && std::ranges::none_of(span.variants, has_graph)) return 0;
   Variant& v = variant(span, args, context.scratch.data());

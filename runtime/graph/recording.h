@@ -70,8 +70,8 @@ struct Recording {
   /// Unrolls loops over rows: fails with ErrorCode::unsupported before too many steps fill the memory.
   template <class T>
   void add(T operation) {
-    constexpr std::size_t kMostItems = std::size_t{1} << 18;
-    if (items.size() >= kMostItems) fail(ErrorCode::unsupported, "the graph has more than 262144 steps");
+    constexpr std::size_t kMaxItems = std::size_t{1} << 18;
+    if (items.size() >= kMaxItems) fail(ErrorCode::unsupported, "the graph has more than 262144 steps");
     items.push_back({std::move(operation), function, node});
   }
 };

@@ -81,13 +81,13 @@ bool has_small_residual(ToeplitzRef<T> t, MatrixRef<const T> x, MatrixRef<const 
 /// Returns false without a solution of small residual.
 template <class T>
 bool solve_and_refine(ToeplitzRef<T> t, MatrixRef<T> x, MatrixRef<const T> given) {
-  constexpr int kMostRefinements = 2;
+  constexpr int kMaxRefinements = 2;
   const std::int64_t n = x.rows, k = x.columns;
   if (!solve_by_levinson(t, x)) return false;
   const MatrixRef<const T> found(x.data, n, k);
   std::vector<T> residual(static_cast<std::size_t>(n * k));
   for (int pass = 0; !has_small_residual(t, found, given); ++pass) {
-    if (pass == kMostRefinements) return false;
+    if (pass == kMaxRefinements) return false;
     const MatrixRef<T> r(residual.data(), n, k);
     for (std::int64_t i = 0; i < n; ++i) {
       for (std::int64_t c = 0; c < k; ++c) {

@@ -11,7 +11,7 @@ namespace tern::matrices {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
-constexpr int kMostRoots = 1100;  // the logarithm of a double needs fewer
+constexpr int kMaxRoots = 1100;  // the logarithm of a double needs fewer
 
 /// Largest bound alpha of powers of X for which the Pade approximant of log(1 + X) of degree k + 1 is exact in double
 /// precision (Al-Mohy and Higham, 2012, table 2.1).
@@ -97,7 +97,7 @@ struct Reduced {
 };
 Reduced reduce_to_identity(MatrixRef<Complex> t) {
   Reduced found;
-  const auto take_root = [&] { return found.roots++ < kMostRoots && to_square_root(t); };
+  const auto take_root = [&] { return found.roots++ < kMaxRoots && to_square_root(t); };
   const auto eigenvalue_distance = [&] {
     double most = 0;
     for (std::int64_t i = 0; i < t.rows; ++i) most = std::max(most, std::abs(t(i, i) - 1.0));

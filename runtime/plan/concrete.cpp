@@ -50,12 +50,12 @@ std::uint64_t view_bytes(const TensorType& type, const TensorView& view) {
   std::uint64_t bytes = 0;
   if (!byte_size(t, &bytes)) fail(ErrorCode::runtime, "a tensor does not fit in memory");
   // Keeps products of the sizes of two or three tensors within 64 bits, even for empty tensors.
-  constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+  constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
   std::int64_t most = 1;
   for (const std::int64_t size : view.shape()) most *= std::max<std::int64_t>(size, 1);
-  if (most > kMostElements)
+  if (most > kMaxElements)
     fail(ErrorCode::runtime,
-         fmt::format("a tensor has the shape {}; at most {} elements are allowed", text_of(view), kMostElements));
+         fmt::format("a tensor has the shape {}; at most {} elements are allowed", text_of(view), kMaxElements));
   return bytes;
 }
 

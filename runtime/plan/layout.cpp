@@ -9,7 +9,7 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kMostInputs = 32;
+constexpr std::size_t kMaxInputs = 32;
 
 bool is_plain(const TensorType& type) {
   return elements_per_byte(type.dtype) == 1 && !type.quantized();
@@ -43,16 +43,16 @@ bool makes_channels_last(Draft& d, std::uint32_t i, const Node& n, const Kernel&
   if (n.op == Op::pointwise) return follows_channels_last(d, n, out);
   if (kernel.channels_last == nullptr) return false;
   std::vector<TensorView> in;
-  std::array<bool, kMostInputs> constant{};
+  std::array<bool, kMaxInputs> constant{};
   for (std::size_t k = 0; k < n.inputs.size(); ++k) {
     const ValueId v = n.inputs[k];
     in.push_back(v == kNoValue ? TensorView{} : d.placed(v).view);
     if (v == kNoValue) continue;
     in.back().data = const_cast<std::byte*>(d.constant_bytes(v));
-    if (k < kMostInputs) constant[k] = in.back().data != nullptr;
+    if (k < kMaxInputs) constant[k] = in.back().data != nullptr;
   }
   KernelCall call;
-  call.constant = n.inputs.size() <= kMostInputs ? constant.data() : nullptr;
+  call.constant = n.inputs.size() <= kMaxInputs ? constant.data() : nullptr;
   call.node = &n;
   call.in = in;
   call.out = {&out, 1};

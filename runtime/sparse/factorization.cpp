@@ -99,7 +99,7 @@ const UmfpackRoutines<Imaginary...>& umfpack_routines(const char* prefix) {
 }
 
 /// A in columns: rows of the transpose, sorted, with one element for each place.
-Csr in_columns(const Csr& a) {
+Csr compressed_columns(const Csr& a) {
   const auto starts = a.starts().span<std::int64_t>();
   Tensor rows(DType::i64, {a.values().numel()});
   const auto row = rows.span<std::int64_t>();
@@ -114,7 +114,7 @@ template <class T, class... Imaginary>
 class UmfpackFactors final : public Factors {
  public:
   UmfpackFactors(const Csr& a, const char* prefix)
-      : umfpack_(umfpack_routines<Imaginary...>(prefix)), columns_(in_columns(a)) {
+      : umfpack_(umfpack_routines<Imaginary...>(prefix)), columns_(compressed_columns(a)) {
     dtype = a.dtype();
     rows = a.rows();
     values_ = columns_of<T>(columns_.values()).x;

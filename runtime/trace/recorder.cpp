@@ -11,7 +11,7 @@
 namespace tern {
 namespace {
 
-constexpr std::uint64_t kLeastMemory = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMinMemory = std::uint64_t{1} << 20;
 
 std::mutex current_mutex;
 
@@ -29,7 +29,7 @@ struct ScopeHere {
 thread_local ScopeHere scope_here;
 
 TraceOptions checked(const TraceOptions& o) {
-  if (o.memory < kLeastMemory)
+  if (o.memory < kMinMemory)
     fail(ErrorCode::invalid_argument, "TraceOptions::memory is less than 1 MiB: " + std::to_string(o.memory));
   if (o.world_size < 1 || o.rank < 0 || o.rank >= o.world_size)
     fail(ErrorCode::invalid_argument,

@@ -166,7 +166,7 @@ EventLabel label_of_step(const PreparedProgram& prepared, std::uint32_t function
   }
   const bool is_kernel = step.kind == PlanStep::Kind::kernel && ran != nullptr;
   const double flops = is_kernel && step.members <= 1 ? flops_of(*ran, in, out) : 0;
-  const double bytes = ran != nullptr ? least_bytes(*ran, in, out) : 0;
+  const double bytes = ran != nullptr ? min_bytes(*ran, in, out) : 0;
   if (is_kernel && ran->op == Op::collective && !in.empty()) {
     label.device_args += collective_args(call_of_step_label(*ran, in[0]), ran->text(AttrKey::name), -1,
                                          static_cast<int>(ran->integer(AttrKey::groups)));

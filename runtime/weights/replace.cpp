@@ -12,7 +12,7 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kMostNames = 8;  // most names in a message
+constexpr std::size_t kMaxNames = 8;  // most names in a message
 constexpr std::string_view kSeparator = ", ";
 
 TensorView view_of(const State& s, const std::byte* data) {
@@ -56,12 +56,12 @@ std::string text_of(const FileTensor& t) {
 }  // namespace
 
 void NameList::add(std::string_view name) {
-  if (++count_ > kMostNames) return;
+  if (++count_ > kMaxNames) return;
   names_.append(names_.empty() ? "" : kSeparator).append(name.substr(0, 200));
 }
 
 std::string NameList::text() const {
-  return count_ <= kMostNames ? names_ : names_ + " and " + std::to_string(count_ - kMostNames) + " more";
+  return count_ <= kMaxNames ? names_ : names_ + " and " + std::to_string(count_ - kMaxNames) + " more";
 }
 
 bool is_folded(const Program& program, std::string_view name) {

@@ -13,8 +13,8 @@ namespace tern {
 namespace {
 
 constexpr std::size_t kSampledNames = 4;        // names that prefixes are looked for with
-constexpr std::size_t kMostPrefixes = 64;       // bounds the work for programs with many equal names
-constexpr std::size_t kMostNameMatched = 4096;  // names of a file that are counted
+constexpr std::size_t kMaxPrefixes = 64;       // bounds the work for programs with many equal names
+constexpr std::size_t kMaxNameMatched = 4096;  // names of a file that are counted
 
 /// Prefixes that make a state of one of the first names, in the order of removed modules.
 std::set<std::pair<std::string, std::string>> prefixes_of(const Program& program,
@@ -26,7 +26,7 @@ std::set<std::pair<std::string, std::string>> prefixes_of(const Program& program
       const std::string_view rest = name.substr(begin);
       for (const State& s : program.states) {
         const std::string_view state = s.name;
-        if (!state.ends_with(rest) || found.size() >= kMostPrefixes) continue;
+        if (!state.ends_with(rest) || found.size() >= kMaxPrefixes) continue;
         const std::string_view before = state.substr(0, state.size() - rest.size());
         if (before.empty() || before.ends_with('.')) found.emplace(name.substr(0, begin), before);
       }
@@ -52,7 +52,7 @@ ModulePrefix find_prefix(const Program& program, const std::vector<std::string>&
   for (const auto& [removed, added] : prefixes_of(program, names)) {
     ModulePrefix prefix{removed, added};
     const auto count = static_cast<std::size_t>(std::count_if(
-        names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMostNameMatched)),
+        names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMaxNameMatched)),
         [&](const std::string& name) { return states.contains(prefix.state_name(name)); }));
     if (count < most) continue;
     // Fewer removed modules come first: removing more gives the same states.

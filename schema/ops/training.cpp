@@ -240,15 +240,15 @@ constexpr AttrRecord kOptim[] = {
     may(AttrKey::counts, AttrType::integers, "one parameter", "operands of each of the 11 or 14 lists")
         .within(0, 1 << 24),
 };
-constexpr std::int64_t kMostRows = std::int64_t{1} << 48;
+constexpr std::int64_t kMaxRows = std::int64_t{1} << 48;
 constexpr AttrRecord kCollective[] = {
     required(AttrKey::kind, kCollectiveNames, "the operation of the ranks"),
     may(AttrKey::text, AttrType::text, "no reduction", "a reduction, by its name in tern/collective.h"),
     may(AttrKey::name, AttrType::text, "the default group", "of the group"),
     defaulted(AttrKey::groups, AttrType::integer, 0, "the number of ranks; 0: all of the group").within(0, 1 << 20),
     defaulted(AttrKey::k, AttrType::integer, 0, "broadcast: the rank whose x all get").within(0, 1 << 20),
-    may(AttrKey::sizes, AttrType::dims, "equal parts", "all_to_all: of axis 0, for each rank").within(0, kMostRows),
-    may(AttrKey::counts, AttrType::dims, "equal parts", "all_to_all: of axis 0, from each rank").within(0, kMostRows),
+    may(AttrKey::sizes, AttrType::dims, "equal parts", "all_to_all: of axis 0, for each rank").within(0, kMaxRows),
+    may(AttrKey::counts, AttrType::dims, "equal parts", "all_to_all: of axis 0, from each rank").within(0, kMaxRows),
     defaulted(AttrKey::mode, AttrType::integer, 0, "1: only starts the collective; a wait ends it").within(0, 1),
 };
 constexpr AttrRecord kExchange[] = {

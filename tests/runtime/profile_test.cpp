@@ -85,7 +85,7 @@ TEST(Profile, BytesAreOfOperandsAndResults) {
   select.resolved = &program.functions[0].nodes[1];
   const std::vector<TensorView> table = {view({1000, 4}), view({2})}, rows = {view({2, 4})};
   profile.add(0, select, table, rows, 1);
-  EXPECT_EQ(least_bytes(*select.resolved, table, rows), 4.0 * (8 + 8 + 2));
+  EXPECT_EQ(min_bytes(*select.resolved, table, rows), 4.0 * (8 + 8 + 2));
   const std::vector<NodeTime> times = profile.times(program);
   ASSERT_EQ(times.size(), 2u);
   EXPECT_EQ(times[0].op, "index_select");

@@ -24,8 +24,8 @@ TEST(OpRecord, EveryOpHasOne) {
     EXPECT_EQ(op_from_name(r->name), r->op);
     EXPECT_FALSE(r->text.empty()) << r->name;
     EXPECT_GE(r->version, 1) << r->name;
-    EXPECT_EQ(r->bodies > 0, r->is(Trait::control)) << r->name;
-    EXPECT_TRUE(!r->is(Trait::effect) || !r->is(Trait::foldable)) << r->name;
+    EXPECT_EQ(r->bodies > 0, r->has_trait(Trait::control)) << r->name;
+    EXPECT_TRUE(!r->has_trait(Trait::effect) || !r->has_trait(Trait::foldable)) << r->name;
   }
   EXPECT_EQ(op_record(Op::invalid).op, Op::invalid);
   EXPECT_EQ(op_record(static_cast<Op>(kMaxOp + 1)).op, Op::invalid);
@@ -83,7 +83,7 @@ TEST(OpRecord, Arities) {
 TEST(OpRecord, OpsThatAreOffered) {
   std::set<Op> kept;
   for (const OpRecord* r : records()) {
-    if (!r->is(Trait::offered)) kept.insert(r->op);
+    if (!r->has_trait(Trait::offered)) kept.insert(r->op);
   }
   EXPECT_EQ(kept,
             (std::set<Op>{Op::random, Op::nonzero, Op::unique, Op::bincount, Op::repeat_interleave, Op::masked_select,

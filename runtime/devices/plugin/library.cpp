@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Smallest table of a plugin of this version: everything up to the last required function.
-constexpr std::size_t kLeastSize = offsetof(tern_device_plugin, get_extension) + sizeof(void*);
+constexpr std::size_t kMinSize = offsetof(tern_device_plugin, get_extension) + sizeof(void*);
 
 std::string why_not(const tern_device_plugin* t) {
   if (t == nullptr) return "tern_device_library returned nothing";
@@ -28,11 +28,11 @@ std::string why_not(const tern_device_plugin* t) {
     return fmt::format("it was built for version {} of tern/device.h, but this Tern has {}: recompile it", t->abi,
                        TERN_DEVICE_ABI);
   }
-  if (t->size < kLeastSize)
-    return fmt::format("its table has {} bytes, less than {}: recompile it", t->size, kLeastSize);
+  if (t->size < kMinSize)
+    return fmt::format("its table has {} bytes, less than {}: recompile it", t->size, kMinSize);
   // All members after the name are required functions.
   const auto* functions = reinterpret_cast<void* const*>(&t->last_message);
-  const auto* end = reinterpret_cast<void* const*>(reinterpret_cast<const char*>(t) + kLeastSize);
+  const auto* end = reinterpret_cast<void* const*>(reinterpret_cast<const char*>(t) + kMinSize);
   if (std::any_of(functions, end, [](const void* f) { return f == nullptr; })) return "a required function is missing";
   const std::string_view name = t->name == nullptr ? "" : t->name;
   const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };

@@ -51,7 +51,7 @@ void CountedKernels::run(KernelCall& call) {
   made.sizes = sizes_of(call);
   made.type = call.out.empty() ? "" : name_of(call.out[0].dtype);
   made.origin = node.origin;
-  made.bytes = least_bytes(node, call.in, call.out);
+  made.bytes = min_bytes(node, call.in, call.out);
   made.operations = flops_of(node, call.in, call.out);
   active->calls.push_back(std::move(made));
   active->emulator_.tag(active->calls.size());
