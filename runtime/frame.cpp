@@ -236,14 +236,16 @@ std::shared_ptr<const SectionPlan> Frame::shared_plan(const PlanKey& key) {
   return plan;
 }
 
-std::byte* Frame::base(const Location& at, std::span<const TensorView> inputs) {
-  switch (at.kind) {
+std::byte* Frame::base(const Location& location, std::span<const TensorView> inputs) {
+  switch (location.kind) {
     case Location::Kind::none: return nullptr;
-    case Location::Kind::arena: return sections_[at.index].arena.data() + at.offset;
-    case Location::Kind::input: return inputs[at.index].data + at.offset;
+    case Location::Kind::arena: return sections_[location.index].arena.data() + location.offset;
+    case Location::Kind::input: return inputs[location.index].data + location.offset;
     case Location::Kind::state:
-      return (constants_[at.index] != nullptr ? constants_[at.index] : context_.state->data(at.index)) + at.offset;
-    case Location::Kind::dynamic: return dynamic_[static_cast<ValueId>(at.index)].data() + at.offset;
+      return (constants_[location.index] != nullptr ? constants_[location.index]
+                                                    : context_.state->data(location.index)) +
+             location.offset;
+    case Location::Kind::dynamic: return dynamic_[static_cast<ValueId>(location.index)].data() + location.offset;
   }
   return nullptr;
 }
@@ -315,7 +317,7 @@ void Frame::execute(PlanRun& run) {
     try {
       context_.limits.check_time();
       if (starts_graph) {
-        const auto put = [&](const PlanStep& one) { execute(run, one); };
+        const auto put = [&](const PlanStep& step) { execute(run, step); };
         if (const std::size_t done = graphs->run(context_, run.args, i, put); done > 0) {
           i += done - 1;
           continue;

@@ -79,7 +79,7 @@ class Frame {
   void measure(PlanRun& run, const PlanStep& step);
   void record(PlanRun& run, const PlanStep& step);
   void run_kernel(PlanRun& run, const PlanStep& step);
-  std::byte* base(const Location& at, std::span<const TensorView> inputs);
+  std::byte* base(const Location& location, std::span<const TensorView> inputs);
 
   SessionContext& context_;
   const PreparedProgram& prepared_;

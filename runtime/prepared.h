@@ -33,9 +33,9 @@ struct PackRecorder {
 class PlanObserver {
  public:
   virtual ~PlanObserver() = default;
-  /// `number`: the node's exported number. `taken`: the chosen algorithm.
+  /// `number`: the node's exported number. `choice`: the chosen algorithm.
   virtual void prepared(std::uint32_t function, std::uint32_t number, const Kernel& kernel, const KernelCall& call,
-                        AlgorithmChoice taken) = 0;
+                        AlgorithmChoice choice) = 0;
 };
 
 /// Listeners during planning; null: none. Both belong to the caller; the caller makes plans on a single thread.

@@ -42,10 +42,10 @@ void SessionImpl::lend(std::span<const TensorView> results, std::vector<Tensor>&
   }
 }
 
-std::span<const Tensor> SessionImpl::make_dense(std::span<const Tensor> given) {
-  if (std::ranges::all_of(given, &Tensor::is_contiguous)) return given;
+std::span<const Tensor> SessionImpl::make_dense(std::span<const Tensor> arguments) {
+  if (std::ranges::all_of(arguments, &Tensor::is_contiguous)) return arguments;
   transfer.settle();  // an earlier run may still read its copies
-  dense.assign(given.begin(), given.end());
+  dense.assign(arguments.begin(), arguments.end());
   for (Tensor& t : dense) {
     if (t.is_contiguous() || !TensorMemory::is_on_host(t) || t.sizes().size() > kMaxRank) continue;
     const bool read_only = t.read_only();
@@ -56,11 +56,11 @@ std::span<const Tensor> SessionImpl::make_dense(std::span<const Tensor> given) {
 }
 
 /// Copies written inputs from their contiguous copies back to the caller's strided memory.
-void SessionImpl::update_strided(const Function& f, std::span<const Tensor> given) {
+void SessionImpl::update_strided(const Function& f, std::span<const Tensor> arguments) {
   std::size_t k = 0;
   for (std::uint32_t i = 0; i < f.inputs.size(); ++i) {
     if (f.inputs[i].kind != FunctionInput::Kind::user) continue;
-    const Tensor& t = given[k];
+    const Tensor& t = arguments[k];
     const Tensor& copy = dense[k++];
     const auto is_target = [&](const WriteBack& w) { return w.target == WriteBack::Target::input && w.index == i; };
     if (t.is_contiguous() || !TensorMemory::is_on_host(t) || !std::ranges::any_of(f.writebacks, is_target)) continue;
@@ -69,15 +69,16 @@ void SessionImpl::update_strided(const Function& f, std::span<const Tensor> give
   }
 }
 
-void SessionImpl::run(std::uint32_t index, std::span<const Tensor> given, CallerOutputs* to, bool waits) {
+void SessionImpl::run(std::uint32_t index, std::span<const Tensor> arguments, CallerOutputs* caller_outputs,
+                      bool waits) {
   const Program& program = *prepared->program;
   const Function& f = program.functions[index];
   context.threads = Threads::chosen(prepared->options.threads);
   const ThreadScope scope(context.threads);
-  const std::span<const Tensor> contiguous = make_dense(given);
+  const std::span<const Tensor> contiguous = make_dense(arguments);
   fill_inputs(*prepared, f, contiguous, inputs);
-  if (to != nullptr) to->keep_apart(inputs);
-  if (to != nullptr && !waits) to->check_asynchronous();
+  if (caller_outputs != nullptr) caller_outputs->keep_apart(inputs);
+  if (caller_outputs != nullptr && !waits) caller_outputs->check_asynchronous();
   auto& frame = frames[index];
   if (frame == nullptr) frame = std::make_unique<Frame>(context, index);
   context.bytes_copied = 0;
@@ -87,18 +88,18 @@ void SessionImpl::run(std::uint32_t index, std::span<const Tensor> given, Caller
     const TracedRun traced(context, tracing, f.name);
     DeviceTimes times(context);
     transfer.bring(f, contiguous, inputs);
-    const std::vector<TensorView>& results = frame->run(inputs, {}, to);
-    const std::vector<TensorView>& there = transfer.take_back(f, results, to);
-    if (to != nullptr) {
+    const std::vector<TensorView>& results = frame->run(inputs, {}, caller_outputs);
+    const std::vector<TensorView>& there = transfer.take_back(f, results, caller_outputs);
+    if (caller_outputs != nullptr) {
       if (waits) stream.synchronize();
-      to->copy(there);
-      to->expose_results(outputs);
+      caller_outputs->copy(there);
+      caller_outputs->expose_results(outputs);
     } else {
       lend(there, outputs);
     }
     last = outputs.size() == f.outputs.size() ? &f : nullptr;
     times.finish();
-    if (contiguous.data() != given.data()) update_strided(f, given);
+    if (contiguous.data() != arguments.data()) update_strided(f, arguments);
   } catch (const std::exception& e) {
     give_up(e);
     throw;

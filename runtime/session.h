@@ -28,7 +28,8 @@ class SessionImpl {
   static void lend(std::span<const TensorView> results, std::vector<Tensor>& outputs);
   /// Enqueues a run on the stream. `into`: the caller's memory for results; null: the session's memory. `waits`: waits
   /// for the results; otherwise the stream's own work delivers all results.
-  void run(std::uint32_t function, std::span<const Tensor> given, CallerOutputs* into, bool waits = false);
+  void run(std::uint32_t function, std::span<const Tensor> arguments, CallerOutputs* caller_outputs,
+           bool waits = false);
 
   std::shared_ptr<const PreparedProgram> prepared;
   Stream stream;
@@ -47,8 +48,8 @@ class SessionImpl {
   std::atomic<bool> is_dropped = false;  ///< set after the Session was replaced or destroyed
 
  private:
-  std::span<const Tensor> make_dense(std::span<const Tensor> given);
-  void update_strided(const Function& f, std::span<const Tensor> given);
+  std::span<const Tensor> make_dense(std::span<const Tensor> arguments);
+  void update_strided(const Function& f, std::span<const Tensor> arguments);
 };
 
 /// Ensures a single caller of a session: a second caller (another thread, or an operator run by the session) gets
@@ -69,10 +70,10 @@ class SessionUse {
 };
 
 /// Orders the tensors by the function's inputs. Fails if a tensor is missing, unknown or duplicate.
-std::vector<Tensor> order_inputs(const Function& f, const std::vector<NamedTensor>& given);
+std::vector<Tensor> order_inputs(const Function& f, const std::vector<NamedTensor>& arguments);
 /// Fills in the frame's views at the positions of the function's inputs. Checks count, dtype and rank; the frame checks
 /// sizes. Tensors live on the host or on the program's device.
-void fill_inputs(const PreparedProgram& prepared, const Function& f, std::span<const Tensor> given,
+void fill_inputs(const PreparedProgram& prepared, const Function& f, std::span<const Tensor> arguments,
                  std::vector<TensorView>& views);
 
 }  // namespace tern

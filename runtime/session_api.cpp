@@ -63,13 +63,13 @@ const Program& program_of(const std::shared_ptr<SessionImpl>& session) {
 std::vector<Tensor> run_fresh(const SessionUse& session, std::string_view function, std::span<const Tensor> inputs,
                               Device& place) {
   const std::uint32_t index = find_function(*session->prepared->program, function);
-  CallerOutputs made(session->prepared->program->functions[index], *session->prepared->device, place);
+  CallerOutputs new_outputs(session->prepared->program->functions[index], *session->prepared->device, place);
   if (GraphImpl* graph = session->stream.impl()->capture) {
-    graph->record(session.session(), index, inputs, &made);
+    graph->record(session.session(), index, inputs, &new_outputs);
   } else {
-    session->run(index, inputs, &made, true);
+    session->run(index, inputs, &new_outputs, true);
   }
-  return made.release_tensors();
+  return new_outputs.release_tensors();
 }
 
 const std::vector<Tensor>& enqueue_run(const SessionUse& session, std::string_view function,
@@ -169,8 +169,8 @@ void Session::run_into(std::string_view function, std::span<const Tensor> inputs
   if (outputs.empty()) {
     run_and_wait(session, function, inputs);
   } else {
-    CallerOutputs into(program.functions[index], *session->prepared->device, outputs);
-    session->run(index, inputs, &into, true);
+    CallerOutputs caller_outputs(program.functions[index], *session->prepared->device, outputs);
+    session->run(index, inputs, &caller_outputs, true);
     session.check_kept();
   }
 }
@@ -178,11 +178,11 @@ void Session::run_into(std::string_view function, std::span<const Tensor> inputs
 void Session::enqueue_into(std::string_view function, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
   const SessionUse session(impl_);
   const std::uint32_t index = find_function(*session->prepared->program, function);
-  CallerOutputs into(session->prepared->program->functions[index], *session->prepared->device, outputs);
+  CallerOutputs caller_outputs(session->prepared->program->functions[index], *session->prepared->device, outputs);
   if (GraphImpl* graph = session->stream.impl()->capture) {
-    graph->record(session.session(), index, inputs, &into);
+    graph->record(session.session(), index, inputs, &caller_outputs);
   } else {
-    session->run(index, inputs, &into);
+    session->run(index, inputs, &caller_outputs);
     session.check_kept();
   }
 }

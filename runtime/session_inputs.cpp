@@ -22,26 +22,26 @@ void check_place(const Device& device, const std::string& name, const Tensor& t)
 
 }  // namespace
 
-void fill_inputs(const PreparedProgram& prepared, const Function& f, std::span<const Tensor> given,
+void fill_inputs(const PreparedProgram& prepared, const Function& f, std::span<const Tensor> arguments,
                  std::vector<TensorView>& views) {
   const Program& program = *prepared.program;
   views.resize(f.inputs.size());
   const auto wanted =
       static_cast<std::size_t>(std::ranges::count(f.inputs, FunctionInput::Kind::user, &FunctionInput::kind));
-  if (given.size() != wanted) {
+  if (arguments.size() != wanted) {
     std::string names;
     for (const FunctionInput& in : f.inputs) {
       if (in.kind == FunctionInput::Kind::user) names += (names.empty() ? "" : ", ") + in.name;
     }
     fail(ErrorCode::invalid_argument,
-         fmt::format("'{}' takes {} inputs ({}), but {} were given", f.name, wanted, names, given.size()));
+         fmt::format("'{}' takes {} inputs ({}), but {} were given", f.name, wanted, names, arguments.size()));
   }
   std::size_t k = 0;
   for (std::size_t i = 0; i < f.inputs.size(); ++i) {
     TensorView& v = views[i];
     v.data = nullptr;  // clears data of earlier runs
     if (f.inputs[i].kind != FunctionInput::Kind::user) continue;
-    const Tensor& t = given[k++];
+    const Tensor& t = arguments[k++];
     if (f.inputs[i].value == kNoValue) continue;
     v.dtype = t.dtype();
     v.rank = static_cast<std::int32_t>(t.sizes().size());
@@ -65,7 +65,7 @@ void fill_inputs(const PreparedProgram& prepared, const Function& f, std::span<c
   // Read-only tensors are rare, written inputs may be many.
   std::size_t position = 0;
   for (std::uint32_t i = 0; i < f.inputs.size(); ++i) {
-    if (f.inputs[i].kind != FunctionInput::Kind::user || !given[position++].read_only()) continue;
+    if (f.inputs[i].kind != FunctionInput::Kind::user || !arguments[position++].read_only()) continue;
     const bool written = std::ranges::any_of(
         f.writebacks, [i](const WriteBack& w) { return w.target == WriteBack::Target::input && w.index == i; });
     if (written)
@@ -87,10 +87,10 @@ std::string list_inputs(const Function& f) {
 
 }  // namespace
 
-std::vector<Tensor> order_inputs(const Function& f, const std::vector<NamedTensor>& given) {
-  for (const NamedTensor& g : given) {
+std::vector<Tensor> order_inputs(const Function& f, const std::vector<NamedTensor>& arguments) {
+  for (const NamedTensor& g : arguments) {
     const auto is = [&](const FunctionInput& in) { return in.kind == FunctionInput::Kind::user && in.name == g.name; };
-    if (std::ranges::count(given, g.name, &NamedTensor::name) > 1)
+    if (std::ranges::count(arguments, g.name, &NamedTensor::name) > 1)
       fail(ErrorCode::invalid_argument, fmt::format("input '{}' was given twice", g.name));
     if (std::ranges::none_of(f.inputs, is))
       fail(ErrorCode::invalid_argument,
@@ -99,8 +99,8 @@ std::vector<Tensor> order_inputs(const Function& f, const std::vector<NamedTenso
   std::vector<Tensor> ordered;
   for (const FunctionInput& in : f.inputs) {
     if (in.kind != FunctionInput::Kind::user) continue;
-    const auto found = std::ranges::find(given, in.name, &NamedTensor::name);
-    if (found == given.end())
+    const auto found = std::ranges::find(arguments, in.name, &NamedTensor::name);
+    if (found == arguments.end())
       fail(ErrorCode::invalid_argument, fmt::format("input '{}' of '{}' was not given", in.name, f.name));
     ordered.push_back(found->tensor);
   }

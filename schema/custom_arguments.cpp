@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kKinds = {"none", "tensors", "integers", "numbers", "text"};
 
-[[noreturn]] void bad(const std::string& what) {
-  fail(ErrorCode::bad_file, "the arguments of a custom operator: " + what);
+[[noreturn]] void bad(const std::string& message) {
+  fail(ErrorCode::bad_file, "the arguments of a custom operator: " + message);
 }
 
 /// Splits off the characters up to `end` from `text`, together with `end`.

@@ -282,11 +282,11 @@ Dim ExprPool::mul(Dim a, Dim b) {
   return build(r);
 }
 
-/// Splits `l` into quotient * by + rest, dividing each term that is a multiple of `by`. Returns false without such a
-/// term.
-bool ExprPool::divide(const Linear& l, Dim by, Linear* quotient, Linear* rest) {
-  const Linear d = linear(by);
-  std::int64_t divisor = d.constant;
+/// Splits `l` into quotient * divisor + remainder, dividing each term that is a multiple of `divisor`. Returns false
+/// without such a term.
+bool ExprPool::divide(const Linear& l, Dim divisor, Linear* quotient, Linear* remainder) {
+  const Linear d = linear(divisor);
+  std::int64_t constant_divisor = d.constant;
   std::vector<std::uint32_t> symbols;
   if (!d.terms.empty()) {
     if (d.terms.size() != 1 || d.constant != 0) {  // a sum: only multiples of the whole sum count
@@ -300,17 +300,18 @@ bool ExprPool::divide(const Linear& l, Dim by, Linear* quotient, Linear* rest) {
       quotient->constant = q;
       return true;
     }
-    divisor = d.terms[0].second;
+    constant_divisor = d.terms[0].second;
     factors_of(d.terms[0].first, symbols);
   }
-  if (divisor == 0) return false;
+  if (constant_divisor == 0) return false;
   // c = q * divisor, if the divisor divides c and q fits 64 bits.
-  const auto divides = [divisor](std::int64_t c, std::int64_t* q) {
+  const auto divides = [constant_divisor](std::int64_t c, std::int64_t* q) {
     std::int64_t r = 0;
-    return apply(ExprOp::mod, c, divisor, 0, &r) && r == 0 && apply(ExprOp::floordiv, c, divisor, 0, q);
+    return apply(ExprOp::mod, c, constant_divisor, 0, &r) && r == 0 &&
+           apply(ExprOp::floordiv, c, constant_divisor, 0, q);
   };
   bool any = false;
-  if (!symbols.empty() || !divides(l.constant, &quotient->constant)) rest->constant = l.constant;
+  if (!symbols.empty() || !divides(l.constant, &quotient->constant)) remainder->constant = l.constant;
   for (auto [node, coefficient] : l.terms) {
     std::vector<std::uint32_t> factors;
     factors_of(node, factors);
@@ -323,7 +324,7 @@ bool ExprPool::divide(const Linear& l, Dim by, Linear* quotient, Linear* rest) {
       if (it != factors.end()) factors.erase(it);
     }
     if (!whole) {
-      rest->terms.emplace_back(node, coefficient);
+      remainder->terms.emplace_back(node, coefficient);
       continue;
     }
     any = true;
@@ -334,7 +335,7 @@ bool ExprPool::divide(const Linear& l, Dim by, Linear* quotient, Linear* rest) {
       shape_overflow("//");
     }
   }
-  if (!quotient->tidy() || !rest->tidy()) shape_overflow("//");
+  if (!quotient->tidy() || !remainder->tidy()) shape_overflow("//");
   return any;
 }
 

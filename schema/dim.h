@@ -179,7 +179,7 @@ class ExprPool {
   Dim build(const Linear& l);
   Dim product_of(std::vector<std::uint32_t> factors);
   void factors_of(std::uint32_t node, std::vector<std::uint32_t>& out) const;
-  bool divide(const Linear& l, Dim by, Linear* quotient, Linear* rest);
+  bool divide(const Linear& l, Dim divisor, Linear* quotient, Linear* remainder);
 
   std::vector<ExprNode> nodes_;
   std::vector<Symbol> symbols_;

@@ -16,15 +16,15 @@ Interval ExprPool::bounds(Dim d) const {
 }
 
 Interval ExprPool::bounds_of(const ExprNode& n) const {
-  auto of = [&](std::uint32_t i) { return bounds_[i]; };
+  auto bounds_of = [&](std::uint32_t i) { return bounds_[i]; };
   switch (n.op) {
     case ExprOp::constant: return {n.value, n.value};
     case ExprOp::symbol:
       return {symbols_[static_cast<std::size_t>(n.value)].min, symbols_[static_cast<std::size_t>(n.value)].max};
-    case ExprOp::add: return add_bounds(of(n.a), of(n.b));
-    case ExprOp::mul: return mul_bounds(of(n.a), of(n.b));
+    case ExprOp::add: return add_bounds(bounds_of(n.a), bounds_of(n.b));
+    case ExprOp::mul: return mul_bounds(bounds_of(n.a), bounds_of(n.b));
     case ExprOp::floordiv: {
-      const Interval a = of(n.a), b = of(n.b);
+      const Interval a = bounds_of(n.a), b = bounds_of(n.b);
       if (b.min <= 0) return kAnything;
       auto fd = [](std::int64_t x, std::int64_t y) { return x / y - (x % y < 0); };
       return {a.min >= 0 ? (b.max == kNoBound ? 0 : fd(a.min, b.max)) : fd(a.min, b.min), a.max == kNoBound ? kNoBound
@@ -33,14 +33,17 @@ Interval ExprPool::bounds_of(const ExprNode& n) const {
                                                                                               : -1};
     }
     case ExprOp::mod: {
-      const Interval a = of(n.a), b = of(n.b);
+      const Interval a = bounds_of(n.a), b = bounds_of(n.b);
       if (b.min <= 0) return kAnything;
       const std::int64_t top = b.max == kNoBound ? kNoBound : b.max - 1;
       return {0, a.min >= 0 ? std::min(top, a.max) : top};
     }
-    case ExprOp::min: return {std::min(of(n.a).min, of(n.b).min), std::min(of(n.a).max, of(n.b).max)};
-    case ExprOp::max: return {std::max(of(n.a).min, of(n.b).min), std::max(of(n.a).max, of(n.b).max)};
-    case ExprOp::select: return {std::min(of(n.b).min, of(n.c).min), std::max(of(n.b).max, of(n.c).max)};
+    case ExprOp::min:
+      return {std::min(bounds_of(n.a).min, bounds_of(n.b).min), std::min(bounds_of(n.a).max, bounds_of(n.b).max)};
+    case ExprOp::max:
+      return {std::max(bounds_of(n.a).min, bounds_of(n.b).min), std::max(bounds_of(n.a).max, bounds_of(n.b).max)};
+    case ExprOp::select:
+      return {std::min(bounds_of(n.b).min, bounds_of(n.c).min), std::max(bounds_of(n.b).max, bounds_of(n.c).max)};
     case ExprOp::eq:
     case ExprOp::ne:
     case ExprOp::lt:

@@ -69,8 +69,8 @@ bool Inference::differ(Dim a, Dim b) const {
   return d.min > 0 || d.max < 0;
 }
 
-void Inference::require_equal(Dim a, Dim b, const char* what) const {
-  if (differ(a, b)) fail(fmt::format("{} differ: {} and {}", what, pool.text(a), pool.text(b)));
+void Inference::require_equal(Dim a, Dim b, const char* subject) const {
+  if (differ(a, b)) fail(fmt::format("{} differ: {} and {}", subject, pool.text(a), pool.text(b)));
 }
 
 Dims Inference::broadcast(const Dims& a, const Dims& b) const {

@@ -42,7 +42,7 @@ class Inference {
   std::vector<std::int64_t> integers(AttrKey key, std::size_t length) const;
 
   /// Requires equal sizes: fails if provably different; otherwise assumes equality, checked again for concrete sizes.
-  void require_equal(Dim a, Dim b, const char* what) const;
+  void require_equal(Dim a, Dim b, const char* subject) const;
   bool differ(Dim a, Dim b) const;  ///< provably
   /// NumPy's broadcasting.
   Dims broadcast(const Dims& a, const Dims& b) const;

@@ -20,9 +20,9 @@ bool precedes(const LinearSum::Term& a, const LinearSum::Term& b) {
 
 }  // namespace
 
-void shape_overflow(const char* what) {
+void shape_overflow(const char* expression) {
   fail(ErrorCode::bad_file,
-       std::string("a shape expression does not fit 64 bits, or divides by zero, in '") + what + "'");
+       std::string("a shape expression does not fit 64 bits, or divides by zero, in '") + expression + "'");
 }
 
 Interval add_bounds(Interval a, Interval b) {

@@ -36,7 +36,7 @@ Dim sum(ExprPool& pool, std::span<const Dim> dims);
 
 Interval add_bounds(Interval a, Interval b);
 Interval mul_bounds(Interval a, Interval b);
-/// Fails with bad_file: `what` is the operation overflowing 64 bits.
-[[noreturn]] void shape_overflow(const char* what);
+/// Fails with bad_file: `expression` is the operation overflowing 64 bits.
+[[noreturn]] void shape_overflow(const char* expression);
 
 }  // namespace tern

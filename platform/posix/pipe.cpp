@@ -10,7 +10,7 @@
 namespace tern::platform {
 
 bool read_pipe(int end, std::chrono::steady_clock::time_point deadline,
-               const std::function<void(std::string_view)>& take) {
+               const std::function<void(std::string_view)>& consume) {
   using std::chrono::milliseconds;
   char piece[4096];
   while (true) {
@@ -23,7 +23,7 @@ bool read_pipe(int end, std::chrono::steady_clock::time_point deadline,
     const ssize_t count = ::read(end, piece, sizeof piece);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return true;
-    take({piece, static_cast<std::size_t>(count)});
+    consume({piece, static_cast<std::size_t>(count)});
   }
 }
 

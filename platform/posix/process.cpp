@@ -96,10 +96,10 @@ ProcessResult run_process(const std::string& path, const std::vector<std::string
     return result;
   }
   write_end.close();
-  const auto take = [&](std::string_view piece) {
+  const auto append_output = [&](std::string_view piece) {
     result.output += piece.substr(0, max_output - result.output.size());
   };
-  if (!read_pipe(ends[0], deadline, take)) {
+  if (!read_pipe(ends[0], deadline, append_output)) {
     result.is_late = true;
     ::kill(-child, SIGKILL);
   }

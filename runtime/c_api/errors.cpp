@@ -18,9 +18,9 @@ thread_local std::string last_error;  // NOLINT
 }  // namespace
 
 tern_status report() noexcept {
-  const auto keep = [](ErrorCode code, const char* what) noexcept {
+  const auto record = [](ErrorCode code, const char* message) noexcept {
     try {
-      last_error = what;
+      last_error = message;
     } catch (...) {
       last_error.clear();
     }
@@ -29,16 +29,16 @@ tern_status report() noexcept {
   try {
     throw;
   } catch (const Cancelled& e) {
-    keep(e.code(), e.what());
+    record(e.code(), e.what());
     return TERN_ERROR_CANCELLED;
   } catch (const Error& e) {
-    return keep(e.code(), e.what());
+    return record(e.code(), e.what());
   } catch (const std::bad_alloc&) {
-    return keep(ErrorCode::out_of_memory, "out of memory");
+    return record(ErrorCode::out_of_memory, "out of memory");
   } catch (const std::exception& e) {
-    return keep(ErrorCode::internal, e.what());
+    return record(ErrorCode::internal, e.what());
   } catch (...) {
-    return keep(ErrorCode::internal, "an unknown exception");
+    return record(ErrorCode::internal, "an unknown exception");
   }
 }
 
@@ -50,8 +50,8 @@ void tern_set_log(tern_log_function function, void* user) {
 
 namespace tern::c_api {
 
-void refuse_null(const char* what) {
-  fail(ErrorCode::invalid_argument, std::string(what) + " is NULL");
+void refuse_null(const char* argument) {
+  fail(ErrorCode::invalid_argument, std::string(argument) + " is NULL");
 }
 
 }  // namespace tern::c_api

@@ -18,11 +18,11 @@ tern_status guarded(const F& f) noexcept {
   }
 }
 
-[[noreturn]] void refuse_null(const char* what);
+[[noreturn]] void refuse_null(const char* argument);
 
 /// Throws if a required pointer is null.
-inline void require_pointer(const void* pointer, const char* what) {
-  if (pointer == nullptr) refuse_null(what);
+inline void require_pointer(const void* pointer, const char* argument) {
+  if (pointer == nullptr) refuse_null(argument);
 }
 
 }  // namespace tern::c_api

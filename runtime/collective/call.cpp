@@ -18,19 +18,19 @@ bool has_root(CollectiveKind k) {
 }
 
 /// True if the parts are non-negative and sum to `count`.
-bool is_division(std::span<const std::int64_t> parts, std::int64_t count, int ranks) {
-  if (parts.size() != static_cast<std::size_t>(ranks)) return false;
+bool is_division(std::span<const std::int64_t> lengths, std::int64_t count, int ranks) {
+  if (lengths.size() != static_cast<std::size_t>(ranks)) return false;
   std::int64_t sum = 0;
-  for (const std::int64_t n : parts) {
+  for (const std::int64_t n : lengths) {
     if (n < 0 || __builtin_add_overflow(sum, n, &sum)) return false;
   }
   return sum == count;
 }
 
-std::string text_of(std::span<const std::int64_t> parts) {
-  constexpr std::size_t kMost = 8;
-  std::string text = fmt::format("{}", fmt::join(parts.first(std::min(parts.size(), kMost)), ", "));
-  return parts.size() > kMost ? text + ", ..." : text;
+std::string text_of(std::span<const std::int64_t> lengths) {
+  constexpr std::size_t kMaxListed = 8;
+  std::string text = fmt::format("{}", fmt::join(lengths.first(std::min(lengths.size(), kMaxListed)), ", "));
+  return lengths.size() > kMaxListed ? text + ", ..." : text;
 }
 
 }  // namespace

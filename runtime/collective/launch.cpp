@@ -103,24 +103,24 @@ std::string address_by(const std::string& launcher) {
 }  // namespace
 
 GroupOptions launched_group_options() {
-  const LauncherVariables* by = nullptr;
+  const LauncherVariables* launcher = nullptr;
   LaunchedRank found{};
   for (const LauncherVariables& l : kLaunchers) {
     const std::optional<LaunchedRank> r = launched_rank(l);
     if (!r) continue;
-    if (by == nullptr) {
-      by = &l;
+    if (launcher == nullptr) {
+      launcher = &l;
       found = *r;
       continue;
     }
     // Workers of torchrun and mpirun inherit the variables of an outer launcher.
-    const bool inside = !variable("TORCHELASTIC_RUN_ID").empty() || std::string_view(by->name) == "mpirun";
+    const bool inside = !variable("TORCHELASTIC_RUN_ID").empty() || std::string_view(launcher->name) == "mpirun";
     if (!inside && (r->rank != found.rank || r->size != found.size))
       fail(ErrorCode::invalid_argument,
-           fmt::format("{}={} and {}={} contradict {}={} and {}={}: unset the variables of other launchers", by->rank,
-                       found.rank, by->size, found.size, l.rank, r->rank, l.size, r->size));
+           fmt::format("{}={} and {}={} contradict {}={} and {}={}: unset the variables of other launchers",
+                       launcher->rank, found.rank, launcher->size, found.size, l.rank, r->rank, l.size, r->size));
   }
-  if (by == nullptr)
+  if (launcher == nullptr)
     fail(ErrorCode::invalid_argument,
          "no launcher set a rank: RANK (torchrun --no-python), OMPI_COMM_WORLD_RANK (mpirun) and SLURM_PROCID "
          "(srun) "
@@ -129,7 +129,7 @@ GroupOptions launched_group_options() {
   o.rank = static_cast<int>(found.rank);
   o.size = static_cast<int>(found.size);
   o.local_rank = static_cast<int>(found.local);
-  o.launcher = by->name;
+  o.launcher = launcher->name;
   o.address = address_by(o.launcher);
   return o;
 }

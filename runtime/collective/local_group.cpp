@@ -104,11 +104,11 @@ class LocalTransport : public Transport {
   }
 
  private:
-  Request post(const Post& what) {
+  Request post(const Post& request) {
     std::unique_lock lock(group_->mutex);
     if (!group_->failure.empty()) fail(ErrorCode::io, group_->failure);
     Post* const p = fresh();
-    *p = what;
+    *p = request;
     std::vector<Post*>& waiting = group_->posts[p->key];
     if (waiting.empty() || waiting.front()->sends == p->sends) {
       const int peer = p->sends ? std::get<1>(p->key) : std::get<0>(p->key);
@@ -210,8 +210,8 @@ class LocalWatch : public Watch {
     for (int r = 0; r < static_cast<int>(group_->states.size()) && why.empty(); ++r) {
       const LocalGroupState::Rank& other = group_->states[static_cast<std::size_t>(r)];
       if (r == rank_) continue;
-      const CallState& at = p2p ? other.current : other.calls[state.number % LocalGroupState::kRemembered];
-      why = r < rank_ ? conflict(r, at, rank_, state) : conflict(rank_, state, r, at);
+      const CallState& call = p2p ? other.current : other.calls[state.number % LocalGroupState::kRemembered];
+      why = r < rank_ ? conflict(r, call, rank_, state) : conflict(rank_, state, r, call);
       if (why.empty() && !p2p && group_->has_left[static_cast<std::size_t>(r)] && other.last_finished < state.number)
         why = departure_message(r);
     }

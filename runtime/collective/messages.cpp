@@ -32,10 +32,10 @@ Messages::Number Messages::receive(int peer, std::uint32_t step, void* data, std
 void Messages::wait(Number message) {
   Item& item = items_[message];
   if (item.request == nullptr) return;
-  const auto left = std::chrono::ceil<milliseconds>(end_ - std::chrono::steady_clock::now());
+  const auto remaining = std::chrono::ceil<milliseconds>(end_ - std::chrono::steady_clock::now());
   Transport::Request const request = item.request;
   item.request = nullptr;
-  if (!transport_.wait(request, std::max(left, milliseconds(1)))) throw WaitedTooLong{item.peer};
+  if (!transport_.wait(request, std::max(remaining, milliseconds(1)))) throw WaitedTooLong{item.peer};
 }
 
 void Messages::wait_all() {

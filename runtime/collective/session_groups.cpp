@@ -172,17 +172,17 @@ void SessionGroups::run_collective(const KernelCall& call) {
     c.output_splits = elements_of(node.dims(AttrKey::counts), in, output_splits_);
   }
   if (!member->agreed) agree_on_communicator(*member);
-  const Called as{name, member->channel.take_number()};
+  const Called called{name, member->channel.take_number()};
   c.input = in.data;
   c.output = out.data;
   if (member->communicator != nullptr) {
     check_call(c, member->group->rank(), ranks);  // devices do not check sizes
-    const TraceSpan span(EventKind::collective, "record_param_comms", as.number,
+    const TraceSpan span(EventKind::collective, "record_param_comms", called.number,
                          [&] { return collective_args(c, name, member->group->rank(), ranks); });
-    if (member->communicator->run(c, as.number)) return member->channel.record_device_call(as.number);
+    if (member->communicator->run(c, called.number)) return member->channel.record_device_call(called.number);
   }
-  if (node.integer(AttrKey::mode) != 0) return start_on_host(*member, as, c, call);
-  run_on_host(*member, as, c, in, out);
+  if (node.integer(AttrKey::mode) != 0) return start_on_host(*member, called, c, call);
+  run_on_host(*member, called, c, in, out);
 }
 
 const void* SessionGroups::host_data(const TensorView& view, Buffer& copy) {
@@ -193,18 +193,19 @@ const void* SessionGroups::host_data(const TensorView& view, Buffer& copy) {
   return copy.data();
 }
 
-void SessionGroups::run_on_host(Member& member, Called as, Collective c, const TensorView& in, const TensorView& out) {
+void SessionGroups::run_on_host(Member& member, Called called, Collective c, const TensorView& in,
+                                const TensorView& out) {
   c.input = host_data(in, in_);
-  if (context_.device().traits().host_memory) return member.channel.run(c, as.name, as.number);
+  if (context_.device().traits().host_memory) return member.channel.run(c, called.name, called.number);
   const std::uint64_t made = Transfer::bytes_of(out);
   out_.reserve(made, cpu_device());
   c.output = out_.data();
-  member.channel.run(c, as.name, as.number);
+  member.channel.run(c, called.name, called.number);
   context_.stream->enqueue_upload(out.data, out_.data(), made);
   context_.stream->synchronize();
 }
 
-void SessionGroups::start_on_host(Member& member, Called as, const Collective& call, const KernelCall& kernel) {
+void SessionGroups::start_on_host(Member& member, Called called, const Collective& call, const KernelCall& kernel) {
   const TensorView &in = kernel.in[0], &out = kernel.out[0];
   Collective c = call;
   auto free = std::ranges::find_if(pending_, [](const auto& p) { return !p->busy; });
@@ -218,9 +219,9 @@ void SessionGroups::start_on_host(Member& member, Called as, const Collective& c
     c.output = p.output.data();
   }
   p.channel = &member.channel;
-  p.name = &as.name;
-  p.number = as.number;
-  p.ticket = p.channel->start(c, as.name, as.number);
+  p.name = &called.name;
+  p.number = called.number;
+  p.ticket = p.channel->start(c, called.name, called.number);
   p.value = kernel.node->outputs[0];
   p.out = out.data;
   p.busy = true;
@@ -244,12 +245,12 @@ void SessionGroups::wait(const KernelCall& call) {
   if (in.data != out.data) context_.copy(in, out);
 }
 
-SessionGroups::Member& SessionGroups::require_member(const std::string& name, std::string_view what) {
+SessionGroups::Member& SessionGroups::require_member(const std::string& name, std::string_view subject) {
   Member* const member = find_member(name);
   if (member != nullptr) return *member;
   fail(ErrorCode::invalid_argument, fmt::format("{} of the group '{}', but the session has no group: create one and "
                                                 "pass it to Session::set_group (tern/collective.h)",
-                                                what, name));
+                                                subject, name));
 }
 
 NamedGroups::Membership SessionGroups::membership(const std::string& name, const Node& node) {

@@ -58,7 +58,7 @@ class SessionGroups : public GroupAccess, public NamedGroups {
     Buffer input, output;  ///< host memory
   };
   Member* find_member(const std::string& name);
-  Member& require_member(const std::string& name, std::string_view what);
+  Member& require_member(const std::string& name, std::string_view subject);
   /// Creates a device communicator if all ranks offer compatible devices.
   void agree_on_communicator(Member& member);
   void run_collective(const KernelCall& call);
@@ -71,8 +71,8 @@ class SessionGroups : public GroupAccess, public NamedGroups {
     const std::string& name;
     std::uint64_t number;
   };
-  void start_on_host(Member& member, Called as, const Collective& call, const KernelCall& kernel);
-  void run_on_host(Member& member, Called as, Collective call, const TensorView& in, const TensorView& out);
+  void start_on_host(Member& member, Called called, const Collective& call, const KernelCall& kernel);
+  void run_on_host(Member& member, Called called, Collective call, const TensorView& in, const TensorView& out);
   /// Position of the node in the model's Python source; empty if unknown.
   const char* source_line(const Node& node) const;
   /// Returns a view's elements in host memory: the view's own memory, or `copy` filled from the device.

@@ -36,8 +36,8 @@ bool is_itself(const platform::Socket& s) {
 std::chrono::milliseconds time_until(Deadline end) {
   using std::chrono::milliseconds;
   constexpr milliseconds kLongest{1 << 30};
-  const auto left = std::chrono::duration_cast<milliseconds>(end - std::chrono::steady_clock::now());
-  return std::clamp(left, milliseconds(0), kLongest);
+  const auto remaining = std::chrono::duration_cast<milliseconds>(end - std::chrono::steady_clock::now());
+  return std::clamp(remaining, milliseconds(0), kLongest);
 }
 
 /// Waits for a started connection. Returns its error number.

@@ -53,11 +53,11 @@ void TransportGroup::alone(const Collective& c) const {
   if (reduces(c.kind) && c.reduce == ReduceOp::premul_sum) scale(c.dtype, c.output, c.count, c.factor);
 }
 
-void TransportGroup::fail_in(const CallState& state, const std::string& what, bool from_elsewhere) {
+void TransportGroup::fail_in(const CallState& state, const std::string& message, bool from_elsewhere) {
   std::string why = watch_->failure(from_elsewhere ? Watch::kReasonComes : milliseconds(0));
   if (why.empty()) {
-    why =
-        fmt::format("group '{}': rank {} has failed in {}: {}", identity_.name, identity_.rank, describe(state), what);
+    why = fmt::format("group '{}': rank {} has failed in {}: {}", identity_.name, identity_.rank, describe(state),
+                      message);
     watch_->stop(why);
   }
   transport_->close();

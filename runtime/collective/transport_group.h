@@ -52,7 +52,7 @@ class TransportGroup : public ProcessGroup {
  private:
   template <class Work>
   void guarded(const CallState& state, Work work);
-  [[noreturn]] void fail_in(const CallState& state, const std::string& what, bool from_elsewhere);
+  [[noreturn]] void fail_in(const CallState& state, const std::string& message, bool from_elsewhere);
   void alone(const Collective& call) const;
   std::uint64_t tag_of(const Collective& call) const;
 

@@ -24,13 +24,13 @@ class DeviceGraph {
 class GraphRecorder {
  public:
   virtual ~GraphRecorder() = default;
-  /// Records the work enqueued by `put`. Returns null if the device cannot hold the work; then nothing has run.
-  virtual std::unique_ptr<DeviceGraph> record(const std::function<void()>& put) = 0;
+  /// Records the work enqueued by `enqueue`. Returns null if the device cannot hold the work; then nothing has run.
+  virtual std::unique_ptr<DeviceGraph> record(const std::function<void()>& enqueue) = 0;
   /// True if `update` may succeed.
   virtual bool updates() const = 0;
-  /// Records the work enqueued by `put`, and gives it to a graph of this stream in place of the graph's own, which
+  /// Records the work enqueued by `enqueue`, and gives it to a graph of this stream in place of the graph's own, which
   /// differs in addresses. False if the device cannot; then the graph is unchanged, and nothing has run.
-  virtual bool update(DeviceGraph& graph, const std::function<void()>& put) = 0;
+  virtual bool update(DeviceGraph& graph, const std::function<void()>& enqueue) = 0;
   /// True if a recording may hold the control flow below.
   virtual bool conditional() const = 0;
   /// Begins a body run if the byte at `predicate` is not 0 when the stream reaches the branch. `begin_else` begins the

@@ -39,12 +39,12 @@ std::uint64_t Transfer::device_bytes() const {
   return bytes;
 }
 
-void Transfer::bring(const Function& f, std::span<const Tensor> given, std::vector<TensorView>& inputs) {
+void Transfer::bring(const Function& f, std::span<const Tensor> arguments, std::vector<TensorView>& inputs) {
   if (uses_host_memory_) return;
   inputs_.resize(std::max(inputs_.size(), inputs.size()));
   caller_inputs_ = inputs;
   is_on_device_.assign(inputs.size(), false);
-  auto next = given.begin();
+  auto next = arguments.begin();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (f.inputs[i].kind != FunctionInput::Kind::user) continue;
     const Tensor& t = *next++;

@@ -23,9 +23,9 @@ class Transfer {
   Transfer& operator=(const Transfer&) = delete;
 
   /// Copies the inputs of kind user to the device and points their views to the copies. Inputs on the device are used
-  /// in place if contiguous and aligned. A capture records these copies and the copies of take_back. `given`: the
+  /// in place if contiguous and aligned. A capture records these copies and the copies of take_back. `arguments`: the
   /// inputs of kind user.
-  void bring(const Function& f, std::span<const Tensor> given, std::vector<TensorView>& inputs);
+  void bring(const Function& f, std::span<const Tensor> arguments, std::vector<TensorView>& inputs);
   /// Copies inputs written by the run back to the caller's memory. Copies results to memory of this object, or directly
   /// to the caller's `outputs` unless the host would have to copy them again; done after the stream's synchronisation.
   const std::vector<TensorView>& take_back(const Function& f, const std::vector<TensorView>& produced,

@@ -134,9 +134,9 @@ void join_product(FunctionInFusion& f, std::uint32_t i) {
   fused.expr = b.finish(b.append(n.expr, loads));
   fused.inputs.resize(kEpilogueOperands, kNoValue);
   fused.inputs.insert(fused.inputs.end(), b.operands().begin() + 1, b.operands().end());
-  std::vector<std::uint32_t> taken = product.views;
-  taken.push_back(at);
-  f.take_over(i, taken, std::move(fused.inputs));
+  std::vector<std::uint32_t> merged = product.views;
+  merged.push_back(at);
+  f.merge_nodes(i, merged, std::move(fused.inputs));
   fused.inputs = std::move(f.f.nodes[i].inputs);
   fused.outputs = {output};
   f.f.nodes[i] = std::move(fused);

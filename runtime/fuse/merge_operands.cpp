@@ -10,7 +10,7 @@ bool merge_operands(FunctionInFusion& f, std::uint32_t i) {
   if (f.has_pairs(n)) return false;
   const Dims& shape = f.type(n.outputs[0]).shape;
   const NodePosition operands_end = f.operands_position(n.inputs);
-  std::vector<std::uint32_t> taken;
+  std::vector<std::uint32_t> merged;
   std::vector<bool> inlined(n.inputs.size());
   std::size_t instructions = n.expr.code.size(), operands = n.inputs.size();
   for (std::size_t k = 0; k < n.inputs.size(); ++k) {
@@ -21,17 +21,17 @@ bool merge_operands(FunctionInFusion& f, std::uint32_t i) {
     if (producer.op != Op::pointwise || f.has_pairs(producer) || !f.may_move(p, operands_end)) continue;
     // Skips broadcast operands: merging would compute them repeatedly.
     if (f.type(n.inputs[k]).shape != shape && !f.one_element(n.inputs[k])) continue;
-    if (std::ranges::find(taken, p) == taken.end()) {
+    if (std::ranges::find(merged, p) == merged.end()) {
       if (instructions + producer.expr.code.size() > kMaxFusedInstructions ||
           operands + producer.inputs.size() > kMaxFusedOperands)
         continue;
       instructions += producer.expr.code.size();
       operands += producer.inputs.size();
-      taken.push_back(p);
+      merged.push_back(p);
     }
     inlined[k] = true;
   }
-  if (taken.empty()) return false;
+  if (merged.empty()) return false;
 
   ExpressionBuilder b;
   std::vector<std::uint16_t> loads;
@@ -52,7 +52,7 @@ bool merge_operands(FunctionInFusion& f, std::uint32_t i) {
   }
   n.expr = b.finish(b.append(n.expr, loads));
   if (sized) n.set(AttrKey::sizes, shape);  // the operands alone may no longer imply the sizes
-  f.take_over(i, taken, b.operands());
+  f.merge_nodes(i, merged, b.operands());
   f.positions[i] = {operands_end[0], i, 0};
   return true;
 }

@@ -107,10 +107,10 @@ bool FunctionInFusion::may_move(std::uint32_t i, NodePosition position) {
   return !far || (n.op == Op::pointwise && large <= 1);
 }
 
-void FunctionInFusion::take_over(std::uint32_t i, const std::vector<std::uint32_t>& taken,
-                                 std::vector<ValueId> operands) {
+void FunctionInFusion::merge_nodes(std::uint32_t i, const std::vector<std::uint32_t>& merged,
+                                   std::vector<ValueId> operands) {
   for (ValueId v : distinct(f.nodes[i].inputs)) --value_use(v).readers;
-  for (std::uint32_t p : taken) {
+  for (std::uint32_t p : merged) {
     for (ValueId v : distinct(f.nodes[p].inputs)) --value_use(v).readers;
     is_removed[p] = true;
   }

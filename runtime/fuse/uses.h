@@ -52,8 +52,8 @@ class FunctionInFusion {
   /// a state's in-place update.
   bool may_move(std::uint32_t i, NodePosition position);
 
-  /// Replaces the operands of node `i` and of the merged nodes `taken` by `operands`. Removes the nodes `taken`.
-  void take_over(std::uint32_t i, const std::vector<std::uint32_t>& taken, std::vector<ValueId> operands);
+  /// Replaces the operands of node `i` and of the merged nodes `merged` by `operands`. Removes the nodes `merged`.
+  void merge_nodes(std::uint32_t i, const std::vector<std::uint32_t>& merged, std::vector<ValueId> operands);
   /// Adds a reshape of `v` at `position`, in the section of node `near`; returns its result.
   ValueId reshape(ValueId v, const Dims& shape, NodePosition position, std::uint32_t near);
   /// Changes the result shape of node `i` and adds a reshape back to the old shape right after the node.

@@ -85,7 +85,7 @@ void GraphImpl::chain(CapturedRun& run, std::span<const TensorView> inputs) cons
 }
 
 const std::vector<Tensor>& GraphImpl::record(std::shared_ptr<SessionImpl> session, std::uint32_t function,
-                                             std::span<const Tensor> inputs, CallerOutputs* into) {
+                                             std::span<const Tensor> inputs, CallerOutputs* caller_outputs) {
   CapturedRun& run = captured_runs_.emplace_back();
   try {
     run.session = std::move(session);
@@ -103,20 +103,20 @@ const std::vector<Tensor>& GraphImpl::record(std::shared_ptr<SessionImpl> sessio
     const Function& f = c.prepared->program->functions[function];
     std::vector<TensorView> views;
     fill_inputs(*c.prepared, f, inputs, views);
-    if (into != nullptr) into->keep_apart(views);
-    if (into != nullptr) into->check_asynchronous();
+    if (caller_outputs != nullptr) caller_outputs->keep_apart(views);
+    if (caller_outputs != nullptr) caller_outputs->check_asynchronous();
     run.transfer = std::make_unique<Transfer>(run.context);
     run.transfer->bring(f, inputs, views);
     chain(run, views);
     run.frame = std::make_unique<Frame>(run.context, function);
-    run.results = run.frame->run(views, {}, into);
-    const std::vector<TensorView>& there = run.transfer->take_back(f, run.results, into);
-    if (into != nullptr) {
-      for (std::size_t i = 0; i < into->size(); ++i) {
-        const TensorView& to = into->view(i);
+    run.results = run.frame->run(views, {}, caller_outputs);
+    const std::vector<TensorView>& there = run.transfer->take_back(f, run.results, caller_outputs);
+    if (caller_outputs != nullptr) {
+      for (std::size_t i = 0; i < caller_outputs->size(); ++i) {
+        const TensorView& to = caller_outputs->view(i);
         if (to.dtype != DType::invalid && to.data != there[i].data) run.context.copy(there[i], to);
       }
-      run.outputs = into->tensors();  // replays write to these tensors, so the graph keeps them
+      run.outputs = caller_outputs->tensors();  // replays write to these tensors, so the graph keeps them
     } else {
       SessionImpl::lend(there, run.outputs);
     }

@@ -37,7 +37,7 @@ class GraphImpl {
   bool is_dropped = false;  ///< set if the Graph was dropped during a replay: its end deletes this object
   /// Records a run of a session; its results hold values after a replay. `into`: see SessionImpl::run.
   const std::vector<Tensor>& record(std::shared_ptr<SessionImpl> session, std::uint32_t function,
-                                    std::span<const Tensor> inputs, CallerOutputs* into);
+                                    std::span<const Tensor> inputs, CallerOutputs* caller_outputs);
 
   const std::vector<GraphNode>& nodes() const { return nodes_; }
   std::uint64_t memory_bytes() const;

@@ -220,13 +220,13 @@ void double_step(MatrixRef<double> h, MatrixRef<double> z, std::int64_t first, s
 /// Reduces H to quasi-triangular form.
 bool iterate(MatrixRef<double> h, MatrixRef<double> z, double smallest) {
   const std::int64_t n = h.rows;
-  std::int64_t left = kIterationsPerRow * std::max<std::int64_t>(10, n);
+  std::int64_t remaining_iterations = kIterationsPerRow * std::max<std::int64_t>(10, n);
   int since_deflation = 0;
   for (std::int64_t last = n - 1; last >= 0;) {
     const std::int64_t first = find_deflation(h, 0, last, smallest);
     if (first > 0) h(first, first - 1) = 0;
     if (first + 1 < last) {
-      if (left-- == 0) return false;
+      if (remaining_iterations-- == 0) return false;
       ++since_deflation;
       double a = h(last - 1, last - 1), b = h(last - 1, last), c = h(last, last - 1), d = h(last, last);
       if (since_deflation % kExceptionalIterations == 0) {
@@ -270,7 +270,7 @@ Complex nearer_eigenvalue(Complex a, Complex b, Complex c, Complex d) {
 /// Reduces H to triangular form by steps with one shift.
 bool iterate(MatrixRef<Complex> h, MatrixRef<Complex> z, double smallest) {
   const std::int64_t n = h.rows;
-  std::int64_t left = kIterationsPerRow * std::max<std::int64_t>(10, n);
+  std::int64_t remaining_iterations = kIterationsPerRow * std::max<std::int64_t>(10, n);
   int since_deflation = 0;
   for (std::int64_t last = n - 1; last >= 0;) {
     const std::int64_t first = find_deflation(h, 0, last, smallest);
@@ -280,7 +280,7 @@ bool iterate(MatrixRef<Complex> h, MatrixRef<Complex> z, double smallest) {
       --last;
       continue;
     }
-    if (left-- == 0) return false;
+    if (remaining_iterations-- == 0) return false;
     Complex shift = nearer_eigenvalue(h(last - 1, last - 1), h(last - 1, last), h(last, last - 1), h(last, last));
     if (++since_deflation % kExceptionalIterations == 0) shift = h(last, last) + 0.75 * size_of(h(last, last - 1));
     Complex x = h(first, first) - shift, y = h(first + 1, first);

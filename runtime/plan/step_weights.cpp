@@ -33,18 +33,18 @@ void StepWeights::fetch(std::size_t input) {
 }
 
 std::shared_ptr<const void> StepWeights::share(std::size_t input, const std::string& key,
-                                               const std::function<std::shared_ptr<const void>()>& make) {
-  return prepared_.weights->share(plan_.args[step_.args + input], key, make);
+                                               const std::function<std::shared_ptr<const void>()>& pack) {
+  return prepared_.weights->share(plan_.args[step_.args + input], key, pack);
 }
 
-void StepWeights::offer(std::size_t input, const std::string& key, std::function<std::vector<std::byte>()> make) {
+void StepWeights::offer(std::size_t input, const std::string& key, std::function<std::vector<std::byte>()> pack) {
   const auto storage = whole_storage(input);
   if (!storage) return;
   StorageSource* source = prepared_.program->source.get();
   // Packing reads the weight, so the hash is checked first.
-  auto checked = [source, storage = *storage, make = std::move(make)] {
+  auto checked = [source, storage = *storage, pack = std::move(pack)] {
     source->bytes(storage);
-    return make();
+    return pack();
   };
   if (PackRecorder* recorder = prepared_.listeners.recorder) {
     recorder->packed[{*storage, key}] = checked();

@@ -16,8 +16,8 @@ class StepWeights : public WeightAccess {
   std::span<const std::byte> packed(std::size_t input, const std::string& key) override;
   void fetch(std::size_t input) override;
   std::shared_ptr<const void> share(std::size_t input, const std::string& key,
-                                    const std::function<std::shared_ptr<const void>()>& make) override;
-  void offer(std::size_t input, const std::string& key, std::function<std::vector<std::byte>()> make) override;
+                                    const std::function<std::shared_ptr<const void>()>& pack) override;
+  void offer(std::size_t input, const std::string& key, std::function<std::vector<std::byte>()> pack) override;
 
  private:
   std::optional<std::uint32_t> whole_storage(std::size_t input) const;

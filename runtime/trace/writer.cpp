@@ -121,22 +121,22 @@ void TraceWriter::put_place(std::uint32_t thread, const TraceEvent& e) {
   put_number(", \"tid\": ", device ? std::int64_t{e.stream} : static_cast<std::int64_t>(thread));
 }
 
-void TraceWriter::put_signed(std::string_view before, std::int64_t value, std::string_view behind) {
-  out_ += before;
+void TraceWriter::put_signed(std::string_view prefix, std::int64_t value, std::string_view suffix) {
+  out_ += prefix;
   append_signed(out_, value);
-  out_ += behind;
+  out_ += suffix;
 }
 
-void TraceWriter::put_unsigned(std::string_view before, std::uint64_t value, std::string_view behind) {
-  out_ += before;
+void TraceWriter::put_unsigned(std::string_view prefix, std::uint64_t value, std::string_view suffix) {
+  out_ += prefix;
   append_unsigned(out_, value);
-  out_ += behind;
+  out_ += suffix;
 }
 
-void TraceWriter::put_text(std::string_view key, std::string_view value, std::string_view behind) {
+void TraceWriter::put_text(std::string_view key, std::string_view value, std::string_view suffix) {
   append(out_, {"\"", key, "\": \""});
   append_escaped(out_, value);
-  append(out_, {"\"", behind});
+  append(out_, {"\"", suffix});
 }
 
 /// Ends the args.
@@ -283,19 +283,19 @@ void TraceWriter::open_metadata(const char* name, std::int64_t pid, std::int64_t
   out_ += ", \"args\": {";
 }
 
-/// `what`: "process_name", "thread_name" or "process_labels".
-void TraceWriter::put_name(const char* what, std::int64_t pid, std::int64_t tid,
+/// `metadata`: "process_name", "thread_name" or "process_labels".
+void TraceWriter::put_name(const char* metadata, std::int64_t pid, std::int64_t tid,
                            std::initializer_list<std::string_view> name) {
-  open_metadata(what, pid, tid);
+  open_metadata(metadata, pid, tid);
   std::string text;
   append(text, name);
-  put_text(std::string_view(what).substr(std::string_view(what).find('_') + 1), text, "}");
+  put_text(std::string_view(metadata).substr(std::string_view(metadata).find('_') + 1), text, "}");
   close();
 }
 
-void TraceWriter::put_sort_index(const char* what, std::int64_t pid, std::int64_t tid, std::uint64_t at) {
-  open_metadata(what, pid, tid);
-  put_number("\"sort_index\": ", at, "}");
+void TraceWriter::put_sort_index(const char* metadata, std::int64_t pid, std::int64_t tid, std::uint64_t sort_index) {
+  open_metadata(metadata, pid, tid);
+  put_number("\"sort_index\": ", sort_index, "}");
   close();
 }
 
@@ -329,8 +329,8 @@ TraceStats TraceWriter::finish(const std::vector<TracedThread>& threads, std::ui
     put_name("thread_name", process_, kStackThreads + tid, {"modules of thread ", text});
     put_sort_index("thread_sort_index", process_, kStackThreads + tid, 2 * i + 1);
   }
-  for (const auto& [device, what] : devices_) {
-    put_name("process_name", device, 0, {what.name});
+  for (const auto& [device, description] : devices_) {
+    put_name("process_name", device, 0, {description.name});
     put_name("process_labels", device, 0, {"GPU ", number(device)});
     put_sort_index("process_sort_index", device, 0, static_cast<std::uint64_t>(kDeviceSort + device));
   }
@@ -340,9 +340,9 @@ TraceStats TraceWriter::finish(const std::vector<TracedThread>& threads, std::ui
   }
   out_ += "\n],\n\"deviceProperties\": [";
   const char* before = "{\"id\": ";
-  for (const auto& [device, what] : devices_) {
+  for (const auto& [device, description] : devices_) {
     put_number(before, device);
-    append(out_, {", ", what.properties, "}"});
+    append(out_, {", ", description.properties, "}"});
     before = ", {\"id\": ";
   }
   out_ += "],\n";

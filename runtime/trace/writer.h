@@ -46,8 +46,8 @@ class TraceWriter {
   void put_flow(const TraceEvent& e, std::uint32_t thread, bool begins);
   void put_frame(std::uint32_t thread, const StackFrame& f);
   void open_metadata(const char* name, std::int64_t pid, std::int64_t tid);
-  void put_name(const char* what, std::int64_t pid, std::int64_t tid, std::initializer_list<std::string_view> name);
-  void put_sort_index(const char* what, std::int64_t pid, std::int64_t tid, std::uint64_t at);
+  void put_name(const char* metadata, std::int64_t pid, std::int64_t tid, std::initializer_list<std::string_view> name);
+  void put_sort_index(const char* metadata, std::int64_t pid, std::int64_t tid, std::uint64_t sort_index);
   void put_ranks();
   void put_index();
   void put_place(std::uint32_t thread, const TraceEvent& e);
@@ -57,17 +57,17 @@ class TraceWriter {
   void open(const char* phase, const char* category);
   void close();
   void put_time(const char* key, std::uint64_t nanoseconds);
-  void put_text(std::string_view key, std::string_view value, std::string_view behind);
+  void put_text(std::string_view key, std::string_view value, std::string_view suffix);
   template <std::integral Number>
-  void put_number(std::string_view before, Number value, std::string_view behind = {}) {
+  void put_number(std::string_view prefix, Number value, std::string_view suffix = {}) {
     if constexpr (std::signed_integral<Number>) {
       put_signed(before, value, behind);
     } else {
       put_unsigned(before, value, behind);
     }
   }
-  void put_signed(std::string_view before, std::int64_t value, std::string_view behind);
-  void put_unsigned(std::string_view before, std::uint64_t value, std::string_view behind);
+  void put_signed(std::string_view prefix, std::int64_t value, std::string_view suffix);
+  void put_unsigned(std::string_view prefix, std::uint64_t value, std::string_view suffix);
   std::uint64_t since_base(std::uint64_t steady) const { return steady - steady_begin_ + wall_begin_ - base_; }
 
   TraceFile file_;

@@ -41,19 +41,19 @@ std::span<const std::byte> WeightCache::find(const std::string& identity, const 
 }
 
 void WeightCache::offer(const std::string& identity, const std::string& key,
-                        std::function<std::vector<std::byte>()> make) {
+                        std::function<std::vector<std::byte>()> pack) {
   if (identity.empty() || has_given_up_ || !folder().usable()) return;
   std::string text = text_of(identity, key);
   {
     const std::lock_guard lock(mutex_);
     if (files_.contains(text) || !offered_.insert(text).second) return;
   }
-  jobs_.add([this, text = std::move(text), make = std::move(make)] { store_packed(text, make); });
+  jobs_.add([this, text = std::move(text), pack = std::move(pack)] { store_packed(text, pack); });
 }
 
-void WeightCache::store_packed(const std::string& text, const std::function<std::vector<std::byte>()>& make) {
+void WeightCache::store_packed(const std::string& text, const std::function<std::vector<std::byte>()>& pack) {
   if (has_given_up_ || has_packed(folder(), text)) return;
-  const std::vector<std::byte> bytes = make();
+  const std::vector<std::byte> bytes = pack();
   // Gives up: packing further weights without room would be wasted work.
   if (!bytes.empty() && !write_packed(folder(), text, bytes)) has_given_up_ = true;
 }

@@ -30,9 +30,9 @@ class WeightCache {
   /// bytes are mapped and valid during this object's life; empty if missing. A weight offered through this object stays
   /// empty even after being stored: a program keeps its initial bytes, so that results keep their bits.
   std::span<const std::byte> find(const std::string& identity, const std::string& key);
-  /// Packs and stores a weight once, after earlier offers: a low-priority thread runs `make` single-threaded. If `make`
-  /// throws, nothing is stored. `make` must not use this object; captured references must outlive this object.
-  void offer(const std::string& identity, const std::string& key, std::function<std::vector<std::byte>()> make);
+  /// Packs and stores a weight once, after earlier offers: a low-priority thread runs `pack` single-threaded. If `pack`
+  /// throws, nothing is stored. `pack` must not use this object; captured references must outlive this object.
+  void offer(const std::string& identity, const std::string& key, std::function<std::vector<std::byte>()> pack);
   /// Waits until all offers are stored or dropped.
   void wait() { jobs_.wait(); }
   /// Reason for not storing weights; empty if the folder is in use. Creates the folder, like find().
@@ -40,7 +40,7 @@ class WeightCache {
 
  private:
   const CacheFolder& folder();
-  void store_packed(const std::string& text, const std::function<std::vector<std::byte>()>& make);
+  void store_packed(const std::string& text, const std::function<std::vector<std::byte>()>& pack);
 
   std::string choice_;
   std::once_flag opened_;

@@ -36,9 +36,9 @@ void append_utf8(std::uint32_t code, std::string& to) {
 
 }  // namespace
 
-void JsonReader::bad(std::string_view what) const {
+void JsonReader::bad(std::string_view message) const {
   fail(ErrorCode::bad_file,
-       fmt::format("{}: the header is not valid JSON at byte {}: {}", file_, offset_ + position_, what));
+       fmt::format("{}: the header is not valid JSON at byte {}: {}", file_, offset_ + position_, message));
 }
 
 char JsonReader::peek() {

@@ -33,7 +33,7 @@ class JsonReader {
   std::string kind();
 
  private:
-  [[noreturn]] void bad(std::string_view what) const;
+  [[noreturn]] void bad(std::string_view message) const;
   void escape(std::string& to);
   std::uint32_t code_point();
   std::uint32_t four_digits();

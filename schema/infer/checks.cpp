@@ -26,8 +26,8 @@ void require_numbers_type(const Inference& c) {
             "the dtype must be a floating-point type");
 }
 
-void require_at_least(const Inference& c, Dim d, std::int64_t min, const char* what) {
-  if (c.pool.bounds(d).max < min) c.fail(fmt::format("{} is {}, less than {}", what, c.pool.text(d), min));
+void require_at_least(const Inference& c, Dim d, std::int64_t min, const char* subject) {
+  if (c.pool.bounds(d).max < min) c.fail(fmt::format("{} is {}, less than {}", subject, c.pool.text(d), min));
 }
 
 }  // namespace tern

@@ -52,11 +52,11 @@ inline const Dims& data_sizes(const Inference& c, std::size_t count) {
 }
 
 /// Checks operand i, if present, for the dtype and shape of a parameter.
-inline void parameter(const Inference& c, std::size_t i, const Dims& shape, const char* what) {
+inline void parameter(const Inference& c, std::size_t i, const Dims& shape, const char* subject) {
   if (!c.has(i)) return;
   const TensorType& t = floating_operand(c, i);
-  if (t.shape.size() != shape.size()) c.fail(std::string(what) + " has a wrong number of axes");
-  for (std::size_t k = 0; k < shape.size(); ++k) c.require_equal(t.shape[k], shape[k], what);
+  if (t.shape.size() != shape.size()) c.fail(std::string(subject) + " has a wrong number of axes");
+  for (std::size_t k = 0; k < shape.size(); ++k) c.require_equal(t.shape[k], shape[k], subject);
 }
 
 /// Requires a plain tensor with addressable elements: neither packed float4 nor quantized.
@@ -66,6 +66,6 @@ void require_same_dtype(const Inference& c, std::size_t a, std::size_t b);  ///<
 /// Requires attribute `dtype` to be a valid type of dequantized numbers.
 void require_numbers_type(const Inference& c);
 /// Fails if `d` can never reach `min`.
-void require_at_least(const Inference& c, Dim d, std::int64_t min, const char* what);
+void require_at_least(const Inference& c, Dim d, std::int64_t min, const char* subject);
 
 }  // namespace tern

@@ -16,10 +16,10 @@ inline constexpr std::int64_t kMaxWindow = (std::int64_t{1} << 31) - 1;
 
 /// An attribute with its properties: required(AttrKey::k, AttrType::integer, "how many").within(1, 8).
 struct Attribute : AttrRecord {
-  constexpr Attribute within(std::int64_t least, std::int64_t most) const {
+  constexpr Attribute within(std::int64_t min_value, std::int64_t max_value) const {
     Attribute a = *this;
-    a.min = least;
-    a.max = most;
+    a.min = min_value;
+    a.max = max_value;
     return a;
   }
   constexpr Attribute minimum(std::int64_t value) const {

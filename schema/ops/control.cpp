@@ -42,11 +42,11 @@ const TensorType& output(const Inference& c, const Function& f, std::size_t i) {
   return f.values[static_cast<std::size_t>(v)].type;
 }
 
-void same_type(const Inference& c, const TensorType& a, const TensorType& b, const char* what) {
+void same_type(const Inference& c, const TensorType& a, const TensorType& b, const char* subject) {
   if (a.dtype != b.dtype || a.rank() != b.rank() || a.blocks != b.blocks) {
-    c.fail(fmt::format("{} differ: {} and {}", what, text_of(a, c.pool), text_of(b, c.pool)));
+    c.fail(fmt::format("{} differ: {} and {}", subject, text_of(a, c.pool), text_of(b, c.pool)));
   }
-  for (std::size_t i = 0; i < a.shape.size(); ++i) c.require_equal(a.shape[i], b.shape[i], what);
+  for (std::size_t i = 0; i < a.shape.size(); ++i) c.require_equal(a.shape[i], b.shape[i], subject);
 }
 
 /// Operands `first`, first + 1, ... have the types of the body's inputs; operands in [mapped, mapped + count) lack the

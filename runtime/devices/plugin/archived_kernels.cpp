@@ -15,9 +15,9 @@ ArchivedKernels::ArchivedKernels(const Program& program) : source_(program.sourc
 std::span<const std::byte> ArchivedKernels::find(const std::string& target, const std::string& name,
                                                  const std::string& text) const {
   const Hash128 hash = hash_of(std::as_bytes(std::span(text)));
-  const auto at = kernels_.find({target, hash.low, hash.high});
-  if (at == kernels_.end() || at->second.name != name) return {};
-  const std::span<const std::byte> module = source_->bytes(at->second.storage);
+  const auto it = kernels_.find({target, hash.low, hash.high});
+  if (it == kernels_.end() || it->second.name != name) return {};
+  const std::span<const std::byte> module = source_->bytes(it->second.storage);
   if (const std::string problem = module_problem(target, module); !problem.empty())
     fail(ErrorCode::bad_file, fmt::format("the archive's kernel '{}': {}", name, problem));
   return module;

@@ -30,7 +30,7 @@ tern_device_address address(const std::byte* p) {
 
 }  // namespace
 
-tern_device_status PluginGraphs::record(const std::function<void()>& put,
+tern_device_status PluginGraphs::record(const std::function<void()>& enqueue,
                                         const std::function<tern_device_status(bool complete)>& end) {
   PluginDevice& d = stream_.device();
   stream_.failure();           // allocates the failure word now: allocation is impossible during recording
@@ -40,7 +40,7 @@ tern_device_status PluginGraphs::record(const std::function<void()>& put,
   if (begun == TERN_DEVICE_UNSUPPORTED) return begun;
   d.check(begun, "beginning a graph");
   try {
-    put();
+    enqueue();
   } catch (...) {
     end(false);
     stream_.set_recorded(false);
@@ -52,10 +52,10 @@ tern_device_status PluginGraphs::record(const std::function<void()>& put,
   return status;
 }
 
-std::unique_ptr<DeviceGraph> PluginGraphs::record(const std::function<void()>& put) {
+std::unique_ptr<DeviceGraph> PluginGraphs::record(const std::function<void()>& enqueue) {
   const PluginDevice& d = stream_.device();
   tern_device_graph graph = nullptr;
-  const tern_device_status status = record(put, [&](bool complete) {
+  const tern_device_status status = record(enqueue, [&](bool complete) {
     return d.tables().graphs->end(d.index(), stream_.handle(), complete ? &graph : nullptr);
   });
   return status != TERN_DEVICE_OK || graph == nullptr ? nullptr : std::make_unique<PluginGraph>(stream_, graph);
@@ -66,10 +66,10 @@ bool PluginGraphs::updates() const {
   return functions.size >= sizeof functions && functions.update != nullptr;
 }
 
-bool PluginGraphs::update(DeviceGraph& graph, const std::function<void()>& put) {
+bool PluginGraphs::update(DeviceGraph& graph, const std::function<void()>& enqueue) {
   const PluginDevice& d = stream_.device();
   const tern_device_graph_functions& functions = *d.tables().graphs;
-  const tern_device_status status = record(put, [&](bool complete) {
+  const tern_device_status status = record(enqueue, [&](bool complete) {
     if (!complete) return functions.end(d.index(), stream_.handle(), nullptr);
     return functions.update(d.index(), stream_.handle(), static_cast<PluginGraph&>(graph).handle());
   });

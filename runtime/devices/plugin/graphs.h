@@ -12,9 +12,9 @@ class PluginStream;
 class PluginGraphs : public GraphRecorder {
  public:
   explicit PluginGraphs(PluginStream& stream) : stream_(stream) {}
-  std::unique_ptr<DeviceGraph> record(const std::function<void()>& put) override;
+  std::unique_ptr<DeviceGraph> record(const std::function<void()>& enqueue) override;
   bool updates() const override;
-  bool update(DeviceGraph& graph, const std::function<void()>& put) override;
+  bool update(DeviceGraph& graph, const std::function<void()>& enqueue) override;
   bool conditional() const override;
   void begin_if(const std::byte* predicate) override;
   void begin_else() override;
@@ -23,9 +23,9 @@ class PluginGraphs : public GraphRecorder {
   void annotate(const std::function<std::string()>& text) override;
 
  private:
-  /// Records `put`, and ends the recording by `end`, which is called with null after an exception. TERN_DEVICE_OK or
-  /// TERN_DEVICE_UNSUPPORTED.
-  tern_device_status record(const std::function<void()>& put,
+  /// Records `enqueue`, and ends the recording by `end`, which is called with null after an exception. TERN_DEVICE_OK
+  /// or TERN_DEVICE_UNSUPPORTED.
+  tern_device_status record(const std::function<void()>& enqueue,
                             const std::function<tern_device_status(bool complete)>& end);
   void check(tern_device_status status) const;
   PluginStream& stream_;

@@ -109,8 +109,8 @@ portable::KernelHandle PluginDevice::kernel(const std::string& key, const std::s
                                             const std::function<std::string()>& text) {
   {
     const std::lock_guard lock(kernels_mutex_);
-    const auto at = kernels_.find(key);
-    if (at != kernels_.end()) return at->second.handle();
+    const auto it = kernels_.find(key);
+    if (it != kernels_.end()) return it->second.handle();
   }
   const std::string source = text();
   ModuleKernel kernel;
@@ -124,8 +124,8 @@ portable::KernelHandle PluginDevice::kernel(const std::string& key, const std::s
 
 std::string PluginDevice::kernel_name(portable::KernelHandle kernel) const {
   const std::lock_guard lock(kernels_mutex_);
-  const auto at = std::ranges::find_if(kernels_, [&](const auto& k) { return k.second.handle() == kernel; });
-  return at == kernels_.end() ? "kernel" : at->second.name;
+  const auto it = std::ranges::find_if(kernels_, [&](const auto& k) { return k.second.handle() == kernel; });
+  return it == kernels_.end() ? "kernel" : it->second.name;
 }
 
 std::vector<LoadedKernel> PluginDevice::loaded_kernels() const {

@@ -24,11 +24,11 @@ RangeAllocator::Pieces RangeAllocator::inside(std::uint64_t address, std::uint64
 
 template <class Run>
 bool RangeAllocator::visit_runs(Pieces pieces, bool mapped, const Run& run) const {
-  for (std::uint64_t at = pieces.begin; at < pieces.end;) {
-    std::uint64_t end = at;
+  for (std::uint64_t begin = pieces.begin; begin < pieces.end;) {
+    std::uint64_t end = begin;
     while (end < pieces.end && mapped_[end] == mapped) ++end;
-    if (end > at && !run(Pieces{at, end})) return false;
-    at = std::max(end, at + 1);
+    if (end > begin && !run(Pieces{begin, end})) return false;
+    begin = std::max(end, begin + 1);
   }
   return true;
 }
@@ -43,11 +43,11 @@ std::uint64_t RangeAllocator::unmapped(Pieces pieces) const {
 RangeAllocator::Blocks::iterator RangeAllocator::best_for(std::uint64_t size) {
   auto best = blocks_.end();
   std::pair<std::uint64_t, std::uint64_t> least{std::numeric_limits<std::uint64_t>::max(), 0};
-  for (auto at = blocks_.begin(); at != blocks_.end(); ++at) {
-    if (at->second.used || at->second.size < size) continue;
-    const std::pair cost{unmapped(around(at->first, size)), at->second.size};
+  for (auto it = blocks_.begin(); it != blocks_.end(); ++it) {
+    if (it->second.used || it->second.size < size) continue;
+    const std::pair cost{unmapped(around(it->first, size)), it->second.size};
     if (best != blocks_.end() && cost >= least) continue;
-    best = at;
+    best = it;
     least = cost;
   }
   return best;
@@ -81,43 +81,43 @@ void RangeAllocator::unmap(Pieces pieces) {
 }
 
 std::uint64_t RangeAllocator::allocate(std::uint64_t bytes) {
-  auto at = blocks_.end();
+  auto it = blocks_.end();
   std::uint64_t size = 0;
   if (bytes <= mapped_.size() * source_.piece) {
     size = block_size(bytes);
-    at = best_for(size);
-    if (at != blocks_.end() && !map(around(at->first, size))) {
+    it = best_for(size);
+    if (it != blocks_.end() && !map(around(it->first, size))) {
       trim();  // unmaps memory lying free elsewhere
-      at = best_for(size);
-      if (at != blocks_.end() && !map(around(at->first, size))) at = blocks_.end();
+      it = best_for(size);
+      if (it != blocks_.end() && !map(around(it->first, size))) it = blocks_.end();
     }
   }
-  if (at == blocks_.end()) {
+  if (it == blocks_.end()) {
     ++stats_.out_of_memory;
     return 0;
   }
-  Block& block = at->second;
-  if (block.size > size) blocks_[at->first + size] = {block.size - size, false};
+  Block& block = it->second;
+  if (block.size > size) blocks_[it->first + size] = {block.size - size, false};
   block = {size, true};
   stats_.used += size;
   stats_.peak = std::max(stats_.peak, stats_.used);
   ++stats_.allocations;
-  return at->first;
+  return it->first;
 }
 
 void RangeAllocator::free(std::uint64_t address) {
-  auto at = blocks_.find(address);
-  if (at == blocks_.end() || !at->second.used) return;
-  at->second.used = false;
-  stats_.used -= at->second.size;
-  if (const auto next = std::next(at); next != blocks_.end() && !next->second.used) {
-    at->second.size += next->second.size;
+  auto it = blocks_.find(address);
+  if (it == blocks_.end() || !it->second.used) return;
+  it->second.used = false;
+  stats_.used -= it->second.size;
+  if (const auto next = std::next(it); next != blocks_.end() && !next->second.used) {
+    it->second.size += next->second.size;
     blocks_.erase(next);
   }
-  if (at == blocks_.begin()) return;
-  if (const auto before = std::prev(at); !before->second.used) {
-    before->second.size += at->second.size;
-    blocks_.erase(at);
+  if (it == blocks_.begin()) return;
+  if (const auto before = std::prev(it); !before->second.used) {
+    before->second.size += it->second.size;
+    blocks_.erase(it);
   }
 }
 

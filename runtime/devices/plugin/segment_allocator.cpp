@@ -31,8 +31,8 @@ std::uint64_t SegmentAllocator::allocate(std::uint64_t bytes) {
     return 0;
   }
   const std::uint64_t size = block_size(bytes);
-  auto at = free_.lower_bound({size, 0});
-  if (at == free_.end()) {
+  auto it = free_.lower_bound({size, 0});
+  if (it == free_.end()) {
     if (grow(size) == 0) {
       trim();
       if (grow(size) == 0) {
@@ -40,10 +40,10 @@ std::uint64_t SegmentAllocator::allocate(std::uint64_t bytes) {
         return 0;
       }
     }
-    at = free_.lower_bound({size, 0});
+    it = free_.lower_bound({size, 0});
   }
-  const auto [whole, address] = *at;
-  free_.erase(at);
+  const auto [whole, address] = *it;
+  free_.erase(it);
   Block& block = blocks_[address];
   block.used = true;
   block.size = size;
@@ -58,39 +58,39 @@ std::uint64_t SegmentAllocator::allocate(std::uint64_t bytes) {
 }
 
 void SegmentAllocator::free(std::uint64_t address) {
-  auto at = blocks_.find(address);
-  if (at == blocks_.end() || !at->second.used) return;
-  at->second.used = false;
-  stats_.used -= at->second.size;
-  if (const auto next = std::next(at); same_segment(next) && !next->second.used) {
+  auto it = blocks_.find(address);
+  if (it == blocks_.end() || !it->second.used) return;
+  it->second.used = false;
+  stats_.used -= it->second.size;
+  if (const auto next = std::next(it); same_segment(next) && !next->second.used) {
     free_.erase({next->second.size, next->first});
-    at->second.size += next->second.size;
+    it->second.size += next->second.size;
     blocks_.erase(next);
   }
-  if (!at->second.starts_segment) {
-    const auto before = std::prev(at);
+  if (!it->second.starts_segment) {
+    const auto before = std::prev(it);
     if (!before->second.used) {
       free_.erase({before->second.size, before->first});
-      before->second.size += at->second.size;
-      blocks_.erase(at);
-      at = before;
+      before->second.size += it->second.size;
+      blocks_.erase(it);
+      it = before;
     }
   }
-  free_.insert({at->second.size, at->first});
+  free_.insert({it->second.size, it->first});
 }
 
 void SegmentAllocator::trim() {
-  for (auto at = blocks_.begin(); at != blocks_.end();) {
-    const auto next = std::next(at);
-    if (at->second.used || !at->second.starts_segment || same_segment(next)) {
-      at = next;
+  for (auto it = blocks_.begin(); it != blocks_.end();) {
+    const auto next = std::next(it);
+    if (it->second.used || !it->second.starts_segment || same_segment(next)) {
+      it = next;
       continue;
     }
-    const std::uint64_t address = at->first;
-    free_.erase({at->second.size, address});
-    stats_.reserved -= at->second.size;
+    const std::uint64_t address = it->first;
+    free_.erase({it->second.size, address});
+    stats_.reserved -= it->second.size;
     --stats_.segments;
-    at = blocks_.erase(at);
+    it = blocks_.erase(it);
     source_.free(address);
   }
 }

@@ -22,8 +22,8 @@ class SegmentAllocator : public BlockAllocator {
   std::uint64_t allocate(std::uint64_t bytes) override;
   void free(std::uint64_t address) override;
   std::uint64_t size_of(std::uint64_t address) const override {
-    const auto at = blocks_.find(address);
-    return at == blocks_.end() || !at->second.used ? 0 : at->second.size;
+    const auto it = blocks_.find(address);
+    return it == blocks_.end() || !it->second.used ? 0 : it->second.size;
   }
   void trim() override;
 

@@ -79,9 +79,10 @@ PluginStream::~PluginStream() {
 
 void PluginStream::launch(portable::KernelHandle kernel, std::span<const portable::LaunchArgument> arguments,
                           std::int64_t items, std::uint32_t group) {
-  constexpr std::size_t kMost = 80;
-  if (arguments.size() > kMost) fail(ErrorCode::unsupported, "a kernel has more arguments than a launch supports");
-  std::array<tern_device_argument, kMost> list;
+  constexpr std::size_t kMaxArguments = 80;
+  if (arguments.size() > kMaxArguments)
+    fail(ErrorCode::unsupported, "a kernel has more arguments than a launch supports");
+  std::array<tern_device_argument, kMaxArguments> list;
   for (std::size_t i = 0; i < arguments.size(); ++i)
     list[i] = {arguments[i].data, arguments[i].size, arguments[i].is_address ? 1u : 0u};
   tern_device_launch launch{};
