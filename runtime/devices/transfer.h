@@ -22,9 +22,8 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  /// Copies the inputs of kind user to the device and points their views to the copies. Inputs on the device are used
-  /// in place if contiguous and aligned. A capture records these copies and the copies of take_back. `arguments`: the
-  /// inputs of kind user.
+  /// Copies `arguments`, the inputs of kind user, to the device and points their views to the copies. Inputs on the
+  /// device are used in place if contiguous and aligned. A capture records these copies and the copies of take_back.
   void bring(const Function& f, std::span<const Tensor> arguments, std::vector<TensorView>& inputs);
   /// Copies inputs written by the run back to the caller's memory. Copies results to memory of this object, or directly
   /// to the caller's `outputs` unless the host would have to copy them again; done after the stream's synchronisation.

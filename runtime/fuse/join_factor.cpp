@@ -39,7 +39,7 @@ void join_factor(FunctionInFusion& f, std::uint32_t i) {
   if (rhs == n.inputs[0]) return;  // the factors are needed in addition to the solution
 
   const std::int64_t check = f.f.nodes[factor].integer(AttrKey::check);
-  f.take_over(i, {factor}, {a, kNoValue, rhs});
+  f.merge_nodes(i, {factor}, {a, kNoValue, rhs});
   f.f.nodes[i].set(AttrKey::check, Dims{check});
   f.numbers[i] = f.numbers[factor];
 }

@@ -25,7 +25,7 @@ void join_reduction(FunctionInFusion& f, std::uint32_t i) {
   const Dims sizes = f.type(n.inputs[0]).shape;
   const bool sized = producer.has(AttrKey::sizes);
   f.f.nodes[i].expr = producer.expr;
-  f.take_over(i, {p}, std::vector<ValueId>(producer.inputs));
+  f.merge_nodes(i, {p}, std::vector<ValueId>(producer.inputs));
   if (sized) f.f.nodes[i].set(AttrKey::sizes, sizes);
 }
 

@@ -61,9 +61,9 @@ class TraceWriter {
   template <std::integral Number>
   void put_number(std::string_view prefix, Number value, std::string_view suffix = {}) {
     if constexpr (std::signed_integral<Number>) {
-      put_signed(before, value, behind);
+      put_signed(prefix, value, suffix);
     } else {
-      put_unsigned(before, value, behind);
+      put_unsigned(prefix, value, suffix);
     }
   }
   void put_signed(std::string_view prefix, std::int64_t value, std::string_view suffix);
