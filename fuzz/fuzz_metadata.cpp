@@ -45,8 +45,8 @@ void attempt(Read read) {
 
 void check(const RankGroups& groups) {
   std::set<int> seen;
-  if (groups.name.empty() || groups.parts.empty()) std::abort();
-  for (const auto& part : groups.parts) {
+  if (groups.name.empty() || groups.subgroups.empty()) std::abort();
+  for (const auto& part : groups.subgroups) {
     if (part.empty()) std::abort();
     for (const int rank : part) {
       if (rank < 0 || !seen.insert(rank).second) std::abort();

@@ -12,8 +12,8 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kMostKept = 16;
-constexpr std::size_t kMostConstraintBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxKept = 16;
+constexpr std::size_t kMaxConstraintBytes = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -23,8 +23,8 @@ const grammar::TokenMask& Constraint::mask(std::int64_t tokens_left) {
   return automaton_->mask(state_, *table_, left);
 }
 
-std::unique_ptr<Constraint> ConstraintMaker::make(const TextRequest& request, const Tokenizer* tokenizer,
-                                                  std::int64_t vocabulary) {
+std::unique_ptr<Constraint> ConstraintMaker::create(const TextRequest& request, const Tokenizer* tokenizer,
+                                                    std::int64_t vocabulary) {
   if (request.json_schema.empty() && request.grammar.empty()) return {};
   const bool is_schema = !request.json_schema.empty();
   if (is_schema && !request.grammar.empty())
@@ -32,15 +32,15 @@ std::unique_ptr<Constraint> ConstraintMaker::make(const TextRequest& request, co
   if (tokenizer == nullptr)
     fail(ErrorCode::invalid_argument, "a JSON schema or grammar needs a tokenizer, and the archive has none");
   const std::string& text = is_schema ? request.json_schema : request.grammar;
-  if (text.size() > kMostConstraintBytes)
+  if (text.size() > kMaxConstraintBytes)
     fail(ErrorCode::invalid_argument, "the schema or grammar is larger than 1 MiB");
   const std::string key = (is_schema ? "s" : "g") + text;
   const std::lock_guard lock(mutex_);
   if (!table_) table_ = std::make_shared<const grammar::TokenTable>(*tokenizer, vocabulary);
-  std::erase_if(kept_, [](const Kept& kept) { return kept.automaton->is_large(); });
-  const auto found = std::ranges::find(kept_, key, &Kept::key);
-  if (found != kept_.end()) {
-    kept_.splice(kept_.begin(), kept_, found);
+  std::erase_if(cache_, [](const CachedAutomaton& kept) { return kept.automaton->is_large(); });
+  const auto found = std::ranges::find(cache_, key, &CachedAutomaton::key);
+  if (found != cache_.end()) {
+    cache_.splice(cache_.begin(), cache_, found);
   } else {
     auto automaton = std::make_shared<grammar::Automaton>(is_schema ? grammar::json_schema_grammar(text)
                                                                     : grammar::gbnf_grammar(text));
@@ -50,10 +50,10 @@ std::unique_ptr<Constraint> ConstraintMaker::make(const TextRequest& request, co
     if (!begins && !automaton->accepts(automaton->start()))
       fail(ErrorCode::invalid_argument,
            "the model's vocabulary has no token that begins a text of this schema or grammar");
-    kept_.push_front({key, std::move(automaton)});
-    if (kept_.size() > kMostKept) kept_.pop_back();
+    cache_.push_front({key, std::move(automaton)});
+    if (cache_.size() > kMaxKept) cache_.pop_back();
   }
-  return std::make_unique<Constraint>(kept_.front().automaton, table_);
+  return std::make_unique<Constraint>(cache_.front().automaton, table_);
 }
 
 }  // namespace tern

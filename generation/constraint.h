@@ -37,20 +37,20 @@ class Constraint {
   grammar::Automaton::State state_;
 };
 
-/// Makes constraints. Keeps the last automata, as most requests repeat a schema. Any thread may call make().
+/// Makes constraints. Keeps the last automata, as most requests repeat a schema. Any thread may call create().
 class ConstraintMaker {
  public:
   /// Null for requests without schema and grammar. Throws invalid_argument for a broken one. `tokenizer` may be null.
-  std::unique_ptr<Constraint> make(const TextRequest& request, const Tokenizer* tokenizer, std::int64_t vocabulary);
+  std::unique_ptr<Constraint> create(const TextRequest& request, const Tokenizer* tokenizer, std::int64_t vocabulary);
 
  private:
-  struct Kept {
+  struct CachedAutomaton {
     std::string key;
     std::shared_ptr<grammar::Automaton> automaton;
   };
   std::mutex mutex_;
   std::shared_ptr<const grammar::TokenTable> table_;
-  std::list<Kept> kept_;  ///< the last used first
+  std::list<CachedAutomaton> cache_;  ///< the last used first
 };
 
 }  // namespace tern

@@ -25,10 +25,10 @@ std::vector<std::int64_t> DraftModel::propose(std::span<const std::int64_t> toke
   const auto common = std::min(static_cast<std::size_t>(std::ranges::mismatch(tokens_, tokens).in1 - tokens_.begin()),
                                tokens.size() - 1);
   tokens_.resize(common);
-  for (std::span<const std::int64_t> rest = tokens.subspan(common); !rest.empty();) {
-    const std::span<const std::int64_t> part = rest.first(std::min(rest.size(), kDraftPart));
-    read(part);
-    rest = rest.subspan(part.size());
+  for (std::span<const std::int64_t> remaining = tokens.subspan(common); !remaining.empty();) {
+    const std::span<const std::int64_t> chunk = remaining.first(std::min(remaining.size(), kDraftPart));
+    read(chunk);
+    remaining = remaining.subspan(chunk.size());
   }
   std::vector<std::int64_t> proposed = {runner_.token(0)};
   const auto begin = std::chrono::steady_clock::now();

@@ -119,18 +119,18 @@ class TextEmbedder::Impl {
   }
 
   std::vector<std::int64_t> cut(std::vector<std::int64_t> tokens) const {
-    const auto most = static_cast<std::size_t>(facts_.context);
-    if (tokens.size() <= most) return tokens;
+    const auto max_tokens = static_cast<std::size_t>(facts_.context);
+    if (tokens.size() <= max_tokens) return tokens;
     // Tokens that the rule adds behind a text: those of the empty text, which also hold the ones before it.
     const std::vector<std::int64_t> added = tokenizer_ ? tokenizer_->encode("") : std::vector<std::int64_t>();
     const auto before = static_cast<std::size_t>(std::ranges::mismatch(added, tokens).in1 - added.begin());
-    const std::size_t behind = std::min(added.size() - before, most);
+    const std::size_t behind = std::min(added.size() - before, max_tokens);
     if (!std::equal(added.end() - static_cast<std::ptrdiff_t>(behind), added.end(),
                     tokens.end() - static_cast<std::ptrdiff_t>(behind))) {
-      tokens.resize(most);
+      tokens.resize(max_tokens);
       return tokens;
     }
-    tokens.erase(tokens.begin() + static_cast<std::ptrdiff_t>(most - behind),
+    tokens.erase(tokens.begin() + static_cast<std::ptrdiff_t>(max_tokens - behind),
                  tokens.end() - static_cast<std::ptrdiff_t>(behind));
     return tokens;
   }

@@ -23,9 +23,9 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kMostStops = 16, kMostStopBytes = 1024;
-constexpr int kMostLogprobs = 20;
-constexpr std::int64_t kLeastCopied = 8;  ///< copies of fewer positions cost more than they save
+constexpr std::size_t kMaxStops = 16, kMaxStopBytes = 1024;
+constexpr int kMaxLogprobs = 20;
+constexpr std::int64_t kMinCopied = 8;  ///< copies of fewer positions cost more than they save
 
 using SequencePtr = std::unique_ptr<Sequence>;
 
@@ -88,7 +88,7 @@ class TextEngine::Impl {
       is_ending_ = true;
     }
     stop_.cancel();
-    work_.notify_one();
+    work_available_.notify_one();
     thread_.join();
   }
   Impl(const Impl&) = delete;
@@ -98,7 +98,7 @@ class TextEngine::Impl {
     check(request);
     const std::uint64_t seed = request.sampling.seed ? *request.sampling.seed : random_seed();
     auto answer = std::make_shared<AnswerState>();
-    std::unique_ptr<Constraint> constraint = constraints_.make(request, tokenizer(), facts_.vocabulary);
+    std::unique_ptr<Constraint> constraint = constraints_.create(request, tokenizer(), facts_.vocabulary);
     auto sequence =
         std::make_unique<Sequence>(std::move(request), answer, facts_, tokenizer(), std::move(constraint), seed);
     const std::lock_guard lock(mutex_);
@@ -107,7 +107,7 @@ class TextEngine::Impl {
                                   stats_.running, waiting_.size()));
     waiting_.push_back(std::move(sequence));
     ++stats_.requests;
-    work_.notify_one();
+    work_available_.notify_one();
     return TextAnswer(std::move(answer));
   }
 
@@ -140,13 +140,13 @@ class TextEngine::Impl {
       }
     }
     if (request.max_tokens < 0) fail(ErrorCode::invalid_argument, "max_tokens must be 0 or more");
-    if (request.logprobs < -1 || request.logprobs > kMostLogprobs)
-      fail(ErrorCode::invalid_argument, fmt::format("logprobs must be -1 to {}", kMostLogprobs));
-    if (request.stop.size() > kMostStops || request.stop_tokens.size() > kMostStops)
-      fail(ErrorCode::invalid_argument, fmt::format("a request has at most {} stop texts and stop tokens", kMostStops));
+    if (request.logprobs < -1 || request.logprobs > kMaxLogprobs)
+      fail(ErrorCode::invalid_argument, fmt::format("logprobs must be -1 to {}", kMaxLogprobs));
+    if (request.stop.size() > kMaxStops || request.stop_tokens.size() > kMaxStops)
+      fail(ErrorCode::invalid_argument, fmt::format("a request has at most {} stop texts and stop tokens", kMaxStops));
     for (const std::string& stop : request.stop) {
-      if (stop.empty() || stop.size() > kMostStopBytes)
-        fail(ErrorCode::invalid_argument, fmt::format("a stop text has 1 to {} bytes", kMostStopBytes));
+      if (stop.empty() || stop.size() > kMaxStopBytes)
+        fail(ErrorCode::invalid_argument, fmt::format("a stop text has 1 to {} bytes", kMaxStopBytes));
     }
     if (!request.stop.empty() && !tokenizer_)
       fail(ErrorCode::invalid_argument, "stop texts need a tokenizer, and the archive has none");
@@ -157,7 +157,7 @@ class TextEngine::Impl {
     while (true) {
       {
         std::unique_lock lock(mutex_);
-        work_.wait(lock, [&] { return is_ending_ || !waiting_.empty() || stats_.running > 0; });
+        work_available_.wait(lock, [&] { return is_ending_ || !waiting_.empty() || stats_.running > 0; });
         if (is_ending_) break;
       }
       drop_cancelled();
@@ -196,7 +196,7 @@ class TextEngine::Impl {
     while (std::ranges::any_of(running_, [](const SequencePtr& s) { return !s; })) {
       SequencePtr sequence = take_waiting();
       if (!sequence) return;
-      const auto prefix = *table_.take(sharable(*sequence));
+      const auto prefix = *table_.acquire(sharable(*sequence));
       const auto slot = static_cast<std::size_t>(prefix.slot);
       sequence->share(prefix.size);
       running_[slot] = std::move(sequence);
@@ -219,7 +219,7 @@ class TextEngine::Impl {
   void share_prefix(std::size_t slot) {
     Sequence& s = *running_[slot];
     const SlotTable::Prefix prefix = table_.find(sharable(s));
-    if (prefix.size < s.read_count() + kLeastCopied) return;
+    if (prefix.size < s.read_count() + kMinCopied) return;
     const auto own = static_cast<std::int64_t>(slot);
     runner_.copy(prefix.slot, own, prefix.size);
     table_.set_tokens(own, std::span(s.tokens()).first(static_cast<std::size_t>(prefix.size)));
@@ -240,13 +240,13 @@ class TextEngine::Impl {
     guard({slot}, [&] {
       share_prefix(slot);
       Sequence& s = *running_[slot];
-      const std::span<const std::int64_t> part =
+      const std::span<const std::int64_t> chunk =
           s.unread().first(std::min(s.unread().size(), static_cast<std::size_t>(options_.prompt_part)));
-      const bool is_last = part.size() == s.unread().size();
+      const bool is_last = chunk.size() == s.unread().size();
       const auto begin = std::chrono::steady_clock::now();
-      runner_.read({static_cast<std::int64_t>(slot), s.read_count()}, part, is_last && s.needs_logits());
+      runner_.read({static_cast<std::int64_t>(slot), s.read_count()}, chunk, is_last && s.needs_logits());
       count(stats_.prefills, stats_.prefill_seconds, begin);
-      note_read(slot, part);
+      note_read(slot, chunk);
       if (is_last) choose(slot, 0);
     });
   }
@@ -399,7 +399,7 @@ class TextEngine::Impl {
   std::vector<std::int64_t> chosen_;  ///< tokens of the present step
 
   mutable std::mutex mutex_;  ///< guards the members below
-  std::condition_variable work_;
+  std::condition_variable work_available_;
   std::deque<SequencePtr> waiting_;
   TextEngineStats stats_;
   bool is_ending_ = false;

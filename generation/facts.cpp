@@ -10,7 +10,7 @@
 namespace tern::llm {
 namespace {
 
-constexpr std::int64_t kMostSlots = 65536;
+constexpr std::int64_t kMaxSlots = 65536;
 
 }  // namespace
 
@@ -29,8 +29,8 @@ Facts read_facts(const Model& model) {
       positive_number(model, kContextKey), positive_number(model, kVocabularyKey), {}, numbers_of(model, kEndKey)};
   if (*version == kSlotsVersion) facts.batch = positive_number(model, kBatchKey);
   if (find_fact(model, kVerifyKey) != nullptr) facts.verify = positive_number(model, kVerifyKey);
-  if (facts.batch > kMostSlots)
-    fail(ErrorCode::bad_file, fmt::format("the archive's metadata {} is above {}", kBatchKey, kMostSlots));
+  if (facts.batch > kMaxSlots)
+    fail(ErrorCode::bad_file, fmt::format("the archive's metadata {} is above {}", kBatchKey, kMaxSlots));
   const std::vector<std::int64_t> bos = numbers_of(model, kBeginKey);
   if (!bos.empty()) facts.bos = bos[0];
   return facts;

@@ -42,7 +42,7 @@ inline constexpr std::string_view kVerifyKey = "llm.verify";          ///< "16":
 inline constexpr std::string_view kVersion = "1", kSlotsVersion = "2";
 
 /// Most tokens that verify reads.
-inline constexpr std::int64_t kMostVerified = 16;
+inline constexpr std::int64_t kMaxVerified = 16;
 
 /// Decoding reads the filled part of the cache, rounded up to this many positions: each part is a memory plan.
 inline constexpr std::int64_t kSlotBlock = 128;

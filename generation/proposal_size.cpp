@@ -16,8 +16,8 @@ void RunTimes::note(std::size_t tokens, double seconds) {
   if (size == kSizes.end()) return;
   Time& time = times_[static_cast<std::size_t>(size - kSizes.begin())];
   // The first run of a size makes its memory plan, and may read weights from the disk.
-  if (++time.runs == 1) return;
-  if (time.runs == 2) {
+  if (++time.run_count == 1) return;
+  if (time.run_count == 2) {
     time.seconds = seconds;
   } else {
     // Later runs may make plans, too (a longer cache), or wait for other processes.
@@ -25,7 +25,7 @@ void RunTimes::note(std::size_t tokens, double seconds) {
   }
 }
 
-double RunTimes::of(std::size_t tokens) const {
+double RunTimes::estimate_seconds(std::size_t tokens) const {
   double nearest = 0;
   std::size_t measured = 1;
   for (std::size_t i = 0; i < kSizes.size(); ++i) {
@@ -47,7 +47,7 @@ std::size_t choose_proposal_size(const RunTimes& times, double share, std::size_
     // Each proposed token counts if all before it are confirmed, and the run gives one token more.
     const double tokens =
         share >= 1 ? static_cast<double>(size) : (1 - std::pow(share, static_cast<double>(size))) / (1 - share);
-    const double seconds = times.of(size) + token_seconds * static_cast<double>(proposed);
+    const double seconds = times.estimate_seconds(size) + token_seconds * static_cast<double>(proposed);
     const double rate = seconds > 0 ? tokens / seconds : 0;
     if (rate <= best_rate) continue;
     best_rate = rate;

@@ -13,14 +13,14 @@ class RunTimes {
  public:
   void note(std::size_t tokens, double seconds);
   /// Measured, or estimated from the nearest measured size; 0 before the first measurement.
-  double of(std::size_t tokens) const;
+  double estimate_seconds(std::size_t tokens) const;
 
   static constexpr std::array<std::size_t, 5> kSizes = {1, 2, 4, 8, 16};
 
  private:
   struct Time {
     double seconds = 0;
-    int runs = 0;
+    int run_count = 0;
   };
   std::array<Time, kSizes.size()> times_{};
 };

@@ -12,8 +12,8 @@ struct RepeatedText {
   std::size_t common = 0;                ///< size of the repeated end
 };
 
-/// Finds the longest end of `tokens`, of 2 to 16 tokens, that occurs before; of several occurrences, the last. `most`:
-/// limit of proposed tokens.
-RepeatedText find_repeated_text(std::span<const std::int64_t> tokens, std::size_t most);
+/// Finds the longest end of `tokens`, of 2 to 16 tokens, that occurs before; of several occurrences, the last.
+/// `max_tokens`: limit of proposed tokens.
+RepeatedText find_repeated_text(std::span<const std::int64_t> tokens, std::size_t max_tokens);
 
 }  // namespace tern

@@ -57,8 +57,8 @@ void keep_min_p(Chances& chances, double share) {
   if (share <= 0) return;
   double largest = -std::numeric_limits<double>::infinity();
   for (const TokenChance& c : chances) largest = std::max(largest, c.logit);
-  const double least = largest + std::log(share);
-  std::erase_if(chances, [&](const TokenChance& c) { return c.logit < least; });
+  const double min_logit = largest + std::log(share);
+  std::erase_if(chances, [&](const TokenChance& c) { return c.logit < min_logit; });
 }
 
 /// Keeps the tokens whose information is nearest to the entropy (Meister et al., Locally Typical Sampling, 2022).
@@ -108,11 +108,11 @@ Sampler::Sampler(TextSampling sampling, std::uint64_t seed, std::span<const std:
                       sampling_.presence_penalty != 0 || sampling_.frequency_penalty != 0),
       takes_largest_(sampling_.temperature == 0 && !changes_logits_),
       random_(seed) {
-  if (sampling_.repetition_penalty != 1) seen_.insert(prompt.begin(), prompt.end());
+  if (sampling_.repetition_penalty != 1) used_tokens_.insert(prompt.begin(), prompt.end());
 }
 
 void Sampler::note(std::int64_t token) {
-  if (sampling_.repetition_penalty != 1) seen_.insert(token);
+  if (sampling_.repetition_penalty != 1) used_tokens_.insert(token);
   if (sampling_.presence_penalty != 0 || sampling_.frequency_penalty != 0) ++occurrences_[token];
 }
 
@@ -122,7 +122,7 @@ std::vector<float> Sampler::changed(std::span<const float> logits) const {
   const auto at = [&](std::int64_t token) -> float& { return result[static_cast<std::size_t>(token)]; };
   for (const auto& [token, bias] : sampling_.logit_bias) at(token) += static_cast<float>(bias);
   const auto penalty = static_cast<float>(sampling_.repetition_penalty);
-  for (const std::int64_t token : seen_) at(token) = at(token) < 0 ? at(token) * penalty : at(token) / penalty;
+  for (const std::int64_t token : used_tokens_) at(token) = at(token) < 0 ? at(token) * penalty : at(token) / penalty;
   for (const auto& [token, count] : occurrences_) {
     at(token) -=
         static_cast<float>(sampling_.presence_penalty + sampling_.frequency_penalty * static_cast<double>(count));
@@ -130,16 +130,16 @@ std::vector<float> Sampler::changed(std::span<const float> logits) const {
   return result;
 }
 
-std::vector<TokenChance> Sampler::chances(std::span<const float> given, const grammar::TokenMask* allowed) const {
+std::vector<TokenChance> Sampler::chances(std::span<const float> raw_logits, const grammar::TokenMask* allowed) const {
   std::vector<float> own;
-  if (changes_logits_) own = changed(given);
-  const std::span<const float> logits = changes_logits_ ? std::span<const float>(own) : given;
+  if (changes_logits_) own = changed(raw_logits);
+  const std::span<const float> logits = changes_logits_ ? std::span<const float>(own) : raw_logits;
   const double scale = sampling_.temperature == 0 ? 1 : 1 / sampling_.temperature;
   Chances chances;
   chances.reserve(logits.size());
   float largest = -std::numeric_limits<float>::infinity();
   for (std::size_t i = 0; i < logits.size(); ++i) {
-    if (allowed != nullptr && !allowed->has(static_cast<std::int64_t>(i))) continue;
+    if (allowed != nullptr && !allowed->contains(static_cast<std::int64_t>(i))) continue;
     if (std::isnan(logits[i])) fail(ErrorCode::runtime, fmt::format("the model's logit of token {} is NaN", i));
     largest = std::max(largest, logits[i]);
     if (logits[i] > -std::numeric_limits<float>::infinity())
@@ -165,13 +165,13 @@ double Sampler::draw() {
 }
 
 std::int64_t Sampler::choose(std::span<const float> logits, const grammar::TokenMask* allowed) {
-  const Chances all = chances(logits, allowed);
-  double rest = all.size() == 1 ? 0 : draw();
-  for (const TokenChance& c : all) {
-    rest -= c.probability;
-    if (rest < 0) return c.token;
+  const Chances candidates = chances(logits, allowed);
+  double remaining = candidates.size() == 1 ? 0 : draw();
+  for (const TokenChance& c : candidates) {
+    remaining -= c.probability;
+    if (remaining < 0) return c.token;
   }
-  return all.back().token;  // sums of probabilities round
+  return candidates.back().token;  // sums of probabilities round
 }
 
 TextToken token_logprobs(std::span<const float> logits, std::int64_t token, int count) {

@@ -41,7 +41,7 @@ class Sampler {
 
   TextSampling sampling_;
   bool changes_logits_, takes_largest_;
-  std::set<std::int64_t> seen_;                       ///< tokens of prompt and answer
+  std::set<std::int64_t> used_tokens_;                ///< tokens of prompt and answer
   std::map<std::int64_t, std::int64_t> occurrences_;  ///< tokens of the answer
   std::mt19937_64 random_;
 };

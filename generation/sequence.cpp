@@ -46,7 +46,7 @@ grammar::TokenMask Sequence::allowed_tokens() {
   grammar::TokenMask mask = constraint_->mask(tokens_left());
   const auto set = [&](std::int64_t token) {
     if (token < 0 || token >= facts_.vocabulary || !is_end_token(token)) return;
-    if (mask.has(token) == constraint_->can_end()) return;
+    if (mask.contains(token) == constraint_->can_end()) return;
     mask.flip(token);
   };
   for (const std::int64_t token : facts_.eos) set(token);

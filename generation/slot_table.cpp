@@ -11,7 +11,7 @@ std::int64_t common_size(std::span<const std::int64_t> a, std::span<const std::i
 
 }  // namespace
 
-std::optional<SlotTable::Prefix> SlotTable::take(std::span<const std::int64_t> prompt) {
+std::optional<SlotTable::Prefix> SlotTable::acquire(std::span<const std::int64_t> prompt) {
   std::optional<Prefix> own, oldest;
   for (std::int64_t i = 0; i < size(); ++i) {
     const Slot& slot = slots_[static_cast<std::size_t>(i)];
@@ -25,7 +25,7 @@ std::optional<SlotTable::Prefix> SlotTable::take(std::span<const std::int64_t> p
   if (!chosen) return {};
   Slot& slot = slots_[static_cast<std::size_t>(chosen->slot)];
   slot.is_taken = true;
-  slot.used = ++uses_;
+  slot.used = ++use_count_;
   slot.tokens.resize(static_cast<std::size_t>(chosen->size));
   return chosen;
 }
@@ -51,7 +51,7 @@ void SlotTable::add_tokens(std::int64_t slot, std::span<const std::int64_t> toke
 void SlotTable::free(std::int64_t slot) {
   Slot& s = slots_[static_cast<std::size_t>(slot)];
   s.is_taken = false;
-  s.used = ++uses_;
+  s.used = ++use_count_;
 }
 
 }  // namespace tern

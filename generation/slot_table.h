@@ -20,7 +20,7 @@ class SlotTable {
   };
   /// Takes a free slot for a prompt: one that holds most of its tokens, or the longest unused one. The prefix is the
   /// part that the slot holds already. Empty if no slot is free.
-  std::optional<Prefix> take(std::span<const std::int64_t> prompt);
+  std::optional<Prefix> acquire(std::span<const std::int64_t> prompt);
   /// The longest prefix in any slot.
   Prefix find(std::span<const std::int64_t> prompt) const;
   /// The slot holds these tokens from now on: a prefix of the sequence in the slot.
@@ -38,7 +38,7 @@ class SlotTable {
     std::uint64_t used = 0;  ///< a later use has a higher number
   };
   std::vector<Slot> slots_;
-  std::uint64_t uses_ = 0;
+  std::uint64_t use_count_ = 0;
 };
 
 }  // namespace tern

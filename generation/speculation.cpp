@@ -53,9 +53,9 @@ Speculation::Speculation(const TextEngineOptions& options, const PrepareOptions&
          "the archive's caches keep a window of positions, so tokens that the model rejects cannot be taken back; "
          "export the model by tern.export_llm or from a GGUF file, whose caches have all positions");
   }
-  if (options.speculated_tokens < 0 || options.speculated_tokens >= llm::kMostVerified) {
+  if (options.speculated_tokens < 0 || options.speculated_tokens >= llm::kMaxVerified) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("TextEngineOptions::speculated_tokens must be 0 to {}", llm::kMostVerified - 1));
+         fmt::format("TextEngineOptions::speculated_tokens must be 0 to {}", llm::kMaxVerified - 1));
   }
   if (!options.draft) return;
   draft_.emplace(*options.draft, prepare);
@@ -67,13 +67,13 @@ std::size_t Speculation::choose_size(const Acceptance& acceptance, std::size_t a
   return choose_proposal_size(times_, acceptance.share(), available, token_seconds);
 }
 
-const std::vector<std::int64_t>& Speculation::propose(std::span<const std::int64_t> tokens, std::size_t most) {
+const std::vector<std::int64_t>& Speculation::propose(std::span<const std::int64_t> tokens, std::size_t max_tokens) {
   proposed_.clear();
   expected_.clear();
   origin_ = nullptr;
-  most = std::min(most, static_cast<std::size_t>(facts_.verify - 1));
-  if (most == 0) return proposed_;
-  const RepeatedText repeated = find_repeated_text(tokens, most);
+  max_tokens = std::min(max_tokens, static_cast<std::size_t>(facts_.verify - 1));
+  if (max_tokens == 0) return proposed_;
+  const RepeatedText repeated = find_repeated_text(tokens, max_tokens);
   // A short repetition says less than a draft model.
   if (!repeated.tokens.empty() && (!draft_ || repeated.common > 4)) {
     origin_ = &acceptances_[origin_of(repeated.common)];
@@ -83,7 +83,7 @@ const std::vector<std::int64_t>& Speculation::propose(std::span<const std::int64
                      repeated.tokens.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(count, 1)));
   } else if (draft_) {
     Acceptance& acceptance = acceptances_[kDraftOrigin];
-    const std::size_t count = choose_size(acceptance, most, draft_->token_seconds());
+    const std::size_t count = choose_size(acceptance, max_tokens, draft_->token_seconds());
     if (count == 0) {
       acceptance.note_unused();
       return proposed_;

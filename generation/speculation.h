@@ -24,8 +24,8 @@ class Speculation {
   Speculation(const TextEngineOptions& options, const PrepareOptions& prepare, const llm::Facts& facts,
               bool keeps_positions, const Tokenizer* tokenizer);
 
-  /// Tokens that may follow, at most `most`; empty if a run of one token seems faster.
-  const std::vector<std::int64_t>& propose(std::span<const std::int64_t> tokens, std::size_t most);
+  /// Tokens that may follow, at most `max_tokens`; empty if a run of one token seems faster.
+  const std::vector<std::int64_t>& propose(std::span<const std::int64_t> tokens, std::size_t max_tokens);
   /// Reports the tokens that the model chose after propose(): those confirmed, and one of its own.
   void note_chosen(std::span<const std::int64_t> chosen);
   void note_run(std::size_t tokens, double seconds) { times_.note(tokens, seconds); }

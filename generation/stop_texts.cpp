@@ -18,21 +18,21 @@ std::size_t overlap(std::string_view text, std::string_view stop) {
 
 std::string StopTexts::add(std::string_view text) {
   if (found_) return {};
-  held_ += text;
-  std::size_t first = std::string::npos, kept = 0;
+  pending_ += text;
+  std::size_t first = std::string::npos, pending = 0;
   for (const std::string& stop : texts_) {
-    first = std::min(first, held_.find(stop));
-    kept = std::max(kept, overlap(held_, stop));
+    first = std::min(first, pending_.find(stop));
+    pending = std::max(pending, overlap(pending_, stop));
   }
   found_ = first != std::string::npos;
-  const std::size_t certain = found_ ? first : held_.size() - kept;
-  std::string result = held_.substr(0, certain);
-  held_.erase(0, certain);
+  const std::size_t certain = found_ ? first : pending_.size() - pending;
+  std::string result = pending_.substr(0, certain);
+  pending_.erase(0, certain);
   return result;
 }
 
 std::string StopTexts::finish() {
-  return found_ ? std::string() : std::exchange(held_, {});
+  return found_ ? std::string() : std::exchange(pending_, {});
 }
 
 }  // namespace tern

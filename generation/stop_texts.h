@@ -20,7 +20,7 @@ class StopTexts {
 
  private:
   std::vector<std::string> texts_;
-  std::string held_;
+  std::string pending_;
   bool found_ = false;
 };
 

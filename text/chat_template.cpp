@@ -78,15 +78,15 @@ ChatTemplate from_configuration(text::Configuration configuration, const std::st
 ChatTemplate ChatTemplate::open(const std::string& path, const std::string& name) {
   namespace fs = std::filesystem;
   std::error_code error;
-  const fs::path given = platform::path_of(path);
-  const bool is_folder = fs::is_directory(given, error);
-  const fs::path folder = is_folder ? given : given.parent_path();
+  const fs::path file = platform::path_of(path);
+  const bool is_folder = fs::is_directory(file, error);
+  const fs::path folder = is_folder ? file : file.parent_path();
   const std::string configuration_path =
       path.ends_with(".json") ? path : platform::text_of(folder / TextFiles::configuration);
   text::Configuration configuration;
   if (text::is_file(configuration_path))
-    configuration = text::with_path(configuration_path,
-                                    [&] { return text::read_configuration(text::read_file(configuration_path)); });
+    configuration = text::add_path_to_errors(
+        configuration_path, [&] { return text::read_configuration(text::read_file(configuration_path)); });
   std::string jinja = path;
   if (is_folder) {
     const bool is_default = name.empty() || name == "default";
@@ -95,10 +95,11 @@ ChatTemplate ChatTemplate::open(const std::string& path, const std::string& name
     if (!text::is_file(jinja)) jinja.clear();
   }
   if (!jinja.empty() && !jinja.ends_with(".json"))
-    return text::with_path(jinja, [&] { return compile(text::read_file(jinja), std::move(configuration)); });
+    return text::add_path_to_errors(jinja, [&] { return compile(text::read_file(jinja), std::move(configuration)); });
   if (!text::is_file(configuration_path))
     fail(ErrorCode::io, fmt::format("{} has neither chat_template.jinja nor tokenizer_config.json", path));
-  return text::with_path(configuration_path, [&] { return from_configuration(std::move(configuration), name); });
+  return text::add_path_to_errors(configuration_path,
+                                  [&] { return from_configuration(std::move(configuration), name); });
 }
 
 ChatTemplate ChatTemplate::from_text(std::string_view text, std::string_view configuration) {

@@ -25,7 +25,7 @@ std::string_view file_or_empty(const Model& model, std::string_view name);
 
 /// Calls `f`, and puts the path before messages of bad files.
 template <class F>
-auto with_path(const std::string& path, F f) {
+auto add_path_to_errors(const std::string& path, F f) {
   try {
     return f();
   } catch (const Error& e) {

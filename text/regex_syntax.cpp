@@ -34,15 +34,15 @@ class Translator {
 
   std::string translate() {
     std::string out;
-    while (at_ < in_.size()) {
-      if (in_[at_] == '[') {
+    while (position_ < in_.size()) {
+      if (in_[position_] == '[') {
         out += read_class(0);
-      } else if (in_[at_] == '\\') {
+      } else if (in_[position_] == '\\') {
         const Members m = read_escape();
         if (m.text.empty()) continue;
         out += m.is_class ? (m.is_negated ? "[^" : "[") + m.text + "]" : m.text;
       } else {
-        out += in_[at_++];
+        out += in_[position_++];
       }
     }
     return out;
@@ -56,11 +56,11 @@ class Translator {
 
   Members set(std::string_view members, bool is_negated) { return {std::string(members), true, is_negated}; }
 
-  /// An escape sequence at `at_`: members of a class, or its own text.
+  /// An escape sequence at `position_`: members of a class, or its own text.
   Members read_escape() {
-    const std::size_t begin = at_;
-    if (++at_ >= in_.size()) return {std::string(in_.substr(begin))};
-    const char c = in_[at_++];
+    const std::size_t begin = position_;
+    if (++position_ >= in_.size()) return {std::string(in_.substr(begin))};
+    const char c = in_[position_++];
     switch (c) {
       case 's':
       case 'S': return set(kSpaceMembers, c == 'S');
@@ -71,18 +71,18 @@ class Translator {
       case 'h':
       case 'H': return set(kHexMembers, c == 'H');
       case 'u':
-        if (in_.substr(at_, 4).find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos &&
-            at_ + 4 <= in_.size()) {
-          at_ += 4;
-          return {fmt::format("\\x{{{}}}", in_.substr(at_ - 4, 4))};
+        if (in_.substr(position_, 4).find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos &&
+            position_ + 4 <= in_.size()) {
+          position_ += 4;
+          return {fmt::format("\\x{{{}}}", in_.substr(position_ - 4, 4))};
         }
         break;
       case 'p':
       case 'P': {
-        const std::size_t end = in_.find('}', at_);
-        if (at_ >= in_.size() || in_[at_] != '{' || end == std::string_view::npos) break;
-        std::string_view name = in_.substr(at_ + 1, end - at_ - 1);
-        at_ = end + 1;
+        const std::size_t end = in_.find('}', position_);
+        if (position_ >= in_.size() || in_[position_] != '{' || end == std::string_view::npos) break;
+        std::string_view name = in_.substr(position_ + 1, end - position_ - 1);
+        position_ = end + 1;
         bool is_negated = c == 'P';
         if (name.starts_with('^')) {
           is_negated = !is_negated;
@@ -95,7 +95,7 @@ class Translator {
       }
       default: break;
     }
-    return {std::string(in_.substr(begin, at_ - begin))};
+    return {std::string(in_.substr(begin, position_ - begin))};
   }
 
   /// Operand of an intersection.
@@ -119,10 +119,10 @@ class Translator {
   static std::string expression_of(const Class& c) {
     const bool is_plain = c.operands.size() == 1 && c.operands[0].is_plain();
     if (is_plain && !c.operands[0].members.empty()) return (c.is_negated ? "[^" : "[") + c.operands[0].members + "]";
-    std::string all = "(?:";
-    for (std::size_t i = 0; i + 1 < c.operands.size(); ++i) all += "(?=" + c.operands[i].expression() + ")";
-    all += c.operands.back().expression() + ")";
-    return c.is_negated ? "(?:(?!" + all + ")(?s:.))" : all;
+    std::string group = "(?:";
+    for (std::size_t i = 0; i + 1 < c.operands.size(); ++i) group += "(?=" + c.operands[i].expression() + ")";
+    group += c.operands.back().expression() + ")";
+    return c.is_negated ? "(?:(?!" + group + ")(?s:.))" : group;
   }
 
   std::string read_class(int depth) { return expression_of(parse_class(depth)); }
@@ -131,22 +131,23 @@ class Translator {
     if (depth > kMaxClassDepth) fail(ErrorCode::bad_file, "a regular expression of the tokenizer nests too deep");
     Class c;
     c.operands.emplace_back();
-    ++at_;  // [
-    if (at_ < in_.size() && in_[at_] == '^') {
+    ++position_;  // [
+    if (position_ < in_.size() && in_[position_] == '^') {
       c.is_negated = true;
-      ++at_;
+      ++position_;
     }
-    for (bool is_first = true; at_ < in_.size(); is_first = false) {
+    for (bool is_first = true; position_ < in_.size(); is_first = false) {
       Union& u = c.operands.back();
-      const char next = in_[at_];
+      const char next = in_[position_];
       if (next == ']' && !is_first) {
-        ++at_;
+        ++position_;
         return c;
       }
-      if (in_.substr(at_).starts_with("[:")) {
-        if (const std::size_t end = in_.find(":]", at_ + 2); end != std::string_view::npos && end - at_ < 16) {
-          u.members += in_.substr(at_, end + 2 - at_);
-          at_ = end + 2;
+      if (in_.substr(position_).starts_with("[:")) {
+        if (const std::size_t end = in_.find(":]", position_ + 2);
+            end != std::string_view::npos && end - position_ < 16) {
+          u.members += in_.substr(position_, end + 2 - position_);
+          position_ = end + 2;
           continue;
         }
       }
@@ -159,8 +160,8 @@ class Translator {
         } else {
           u.classes.push_back(expression_of(nested));
         }
-      } else if (in_.substr(at_).starts_with("&&")) {
-        at_ += 2;
+      } else if (in_.substr(position_).starts_with("&&")) {
+        position_ += 2;
         c.operands.emplace_back();
       } else if (next == '\\') {
         const Members m = read_escape();
@@ -172,17 +173,17 @@ class Translator {
       } else if (next == ']' || next == '^') {  // PCRE2 takes these for the end and a negation
         u.members += '\\';
         u.members += next;
-        ++at_;
+        ++position_;
       } else {
         u.members += next;
-        ++at_;
+        ++position_;
       }
     }
     fail(ErrorCode::bad_file, "a class of characters in a regular expression of the tokenizer has no end");
   }
 
   std::string_view in_;
-  std::size_t at_ = 0;
+  std::size_t position_ = 0;
 };
 
 }  // namespace

@@ -33,12 +33,12 @@ class TextStreamImpl {
       if (!info || info->is_special) return {};
     }
     window_.push_back(token);
-    return show(false);
+    return take_new_text(false);
   }
-  std::string finish() { return show(true); }
+  std::string finish() { return take_new_text(true); }
 
  private:
-  std::string show(bool is_end) {
+  std::string take_new_text(bool is_end) {
     if (!is_end && ends_inside_character()) return {};
     const std::string text = tokenizer_.decode(window_, skip_special_);
     std::string added = text.size() > shown_.size() ? text.substr(shown_.size()) : std::string();

@@ -52,7 +52,7 @@ std::shared_ptr<TokenizerImpl> read_tokenizer(std::string_view bytes, std::strin
 
 Tokenizer Tokenizer::open(const std::string& path) {
   const text::TokenizerPaths paths = text::find_tokenizer(path);
-  return text::with_path(paths.tokenizer, [&] {
+  return text::add_path_to_errors(paths.tokenizer, [&] {
     const std::string configuration =
         paths.configuration.empty() ? std::string() : text::read_file(paths.configuration);
     return Tokenizer(read_tokenizer(text::read_file(paths.tokenizer), configuration));

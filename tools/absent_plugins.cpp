@@ -8,7 +8,7 @@
 namespace tern {
 namespace {
 
-const KnownPlugin kKnown[] = {
+const KnownPlugin kKnownPlugins[] = {
 #include "devices/plugins.inc"
 };
 
@@ -26,7 +26,7 @@ std::string reason(const KnownPlugin& p) {
 }  // namespace
 
 std::span<const KnownPlugin> known_plugins() {
-  return kKnown;
+  return kKnownPlugins;
 }
 
 std::vector<AbsentPlugin> absent_plugins(std::span<const KnownPlugin> known, std::span<const std::string> paths) {

@@ -27,9 +27,9 @@ std::string problem(std::string_view text, Bounds b, Number* value) {
 
 template <class Number, class Bounds>
 void add_check(CLI::Option* option, Bounds b) {
-  constexpr auto kMostShown = static_cast<decltype(b.max)>(1'000'000'000'000);  // longer bounds would not help the
-                                                                                // reader
-  option->type_name(b.max > kMostShown ? std::string("N") : fmt::format("{}..{}", b.min, b.max));
+  // Longer bounds would not help the reader.
+  constexpr auto kMaxShown = static_cast<decltype(b.max)>(1'000'000'000'000);
+  option->type_name(b.max > kMaxShown ? std::string("N") : fmt::format("{}..{}", b.min, b.max));
   option->check(CLI::Validator(
       [b](std::string& text) {
         Number value{};

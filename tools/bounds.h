@@ -31,7 +31,7 @@ inline constexpr WholeBounds kRepeat{1, kBillion};
 inline constexpr WholeBounds kTokens{0, kBillion};
 inline constexpr WholeBounds kWaiting{0, 1000};  ///< requests
 inline constexpr WholeBounds kLogprobs{0, 20};
-inline constexpr WholeBounds kRuns{1, 10'000'000};
+inline constexpr WholeBounds kRunCount{1, 10'000'000};
 inline constexpr WholeBounds kEvery{1, kBillion};
 inline constexpr WholeBounds kListed{0, 1'000'000};  ///< lines of a list: --nodes, --weights, --failures
 inline constexpr WholeBounds kSeed{0, UINT64_MAX};

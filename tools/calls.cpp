@@ -22,26 +22,26 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kMostCalls = 100'000;
+constexpr std::int64_t kMaxCalls = 100'000;
 constexpr std::int64_t kEveryCall = -1;
 
 /// A tensor from a file, with the user's name.
-struct Given {
+struct FileTensor {
   std::string name, file;
-  bool unnamed = false;  ///< an .npy file: the name is the file's
-  bool by_user = false;  ///< NAME=FILE
+  bool unnamed = false;        ///< an .npy file: the name is the file's
+  bool is_user_named = false;  ///< NAME=FILE
   std::int64_t call = kEveryCall;
   HostTensor tensor;
 };
 
 /// An input passed by the caller.
-struct Wanted {
+struct CallerInput {
   std::string name;
   const TensorType* type;
 };
 
-std::vector<Wanted> wanted_inputs(const Function& f) {
-  std::vector<Wanted> inputs;
+std::vector<CallerInput> caller_inputs(const Function& f) {
+  std::vector<CallerInput> inputs;
   for (const FunctionInput& in : f.inputs) {
     if (in.kind == FunctionInput::Kind::user)
       inputs.push_back({in.name, &f.values[static_cast<std::size_t>(in.value)].type});
@@ -60,14 +60,14 @@ std::optional<std::int64_t> number_after(std::string_view text, std::string_view
 }
 
 /// Strips "callC." from the name.
-void take_call(Given& g) {
+void take_call(FileTensor& g) {
   const std::size_t dot = g.name.find('.');
   if (dot == std::string::npos) return;
   const auto call = number_after(std::string_view(g.name).substr(0, dot), "call");
   if (!call) return;
-  if (*call >= kMostCalls)
+  if (*call >= kMaxCalls)
     fail(ErrorCode::invalid_argument,
-         fmt::format("{}: '{}': at most {} calls", g.file, escape_name(g.name), kMostCalls));
+         fmt::format("{}: '{}': at most {} calls", g.file, escape_name(g.name), kMaxCalls));
   g.call = *call;
   g.name = g.name.substr(dot + 1);
 }
@@ -77,7 +77,7 @@ bool is_expected_result(std::string_view name) {
   return number_after(name, "out") || number_after(name, "mut") || number_after(name, "grad");
 }
 
-void read_file(const std::string& text, std::int64_t call, std::vector<Given>& all) {
+void read_file(const std::string& text, std::int64_t call, std::vector<FileTensor>& tensors) {
   std::error_code none;
   const std::size_t equals = text.find('=');
   const bool named = equals != std::string::npos && equals > 0 && !std::filesystem::exists(text, none);
@@ -89,9 +89,9 @@ void read_file(const std::string& text, std::int64_t call, std::vector<Given>& a
          fmt::format("'{}' has {} tensors; NAME=FILE takes a file with one", escape_name(path), file.tensors.size()));
   }
   for (auto& [name, tensor] : file.tensors) {
-    Given g{named ? text.substr(0, equals) : name, escape_name(path), unnamed, named, call, std::move(tensor)};
+    FileTensor g{named ? text.substr(0, equals) : name, escape_name(path), unnamed, named, call, std::move(tensor)};
     if (call == kEveryCall) take_call(g);
-    all.push_back(std::move(g));
+    tensors.push_back(std::move(g));
   }
 }
 
@@ -124,39 +124,40 @@ std::vector<std::string> sequence_files(const InputChoice& choice) {
   return files;
 }
 
-std::vector<std::string> names_of(const std::vector<Wanted>& inputs) {
+std::vector<std::string> names_of(const std::vector<CallerInput>& inputs) {
   std::vector<std::string> names;
   names.reserve(inputs.size());
-  for (const Wanted& w : inputs) names.push_back(w.name);
+  for (const CallerInput& w : inputs) names.push_back(w.name);
   return names;
 }
 
 /// The position of the tensor's input; empty for expected results and skipped tensors.
-std::optional<std::size_t> position_of(const Given& g, const std::vector<Wanted>& inputs, const InputChoice& choice) {
-  const auto found = std::ranges::find(inputs, g.name, &Wanted::name);
+std::optional<std::size_t> position_of(const FileTensor& g, const std::vector<CallerInput>& inputs,
+                                       const InputChoice& choice) {
+  const auto found = std::ranges::find(inputs, g.name, &CallerInput::name);
   if (found != inputs.end()) return static_cast<std::size_t>(found - inputs.begin());
   for (const char* prefix : {"in", "arr_"}) {
     const auto position = number_after(g.name, prefix);
     if (position && static_cast<std::size_t>(*position) < inputs.size()) return static_cast<std::size_t>(*position);
   }
-  if (g.unnamed && !g.by_user && inputs.size() == 1) return 0;
-  if (!g.by_user && (choice.pass_over || is_expected_result(g.name))) return {};
+  if (g.unnamed && !g.is_user_named && inputs.size() == 1) return 0;
+  if (!g.is_user_named && (choice.pass_over || is_expected_result(g.name))) return {};
   const std::string why = unknown_name("input", g.name, names_of(inputs));
-  fail(ErrorCode::invalid_argument, g.unnamed && !g.by_user
+  fail(ErrorCode::invalid_argument, g.unnamed && !g.is_user_named
                                         ? fmt::format("{}: {}; give {} NAME={}", g.file, why, choice.option, g.file)
                                         : fmt::format("{}: {}", g.file, why));
 }
 
-Tensor to_input(const Given& g, const Wanted& wanted, const InputChoice& choice) {
-  const DType from = g.tensor.dtype, to = wanted.type->dtype;
+Tensor to_input(const FileTensor& g, const CallerInput& input, const InputChoice& choice) {
+  const DType from = g.tensor.dtype, to = input.type->dtype;
   if (from != to && !choice.cast) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("input '{}' is {}, but {} holds {}; {}", escape_name(wanted.name), name_of(to), g.file,
+         fmt::format("input '{}' is {}, but {} holds {}; {}", escape_name(input.name), name_of(to), g.file,
                      name_of(from), has_all_options(choice) ? "--cast converts it" : "save it in the input's type"));
   }
   if (is_complex(from) && !is_complex(to)) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("input '{}' is {}, but {} has {}: --cast does not drop imaginary parts", escape_name(wanted.name),
+         fmt::format("input '{}' is {}, but {} has {}: --cast does not drop imaginary parts", escape_name(input.name),
                      name_of(to), g.file, name_of(from)));
   }
   Tensor t(to, g.tensor.sizes);
@@ -169,26 +170,26 @@ Tensor to_input(const Given& g, const Wanted& wanted, const InputChoice& choice)
 }
 
 /// Normal numbers for floating types, small integers for other types; the same seed gives the same numbers.
-Tensor random_tensor(const Program& program, const Wanted& wanted, const std::map<std::string, std::int64_t>& sizes,
+Tensor random_tensor(const Program& program, const CallerInput& input, const std::map<std::string, std::int64_t>& sizes,
                      const std::vector<std::int64_t>& expressions, std::mt19937_64& generator) {
   std::vector<std::int64_t> shape;
-  for (Dim d : wanted.type->shape) {
+  for (Dim d : input.type->shape) {
     const std::int64_t size = d.is_const() ? d.value() : expressions[d.index()];
     if (size == kUndefined) {
       Function only;
-      only.values.push_back({*wanted.type});
-      only.inputs.push_back({FunctionInput::Kind::user, 0, 0, wanted.name, {}});
+      only.values.push_back({*input.type});
+      only.inputs.push_back({FunctionInput::Kind::user, 0, 0, input.name, {}});
       std::string missing;
       for (const std::string& name : size_names(program, only)) {
         if (!sizes.contains(name)) missing += fmt::format(" --size {}=N", escape_name(name));
       }
       fail(ErrorCode::invalid_argument,
-           fmt::format("input '{}' has the size '{}'; give it with{}", escape_name(wanted.name),
+           fmt::format("input '{}' has the size '{}'; give it with{}", escape_name(input.name),
                        escape_name(program.pool.text(d)), missing));
     }
     shape.push_back(size);
   }
-  Tensor t(wanted.type->dtype, shape);
+  Tensor t(input.type->dtype, shape);
   const bool real = is_floating(t.dtype()) || is_complex(t.dtype());
   std::vector<double> values(static_cast<std::size_t>(t.numel()));
   std::normal_distribution<double> normal;
@@ -198,17 +199,18 @@ Tensor random_tensor(const Program& program, const Wanted& wanted, const std::ma
   return t;
 }
 
-using Slots = std::vector<const Given*>;  // a tensor per input
+using Slots = std::vector<const FileTensor*>;  // a tensor per input
 
 /// Assigns a tensor to each input of each call; null for inputs without a file.
-std::vector<Slots> assign(const std::vector<Given>& given, const std::vector<Wanted>& inputs, std::int64_t calls,
-                          const InputChoice& choice) {
+std::vector<Slots> assign(const std::vector<FileTensor>& tensors, const std::vector<CallerInput>& inputs,
+                          std::int64_t calls, const InputChoice& choice) {
   Slots shared(inputs.size());
   std::vector<Slots> slots(static_cast<std::size_t>(calls), shared);
-  for (const Given& g : given) {
+  for (const FileTensor& g : tensors) {
     const auto position = position_of(g, inputs, choice);
     if (!position) continue;
-    const Given*& slot = g.call == kEveryCall ? shared[*position] : slots[static_cast<std::size_t>(g.call)][*position];
+    const FileTensor*& slot =
+        g.call == kEveryCall ? shared[*position] : slots[static_cast<std::size_t>(g.call)][*position];
     if (slot != nullptr) {
       fail(ErrorCode::invalid_argument, fmt::format("input '{}' is given twice: by {} and {}",
                                                     escape_name(inputs[*position].name), slot->file, g.file));
@@ -224,7 +226,7 @@ std::vector<Slots> assign(const std::vector<Given>& given, const std::vector<Wan
 }
 
 /// Adds the sizes of tensors from files, for dimensions consisting of a single symbol.
-void add_sizes_of_files(const Program& p, const Slots& slots, const std::vector<Wanted>& inputs,
+void add_sizes_of_files(const Program& p, const Slots& slots, const std::vector<CallerInput>& inputs,
                         std::map<std::string, std::int64_t>& sizes) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Dims& shape = inputs[i].type->shape;
@@ -237,14 +239,14 @@ void add_sizes_of_files(const Program& p, const Slots& slots, const std::vector<
   }
 }
 
-[[noreturn]] void fail_missing(const Wanted& wanted, const std::vector<Given>& given, std::size_t call,
+[[noreturn]] void fail_missing(const CallerInput& input, const std::vector<FileTensor>& tensors, std::size_t call,
                                const InputChoice& choice) {
-  constexpr std::size_t kMostListed = 20;
+  constexpr std::size_t kMaxListed = 20;
   std::string names;
-  for (std::size_t i = 0; i < std::min(given.size(), kMostListed); ++i)
-    names += (i == 0 ? "" : ", ") + escape_name(given[i].name);
-  if (given.size() > kMostListed) names += ", ...";
-  const std::string name = escape_name(wanted.name);
+  for (std::size_t i = 0; i < std::min(tensors.size(), kMaxListed); ++i)
+    names += (i == 0 ? "" : ", ") + escape_name(tensors[i].name);
+  if (tensors.size() > kMaxListed) names += ", ...";
+  const std::string name = escape_name(input.name);
   fail(ErrorCode::invalid_argument,
        fmt::format("{}input '{}' is not given{}; give {} {}=FILE{} a file with a tensor of that name{}",
                    call > 0 ? fmt::format("call {}: ", call) : "", name,
@@ -259,19 +261,19 @@ std::vector<std::vector<Tensor>> gather_calls(const Model& model, const std::str
   const Program& program = *model.program();
   const auto f =
       std::ranges::find_if(program.functions, [&](const Function& g) { return g.entry && g.name == function; });
-  const std::vector<Wanted> inputs = wanted_inputs(*f);
+  const std::vector<CallerInput> inputs = caller_inputs(*f);
   const auto sizes = last_sizes(parse_sizes(choice.size_texts, program, size_names(program, *f)));
-  std::vector<Given> given;
-  for (const std::string& text : choice.files) read_file(text, kEveryCall, given);
+  std::vector<FileTensor> tensors;
+  for (const std::string& text : choice.files) read_file(text, kEveryCall, tensors);
   std::int64_t calls = 0;
-  for (const Given& g : given) calls = std::max(calls, g.call + 1);
+  for (const FileTensor& g : tensors) calls = std::max(calls, g.call + 1);
   if (calls > 0 && !choice.sequence.empty())
     fail(ErrorCode::invalid_argument,
          "--sequence and tensors named callC.NAME both define the inputs of each call: give only one");
-  for (const std::string& file : sequence_files(choice)) read_file(file, calls++, given);
+  for (const std::string& file : sequence_files(choice)) read_file(file, calls++, tensors);
   std::vector<std::vector<Tensor>> result;
   std::mt19937_64 generator(choice.seed);
-  for (const Slots& slots : assign(given, inputs, std::max<std::int64_t>(calls, 1), choice)) {
+  for (const Slots& slots : assign(tensors, inputs, std::max<std::int64_t>(calls, 1), choice)) {
     auto here = sizes;
     add_sizes_of_files(program, slots, inputs, here);
     const std::vector<std::int64_t> expressions = evaluate_sizes(program, here);
@@ -282,7 +284,7 @@ std::vector<std::vector<Tensor>> gather_calls(const Model& model, const std::str
       } else if (choice.random) {
         call.push_back(random_tensor(program, inputs[i], here, expressions, generator));
       } else {
-        fail_missing(inputs[i], given, result.size() - 1, choice);
+        fail_missing(inputs[i], tensors, result.size() - 1, choice);
       }
     }
   }

@@ -21,7 +21,7 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kFewestRuns = 3, kMostRuns = 50;
+constexpr std::size_t kMinRuns = 3, kMaxRuns = 50;
 using StepPlace = std::pair<std::uint32_t, std::uint32_t>;  // function, node
 
 /// A program whose nodes take one algorithm where they can, and its runs.
@@ -59,7 +59,7 @@ class ChoiceMeasurement {
     const auto elapsed = [&] {
       return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     };
-    for (std::size_t i = 0; i < kMostRuns && (i < kFewestRuns || elapsed() < limit); ++i) {
+    for (std::size_t i = 0; i < kMaxRuns && (i < kMinRuns || elapsed() < limit); ++i) {
       for (AlgorithmTrial& t : trials_) t.run(workload_);
     }
     return choices();
@@ -78,13 +78,13 @@ class ChoiceMeasurement {
     for (const auto& [place, step] : trials_[0].trial->steps()) {
       if (step.taken != Algorithm::none) kinds[step.kind].push_back(place);
     }
-    std::vector<NodeChoice> all;
+    std::vector<NodeChoice> node_choices;
     for (const auto& [kind, places] : kinds) {
       NodeChoice choice = choice_of(places);
-      if (choice.algorithms.size() > 1) all.push_back(std::move(choice));
+      if (choice.algorithms.size() > 1) node_choices.push_back(std::move(choice));
     }
-    std::ranges::stable_sort(all, std::greater<>(), &NodeChoice::gain);
-    return all;
+    std::ranges::stable_sort(node_choices, std::greater<>(), &NodeChoice::gain);
+    return node_choices;
   }
 
   /// Times of nodes of one kind.
@@ -132,12 +132,12 @@ bool is_estimated(const AlgorithmTime& t) {
 }
 
 bool is_poor(const NodeChoice& c) {
-  return c.to_the_best() > kPoorChoice;
+  return c.slowdown() > kPoorChoice;
 }
 
 }  // namespace
 
-const AlgorithmTime& NodeChoice::best() const {
+const AlgorithmTime& NodeChoice::fastest() const {
   return *std::ranges::min_element(algorithms, {}, &AlgorithmTime::seconds);
 }
 
@@ -158,10 +158,10 @@ std::string choices_text(const std::vector<NodeChoice>& choices) {
     for (const AlgorithmTime& t : c.algorithms) {
       const bool first = &t == &c.chosen();
       table.add_row({first ? fmt::format("{}:{}", escape_name(c.function), c.node) : "",
-                     first ? fmt::format("{}", c.nodes) : "", first ? c.what : "",
+                     first ? fmt::format("{}", c.nodes) : "", first ? c.description : "",
                      t.algorithm + (first ? " (chosen)" : ""), algorithm_milliseconds(t.seconds),
                      is_estimated(t) ? algorithm_milliseconds(t.estimate) : "",
-                     fmt::format("{:.2f}", t.seconds / c.best().seconds)});
+                     fmt::format("{:.2f}", t.seconds / c.fastest().seconds)});
     }
   }
   std::string text = table.str();
@@ -170,9 +170,9 @@ std::string choices_text(const std::vector<NodeChoice>& choices) {
       fmt::format("\n{} of {} choices take more than {} times the best algorithm\n", poor, choices.size(), kPoorChoice);
   for (const NodeChoice& c : choices) {
     if (is_poor(c)) {
-      text += fmt::format("  {} x {}: {} {} ms, {} {} ms\n", c.nodes, c.what, c.chosen().algorithm,
-                          algorithm_milliseconds(c.chosen().seconds), c.best().algorithm,
-                          algorithm_milliseconds(c.best().seconds));
+      text += fmt::format("  {} x {}: {} {} ms, {} {} ms\n", c.nodes, c.description, c.chosen().algorithm,
+                          algorithm_milliseconds(c.chosen().seconds), c.fastest().algorithm,
+                          algorithm_milliseconds(c.fastest().seconds));
     }
   }
   return text;
@@ -180,22 +180,22 @@ std::string choices_text(const std::vector<NodeChoice>& choices) {
 
 std::string choices_json(const std::vector<NodeChoice>& choices) {
   using Json = nlohmann::ordered_json;
-  Json all = Json::array();
+  Json list = Json::array();
   for (const NodeChoice& c : choices) {
     Json algorithms = Json::array();
     for (const AlgorithmTime& t : c.algorithms) {
       algorithms.push_back({{"algorithm", t.algorithm}, {"ms", json_rounded(t.seconds * 1e3, 5)}});
       if (is_estimated(t)) algorithms.back()["estimate_ms"] = json_rounded(t.estimate * 1e3, 5);
     }
-    all.push_back({{"function", c.function},
-                   {"node", c.node},
-                   {"what", c.what},
-                   {"nodes", c.nodes},
-                   {"chosen", c.chosen().algorithm},
-                   {"to_the_best", json_rounded(c.to_the_best(), 3)},
-                   {"algorithms", std::move(algorithms)}});
+    list.push_back({{"function", c.function},
+                    {"node", c.node},
+                    {"what", c.description},
+                    {"nodes", c.nodes},
+                    {"chosen", c.chosen().algorithm},
+                    {"to_the_best", json_rounded(c.slowdown(), 3)},
+                    {"algorithms", std::move(algorithms)}});
   }
-  return json_text(all);
+  return json_text(list);
 }
 
 }  // namespace tern

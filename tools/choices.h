@@ -18,17 +18,17 @@ struct AlgorithmTime {
 /// Nodes of equal op, sizes, types and attributes.
 struct NodeChoice {
   std::string function;
-  std::uint32_t node = 0;  ///< the first of them
-  std::string what;        ///< "convolution [1, 64, 56, 56] by [64, 64, 3, 3]"
+  std::uint32_t node = 0;   ///< the first of them
+  std::string description;  ///< "convolution [1, 64, 56, 56] by [64, 64, 3, 3]"
   std::size_t nodes = 1;
   std::vector<AlgorithmTime> algorithms;  ///< the chosen one, then the others, the fastest first
 
   const AlgorithmTime& chosen() const { return algorithms.front(); }
-  const AlgorithmTime& best() const;
+  const AlgorithmTime& fastest() const;
   /// Time of the chosen algorithm divided by that of the best.
-  double to_the_best() const { return chosen().seconds / best().seconds; }
+  double slowdown() const { return chosen().seconds / fastest().seconds; }
   /// Seconds of a run that the best algorithm would save.
-  double gain() const { return static_cast<double>(nodes) * (chosen().seconds - best().seconds); }
+  double gain() const { return static_cast<double>(nodes) * (chosen().seconds - fastest().seconds); }
 };
 
 /// A choice above this multiple of the best algorithm's time is listed.

@@ -43,9 +43,9 @@ struct BenchArguments {
   InputChoice inputs;
   TraceChoice trace;
   std::vector<int> threads = {0}, cores;
-  int runs = 0, nodes = 0, sessions = 0;
+  int run_count = 0, nodes = 0, sessions = 0;
   double seconds = 3, bandwidth = 200;
-  bool turns = false, json = false, graph = false, lost = false, choices = false;
+  bool takes_turns = false, json = false, graph = false, lost = false, choices = false;
   GainsChoice gains = GainsChoice::cheap;
 };
 
@@ -55,7 +55,7 @@ double ms_since(Clock::time_point start) {
 
 struct BenchResult {
   double opened = 0, prepared = 0, first = 0;  ///< milliseconds of each step
-  std::vector<double> runs;                    ///< milliseconds, sorted
+  std::vector<double> run_times;               ///< milliseconds, sorted
   std::vector<NodeTime> nodes;
   std::vector<LimitedNode> limited;  ///< nodes of the CPU; empty for other devices
   std::uint64_t profiled = 0;
@@ -66,11 +66,11 @@ struct BenchResult {
   std::vector<WidenedNode> widened;
   Gains gains;
 
-  double percentile(double p) const { return tern::percentile(runs, p); }
+  double percentile(double p) const { return tern::percentile(run_times, p); }
   double mean() const {
     double sum = 0;
-    for (const double ms : runs) sum += ms;
-    return sum / static_cast<double>(runs.size());
+    for (const double ms : run_times) sum += ms;
+    return sum / static_cast<double>(run_times.size());
   }
 };
 
@@ -133,16 +133,17 @@ void measure(const BenchArguments& a, Session& session, const std::string& funct
   };
   for (int i = 0; i < kWarmUp; ++i) run();
   {
-    Progress progress("running", static_cast<std::uint64_t>(std::max(0, a.runs)));
+    Progress progress("running", static_cast<std::uint64_t>(std::max(0, a.run_count)));
     const auto begin = Clock::now();
     do {
       const auto start = Clock::now();
       run();
-      r.runs.push_back(ms_since(start));
+      r.run_times.push_back(ms_since(start));
       progress.advance();
-    } while (a.runs > 0 ? r.runs.size() < static_cast<std::size_t>(a.runs) : ms_since(begin) < a.seconds * 1000);
+    } while (a.run_count > 0 ? r.run_times.size() < static_cast<std::size_t>(a.run_count)
+                             : ms_since(begin) < a.seconds * 1000);
   }
-  std::ranges::sort(r.runs);
+  std::ranges::sort(r.run_times);
   r.memory = static_cast<double>(platform::private_bytes());
   r.stats = session.stats();
   session.set_profiling(true);
@@ -160,8 +161,8 @@ struct Total {
   double seconds = 0, flops = 0, bytes = 0;
 };
 
-std::string share(double part, double whole) {
-  return whole > 0 ? fmt::format("{:.0f} %", 100 * part / whole) : "";
+std::string share(double amount, double total) {
+  return total > 0 ? fmt::format("{:.0f} %", 100 * amount / total) : "";
 }
 
 /// Rate in units of 10^9 per second; empty for a node without work on the device.
@@ -176,12 +177,12 @@ const LimitedNode* limit_of(const BenchResult& r, const NodeTime& n) {
   return found == r.limited.end() ? nullptr : &*found;
 }
 
-void print_nodes(const BenchResult& r, int most) {
+void print_nodes(const BenchResult& r, int max_rows) {
   const auto runs = static_cast<double>(r.profiled);
   std::map<std::string, Total> ops;
-  Total all;
+  Total total;
   for (const NodeTime& n : r.nodes) {
-    for (Total* t : {&ops[n.op], &all}) {
+    for (Total* t : {&ops[n.op], &total}) {
       ++t->nodes;
       t->seconds += n.seconds / runs;
       t->flops += n.flops / runs;
@@ -199,12 +200,12 @@ void print_nodes(const BenchResult& r, int most) {
                    {"GB/s", Align::right}});
   const auto row = [&](const std::string& name, const Total& t) {
     table.add_row({name, fmt::format("{}", t.nodes), fmt::format("{:.3f}", t.seconds * 1e3),
-                   share(t.seconds, all.seconds), giga_rate(t.flops, t.seconds), giga_rate(t.bytes, t.seconds)});
+                   share(t.seconds, total.seconds), giga_rate(t.flops, t.seconds), giga_rate(t.bytes, t.seconds)});
   };
   for (const auto& [name, t] : sorted) row(name, t);
-  row("all", all);
+  row("all", total);
   fmt::print("\n{}", table.str());
-  if (most <= 0) return;
+  if (max_rows <= 0) return;
   TextTable longest({{"node"},
                      {"op"},
                      {"from"},
@@ -215,13 +216,13 @@ void print_nodes(const BenchResult& r, int most) {
                      {"limit by"},
                      {"GFLOP/s", Align::right},
                      {"GB/s", Align::right}});
-  for (std::size_t i = 0; i < std::min(r.nodes.size(), static_cast<std::size_t>(most)); ++i) {
+  for (std::size_t i = 0; i < std::min(r.nodes.size(), static_cast<std::size_t>(max_rows)); ++i) {
     const NodeTime& n = r.nodes[i];
     const LimitedNode* limited = limit_of(r, n);
     const auto times = static_cast<double>(std::max<std::uint64_t>(1, n.runs));
     longest.add_row({fmt::format("{}:{}", escape_name(n.function), n.node), n.op,
                      escape_name(n.origin + (n.module.empty() ? "" : " in " + n.module)),
-                     fmt::format("{:.3f}", n.seconds / times * 1e3), share(n.seconds / runs, all.seconds),
+                     fmt::format("{:.3f}", n.seconds / times * 1e3), share(n.seconds / runs, total.seconds),
                      limited == nullptr ? "" : fmt::format("{:.3f}", limited->limit * runs / times * 1e3),
                      limited == nullptr ? "" : fmt::format("{:.3f}", limited->lost() * runs / times * 1e3),
                      limited == nullptr ? "" : std::string(name_of(limited->kind)), giga_rate(n.flops, n.seconds),
@@ -238,12 +239,12 @@ void print_bench_text(const BenchArguments& a, const std::string& function, int 
   }
   const double seconds = r.percentile(50) / 1e3;
   fmt::print("{}: '{}', {} thread{}, {} runs{}\n", escape_name(a.model), escape_name(function), threads,
-             threads == 1 ? "" : "s", r.runs.size(),
+             threads == 1 ? "" : "s", r.run_times.size(),
              r.precision == Precision::bfloat16 ? ", products in bfloat16" : "");
   fmt::print("  open, prepare, first run  {:.2f}, {:.2f}, {:.2f} ms\n", r.opened, r.prepared, r.first);
   fmt::print(
       "  latency                   median {:.3f} ms, from {:.3f}, 90 % in {:.3f}, 99 % in {:.3f}, at most {:.3f}\n",
-      r.percentile(50), r.runs.front(), r.percentile(90), r.percentile(99), r.runs.back());
+      r.percentile(50), r.run_times.front(), r.percentile(90), r.percentile(99), r.run_times.back());
   fmt::print("  throughput                {:.2f} runs/s\n", 1000 / r.mean());
   fmt::print("  computes                  {:.3f} GFLOP a run, {:.1f} GFLOP/s: {} of a large matrix product ({:.1f})\n",
              flops / 1e9, flops / seconds / 1e9, share(flops / seconds, r.peaks.flops), r.peaks.flops / 1e9);
@@ -284,69 +285,69 @@ void print_bench_text(const BenchArguments& a, const std::string& function, int 
 
 void print_bench_json(const BenchArguments& a, const std::string& function, int threads, const BenchResult& r) {
   using Json = nlohmann::ordered_json;
-  Json all = {{"model", a.model},
-              {"function", function},
-              {"threads", threads},
-              {"precision", name_of(r.precision)},
-              {"runs", r.runs.size()},
-              {"open_ms", json_rounded(r.opened, 4)},
-              {"prepare_ms", json_rounded(r.prepared, 4)},
-              {"first_run_ms", json_rounded(r.first, 4)},
-              {"latency_ms",
-               {{"min", json_rounded(r.runs.front(), 4)},
-                {"p50", json_rounded(r.percentile(50), 4)},
-                {"p90", json_rounded(r.percentile(90), 4)},
-                {"p99", json_rounded(r.percentile(99), 4)},
-                {"max", json_rounded(r.runs.back(), 4)},
-                {"mean", json_rounded(r.mean(), 4)}}},
-              {"peaks",
-               {{"flops", json_rounded(r.peaks.flops, 0)},
-                {"copy_bytes", json_rounded(r.peaks.copy_bytes, 0)},
-                {"read_bytes", json_rounded(r.peaks.read_bytes, 0)},
-                {"cached_copy_bytes", json_rounded(r.peaks.cached_bytes, 0)},
-                {"float64", json_rounded(r.peaks.f64, 0)},
-                {"bfloat16", json_rounded(r.peaks.bf16, 0)},
-                {"int8", json_rounded(r.peaks.i8, 0)},
-                {"call_us", json_rounded(r.peaks.call_seconds * 1e6, 3)}}},
-              {"memory",
-               {{"private", json_rounded(r.memory, 0)},
-                {"before", json_rounded(r.memory_before, 0)},
-                {"arena", r.stats.arena_bytes},
-                {"state", r.stats.state_bytes}}},
-              {"widened", widened_json(r.widened)},
-              {"gains", gains_json(r.gains)},
-              {"nodes", Json::array()}};
+  Json document = {{"model", a.model},
+                   {"function", function},
+                   {"threads", threads},
+                   {"precision", name_of(r.precision)},
+                   {"runs", r.run_times.size()},
+                   {"open_ms", json_rounded(r.opened, 4)},
+                   {"prepare_ms", json_rounded(r.prepared, 4)},
+                   {"first_run_ms", json_rounded(r.first, 4)},
+                   {"latency_ms",
+                    {{"min", json_rounded(r.run_times.front(), 4)},
+                     {"p50", json_rounded(r.percentile(50), 4)},
+                     {"p90", json_rounded(r.percentile(90), 4)},
+                     {"p99", json_rounded(r.percentile(99), 4)},
+                     {"max", json_rounded(r.run_times.back(), 4)},
+                     {"mean", json_rounded(r.mean(), 4)}}},
+                   {"peaks",
+                    {{"flops", json_rounded(r.peaks.flops, 0)},
+                     {"copy_bytes", json_rounded(r.peaks.copy_bytes, 0)},
+                     {"read_bytes", json_rounded(r.peaks.read_bytes, 0)},
+                     {"cached_copy_bytes", json_rounded(r.peaks.cached_bytes, 0)},
+                     {"float64", json_rounded(r.peaks.f64, 0)},
+                     {"bfloat16", json_rounded(r.peaks.bf16, 0)},
+                     {"int8", json_rounded(r.peaks.i8, 0)},
+                     {"call_us", json_rounded(r.peaks.call_seconds * 1e6, 3)}}},
+                   {"memory",
+                    {{"private", json_rounded(r.memory, 0)},
+                     {"before", json_rounded(r.memory_before, 0)},
+                     {"arena", r.stats.arena_bytes},
+                     {"state", r.stats.state_bytes}}},
+                   {"widened", widened_json(r.widened)},
+                   {"gains", gains_json(r.gains)},
+                   {"nodes", Json::array()}};
   const auto runs = static_cast<double>(r.profiled);
   for (const NodeTime& n : r.nodes) {
-    all["nodes"].push_back({{"function", n.function},
-                            {"node", n.node},
-                            {"op", n.op},
-                            {"origin", n.origin},
-                            {"module", n.module},
-                            {"ms", json_rounded(n.seconds / runs * 1e3, 5)},
-                            {"flops", json_rounded(n.flops / runs, 0)},
-                            {"bytes", json_rounded(n.bytes / runs, 0)},
-                            {"launches", n.launches / r.profiled}});
+    document["nodes"].push_back({{"function", n.function},
+                                 {"node", n.node},
+                                 {"op", n.op},
+                                 {"origin", n.origin},
+                                 {"module", n.module},
+                                 {"ms", json_rounded(n.seconds / runs * 1e3, 5)},
+                                 {"flops", json_rounded(n.flops / runs, 0)},
+                                 {"bytes", json_rounded(n.bytes / runs, 0)},
+                                 {"launches", n.launches / r.profiled}});
     if (const LimitedNode* limited = limit_of(r, n)) {
-      all["nodes"].back()["algorithm"] = limited->algorithm;
-      all["nodes"].back()["limit_ms"] = json_rounded(limited->limit * 1e3, 5);
-      all["nodes"].back()["limit_by"] = name_of(limited->kind);
-      all["nodes"].back()["lost_ms"] = json_rounded(limited->lost() * 1e3, 5);
+      document["nodes"].back()["algorithm"] = limited->algorithm;
+      document["nodes"].back()["limit_ms"] = json_rounded(limited->limit * 1e3, 5);
+      document["nodes"].back()["limit_by"] = name_of(limited->kind);
+      document["nodes"].back()["lost_ms"] = json_rounded(limited->lost() * 1e3, 5);
     }
   }
   if (a.lost) {
-    all["lost"] = Json::array();
+    document["lost"] = Json::array();
     for (const LostTime& l : lost_by_class(r.limited)) {
-      all["lost"].push_back({{"op", l.op},
-                             {"algorithm", l.algorithm},
-                             {"size", l.size},
-                             {"nodes", l.nodes},
-                             {"ms", json_rounded(l.seconds * 1e3, 5)},
-                             {"limit_ms", json_rounded(l.limit * 1e3, 5)},
-                             {"lost_ms", json_rounded(l.lost * 1e3, 5)}});
+      document["lost"].push_back({{"op", l.op},
+                                  {"algorithm", l.algorithm},
+                                  {"size", l.size},
+                                  {"nodes", l.nodes},
+                                  {"ms", json_rounded(l.seconds * 1e3, 5)},
+                                  {"limit_ms", json_rounded(l.limit * 1e3, 5)},
+                                  {"lost_ms", json_rounded(l.lost * 1e3, 5)}});
     }
   }
-  fmt::print("{}\n", json_text(all));
+  fmt::print("{}\n", json_text(document));
 }
 
 InputChoice inputs_of(const BenchArguments& a) {
@@ -361,7 +362,7 @@ PrepareOptions bench_prepare_options(const BenchArguments& a) {
   options.device = a.device.name;
   options.reproducible = a.device.reproducible;
   options.precision = precision_of(a.device);
-  options.float32_nodes = a.device.keep;
+  options.float32_nodes = a.device.kept_patterns;
   options.copy_weights = a.device.copy_weights;
   options.native_code = a.device.native_code;
   return options;
@@ -383,7 +384,7 @@ void fill_weight_cache(const BenchArguments& a) {
 
 /// Measures the algorithms of each node.
 int run_choices(const BenchArguments& a) {
-  if (a.device.name != "cpu" || a.device.reproducible || a.sessions > 0 || a.turns || a.graph || a.lost ||
+  if (a.device.name != "cpu" || a.device.reproducible || a.sessions > 0 || a.takes_turns || a.graph || a.lost ||
       !a.trace.path.empty() || a.threads.size() > 1 || !a.cores.empty())
     fail(ErrorCode::invalid_argument,
          "--choices compares the algorithms of the CPU in runs of its own: leave out --device, --reproducible, "
@@ -403,7 +404,7 @@ bool compares_threads(const BenchArguments& a) {
 }
 
 int run_scaling(const BenchArguments& a) {
-  if (a.graph || a.turns || a.device.name != "cpu")
+  if (a.graph || a.takes_turns || a.device.name != "cpu")
     fail(
         ErrorCode::invalid_argument,
         "several numbers of threads are compared on the CPU, without a graph: leave out --graph, --turns and --device, "
@@ -421,7 +422,7 @@ int run_scaling(const BenchArguments& a) {
   request.cores = a.cores;
   request.bytes_per_second = a.bandwidth * 1e9;
   request.seconds = a.seconds;
-  request.turns = static_cast<std::uint64_t>(a.runs);
+  request.turn_count = static_cast<std::uint64_t>(a.run_count);
   request.seed = a.inputs.seed;
   const ScalingMeasurement scaling = measure_scaling(model, request);
   if (a.json) {
@@ -433,7 +434,7 @@ int run_scaling(const BenchArguments& a) {
 }
 
 int run_sessions(const BenchArguments& a) {
-  if (a.graph || a.turns || a.runs > 0 || a.nodes > 0 || compares_threads(a))
+  if (a.graph || a.takes_turns || a.run_count > 0 || a.nodes > 0 || compares_threads(a))
     fail(ErrorCode::invalid_argument,
          "sessions that run at once are compared with one session alone: leave out --graph, --turns, --runs, "
          "--nodes and --cores, and give --threads one number, of each session");
@@ -454,7 +455,7 @@ int run_sessions(const BenchArguments& a) {
 int run_bench(const BenchArguments& a) {
   if (!a.trace.path.empty() && (a.sessions > 0 || compares_threads(a)))
     fail(ErrorCode::invalid_argument, "--trace records one number of threads and one session: leave out the others");
-  if (a.lost && (a.device.name != "cpu" || a.sessions > 0 || a.turns || compares_threads(a)))
+  if (a.lost && (a.device.name != "cpu" || a.sessions > 0 || a.takes_turns || compares_threads(a)))
     fail(ErrorCode::invalid_argument,
          "--lost compares the nodes of one session with the limits of the CPU: leave out --device, --sessions, --turns "
          "and --cores, and give --threads one number");
@@ -478,7 +479,7 @@ int run_bench(const BenchArguments& a) {
   r.prepared = ms_since(start);
   r.precision = prepared.precision();
   session.set_seed(choice.seed);
-  if (a.turns) return take_turns(a, session, f.name, inputs);
+  if (a.takes_turns) return take_turns(a, session, f.name, inputs);
   start = Clock::now();
   session.run(f.name, inputs);
   r.first = ms_since(start);
@@ -487,7 +488,7 @@ int run_bench(const BenchArguments& a) {
   if (a.device.name == "cpu") r.limited = limited_nodes(r.nodes, r.profiled, chosen_kernels(*prepared.impl()), r.peaks);
   Side plain{model.program(), static_cast<std::uint32_t>(model.program()->find_entry(f.name)), bench_prepare_options(a),
              choice.seed, "exported"};
-  plain.program = keeping(plain.program, a.device.keep);
+  plain.program = keeping(plain.program, a.device.kept_patterns);
   plain.options.float32_nodes.clear();
   r.gains = measure_gains(plain, a.graph ? GainsChoice::none : a.gains, inputs, r.percentile(50) / 1e3);
   const int threads = Threads::chosen(a.threads.front()).count();
@@ -526,8 +527,9 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
   add_copy_weights_option(*c, a->device);
   add_precision_option(*c, a->device);
   within(c->add_option("--seconds", a->seconds, "Measure for this long")->capture_default_str(), bounds::kSeconds);
-  within(c->add_option("--runs", a->runs, "Measure this many runs (or turns, for a list of threads) instead of a time"),
-         bounds::kRuns);
+  within(c->add_option("--runs", a->run_count,
+                       "Measure this many runs (or turns, for a list of threads) instead of a time"),
+         bounds::kRunCount);
   within(c->add_option("--nodes", a->nodes, "List this many of the slowest nodes"), bounds::kListed);
   c->add_flag("--lost", a->lost,
               "Sum the time that nodes take beyond the machine's limits, by op, algorithm and bytes of a node");
@@ -536,7 +538,7 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
               "algorithm takes more than 1.1 times the best");
   add_gains_option(*c, a->gains);
   c->add_flag("--graph", a->graph, "Measure replays of a captured graph; nodes are measured without it");
-  c->add_flag("--turns", a->turns,
+  c->add_flag("--turns", a->takes_turns,
               "Read lines from standard input; run once for each and answer with the milliseconds, for a benchmark of "
               "several programs in turns");
   add_trace_options(*c, a->trace);

@@ -21,7 +21,7 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kMostLineBytes = std::size_t{8} << 20;
+constexpr std::size_t kMaxLineBytes = std::size_t{8} << 20;
 constexpr std::chrono::milliseconds kAnswerPoll(50);  // for Ctrl-C
 
 struct ChatArguments {
@@ -43,25 +43,25 @@ class Lines {
 
   Read next(std::string& line) {
     while (true) {
-      if (const std::size_t end = held_.find('\n'); end != std::string::npos) {
-        line = held_.substr(0, end);
-        held_.erase(0, end + 1);
+      if (const std::size_t end = buffer_.find('\n'); end != std::string::npos) {
+        line = buffer_.substr(0, end);
+        buffer_.erase(0, end + 1);
         return Read::line;
       }
       if (!platform::wait_for_input()) return Read::interrupted;
       char piece[4096];
       const std::int64_t n = platform::read_input(std::as_writable_bytes(std::span(piece)));
       if (n < 0) fail(ErrorCode::io, "cannot read standard input");
-      if (n == 0 && held_.empty()) return Read::end;
-      held_.append(piece, static_cast<std::size_t>(n));
-      if (n == 0) held_ += '\n';  // the last line may lack its end
-      if (held_.size() > kMostLineBytes)
-        fail(ErrorCode::invalid_argument, fmt::format("a line has more than {} bytes", kMostLineBytes));
+      if (n == 0 && buffer_.empty()) return Read::end;
+      buffer_.append(piece, static_cast<std::size_t>(n));
+      if (n == 0) buffer_ += '\n';  // the last line may lack its end
+      if (buffer_.size() > kMaxLineBytes)
+        fail(ErrorCode::invalid_argument, fmt::format("a line has more than {} bytes", kMaxLineBytes));
     }
   }
 
  private:
-  std::string held_;
+  std::string buffer_;
 };
 
 class Chat {

@@ -85,8 +85,8 @@ int run_conform(ConformArguments& a) {
   report.table = !a.no_table;
   report.gradients = a.gradients;
   fmt::print("{}", conform_report(results, report));
-  const bool all = std::ranges::all_of(results, &ConformResult::passed);
-  return all ? 0 : kExitFindings;
+  const bool all_passed = std::ranges::all_of(results, &ConformResult::passed);
+  return all_passed ? 0 : kExitFindings;
 }
 
 }  // namespace

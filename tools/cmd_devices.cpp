@@ -128,8 +128,8 @@ int run_devices(bool json) {
   for (const AbsentPlugin& p : absent_plugins(known_plugins(), paths))
     absent.push_back({{"name", p.name}, {"devices", p.devices}, {"problem", p.problem}});
   if (json) {
-    const nlohmann::ordered_json all{{"devices", devices}, {"problems", problems}, {"absent", absent}};
-    print_output(all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    const nlohmann::ordered_json document{{"devices", devices}, {"problems", problems}, {"absent", absent}};
+    print_output(document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
     return 0;
   }
   fmt::print("{:8}  this processor\n", "cpu");

@@ -50,7 +50,7 @@ struct ExportArguments {
   QuantizeArguments quantize;
   TrainArguments train;
   LlmArguments llm;
-  std::vector<std::string> keep;
+  std::vector<std::string> kept_patterns;
   std::vector<std::pair<std::string, std::string>> annotations;
   std::vector<std::string> targets, sizes, size_names, ignored_guards, groups;
   double tune_seconds = 60;
@@ -136,13 +136,13 @@ void print_report(const ExportArguments& a, const Program& program, const Import
               {"nodes", import.nodes},
               {"functions", program.functions.size()},
               {"states", program.states.size()}};
-    if (a.quantize.any()) j["quantized"] = quantize_json(import.quantized, calibration);
+    if (a.quantize.is_enabled()) j["quantized"] = quantize_json(import.quantized, calibration);
     if (tuned) j["tuning"] = tune_report_json(*tuned);
     j.update(further);
     print_output(json_text(j) + "\n");
     return;
   }
-  if (a.quantize.any()) print_quantized(a, import.quantized, calibration);
+  if (a.quantize.is_enabled()) print_quantized(a, import.quantized, calibration);
   if (tuned) print_tuning(*tuned);
   std::string names;
   for (const Function& f : program.functions) {
@@ -230,7 +230,7 @@ std::optional<Program> import_program(const ExportArguments& a, ImportOptions op
                                       std::optional<GenerationOptions>& generation) {
   const std::vector<FormatLadder> ladders = parse_quantize(a.quantize);
   options.quantize = rules_at(ladders, 0);
-  if (!a.keep.empty() && a.precision.empty() && options.quantize.empty()) {
+  if (!a.kept_patterns.empty() && a.precision.empty() && options.quantize.empty()) {
     fail(ErrorCode::invalid_argument, "--keep needs --precision or --quantize");
   }
   options.store_weights = a.quantize.calibrate.empty();
@@ -277,7 +277,7 @@ int run_export(ExportArguments& a) {
   import_options.fold = !a.no_fold;
   import_options.origins = !a.no_origins;
   import_options.precision = parse_precision(a.precision);
-  import_options.keep = a.keep;
+  import_options.keep = a.kept_patterns;
   std::optional<TrainingOptions> training = parse_train(a.train);
   if (training) training->precision = import_options.precision;
   check_loss_scale(a.train, import_options.precision);
@@ -289,7 +289,7 @@ int run_export(ExportArguments& a) {
   if (training && (generation || embedding))
     fail(ErrorCode::invalid_argument, "--llm and --embeddings cannot be combined with --train");
   if (training) {
-    if (a.quantize.any())
+    if (a.quantize.is_enabled())
       fail(ErrorCode::invalid_argument, "--train cannot be combined with --quantize: it keeps weights as they are");
     import_options.precision = DType::invalid;  // applies to the steps, not to the weights
     import_options.training = true;
@@ -306,7 +306,7 @@ int run_export(ExportArguments& a) {
   if (import_options.precision != DType::invalid && import.narrowed == 0) {
     fail(ErrorCode::invalid_argument, "--precision: the program has no product, convolution or attention of float32");
   }
-  if (a.quantize.any() && import.quantized.weights.empty()) refuse_nothing_quantized(import.quantized);
+  if (a.quantize.is_enabled() && import.quantized.weights.empty()) refuse_nothing_quantized(import.quantized);
   for (const auto& [pattern, annotation] : annotations) {
     if (annotate(program, pattern, annotation) == 0) {
       fail(ErrorCode::invalid_argument,
@@ -402,7 +402,7 @@ void add_export_command(CLI::App& app, CommandLine& line) {
        "tokenizer_config.json, chat_template.jinja and generation_config.json are stored too, or one file "
        "(docs/language_models.md)")
       ->type_name("PATH");
-  c->add_option("--keep", a->keep,
+  c->add_option("--keep", a->kept_patterns,
                 "With --precision and --quantize: leave the nodes whose module path, ATen operator or op matches "
                 "PATTERN (* ? []) as they are. May be repeated")
       ->type_name("PATTERN");

@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostPromptBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxPromptBytes = std::size_t{64} << 20;
 constexpr std::chrono::milliseconds kPoll(50);  // for Ctrl-C
 
 struct GenerateArguments {
@@ -55,7 +55,7 @@ std::string prompt_text(const GenerateArguments& a) {
     fail(ErrorCode::invalid_argument,
          "no prompt: give one behind the model, or text on standard input; 'tern chat' holds conversations");
   }
-  std::string text = read_standard_input(kMostPromptBytes);
+  std::string text = read_standard_input(kMaxPromptBytes);
   if (text.ends_with('\n')) text.pop_back();
   return text;
 }

@@ -64,21 +64,22 @@ Listing listing(const std::string& pattern) {
 
 void print_ops_json(const Listing& l) {
   using Json = nlohmann::ordered_json;
-  Json all = {{"names", Json::array()}, {"refused", Json::array()}, {"ops", Json::array()}};
+  Json document = {{"names", Json::array()}, {"refused", Json::array()}, {"ops", Json::array()}};
   for (const OperatorName& n : l.names) {
     Json name = {{"name", n.name}, {"kind", operator_kind_name(n.kind)}};
     if (!n.twin.empty()) name["computed_as"] = n.twin;
-    all["names"].push_back(std::move(name));
+    document["names"].push_back(std::move(name));
   }
-  for (const importing::Refusal& r : l.refused) all["refused"].push_back({{"name", r.name}, {"reason", r.reason}});
-  for (const OpRecord& o : l.ops) all["ops"].push_back(record_json(o));
-  fmt::print("{}\n", json_text(all));
+  for (const importing::Refusal& r : l.refused) document["refused"].push_back({{"name", r.name}, {"reason", r.reason}});
+  for (const OpRecord& o : l.ops) document["ops"].push_back(record_json(o));
+  fmt::print("{}\n", json_text(document));
 }
 
 /// "2", "1 to 3", "1 or more".
-std::string count_text(int least, int most) {
-  if (least == most) return std::to_string(least);
-  return most < 0 ? (least == 0 ? "any" : fmt::format("{} or more", least)) : fmt::format("{} to {}", least, most);
+std::string count_text(int min_count, int max_count) {
+  if (min_count == max_count) return std::to_string(min_count);
+  return max_count < 0 ? (min_count == 0 ? "any" : fmt::format("{} or more", min_count))
+                       : fmt::format("{} to {}", min_count, max_count);
 }
 
 void print_ops_text(const Listing& l, const std::string& pattern) {

@@ -90,14 +90,14 @@ Json summary_json(const std::string& name, const Tensor& t) {
 }
 
 void print_run_text(std::FILE* out, const std::string& name, const Tensor& t) {
-  constexpr std::int64_t kMostValues = 16;
+  constexpr std::int64_t kMaxValues = 16;
   if (t.dtype() == DType::invalid) {
     fmt::print(out, "{}: None\n", escape_name(name));
     return;
   }
   const Summary s = summarize(t);
   fmt::print(out, "{}: {}{}", escape_name(name), name_of(t.dtype()), sizes_text(t.sizes()));
-  if (s.count > kMostValues) {
+  if (s.count > kMaxValues) {
     fmt::print(out, ", from {:.6g} to {:.6g}, mean {:.6g}{}\n", s.min, s.max, s.mean(),
                s.finite < s.count ? fmt::format(", {} not finite", s.count - s.finite) : "");
     return;
@@ -125,19 +125,19 @@ class CmdRunResults {
         print_run_text(out_, prefix + name, outputs[i]);
       }
       if (!a_.output.empty() && outputs[i].dtype() != DType::invalid)
-        named_.tensors.emplace_back(prefix + name, to_host_results(outputs[i]));
+        results_.tensors.emplace_back(prefix + name, to_host_results(outputs[i]));
     }
     if (a_.json) calls_.push_back({{"outputs", std::move(list)}});
   }
   void finish(const std::vector<WidenedNode>& widened) {
     if (a_.json) {
-      Json all = several_ ? Json{{"calls", std::move(calls_)}} : calls_.empty() ? Json::object() : calls_.front();
-      all["widened"] = widened_json(widened);
-      fmt::print(out_, "{}\n", json_text(all));
+      Json document = several_ ? Json{{"calls", std::move(calls_)}} : calls_.empty() ? Json::object() : calls_.front();
+      document["widened"] = widened_json(widened);
+      fmt::print(out_, "{}\n", json_text(document));
     } else {
       std::fputs(widened_text(widened).c_str(), out_);
     }
-    if (!a_.output.empty()) write_tensors(a_.output, named_, a_.format);
+    if (!a_.output.empty()) write_tensors(a_.output, results_, a_.format);
   }
 
  private:
@@ -146,7 +146,7 @@ class CmdRunResults {
   std::FILE* out_;
   bool several_;
   Json calls_ = Json::array();
-  NamedTensors named_;
+  NamedTensors results_;
 };
 
 /// Prints the origin of a device's kernels, and the names of kernels missing in the archive.
@@ -203,7 +203,7 @@ int run_run(RunArguments& a) {
   options.device = a.device.name;
   options.reproducible = a.device.reproducible;
   options.precision = precision_of(a.device);
-  options.float32_nodes = a.device.keep;
+  options.float32_nodes = a.device.kept_patterns;
   options.copy_weights = a.device.copy_weights;
   options.native_code = a.device.native_code;
   options.max_seconds = a.max_seconds;

@@ -49,7 +49,7 @@ bool is_loopback(const std::string& host) {
   return host.starts_with("127.") || host == "::1";
 }
 
-std::string in_address(const std::string& host) {
+std::string url_host(const std::string& host) {
   return host.find(':') == std::string::npos ? host : "[" + host + "]";
 }
 
@@ -95,8 +95,8 @@ int run_serve(const ServeArguments& a) {
   options.to_finish = as_milliseconds(a.finish_seconds);
   options.answer = [&](const http::Request& request) { return site.answer(request); };
   const platform::Interrupt interrupt;
-  options.ready = [&](int port) {
-    const std::string address = in_address(a.host) + ":" + std::to_string(port);
+  options.on_ready = [&](int port) {
+    const std::string address = url_host(a.host) + ":" + std::to_string(port);
     if (is_loopback(a.host)) site.set_hosts({address, "localhost:" + std::to_string(port)});
     fmt::print("http://{}/v1\n", address);
     std::fflush(stdout);

@@ -22,14 +22,14 @@ namespace {
 struct TraceArguments {
   std::vector<std::string> files;
   std::string output;
-  int most = 12;
+  int max_rows = 12;
   bool json = false;
 };
 
 int summarize(const TraceArguments& a) {
   TraceSummary summary = summarize_trace(load_trace(a.files[0]));
   summary.path = a.files[0];
-  fmt::print("{}", a.json ? trace_json(summary) : trace_text(summary, a.most));
+  fmt::print("{}", a.json ? trace_json(summary) : trace_text(summary, a.max_rows));
   return 0;
 }
 
@@ -41,9 +41,10 @@ std::string merged_json(const TraceArguments& a, const MergedTrace& m) {
                            {"name", c.name},
                            {"waited_us", c.waited},
                            {"last_rank", m.ranks[c.last]}});
-  const nlohmann::json all = {{"output", a.output},      {"events", m.events},        {"ranks", m.ranks},
-                              {"offsets_us", m.offsets}, {"residual_us", m.residual}, {"collectives", collectives}};
-  return all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  const nlohmann::json document = {{"output", a.output},        {"events", m.events},
+                                   {"ranks", m.ranks},          {"offsets_us", m.offsets},
+                                   {"residual_us", m.residual}, {"collectives", collectives}};
+  return document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
 std::string merged_text(const TraceArguments& a, const MergedTrace& m) {
@@ -56,7 +57,7 @@ std::string merged_text(const TraceArguments& a, const MergedTrace& m) {
   using Align = TextTable::Align;
   TextTable table(
       {{"group"}, {"seq", Align::right}, {"collective"}, {"waited us", Align::right}, {"for rank", Align::right}});
-  for (std::size_t i = 0; i < m.collectives.size() && static_cast<int>(i) < a.most; ++i) {
+  for (std::size_t i = 0; i < m.collectives.size() && static_cast<int>(i) < a.max_rows; ++i) {
     const JoinedCollective& c = m.collectives[i];
     table.add_row({escape_name(c.group), fmt::format("{}", c.sequence), escape_name(c.name),
                    fmt::format("{:.3f}", c.waited), fmt::format("{}", m.ranks[c.last])});
@@ -99,7 +100,7 @@ void add_trace_command(CLI::App& app, CommandLine& line) {
                 "several ranks; or the word flight and a folder of flight records, tern_flight_0, tern_flight_1, ...")
       ->required();
   c->add_option("-o,--output", a->output, "Output file of merge; .json.gz is compressed")->type_name("FILE");
-  within(c->add_option("--most", a->most, "Rows of each table")->capture_default_str(), bounds::kListed);
+  within(c->add_option("--most", a->max_rows, "Rows of each table")->capture_default_str(), bounds::kListed);
   c->add_flag("--json", a->json, "Print all figures as JSON");
   c->footer(
       "Examples:\n  tern run model.tern --random --trace run.json.gz\n  tern trace run.json.gz --most 20\n"

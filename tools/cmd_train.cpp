@@ -256,7 +256,7 @@ class EventLog {
 };
 
 /// Adds the event log to a listener.
-Listener with_events(Listener listener, EventLog& log) {
+Listener add_event_log(Listener listener, EventLog& log) {
   return {[listener, &log](const History& h) {
             if (listener.on_step) listener.on_step(h);
             log.on_step(h);
@@ -301,7 +301,7 @@ int train_archive(TrainCommandArguments& a, const Ranks& ranks) {
   std::optional<EventLog> events;
   if (ranks.leads() && !a.options.tensorboard.empty()) {
     events.emplace(a.options.tensorboard, trainer);
-    listener = with_events(listener, *events);
+    listener = add_event_log(listener, *events);
   }
   const int signal = trainer.run(listener, [&] { return static_cast<int>(interrupt.received_signal()); });
   if (events) events->flush();
@@ -374,8 +374,8 @@ void add_train_command(CLI::App& app, CommandLine& line) {
       ->type_name("FILE.safetensors");
   within(c->add_option("--epochs", o.epochs, "Number of epochs: how often training uses each sample")
              ->capture_default_str(),
-         bounds::kRuns);
-  within(c->add_option("--steps", o.steps, "Stop after this many steps"), bounds::kRuns);
+         bounds::kRunCount);
+  within(c->add_option("--steps", o.steps, "Stop after this many steps"), bounds::kRunCount);
   within(c->add_option("--batch", o.batch,
                        "Samples of a step, of all ranks together; the program's, if it was exported with a fixed size")
              ->capture_default_str(),
@@ -394,7 +394,7 @@ void add_train_command(CLI::App& app, CommandLine& line) {
   within(c->add_option("--patience", o.patience,
                        "Stop after this many epochs without a smaller held-out loss, and write the states of the best "
                        "epoch"),
-         bounds::kRuns);
+         bounds::kRunCount);
   c->add_option(
        "--lr", a->rates,
        "Learning rate (default: the one that export was given); 'lm_head: 1e-4' or 'lm_head: 0.1x' for a group "
@@ -408,7 +408,7 @@ void add_train_command(CLI::App& app, CommandLine& line) {
       ->type_name("[SELECTOR: ]SCHEDULE");
   within(c->add_option("--warmup", o.warmup,
                        "Steps in which the learning rate rises to its full value, before the schedule"),
-         bounds::kRuns);
+         bounds::kRunCount);
   within(c->add_option("--seed", o.seed, "Seed of the order of samples, of the held-out share, and of dropout")
              ->capture_default_str(),
          bounds::kSeed);
@@ -419,7 +419,7 @@ void add_train_command(CLI::App& app, CommandLine& line) {
   c->add_option("--checkpoint", o.checkpoints, "Write checkpoints to this folder; the last two are kept")
       ->type_name("FOLDER");
   within(c->add_option("--every", o.every, "Steps between checkpoints (default: one at the end of each epoch)"),
-         bounds::kRuns);
+         bounds::kRunCount);
   c->add_flag("--resume", o.resume,
               "Continue from the newest checkpoint, with the same results as without the interruption; begin if there "
               "is none");

@@ -74,18 +74,18 @@ void add_deep_findings(FileCheck& c) {
 
 int run_validate(const ValidateArguments& a) {
   int status = 0;
-  Json all = Json::array();
+  Json list = Json::array();
   for (const std::string& path : a.paths) {
     FileCheck check = check_file(path);
     if (a.deep && check.valid() && !is_pt2(path)) add_deep_findings(check);
     status = worse_exit(status, check.status());
     if (a.json) {
-      all.push_back(check_json(check));
+      list.push_back(check_json(check));
     } else {
       print_validate_text(check);
     }
   }
-  if (a.json) fmt::print("{}\n", json_text(all));
+  if (a.json) fmt::print("{}\n", json_text(list));
   return status;
 }
 

@@ -44,8 +44,9 @@ Precision precision_of(const Side& side) {
 std::string title_of(const Side& side, const DeviceChoice& device) {
   const Precision precision = precision_of(side);
   std::string title = side.options.reproducible ? "reproducible" : name_of(precision);
-  if (precision != Precision::exported && !device.keep.empty())
-    title += fmt::format(", {} pattern{} kept", device.keep.size(), device.keep.size() == 1 ? "" : "s");
+  if (precision != Precision::exported && !device.kept_patterns.empty())
+    title +=
+        fmt::format(", {} pattern{} kept", device.kept_patterns.size(), device.kept_patterns.size() == 1 ? "" : "s");
   return device.name == "cpu" ? title : title + ", on " + device.name;
 }
 
@@ -56,7 +57,7 @@ Side test_side(const Model& model, const std::string& function, const VerifyArgu
   side.options.precision = precision_of(a.device);
   side.options.copy_weights = a.device.copy_weights;
   side.options.native_code = a.device.native_code;
-  side.program = keeping(side.program, a.device.keep);
+  side.program = keeping(side.program, a.device.kept_patterns);
   side.title = title_of(side, a.device);
   return side;
 }
@@ -100,8 +101,9 @@ void measure(const VerifyArguments& a, const Side& test, const Side& reference, 
   report.nodes = measure_nodes(test, reference, calls, request);
   progress.finish();
   if (a.device.name == "cpu" && precision_of(test) != Precision::exported)
-    report.advice = advise(test, reference, report.nodes, calls,
-                           [&](const Compared& kept) { return broken_limits(kept, a.limits, false).empty(); });
+    report.advice = advise(test, reference, report.nodes, calls, [&](const Compared& comparison) {
+      return broken_limits(comparison, a.limits, false).empty();
+    });
 }
 
 int run_verify(VerifyArguments& a) {

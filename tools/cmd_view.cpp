@@ -20,7 +20,7 @@ namespace tern {
 namespace {
 
 struct ViewArguments {
-  std::string model, other, function, html;
+  std::string model, other_model, function, html;
   std::vector<std::string> traces, sizes;
   bool run = false, no_browser = false;
   std::uint64_t weight_bytes = std::uint64_t{512} << 20;
@@ -38,11 +38,11 @@ view::Shown open_all(const ViewArguments& a) {
   view::Shown shown;
   shown.sizes = a.sizes;
   shown.models.push_back(view::open_viewed(a.model));
-  if (!a.other.empty()) shown.models.push_back(view::open_viewed(a.other));
+  if (!a.other_model.empty()) shown.models.push_back(view::open_viewed(a.other_model));
   if (a.traces.size() > shown.models.size())
     fail(ErrorCode::invalid_argument, "--trace: there are more traces than models");
   view::check_sizes(shown.models, a.sizes);
-  for (std::size_t i = 0; i < shown.models.size(); ++i) shown.runs.push_back(figures_of(a, shown.models[i], i));
+  for (std::size_t i = 0; i < shown.models.size(); ++i) shown.run_figures.push_back(figures_of(a, shown.models[i], i));
   return shown;
 }
 
@@ -64,9 +64,9 @@ void serve_page(const ViewArguments& a, const view::Shown& shown) {
     if (!has(model, state)) return {};
     return view::weight_json(*shown.models[model].program, state).dump();
   };
-  site.compared = [&](std::uint32_t state, std::uint32_t other) -> std::optional<std::string> {
-    if (!has(0, state) || !has(1, other)) return {};
-    return view::compared_json(*shown.models[0].program, state, *shown.models[1].program, other).dump();
+  site.compared = [&](std::uint32_t state, std::uint32_t other_state) -> std::optional<std::string> {
+    if (!has(0, state) || !has(1, other_state)) return {};
+    return view::compared_json(*shown.models[0].program, state, *shown.models[1].program, other_state).dump();
   };
   view::Browser browser;
   const auto ready = [&](const std::string& address) {
@@ -82,7 +82,7 @@ void serve_page(const ViewArguments& a, const view::Shown& shown) {
 /// The page must not overwrite its own inputs.
 void check_html(const ViewArguments& a) {
   std::vector<std::string> shown = a.traces;
-  shown.insert(shown.end(), {a.model, a.other});
+  shown.insert(shown.end(), {a.model, a.other_model});
   refuse_to_replace("--html", a.html, shown);
 }
 
@@ -99,7 +99,7 @@ void add_view_command(CLI::App& app, CommandLine& line) {
   auto a = std::make_shared<ViewArguments>();
   CLI::App* c = app.add_subcommand("view", "Show a model as a picture in the browser: graph, weights, time, memory");
   c->add_option("model", a->model, "A .tern archive, or a .pt2 file")->required();
-  c->add_option("other", a->other, "Another model, to see the differences");
+  c->add_option("other", a->other_model, "Another model, to see the differences");
   c->add_option("--trace", a->traces,
                 "Paint the nodes with the times of this trace, in Chrome's JSON. May be repeated, for the second model")
       ->type_name("FILE");

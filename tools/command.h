@@ -46,7 +46,7 @@ struct DeviceChoice {
   bool reproducible = false, native_code = false;
   bool copy_weights = false;
   std::string precision = "exported";
-  std::vector<std::string> keep;
+  std::vector<std::string> kept_patterns;
   StreamShare share;
 };
 inline void add_device_options(CLI::App& command, DeviceChoice& device) {
@@ -85,7 +85,7 @@ inline void add_precision_option(CLI::App& command, DeviceChoice& device) {
       ->capture_default_str()
       ->type_name("TYPE");
   command
-      .add_option("--keep", device.keep,
+      .add_option("--keep", device.kept_patterns,
                   "Keep the products of nodes whose module path, ATen operator or op matches PATTERN (* ? []) in "
                   "float32, regardless of --precision and the archive. May be repeated")
       ->type_name("PATTERN");

@@ -82,14 +82,14 @@ std::vector<std::string>::const_iterator first_option(const std::vector<std::str
 
 /// The message for an unknown argument; an unknown option is compared with the existing options.
 std::string unexpected(const CLI::App& app) {
-  const std::vector<std::string> rest = app.remaining(true);
+  const std::vector<std::string> remaining = app.remaining(true);
   const auto parsed = app.get_subcommands();
   const CLI::App& command = parsed.empty() ? app : *parsed.front();
   const std::string name = parsed.empty() ? "tern" : "tern " + command.get_name();
-  const auto option = first_option(rest);
-  if (option == rest.end()) {
-    const auto word = std::ranges::find_if(rest, [](const std::string& w) { return w != "--"; });
-    if (word == rest.end()) return fmt::format("wrong arguments; see '{} --help'", name);
+  const auto option = first_option(remaining);
+  if (option == remaining.end()) {
+    const auto word = std::ranges::find_if(remaining, [](const std::string& w) { return w != "--"; });
+    if (word == remaining.end()) return fmt::format("wrong arguments; see '{} --help'", name);
     return fmt::format("'{}' takes no more arguments, but got '{}'; see '{} --help'", name, escape_name(*word), name);
   }
   std::vector<std::string> names;
@@ -98,9 +98,9 @@ std::string unexpected(const CLI::App& app) {
       for (const std::string& n : o->get_lnames()) names.push_back("--" + n);
     }
   }
-  const std::string given = option->substr(0, option->find('='));
-  const std::string near = near_miss(given, names);
-  return fmt::format("'{}' has no option '{}'{}; see '{} --help'", name, escape_name(given),
+  const std::string option_name = option->substr(0, option->find('='));
+  const std::string near = near_miss(option_name, names);
+  return fmt::format("'{}' has no option '{}'{}; see '{} --help'", name, escape_name(option_name),
                      near.empty() ? "" : fmt::format("; did you mean '{}'?", near), name);
 }
 
@@ -122,8 +122,8 @@ int parse(CLI::App& app, const std::vector<std::string>& words) {
     fmt::print("tern {}\n", TERN_VERSION_STRING);
   } catch (const CLI::ParseError& e) {
     // An unknown option also explains a missing argument.
-    const std::vector<std::string> rest = app.remaining(true);
-    if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr || first_option(rest) != rest.end())
+    const std::vector<std::string> remaining = app.remaining(true);
+    if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr || first_option(remaining) != remaining.end())
       fail(ErrorCode::invalid_argument, unexpected(app));
     const auto parsed = app.get_subcommands();
     const std::string name = parsed.empty() ? "tern" : "tern " + parsed.front()->get_name();
@@ -189,12 +189,12 @@ std::unique_ptr<CLI::App> make_app(CommandLine& line) {
 }
 
 int run_for_text(const std::vector<std::string>& words, std::string* text) {
-  std::vector<std::string> all = words;
-  all.insert(all.begin(), "tern");
+  std::vector<std::string> all_words = words;
+  all_words.insert(all_words.begin(), "tern");
   CommandLine line;
   const std::unique_ptr<CLI::App> app = make_app(line);
   OutputText taken;
-  const int status = parse(*app, all);
+  const int status = parse(*app, all_words);
   *text = std::move(taken.text);
   return status != 0 ? status : line.status;
 }

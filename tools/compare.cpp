@@ -147,7 +147,7 @@ class Comparer {
       load(golden_, begin, count, b.data(), as);
       for (std::int64_t i = 0; i < count; ++i) {
         const auto at = static_cast<std::size_t>(i);
-        take(judge(a[at], b[at], result_.tolerance, exact()), largest_part(b[at]), begin + i);
+        record_element(judge(a[at], b[at], result_.tolerance, exact()), largest_part(b[at]), begin + i);
       }
     }
   }
@@ -160,7 +160,7 @@ class Comparer {
     convert(tensor.data.data() + offset, tensor.dtype, to, as, count);
   }
 
-  void take(const ElementVerdict& verdict, double part, std::int64_t index) {
+  void record_element(const ElementVerdict& verdict, double part, std::int64_t index) {
     if (!verdict.close) {
       if (result_.mismatches++ == 0) result_.first_mismatch = index;
     }
@@ -246,7 +246,7 @@ Comparison compare(const HostTensor& actual, const HostTensor& golden, std::opti
 
 std::string describe(const Comparison& comparison, const HostTensor& actual, const HostTensor& golden) {
   if (!comparison.mismatch.empty()) return comparison.mismatch;
-  const auto place = [&](std::int64_t i) {
+  const auto position = [&](std::int64_t i) {
     return fmt::format("{}: {}, expected {}", index_text(golden, i), element_text(actual, i), element_text(golden, i));
   };
   std::string text;
@@ -255,16 +255,16 @@ std::string describe(const Comparison& comparison, const HostTensor& actual, con
     text = "within the tolerance";
   } else {
     text = fmt::format("{} of {} elements differ, the first at {}", comparison.mismatches, comparison.elements,
-                       place(comparison.first_mismatch));
+                       position(comparison.first_mismatch));
   }
   if (comparison.absolute.index >= 0) {
     text += fmt::format("; largest absolute error {:.3g} at {}", comparison.absolute.error,
-                        place(comparison.absolute.index));
+                        position(comparison.absolute.index));
   }
   // A separate condition: a relative error can be too small for a double.
   if (comparison.relative.index >= 0) {
     text += fmt::format("; largest relative error {:.3g} at {}", comparison.relative.error,
-                        place(comparison.relative.index));
+                        position(comparison.relative.index));
   }
   if (comparison.worst_ulp > 0) text += fmt::format("; {:.3g} units of the last place", comparison.worst_ulp);
   return text + fmt::format(" (rtol {:g}, atol {:g})", comparison.tolerance.rtol, comparison.tolerance.atol);

@@ -43,7 +43,7 @@ DeepCheck check_packed_weights(const std::string& path) {
     if (packed == recorder.packed.end() && !own) {
       ++check.unchecked;
     } else if (packed != recorder.packed.end() && std::ranges::equal(bytes, packed->second)) {
-      ++check.same;
+      ++check.identical;
     } else if (packed == recorder.packed.end() && values_of(bytes) == values_of(archive->source->bytes(p.storage))) {
       ++check.values;
     } else {

@@ -10,7 +10,7 @@ namespace tern {
 
 struct DeepCheck {
   std::vector<Finding> findings;
-  std::size_t same = 0;       ///< packed weights identical to this machine's packing
+  std::size_t identical = 0;  ///< packed weights identical to this machine's packing
   std::size_t values = 0;     ///< packed weights for other processors, checked by value
   std::size_t unchecked = 0;  ///< packed weights with layouts of other library versions, unchecked
 };

@@ -61,12 +61,12 @@ std::string element_text(const HostTensor& tensor, std::int64_t index) {
 }
 
 std::string index_text(const HostTensor& tensor, std::int64_t index) {
-  std::vector<std::int64_t> place(tensor.sizes.size());
-  for (std::size_t d = place.size(); d-- > 0;) {
-    place[d] = index % tensor.sizes[d];
+  std::vector<std::int64_t> coordinates(tensor.sizes.size());
+  for (std::size_t d = coordinates.size(); d-- > 0;) {
+    coordinates[d] = index % tensor.sizes[d];
     index /= tensor.sizes[d];
   }
-  return sizes_text(place);
+  return sizes_text(coordinates);
 }
 
 }  // namespace tern

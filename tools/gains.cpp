@@ -23,7 +23,7 @@ constexpr double kLongestRun = 0.1;    // seconds; longer runs are not cheap
 constexpr double kGainSeconds = 1;     // limit of the turns
 constexpr double kTuneSeconds = 10;    // limit of the search
 constexpr double kWorthSaying = 0.97;  // share of the time
-constexpr std::size_t kFewestTurns = 5, kMostTurns = 25;
+constexpr std::size_t kMinTurns = 5, kMaxTurns = 25;
 
 std::string gain_line(const char* option, double before, double after, const std::string& more) {
   return fmt::format("  {:25} would take {:.2f} of the time: {:.3f} ms for {:.3f}{}\n", option, after / before,
@@ -55,7 +55,7 @@ double seconds_of_run(const Side& side, Session& session, const std::vector<Tens
 void add_gains_option(CLI::App& command, GainsChoice& choice) {
   const auto read = [&choice](const std::string& text) {
     static const std::map<std::string, GainsChoice> kChoices = {
-        {"none", GainsChoice::none}, {"cheap", GainsChoice::cheap}, {"all", GainsChoice::all}};
+        {"none", GainsChoice::none}, {"cheap", GainsChoice::cheap}, {"all", GainsChoice::full}};
     const auto found = kChoices.find(text);
     if (found == kChoices.end())
       throw CLI::ValidationError("--gains", fmt::format("takes none, cheap or all, not '{}'", text));
@@ -83,7 +83,7 @@ std::optional<PrecisionGain> measure_precision(const Side& plain, Precision prec
   {
     const CallResults reference = run_call(plain, before, inputs, false);
     const CallResults actual = run_call(changed, after, inputs, false);
-    compare_call(actual.left, reference.left, 0, compared);
+    compare_call(actual.tensors, reference.tensors, 0, compared);
   }
   gain.sqnr = std::numeric_limits<double>::infinity();
   for (const ResultDeviation& r : compared.results) {
@@ -94,14 +94,14 @@ std::optional<PrecisionGain> measure_precision(const Side& plain, Precision prec
   // Equal results come from equal kernels: a difference of time is noise.
   if (std::isinf(gain.sqnr)) return std::nullopt;
   const auto turns = static_cast<std::size_t>(
-      std::clamp(kGainSeconds / (2 * std::max(median_seconds, 1e-6)), double(kFewestTurns), double(kMostTurns)));
+      std::clamp(kGainSeconds / (2 * std::max(median_seconds, 1e-6)), double(kMinTurns), double(kMaxTurns)));
   std::vector<double> times[2];
   for (std::size_t turn = 0; turn < turns; ++turn) {
     for (const std::size_t side : {turn % 2, 1 - turn % 2})
       times[side].push_back(seconds_of_run(plain, side == 0 ? before : after, inputs));
   }
-  gain.before = median(times[0]);
-  gain.after = median(times[1]);
+  gain.seconds_before = median(times[0]);
+  gain.seconds_after = median(times[1]);
   return gain;
 }
 
@@ -110,19 +110,19 @@ Gains measure_gains(const Side& plain, GainsChoice choice, const std::vector<Ten
   if (choice == GainsChoice::none || plain.options.device != "cpu" || plain.options.reproducible) return gains;
   if (plain.options.precision == Precision::exported)
     gains.precision = measure_precision(plain, Precision::automatic, inputs, median_seconds);
-  if (choice == GainsChoice::all) gains.tune = measure_tuning(plain);
+  if (choice == GainsChoice::full) gains.tune = measure_tuning(plain);
   return gains;
 }
 
 std::string gains_text(const Gains& gains) {
   std::string text;
-  if (const auto& p = gains.precision; p && is_worth_saying(p->before, p->after)) {
+  if (const auto& p = gains.precision; p && is_worth_saying(p->seconds_before, p->seconds_after)) {
     const std::string error = fmt::format(", with {:.1f} dB and an error of {:.2g} % of the largest element", p->sqnr,
                                           100 * p->largest_error);
-    text += gain_line("--precision auto", p->before, p->after, error);
+    text += gain_line("--precision auto", p->seconds_before, p->seconds_after, error);
   }
-  if (const auto& t = gains.tune; t && is_worth_saying(t->before, t->after)) {
-    text += gain_line("tern export --tune", t->before, t->after,
+  if (const auto& t = gains.tune; t && is_worth_saying(t->seconds_before, t->seconds_after)) {
+    text += gain_line("tern export --tune", t->seconds_before, t->seconds_after,
                       fmt::format(", with other algorithms for {} kind{} of nodes{}", t->kinds,
                                   t->kinds == 1 ? "" : "s", t->complete ? "" : "; more were left"));
   }
@@ -130,21 +130,21 @@ std::string gains_text(const Gains& gains) {
 }
 
 nlohmann::ordered_json gains_json(const Gains& gains) {
-  nlohmann::ordered_json all = {{"precision", nullptr}, {"tune", nullptr}};
+  nlohmann::ordered_json document = {{"precision", nullptr}, {"tune", nullptr}};
   if (const auto& p = gains.precision) {
-    all["precision"] = {{"type", name_of(p->precision)},
-                        {"before_ms", json_rounded(p->before * 1e3, 4)},
-                        {"after_ms", json_rounded(p->after * 1e3, 4)},
-                        {"sqnr_db", json_rounded(p->sqnr, 2)},
-                        {"largest_error", json_rounded(p->largest_error, 6)}};
+    document["precision"] = {{"type", name_of(p->precision)},
+                             {"before_ms", json_rounded(p->seconds_before * 1e3, 4)},
+                             {"after_ms", json_rounded(p->seconds_after * 1e3, 4)},
+                             {"sqnr_db", json_rounded(p->sqnr, 2)},
+                             {"largest_error", json_rounded(p->largest_error, 6)}};
   }
   if (const auto& t = gains.tune) {
-    all["tune"] = {{"before_ms", json_rounded(t->before * 1e3, 4)},
-                   {"after_ms", json_rounded(t->after * 1e3, 4)},
-                   {"kinds", t->kinds},
-                   {"complete", t->complete}};
+    document["tune"] = {{"before_ms", json_rounded(t->seconds_before * 1e3, 4)},
+                        {"after_ms", json_rounded(t->seconds_after * 1e3, 4)},
+                        {"kinds", t->kinds},
+                        {"complete", t->complete}};
   }
-  return all;
+  return document;
 }
 
 }  // namespace tern

@@ -18,7 +18,7 @@ class App;
 namespace tern {
 
 /// Measured gains: none; `cheap`, the precision if runs are short; or all, with a search of algorithms.
-enum class GainsChoice : std::uint8_t { none, cheap, all };
+enum class GainsChoice : std::uint8_t { none, cheap, full };
 
 /// Adds --gains.
 void add_gains_option(CLI::App& command, GainsChoice& choice);
@@ -26,16 +26,16 @@ void add_gains_option(CLI::App& command, GainsChoice& choice);
 /// Two ways to run a function, measured in turns; seconds are medians.
 struct PrecisionGain {
   Precision precision = Precision::exported;  ///< precision of products in the second way
-  double before = 0, after = 0;
+  double seconds_before = 0, seconds_after = 0;
   double sqnr = 0;           ///< SQNR in dB of the least exact result, against the first way; finite
   double largest_error = 0;  ///< largest error of an element of that result, as a share of its largest magnitude
 };
 
 /// The gain by the algorithms that `tern export --tune` would choose. Results keep their precision.
 struct TuneGain {
-  double before = 0, after = 0;  ///< seconds of a run of all entry functions
-  std::size_t kinds = 0;         ///< number of kinds of nodes with another algorithm
-  bool complete = true;          ///< every algorithm was tried
+  double seconds_before = 0, seconds_after = 0;  ///< seconds of a run of all entry functions
+  std::size_t kinds = 0;                         ///< number of kinds of nodes with another algorithm
+  bool complete = true;                          ///< every algorithm was tried
 };
 
 struct Gains {

@@ -22,20 +22,20 @@ void add_group_options(CLI::App& command, std::string& engine, double& timeout_s
 
 namespace {
 
-void put(std::string& text, std::string_view place, int number) {
-  for (std::size_t at = 0; (at = text.find(place, at)) != std::string::npos;)
-    text.replace(at, place.size(), std::to_string(number));
+void replace_all(std::string& text, std::string_view pattern, int number) {
+  for (std::size_t at = 0; (at = text.find(pattern, at)) != std::string::npos;)
+    text.replace(at, pattern.size(), std::to_string(number));
 }
 
 }  // namespace
 
 void put_rank(std::string& name, int rank) {
-  put(name, "{rank}", rank);
+  replace_all(name, "{rank}", rank);
 }
 
 void put_local_rank(std::string& device) {
   constexpr std::string_view kPlace = "{local_rank}";
-  if (device.find(kPlace) != std::string::npos) put(device, kPlace, launched_group_options().local_rank);
+  if (device.find(kPlace) != std::string::npos) replace_all(device, kPlace, launched_group_options().local_rank);
 }
 
 std::shared_ptr<ProcessGroup> join_launched_group(const std::string& engine, double timeout_seconds) {

@@ -15,7 +15,7 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kLeastWidth = 40, kMostWidth = 1000, kDefaultWidth = 80;
+constexpr std::size_t kMinWidth = 40, kMaxWidth = 1000, kDefaultWidth = 80;
 
 /// COLUMNS, else the terminal's columns; 80 without a terminal.
 std::size_t help_width() {
@@ -28,7 +28,7 @@ std::size_t help_width() {
   } else if (platform::is_console(1)) {
     width = terminal_columns(1);
   }
-  return std::clamp(width, kLeastWidth, kMostWidth);
+  return std::clamp(width, kMinWidth, kMaxWidth);
 }
 
 /// First column of descriptions.

@@ -14,8 +14,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kMostSlots = 4096;
-constexpr std::size_t kMostConfigurationBytes = 16 << 20;  ///< largest configuration file (a few kilobytes are usual)
+constexpr std::int64_t kMaxSlots = 4096;
+constexpr std::size_t kMaxConfigurationBytes = 16 << 20;  ///< largest configuration file (a few kilobytes are usual)
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   fail(ErrorCode::invalid_argument, fmt::format("--token-ids {}: {}", escape_name(path), why));
@@ -24,10 +24,10 @@ constexpr std::size_t kMostConfigurationBytes = 16 << 20;  ///< largest configur
 json read_json(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) fail(ErrorCode::io, fmt::format("cannot open {}", escape_name(path)));
-  std::string text(kMostConfigurationBytes + 1, '\0');
+  std::string text(kMaxConfigurationBytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > kMostConfigurationBytes)
+  if (text.size() > kMaxConfigurationBytes)
     refuse(path, "the file is larger than 16 MB; give generation_config.json or config.json");
   json parsed = json::parse(text, nullptr, false);
   if (!parsed.is_object()) refuse(path, "the file is not a JSON object; give generation_config.json or config.json");
@@ -92,8 +92,8 @@ std::optional<GenerationOptions> parse_llm(const LlmArguments& a) {
   GenerationOptions o;
   if (a.context && *a.context < 2) fail(ErrorCode::invalid_argument, "--context takes a number of at least 2");
   o.context = a.context.value_or(0);
-  if (a.batch && (*a.batch < 2 || *a.batch > kMostSlots))
-    fail(ErrorCode::invalid_argument, fmt::format("--batch takes a number of texts from 2 to {}", kMostSlots));
+  if (a.batch && (*a.batch < 2 || *a.batch > kMaxSlots))
+    fail(ErrorCode::invalid_argument, fmt::format("--batch takes a number of texts from 2 to {}", kMaxSlots));
   o.batch = a.batch.value_or(0);
   if (!a.configuration.empty()) {
     const json file = read_json(a.configuration);

@@ -95,20 +95,20 @@ std::string lost_text(const std::vector<LostTime>& lost) {
                    {"limit", Align::right},
                    {"lost", Align::right},
                    {"of all", Align::right}});
-  LostTime all;
+  LostTime total;
   for (const LostTime& l : lost) {
-    all.nodes += l.nodes;
-    all.seconds += l.seconds;
-    all.limit += l.limit;
-    all.lost += l.lost;
+    total.nodes += l.nodes;
+    total.seconds += l.seconds;
+    total.limit += l.limit;
+    total.lost += l.lost;
   }
   const auto row = [&](const std::string& op, const LostTime& l) {
     table.add_row({op, l.algorithm, l.size, fmt::format("{}", l.nodes), fmt::format("{:.3f}", l.seconds * 1e3),
                    fmt::format("{:.3f}", l.limit * 1e3), fmt::format("{:.3f}", l.lost * 1e3),
-                   all.seconds > 0 ? fmt::format("{:.0f} %", 100 * l.lost / all.seconds) : ""});
+                   total.seconds > 0 ? fmt::format("{:.0f} %", 100 * l.lost / total.seconds) : ""});
   };
   for (const LostTime& l : lost) row(l.op, l);
-  row("all", all);
+  row("all", total);
   return table.str();
 }
 

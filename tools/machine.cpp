@@ -128,10 +128,10 @@ double double_product_seconds() {
 
 /// `bytes` zeros at a multiple of 64 bytes.
 struct AlignedZeros {
-  explicit AlignedZeros(std::int64_t bytes) : all(static_cast<std::size_t>(bytes) + 64) {
-    data = all.data() + (64 - reinterpret_cast<std::uintptr_t>(all.data()) % 64);
+  explicit AlignedZeros(std::int64_t bytes) : storage(static_cast<std::size_t>(bytes) + 64) {
+    data = storage.data() + (64 - reinterpret_cast<std::uintptr_t>(storage.data()) % 64);
   }
-  std::vector<std::byte> all;
+  std::vector<std::byte> storage;
   std::byte* data;
 };
 

@@ -10,12 +10,12 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kMostNames = 20;
+constexpr std::size_t kMaxNames = 20;
 constexpr std::size_t kNamesMostLetters = 64;
 
 /// A third of the letters may differ, or two letters of a short name.
-bool is_near(std::size_t distance, std::string_view wanted) {
-  return distance <= std::max<std::size_t>(wanted.size() > 2 ? 2 : 1, wanted.size() / 3);
+bool is_near(std::size_t distance, std::string_view unknown) {
+  return distance <= std::max<std::size_t>(unknown.size() > 2 ? 2 : 1, unknown.size() / 3);
 }
 
 }  // namespace
@@ -38,33 +38,33 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
-std::string near_miss(std::string_view wanted, const std::vector<std::string>& names) {
+std::string near_miss(std::string_view unknown, const std::vector<std::string>& names) {
   const std::string* best = nullptr;
-  std::size_t least = kNamesMostLetters;
+  std::size_t min_distance = kNamesMostLetters;
   for (const std::string& name : names) {
-    const std::size_t distance = edit_distance(wanted, name);
-    const bool begins = wanted.size() >= 3 && name.starts_with(wanted);
-    if ((!is_near(distance, wanted) && !begins) || distance >= least) continue;
-    least = distance;
+    const std::size_t distance = edit_distance(unknown, name);
+    const bool begins = unknown.size() >= 3 && name.starts_with(unknown);
+    if ((!is_near(distance, unknown) && !begins) || distance >= min_distance) continue;
+    min_distance = distance;
     best = &name;
   }
   return best == nullptr ? std::string() : *best;
 }
 
-std::string unknown_name(std::string_view kind, std::string_view wanted, std::vector<std::string> names) {
-  std::string text = fmt::format("there is no {} '{}'", kind, escape_name(wanted));
+std::string unknown_name(std::string_view kind, std::string_view unknown, std::vector<std::string> names) {
+  std::string text = fmt::format("there is no {} '{}'", kind, escape_name(unknown));
   if (names.empty()) return text + fmt::format("; there are no {}s", kind);
-  const std::string near = near_miss(wanted, names);
+  const std::string near = near_miss(unknown, names);
   if (!near.empty()) text += fmt::format("; did you mean '{}'?", escape_name(near));
-  std::ranges::stable_sort(names, {}, [&](const std::string& name) { return edit_distance(wanted, name); });
+  std::ranges::stable_sort(names, {}, [&](const std::string& name) { return edit_distance(unknown, name); });
   text += fmt::format("{} The {}s are: ", near.empty() ? "." : "", kind);
-  for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i)
+  for (std::size_t i = 0; i < std::min(names.size(), kMaxNames); ++i)
     text += (i == 0 ? "" : ", ") + escape_name(names[i]);
-  return names.size() > kMostNames ? text + fmt::format(" and {} more", names.size() - kMostNames) : text;
+  return names.size() > kMaxNames ? text + fmt::format(" and {} more", names.size() - kMaxNames) : text;
 }
 
-void fail_unknown_name(std::string_view kind, std::string_view wanted, std::vector<std::string> names) {
-  fail(ErrorCode::invalid_argument, unknown_name(kind, wanted, std::move(names)));
+void fail_unknown_name(std::string_view kind, std::string_view unknown, std::vector<std::string> names) {
+  fail(ErrorCode::invalid_argument, unknown_name(kind, unknown, std::move(names)));
 }
 
 }  // namespace tern

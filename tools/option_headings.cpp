@@ -6,7 +6,7 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kFew = 12;
+constexpr std::size_t kMaxFlatOptions = 12;
 
 struct Heading {
   std::string_view command;  ///< empty: every command; a command's own rows come first
@@ -16,7 +16,7 @@ struct Heading {
 
 /// All headings, in the order of the pages.
 const std::vector<Heading>& headings() {
-  static const std::vector<Heading> all = {
+  static const std::vector<Heading> headings = {
       {"export",
        "Archive",
        {"--output", "--compress", "--name-size", "--annotate", "--custom-ops", "--ignore-guard", "--unchecked-guards",
@@ -83,7 +83,7 @@ const std::vector<Heading>& headings() {
       {"", "Groups of processes", {"--group", "--group-timeout", "--groups"}},
       {"", "Traces", {"--trace", "--trace-memory"}},
   };
-  return all;
+  return headings;
 }
 
 const Heading* heading_of(const std::string& command, const OptionText& option) {
@@ -105,7 +105,7 @@ std::vector<OptionGroup> option_groups(const CLI::App& app) {
   std::vector<OptionText> options = options_of(app);
   std::erase_if(options, [](const OptionText& o) { return o.positional; });
   std::vector<OptionGroup> groups;
-  if (options.size() > kFew) {
+  if (options.size() > kMaxFlatOptions) {
     for (const Heading& h : headings()) {
       OptionGroup group{h.text, {}};
       for (const OptionText& o : options) {

@@ -62,13 +62,13 @@ std::string OptionText::synopsis() const {
 }
 
 std::vector<OptionText> options_of(const CLI::App& app) {
-  std::vector<OptionText> all;
+  std::vector<OptionText> options;
   for (const bool positional : {true, false}) {
     for (const CLI::Option* o : app.get_options()) {
-      if (o->get_positional() == positional && !o->get_group().empty()) all.push_back(describe(*o));
+      if (o->get_positional() == positional && !o->get_group().empty()) options.push_back(describe(*o));
     }
   }
-  return all;
+  return options;
 }
 
 std::vector<const CLI::App*> commands_of(const CLI::App& app) {

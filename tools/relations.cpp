@@ -13,7 +13,7 @@ namespace tern {
 namespace {
 
 /// Pattern in which each backslash stands for itself.
-std::string without_escapes(const std::string& pattern) {
+std::string escape_backslashes(const std::string& pattern) {
   std::string text;
   for (const char c : pattern) text += c == '\\' ? std::string("\\\\") : std::string(1, c);
   return text;
@@ -31,7 +31,7 @@ void leave_out_relations(Program& program, const std::vector<std::string>& patte
       known.push_back(text);
       bool leaves = false;
       for (std::size_t i = 0; i < patterns.size(); ++i) {
-        if (text != patterns[i] && !platform::matches_pattern(without_escapes(patterns[i]), text)) continue;
+        if (text != patterns[i] && !platform::matches_pattern(escape_backslashes(patterns[i]), text)) continue;
         is_used[i] = leaves = true;
       }
       return leaves;

@@ -21,7 +21,7 @@ namespace tern {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kTurns = 6;
+constexpr int kTurnCount = 6;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -68,7 +68,7 @@ class SessionGroup {
     for (WorkerSession& w : workers_) w.session.run(function_, w.inputs);
     bytes_ = static_cast<double>(platform::private_bytes() - before);
   }
-  void turn(double seconds) {
+  void run_turn(double seconds) {
     std::latch start(std::ssize(workers_) + 1);
     std::vector<std::jthread> threads;
     for (WorkerSession& w : workers_) threads.emplace_back([&] { w.run(function_, seconds, start); });
@@ -103,10 +103,10 @@ class SessionGroup {
 std::vector<SessionsRate> measure_sessions(const Model& model, const SessionsRequest& request) {
   const int each = request.options.threads;
   SessionGroup several(model, request, request.sessions, each), one(model, request, 1, each * request.sessions);
-  Progress progress("turns", kTurns);
-  for (int turn = 0; turn < kTurns; ++turn) {
-    several.turn(request.seconds / (2 * kTurns));
-    one.turn(request.seconds / (2 * kTurns));
+  Progress progress("turns", kTurnCount);
+  for (int turn = 0; turn < kTurnCount; ++turn) {
+    several.run_turn(request.seconds / (2 * kTurnCount));
+    one.run_turn(request.seconds / (2 * kTurnCount));
     progress.advance();
   }
   return {several.rate(), one.rate()};
@@ -133,19 +133,19 @@ void print_sessions(const std::string& model, const std::string& function, const
 
 void print_sessions_json(const std::string& model, const std::string& function,
                          const std::vector<SessionsRate>& rates) {
-  nlohmann::ordered_json all = {
+  nlohmann::ordered_json document = {
       {"model", model}, {"function", function}, {"sessions", nlohmann::ordered_json::array()}};
   for (const SessionsRate& r : rates) {
-    all["sessions"].push_back({{"sessions", r.sessions},
-                               {"threads", r.threads},
-                               {"runs", r.latencies.size()},
-                               {"runs_per_second", json_rounded(r.runs_per_second, 4)},
-                               {"latency_ms",
-                                {{"p50", json_rounded(percentile(r.latencies, 50), 4)},
-                                 {"p99", json_rounded(percentile(r.latencies, 99), 4)}}},
-                               {"private_bytes", json_rounded(r.private_bytes, 0)}});
+    document["sessions"].push_back({{"sessions", r.sessions},
+                                    {"threads", r.threads},
+                                    {"runs", r.latencies.size()},
+                                    {"runs_per_second", json_rounded(r.runs_per_second, 4)},
+                                    {"latency_ms",
+                                     {{"p50", json_rounded(percentile(r.latencies, 50), 4)},
+                                      {"p99", json_rounded(percentile(r.latencies, 99), 4)}}},
+                                    {"private_bytes", json_rounded(r.private_bytes, 0)}});
   }
-  fmt::print("{}\n", json_text(all));
+  fmt::print("{}\n", json_text(document));
 }
 
 }  // namespace tern

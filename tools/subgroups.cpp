@@ -16,27 +16,27 @@
 namespace tern {
 namespace {
 
-constexpr int kMostRanks = 1 << 20;
+constexpr int kMaxRanks = 1 << 20;
 
 [[noreturn]] void refuse_subgroups(const std::string& text, const std::string& why) {
   fail(ErrorCode::invalid_argument,
        fmt::format("invalid groups '{}': {}; write NAME=RANKS/RANKS, as in tp=0,1/2,3 or dp=0-3", text, why));
 }
 
-/// "3" or "0-3", at the begin of `rest`.
-std::vector<int> take_range(const std::string& text, std::string_view& rest) {
+/// "3" or "0-3", at the begin of `remaining`.
+std::vector<int> take_range(const std::string& text, std::string_view& remaining) {
   const auto number = [&] {
     int n = -1;
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), n);
-    if (error != std::errc() || n < 0 || n >= kMostRanks)
-      refuse_subgroups(text, fmt::format("'{}' is not a rank", rest));
-    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    const auto [end, error] = std::from_chars(remaining.data(), remaining.data() + remaining.size(), n);
+    if (error != std::errc() || n < 0 || n >= kMaxRanks)
+      refuse_subgroups(text, fmt::format("'{}' is not a rank", remaining));
+    remaining.remove_prefix(static_cast<std::size_t>(end - remaining.data()));
     return n;
   };
   const int first = number();
   int last = first;
-  if (rest.starts_with('-')) {
-    rest.remove_prefix(1);
+  if (remaining.starts_with('-')) {
+    remaining.remove_prefix(1);
     last = number();
     if (last < first) refuse_subgroups(text, fmt::format("{}-{} has no ranks", first, last));
   }
@@ -47,15 +47,15 @@ std::vector<int> take_range(const std::string& text, std::string_view& rest) {
 
 /// The part of a name containing the rank, or -1.
 int part_with(const RankGroups& groups, int rank) {
-  for (std::size_t p = 0; p < groups.parts.size(); ++p) {
-    if (std::ranges::find(groups.parts[p], rank) != groups.parts[p].end()) return static_cast<int>(p);
+  for (std::size_t p = 0; p < groups.subgroups.size(); ++p) {
+    if (std::ranges::find(groups.subgroups[p], rank) != groups.subgroups[p].end()) return static_cast<int>(p);
   }
   return -1;
 }
 
 void check_sizes(const RankGroups& groups, int size) {
-  for (const std::vector<int>& part : groups.parts) {
-    const int most = *std::ranges::max_element(part);
+  for (const std::vector<int>& subgroup : groups.subgroups) {
+    const int most = *std::ranges::max_element(subgroup);
     if (most >= size)
       fail(ErrorCode::invalid_argument,
            fmt::format("the group '{}' has rank {}, but there are {} ranks", groups.name, most, size));
@@ -69,16 +69,17 @@ RankGroups parse_groups(const std::string& text) {
   if (equals == std::string::npos || equals == 0) refuse_subgroups(text, "NAME= is missing");
   RankGroups groups{text.substr(0, equals), {{}}};
   std::set<int> seen;
-  std::string_view rest = std::string_view(text).substr(equals + 1);
+  std::string_view remaining = std::string_view(text).substr(equals + 1);
   for (;;) {
-    for (const int r : take_range(text, rest)) {
+    for (const int r : take_range(text, remaining)) {
       if (!seen.insert(r).second) refuse_subgroups(text, fmt::format("rank {} occurs twice", r));
-      groups.parts.back().push_back(r);
+      groups.subgroups.back().push_back(r);
     }
-    if (rest.empty()) return groups;
-    if (rest[0] != ',' && rest[0] != '/') refuse_subgroups(text, fmt::format("unexpected '{}' after a rank", rest[0]));
-    if (rest[0] == '/') groups.parts.emplace_back();
-    rest.remove_prefix(1);
+    if (remaining.empty()) return groups;
+    if (remaining[0] != ',' && remaining[0] != '/')
+      refuse_subgroups(text, fmt::format("unexpected '{}' after a rank", remaining[0]));
+    if (remaining[0] == '/') groups.subgroups.emplace_back();
+    remaining.remove_prefix(1);
   }
 }
 
@@ -104,14 +105,14 @@ void require_name(const std::string& text, const std::set<std::string>& names) {
 
 void hold_groups(Program& program, const std::vector<std::string>& texts) {
   const std::set<std::string> names = group_names(program);
-  std::string all;
+  std::string text;
   std::set<std::string> seen;
   for (const std::string& t : texts) {
     require_name(t, names);
     parse_once(t, seen);
-    all += (all.empty() ? "" : " ") + t;
+    text += (text.empty() ? "" : " ") + t;
   }
-  if (!all.empty()) program.metadata.emplace_back(kGroupsMetadata, all);
+  if (!text.empty()) program.metadata.emplace_back(kGroupsMetadata, text);
 }
 
 std::vector<RankGroups> groups_of(const Program& program, const std::vector<std::string>& texts) {
@@ -145,8 +146,8 @@ void set_groups(Session& session, const Program& program, const std::shared_ptr<
   }
   session.set_group(world);
   for (const RankGroups& g : named) {
-    std::shared_ptr<ProcessGroup> part = split_group(*world, part_with(g, world->rank()), g.name);
-    if (part != nullptr && names.contains(g.name)) session.set_group(std::move(part), g.name);
+    std::shared_ptr<ProcessGroup> subgroup = split_group(*world, part_with(g, world->rank()), g.name);
+    if (subgroup != nullptr && names.contains(g.name)) session.set_group(std::move(subgroup), g.name);
   }
 }
 

@@ -16,7 +16,7 @@ struct Program;
 /// The groups of a name: each rank is in at most one of the parts.
 struct RankGroups {
   std::string name;
-  std::vector<std::vector<int>> parts;
+  std::vector<std::vector<int>> subgroups;
 };
 
 /// "tp=0,1/2,3": on ranks 0 and 1 the group tp has these two ranks, on ranks 2 and 3 the other two. "0-3" is 0,1,2,3.

@@ -42,12 +42,12 @@ Progress::~Progress() {
 }
 
 void Progress::advance(std::uint64_t units) {
-  done_ += units;
+  completed_ += units;
   draw_if_due();
 }
 
 void Progress::set(std::uint64_t done) {
-  done_ = done;
+  completed_ = done;
   draw_if_due();
 }
 
@@ -78,12 +78,12 @@ void Progress::draw_if_due() {
 
 void Progress::draw() {
   std::string line = label_ + " ";
-  const std::uint64_t done = done_;
+  const std::uint64_t done = completed_;
   if (total_ > 0) {
-    const double part = std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
-    const auto filled = static_cast<std::size_t>(part * kBarCells);
+    const double fraction = std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
+    const auto filled = static_cast<std::size_t>(fraction * kBarCells);
     line += fmt::format("[{}{}] {:3.0f}% {}/{}", std::string(filled, '#'), std::string(kBarCells - filled, '.'),
-                        part * 100, done, total_);
+                        fraction * 100, done, total_);
   } else {
     line += std::to_string(done);
   }

@@ -42,7 +42,7 @@ class Progress {
   const std::uint64_t total_;
   const int fd_;
   std::atomic<bool> active_;
-  std::atomic<std::uint64_t> done_{0};
+  std::atomic<std::uint64_t> completed_{0};
   std::mutex mutex_;  ///< guards the members below, and the line itself
   std::string note_;
   std::chrono::steady_clock::time_point next_draw_{};

@@ -5,7 +5,7 @@
 
 namespace tern::gpu {
 
-std::shared_ptr<const std::vector<std::size_t>> Groups::take(std::size_t count) {
+std::shared_ptr<const std::vector<std::size_t>> Groups::acquire(std::size_t count) {
   std::vector<std::size_t> all(users_.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   const std::lock_guard lock(mutex_);

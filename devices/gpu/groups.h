@@ -13,7 +13,7 @@ class Groups {
  public:
   explicit Groups(std::size_t count) : users_(count, 0) {}
   /// Takes the `count` groups with the fewest users, for the lifetime of the result.
-  std::shared_ptr<const std::vector<std::size_t>> take(std::size_t count);
+  std::shared_ptr<const std::vector<std::size_t>> acquire(std::size_t count);
 
  private:
   std::mutex mutex_;

@@ -25,10 +25,10 @@ struct OpenBody {
 
 struct tern_device_stream_s {
   tern::gpu::Stream stream;
-  bool recording;                                     ///< true while a graph captures the stream's work
-  std::vector<tern::gpu::OpenBody> bodies;            ///< open bodies in the graph, innermost last
-  std::unique_ptr<tern::gpu::StreamProfile> profile;  ///< set while measured
-  std::shared_ptr<tern::gpu::StreamPart> part;        ///< the stream's share of the device; null: the whole device
+  bool recording;                                       ///< true while a graph captures the stream's work
+  std::vector<tern::gpu::OpenBody> bodies;              ///< open bodies in the graph, innermost last
+  std::unique_ptr<tern::gpu::StreamProfile> profile;    ///< set while measured
+  std::shared_ptr<tern::gpu::StreamPart> device_share;  ///< the stream's share of the device; null: the whole device
   /// Groups with calls on this stream.
   std::vector<std::shared_ptr<tern::gpu::Communication>> communications = {};
 
@@ -40,7 +40,7 @@ struct tern_device_event_s {
 };
 struct tern_device_kernel_s {
   tern::gpu::Function function;
-  unsigned most_threads;  ///< largest block size
+  unsigned max_threads;  ///< largest block size
 };
 struct tern_device_module_s {
   tern::gpu::Module module;

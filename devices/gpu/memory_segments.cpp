@@ -42,7 +42,7 @@ tern_device_status reserve(std::int32_t device, std::uint64_t bytes, tern_device
 /// Mapped pieces of all devices.
 struct MappedPieces {
   std::mutex mutex;
-  std::map<int, std::set<Address>> of_device;
+  std::map<int, std::set<Address>> device_addresses;
 };
 
 MappedPieces& mapped_pieces() {
@@ -68,7 +68,7 @@ tern_device_status map_piece(const GpuDevice& d, Address address, std::uint64_t 
   if (mapped && status == TERN_DEVICE_OK) {
     // A peer opens the pieces that this loop misses, because the piece is listed first.
     const std::lock_guard lock(mapped_pieces().mutex);
-    mapped_pieces().of_device[d.id].insert(address);
+    mapped_pieces().device_addresses[d.id].insert(address);
     for (const int peer : peers_of(d)) open_piece(address, bytes, peer);  // a failure makes copies slow, not wrong
   }
   if (mapped && status != TERN_DEVICE_OK) api().memory_unmap(address, bytes);
@@ -81,7 +81,7 @@ tern_device_status unmap_pieces(const GpuDevice& d, Address address, std::uint64
   tern_device_status status = TERN_DEVICE_OK;
   const std::lock_guard lock(mapped_pieces().mutex);
   for (std::uint64_t at = 0; at < bytes; at += d.piece) {
-    mapped_pieces().of_device[d.id].erase(address + at);
+    mapped_pieces().device_addresses[d.id].erase(address + at);
     if (const Status error = api().memory_unmap(address + at, d.piece); error != kSuccess)
       status = checked(error, "unmapping memory");
   }
@@ -111,7 +111,7 @@ constexpr tern_device_memory_segment_functions kSegments = {sizeof kSegments, 0,
 
 void open_pieces(const GpuDevice& d, int peer) {
   const std::lock_guard lock(mapped_pieces().mutex);
-  for (const Address address : mapped_pieces().of_device[d.id]) open_piece(address, d.piece, peer);
+  for (const Address address : mapped_pieces().device_addresses[d.id]) open_piece(address, d.piece, peer);
 }
 
 std::uint64_t piece_of(const GpuDevice& d) {

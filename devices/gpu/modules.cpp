@@ -73,13 +73,13 @@ tern_device_status launch(std::int32_t device, tern_device_stream stream, tern_d
   TERN_GPU_ENTER(device);
   if (info->items == 0) return TERN_DEVICE_OK;
   const unsigned block_threads =
-      info->group != 0 ? info->group : std::min(kDefaultBlock, kernel->most_threads / names::kWarp * names::kWarp);
-  if (block_threads == 0 || block_threads > kernel->most_threads)
+      info->group != 0 ? info->group : std::min(kDefaultBlock, kernel->max_threads / names::kWarp * names::kWarp);
+  if (block_threads == 0 || block_threads > kernel->max_threads)
     return failed(TERN_DEVICE_UNSUPPORTED, "a kernel wants blocks of " + std::to_string(info->group) +
-                                               " threads and can have " + std::to_string(kernel->most_threads));
+                                               " threads and can have " + std::to_string(kernel->max_threads));
   const std::uint64_t block_count = (info->items + block_threads - 1) / block_threads;
-  const std::uint64_t most_blocks = names::most_blocks(block_threads);
-  if (!names::kSplitsLaunches && block_count > most_blocks)
+  const std::uint64_t max_blocks = names::max_blocks(block_threads);
+  if (!names::kSplitsLaunches && block_count > max_blocks)
     return failed(TERN_DEVICE_UNSUPPORTED, "a launch of more than 2^31 blocks");
   std::uint64_t first_block = 0;
   std::vector<void*> parameters(info->argument_count + 1);
@@ -87,7 +87,7 @@ tern_device_status launch(std::int32_t device, tern_device_stream stream, tern_d
   parameters.back() = &first_block;  // read by HIP's kernels (kernels/portable/source.cpp)
   const TimedWork timed(*stream);
   do {
-    const std::uint64_t blocks = std::min(block_count - first_block, most_blocks);
+    const std::uint64_t blocks = std::min(block_count - first_block, max_blocks);
     TERN_GPU_TRY(checked(api().launch(kernel->function, static_cast<unsigned>(blocks), 1, 1, block_threads, 1, 1, 0,
                                       stream->current(), parameters.data(), nullptr),
                          "launching a kernel"));

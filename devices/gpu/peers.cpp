@@ -18,8 +18,8 @@ namespace {
 
 struct PeerAccess {
   std::mutex mutex;
-  std::set<std::pair<int, int>> asked;     ///< accessing device, accessed device
-  std::map<int, std::vector<int>> opened;  ///< accessed device, accessing devices
+  std::set<std::pair<int, int>> requested;  ///< accessing device, accessed device
+  std::map<int, std::vector<int>> opened;   ///< accessed device, accessing devices
 };
 
 PeerAccess& peer_access() {
@@ -42,7 +42,7 @@ void open_to_peer(const GpuDevice& d, const GpuDevice& accessed) {
   PeerAccess& all = peer_access();
   {
     const std::lock_guard lock(all.mutex);
-    if (!all.asked.emplace(d.id, accessed.id).second) return;
+    if (!all.requested.emplace(d.id, accessed.id).second) return;
   }
   if (!enable_peer(d, accessed)) return;
   {

@@ -43,7 +43,7 @@ tern_device_status properties(std::int32_t device, tern_device_properties* p) {
 
 struct Table {
   const char* name;
-  const void* (*get)();
+  const void* (*functions)();
 };
 constexpr Table kTables[] = {
     {"collective", [] { return static_cast<const void*>(collective_functions()); }},
@@ -65,7 +65,7 @@ constexpr Table kTables[] = {
 const void* get_extension(const char* name, std::uint32_t version) {
   if (version != TERN_DEVICE_EXTENSION_VERSION) return nullptr;
   for (const Table& t : kTables)
-    if (std::strcmp(t.name, name) == 0) return t.get();
+    if (std::strcmp(t.name, name) == 0) return t.functions();
   return nullptr;
 }
 

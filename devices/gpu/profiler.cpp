@@ -69,8 +69,8 @@ tern_device_status nanoseconds(Event from, Event to, std::uint64_t* time) {
   return TERN_DEVICE_OK;
 }
 
-tern_device_status take(std::int32_t device, tern_device_stream stream, tern_device_span* spans, std::uint64_t capacity,
-                        std::uint64_t* count) {
+tern_device_status take_spans(std::int32_t device, tern_device_stream stream, tern_device_span* spans,
+                              std::uint64_t capacity, std::uint64_t* count) {
   TERN_GPU_ENTER(device);
   StreamProfile& p = *stream->profile;
   const std::size_t n = std::min<std::uint64_t>(capacity, p.commands.size());
@@ -100,7 +100,7 @@ tern_device_status end(std::int32_t device, tern_device_stream stream) {
   return TERN_DEVICE_OK;
 }
 
-constexpr tern_device_profiler_functions kProfiler = {sizeof kProfiler, 0, begin_profile, mark, take, end};
+constexpr tern_device_profiler_functions kProfiler = {sizeof kProfiler, 0, begin_profile, mark, take_spans, end};
 
 }  // namespace
 

@@ -30,7 +30,7 @@ class Submission {
 using SubmissionPtr = std::shared_ptr<Submission>;
 
 struct MetalArgument {
-  BufferPlace place;            ///< argument by address
+  BufferRange range;            ///< argument by address
   const void* value = nullptr;  ///< else the bytes
   std::uint32_t size = 0;
 };
@@ -39,23 +39,23 @@ struct MetalArgument {
 class Commands {
  public:
   virtual ~Commands() = default;
-  /// Runs the kernel for `items` items, at most 2^32 - 1, in threadgroups of `group`. Allows at most kMostArguments
+  /// Runs the kernel for `items` items, at most 2^32 - 1, in threadgroups of `group`. Allows at most kMaxArguments
   /// arguments; values are read before the function returns.
   virtual tern_device_status launch(const Pipeline& pipeline, std::span<const MetalArgument> arguments,
                                     std::uint64_t items, std::uint64_t group) = 0;
   /// All three arguments, in bytes, are multiples of kCopyStep.
-  virtual void copy(const BufferPlace& to, const BufferPlace& from, std::uint64_t bytes) = 0;
+  virtual void copy(const BufferRange& to, const BufferRange& from, std::uint64_t bytes) = 0;
   /// The event is signalled even if the GPU fails, so that other streams do not wait forever.
   virtual void signal(MTL::SharedEvent& event, std::uint64_t value) = 0;
   /// Later commands wait. Requires no commands since the last submission.
   virtual void wait(MTL::SharedEvent& event, std::uint64_t value) = 0;
   /// Keeps the buffer until the commands so far have run.
-  virtual void keep(std::shared_ptr<DeviceBuffer> buffer) = 0;
+  virtual void retain_buffer(std::shared_ptr<DeviceBuffer> buffer) = 0;
   /// Number of commands since the last submission.
   virtual std::uint64_t count() const = 0;
   virtual SubmissionPtr submit() = 0;
 
-  static constexpr std::size_t kMostArguments = 31;  ///< Metal Feature Set Tables: buffers of a kernel
+  static constexpr std::size_t kMaxArguments = 31;  ///< Metal Feature Set Tables: buffers of a kernel
   /// MTLBlitCommandEncoder's documentation: in macOS, offsets and sizes of copies are multiples of 4.
   static constexpr std::uint64_t kCopyStep = 4;
 };

@@ -35,8 +35,8 @@ const Pipeline* kernel_of(const MetalDevice& device, tern_device_status& status)
 
 }  // namespace
 
-tern_device_status launch_copy(const MetalDevice& device, Commands& commands, const BufferPlace& to,
-                               const BufferPlace& from, std::uint64_t bytes) {
+tern_device_status launch_copy(const MetalDevice& device, Commands& commands, const BufferRange& to,
+                               const BufferRange& from, std::uint64_t bytes) {
   tern_device_status status = TERN_DEVICE_OK;
   const Pipeline* kernel = kernel_of(device, status);
   if (kernel == nullptr) return status;

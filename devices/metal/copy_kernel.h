@@ -6,7 +6,7 @@
 namespace tern::metal {
 
 /// Compiles the kernel on the first call for a device.
-tern_device_status launch_copy(const MetalDevice& device, Commands& commands, const BufferPlace& to,
-                               const BufferPlace& from, std::uint64_t bytes);
+tern_device_status launch_copy(const MetalDevice& device, Commands& commands, const BufferRange& to,
+                               const BufferRange& from, std::uint64_t bytes);
 
 }  // namespace tern::metal

@@ -46,7 +46,7 @@ FoundMetalDevices find_all() {
   const Pool pool;
   FoundMetalDevices found;
   const std::string system = text(NS::ProcessInfo::processInfo()->operatingSystemVersionString());
-  const Owned<NS::Array> all = take(MTL::CopyAllDevices());
+  const Owned<NS::Array> all = adopt(MTL::CopyAllDevices());
   const NS::UInteger count = all ? all->count() : 0;
   for (NS::UInteger i = 0; i < count; ++i) {
     const std::string why_not = add(all->object<MTL::Device>(i), system, found);

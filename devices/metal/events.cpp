@@ -10,7 +10,7 @@ tern_device_status event_create(std::int32_t device, tern_device_event* event) {
   const MetalDevice* d = find(device);
   if (d == nullptr) return TERN_DEVICE_INVALID;
   auto made = std::make_unique<tern_device_event_s>();
-  made->event = take(d->device->newSharedEvent());
+  made->event = adopt(d->device->newSharedEvent());
   if (!made->event) return failed(TERN_DEVICE_FAILED, "Metal has no more events");
   *event = made.release();
   return TERN_DEVICE_OK;

@@ -12,16 +12,16 @@ namespace tern::metal {
 namespace {
 
 tern_device_status check(const Pipeline& pipeline, const tern_device_launch& l) {
-  constexpr std::uint64_t kMostItems = std::numeric_limits<std::uint32_t>::max();  // kernels use 32-bit indices
-  if (l.argument_count > Commands::kMostArguments)
+  constexpr std::uint64_t kMaxItems = std::numeric_limits<std::uint32_t>::max();  // kernels use 32-bit indices
+  if (l.argument_count > Commands::kMaxArguments)
     return failed(TERN_DEVICE_UNSUPPORTED,
                   "a kernel of Metal has at most 31 arguments, but this one has " + std::to_string(l.argument_count));
-  if (l.items > kMostItems)
+  if (l.items > kMaxItems)
     return failed(TERN_DEVICE_UNSUPPORTED,
                   "a launch of Metal has at most 4294967295 items, but this one has " + std::to_string(l.items));
-  if (l.group > pipeline.most_threads)
+  if (l.group > pipeline.max_threads)
     return failed(TERN_DEVICE_UNSUPPORTED,
-                  "this kernel runs in groups of at most " + std::to_string(pipeline.most_threads) +
+                  "this kernel runs in groups of at most " + std::to_string(pipeline.max_threads) +
                       " items on this device, but the launch requests " + std::to_string(l.group));
   return TERN_DEVICE_OK;
 }
@@ -34,10 +34,10 @@ tern_device_status argument_of(const MetalDevice& device, const tern_device_argu
   }
   tern_device_address address = 0;
   std::memcpy(&address, a.data, sizeof address);
-  made.place = place_of(address);
-  if (made.place.buffer == nullptr && address != 0)
+  made.range = range_of(address);
+  if (made.range.buffer == nullptr && address != 0)
     return failed(TERN_DEVICE_INVALID, "address " + std::to_string(address) + " lies in no allocation");
-  if (made.place.bytes == 0) made.place = {device.nothing->get(), 0, 0};
+  if (made.range.bytes == 0) made.range = {device.nothing->get(), 0, 0};
   return TERN_DEVICE_OK;
 }
 
@@ -50,7 +50,7 @@ tern_device_status launch(std::int32_t device, tern_device_stream stream, tern_d
   if (d == nullptr) return TERN_DEVICE_INVALID;
   const Pipeline& pipeline = kernel->pipeline;
   tern_device_status status = check(pipeline, *l);
-  std::array<MetalArgument, Commands::kMostArguments> arguments;
+  std::array<MetalArgument, Commands::kMaxArguments> arguments;
   for (std::uint32_t i = 0; i < l->argument_count && status == TERN_DEVICE_OK; ++i)
     status = argument_of(*d, l->arguments[i], arguments[i]);
   if (status != TERN_DEVICE_OK) return status;

@@ -24,16 +24,16 @@ class Allocations {
  public:
   void add(tern_device_address address, Allocation allocation) {
     const std::unique_lock lock(mutex_);
-    all_.emplace(address, std::move(allocation));
+    allocations_.emplace(address, std::move(allocation));
   }
   bool remove(tern_device_address address) {
     const std::unique_lock lock(mutex_);
-    return all_.erase(address) != 0;
+    return allocations_.erase(address) != 0;
   }
-  BufferPlace find(tern_device_address address) {
+  BufferRange find(tern_device_address address) {
     const std::shared_lock lock(mutex_);
-    const auto after = all_.upper_bound(address);
-    if (after == all_.begin()) return {};
+    const auto after = allocations_.upper_bound(address);
+    if (after == allocations_.begin()) return {};
     const auto& [begin, allocation] = *std::prev(after);
     const std::uint64_t offset = address - begin;
     if (offset > allocation.bytes) return {};  // an empty operand may lie at the end
@@ -42,7 +42,7 @@ class Allocations {
 
  private:
   std::shared_mutex mutex_;
-  std::map<tern_device_address, Allocation> all_;
+  std::map<tern_device_address, Allocation> allocations_;
 };
 
 Allocations& allocations() {
@@ -69,17 +69,17 @@ DeviceBuffer::~DeviceBuffer() {
 }
 
 std::shared_ptr<DeviceBuffer> new_buffer(const MetalDevice& device, std::uint64_t bytes) {
-  auto buffer = take(device.device->newBuffer(bytes, MTL::ResourceStorageModeShared));
+  auto buffer = adopt(device.device->newBuffer(bytes, MTL::ResourceStorageModeShared));
   return buffer ? std::make_shared<DeviceBuffer>(std::move(buffer), device.residency) : nullptr;
 }
 
-BufferPlace place_of(tern_device_address address) {
+BufferRange range_of(tern_device_address address) {
   return allocations().find(address);
 }
 
-tern_device_status checked_place(tern_device_address address, std::uint64_t bytes, BufferPlace& place) {
-  place = place_of(address);
-  if (place.buffer != nullptr && bytes <= place.bytes) return TERN_DEVICE_OK;
+tern_device_status checked_range(tern_device_address address, std::uint64_t bytes, BufferRange& range) {
+  range = range_of(address);
+  if (range.buffer != nullptr && bytes <= range.bytes) return TERN_DEVICE_OK;
   return failed(TERN_DEVICE_INVALID, std::to_string(bytes) + " bytes from address " + std::to_string(address) +
                                          " on do not lie in one allocation");
 }

@@ -28,7 +28,7 @@ class DeviceBuffer {
 std::shared_ptr<DeviceBuffer> new_buffer(const MetalDevice& device, std::uint64_t bytes);
 
 /// Location of an address.
-struct BufferPlace {
+struct BufferRange {
   MTL::Buffer* buffer = nullptr;  ///< null: outside this plugin's memory
   std::uint64_t offset = 0;       ///< offset in bytes
   std::uint64_t bytes = 0;        ///< bytes from the address to the end of the buffer
@@ -36,9 +36,9 @@ struct BufferPlace {
   std::byte* host() const { return static_cast<std::byte*>(buffer->contents()) + offset; }
 };
 
-BufferPlace place_of(tern_device_address address);
+BufferRange range_of(tern_device_address address);
 /// Fails if the bytes do not lie in a single buffer.
-tern_device_status checked_place(tern_device_address address, std::uint64_t bytes, BufferPlace& place);
+tern_device_status checked_range(tern_device_address address, std::uint64_t bytes, BufferRange& range);
 
 tern_device_status allocate(std::int32_t device, std::uint64_t bytes, tern_device_address* address);
 tern_device_status release(std::int32_t device, tern_device_address address);

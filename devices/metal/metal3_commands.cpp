@@ -30,10 +30,10 @@ class Metal3Commands : public Commands {
 
   tern_device_status launch(const Pipeline& pipeline, std::span<const MetalArgument> arguments, std::uint64_t items,
                             std::uint64_t group) override;
-  void copy(const BufferPlace& to, const BufferPlace& from, std::uint64_t bytes) override;
+  void copy(const BufferRange& to, const BufferRange& from, std::uint64_t bytes) override;
   void signal(MTL::SharedEvent& event, std::uint64_t value) override;
   void wait(MTL::SharedEvent& event, std::uint64_t value) override;
-  void keep(std::shared_ptr<DeviceBuffer>) override {}  // command buffers retain their resources
+  void retain_buffer(std::shared_ptr<DeviceBuffer>) override {}  // command buffers retain their resources
   std::uint64_t count() const override { return count_; }
   SubmissionPtr submit() override;
 
@@ -83,16 +83,16 @@ void Metal3Commands::end_encoding() {
 
 tern_device_status Metal3Commands::bind(MTL::ComputeCommandEncoder& encoder, const MetalArgument& argument,
                                         NS::UInteger index) {
-  constexpr std::uint32_t kMostBytes = 4096;  // limit of setBytes
+  constexpr std::uint32_t kMaxBytes = 4096;  // limit of setBytes
   if (argument.value == nullptr) {
-    encoder.setBuffer(argument.place.buffer, argument.place.offset, index);
+    encoder.setBuffer(argument.range.buffer, argument.range.offset, index);
     return TERN_DEVICE_OK;
   }
-  if (argument.size <= kMostBytes) {
+  if (argument.size <= kMaxBytes) {
     encoder.setBytes(argument.value, argument.size, index);
     return TERN_DEVICE_OK;
   }
-  const auto values = take(device_.device->newBuffer(argument.value, argument.size, MTL::ResourceStorageModeShared));
+  const auto values = adopt(device_.device->newBuffer(argument.value, argument.size, MTL::ResourceStorageModeShared));
   if (!values) return failed(TERN_DEVICE_OUT_OF_MEMORY, "Metal has no buffer for a kernel's parameters");
   encoder.setBuffer(values.get(), 0, index);
   return TERN_DEVICE_OK;
@@ -109,7 +109,7 @@ tern_device_status Metal3Commands::launch(const Pipeline& pipeline, std::span<co
   return TERN_DEVICE_OK;
 }
 
-void Metal3Commands::copy(const BufferPlace& to, const BufferPlace& from, std::uint64_t bytes) {
+void Metal3Commands::copy(const BufferRange& to, const BufferRange& from, std::uint64_t bytes) {
   blit().copyFromBuffer(from.buffer, from.offset, to.buffer, to.offset, bytes);
   ++count_;
 }
@@ -141,7 +141,7 @@ SubmissionPtr Metal3Commands::submit() {
 }  // namespace
 
 std::unique_ptr<Commands> metal3_commands(const MetalDevice& device) {
-  auto queue = take(device.device->newCommandQueue());
+  auto queue = adopt(device.device->newCommandQueue());
   if (queue) return std::make_unique<Metal3Commands>(device, std::move(queue));
   failed(TERN_DEVICE_FAILED, "Metal has no more command queues");
   return nullptr;

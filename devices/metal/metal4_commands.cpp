@@ -23,7 +23,7 @@ struct Metal4Recording {
   Owned<MTL4::CommandAllocator> allocator;
   std::shared_ptr<DeviceBuffer> values;  ///< kernel parameters
   std::uint64_t used = 0;                ///< used bytes of `values`
-  std::vector<std::shared_ptr<DeviceBuffer>> kept;
+  std::vector<std::shared_ptr<DeviceBuffer>> retained_buffers;
   std::vector<Owned<MTL::ComputePipelineState>> pipelines;
   std::shared_ptr<Metal4Submission> submission;
 };
@@ -37,10 +37,12 @@ class Metal4Commands : public Commands {
 
   tern_device_status launch(const Pipeline& pipeline, std::span<const MetalArgument> arguments, std::uint64_t items,
                             std::uint64_t group) override;
-  void copy(const BufferPlace& to, const BufferPlace& from, std::uint64_t bytes) override;
+  void copy(const BufferRange& to, const BufferRange& from, std::uint64_t bytes) override;
   void signal(MTL::SharedEvent& event, std::uint64_t value) override;
   void wait(MTL::SharedEvent& event, std::uint64_t value) override;
-  void keep(std::shared_ptr<DeviceBuffer> buffer) override { recording().kept.push_back(std::move(buffer)); }
+  void retain_buffer(std::shared_ptr<DeviceBuffer> buffer) override {
+    recording().retained_buffers.push_back(std::move(buffer));
+  }
   std::uint64_t count() const override { return count_; }
   SubmissionPtr submit() override;
 
@@ -54,8 +56,8 @@ class Metal4Commands : public Commands {
   Owned<MTL4::CommandQueue> queue_;
   Owned<MTL4::CommandBuffer> buffer_;
   Owned<MTL4::ArgumentTable> table_;
-  Owned<MTL::SharedEvent> done_;
-  std::uint64_t submissions_ = 0;           // value of done_ after the last submission
+  Owned<MTL::SharedEvent> completion_event_;
+  std::uint64_t submissions_ = 0;           // value of completion_event_ after the last submission
   std::deque<Metal4Recording> recordings_;  // the last recording is open if is_open_
   bool is_open_ = false;
   Owned<MTL4::ComputeCommandEncoder> encoder_;  // null before the first command
@@ -65,14 +67,14 @@ class Metal4Commands : public Commands {
 };
 
 bool Metal4Commands::begin() {
-  queue_ = take(device_.device->newMTL4CommandQueue());
-  buffer_ = take(device_.device->newCommandBuffer());
-  done_ = take(device_.device->newSharedEvent());
-  const auto descriptor = take(MTL4::ArgumentTableDescriptor::alloc()->init());
-  descriptor->setMaxBufferBindCount(kMostArguments);
+  queue_ = adopt(device_.device->newMTL4CommandQueue());
+  buffer_ = adopt(device_.device->newCommandBuffer());
+  completion_event_ = adopt(device_.device->newSharedEvent());
+  const auto descriptor = adopt(MTL4::ArgumentTableDescriptor::alloc()->init());
+  descriptor->setMaxBufferBindCount(kMaxArguments);
   NS::Error* error = nullptr;
-  table_ = take(device_.device->newArgumentTable(descriptor.get(), &error));
-  if (!queue_ || !buffer_ || !done_ || !table_) return false;
+  table_ = adopt(device_.device->newArgumentTable(descriptor.get(), &error));
+  if (!queue_ || !buffer_ || !completion_event_ || !table_) return false;
   queue_->addResidencySet(device_.residency.get());
   return true;
 }
@@ -92,12 +94,12 @@ Metal4Recording& Metal4Commands::recording() {
     recordings_.pop_front();
     reused.allocator->reset();
     reused.used = 0;
-    reused.kept.clear();
+    reused.retained_buffers.clear();
     reused.pipelines.clear();
     reused.submission = nullptr;
     recordings_.push_back(std::move(reused));
   } else {
-    recordings_.emplace_back().allocator = take(device_.device->newCommandAllocator());
+    recordings_.emplace_back().allocator = adopt(device_.device->newCommandAllocator());
   }
   return recordings_.back();
 }
@@ -118,7 +120,7 @@ MTL::GPUAddress Metal4Commands::copy_of(const void* value, std::uint64_t size) {
   Metal4Recording& r = recording();
   const std::uint64_t whole = (size + kAlignment - 1) / kAlignment * kAlignment;
   if (!r.values || r.used + whole > r.values->get()->length()) {
-    if (r.values) r.kept.push_back(std::move(r.values));
+    if (r.values) r.retained_buffers.push_back(std::move(r.values));
     r.values = new_buffer(device_, std::max(whole, kChunk));
     r.used = 0;
     if (!r.values) return 0;
@@ -133,7 +135,7 @@ tern_device_status Metal4Commands::launch(const Pipeline& pipeline, std::span<co
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const MetalArgument& a = arguments[i];
     const MTL::GPUAddress address =
-        a.value == nullptr ? a.place.buffer->gpuAddress() + a.place.offset : copy_of(a.value, a.size);
+        a.value == nullptr ? a.range.buffer->gpuAddress() + a.range.offset : copy_of(a.value, a.size);
     if (address == 0) return failed(TERN_DEVICE_OUT_OF_MEMORY, "Metal has no buffer for a kernel's parameters");
     table_->setAddress(address, i);
   }
@@ -146,7 +148,7 @@ tern_device_status Metal4Commands::launch(const Pipeline& pipeline, std::span<co
   return TERN_DEVICE_OK;
 }
 
-void Metal4Commands::copy(const BufferPlace& to, const BufferPlace& from, std::uint64_t bytes) {
+void Metal4Commands::copy(const BufferRange& to, const BufferRange& from, std::uint64_t bytes) {
   next_command().copyFromBuffer(from.buffer, from.offset, to.buffer, to.offset, bytes);
   ++count_;
 }
@@ -168,8 +170,8 @@ SubmissionPtr Metal4Commands::submit() {
   encoder_ = nullptr;
   buffer_->endCommandBuffer();
   const auto feedback = std::make_shared<Feedback>();
-  const auto options = take(MTL4::CommitOptions::alloc()->init());
-  const Owned<MTL::SharedEvent> signalled = share(std::exchange(signalled_, nullptr)), done = done_;
+  const auto options = adopt(MTL4::CommitOptions::alloc()->init());
+  const Owned<MTL::SharedEvent> signalled = share(std::exchange(signalled_, nullptr)), done = completion_event_;
   const std::uint64_t value = signal_value_, number = ++submissions_;
   options->addFeedbackHandler(^(MTL4::CommitFeedback* given) {
     const Pool pool;
@@ -181,13 +183,13 @@ SubmissionPtr Metal4Commands::submit() {
     if (given->error() != nullptr) feedback->error = text(given->error());
     feedback->times = {given->GPUStartTime(), given->GPUEndTime()};
     feedback->arrived = true;
-    feedback->change.notify_all();
+    feedback->arrival.notify_all();
   });
   const MTL4::CommandBuffer* const buffers[] = {buffer_.get()};
   queue_->commit(buffers, 1, options.get());
   if (signalled) queue_->signalEvent(signalled.get(), value);
-  queue_->signalEvent(done_.get(), number);
-  auto submission = std::make_shared<Metal4Submission>(done_, number, feedback);
+  queue_->signalEvent(completion_event_.get(), number);
+  auto submission = std::make_shared<Metal4Submission>(completion_event_, number, feedback);
   recording().submission = submission;
   is_open_ = false;
   count_ = 0;
@@ -202,9 +204,9 @@ bool has_metal4(MTL::Device& device) {
 }
 
 Owned<MTL::ResidencySet> new_residency(MTL::Device& device) {
-  const auto descriptor = take(MTL::ResidencySetDescriptor::alloc()->init());
+  const auto descriptor = adopt(MTL::ResidencySetDescriptor::alloc()->init());
   NS::Error* error = nullptr;
-  return take(device.newResidencySet(descriptor.get(), &error));
+  return adopt(device.newResidencySet(descriptor.get(), &error));
 }
 
 std::unique_ptr<Commands> metal4_commands(const MetalDevice& device) {

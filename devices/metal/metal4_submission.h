@@ -14,7 +14,7 @@ namespace tern::metal {
 /// Written by Metal on its own thread.
 struct Feedback {
   std::mutex mutex;
-  std::condition_variable change;
+  std::condition_variable arrival;
   bool arrived = false;
   std::string error;
   Submission::Times times{};
@@ -24,16 +24,16 @@ class Metal4Submission : public Submission {
  public:
   /// `done` becomes `value` after the commands.
   Metal4Submission(Owned<MTL::SharedEvent> done, std::uint64_t value, std::shared_ptr<Feedback> feedback)
-      : done_(std::move(done)), value_(value), feedback_(std::move(feedback)) {}
+      : completion_event_(std::move(done)), value_(value), feedback_(std::move(feedback)) {}
 
   void wait() override {
     // After a GPU failure the event is never signalled.
     constexpr std::uint64_t kMilliseconds = 1000;
-    while (!arrived() && !done_->waitUntilSignaledValue(value_, kMilliseconds)) {
+    while (!arrived() && !completion_event_->waitUntilSignaledValue(value_, kMilliseconds)) {
     }
     feedback();
   }
-  bool finished() override { return arrived() || done_->signaledValue() >= value_; }
+  bool finished() override { return arrived() || completion_event_->signaledValue() >= value_; }
   std::string error() override { return feedback().error; }
   Times times() override { return feedback().times; }
 
@@ -45,11 +45,11 @@ class Metal4Submission : public Submission {
   /// Arrives with the signal or soon after.
   const Feedback& feedback() {
     std::unique_lock lock(feedback_->mutex);
-    feedback_->change.wait(lock, [&] { return feedback_->arrived; });
+    feedback_->arrival.wait(lock, [&] { return feedback_->arrived; });
     return *feedback_;
   }
 
-  Owned<MTL::SharedEvent> done_;
+  Owned<MTL::SharedEvent> completion_event_;
   std::uint64_t value_;
   std::shared_ptr<Feedback> feedback_;
 };

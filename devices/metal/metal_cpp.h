@@ -32,13 +32,13 @@ class Owned {
 
  private:
   template <class U>
-  friend Owned<U> take(U* object);
+  friend Owned<U> adopt(U* object);
   T* object_ = nullptr;
 };
 
 /// Takes ownership of results of functions with `new`, `alloc` or `Copy` in their name.
 template <class T>
-Owned<T> take(T* object) {
+Owned<T> adopt(T* object) {
   Owned<T> made;
   made.object_ = object;
   return made;
@@ -47,7 +47,7 @@ Owned<T> take(T* object) {
 template <class T>
 Owned<T> share(T* object) {
   if (object != nullptr) object->retain();
-  return take(object);
+  return adopt(object);
 }
 
 /// Objects returned by functions without `new` in their name live until the thread's innermost pool ends. Each plugin

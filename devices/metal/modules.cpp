@@ -9,10 +9,10 @@ namespace tern::metal {
 namespace {
 
 constexpr NS::UInteger kUsualThreads = 256;
-constexpr std::size_t kMostLog = 4000;
+constexpr std::size_t kMaxLog = 4000;
 
 Owned<MTL::CompileOptions> options(const MetalDevice& d) {
-  auto made = take(MTL::CompileOptions::alloc()->init());
+  auto made = adopt(MTL::CompileOptions::alloc()->init());
   made->setLanguageVersion(MTL::LanguageVersion3_0);  // language of the first system with Metal 3
   if (d.math_modes) {
     made->setMathMode(MTL::MathModeSafe);
@@ -27,20 +27,20 @@ Owned<MTL::CompileOptions> options(const MetalDevice& d) {
 
 tern_device_status compile(const MetalDevice& d, const char* source, Owned<MTL::Library>& library) {
   NS::Error* error = nullptr;
-  library = take(d.device->newLibrary(string(source), options(d).get(), &error));
+  library = adopt(d.device->newLibrary(string(source), options(d).get(), &error));
   // A successful compilation returns only warnings in the error object.
-  return library ? TERN_DEVICE_OK : failed(TERN_DEVICE_COMPILE, text(error).substr(0, kMostLog));
+  return library ? TERN_DEVICE_OK : failed(TERN_DEVICE_COMPILE, text(error).substr(0, kMaxLog));
 }
 
 tern_device_status pipeline(const MetalDevice& d, MTL::Library& library, const char* name, Pipeline& made) {
-  const auto function = take(library.newFunction(string(name)));
+  const auto function = adopt(library.newFunction(string(name)));
   if (!function) return failed(TERN_DEVICE_INVALID, std::string("the text has no kernel ") + name);
   NS::Error* error = nullptr;
-  made.state = take(d.device->newComputePipelineState(function.get(), &error));
-  if (!made.state) return failed(TERN_DEVICE_COMPILE, text(error).substr(0, kMostLog));
-  made.most_threads = made.state->maxTotalThreadsPerThreadgroup();
+  made.state = adopt(d.device->newComputePipelineState(function.get(), &error));
+  if (!made.state) return failed(TERN_DEVICE_COMPILE, text(error).substr(0, kMaxLog));
+  made.max_threads = made.state->maxTotalThreadsPerThreadgroup();
   const NS::UInteger width = std::max<NS::UInteger>(made.state->threadExecutionWidth(), 1);
-  made.usual_threads = std::max(std::min(made.most_threads, kUsualThreads) / width * width, NS::UInteger{1});
+  made.usual_threads = std::max(std::min(made.max_threads, kUsualThreads) / width * width, NS::UInteger{1});
   return TERN_DEVICE_OK;
 }
 

@@ -11,7 +11,7 @@ namespace tern::metal {
 
 struct Pipeline {
   Owned<MTL::ComputePipelineState> state;
-  NS::UInteger most_threads = 0;   ///< largest threadgroup
+  NS::UInteger max_threads = 0;    ///< largest threadgroup
   NS::UInteger usual_threads = 0;  ///< threadgroup size if the kernel requests none
 };
 

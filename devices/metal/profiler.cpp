@@ -24,8 +24,8 @@ std::uint64_t nanoseconds(double seconds) {
   return static_cast<std::uint64_t>(std::llround(seconds * 1e9));
 }
 
-tern_device_status take(std::int32_t, tern_device_stream stream, tern_device_span* spans, std::uint64_t capacity,
-                        std::uint64_t* count) {
+tern_device_status take_spans(std::int32_t, tern_device_stream stream, tern_device_span* spans, std::uint64_t capacity,
+                              std::uint64_t* count) {
   const Pool pool;
   std::vector<MetalStream::Span>& all = stream->stream->profile->spans;
   *count = std::min<std::uint64_t>(capacity, all.size());
@@ -43,7 +43,7 @@ tern_device_status end(std::int32_t, tern_device_stream stream) {
   return TERN_DEVICE_OK;
 }
 
-constexpr tern_device_profiler_functions kProfiler = {sizeof kProfiler, 0, begin, mark, take, end};
+constexpr tern_device_profiler_functions kProfiler = {sizeof kProfiler, 0, begin, mark, take_spans, end};
 
 }  // namespace
 

@@ -23,7 +23,7 @@ tern_device_status MetalStream::launch(const Pipeline& pipeline, std::span<const
   return status;
 }
 
-tern_device_status MetalStream::upload(const BufferPlace& to, const void* from, std::uint64_t bytes) {
+tern_device_status MetalStream::upload(const BufferRange& to, const void* from, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (idle()) {  // copies directly: host and GPU share memory
     std::memcpy(to.host(), from, bytes);
@@ -31,12 +31,12 @@ tern_device_status MetalStream::upload(const BufferPlace& to, const void* from, 
   }
   const auto staged = staging(from, bytes);
   if (!staged) return failed(TERN_DEVICE_OUT_OF_MEMORY, "Metal has no buffer for a copy to the device");
-  commands_->keep(staged);
+  commands_->retain_buffer(staged);
   return copy_bytes(to, {staged->get(), 0, bytes}, bytes);
 }
 
-tern_device_status MetalStream::download(void* to, const BufferPlace& from, std::uint64_t bytes) {
-  BufferPlace source = from;
+tern_device_status MetalStream::download(void* to, const BufferRange& from, std::uint64_t bytes) {
+  BufferRange source = from;
   std::shared_ptr<DeviceBuffer> staged;
   {
     const std::lock_guard lock(mutex_);
@@ -53,12 +53,12 @@ tern_device_status MetalStream::download(void* to, const BufferPlace& from, std:
   return status;
 }
 
-tern_device_status MetalStream::copy(const BufferPlace& to, const BufferPlace& from, std::uint64_t bytes) {
+tern_device_status MetalStream::copy(const BufferRange& to, const BufferRange& from, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   return copy_bytes(to, from, bytes);
 }
 
-tern_device_status MetalStream::copy_bytes(const BufferPlace& to, const BufferPlace& from, std::uint64_t bytes) {
+tern_device_status MetalStream::copy_bytes(const BufferRange& to, const BufferRange& from, std::uint64_t bytes) {
   if ((to.offset | from.offset | bytes) % Commands::kCopyStep == 0) {
     commands_->copy(to, from, bytes);
   } else {

@@ -24,10 +24,10 @@ class MetalStream {
   tern_device_status launch(const Pipeline& pipeline, std::span<const MetalArgument> arguments, std::uint64_t items,
                             std::uint64_t group);
   /// Reads the host's memory before returning.
-  tern_device_status upload(const BufferPlace& to, const void* from, std::uint64_t bytes);
+  tern_device_status upload(const BufferRange& to, const void* from, std::uint64_t bytes);
   /// Waits for the stream before returning, so a later upload on any stream may overwrite the host's memory.
-  tern_device_status download(void* to, const BufferPlace& from, std::uint64_t bytes);
-  tern_device_status copy(const BufferPlace& to, const BufferPlace& from, std::uint64_t bytes);
+  tern_device_status download(void* to, const BufferRange& from, std::uint64_t bytes);
+  tern_device_status copy(const BufferRange& to, const BufferRange& from, std::uint64_t bytes);
 
   /// Submits all commands so far; the last command signals the event.
   SubmissionPtr record(MTL::SharedEvent& event, std::uint64_t value);
@@ -51,7 +51,7 @@ class MetalStream {
   std::unique_ptr<Profile> profile;
 
  private:
-  tern_device_status copy_bytes(const BufferPlace& to, const BufferPlace& from, std::uint64_t bytes);
+  tern_device_status copy_bytes(const BufferRange& to, const BufferRange& from, std::uint64_t bytes);
   std::shared_ptr<DeviceBuffer> staging(const void* from, std::uint64_t bytes);
   void encoded();
   SubmissionPtr submit();

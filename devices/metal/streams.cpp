@@ -34,28 +34,28 @@ tern_device_status stream_synchronize(std::int32_t, tern_device_stream stream) {
 tern_device_status copy_to_device(std::int32_t, tern_device_stream stream, tern_device_address to, const void* from,
                                   std::uint64_t bytes) {
   const Pool pool;
-  BufferPlace place;
+  BufferRange range;
   if (bytes == 0) return TERN_DEVICE_OK;
-  const tern_device_status status = checked_place(to, bytes, place);
-  return status == TERN_DEVICE_OK ? stream->stream->upload(place, from, bytes) : status;
+  const tern_device_status status = checked_range(to, bytes, range);
+  return status == TERN_DEVICE_OK ? stream->stream->upload(range, from, bytes) : status;
 }
 
 tern_device_status copy_to_host(std::int32_t, tern_device_stream stream, void* to, tern_device_address from,
                                 std::uint64_t bytes) {
   const Pool pool;
-  BufferPlace place;
+  BufferRange range;
   if (bytes == 0) return TERN_DEVICE_OK;
-  const tern_device_status status = checked_place(from, bytes, place);
-  return status == TERN_DEVICE_OK ? stream->stream->download(to, place, bytes) : status;
+  const tern_device_status status = checked_range(from, bytes, range);
+  return status == TERN_DEVICE_OK ? stream->stream->download(to, range, bytes) : status;
 }
 
 tern_device_status copy_within(std::int32_t, tern_device_stream stream, tern_device_address to,
                                tern_device_address from, std::uint64_t bytes) {
   const Pool pool;
-  BufferPlace target, source;
+  BufferRange target, source;
   if (bytes == 0) return TERN_DEVICE_OK;
-  tern_device_status status = checked_place(to, bytes, target);
-  if (status == TERN_DEVICE_OK) status = checked_place(from, bytes, source);
+  tern_device_status status = checked_range(to, bytes, target);
+  if (status == TERN_DEVICE_OK) status = checked_range(from, bytes, source);
   return status == TERN_DEVICE_OK ? stream->stream->copy(target, source, bytes) : status;
 }
 

@@ -37,8 +37,8 @@ tern_device_status mark(std::int32_t, tern_device_stream stream, std::uint64_t i
   return TERN_DEVICE_OK;
 }
 
-tern_device_status take(std::int32_t, tern_device_stream stream, tern_device_span* spans, std::uint64_t capacity,
-                        std::uint64_t* count) {
+tern_device_status take_spans(std::int32_t, tern_device_stream stream, tern_device_span* spans, std::uint64_t capacity,
+                              std::uint64_t* count) {
   OpenClStreamProfile& p = *stream->profile;
   const std::size_t n = std::min<std::uint64_t>(capacity, p.commands.size());
   for (std::size_t i = 0; i < n; ++i) {
@@ -61,7 +61,7 @@ tern_device_status end(std::int32_t, tern_device_stream stream) {
   return TERN_DEVICE_OK;
 }
 
-constexpr tern_device_profiler_functions kProfiler = {sizeof kProfiler, 0, begin, mark, take, end};
+constexpr tern_device_profiler_functions kProfiler = {sizeof kProfiler, 0, begin, mark, take_spans, end};
 
 }  // namespace
 

@@ -22,7 +22,7 @@ cl_program from_cache(const OpenClDevice& d, const std::string& identity, const 
   return nullptr;
 }
 
-void keep(cl_program program, const std::string& identity) {
+void store_binary(cl_program program, const std::string& identity) {
   std::size_t size = 0;
   if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr) != CL_SUCCESS || size == 0)
     return;
@@ -64,7 +64,7 @@ tern_device_status build(const OpenClDevice& d, const tern_device_source& source
     clReleaseProgram(*program);
     return failed(TERN_DEVICE_COMPILE, log.empty() ? "the compiler failed without a message" : log);
   }
-  keep(*program, identity);
+  store_binary(*program, identity);
   return TERN_DEVICE_OK;
 }
 

@@ -35,19 +35,20 @@ Answer::Answer(const Options& options, const ModelFacts& facts, const Tokenizer&
       start_(Clock::now()) {
   sampling_.seed += number;
   time_.prompt = static_cast<std::int64_t>(next_.size());
-  show(options.prompts[number]);
+  print_text(options.prompts[number]);
 }
 
 bool Answer::add(std::int64_t token, std::int64_t room) {
-  if (time_.made++ == 0) {
+  if (time_.generated++ == 0) {
     time_.first = seconds_since(start_);
     start_ = Clock::now();
   }
-  if (facts_.ends(token)) return end();
+  if (facts_.is_end_token(token)) return end();
   std::string added = text_.add(token);
-  if (time_.made == 1 && (options_.tokenizer.empty() || options_.tokenizer == "ids")) added.insert(added.begin(), ' ');
-  show(added);
-  if (time_.made == options_.max_tokens) return end();
+  if (time_.generated == 1 && (options_.tokenizer.empty() || options_.tokenizer == "ids"))
+    added.insert(added.begin(), ' ');
+  print_text(added);
+  if (time_.generated == options_.max_tokens) return end();
   if (room == 0) {
     std::fprintf(stderr, "generate_text: the cache of %lld positions is full\n",
                  static_cast<long long>(facts_.context));
@@ -58,11 +59,11 @@ bool Answer::add(std::int64_t token, std::int64_t room) {
 }
 
 bool Answer::end() {
-  show(text_.rest());
-  time_.others = seconds_since(start_);
+  print_text(text_.pending_text());
+  time_.later = seconds_since(start_);
   return false;
 }
 
-void Answer::show(const std::string& text) {
+void Answer::print_text(const std::string& text) {
   if (answers_ != nullptr) answers_->add(number_, text);
 }

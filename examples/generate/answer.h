@@ -12,8 +12,8 @@
 #include "tokenizer.h"
 
 struct Time {
-  double first = 0, others = 0;  ///< seconds to the first token, and for later tokens
-  std::int64_t prompt = 0, made = 0;
+  double first = 0, later = 0;  ///< seconds to the first token, and for later tokens
+  std::int64_t prompt = 0, generated = 0;
 };
 
 class Answer {
@@ -34,7 +34,7 @@ class Answer {
 
  private:
   using Clock = std::chrono::steady_clock;
-  void show(const std::string& text);
+  void print_text(const std::string& text);
   bool end();
 
   const Options& options_;

@@ -5,21 +5,21 @@
 void Answers::add(std::size_t answer, const std::string& text) {
   const std::lock_guard lock(mutex_);
   texts_[answer] += text;
-  show();
+  print_finished();
 }
 
 void Answers::finish(std::size_t answer) {
   const std::lock_guard lock(mutex_);
   texts_[answer] += '\n';
-  done_[answer] = true;
-  show();
+  is_finished_[answer] = true;
+  print_finished();
 }
 
-void Answers::show() {
+void Answers::print_finished() {
   while (current_ < texts_.size()) {
     std::fputs(texts_[current_].c_str(), stdout);
     texts_[current_].clear();
-    if (!done_[current_]) break;
+    if (!is_finished_[current_]) break;
     ++current_;
   }
   std::fflush(stdout);

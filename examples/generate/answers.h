@@ -9,16 +9,16 @@
 /// Any thread may call the member functions.
 class Answers {
  public:
-  explicit Answers(std::size_t count) : texts_(count), done_(count, false) {}
+  explicit Answers(std::size_t count) : texts_(count), is_finished_(count, false) {}
   /// Shows the text, or keeps it until the earlier answers are complete.
   void add(std::size_t answer, const std::string& text);
   void finish(std::size_t answer);
 
  private:
-  void show();
+  void print_finished();
 
   std::mutex mutex_;
   std::vector<std::string> texts_;  ///< text not yet shown
-  std::vector<bool> done_;
+  std::vector<bool> is_finished_;
   std::size_t current_ = 0;
 };

@@ -41,7 +41,7 @@ std::int64_t integer(const tern::Model& model, std::string_view key) {
 
 }  // namespace
 
-bool ModelFacts::ends(std::int64_t token) const {
+bool ModelFacts::is_end_token(std::int64_t token) const {
   return std::ranges::find(eos, token) != eos.end();
 }
 

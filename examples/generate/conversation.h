@@ -17,7 +17,7 @@ struct ModelFacts {
   std::vector<std::int64_t> eos;    ///< tokens ending a text
   std::int64_t batch = 0;           ///< slots for texts: see slots.h; 0: a session has a single text
 
-  bool ends(std::int64_t token) const;
+  bool is_end_token(std::int64_t token) const;
 };
 
 /// Throws tern::Error if `tern export --llm` did not make the archive.

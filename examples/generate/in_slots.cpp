@@ -23,7 +23,7 @@ class Queue {
   std::vector<Outcome> run() {
     do {
       for (std::size_t slot = 0; slot < under_way_.size(); ++slot) {
-        while (!under_way_[slot] && begun_ < total()) begin(slot);
+        while (!under_way_[slot] && started_ < total()) begin(slot);
       }
     } while (step());
     if (options_.show_time) show_time();
@@ -37,12 +37,12 @@ class Queue {
   std::size_t total() const { return options_.prompts.size() * static_cast<std::size_t>(options_.repeat); }
 
   void begin(std::size_t slot) {
-    const std::size_t number = begun_ % options_.prompts.size();
-    const bool shown = begun_++ < options_.prompts.size();
+    const std::size_t number = started_ % options_.prompts.size();
+    const bool shown = started_++ < options_.prompts.size();
     try {
       Answer& answer = under_way_[slot].emplace(options_, facts_, tokenizer_, number, shown ? &answers_ : nullptr);
       const auto at = static_cast<std::int64_t>(slot);
-      take(slot, slots_.begin(at, answer.next(), answer.sampling()));
+      add_token(slot, slots_.begin(at, answer.next(), answer.sampling()));
     } catch (const std::exception& error) {  // fails only this prompt: the others continue
       outcomes_[number].problem = error.what();
       if (shown) answers_.finish(number);
@@ -62,13 +62,13 @@ class Queue {
     const Clock::time_point start = Clock::now();
     const std::vector<std::int64_t> next = slots_.step(slots, tokens);
     seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
-    ++runs_;
-    made_ += slots.size();
-    for (std::size_t i = 0; i < slots.size(); ++i) take(static_cast<std::size_t>(slots[i]), next[i]);
+    ++run_count_;
+    generated_ += slots.size();
+    for (std::size_t i = 0; i < slots.size(); ++i) add_token(static_cast<std::size_t>(slots[i]), next[i]);
     return true;
   }
 
-  void take(std::size_t slot, std::int64_t token) {
+  void add_token(std::size_t slot, std::int64_t token) {
     Answer& answer = *under_way_[slot];
     if (answer.add(token, slots_.room(static_cast<std::int64_t>(slot)))) return;
     outcomes_[answer.number()].times.push_back(answer.time());
@@ -77,8 +77,8 @@ class Queue {
   }
 
   void show_time() const {
-    std::fprintf(stderr, "together: %zu tokens in %zu runs of decode, %.1f tokens a second\n", made_, runs_,
-                 seconds_ > 0 ? static_cast<double>(made_) / seconds_ : 0.0);
+    std::fprintf(stderr, "together: %zu tokens in %zu runs of decode, %.1f tokens a second\n", generated_, run_count_,
+                 seconds_ > 0 ? static_cast<double>(generated_) / seconds_ : 0.0);
   }
 
   Slots slots_;
@@ -88,7 +88,7 @@ class Queue {
   Answers answers_;
   std::vector<std::optional<Answer>> under_way_;  ///< active answer of each slot
   std::vector<Outcome> outcomes_;
-  std::size_t begun_ = 0, made_ = 0, runs_ = 0;
+  std::size_t started_ = 0, generated_ = 0, run_count_ = 0;
   double seconds_ = 0;  ///< seconds in decode
 };
 

@@ -20,7 +20,7 @@ std::unique_ptr<Tokenizer> tokenizer_of(const std::string& name) {
 void show_time(const Time& t) {
   std::fprintf(stderr, "%lld tokens of prompt, first token after %.1f ms, then %.1f tokens a second\n",
                static_cast<long long>(t.prompt), t.first * 1e3,
-               t.others > 0 ? static_cast<double>(t.made - 1) / t.others : 0.0);
+               t.later > 0 ? static_cast<double>(t.generated - 1) / t.later : 0.0);
 }
 
 int run(const Options& o) {

@@ -4,7 +4,7 @@ Slots::Slots(const tern::PreparedModel& prepared, const ModelFacts& facts)
     : session_(prepared), facts_(facts), texts_(static_cast<std::size_t>(facts.batch)) {}
 
 std::int64_t Slots::begin(std::int64_t slot, std::span<const std::int64_t> tokens, const Sampling& sampling) {
-  at(slot) = {sampling};
+  text_of(slot) = {sampling};
   return run("prefill", {&slot, 1}, tokens)[0];
 }
 
@@ -20,7 +20,7 @@ std::vector<std::int64_t> Slots::run(const char* function, std::span<const std::
   std::vector<std::int64_t> position, top_k, seed, draw;
   std::vector<float> temperature, top_p;
   for (const std::int64_t slot : slots) {
-    const Text& text = at(slot);
+    const Text& text = text_of(slot);
     position.push_back(text.position);
     temperature.push_back(text.sampling.temperature);
     top_k.push_back(text.sampling.top_k);
@@ -48,8 +48,8 @@ std::vector<std::int64_t> Slots::run(const char* function, std::span<const std::
       throw tern::Error(tern::ErrorCode::bad_file, "the archive's functions give a token outside of its vocabulary");
   }
   for (const std::int64_t slot : slots) {
-    at(slot).position += count;
-    ++at(slot).drawn;
+    text_of(slot).position += count;
+    ++text_of(slot).drawn;
   }
   return {next.begin(), next.end()};
 }

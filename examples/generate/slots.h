@@ -20,15 +20,15 @@ class Slots {
   /// cost nothing.
   std::vector<std::int64_t> step(std::span<const std::int64_t> slots, std::span<const std::int64_t> tokens);
   /// Number of tokens the slot's text can still read.
-  std::int64_t room(std::int64_t slot) const { return facts_.context - at(slot).position; }
+  std::int64_t room(std::int64_t slot) const { return facts_.context - text_of(slot).position; }
 
  private:
   struct Text {
     Sampling sampling;
     std::int64_t position = 0, drawn = 0;  ///< tokens read, and numbers drawn
   };
-  Text& at(std::int64_t slot) { return texts_.at(static_cast<std::size_t>(slot)); }
-  const Text& at(std::int64_t slot) const { return texts_.at(static_cast<std::size_t>(slot)); }
+  Text& text_of(std::int64_t slot) { return texts_.at(static_cast<std::size_t>(slot)); }
+  const Text& text_of(std::int64_t slot) const { return texts_.at(static_cast<std::size_t>(slot)); }
   std::vector<std::int64_t> run(const char* function, std::span<const std::int64_t> slots,
                                 std::span<const std::int64_t> tokens);
 

@@ -86,11 +86,11 @@ bool is_cut(const std::string& text) {
     ++tail;
   if (tail >= text.size()) return tail > 0;
   const auto lead = static_cast<unsigned char>(text[text.size() - 1 - tail]);
-  const std::size_t wanted = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : lead >= 0xC0 ? 1 : 0;
-  return tail < wanted;
+  const std::size_t trailing_bytes = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : lead >= 0xC0 ? 1 : 0;
+  return tail < trailing_bytes;
 }
 
-constexpr std::size_t kKept = 4;  ///< number of preceding tokens affecting the decoding of the next
+constexpr std::size_t kContextTokens = 4;  ///< number of preceding tokens affecting the decoding of the next
 
 }  // namespace
 
@@ -112,24 +112,25 @@ std::unique_ptr<Tokenizer> id_tokenizer() {
 }
 
 TextStream::TextStream(const Tokenizer& tokenizer, std::span<const std::int64_t> context)
-    : tokenizer_(tokenizer), tokens_(context.last(std::min(kKept, context.size())).begin(), context.end()) {
+    : tokenizer_(tokenizer), tokens_(context.last(std::min(kContextTokens, context.size())).begin(), context.end()) {
   shown_ = tokenizer_.decode(tokens_);
 }
 
 std::string TextStream::add(std::int64_t token) {
   tokens_.push_back(token);
   const std::string text = tokenizer_.decode(tokens_);
-  if (is_cut(text) && tokens_.size() < 4 * kKept) return {};
-  return show(text);
+  if (is_cut(text) && tokens_.size() < 4 * kContextTokens) return {};
+  return take_new_text(text);
 }
 
-std::string TextStream::rest() {
-  return show(tokenizer_.decode(tokens_));
+std::string TextStream::pending_text() {
+  return take_new_text(tokenizer_.decode(tokens_));
 }
 
-std::string TextStream::show(const std::string& text) {
+std::string TextStream::take_new_text(const std::string& text) {
   std::string added = text.size() > shown_.size() ? text.substr(shown_.size()) : std::string();
-  if (tokens_.size() > kKept) tokens_.erase(tokens_.begin(), tokens_.end() - static_cast<std::ptrdiff_t>(kKept));
+  if (tokens_.size() > kContextTokens)
+    tokens_.erase(tokens_.begin(), tokens_.end() - static_cast<std::ptrdiff_t>(kContextTokens));
   shown_ = tokenizer_.decode(tokens_);
   return added;
 }

@@ -30,10 +30,10 @@ class TextStream {
   /// The text added by the token; empty while a character is incomplete.
   std::string add(std::int64_t token);
   /// The text still kept by add(), for the end of an answer.
-  std::string rest();
+  std::string pending_text();
 
  private:
-  std::string show(const std::string& text);
+  std::string take_new_text(const std::string& text);
 
   const Tokenizer& tokenizer_;
   std::vector<std::int64_t> tokens_;  ///< the last few tokens, and the tokens since the last whole character

@@ -23,11 +23,11 @@ struct TokenMask {
   std::size_t count = 0;
   std::uint32_t largest_distance = 0;  ///< largest distance of a state behind a token
 
-  bool has(std::int64_t token) const {
+  bool contains(std::int64_t token) const {
     return (bits[static_cast<std::size_t>(token) / 64] >> (static_cast<std::size_t>(token) % 64) & 1) != 0;
   }
   void flip(std::int64_t token) {
-    count = has(token) ? count - 1 : count + 1;
+    count = contains(token) ? count - 1 : count + 1;
     bits[static_cast<std::size_t>(token) / 64] ^= std::uint64_t{1} << (static_cast<std::size_t>(token) % 64);
   }
 };
@@ -61,7 +61,7 @@ class Automaton {
  private:
   /// Rest of an alternative, and the rest of the text behind it.
   struct Stack {
-    std::uint32_t position, below, distance;
+    std::uint32_t position, parent, distance;
   };
   struct Set {
     std::vector<std::uint32_t> stacks;
@@ -73,9 +73,9 @@ class Automaton {
     std::size_t operator()(const std::vector<std::uint32_t>& stacks) const;
   };
 
-  std::uint32_t stack(std::uint32_t position, std::uint32_t below);
+  std::uint32_t stack(std::uint32_t position, std::uint32_t parent);
   /// Adds the stacks that begin with a byte, behind the rules at the top of this one.
-  void expand(std::uint32_t position, std::uint32_t below);
+  void expand(std::uint32_t position, std::uint32_t parent);
   /// State of the expanded stacks.
   State take_expanded();
   TokenMask compute(State state, const TokenTable& table, std::uint64_t tokens_left);
@@ -91,7 +91,7 @@ class Automaton {
   std::atomic<bool> is_large_ = false;
 
   // Work of one expansion:
-  std::vector<std::uint32_t> work_, found_, visits_;
+  std::vector<std::uint32_t> worklist_, found_, visits_;
   std::uint32_t visit_ = 0;
   bool accepts_ = false;
 };

@@ -111,9 +111,9 @@ Symbol utf8(Builder& builder, const Characters& set) {
 }
 
 Symbol json_character(Builder& builder, const Characters& set) {
-  const Characters all = normalized(set);
+  const Characters normal_set = normalized(set);
   Characters plain;
-  for (const auto& range : all) {
+  for (const auto& range : normal_set) {
     // Parts of the range outside of the escaped characters.
     std::uint32_t next = std::max<std::uint32_t>(range.first, 0x20);
     for (const std::uint32_t c : {std::uint32_t{'"'}, std::uint32_t{'\\'}}) {
@@ -124,7 +124,7 @@ Symbol json_character(Builder& builder, const Characters& set) {
     if (next <= range.second) plain.emplace_back(next, range.second);
   }
   std::vector<Symbols> alternatives = utf8_alternatives(builder, plain);
-  for (const auto& [first, last] : all) {
+  for (const auto& [first, last] : normal_set) {
     for (std::uint32_t c = first; c <= std::min<std::uint32_t>(last, '\\'); ++c) {
       const auto* escape = std::ranges::find(kEscapes, c, [](const auto& e) { return e.first; });
       if (escape != std::end(kEscapes)) {

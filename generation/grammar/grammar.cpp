@@ -19,7 +19,7 @@ std::vector<std::uint32_t> shortest_texts(const std::vector<std::vector<Symbols>
     std::size_t open;  ///< rules without a known size
     std::uint64_t size;
   };
-  std::vector<Alternative> all;
+  std::vector<Alternative> alternatives;
   std::vector<std::vector<std::size_t>> users(rules.size());
   using Candidate = std::pair<std::uint64_t, std::uint32_t>;  // size, rule
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue;
@@ -29,13 +29,13 @@ std::vector<std::uint32_t> shortest_texts(const std::vector<std::vector<Symbols>
       for (const Symbol& s : symbols) {
         if (s.is_rule) {
           ++a.open;
-          users[s.index].push_back(all.size());
+          users[s.index].push_back(alternatives.size());
         } else {
           ++a.size;
         }
       }
       if (a.open == 0) queue.emplace(a.size, rule);
-      all.push_back(a);
+      alternatives.push_back(a);
     }
   }
   std::vector<std::uint32_t> sizes(rules.size(), kNoText);
@@ -45,7 +45,7 @@ std::vector<std::uint32_t> shortest_texts(const std::vector<std::vector<Symbols>
     if (sizes[rule] != kNoText || size >= kNoText) continue;
     sizes[rule] = static_cast<std::uint32_t>(size);
     for (const std::size_t user : users[rule]) {
-      Alternative& a = all[user];
+      Alternative& a = alternatives[user];
       a.size += size;
       if (--a.open == 0) queue.emplace(a.size, a.rule);
     }
@@ -55,7 +55,7 @@ std::vector<std::uint32_t> shortest_texts(const std::vector<std::vector<Symbols>
 
 /// A rule at the begin of another rule's text. At the tail, too, it needs no place to return to.
 struct LeftEdge {
-  std::uint32_t to;
+  std::uint32_t target;
   bool is_tail;
 };
 
@@ -76,11 +76,11 @@ std::vector<std::uint32_t> components_of(const std::vector<std::vector<LeftEdge>
       }
       if (edge < edges[rule].size()) {
         ++path.back().second;
-        const std::uint32_t to = edges[rule][edge].to;
-        if (order[to] == kNone) {
-          path.emplace_back(to, 0);
-        } else if (component[to] == kNone) {
-          low[rule] = std::min(low[rule], order[to]);
+        const std::uint32_t target = edges[rule][edge].target;
+        if (order[target] == kNone) {
+          path.emplace_back(target, 0);
+        } else if (component[target] == kNone) {
+          low[rule] = std::min(low[rule], order[target]);
         }
         continue;
       }
@@ -113,7 +113,7 @@ void refuse_left_recursion(const std::vector<std::vector<Symbols>>& rules, const
   const std::vector<std::uint32_t> component = components_of(edges);
   for (std::size_t rule = 0; rule < rules.size(); ++rule) {
     for (const LeftEdge& edge : edges[rule]) {
-      if (!edge.is_tail && component[edge.to] == component[rule])
+      if (!edge.is_tail && component[edge.target] == component[rule])
         fail(ErrorCode::invalid_argument, "a rule begins with itself (left recursion)");
     }
   }
@@ -128,9 +128,9 @@ Symbol Builder::declare() {
 
 void Builder::add_alternative(Symbol rule, Symbols symbols) {
   size_ += symbols.size() + 1;
-  if (size_ > kMostSymbols) {
+  if (size_ > kMaxSymbols) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("the rules have more than {} symbols; shorten the schema, or lower its counts", kMostSymbols));
+         fmt::format("the rules have more than {} symbols; shorten the schema, or lower its counts", kMaxSymbols));
   }
   rules_[rule.index].push_back(std::move(symbols));
 }
@@ -160,32 +160,32 @@ Symbol Builder::one_of(std::vector<Symbols> alternatives) {
   return rule;
 }
 
-Symbol Builder::repeat(Symbols symbols, std::size_t least, std::optional<std::size_t> most) {
-  const Symbol one = one_of({std::move(symbols)});
+Symbol Builder::repeat(Symbols symbols, std::size_t min_count, std::optional<std::size_t> max_count) {
+  const Symbol item = one_of({std::move(symbols)});
   Symbol tail = declare();
   add_alternative(tail, {});
-  if (!most) {
-    add_alternative(tail, {one, tail});
+  if (!max_count) {
+    add_alternative(tail, {item, tail});
   } else {
-    for (std::size_t i = least; i < *most; ++i) {
+    for (std::size_t i = min_count; i < *max_count; ++i) {
       const Symbol longer = declare();
       add_alternative(longer, {});
-      add_alternative(longer, {one, tail});
+      add_alternative(longer, {item, tail});
       tail = longer;
     }
   }
-  for (std::size_t i = 0; i < least; ++i) {
+  for (std::size_t i = 0; i < min_count; ++i) {
     const Symbol longer = declare();
-    add_alternative(longer, {one, tail});
+    add_alternative(longer, {item, tail});
     tail = longer;
   }
   return tail;
 }
 
-Symbols joined(std::initializer_list<Symbols> parts) {
-  Symbols all;
-  for (const Symbols& part : parts) all.insert(all.end(), part.begin(), part.end());
-  return all;
+Symbols joined(std::initializer_list<Symbols> lists) {
+  Symbols symbols;
+  for (const Symbols& list : lists) symbols.insert(symbols.end(), list.begin(), list.end());
+  return symbols;
 }
 
 Grammar::Grammar(const Builder& builder, Symbol start) : sets_(builder.sets()) {
@@ -199,11 +199,11 @@ Grammar::Grammar(const Builder& builder, Symbol start) : sets_(builder.sets()) {
       code_.push_back(s.is_rule ? kFirstRule - static_cast<std::int32_t>(s.index) : static_cast<std::int32_t>(s.index));
     }
     code_.push_back(kEnd);
-    least_.resize(code_.size(), 0);
+    min_bytes_.resize(code_.size(), 0);
     std::uint64_t size = 0;
     for (std::size_t i = symbols.size(); i-- > 0;) {
       size += symbols[i].is_rule ? sizes[symbols[i].index] : 1;
-      least_[begin + i] = static_cast<std::uint32_t>(std::min<std::uint64_t>(size, kNoText));
+      min_bytes_[begin + i] = static_cast<std::uint32_t>(std::min<std::uint64_t>(size, kNoText));
     }
     return begin;
   };

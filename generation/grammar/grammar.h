@@ -23,10 +23,10 @@ struct Symbol {
 };
 using Symbols = std::vector<Symbol>;
 
-/// Collects rules. Throws invalid_argument for more than kMostSymbols symbols.
+/// Collects rules. Throws invalid_argument for more than kMaxSymbols symbols.
 class Builder {
  public:
-  static constexpr std::size_t kMostSymbols = std::size_t{1} << 20;
+  static constexpr std::size_t kMaxSymbols = std::size_t{1} << 20;
 
   /// A rule without alternatives yet: for recursion.
   Symbol declare();
@@ -37,8 +37,8 @@ class Builder {
   Symbols literal(std::string_view text);
   Symbol one_of(std::vector<Symbols> alternatives);
   Symbol optional(Symbols symbols) { return repeat(std::move(symbols), 0, 1); }
-  /// `most` empty: no limit.
-  Symbol repeat(Symbols symbols, std::size_t least, std::optional<std::size_t> most);
+  /// `max_count` empty: no limit.
+  Symbol repeat(Symbols symbols, std::size_t min_count, std::optional<std::size_t> max_count);
 
   const std::vector<ByteSet>& sets() const { return sets_; }
   const std::vector<std::vector<Symbols>>& rules() const { return rules_; }
@@ -54,7 +54,7 @@ class Builder {
 };
 
 /// Joins sequences of symbols.
-Symbols joined(std::initializer_list<Symbols> parts);
+Symbols joined(std::initializer_list<Symbols> lists);
 
 /// Rules as one array, with the sizes of their shortest texts.
 class Grammar {
@@ -65,14 +65,14 @@ class Grammar {
   static constexpr std::int32_t kEnd = -1;
   /// Symbol of a position: the number of a byte set, kEnd, or kFirstRule - a rule's number.
   static constexpr std::int32_t kFirstRule = -2;
-  std::int32_t at(std::uint32_t position) const { return code_[position]; }
+  std::int32_t symbol_at(std::uint32_t position) const { return code_[position]; }
   const ByteSet& set(std::int32_t number) const { return sets_[static_cast<std::size_t>(number)]; }
   /// Positions of a rule's alternatives.
   std::span<const std::uint32_t> alternatives(std::int32_t code) const {
     return alternatives_[static_cast<std::size_t>(kFirstRule - code)];
   }
   /// Bytes of the shortest text from a position to the end of its alternative.
-  std::uint32_t least_bytes(std::uint32_t position) const { return least_[position]; }
+  std::uint32_t min_bytes(std::uint32_t position) const { return min_bytes_[position]; }
   /// Position of the whole text.
   std::uint32_t start() const { return start_; }
 
@@ -80,7 +80,7 @@ class Grammar {
   std::vector<ByteSet> sets_;
   std::vector<std::int32_t> code_;
   std::vector<std::vector<std::uint32_t>> alternatives_;
-  std::vector<std::uint32_t> least_;
+  std::vector<std::uint32_t> min_bytes_;
   std::uint32_t start_ = 0;
 };
 

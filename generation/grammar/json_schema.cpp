@@ -21,10 +21,10 @@ namespace {
 
 using Schema = nlohmann::ordered_json;
 
-constexpr int kMostDepth = 64;
-constexpr std::size_t kMostCount = 65536;     ///< limit of counted characters and items
-constexpr std::size_t kMostIndentation = 20;  ///< a model that only indents would never end
-constexpr std::size_t kMostName = 256;        ///< characters of a name that others must differ from
+constexpr int kMaxDepth = 64;
+constexpr std::size_t kMaxCount = 65536;     ///< limit of counted characters and items
+constexpr std::size_t kMaxIndentation = 20;  ///< a model that only indents would never end
+constexpr std::size_t kMaxName = 256;        ///< characters of a name that others must differ from
 
 const std::set<std::string, std::less<>> kAnnotations = {
     "title",      "description", "default",     "examples",      "$schema",        "$id",     "$comment",
@@ -70,8 +70,8 @@ const Schema* member(const Schema& schema, const char* name) {
 std::size_t count_of(const Schema& schema, const char* name, std::size_t otherwise) {
   const Schema* value = member(schema, name);
   if (value == nullptr) return otherwise;
-  if (!value->is_number_unsigned() || value->get<std::uint64_t>() > kMostCount)
-    refuse(fmt::format("'{}' must be an integer from 0 to {}", name, kMostCount));
+  if (!value->is_number_unsigned() || value->get<std::uint64_t>() > kMaxCount)
+    refuse(fmt::format("'{}' must be an integer from 0 to {}", name, kMaxCount));
   return value->get<std::size_t>();
 }
 
@@ -94,15 +94,15 @@ class SchemaReader {
  private:
   /// A value of any type.
   Symbol any_value() {
-    if (any_) return *any_;
-    any_ = b_.declare();
+    if (any_value_) return *any_value_;
+    any_value_ = b_.declare();
     const Schema object = Schema::object();
-    b_.add_alternative(*any_, {open_object(object, 0)});
-    b_.add_alternative(*any_, {array(object, 0)});
-    b_.add_alternative(*any_, {string(object)});
-    b_.add_alternative(*any_, {number()});
-    for (const char* word : {"true", "false", "null"}) b_.add_alternative(*any_, b_.literal(word));
-    return *any_;
+    b_.add_alternative(*any_value_, {open_object(object, 0)});
+    b_.add_alternative(*any_value_, {array(object, 0)});
+    b_.add_alternative(*any_value_, {string(object)});
+    b_.add_alternative(*any_value_, {number()});
+    for (const char* word : {"true", "false", "null"}) b_.add_alternative(*any_value_, b_.literal(word));
+    return *any_value_;
   }
 
   /// Space that JSON allows between two parts: none, one space, or a line's end and indentation.
@@ -112,14 +112,14 @@ class SchemaReader {
       indentation.set(' ');
       indentation.set('\t');
       const Symbol line =
-          b_.one_of({joined({b_.literal("\n"), {b_.repeat({b_.bytes(indentation)}, 0, kMostIndentation)}})});
+          b_.one_of({joined({b_.literal("\n"), {b_.repeat({b_.bytes(indentation)}, 0, kMaxIndentation)}})});
       space_ = b_.one_of({{}, b_.literal(" "), {line}});
     }
     return *space_;
   }
 
   Symbol value(const Schema& schema, int depth) {
-    if (depth > kMostDepth) refuse(fmt::format("it has more than {} levels", kMostDepth));
+    if (depth > kMaxDepth) refuse(fmt::format("it has more than {} levels", kMaxDepth));
     if (schema.is_boolean()) {
       if (!schema.get<bool>()) return b_.declare();  // no text
       return any_value();
@@ -136,7 +136,7 @@ class SchemaReader {
     std::vector<Symbols> alternatives;
     const std::vector<std::string> types = types_of(schema);
     if (types.empty()) return any_value();
-    for (const std::string& type : types) alternatives.push_back({of_type(type, schema, depth)});
+    for (const std::string& type : types) alternatives.push_back({type_symbol(type, schema, depth)});
     return b_.one_of(std::move(alternatives));
   }
 
@@ -170,7 +170,7 @@ class SchemaReader {
     return types;
   }
 
-  Symbol of_type(const std::string& type, const Schema& schema, int depth) {
+  Symbol type_symbol(const std::string& type, const Schema& schema, int depth) {
     if (type == "object") return open_object(schema, depth);
     if (type == "array") return array(schema, depth);
     if (type == "string") return string(schema);
@@ -192,18 +192,18 @@ class SchemaReader {
     }
   }
 
-  static Schema without(const Schema& schema, const char* keyword) {
-    Schema rest = Schema::object();
+  static Schema remove_keyword(const Schema& schema, const char* keyword) {
+    Schema result = Schema::object();
     for (const auto& [key, part] : schema.items()) {
-      if (key != keyword && !kAnnotations.contains(key)) rest[key] = part;
+      if (key != keyword && !kAnnotations.contains(key)) result[key] = part;
     }
-    return rest;
+    return result;
   }
 
   Symbol reference(const Schema& schema, const Schema& path, int depth) {
     const Schema& target = resolved(path);
-    const Schema rest = without(schema, "$ref");
-    if (!rest.empty()) return value(merged(rest, target, depth), depth + 1);
+    const Schema other_keywords = remove_keyword(schema, "$ref");
+    if (!other_keywords.empty()) return value(merged(other_keywords, target, depth), depth + 1);
     const auto key = path.get<std::string>();
     if (const auto found = references_.find(key); found != references_.end()) return found->second;
     const Symbol rule = b_.declare();
@@ -213,13 +213,13 @@ class SchemaReader {
   }
 
   /// A schema of both schemas' keywords.
-  Schema merged(Schema a, const Schema& given, int depth) const {
-    if (depth > kMostDepth) refuse(fmt::format("it has more than {} levels", kMostDepth));
-    if (given.is_boolean() && given.get<bool>()) return a;
-    if (!given.is_object() || !a.is_object()) refuse("'allOf' and '$ref' can only join objects");
-    Schema b = without(given, "");
+  Schema merged(Schema a, const Schema& other_schema, int depth) const {
+    if (depth > kMaxDepth) refuse(fmt::format("it has more than {} levels", kMaxDepth));
+    if (other_schema.is_boolean() && other_schema.get<bool>()) return a;
+    if (!other_schema.is_object() || !a.is_object()) refuse("'allOf' and '$ref' can only join objects");
+    Schema b = remove_keyword(other_schema, "");
     while (b.contains("$ref")) {
-      if (++depth > kMostDepth) refuse(fmt::format("it has more than {} levels", kMostDepth));
+      if (++depth > kMaxDepth) refuse(fmt::format("it has more than {} levels", kMaxDepth));
       const Schema target = resolved(b["$ref"]);
       b.erase("$ref");
       b = merged(std::move(b), target, depth);
@@ -246,16 +246,17 @@ class SchemaReader {
 
   Schema all_of(const Schema& schema, const Schema& list, int depth) const {
     if (!list.is_array() || list.empty()) refuse("'allOf' must be an array of schemas");
-    Schema all = without(schema, "allOf");
-    for (const Schema& one : list) all = merged(std::move(all), one, depth + 1);
-    return all;
+    Schema schemas = remove_keyword(schema, "allOf");
+    for (const Schema& one : list) schemas = merged(std::move(schemas), one, depth + 1);
+    return schemas;
   }
 
   Symbol one_of(const Schema& schema, const char* name, const Schema& list, int depth) {
     if (!list.is_array() || list.empty()) refuse(fmt::format("'{}' must be an array of schemas", name));
-    const Schema rest = without(schema, name);
+    const Schema other_keywords = remove_keyword(schema, name);
     std::vector<Schema> options;
-    for (const Schema& one : list) options.push_back(rest.empty() ? one : merged(rest, one, depth + 1));
+    for (const Schema& one : list)
+      options.push_back(other_keywords.empty() ? one : merged(other_keywords, one, depth + 1));
     const bool is_exclusive = std::string_view(name) == "oneOf";
     for (std::size_t i = 0; is_exclusive && i < options.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
@@ -319,8 +320,8 @@ class SchemaReader {
 
   Symbol constants(const Schema& schema, const Schema& values) {
     if (!values.is_array() || values.empty()) refuse("'enum' must be an array of values");
-    const Schema rest = without(schema, "");
-    for (const auto& [key, unused] : rest.items()) {
+    const Schema other_keywords = remove_keyword(schema, "");
+    for (const auto& [key, unused] : other_keywords.items()) {
       if (key != "enum" && key != "const" && key != "type")
         refuse(fmt::format("'enum' beside '{}' is not supported", key));
     }
@@ -339,9 +340,9 @@ class SchemaReader {
   // Strings and numbers.
 
   Symbol string(const Schema& schema) {
-    const std::size_t least = count_of(schema, "minLength", 0);
+    const std::size_t min_length = count_of(schema, "minLength", 0);
     const bool has_most = schema.contains("maxLength");
-    const std::size_t most = count_of(schema, "maxLength", kMostCount);
+    const std::size_t max_length = count_of(schema, "maxLength", kMaxCount);
     const Schema* pattern = member(schema, "pattern");
     const Schema* format = member(schema, "format");
     const Symbols quote = b_.literal("\"");
@@ -353,10 +354,11 @@ class SchemaReader {
       body = json_pattern(b_, kFormats.find(format->get<std::string>())->second);
     }
     if (body) {
-      if (least > 0 || has_most) refuse("'pattern' and 'format' beside 'minLength' or 'maxLength' are not supported");
+      if (min_length > 0 || has_most)
+        refuse("'pattern' and 'format' beside 'minLength' or 'maxLength' are not supported");
     } else {
-      if (has_most && most < least) return b_.declare();  // no text
-      body = b_.repeat({character()}, least, has_most ? std::optional(most) : std::nullopt);
+      if (has_most && max_length < min_length) return b_.declare();  // no text
+      body = b_.repeat({character()}, min_length, has_most ? std::optional(max_length) : std::nullopt);
     }
     return b_.one_of({joined({quote, {*body}, quote})});
   }
@@ -372,7 +374,7 @@ class SchemaReader {
       ByteSet e, sign;
       for (const char c : {'e', 'E'}) e.set(static_cast<unsigned char>(c));
       for (const char c : {'+', '-'}) sign.set(static_cast<unsigned char>(c));
-      const Symbol fraction = b_.optional(joined({b_.literal("."), {b_.repeat({digit}, 1, kMostDigits)}}));
+      const Symbol fraction = b_.optional(joined({b_.literal("."), {b_.repeat({digit}, 1, kMaxDigits)}}));
       const Symbol exponent = b_.optional({b_.bytes(e), b_.optional({b_.bytes(sign)}), b_.repeat({digit}, 1, 2)});
       number_ = b_.one_of({{b_.optional(b_.literal("-")), integers(b_, 0, kLargestInteger), fraction, exponent}});
     }
@@ -428,21 +430,21 @@ class SchemaReader {
     const Bounds r = bounds_of(schema);
     std::vector<Symbols> alternatives = {{integer(schema)}};
     // Few digits, so that no number rounds to the next integer.
-    constexpr double kMostWhole = 9999999;
-    constexpr std::size_t kMostFraction = 7;
+    constexpr double kMaxWhole = 9999999;
+    constexpr std::size_t kMaxFraction = 7;
     const Symbol digit = b_.byte_range('0', '9'), positive = b_.byte_range('1', '9');
     std::vector<Symbols> fractions;
-    for (std::size_t zeros = 0; zeros < kMostFraction; ++zeros) {
+    for (std::size_t zeros = 0; zeros < kMaxFraction; ++zeros) {
       fractions.push_back(joined(
-          {b_.literal("." + std::string(zeros, '0')), {positive, b_.repeat({digit}, 0, kMostFraction - 1 - zeros)}}));
+          {b_.literal("." + std::string(zeros, '0')), {positive, b_.repeat({digit}, 0, kMaxFraction - 1 - zeros)}}));
     }
     const Symbol fraction = b_.one_of(std::move(fractions));
     const auto add = [&](const Symbols& sign, double low, double high) {
       low = std::max(low, 0.0);
-      high = std::min(high, kMostWhole);
+      high = std::min(high, kMaxWhole);
       if (low > high) return;
-      const Symbol whole = integers(b_, static_cast<std::int64_t>(low), static_cast<std::int64_t>(high));
-      alternatives.push_back(joined({sign, {whole, fraction}}));
+      const Symbol integer_range = integers(b_, static_cast<std::int64_t>(low), static_cast<std::int64_t>(high));
+      alternatives.push_back(joined({sign, {integer_range, fraction}}));
     };
     add({}, std::ceil(r.low), std::floor(r.high) - 1);
     add(b_.literal("-"), -std::floor(r.high), -std::ceil(r.low) - 1);
@@ -452,11 +454,11 @@ class SchemaReader {
   // Arrays and objects.
 
   Symbol array(const Schema& schema, int depth) {
-    const std::size_t least = count_of(schema, "minItems", 0);
+    const std::size_t min_items = count_of(schema, "minItems", 0);
     const bool has_most = schema.contains("maxItems");
-    std::size_t most = count_of(schema, "maxItems", kMostCount);
+    std::size_t max_items = count_of(schema, "maxItems", kMaxCount);
     const Schema* unique = member(schema, "uniqueItems");
-    if (unique != nullptr && *unique != false && !(has_most && most < 2)) refuse("'uniqueItems' is not supported");
+    if (unique != nullptr && *unique != false && !(has_most && max_items < 2)) refuse("'uniqueItems' is not supported");
     const Schema* items = member(schema, "items");
     std::vector<Symbol> first;
     if (const Schema* list = member(schema, "prefixItems")) {
@@ -466,25 +468,25 @@ class SchemaReader {
     const bool has_more = items == nullptr || *items != false;
     bool is_limited = has_most;
     if (!has_more) {
-      most = std::min(most, first.size());
+      max_items = std::min(max_items, first.size());
       is_limited = true;
     }
-    if (is_limited && most < least) return b_.declare();  // no text
+    if (is_limited && max_items < min_items) return b_.declare();  // no text
     const Symbol other = items != nullptr && has_more ? value(*items, depth + 1) : has_more ? any_value() : Symbol();
     const Symbols comma = joined({b_.literal(","), {space()}});
     // Rules of the items from each place to the end, the last place first.
-    const std::size_t places = is_limited ? most : std::max({least, first.size(), std::size_t{1}});
-    Symbol rest = b_.declare();
-    b_.add_alternative(rest, {});
-    if (!is_limited) b_.add_alternative(rest, joined({comma, {other, rest}}));
+    const std::size_t places = is_limited ? max_items : std::max({min_items, first.size(), std::size_t{1}});
+    Symbol tail = b_.declare();
+    b_.add_alternative(tail, {});
+    if (!is_limited) b_.add_alternative(tail, joined({comma, {other, tail}}));
     for (std::size_t i = places; i-- > 0;) {
       const Symbol longer = b_.declare();
-      if (i >= least) b_.add_alternative(longer, {});
+      if (i >= min_items) b_.add_alternative(longer, {});
       const Symbol item = i < first.size() ? first[i] : other;
-      b_.add_alternative(longer, i == 0 ? Symbols{item, rest} : joined({comma, {item, rest}}));
-      rest = longer;
+      b_.add_alternative(longer, i == 0 ? Symbols{item, tail} : joined({comma, {item, tail}}));
+      tail = longer;
     }
-    return b_.one_of({joined({b_.literal("["), {space(), rest, space()}, b_.literal("]")})});
+    return b_.one_of({joined({b_.literal("["), {space(), tail, space()}, b_.literal("]")})});
   }
 
   static std::set<std::string> required_names(const Schema& schema) {
@@ -558,7 +560,7 @@ class SchemaReader {
     const Symbols quote = b_.literal("\"");
     std::vector<std::u32string> texts;
     for (const std::string& name : names) {
-      if (name.size() > kMostName) refuse(fmt::format("a property's name has more than {} bytes", kMostName));
+      if (name.size() > kMaxName) refuse(fmt::format("a property's name has more than {} bytes", kMaxName));
       texts.push_back(characters_of(name));
     }
     return b_.one_of({joined({quote, {name_rest(texts, 0)}})});
@@ -604,12 +606,12 @@ class SchemaReader {
   Builder& b_;
   const Schema& root_;
   std::map<std::string, Symbol> references_;
-  std::optional<Symbol> any_, space_, character_, number_;
+  std::optional<Symbol> any_value_, space_, character_, number_;
 };
 
 Schema parse_schema(std::string_view text) {
   const auto limit = [](int depth, nlohmann::detail::parse_event_t, Schema&) {
-    if (depth > kMostDepth) refuse(fmt::format("it has more than {} levels", kMostDepth));
+    if (depth > kMaxDepth) refuse(fmt::format("it has more than {} levels", kMaxDepth));
     return true;
   };
   Schema schema = Schema::parse(text, limit, false);

@@ -14,8 +14,8 @@
 namespace tern::grammar {
 namespace {
 
-constexpr std::size_t kMostRepeats = 65536;
-constexpr int kMostGroups = 64;  // levels
+constexpr std::size_t kMaxRepeats = 65536;
+constexpr int kMaxGroups = 64;  // levels
 
 const Characters kDigits = {{'0', '9'}};
 const Characters kWordCharacters = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
@@ -41,44 +41,46 @@ class PatternReader {
   Symbol read_all() {
     std::vector<Symbols> alternatives;
     do {
-      const bool is_begin = take('^');
+      const bool is_begin = consume('^');
       Symbols symbols = read_sequence();
-      const bool is_end = take('$');
-      if (at_ < pattern_.size() && pattern_[at_] != '|') fail_at(pattern_[at_] == ')' ? "')' has no '('" : "an anchor");
+      const bool is_end = consume('$');
+      if (position_ < pattern_.size() && pattern_[position_] != '|')
+        fail_at(pattern_[position_] == ')' ? "')' has no '('" : "an anchor");
       if (!is_begin) symbols.insert(symbols.begin(), anything());
       if (!is_end) symbols.push_back(anything());
       alternatives.push_back(std::move(symbols));
-    } while (take('|'));
+    } while (consume('|'));
     return builder_.one_of(std::move(alternatives));
   }
 
  private:
   [[noreturn]] void fail_at(const std::string& why) const {
     fail(ErrorCode::invalid_argument,
-         fmt::format("pattern '{}', position {}: {} is not supported", pattern_, at_, why));
+         fmt::format("pattern '{}', position {}: {} is not supported", pattern_, position_, why));
   }
-  bool take(char c) {
-    if (at_ >= pattern_.size() || pattern_[at_] != c) return false;
-    ++at_;
+  bool consume(char c) {
+    if (position_ >= pattern_.size() || pattern_[position_] != c) return false;
+    ++position_;
     return true;
   }
   Symbol anything() { return builder_.repeat({json_character(builder_, {{0, kLastCharacter}})}, 0, {}); }
 
   Symbols read_sequence() {
     Symbols symbols;
-    while (at_ < pattern_.size() && pattern_[at_] != '|' && pattern_[at_] != ')' && pattern_[at_] != '$') {
-      Symbols one = read_atom();
-      symbols.push_back(read_repetition(std::move(one)));
+    while (position_ < pattern_.size() && pattern_[position_] != '|' && pattern_[position_] != ')' &&
+           pattern_[position_] != '$') {
+      Symbols item = read_atom();
+      symbols.push_back(read_repetition(std::move(item)));
     }
     return symbols;
   }
 
   Symbols read_atom() {
-    const char c = pattern_[at_];
+    const char c = pattern_[position_];
     if (c == '(') return {read_group()};
     if (c == '[') return {json_character(builder_, read_class())};
     if (c == '.') {
-      ++at_;
+      ++position_;
       return {json_character(builder_, complement({{'\n', '\n'}, {'\r', '\r'}, {0x85, 0x85}, {0x2028, 0x2029}}))};
     }
     if (c == '*' || c == '+' || c == '?' || c == '{') fail_at("a repetition of nothing");
@@ -89,116 +91,121 @@ class PatternReader {
   }
 
   Symbol read_group() {
-    if (++groups_ > kMostGroups) fail_at("deeper nesting");
-    ++at_;
-    if (take('?') && !take(':')) {
+    if (++groups_ > kMaxGroups) fail_at("deeper nesting");
+    ++position_;
+    if (consume('?') && !consume(':')) {
       // A named group: (?<name>...) or (?P<name>...)
-      take('P');
-      const bool is_named = take('<') && at_ < pattern_.size() && pattern_[at_] != '=' && pattern_[at_] != '!';
+      consume('P');
+      const bool is_named =
+          consume('<') && position_ < pattern_.size() && pattern_[position_] != '=' && pattern_[position_] != '!';
       if (!is_named) fail_at("look-around");
-      at_ = std::min(pattern_.find('>', at_), pattern_.size() - 1) + 1;
+      position_ = std::min(pattern_.find('>', position_), pattern_.size() - 1) + 1;
     }
     std::vector<Symbols> alternatives;
     do {
       alternatives.push_back(read_sequence());
-      if (at_ < pattern_.size() && pattern_[at_] == '$') fail_at("an anchor inside the pattern");
-    } while (take('|'));
-    if (!take(')')) fail_at("a group without ')'");
+      if (position_ < pattern_.size() && pattern_[position_] == '$') fail_at("an anchor inside the pattern");
+    } while (consume('|'));
+    if (!consume(')')) fail_at("a group without ')'");
     --groups_;
     return builder_.one_of(std::move(alternatives));
   }
 
-  Symbol read_repetition(Symbols one) {
-    std::size_t least = 1;
-    std::optional<std::size_t> most = 1;
-    if (take('*')) {
-      least = 0;
-      most = {};
-    } else if (take('+')) {
-      most = {};
-    } else if (take('?')) {
-      least = 0;
-    } else if (take('{')) {
-      least = read_number();
-      most = least;
-      if (take(',')) most = at_ < pattern_.size() && pattern_[at_] == '}' ? std::nullopt : std::optional(read_number());
-      if (!take('}') || (most && *most < least)) fail_at("a broken repetition");
+  Symbol read_repetition(Symbols item) {
+    std::size_t min_count = 1;
+    std::optional<std::size_t> max_count = 1;
+    if (consume('*')) {
+      min_count = 0;
+      max_count = {};
+    } else if (consume('+')) {
+      max_count = {};
+    } else if (consume('?')) {
+      min_count = 0;
+    } else if (consume('{')) {
+      min_count = read_number();
+      max_count = min_count;
+      if (consume(','))
+        max_count =
+            position_ < pattern_.size() && pattern_[position_] == '}' ? std::nullopt : std::optional(read_number());
+      if (!consume('}') || (max_count && *max_count < min_count)) fail_at("a broken repetition");
     } else {
-      return builder_.one_of({std::move(one)});
+      return builder_.one_of({std::move(item)});
     }
-    take('?');  // lazy: the same texts
-    if (at_ < pattern_.size() && std::string_view("*+?{").find(pattern_[at_]) != std::string_view::npos)
+    consume('?');  // lazy: the same texts
+    if (position_ < pattern_.size() && std::string_view("*+?{").find(pattern_[position_]) != std::string_view::npos)
       fail_at("a repetition of a repetition");
-    return builder_.repeat(std::move(one), least, most);
+    return builder_.repeat(std::move(item), min_count, max_count);
   }
 
   std::size_t read_number() {
     std::size_t number = 0;
-    const auto [end, error] = std::from_chars(pattern_.data() + at_, pattern_.data() + pattern_.size(), number);
-    if (error != std::errc() || number > kMostRepeats) fail_at("this repetition");
-    at_ = static_cast<std::size_t>(end - pattern_.data());
+    const auto [end, error] = std::from_chars(pattern_.data() + position_, pattern_.data() + pattern_.size(), number);
+    if (error != std::errc() || number > kMaxRepeats) fail_at("this repetition");
+    position_ = static_cast<std::size_t>(end - pattern_.data());
     return number;
   }
 
   std::uint32_t read_character() {
-    const auto lead = static_cast<unsigned char>(pattern_[at_++]);
+    const auto lead = static_cast<unsigned char>(pattern_[position_++]);
     if (lead < 0x80) return lead;
     const int tails = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : 1;
     std::uint32_t character = lead & (0x3FU >> tails);
-    for (int i = 0; i < tails; ++i) character = character << 6 | (static_cast<unsigned char>(pattern_[at_++]) & 0x3FU);
+    for (int i = 0; i < tails; ++i)
+      character = character << 6 | (static_cast<unsigned char>(pattern_[position_++]) & 0x3FU);
     return character;
   }
 
   std::uint32_t read_hexadecimal(std::size_t digits) {
     std::uint32_t value = 0;
-    const char* const begin = pattern_.data() + at_;
-    if (pattern_.size() - at_ < digits) fail_at("a broken escape");
+    const char* const begin = pattern_.data() + position_;
+    if (pattern_.size() - position_ < digits) fail_at("a broken escape");
     const auto [end, error] = std::from_chars(begin, begin + digits, value, 16);
     if (error != std::errc() || end != begin + digits) fail_at("a broken escape");
-    at_ += digits;
+    position_ += digits;
     return value;
   }
 
   Characters read_escape() {
-    if (++at_ >= pattern_.size()) fail_at("a broken escape");
-    const char c = pattern_[at_];
+    if (++position_ >= pattern_.size()) fail_at("a broken escape");
+    const char c = pattern_[position_];
     const auto one = [&](std::uint32_t x) { return Characters{{x, x}}; };
     constexpr std::string_view kPlain = "^$\\.*+?()[]{}|/-\"'#&,:;<=>@_`~!% ";
-    if (kPlain.find(c) != std::string_view::npos) return ++at_, one(static_cast<unsigned char>(c));
+    if (kPlain.find(c) != std::string_view::npos) return ++position_, one(static_cast<unsigned char>(c));
     switch (c) {
-      case 'd': return ++at_, kDigits;
-      case 'w': return ++at_, kWordCharacters;
-      case 's': return ++at_, kSpaces;
-      case 'D': return ++at_, ascii_complement(kDigits);
-      case 'W': return ++at_, ascii_complement(kWordCharacters);
-      case 'S': return ++at_, ascii_complement(kSpaces);
-      case 'n': return ++at_, one('\n');
-      case 'r': return ++at_, one('\r');
-      case 't': return ++at_, one('\t');
-      case 'f': return ++at_, one('\f');
-      case 'v': return ++at_, one('\v');
-      case 'x': return ++at_, one(read_hexadecimal(2));
-      case 'u': return ++at_, one(read_hexadecimal(4));
+      case 'd': return ++position_, kDigits;
+      case 'w': return ++position_, kWordCharacters;
+      case 's': return ++position_, kSpaces;
+      case 'D': return ++position_, ascii_complement(kDigits);
+      case 'W': return ++position_, ascii_complement(kWordCharacters);
+      case 'S': return ++position_, ascii_complement(kSpaces);
+      case 'n': return ++position_, one('\n');
+      case 'r': return ++position_, one('\r');
+      case 't': return ++position_, one('\t');
+      case 'f': return ++position_, one('\f');
+      case 'v': return ++position_, one('\v');
+      case 'x': return ++position_, one(read_hexadecimal(2));
+      case 'u': return ++position_, one(read_hexadecimal(4));
       default: break;
     }
     fail_at("this escape");
   }
 
   Characters read_class() {
-    ++at_;
-    const bool is_negated = take('^');
+    ++position_;
+    const bool is_negated = consume('^');
     bool has_named = false;
     Characters set;
-    while (!take(']')) {
-      if (at_ >= pattern_.size()) fail_at("a class without ']'");
+    while (!consume(']')) {
+      if (position_ >= pattern_.size()) fail_at("a class without ']'");
       Characters first = read_member(has_named);
-      const bool is_range = pattern_.substr(at_).starts_with('-') && !pattern_.substr(at_).starts_with("-]");
+      const bool is_range =
+          pattern_.substr(position_).starts_with('-') && !pattern_.substr(position_).starts_with("-]");
       if (!is_range) {
         set.insert(set.end(), first.begin(), first.end());
         continue;
       }
-      ++at_;
-      if (at_ >= pattern_.size()) fail_at("a class without ']'");
+      ++position_;
+      if (position_ >= pattern_.size()) fail_at("a class without ']'");
       const Characters last = read_member(has_named);
       const bool is_valid = first.size() == 1 && first[0].first == first[0].second && last.size() == 1 &&
                             last[0].first == last[0].second && first[0].first <= last[0].first;
@@ -210,8 +217,8 @@ class PatternReader {
   }
 
   Characters read_member(bool& has_named) {
-    if (pattern_[at_] == '\\') {
-      if (pattern_.substr(at_).starts_with("\\b")) return at_ += 2, Characters{{8, 8}};
+    if (pattern_[position_] == '\\') {
+      if (pattern_.substr(position_).starts_with("\\b")) return position_ += 2, Characters{{8, 8}};
       Characters set = read_escape();
       has_named = has_named || set.size() != 1 || set[0].first != set[0].second;
       return set;
@@ -222,7 +229,7 @@ class PatternReader {
 
   Builder& builder_;
   std::string_view pattern_;
-  std::size_t at_ = 0;
+  std::size_t position_ = 0;
   int groups_ = 0;
 };
 

@@ -50,7 +50,7 @@ TokenTable::TokenTable(const Tokenizer& tokenizer, std::int64_t vocabulary)
     entries_.push_back(
         {id, static_cast<std::uint32_t>(bytes_.size()), static_cast<std::uint32_t>(text.size()), common});
     bytes_ += text;
-    most_bytes_ = std::max(most_bytes_, text.size());
+    max_bytes_ = std::max(max_bytes_, text.size());
     last = text;
   }
 }

@@ -27,13 +27,13 @@ class TokenTable {
   /// Empty for special tokens.
   const std::string& text(std::int64_t token) const { return texts_[static_cast<std::size_t>(token)]; }
   std::int64_t vocabulary() const { return static_cast<std::int64_t>(texts_.size()); }
-  std::size_t most_bytes() const { return most_bytes_; }
+  std::size_t max_bytes() const { return max_bytes_; }
 
  private:
   std::vector<std::string> texts_;  ///< text of each token id
   std::string bytes_;
   std::vector<Entry> entries_;
-  std::size_t most_bytes_ = 0;
+  std::size_t max_bytes_ = 0;
 };
 
 }  // namespace tern::grammar

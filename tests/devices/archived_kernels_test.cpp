@@ -18,41 +18,41 @@ namespace {
 using namespace testing;
 
 /// A device for SPIR-V and OpenCL C that records its kernels.
-struct Given {
+struct RecordingDevice {
   std::uint64_t features = TERN_DEVICE_DOUBLE | TERN_DEVICE_SPIRV;
   bool refuses_spirv = false;
   const char* kernel_targets = "";
   std::vector<std::string> targets;                           ///< targets of precompiled sources
   std::vector<std::pair<std::int32_t, std::string>> sources;  ///< dialect and bytes
   std::int64_t modules = 0;
-} given;
+} recording_device;
 
 template <class Handle>
-tern_device_status make(Handle* handle) {
+tern_device_status create_handle(Handle* handle) {
   static char thing;
   *handle = reinterpret_cast<Handle>(&thing);
   return TERN_DEVICE_OK;
 }
 tern_device_status properties(std::int32_t, tern_device_properties* p) {
   p->dialect = TERN_DIALECT_OPENCL;
-  p->features = given.features;
-  std::strncpy(p->kernel_targets, given.kernel_targets, sizeof p->kernel_targets - 1);
+  p->features = recording_device.features;
+  std::strncpy(p->kernel_targets, recording_device.kernel_targets, sizeof p->kernel_targets - 1);
   return TERN_DEVICE_OK;
 }
 tern_device_status module_load(std::int32_t, const tern_device_source* source, tern_device_module* module) {
-  if (source->dialect == TERN_DIALECT_SPIRV && given.refuses_spirv) return TERN_DEVICE_COMPILE;
-  given.sources.emplace_back(source->dialect, std::string(source->text, source->length));
-  if (source->dialect == TERN_DIALECT_COMPILED) given.targets.emplace_back(source->target);
+  if (source->dialect == TERN_DIALECT_SPIRV && recording_device.refuses_spirv) return TERN_DEVICE_COMPILE;
+  recording_device.sources.emplace_back(source->dialect, std::string(source->text, source->length));
+  if (source->dialect == TERN_DIALECT_COMPILED) recording_device.targets.emplace_back(source->target);
   EXPECT_EQ(source->text[source->length], 0);
-  ++given.modules;
-  return make(module);
+  ++recording_device.modules;
+  return create_handle(module);
 }
 tern_device_status module_unload(std::int32_t, tern_device_module) {
-  --given.modules;
+  --recording_device.modules;
   return TERN_DEVICE_OK;
 }
 tern_device_status module_kernel(std::int32_t, tern_device_module, const char*, tern_device_kernel* kernel) {
-  return make(kernel);
+  return create_handle(kernel);
 }
 tern_device_status launch(std::int32_t, tern_device_stream, tern_device_kernel, const tern_device_launch*) {
   return TERN_DEVICE_OK;
@@ -111,7 +111,7 @@ std::map<std::string, std::string> add_modules(Program& program, const std::stri
 class ArchivedKernelsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    given = Given();
+    recording_device = RecordingDevice();
     unsetenv("TERN_NO_COMPILE");
   }
   void TearDown() override { unsetenv("TERN_NO_COMPILE"); }
@@ -124,7 +124,7 @@ class ArchivedKernelsTest : public ::testing::Test {
     rehearse(*prepare_program(program, options, {.device = &device}), {});
     return device.loaded_kernels();
   }
-  static std::size_t of_archive(const std::vector<LoadedKernel>& kernels) {
+  static std::size_t archived_count(const std::vector<LoadedKernel>& kernels) {
     return static_cast<std::size_t>(std::ranges::count(kernels, true, &LoadedKernel::from_archive));
   }
 };
@@ -135,9 +135,9 @@ TEST_F(ArchivedKernelsTest, ADeviceIsGivenTheModuleOfTheText) {
   ASSERT_GE(texts, 2u);
   const std::vector<LoadedKernel> kernels = load(program);
   EXPECT_EQ(kernels.size(), texts);
-  EXPECT_EQ(of_archive(kernels), texts);
-  ASSERT_EQ(given.sources.size(), texts);
-  for (const auto& [dialect, source] : given.sources) {
+  EXPECT_EQ(archived_count(kernels), texts);
+  ASSERT_EQ(recording_device.sources.size(), texts);
+  for (const auto& [dialect, source] : recording_device.sources) {
     EXPECT_EQ(dialect, TERN_DIALECT_SPIRV);
     EXPECT_TRUE(std::ranges::any_of(program->kernels, [&, &bytes = source](const DeviceKernel& k) {
       const auto module = program->source->bytes(k.storage);
@@ -151,8 +151,8 @@ TEST_F(ArchivedKernelsTest, OthersAreCompiled) {
   const auto texts = add_modules(*program, "pointwise");
   ASSERT_EQ(program->kernels.size(), 1u);
   const std::vector<LoadedKernel> kernels = load(program);
-  EXPECT_EQ(of_archive(kernels), 1u);
-  for (const auto& [dialect, bytes] : given.sources) {
+  EXPECT_EQ(archived_count(kernels), 1u);
+  for (const auto& [dialect, bytes] : recording_device.sources) {
     if (dialect == TERN_DIALECT_OPENCL) {
       EXPECT_TRUE(texts.contains(bytes));  // recorded earlier, without the device
     }
@@ -162,39 +162,40 @@ TEST_F(ArchivedKernelsTest, OthersAreCompiled) {
 TEST_F(ArchivedKernelsTest, NotWithoutPermission) {
   auto program = two_kernels();
   add_modules(*program, "");
-  EXPECT_EQ(of_archive(load(program, false)), 0u);
+  EXPECT_EQ(archived_count(load(program, false)), 0u);
 }
 
 TEST_F(ArchivedKernelsTest, NotOnADeviceThatTakesNone) {
-  given.features = TERN_DEVICE_DOUBLE;
+  recording_device.features = TERN_DEVICE_DOUBLE;
   auto program = two_kernels();
   add_modules(*program, "");
-  EXPECT_EQ(of_archive(load(program)), 0u);
+  EXPECT_EQ(archived_count(load(program)), 0u);
 }
 
 TEST_F(ArchivedKernelsTest, TheFirstTargetThatTheArchiveHas) {
-  given.features = TERN_DEVICE_DOUBLE;
-  given.kernel_targets = "test:best test:other";
+  recording_device.features = TERN_DEVICE_DOUBLE;
+  recording_device.kernel_targets = "test:best test:other";
   auto program = two_kernels();
   add_modules(*program, "", "test:other");
   add_modules(*program, "pointwise", "test:best");
   add_modules(*program, "", "test:unknown");
   const std::vector<LoadedKernel> kernels = load(program);
-  EXPECT_EQ(of_archive(kernels), kernels.size());
+  EXPECT_EQ(archived_count(kernels), kernels.size());
   std::size_t best = 0;
   for (const LoadedKernel& k : kernels) best += k.name.find("pointwise") != std::string::npos ? 1 : 0;
   EXPECT_GT(best, 0u);
   EXPECT_LT(best, kernels.size());
-  EXPECT_EQ(std::ranges::count(given.targets, "test:best"), static_cast<std::ptrdiff_t>(best));
-  EXPECT_EQ(std::ranges::count(given.targets, "test:other"), static_cast<std::ptrdiff_t>(kernels.size() - best));
+  EXPECT_EQ(std::ranges::count(recording_device.targets, "test:best"), static_cast<std::ptrdiff_t>(best));
+  EXPECT_EQ(std::ranges::count(recording_device.targets, "test:other"),
+            static_cast<std::ptrdiff_t>(kernels.size() - best));
 }
 
 TEST_F(ArchivedKernelsTest, ADriverThatRefusesAModuleCompilesTheText) {
-  given.refuses_spirv = true;
+  recording_device.refuses_spirv = true;
   auto program = two_kernels();
   add_modules(*program, "");
   const std::vector<LoadedKernel> kernels = load(program);
-  EXPECT_EQ(of_archive(kernels), 0u);
+  EXPECT_EQ(archived_count(kernels), 0u);
   for (const LoadedKernel& k : kernels) EXPECT_NE(k.refused.find("takes no such module"), std::string::npos);
 }
 
@@ -215,9 +216,9 @@ TEST_F(ArchivedKernelsTest, WhereNothingMayBeCompiledAllHaveToBeThere) {
   setenv("TERN_NO_COMPILE", "1", 1);
   auto program = two_kernels();
   add_modules(*program, "");
-  EXPECT_EQ(of_archive(load(program)), program->kernels.size());
+  EXPECT_EQ(archived_count(load(program)), program->kernels.size());
   std::erase_if(program->kernels, [](const DeviceKernel& k) { return k.name == "tern_pointwise"; });
-  given.sources.clear();
+  recording_device.sources.clear();
   try {
     load(program);
     FAIL() << "a kernel was compiled";
@@ -226,7 +227,7 @@ TEST_F(ArchivedKernelsTest, WhereNothingMayBeCompiledAllHaveToBeThere) {
     for (const char* part : {"tern_pointwise", "TERN_NO_COMPILE", "--target xpu:spirv", "pointwise"})
       EXPECT_NE(message.find(part), std::string::npos) << message;
   }
-  for (const auto& [dialect, bytes] : given.sources) EXPECT_EQ(dialect, TERN_DIALECT_SPIRV);
+  for (const auto& [dialect, bytes] : recording_device.sources) EXPECT_EQ(dialect, TERN_DIALECT_SPIRV);
 }
 
 TEST_F(ArchivedKernelsTest, NobodysKernelsOutliveTheirProgram) {
@@ -239,7 +240,7 @@ TEST_F(ArchivedKernelsTest, NobodysKernelsOutliveTheirProgram) {
     prepare_program(program, options, {.device = &device});  // and gone
   }
   rehearse(*prepare_program(two_kernels(), options, {.device = &device}), {});
-  EXPECT_EQ(of_archive(device.loaded_kernels()), 0u);
+  EXPECT_EQ(archived_count(device.loaded_kernels()), 0u);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ struct AttentionCase {
   Sizes mask = {};
   AttentionLayout layout = AttentionLayout::dense;
   /// Changes some elements of q, k, v and mask.
-  void (*change)(std::vector<Tensor>&) = nullptr;
+  void (*edit)(std::vector<Tensor>&) = nullptr;
   std::optional<double> scale = std::nullopt;
 };
 
@@ -57,7 +57,7 @@ double number(const Tensor& x, std::size_t i) {
   return value;
 }
 
-void put(Tensor& x, std::size_t i, double value) {
+void set_element(Tensor& x, std::size_t i, double value) {
   visit_dtype(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     x.span<T>()[i] = cast_to<T>(std::complex<double>(value));
@@ -65,7 +65,7 @@ void put(Tensor& x, std::size_t i, double value) {
 }
 
 /// Position in x of an index into a larger tensor; leading axes of x broadcast, heads are shared.
-std::size_t place(const Tensor& x, const Sizes& all, const Sizes& index) {
+std::size_t broadcast_position(const Tensor& x, const Sizes& all, const Sizes& index) {
   std::size_t at = 0;
   for (std::size_t i = 0; i < x.sizes().size(); ++i) {
     const std::size_t j = i + all.size() - x.sizes().size();
@@ -86,16 +86,16 @@ struct Operands {
       if (*c.mask_type == DType::boolean) {
         Tensor seen(DType::boolean, c.mask);
         for (std::int64_t i = 0; i < mask.numel(); ++i)
-          put(seen, static_cast<std::size_t>(i), number(mask, static_cast<std::size_t>(i)) > -1 ? 1 : 0);
+          set_element(seen, static_cast<std::size_t>(i), number(mask, static_cast<std::size_t>(i)) > -1 ? 1 : 0);
         mask = seen;
       }
     }
-    if (c.change != nullptr) c.change(tensors);
+    if (c.edit != nullptr) c.edit(tensors);
     if (c.layout == AttentionLayout::repeated) {
       for (Tensor& x : tensors) {
         const std::int64_t own = x.numel() / x.sizes()[0];
         for (std::int64_t i = own; i < x.numel(); ++i)
-          put(x, static_cast<std::size_t>(i), number(x, static_cast<std::size_t>(i % own)));
+          set_element(x, static_cast<std::size_t>(i), number(x, static_cast<std::size_t>(i % own)));
       }
     }
   }
@@ -126,7 +126,7 @@ ValueId operand(TestProgram& p, const Tensor& x, AttentionLayout layout, std::ve
       if (layout == AttentionLayout::repeated && j == 0) own = 0;
       at = at * stored[j] + own + (j + 1 == r && spare != 0 ? 1 : 0);
     }
-    put(whole, static_cast<std::size_t>(at), number(x, static_cast<std::size_t>(i)));
+    set_element(whole, static_cast<std::size_t>(at), number(x, static_cast<std::size_t>(i)));
     for (std::size_t j = r; j-- > 0;) {
       if (++index[j] < sizes[j]) break;
       index[j] = 0;
@@ -175,7 +175,7 @@ void check(const std::string& device, const AttentionCase& c) {
   if (c.scale) attributes.push_back(attr_number(AttrKey::scale, *c.scale));
   const ValueId y = p.b().add(Op::attention, inputs, attributes);
   p.output(y);
-  Session session(p.model().prepare(on(device)));
+  Session session(p.model().prepare(options_on(device)));
   const Tensor found = session.run(given)[0];
 
   const Sizes all = found.sizes();
@@ -191,7 +191,7 @@ void check(const std::string& device, const AttentionCase& c) {
       Sizes i = index;
       i[r - 2] = line;
       i[r - 1] = column;
-      return number(x, place(x, all, i));
+      return number(x, broadcast_position(x, all, i));
     };
     for (std::int64_t j = 0; j < keys; ++j) {
       double score = 0;
@@ -303,32 +303,35 @@ TEST_P(AttentionTest, SeesInfinitiesAndHiddenRows) {
   const auto hide = [](std::vector<Tensor>& x) {
     const std::size_t keys = 70;
     for (std::size_t j = 0; j < keys; ++j) {
-      put(x[3], j, x[3].dtype() == boolean ? 0 : -kAttentionInfinity);                             // no key visible
-      put(x[3], keys + j, x[3].dtype() == boolean ? j == 69 : j == 69 ? 0 : -kAttentionInfinity);  // only the last key
-      put(x[3], 2 * keys + j, x[3].dtype() == boolean ? j == 0 : j == 0 ? 0 : -kAttentionInfinity);
+      set_element(x[3], j, x[3].dtype() == boolean ? 0 : -kAttentionInfinity);  // no key visible
+      set_element(x[3], keys + j,
+                  x[3].dtype() == boolean ? j == 69
+                  : j == 69               ? 0
+                                          : -kAttentionInfinity);  // only the last key
+      set_element(x[3], 2 * keys + j, x[3].dtype() == boolean ? j == 0 : j == 0 ? 0 : -kAttentionInfinity);
     }
     if (x[3].dtype() != boolean) {
-      put(x[3], 3 * keys + 5, kAttentionInfinity);
-      put(x[3], 4 * keys + 66, kNaN);
+      set_element(x[3], 3 * keys + 5, kAttentionInfinity);
+      set_element(x[3], 4 * keys + 66, kNaN);
     }
-    put(x[0], 5 * 16 + 3, kNaN);                // query 5
-    put(x[0], 6 * 16 + 3, kAttentionInfinity);  // query 6: scores of both signs
+    set_element(x[0], 5 * 16 + 3, kNaN);                // query 5
+    set_element(x[0], 6 * 16 + 3, kAttentionInfinity);  // query 6: scores of both signs
   };
   // NaN in hidden keys: a block that the mask hides from all queries, and keys after the causal range.
   const auto spoil = [](std::vector<Tensor>& x) {
     for (std::size_t j = 64; j < 128; ++j) {
-      put(x[3], j, 0);
-      put(x[1], j * 16, kNaN);
-      put(x[2], j * 16 + 1, kNaN);
+      set_element(x[3], j, 0);
+      set_element(x[1], j * 16, kNaN);
+      set_element(x[2], j * 16 + 1, kNaN);
     }
   };
   const auto spoil_end = [](std::vector<Tensor>& x) {
-    for (std::size_t j = 64; j < 200; ++j) put(x[2], j * 16 + 1, kNaN);
+    for (std::size_t j = 64; j < 200; ++j) set_element(x[2], j * 16 + 1, kNaN);
   };
   // The lowest finite value as a mask: a row of only this value sees all keys equally.
   const auto hide_by_lowest = [](std::vector<Tensor>& x) {
     const double lowest = x[3].dtype() == bf16 ? -0x1.fep127 : x[3].dtype() == f16 ? -65504 : -0x1.fffffep127;
-    for (std::size_t j = 0; j < 140; ++j) put(x[3], j, j < 70 || j % 2 == 0 ? lowest : 0);
+    for (std::size_t j = 0; j < 140; ++j) set_element(x[3], j, j < 70 || j % 2 == 0 ? lowest : 0);
   };
   // Each case has its own kernel source, and emulated devices compile for seconds.
   const bool all = std::getenv("TERN_TEST_FULL") != nullptr;
@@ -360,7 +363,7 @@ void spoil(std::vector<Tensor>& x, std::int64_t first, std::int64_t last) {
     const std::int64_t keys = sizes[sizes.size() - 2], width = sizes.back();
     for (std::int64_t line = 0; line < x[n].numel() / width; ++line) {
       const std::int64_t key = line % keys;
-      if (key >= first && key < last) put(x[n], static_cast<std::size_t>(line * width + key % width), kNaN);
+      if (key >= first && key < last) set_element(x[n], static_cast<std::size_t>(line * width + key % width), kNaN);
     }
   }
 }
@@ -369,10 +372,10 @@ void spoil(std::vector<Tensor>& x, std::int64_t first, std::int64_t last) {
 void hide_unwritten(std::vector<Tensor>& x) {
   const std::int64_t keys = x[3].sizes().back();
   for (std::int64_t i = 0; i < x[3].numel(); ++i)
-    put(x[3], static_cast<std::size_t>(i),
-        x[3].dtype() == boolean ? i % keys < 60
-        : i % keys < 60         ? 0.25
-                                : -kAttentionInfinity);
+    set_element(x[3], static_cast<std::size_t>(i),
+                x[3].dtype() == boolean ? i % keys < 60
+                : i % keys < 60         ? 0.25
+                                        : -kAttentionInfinity);
   spoil(x, 60, keys);
 }
 
@@ -380,8 +383,8 @@ void hide_unwritten(std::vector<Tensor>& x) {
 void hide_some(std::vector<Tensor>& x) {
   const auto keys = static_cast<std::size_t>(x[3].sizes().back());
   for (std::size_t j = 0; j < keys; ++j) {
-    put(x[3], j, x[3].dtype() == boolean ? 0 : -kAttentionInfinity);
-    put(x[3], keys + j, x[3].dtype() == boolean ? j < 5 || j > 8 : j < 5 || j > 8 ? -0.5 : -kAttentionInfinity);
+    set_element(x[3], j, x[3].dtype() == boolean ? 0 : -kAttentionInfinity);
+    set_element(x[3], keys + j, x[3].dtype() == boolean ? j < 5 || j > 8 : j < 5 || j > 8 ? -0.5 : -kAttentionInfinity);
   }
   spoil(x, 5, 9);
 }

@@ -16,24 +16,25 @@ namespace {
 
 using namespace testing;
 
-constexpr std::int64_t kSlots = 4, kTexts = 3, kHeads = 4, kKeyHeads = 2, kPlaces = 96, kBatchedAttentionWidth = 16,
-                       kBlock = 32;
+constexpr std::int64_t kSlots = 4, kTexts = 3, kHeads = 4, kKeyHeads = 2, kCacheLength = 96,
+                       kBatchedAttentionWidth = 16, kBlock = 32;
 constexpr std::int64_t kSlotOf[kTexts] = {2, 0, 3};
-constexpr std::int64_t kSeen[kTexts] = {1, 50, 96};  // positions of a sequence
+constexpr std::int64_t kSequenceLengths[kTexts] = {1, 50, 96};  // positions of a sequence
 
 class BatchedAttentionTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, BatchedAttentionTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
 /// A single sequence: attention over the filled blocks of its cache, as exported.
-Function of_one_text(TestProgram& p, TextNodes& t) {
+Function sequence_body(TestProgram& p, TextNodes& t) {
   const std::uint32_t number = p.add_body();
   Builder b(p.program(), number);
   const ValueId filled = b.add_value({DType::i64, {}}),
-                keys = b.add_value({DType::f32, {1, kKeyHeads, kPlaces, kBatchedAttentionWidth}}),
-                values = b.add_value({DType::f32, {1, kKeyHeads, kPlaces, kBatchedAttentionWidth}}),
-                mask = b.add_value({DType::boolean, {1, 1, 1, kPlaces}}),
+                keys = b.add_value({DType::f32, {1, kKeyHeads, kCacheLength, kBatchedAttentionWidth}}),
+                values = b.add_value({DType::f32, {1, kKeyHeads, kCacheLength, kBatchedAttentionWidth}}),
+                mask = b.add_value({DType::boolean, {1, 1, 1, kCacheLength}}),
                 query = b.add_value({DType::f32, {1, kHeads, 1, kBatchedAttentionWidth}});
-  const Dim blocks = b.pool().new_symbol("filled", 1, kPlaces / kBlock), length = b.pool().mul(blocks, Dim(kBlock));
+  const Dim blocks = b.pool().new_symbol("filled", 1, kCacheLength / kBlock),
+            length = b.pool().mul(blocks, Dim(kBlock));
   b.add_all(Op::item, {filled}, {attr(AttrKey::symbols, Dims{blocks})});
   t.operands = {keys, values, filled, mask, query};
   t.results = {b.add(
@@ -49,11 +50,11 @@ Function of_one_text(TestProgram& p, TextNodes& t) {
 TestProgram looped() {
   TestProgram p;
   TextNodes t;
-  const Function one = of_one_text(p, t);
+  const Function one = sequence_body(p, t);
   t.source = &one;
-  const ValueId keys = p.input(DType::f32, {kSlots, 1, kKeyHeads, kPlaces, kBatchedAttentionWidth}),
-                values = p.input(DType::f32, {kSlots, 1, kKeyHeads, kPlaces, kBatchedAttentionWidth}),
-                filled = p.input(DType::i64, {kTexts}), mask = p.input(DType::boolean, {kTexts, 1, 1, 1, kPlaces}),
+  const ValueId keys = p.input(DType::f32, {kSlots, 1, kKeyHeads, kCacheLength, kBatchedAttentionWidth}),
+                values = p.input(DType::f32, {kSlots, 1, kKeyHeads, kCacheLength, kBatchedAttentionWidth}),
+                filled = p.input(DType::i64, {kTexts}), mask = p.input(DType::boolean, {kTexts, 1, 1, 1, kCacheLength}),
                 query = p.input(DType::f32, {kTexts, 1, kHeads, 1, kBatchedAttentionWidth}),
                 slot = p.input(DType::i64, {kTexts});
   Node n;
@@ -73,22 +74,22 @@ TestProgram looped() {
 }
 
 std::vector<Tensor> inputs() {
-  std::vector<Tensor> all = {numbers(DType::f32, {kSlots, 1, kKeyHeads, kPlaces, kBatchedAttentionWidth}, 1),
-                             numbers(DType::f32, {kSlots, 1, kKeyHeads, kPlaces, kBatchedAttentionWidth}, 2),
+  std::vector<Tensor> all = {numbers(DType::f32, {kSlots, 1, kKeyHeads, kCacheLength, kBatchedAttentionWidth}, 1),
+                             numbers(DType::f32, {kSlots, 1, kKeyHeads, kCacheLength, kBatchedAttentionWidth}, 2),
                              Tensor(DType::i64, {kTexts}),
-                             Tensor(DType::boolean, {kTexts, 1, 1, 1, kPlaces}),
+                             Tensor(DType::boolean, {kTexts, 1, 1, 1, kCacheLength}),
                              numbers(DType::f32, {kTexts, 1, kHeads, 1, kBatchedAttentionWidth}, 3),
                              Tensor(DType::i64, {kTexts})};
   for (std::int64_t i = 0; i < kTexts; ++i) {
-    all[2].span<std::int64_t>()[static_cast<std::size_t>(i)] = (kSeen[i] + kBlock - 1) / kBlock;
+    all[2].span<std::int64_t>()[static_cast<std::size_t>(i)] = (kSequenceLengths[i] + kBlock - 1) / kBlock;
     all[5].span<std::int64_t>()[static_cast<std::size_t>(i)] = kSlotOf[i];
-    for (std::int64_t k = 0; k < kPlaces; ++k)
-      all[3].span<bool>()[static_cast<std::size_t>(i * kPlaces + k)] = k < kSeen[i];
+    for (std::int64_t k = 0; k < kCacheLength; ++k)
+      all[3].span<bool>()[static_cast<std::size_t>(i * kCacheLength + k)] = k < kSequenceLengths[i];
     // Unwritten entries must not count.
     for (std::int64_t h = 0; h < kKeyHeads; ++h)
-      for (std::int64_t k = kSeen[i]; k < kPlaces; ++k)
+      for (std::int64_t k = kSequenceLengths[i]; k < kCacheLength; ++k)
         for (const std::size_t x : {0U, 1U})
-          all[x].span<float>()[static_cast<std::size_t>(((kSlotOf[i] * kKeyHeads + h) * kPlaces + k) *
+          all[x].span<float>()[static_cast<std::size_t>(((kSlotOf[i] * kKeyHeads + h) * kCacheLength + k) *
                                                         kBatchedAttentionWidth)] = 1e30F;
   }
   return all;
@@ -97,11 +98,11 @@ std::vector<Tensor> inputs() {
 /// Expected column `d` of a sequence's head.
 double expected(const std::vector<Tensor>& in, std::int64_t text, std::int64_t head, std::int64_t d) {
   const auto at = [&](const Tensor& x, std::int64_t k, std::int64_t column) {
-    const std::int64_t row = (kSlotOf[text] * kKeyHeads + head / (kHeads / kKeyHeads)) * kPlaces + k;
+    const std::int64_t row = (kSlotOf[text] * kKeyHeads + head / (kHeads / kKeyHeads)) * kCacheLength + k;
     return static_cast<double>(x.span<const float>()[static_cast<std::size_t>(row * kBatchedAttentionWidth + column)]);
   };
   double total = 0, sum = 0;
-  for (std::int64_t k = 0; k < kSeen[text]; ++k) {
+  for (std::int64_t k = 0; k < kSequenceLengths[text]; ++k) {
     double score = 0;
     for (std::int64_t c = 0; c < kBatchedAttentionWidth; ++c)
       score += static_cast<double>(in[4].span<const float>()[static_cast<std::size_t>(
@@ -116,7 +117,7 @@ double expected(const std::vector<Tensor>& in, std::int64_t text, std::int64_t h
 TEST_P(BatchedAttentionTest, IsThatOfEachText) {
   const TestProgram p = looped();
   const std::vector<Tensor> in = inputs();
-  Session session(p.model().prepare(on(GetParam())));
+  Session session(p.model().prepare(options_on(GetParam())));
   const std::vector<Tensor>& results = session.run(in);
   const std::span<const float> y = results[0].span<const float>();
   for (std::int64_t i = 0; i < kTexts; ++i) {

@@ -77,7 +77,7 @@ std::vector<std::vector<float>> expected(int r, int ranks, int run) {
 /// A rank's session, and its work.
 struct Rank {
   Rank(const std::string& device, int number, int ranks, bool reproducible = false) : rank(number), size(ranks) {
-    PrepareOptions options = on(device);
+    PrepareOptions options = options_on(device);
     options.reproducible = reproducible;
     stream.emplace(device);
     session.emplace(program_of_all(ranks).model().prepare(options), *stream);
@@ -202,7 +202,7 @@ TEST(Collective, ConnectedDevicesExchangeNothingOnTheHostLater) {
       TestProgram p;
       const ValueId x = p.input(DType::f32, {4});
       p.output(add_collective(p.b(), x, CollectiveKind::all_reduce, 2, "sum"));
-      Session s(p.model().prepare(on(devices[r])));
+      Session s(p.model().prepare(options_on(devices[r])));
       const auto group = std::make_shared<CountedGroup>(groups[r]);
       s.set_group(group);
       s.connect_groups();
@@ -251,7 +251,7 @@ TEST_P(CollectiveTest, UnevenPartsMeetAndMessagesByTheirTags) {
       // Rank 0 keeps one row and sends three; rank 1 sends and keeps two.
       const Dims sizes = r == 0 ? Dims{1, 3} : Dims{2, 2}, counts = r == 0 ? Dims{1, 2} : Dims{3, 2};
       const auto rank = static_cast<std::size_t>(r);
-      Session s(program_of_parts(r, sizes, counts, 1 - r).model().prepare(on(devices[rank])));
+      Session s(program_of_parts(r, sizes, counts, 1 - r).model().prepare(options_on(devices[rank])));
       s.set_group(groups[rank]);
       const float ten = r == 0 ? 0 : 10;
       const auto& out = s.run({floats({4}, {ten + 1, ten + 2, ten + 3, ten + 4}), floats({4}, {0, 0, 0, 0})});
@@ -275,7 +275,7 @@ TEST(Collective, ADeviceGetsNoMessageForARankThatDoesNotExist) {
   for (int r = 0; r < 2; ++r) {
     threads.emplace_back([&, r] {
       const auto rank = static_cast<std::size_t>(r);
-      Session s(program_of_parts(r, {2, 2}, {2, 2}, r == 0 ? 1 : 7).model().prepare(on(devices[rank])));
+      Session s(program_of_parts(r, {2, 2}, {2, 2}, r == 0 ? 1 : 7).model().prepare(options_on(devices[rank])));
       s.set_group(groups[rank]);
       try {
         s.run({floats({4}, {1, 2, 3, 4}), floats({4}, {0, 0, 0, 0})});
@@ -330,7 +330,7 @@ TEST(Collective, InsideControlFlow) {
     std::vector<std::jthread> threads;
     for (std::size_t r = 0; r < 2; ++r) {
       threads.emplace_back([&, r] {
-        Session s(program().model().prepare(on(devices[r])));
+        Session s(program().model().prepare(options_on(devices[r])));
         s.set_group(groups[r]);
         Tensor count(DType::i64, {});
         count.span<std::int64_t>()[0] = 3;
@@ -393,7 +393,7 @@ TEST_P(CollectiveTest, ARankThatFailsBeforeIsNotWaitedFor) {
   const auto devices = fresh_devices(GetParam(), 2);
   std::vector<std::unique_ptr<Session>> sessions;
   for (const std::string& d : devices)
-    sessions.push_back(std::make_unique<Session>(sum_of_chosen().model().prepare(on(d))));
+    sessions.push_back(std::make_unique<Session>(sum_of_chosen().model().prepare(options_on(d))));
   // Indices of rank 1; the second is out of range.
   for (const std::int64_t at : {3, 9, 1}) {
     const auto groups = local_group(2, kSoon);

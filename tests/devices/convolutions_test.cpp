@@ -17,7 +17,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, ConvolutionsTest, ::testing::ValuesIn(all_devi
 struct ConvolutionsCase {
   const char* name;
   DType type;
-  Sizes x, w, strides, dilations, before, after;
+  Sizes x, w, strides, dilations, padding_before, padding_after;
   std::int64_t groups = 1;
   bool bias = false, channels_last = false;
   Sizes repeated = {};  ///< x expanded to these sizes
@@ -102,7 +102,7 @@ void add_convolution(TestProgram& p, const ConvolutionsCase& c, std::vector<Tens
   if (c.bias) operands.push_back(input({c.w[0]}));
   p.output(b.add(Op::convolution, operands,
                  {attr(AttrKey::strides, dims(c.strides)), attr(AttrKey::dilations, dims(c.dilations)),
-                  attr(AttrKey::before, dims(c.before)), attr(AttrKey::after, dims(c.after)),
+                  attr(AttrKey::before, dims(c.padding_before)), attr(AttrKey::after, dims(c.padding_after)),
                   attr(AttrKey::groups, Dim(c.groups)), attr(AttrKey::output_pads, Dims(c.strides.size(), Dim(0)))}));
   names.push_back(std::string(tern::name_of(c.type)) + " " + c.name);
 }
@@ -127,9 +127,9 @@ TEST_P(ConvolutionsTest, HaveTheDefinitionsBits) {
 TEST_P(ConvolutionsTest, AreNearTheDefinition) {
   if (GetParam() == "cpu" || !open_plugin_device(GetParam()).target().groups) GTEST_SKIP() << "no groups";
   Cases all(GetParam());
-  PrepareOptions here = on("cpu");
+  PrepareOptions here = options_on("cpu");
   here.reproducible = true;
-  Session definition(all.p.model().prepare(here)), device(all.p.model().prepare(on(GetParam())));
+  Session definition(all.p.model().prepare(here)), device(all.p.model().prepare(options_on(GetParam())));
   const std::vector<Tensor>&expected = definition.run(all.inputs), &found = device.run(all.inputs);
   for (std::size_t i = 0; i < all.list.size(); ++i) {
     SCOPED_TRACE(all.names[i]);

@@ -40,7 +40,7 @@ const Tensor kDeviceTensorEdgesX = floats({3}, {1, 2, 3}), kDeviceTensorEdgesY =
 
 // A run with results in the caller's memory does not affect the location of the next run's results.
 TEST_P(DeviceTensorEdgesTest, ResultsOfRunAreOnTheHostAgain) {
-  Session s(program().model().prepare(on(device())));
+  Session s(program().model().prepare(options_on(device())));
   Tensor wide = there(Tensor(DType::f32, {6}));
   s.run_into({there(kDeviceTensorEdgesX), there(kDeviceTensorEdgesY)},
              {empty(), Tensor::borrow_on(device(), wide.data(), DType::f32, {3}, {2}), empty()});
@@ -55,7 +55,7 @@ TEST_P(DeviceTensorEdgesTest, ResultsOfRunAreOnTheHostAgain) {
 
 // Inputs returned as results, written into the inputs' memory: every input is read before being overwritten.
 TEST_P(DeviceTensorEdgesTest, InputsThatAreResultsMayChangePlaces) {
-  Session s(program().model().prepare(on(device())), Stream(device()));
+  Session s(program().model().prepare(options_on(device())), Stream(device()));
   const auto check = [&](const char* how, const auto& run) {
     SCOPED_TRACE(how);
     const Tensor x = there(kDeviceTensorEdgesX), y = there(kDeviceTensorEdgesY), sum = empty(), last = empty();
@@ -86,7 +86,7 @@ TEST_P(DeviceTensorEdgesTest, InputsThatAreResultsMayChangePlaces) {
 
 // Memory written by two runs of a graph: a third run reads the second run's result.
 TEST_P(DeviceTensorEdgesTest, AGraphReadsTheLastResultInMemoryOfTheHost) {
-  Session s(program().model().prepare(on(device())), Stream(device()));
+  Session s(program().model().prepare(options_on(device())), Stream(device()));
   const Tensor x = kDeviceTensorEdgesX.clone(), y = kDeviceTensorEdgesY.clone(), between(DType::f32, {3}),
                result(DType::f32, {3});
   Graph graph;
@@ -114,7 +114,7 @@ TEST_P(DeviceTensorEdgesTest, MemoryOfAnotherFunctionsInputTakesResults) {
   const float values[] = {4, 5, 6};
   const ValueId state = b.constant(DType::f32, {3}, values), y = p.input(DType::f32, {3}, 1);
   p.output(b.expr("s + y", {{"s", state}, {"y", y}}, DType::f32), 1);
-  Session s(p.model().prepare(on(device())));
+  Session s(p.model().prepare(options_on(device())));
   const Tensor memory = there(kDeviceTensorEdgesX), given = there(kDeviceTensorEdgesY);
   s.run("forward", std::array{memory});
   const CopyCounts before = control_of(device()).copies();
@@ -144,7 +144,7 @@ TEST_P(DeviceTensorEdgesTest, MayBeReversedOrRepeated) {
   const Tensor repeated = Tensor::borrow_on(device(), first + 1, DType::f32, {3}, {0});
   EXPECT_EQ(values_at_host(reversed), (Floats{3, 2, 1}));
   EXPECT_EQ(values_at_host(repeated), (Floats{2, 2, 2}));
-  Session s(program().model().prepare(on(device())));
+  Session s(program().model().prepare(options_on(device())));
   const Tensor sum = empty();
   s.run_into({reversed, repeated}, {sum, Tensor(), Tensor()});
   EXPECT_EQ(values_at_host(sum), (Floats{5, 4, 3}));
@@ -157,7 +157,7 @@ TEST_P(DeviceTensorEdgesTest, WithoutElementsMayHaveNoMemory) {
   const Dim n = p.b().pool().symbol("n", 0, 8);
   const ValueId x = p.input(DType::f32, {n, 3});
   p.output(p.b().expr("x * 2", {{"x", x}}, DType::f32));
-  Session s(p.model().prepare(on(device())), Stream(device()));
+  Session s(p.model().prepare(options_on(device())), Stream(device()));
   const Tensor none = Tensor::borrow_on(device(), nullptr, DType::f32, {0, 3}), host(DType::f32, {0, 3});
   s.run_into({none}, {none});
   s.enqueue_into("forward", std::array{none}, std::array{host});
@@ -177,7 +177,7 @@ TEST_P(DeviceTensorEdgesTest, ACopyThatFailsIsOver) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {3}), index = p.input(DType::i64, {1});
   p.output(p.b().index_select(x, index, 0));
-  Session s(p.model().prepare(on(device())), Stream::current(device()));
+  Session s(p.model().prepare(options_on(device())), Stream::current(device()));
   const Tensor t = there(kDeviceTensorEdgesX), memory(DType::f32, {3});
   s.enqueue("forward",
             std::array{kDeviceTensorEdgesX, Tensor(DType::i64, {1})});  // can fail: the copy checks for failure

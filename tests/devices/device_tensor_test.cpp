@@ -97,7 +97,7 @@ TEST_P(DeviceTensorTest, GoesBetweenDevices) {
 }
 
 TEST_P(DeviceTensorTest, IsReadAndWrittenWhereItLies) {
-  Session s(program_device_tensor().model().prepare(on(device())));
+  Session s(program_device_tensor().model().prepare(options_on(device())));
   const Tensor x = there(kDeviceTensorX), y = there(kDeviceTensorY),
                difference = Tensor::allocate(device(), DType::f32, {2, 3}),
                twice = Tensor::allocate(device(), DType::f32, {2, 3});
@@ -114,7 +114,7 @@ TEST_P(DeviceTensorTest, IsReadAndWrittenWhereItLies) {
 
 TEST_P(DeviceTensorTest, IsNotCopied) {
   if (device() != "plain" && device() != "full") GTEST_SKIP() << "nobody counts copies";
-  Session s(program_device_tensor().model().prepare(on(device())));
+  Session s(program_device_tensor().model().prepare(options_on(device())));
   const std::array inputs{there(kDeviceTensorX), there(kDeviceTensorY)};
   const std::array outputs{Tensor::allocate(device(), DType::f32, {2, 3}),
                            Tensor::allocate(device(), DType::f32, {2, 3})};
@@ -129,7 +129,7 @@ TEST_P(DeviceTensorTest, IsNotCopied) {
 }
 
 TEST_P(DeviceTensorTest, MixesWithTheHosts) {
-  Session s(program_device_tensor().model().prepare(on(device())));
+  Session s(program_device_tensor().model().prepare(options_on(device())));
   const Tensor host(DType::f32, {2, 3}), away = Tensor::allocate(device(), DType::f32, {2, 3}),
                                          y = kDeviceTensorY.clone();
   s.run_into({there(kDeviceTensorX), y}, {host, away});
@@ -143,7 +143,7 @@ TEST_P(DeviceTensorTest, MixesWithTheHosts) {
 }
 
 TEST_P(DeviceTensorTest, MayBeStridedOrUnaligned) {
-  Session s(program_device_tensor().model().prepare(on(device())));
+  Session s(program_device_tensor().model().prepare(options_on(device())));
   Tensor memory = there(Tensor(DType::f32, {64}));
   auto* const first = static_cast<float*>(memory.data());
   const Tensor x = Tensor::borrow_on(device(), first + 1, DType::f32, {2, 3});
@@ -161,14 +161,14 @@ TEST_P(DeviceTensorTest, MayBeStridedOrUnaligned) {
 }
 
 TEST_P(DeviceTensorTest, MayBeBothInputAndResult) {
-  Session s(program_device_tensor().model().prepare(on(device())));
+  Session s(program_device_tensor().model().prepare(options_on(device())));
   const Tensor x = there(kDeviceTensorX);
   s.run_into({x, there(kDeviceTensorY)}, {Tensor(), x});
   EXPECT_EQ(values_at_host_device_tensor(x), kTwice);
 }
 
 TEST_P(DeviceTensorTest, HoldsResultsOfEverySize) {
-  Session s(program_device_tensor().model().prepare(on(device())));
+  Session s(program_device_tensor().model().prepare(options_on(device())));
   std::vector<Tensor> kept;
   for (const std::int64_t n : {1, 4, 2}) {
     Tensor x(DType::f32, {n, 3});
@@ -184,7 +184,7 @@ TEST_P(DeviceTensorTest, HoldsResultsOfEverySize) {
 }
 
 TEST_P(DeviceTensorTest, IsReadByReplaysOfAGraph) {
-  Session s(program_device_tensor().model().prepare(on(device())), Stream(device()));
+  Session s(program_device_tensor().model().prepare(options_on(device())), Stream(device()));
   const Tensor x = there(kDeviceTensorX), y = there(kDeviceTensorY),
                difference = Tensor::allocate(device(), DType::f32, {2, 3}),
                twice = Tensor::allocate(device(), DType::f32, {2, 3});
@@ -217,8 +217,8 @@ TEST_P(DeviceTensorTest, IsReadAfterTheVendorsStream) {
     return;
   }
   // Writes of another session on its stream stand for the application's work.
-  Session writer(program_device_tensor().model().prepare(on(device())), own),
-      reader(program_device_tensor().model().prepare(on(device())), runs);
+  Session writer(program_device_tensor().model().prepare(options_on(device())), own),
+      reader(program_device_tensor().model().prepare(options_on(device())), runs);
   const Tensor x = there(kDeviceTensorX), middle = there(kDeviceTensorY),
                twice = Tensor::allocate(device(), DType::f32, {2, 3});
   writer.enqueue_into("forward", std::array{x, there(kDeviceTensorY)}, std::array{Tensor(), middle});
@@ -238,7 +238,7 @@ TEST_P(DeviceTensorTest, GivesAStateItsValue) {
   const ValueId next = p.b().expr("t + x", {{"t", total}, {"x", x}}, DType::f32);
   p.write_back(0, next);
   p.output(next);
-  Session s(p.model().prepare(on(device())));
+  Session s(p.model().prepare(options_on(device())));
   s.write_state("state0", there(floats({2}, {10, 20})));
   EXPECT_EQ(values_of(s.read_state("state0")), (Floats{10, 20}));
   EXPECT_EQ(values_of(s.run({there(floats({2}, {1, 1}))})[0]), (Floats{11, 21}));
@@ -258,7 +258,7 @@ TEST_P(DeviceTensorTest, IsRefusedElsewhere) {
             "the tensor for result 'out0' is on " + device() + ":0, but the session runs on cpu");
   EXPECT_EQ(message_of([&] { (void)away.span<const float>(); }),
             "Tensor::span: the tensor is on " + device() + ":0; use span() of its to(\"cpu\")");
-  Session s(program_device_tensor().model().prepare(on(device())));
+  Session s(program_device_tensor().model().prepare(options_on(device())));
   Floats memory(16);
   const Tensor unaligned = Tensor::borrow(memory.data() + 1, DType::f32, {2, 3});
   EXPECT_NE(message_of([&] {

@@ -38,7 +38,7 @@ inline bool has_parts(const std::string& device) {
 
 /// A session with all features of a device: streams, events, a graph with control flow, a profile.
 struct Setting {
-  std::optional<Stream> stream, other;
+  std::optional<Stream> stream, second_stream;
   std::optional<Session> session;
   std::optional<Event> event;
   std::optional<Graph> graph;
@@ -49,23 +49,23 @@ struct Setting {
     inputs[0].span<bool>()[0] = true;
     inputs[2].span<std::int64_t>()[0] = 2;
   }
-  void make(const std::string& device) {
+  void create(const std::string& device) {
     if (!stream) stream.emplace(device);
-    if (!other) other = has_parts(device) ? Stream(device, StreamShare{1, 0}) : Stream(device);
-    if (!session) session.emplace(program_of_everything().model().prepare(on(device)), *stream);
+    if (!second_stream) second_stream = has_parts(device) ? Stream(device, StreamShare{1, 0}) : Stream(device);
+    if (!session) session.emplace(program_of_everything().model().prepare(options_on(device)), *stream);
     event.emplace();
     graph.emplace();
   }
   /// Three steps, the second by a graph, the third measured.
   void run(const std::string& device) {
-    make(device);
+    create(device);
     session->set_profiling(false);
     session->reset_state();
     // The norm of equal elements is 1; the state was 10; the body computes 3, 5, 7, 9, 11.
     EXPECT_EQ(values_of(session->run(inputs)[0]), (std::vector<float>{14, 16, 18, 20, 22}));
     event->record(*stream);
-    other->wait(*event);
-    other->synchronize();
+    second_stream->wait(*event);
+    second_stream->synchronize();
     event->synchronize();
     graph->capture_begin(*stream);
     const std::vector<Tensor>& outputs = session->run(inputs);

@@ -14,7 +14,7 @@ namespace {
 using namespace testing;
 
 /// Live objects, zero after everything is released.
-std::int64_t left(const DeviceCounts& c) {
+std::int64_t live_objects(const DeviceCounts& c) {
   return c.streams + c.events + c.graphs + c.overrides + c.profiles + c.pinned + c.pieces + c.partitions +
          c.communicators + c.allocations;
 }
@@ -36,7 +36,7 @@ TEST_P(FailureTest, AtEveryCall) {
                                                                     : "full";
   std::string device = fresh_device(plugin);
   const DeviceControl& control = control_of(plugin);
-  const std::int64_t before = left(control.counts());  // counts of other devices
+  const std::int64_t before = live_objects(control.counts());  // counts of other devices
   int failures = 0, told = 0;
   for (int n = 1; n < 200; ++n) {
     if (once_per_device) device = fresh_device(plugin);
@@ -73,7 +73,7 @@ TEST_P(FailureTest, AtEveryCall) {
     }
     release_device_memory(device);
     // A block that the device fails to free stays with the device.
-    EXPECT_EQ(left(control.counts()), before + (function == "free" ? failures : 0));
+    EXPECT_EQ(live_objects(control.counts()), before + (function == "free" ? failures : 0));
   }
   EXPECT_GT(failures, 0);
   EXPECT_LT(failures, 199);
@@ -118,7 +118,7 @@ TEST(DeviceMemory, WhereThereIsNoneLeftARunFailsAndTheNextSucceeds) {
   const std::string device = fresh_device("plain");
   const DeviceControl& control = control_of(device);
   const TestProgram p = large_program();
-  Session session(p.model().prepare(on(device)));
+  Session session(p.model().prepare(options_on(device)));
   const std::vector<Tensor> input = {Tensor(DType::f32, {kLarge})};
   control.set_memory(control.counts().bytes + (9 << 20));
   try {
@@ -139,7 +139,7 @@ TEST(DeviceMemory, UnusedSegmentsGoBackBeforeARunFails) {
   const DeviceControl& control = control_of(device);
   const TestProgram p = large_program();
   const std::vector<Tensor> input = {Tensor(DType::f32, {kLarge})};
-  { Session(p.model().prepare(on(device))).run(input); }
+  { Session(p.model().prepare(options_on(device))).run(input); }
   const DeviceMemoryStats kept = device_memory(device);
   EXPECT_EQ(kept.used, 0u);
   EXPECT_GT(kept.reserved, 0u);
@@ -149,7 +149,7 @@ TEST(DeviceMemory, UnusedSegmentsGoBackBeforeARunFails) {
   TestProgram other;
   const ValueId x = other.input(DType::f32, {kLarge * 2});
   other.output(other.b().reduce(x, "max", {0}, false, DType::f32));
-  EXPECT_EQ(values_of(Session(other.model().prepare(on(device))).run({Tensor(DType::f32, {kLarge * 2})})[0]),
+  EXPECT_EQ(values_of(Session(other.model().prepare(options_on(device))).run({Tensor(DType::f32, {kLarge * 2})})[0]),
             std::vector<float>{0});
   control.set_memory(std::uint64_t{1} << 40);
   release_device_memory(device);
@@ -160,7 +160,7 @@ TEST(DeviceMemory, OneRefusalIsTriedAgain) {
   const std::string device = fresh_device("plain");
   const DeviceControl& control = control_of(device);
   const TestProgram p = large_program();
-  Session session(p.model().prepare(on(device)));
+  Session session(p.model().prepare(options_on(device)));
   control.fail("allocate", 1, TERN_DEVICE_OUT_OF_MEMORY);
   EXPECT_EQ(values_of(session.run({Tensor(DType::f32, {kLarge})})[0]), std::vector<float>{1});
   EXPECT_TRUE(control.failed());
@@ -170,7 +170,7 @@ TEST(DeviceMemory, ALimitHoldsAndIsNamed) {
   const std::string device = fresh_device("plain");
   set_device_memory_limit(device, 9 << 20);
   const TestProgram p = large_program();
-  Session session(p.model().prepare(on(device)));
+  Session session(p.model().prepare(options_on(device)));
   const std::vector<Tensor> input = {Tensor(DType::f32, {kLarge})};
   try {
     session.run(input);

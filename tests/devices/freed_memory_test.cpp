@@ -40,20 +40,20 @@ class FreedMemoryTest : public ::testing::TestWithParam<std::string> {
 };
 INSTANTIATE_TEST_SUITE_P(Devices, FreedMemoryTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
-/// Blocks of two streams: `from` holds ones; copies to `to` are pending.
+/// Blocks of two streams: `source` holds ones; copies to `target` are pending.
 struct PendingCopies {
   explicit PendingCopies(Device& d) : device(d), first(d.open_stream()), second(d.open_stream()) {
-    from = d.allocate(kFreedBytes);
-    to = d.allocate(kFreedBytes);
+    source = d.allocate(kFreedBytes);
+    target = d.allocate(kFreedBytes);
     ones.assign(kFreedBytes, std::byte{1});
-    first->enqueue_upload(from, ones.data(), kFreedBytes);
+    first->enqueue_upload(source, ones.data(), kFreedBytes);
     first->synchronize();
-    for (DeviceStream* s : {first.get(), second.get()}) s->copy(bytes(from), bytes(to));
+    for (DeviceStream* s : {first.get(), second.get()}) s->copy(bytes(source), bytes(target));
   }
   ~PendingCopies() {
     first->settle();
     second->settle();
-    device.free(to);
+    device.free(target);
   }
   static TensorView bytes(std::byte* data) {
     TensorView v{.data = data, .dtype = DType::u8, .rank = 1};
@@ -63,7 +63,7 @@ struct PendingCopies {
   }
   Device& device;
   std::shared_ptr<DeviceStream> first, second;
-  std::byte *from = nullptr, *to = nullptr;
+  std::byte *source = nullptr, *target = nullptr;
   std::vector<std::byte> ones;
 };
 
@@ -71,7 +71,7 @@ TEST_P(FreedMemoryTest, FreeingWaitsForNoStream) {
   if (!marks_ || !is_late_) GTEST_SKIP() << "the device's work need not be late";
   PendingCopies p(d());
   const std::uint64_t before = waits(), used = d().memory().used;
-  d().free(p.from);
+  d().free(p.source);
   EXPECT_EQ(waits(), before);
   EXPECT_FALSE(p.first->has_finished());
   EXPECT_FALSE(p.second->has_finished());
@@ -80,7 +80,7 @@ TEST_P(FreedMemoryTest, FreeingWaitsForNoStream) {
 
 TEST_P(FreedMemoryTest, AnotherStreamWritesAfterThePendingReads) {
   PendingCopies p(d());
-  d().free(p.from);
+  d().free(p.source);
   const std::shared_ptr<DeviceStream> other = d().open_stream();
   std::byte* const fresh = d().allocate(kFreedBytes);
   const std::vector<std::byte> twos(kFreedBytes, std::byte{2});
@@ -89,7 +89,7 @@ TEST_P(FreedMemoryTest, AnotherStreamWritesAfterThePendingReads) {
   p.second->synchronize();
   p.first->synchronize();
   std::vector<std::byte> copied(kFreedBytes);
-  p.first->enqueue_download(copied.data(), p.to, kFreedBytes);
+  p.first->enqueue_download(copied.data(), p.target, kFreedBytes);
   p.first->synchronize();
   EXPECT_EQ(copied, p.ones);
   d().free(fresh);
@@ -100,11 +100,11 @@ TEST_P(FreedMemoryTest, TheOnlyUserReusesItAtOnce) {
   PendingCopies p(d());
   p.second->synchronize();
   const std::uint64_t before = waits();
-  d().free(p.from);
+  d().free(p.source);
   std::byte* const other = d().allocate(kFreedBytes, p.second.get());
-  EXPECT_NE(other, p.from);
+  EXPECT_NE(other, p.source);
   std::byte* const again = d().allocate(kFreedBytes, p.first.get());
-  EXPECT_EQ(again, p.from);
+  EXPECT_EQ(again, p.source);
   EXPECT_EQ(waits(), before);
   EXPECT_FALSE(p.first->has_finished());
   d().free(again);
@@ -123,21 +123,21 @@ TEST_P(FreedMemoryTest, WithoutFreeMemoryTheDeviceWaitsAndNotTheHost) {
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::out_of_memory);
   }
-  d().free(p.from);
+  d().free(p.source);
   const std::uint64_t before = waits(), failures = d().memory().out_of_memory;
   std::byte* const again = d().allocate(kFreedBytes, p.second.get());
-  EXPECT_EQ(again, p.from);
+  EXPECT_EQ(again, p.source);
   EXPECT_EQ(waits(), before);
   EXPECT_EQ(d().memory().out_of_memory, failures);
   const std::vector<std::byte> twos(kFreedBytes, std::byte{2});
   p.second->enqueue_upload(again, twos.data(), kFreedBytes);
   p.second->synchronize();  // runs the copy of the first stream before
   std::vector<std::byte> copied(kFreedBytes);
-  p.first->enqueue_download(copied.data(), p.to, kFreedBytes);
+  p.first->enqueue_download(copied.data(), p.target, kFreedBytes);
   p.first->synchronize();
   EXPECT_EQ(copied, p.ones);
   // Memory for any stream: the host waits.
-  p.first->copy(PendingCopies::bytes(again), PendingCopies::bytes(p.to));
+  p.first->copy(PendingCopies::bytes(again), PendingCopies::bytes(p.target));
   d().free(again);
   std::byte* const last = d().allocate(kFreedBytes);
   EXPECT_EQ(last, again);

@@ -18,7 +18,7 @@ constexpr int kReplays = 1000;
 class GraphTest : public ::testing::TestWithParam<std::string> {
  protected:
   std::string device() const { return GetParam(); }
-  bool is(const char* name) const { return device() == name; }
+  bool is_device(const char* name) const { return device() == name; }
 };
 INSTANTIATE_TEST_SUITE_P(Devices, GraphTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
@@ -29,7 +29,7 @@ struct Captured {
   const std::vector<Tensor>* outputs = nullptr;
 
   Captured(const Model& model, const std::string& device, std::vector<Tensor> in)
-      : session(model.prepare(on(device)), Stream(device)), inputs(std::move(in)) {
+      : session(model.prepare(options_on(device)), Stream(device)), inputs(std::move(in)) {
     graph.capture_begin(session.stream());
     outputs = &session.run(inputs);
     graph.capture_end();
@@ -65,12 +65,12 @@ TEST_P(GraphTest, ACondIsDecidedAtEachReplay) {
   }
   EXPECT_EQ(memory_of(device()), allocations) << "replays allocate";
   const std::size_t whole = 1, bodies = 2;
-  if (is("xpu")) {
+  if (is_device("xpu")) {
     EXPECT_TRUE(c.graph.device_graphs() == bodies || c.graph.device_graphs() == 0) << "the driver decides";
   } else {
-    EXPECT_EQ(c.graph.device_graphs(), is("full") || is("cuda")                   ? whole
-                                       : is("graph") || is("parts") || is("rocm") ? bodies
-                                                                                  : 0);
+    EXPECT_EQ(c.graph.device_graphs(), is_device("full") || is_device("cuda")                          ? whole
+                                       : is_device("graph") || is_device("parts") || is_device("rocm") ? bodies
+                                                                                                       : 0);
   }
 }
 
@@ -139,7 +139,7 @@ TEST_P(GraphTest, RandomNumbersGoOnFromReplayToReplay) {
   p.output(
       p.b().add(Op::random, {},
                 {attr(AttrKey::sizes, Dims{Dim(4)}), attr_text(AttrKey::kind, "uniform"), attr_dtype(DType::f32)}));
-  Session eager(p.model().prepare(on(device())));
+  Session eager(p.model().prepare(options_on(device())));
   Captured c(p.model(), device(), {});
   eager.set_seed(7);
   c.session.set_seed(7);
@@ -158,7 +158,7 @@ TEST_P(GraphTest, AResultGivenToALaterRunStaysOnTheDevice) {
   const ValueId x = p.input(DType::f32, {3});
   p.output(p.b().expr("x * x + 1", {{"x", x}}, DType::f32));
   const Stream stream(device());
-  Session session(p.model().prepare(on(device())), stream);
+  Session session(p.model().prepare(options_on(device())), stream);
   Graph graph;
   const Tensor input = floats({3}, {1, 2, 3});
   graph.capture_begin(stream);
@@ -182,7 +182,7 @@ TEST_P(GraphTest, NodesKeepWhereTheyCameFrom) {
   EXPECT_EQ(found->origin, "aten.add.Tensor");
   EXPECT_EQ(found->op, "pointwise");
   EXPECT_EQ(found->depth, 1);
-  if (!is("graph") && !is("full")) return;
+  if (!is_device("graph") && !is_device("full")) return;
   const std::string annotations = control_of(device()).annotations();
   EXPECT_NE(annotations.find("encoder.fc1"), std::string::npos) << annotations;
 }
@@ -205,7 +205,7 @@ TEST_P(GraphTest, SizesThatDependOnDataAreRefused) {
   const Dim count = p.b().pool().symbol("u0", 0, 4);
   p.output(p.b().add(Op::nonzero, {x}, {attr(AttrKey::symbols, Dims{count})}));
   const Stream stream(device());
-  Session session(p.model().prepare(on(device())), stream);
+  Session session(p.model().prepare(options_on(device())), stream);
   Graph graph;
   graph.capture_begin(stream);
   try {
@@ -223,7 +223,7 @@ TEST_P(GraphTest, SizesThatDependOnDataAreRefused) {
 TEST_P(GraphTest, MisuseIsToldAndHarmsNothing) {
   const TestProgram p = cond_program();
   const Stream stream(device());
-  Session session(p.model().prepare(on(device())), stream);
+  Session session(p.model().prepare(options_on(device())), stream);
   Graph graph, other;
   EXPECT_THROW(graph.replay(), Error);
   EXPECT_THROW(graph.capture_end(), Error);
@@ -250,7 +250,7 @@ TEST_P(GraphTest, MisuseIsToldAndHarmsNothing) {
 }
 
 TEST_P(GraphTest, AGraphKeepsItsSessionAndGivesItsMemoryBack) {
-  if (is("cpu")) GTEST_SKIP() << "the CPU's memory is the host's";
+  if (is_device("cpu")) GTEST_SKIP() << "the CPU's memory is the host's";
   std::uint64_t before = 0;
   {
     const TestProgram p = while_program();

@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;
 
-constexpr int kKeptGraphsRounds = 3, kBefore = 2;  // rounds of two steps each; runs before a graph is created
+constexpr int kKeptGraphsRounds = 3, kRunsBeforeGraph = 2;  // rounds of two steps each; runs before a graph is created
 
 /// Three times x = x * 2 + sum of x, without fusible nodes; optionally s += the last x.
 Model chain(bool with_state = false) {
@@ -55,11 +55,11 @@ INSTANTIATE_TEST_SUITE_P(Devices, KeptGraphs, ::testing::ValuesIn(all_devices())
 TEST_P(KeptGraphs, RunsThatRepeatHaveOne) {
   const std::int64_t others = graphs();
   {
-    Session session(chain().prepare(on(device())));
+    Session session(chain().prepare(options_on(device())));
     for (int run = 0; run < 10; ++run) {
       const auto n = static_cast<float>(run);
       EXPECT_EQ(values_of(session.run({floats({1, 3}, {n, 1, -n})})[0]), expected({n, 1, -n})) << "run " << run;
-      EXPECT_EQ(graphs() - others, run < kBefore ? 0 : if_kept(1)) << "run " << run;
+      EXPECT_EQ(graphs() - others, run < kRunsBeforeGraph ? 0 : if_kept(1)) << "run " << run;
     }
   }
   EXPECT_EQ(graphs(), others) << "the session has left one";
@@ -68,7 +68,7 @@ TEST_P(KeptGraphs, RunsThatRepeatHaveOne) {
 TEST_P(KeptGraphs, CallersMayTakeTurnsWithTheirMemory) {
   if (device() == "cpu") GTEST_SKIP() << "has no memory of its own";
   const std::int64_t others = graphs();
-  Session session(chain().prepare(on(device())));
+  Session session(chain().prepare(options_on(device())));
   std::vector<Tensor> inputs;
   for (int i = 0; i < 20; ++i) inputs.push_back(floats({1, 3}, {static_cast<float>(i), 2, 3}).to(device()));
   // Two inputs alternate, then each run has a new address: cached graphs are useless but stay correct.
@@ -90,7 +90,7 @@ TEST_P(KeptGraphs, AddressesThatChangeMoveOneGraph) {
   const char* const launch = is_cuda ? "cuGraphLaunch" : "hipGraphLaunch";
   const char* const make = is_cuda ? "cuGraphInstantiateWithFlags" : "hipGraphInstantiateWithFlags";
   const std::int64_t others = graphs();
-  Session session(chain().prepare(on(device())));
+  Session session(chain().prepare(options_on(device())));
   std::vector<Tensor> inputs;
   for (int i = 0; i < 30; ++i) inputs.push_back(floats({1, 3}, {static_cast<float>(i), 2, 3}).to(device()));
   std::uint64_t launches = 0, made = 0;
@@ -104,7 +104,7 @@ TEST_P(KeptGraphs, AddressesThatChangeMoveOneGraph) {
         << "run " << run;
   }
   if (driver.calls != nullptr) {
-    EXPECT_EQ(driver.calls(launch) - launches, 30U - kBefore);
+    EXPECT_EQ(driver.calls(launch) - launches, 30U - kRunsBeforeGraph);
     EXPECT_EQ(driver.calls(make) - made, 1U);
   } else {
     EXPECT_EQ(graphs() - others, 1);
@@ -120,7 +120,7 @@ TEST_P(KeptGraphs, AddressesThatChangeMoveOneGraph) {
 TEST_P(KeptGraphs, RunsInARowMoveTheGraphWhileItIsPending) {
   if (device() == "cpu") GTEST_SKIP() << "has no memory of its own";
   const Stream stream(device());
-  Session session(chain(true).prepare(on(device())), stream);
+  Session session(chain(true).prepare(options_on(device())), stream);
   std::vector<float> state = {10, 20, 30};
   std::vector<Tensor> inputs;
   for (int i = 0; i < 12; ++i) inputs.push_back(floats({1, 3}, {static_cast<float>(i), 2, 3}).to(device()));
@@ -134,7 +134,7 @@ TEST_P(KeptGraphs, RunsInARowMoveTheGraphWhileItIsPending) {
 }
 
 TEST_P(KeptGraphs, StateGoesOn) {
-  Session session(chain(true).prepare(on(device())));
+  Session session(chain(true).prepare(options_on(device())));
   std::vector<float> state = {10, 20, 30};
   for (int run = 0; run < 8; ++run) {
     const auto n = static_cast<float>(run);
@@ -149,7 +149,7 @@ TEST_P(KeptGraphs, StateGoesOn) {
 }
 
 TEST_P(KeptGraphs, MeasuredRunsAndCapturesTakeTheSteps) {
-  Session session(chain().prepare(on(device())), Stream(device()));
+  Session session(chain().prepare(options_on(device())), Stream(device()));
   const std::vector<Tensor> input = {floats({1, 3}, {1, 2, 3})};
   for (int run = 0; run < 4; ++run) session.run(input);
   session.set_profiling(true);
@@ -169,7 +169,7 @@ TEST_P(KeptGraphs, MeasuredRunsAndCapturesTakeTheSteps) {
 TEST_P(KeptGraphs, CanBeLeftOut) {
   setenv("TERN_DEVICE_GRAPHS", "0", 1);
   const std::int64_t others = graphs();
-  Session session(chain().prepare(on(device())));
+  Session session(chain().prepare(options_on(device())));
   for (int run = 0; run < 5; ++run) session.run({floats({1, 3}, {1, 2, 3})});
   EXPECT_EQ(graphs(), others);
 }
@@ -177,9 +177,9 @@ TEST_P(KeptGraphs, CanBeLeftOut) {
 TEST_P(KeptGraphs, ADeviceThatRefusesRunsTheSteps) {
   if (!counts() || device() == "plain") GTEST_SKIP() << "cannot be told to fail";
   for (const char* function : {"graph_begin", "graph_end"}) {
-    Session session(chain().prepare(on(device())));
+    Session session(chain().prepare(options_on(device())));
     for (int run = 0; run < 6; ++run) {
-      if (run == kBefore) control_of(device()).fail(function, 1, TERN_DEVICE_FAILED);
+      if (run == kRunsBeforeGraph) control_of(device()).fail(function, 1, TERN_DEVICE_FAILED);
       EXPECT_EQ(values_of(session.run({floats({1, 3}, {1, 2, 3})})[0]), expected({1, 2, 3})) << function << ' ' << run;
     }
     EXPECT_TRUE(control_of(device()).failed()) << function;

@@ -129,7 +129,7 @@ std::string error_of(const std::string& device, Op op, const std::vector<Attr>& 
   TestProgram p;
   const std::vector<std::int64_t> sizes = x.sizes();
   p.output(p.b().add_all(op, {p.input(x.dtype(), Dims(sizes.begin(), sizes.end()))}, attrs)[0]);
-  PrepareOptions options = on(device);
+  PrepareOptions options = options_on(device);
   options.reproducible = true;
   try {
     Session(p.model().prepare(options)).run({x});

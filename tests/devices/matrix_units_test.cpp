@@ -17,7 +17,7 @@ using namespace testing;
 class MatrixUnitsTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, MatrixUnitsTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
-constexpr std::int64_t kTiles = 4, kDepth = 32, kGroup = 128, kMostStep = 48;
+constexpr std::int64_t kTiles = 4, kDepth = 32, kGroup = 128, kMaxStep = 48;
 
 // Each wave takes some tiles: sums of a[16][32] * b[32][16], the largest and the total of each row, and the rounded
 // sums by the first 16 rows of b.
@@ -176,7 +176,7 @@ TEST_P(MatrixUnitsTest, MultiplyTiles) {
     for (const MatrixUnitsLayout& a_layout : {MatrixUnitsLayout{false, 40}, MatrixUnitsLayout{false, 48},
                                               MatrixUnitsLayout{true, 24}, MatrixUnitsLayout{true, 16}}) {
       for (const MatrixUnitsLayout& b_layout : {MatrixUnitsLayout{false, 24}, MatrixUnitsLayout{false, 16},
-                                                MatrixUnitsLayout{true, 40}, MatrixUnitsLayout{true, kMostStep}}) {
+                                                MatrixUnitsLayout{true, 40}, MatrixUnitsLayout{true, kMaxStep}}) {
         Tensor sums(DType::f32, {kTiles, 16, 16}), rows(DType::f32, {kTiles, 2, 16}),
             second = Tensor(DType::f32, {kTiles, 16, 16});
         products.run(a, b, a_layout, b_layout, {&sums, &rows, &second});

@@ -34,7 +34,7 @@ struct Mapped {
   void unmap(std::uint64_t at, std::uint64_t bytes) {
     for (std::uint64_t p = at; p < at + bytes; p += kPiece) EXPECT_EQ(pieces.erase(p), 1u);
   }
-  bool has(std::uint64_t at, std::uint64_t bytes) const {
+  bool is_mapped(std::uint64_t at, std::uint64_t bytes) const {
     for (std::uint64_t p = at / kPiece * kPiece; p < at + bytes; p += kPiece) {
       if (!pieces.contains(p)) return false;
     }
@@ -51,7 +51,7 @@ TEST(RangeAllocator, BlocksLieApartInMappedMemoryWhateverTheOrder) {
     if (i % 1000 == 999) m.allocator.trim();
     if (random() % 2 == 0 && !blocks.empty()) {
       auto at = std::next(blocks.begin(), static_cast<std::ptrdiff_t>(random() % blocks.size()));
-      EXPECT_TRUE(m.has(at->first, at->second));
+      EXPECT_TRUE(m.is_mapped(at->first, at->second));
       used -= at->second;
       m.allocator.free(at->first);
       blocks.erase(at);
@@ -60,7 +60,7 @@ TEST(RangeAllocator, BlocksLieApartInMappedMemoryWhateverTheOrder) {
     const std::uint64_t bytes = 256 * (1 + random() % (random() % 8 == 0 ? 600 : 40));
     const std::uint64_t at = m.allocator.allocate(bytes);
     if (at == 0) continue;
-    ASSERT_TRUE(m.has(at, bytes));
+    ASSERT_TRUE(m.is_mapped(at, bytes));
     const auto next = blocks.lower_bound(at);
     ASSERT_TRUE(next == blocks.end() || at + bytes <= next->first);
     ASSERT_TRUE(next == blocks.begin() || std::prev(next)->first + std::prev(next)->second <= at);
@@ -98,7 +98,7 @@ TEST(RangeAllocator, FreeMemoryAnywhereServesALargeBlock) {
   // Four free pieces lie between used pieces, and one piece was never used.
   const std::uint64_t large = m.allocator.allocate(5 * kPiece);
   ASSERT_NE(large, 0u);
-  EXPECT_TRUE(m.has(large, 5 * kPiece));
+  EXPECT_TRUE(m.is_mapped(large, 5 * kPiece));
   EXPECT_EQ(m.allocator.allocate(1), 0u);
   EXPECT_EQ(m.allocator.stats().out_of_memory, 1u);
   EXPECT_EQ(m.allocator.allocate(~std::uint64_t{0}), 0u);
@@ -127,7 +127,7 @@ Model model_of_any_length() {
 /// Peak memory of a device for runs with growing inputs.
 DeviceMemoryStats after_growing(const std::string& device) {
   {
-    Session session(model_of_any_length().prepare(on(device)));
+    Session session(model_of_any_length().prepare(options_on(device)));
     for (std::int64_t n = 1 << 10; n <= 1 << 20; n = n * 3 / 2) {
       const std::vector<Tensor> input = {Tensor(DType::f32, {n})};
       EXPECT_EQ(session.run(input)[0].span<const float>()[0], 1);
@@ -151,7 +151,7 @@ TEST(MemorySegments, ADeviceWithoutThemAllocatesSegments) {
   const DeviceControl& control = control_of("full");
   control.fail("segment_piece", 1, TERN_DEVICE_UNSUPPORTED);
   const std::int64_t before = control.counts().allocations;
-  Session session(model_of_any_length().prepare(on(device)));
+  Session session(model_of_any_length().prepare(options_on(device)));
   EXPECT_EQ(session.run({Tensor(DType::f32, {8})})[0].span<const float>()[0], 1);
   EXPECT_TRUE(control.failed());
   EXPECT_GT(control.counts().allocations, before);

@@ -37,7 +37,7 @@ ValueId product(TestProgram& p, ValueId x, ValueId w) {
 
 std::vector<float> run_on(const std::string& device, const Model& model, const std::vector<Tensor>& inputs,
                           SessionStats* stats = nullptr) {
-  Session session(model.prepare(on(device)));
+  Session session(model.prepare(options_on(device)));
   std::vector<float> all;
   for (const Tensor& t : session.run(inputs)) {
     const std::vector<float> values = values_of(t);
@@ -129,7 +129,7 @@ TEST(Partition, AStateIsNotOverwrittenBeforeAPartThatReadsIt) {
   const Model model = p.model();
   std::vector<std::vector<float>> results;
   for (const char* device : {"parts", "plain"}) {
-    Session session(model.prepare(on(device)));
+    Session session(model.prepare(options_on(device)));
     for (int i = 0; i < 3; ++i) results.push_back(values_of(session.run({input()})[0]));
   }
   for (std::size_t i = 0; i < 3; ++i) expect_equal_bits(results[i], results[i + 3]);
@@ -141,7 +141,7 @@ TEST(Partition, SessionsShareWhatWasCompiledAndItGoesWithTheProgram) {
   const PartCounts before = control.parts();
   const std::int64_t kept = control.counts().partitions;
   {
-    const PreparedModel prepared = layers().prepare(on("parts"));
+    const PreparedModel prepared = layers().prepare(options_on("parts"));
     for (int round = 0; round < 2; ++round) {
       Session a(prepared), b(prepared);
       for (int i = 0; i < 3; ++i) expect_equal_bits(values_of(a.run({input()})[0]), values_of(b.run({input()})[0]));
@@ -160,7 +160,7 @@ TEST(Partition, EachSizeIsCompiledForItself) {
   const ValueId x = p.input(DType::f32, {rows, Dim(kPartitionWidth)});
   p.output(p.b().expr("y * 2", {{"y", product(p, x, weight(p, 2))}}, DType::f32));
   const std::uint64_t before = control_of("parts").parts().compiled;
-  Session parts(p.model().prepare(on("parts"))), plain(p.model().prepare(on("plain")));
+  Session parts(p.model().prepare(options_on("parts"))), plain(p.model().prepare(options_on("plain")));
   for (std::int64_t n : {2, 5, 2}) {
     const std::vector<Tensor> in = {
         floats({n, kPartitionWidth}, partition_values(static_cast<std::size_t>(n * kPartitionWidth), 4))};
@@ -183,7 +183,7 @@ TEST(Partition, APartThatIsRefusedRunsByTernsKernels) {
 }
 
 TEST(Partition, ReproducibleRunsHaveNone) {
-  PrepareOptions options = on("parts");
+  PrepareOptions options = options_on("parts");
   options.reproducible = true;
   const std::uint64_t before = control_of("parts").parts().asked;
   Session session(layers().prepare(options));
@@ -192,7 +192,7 @@ TEST(Partition, ReproducibleRunsHaveNone) {
 }
 
 TEST(Partition, AGraphReplaysPartsAndSaysSo) {
-  Session session(layers().prepare(on("parts")), Stream("parts"));
+  Session session(layers().prepare(options_on("parts")), Stream("parts"));
   std::vector<Tensor> in = {input(1)};
   Graph graph;
   graph.capture_begin(session.stream());
@@ -208,7 +208,7 @@ TEST(Partition, AGraphReplaysPartsAndSaysSo) {
 }
 
 TEST(Partition, AProfileNamesThePart) {
-  Session session(layers().prepare(on("parts")));
+  Session session(layers().prepare(options_on("parts")));
   session.set_profiling(true);
   session.run({input()});
   const std::vector<NodeTime> times = session.profile();

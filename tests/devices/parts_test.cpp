@@ -10,11 +10,11 @@
 namespace tern {
 namespace {
 
-using Uses = std::vector<std::vector<std::uint32_t>>;
+using NodeInputs = std::vector<std::vector<std::uint32_t>>;
 using Numbers = std::vector<std::int32_t>;
 
 /// 0, 1, ... in the order of the first node of each part.
-Numbers divided(const Uses& uses, const Numbers& groups) {
+Numbers divided(const NodeInputs& uses, const Numbers& groups) {
   Numbers parts = divide_into_parts(uses, groups);
   std::map<std::int32_t, std::int32_t> names;
   for (std::int32_t& p : parts) {
@@ -48,7 +48,7 @@ TEST(Parts, TwoPartsNeverNeedEachOther) {
 }
 
 /// Simulates the planner's order, each part at its last node, and checks that all operands are ready.
-void expect_runnable(const Uses& uses, const Numbers& groups, const Numbers& parts) {
+void expect_runnable(const NodeInputs& uses, const Numbers& groups, const Numbers& parts) {
   std::vector<bool> done(uses.size());
   const auto run = [&](std::size_t i) {
     for (std::uint32_t u : uses[i]) EXPECT_TRUE(done[u]) << "node " << i << " needs " << u;
@@ -81,7 +81,7 @@ TEST(Parts, WhateverTheGraphEveryPartCanRunAsOne) {
   int joined = 0;
   for (int round = 0; round < 3000; ++round) {
     const std::size_t count = 1 + random() % 24;
-    Uses uses(count);
+    NodeInputs uses(count);
     Numbers groups;
     for (std::size_t i = 0; i < count; ++i) {
       for (std::size_t k = random() % 3; k > 0 && i > 0; --k)

@@ -20,7 +20,7 @@ struct PoolsCase {
   const char* name;
   DType type;
   Sizes x;                ///< batch, channels and one to three axes
-  Sizes wanted;           ///< sizes of an adaptive pool
+  Sizes adaptive_sizes;   ///< sizes of an adaptive pool
   Sizes kernel = {};      ///< kernel of other pools, strides of one
   std::int64_t pads = 0;  ///< before and after each axis
   std::int64_t divisor = 0;
@@ -50,7 +50,7 @@ Dims dims(const Sizes& sizes) {
 ValueId pool(TestProgram& p, const PoolsCase& c, ValueId x, PoolKind kind) {
   const Attr of_kind = attr(AttrKey::kind, Dim(static_cast<std::int64_t>(kind)));
   if (c.kernel.empty())
-    return p.b().add_all(Op::adaptive_pool, {x}, {of_kind, attr(AttrKey::sizes, dims(c.wanted))})[0];
+    return p.b().add_all(Op::adaptive_pool, {x}, {of_kind, attr(AttrKey::sizes, dims(c.adaptive_sizes))})[0];
   const std::size_t n = c.kernel.size();
   const Dims ones(n, Dim(1)), pads(n, Dim(c.pads));
   std::vector<Attr> attrs = {of_kind, attr(AttrKey::kernel, dims(c.kernel)), attr(AttrKey::strides, ones),
@@ -102,7 +102,7 @@ struct Window {
 
 /// The windows of a case without padding; each axis is divided evenly, or not at all.
 std::vector<Window> windows_of(const PoolsCase& c, const std::vector<double>& x) {
-  Sizes wanted = c.wanted;
+  Sizes wanted = c.adaptive_sizes;
   if (wanted.empty()) wanted.assign(c.kernel.size(), 1);
   const std::int64_t planes = c.x[0] * c.x[1];
   std::int64_t size = 1, results = planes;
@@ -124,7 +124,7 @@ std::vector<Window> windows_of(const PoolsCase& c, const std::vector<double>& x)
 
 TEST_P(PoolsTest, OfPlanesAreMeansAndExtremes) {
   Pools pools;
-  Session s(pools.p.model().prepare(on(GetParam())));
+  Session s(pools.p.model().prepare(options_on(GetParam())));
   pools.inputs[0].span<float>()[51] = std::numeric_limits<float>::quiet_NaN();
   const std::vector<Tensor> found = s.run(pools.inputs);
   for (std::size_t i = 0; i < pools.cases.size(); ++i) {

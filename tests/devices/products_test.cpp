@@ -19,8 +19,8 @@ INSTANTIATE_TEST_SUITE_P(Devices, ProductsTest, ::testing::ValuesIn(all_devices(
 
 struct ProductsCase {
   DType a, b;
-  Sizes left, right;               ///< before transposition
-  bool turned_left, turned_right;  ///< the last two axes are exchanged
+  Sizes lhs, rhs;                       ///< before transposition
+  bool transposes_lhs, transposes_rhs;  ///< the last two axes are exchanged
   bool bias = false;
   std::int64_t step = 1;  ///< every n-th element of a row of the left operand
 };
@@ -31,8 +31,8 @@ std::string name_of_products(const ProductsCase& c) {
     for (const std::int64_t n : sizes) s += std::to_string(n) + " ";
     return s;
   };
-  return std::string(tern::name_of(c.a)) + " " + text(c.left) + "by " + text(c.right) +
-         (c.turned_left ? "left turned " : "") + (c.turned_right ? "right turned " : "") + (c.bias ? "bias" : "");
+  return std::string(tern::name_of(c.a)) + " " + text(c.lhs) + "by " + text(c.rhs) +
+         (c.transposes_lhs ? "left turned " : "") + (c.transposes_rhs ? "right turned " : "") + (c.bias ? "bias" : "");
 }
 
 /// A product, and the same product as float32, whose sums show errors hidden by rounding.
@@ -47,10 +47,9 @@ void add_product(TestProgram& p, const ProductsCase& c, std::vector<Tensor>& inp
     if (step != 1) v = b.slice(v, last, Dim(0), Dim(sizes.back()), step);
     return turned ? b.transpose(v, last - 1, last) : v;
   };
-  std::vector<ValueId> operands = {operand(c.a, c.left, c.turned_left, c.step),
-                                   operand(c.b, c.right, c.turned_right, 1)};
-  if (c.bias)
-    operands.push_back(operand(c.a, {c.turned_right ? c.right[c.right.size() - 2] : c.right.back()}, false, 1));
+  std::vector<ValueId> operands = {operand(c.a, c.lhs, c.transposes_lhs, c.step),
+                                   operand(c.b, c.rhs, c.transposes_rhs, 1)};
+  if (c.bias) operands.push_back(operand(c.a, {c.transposes_rhs ? c.rhs[c.rhs.size() - 2] : c.rhs.back()}, false, 1));
   p.output(b.add(Op::matmul, operands));
   names.push_back(name_of_products(c));
 }
@@ -128,17 +127,17 @@ void expect_product(const ProductsCase& c, std::span<const Tensor> inputs, const
   const auto size_of = [](const Sizes& s, bool turned, int axis) {
     return s[s.size() - (turned ? 1 + static_cast<std::size_t>(axis == 0 ? 0 : 1) : axis == 0 ? 2 : 1)];
   };
-  const std::int64_t rows = size_of(c.left, c.turned_left, 0), depth = size_of(c.left, c.turned_left, 1),
-                     columns = size_of(c.right, c.turned_right, 1), planes = result.numel() / (rows * columns);
-  const bool shared = c.right.size() < 3 || c.right[0] == 1;
+  const std::int64_t rows = size_of(c.lhs, c.transposes_lhs, 0), depth = size_of(c.lhs, c.transposes_lhs, 1),
+                     columns = size_of(c.rhs, c.transposes_rhs, 1), planes = result.numel() / (rows * columns);
+  const bool shared = c.rhs.size() < 3 || c.rhs[0] == 1;
   for (std::int64_t i = 0; i < result.numel(); ++i) {
     const std::int64_t plane = i / (rows * columns) % planes, row = i / columns % rows, column = i % columns;
     double sum = c.bias ? bias[static_cast<std::size_t>(column)] : 0, size = std::fabs(sum);
     for (std::int64_t k = 0; k < depth; ++k) {
       const std::int64_t at =
-          plane * rows * depth * c.step + (c.turned_left ? k * rows + row : row * depth * c.step + k * c.step);
+          plane * rows * depth * c.step + (c.transposes_lhs ? k * rows + row : row * depth * c.step + k * c.step);
       const std::int64_t to =
-          (shared ? 0 : plane * depth * columns) + (c.turned_right ? column * depth + k : k * columns + column);
+          (shared ? 0 : plane * depth * columns) + (c.transposes_rhs ? column * depth + k : k * columns + column);
       const double one = left[static_cast<std::size_t>(at)] * right[static_cast<std::size_t>(to)];
       sum += one;
       size += std::fabs(one);
@@ -172,7 +171,7 @@ TEST_P(ProductsTest, AreNearThoseOfDoubles) {
       v[v.size() / 3] = cast_to<T>(std::complex<double>(std::numeric_limits<double>::quiet_NaN()));
     });
   }
-  Session session(p.model().prepare(on(GetParam())));
+  Session session(p.model().prepare(options_on(GetParam())));
   const std::vector<Tensor>& results = session.run(inputs);
   for (std::size_t i = 0; i < list.size(); ++i) {
     SCOPED_TRACE(names[i]);

@@ -33,18 +33,18 @@ std::vector<Tensor> inputs_profiler() {
   return {holds, floats({1, kVector}, {1, 1, 1, 1, 1})};
 }
 
-std::map<std::string, NodeTime> by_op(const std::vector<NodeTime>& times) {
+std::map<std::string, NodeTime> op_times(const std::vector<NodeTime>& times) {
   std::map<std::string, NodeTime> nodes;
   for (const NodeTime& t : times) nodes[t.op] = t;
   return nodes;
 }
 
 TEST(Profiler, TheDevicesClockTimesLaunchesAndCopies) {
-  Session session(program_profiler().prepare(on("full")));
+  Session session(program_profiler().prepare(options_on("full")));
   session.run(inputs_profiler());
   session.set_profiling(true);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(values_of(session.run(inputs_profiler())[0])[0], 1);
-  auto nodes = by_op(session.profile());
+  auto nodes = op_times(session.profile());
   EXPECT_EQ(nodes.size(), 3u);
   EXPECT_EQ(nodes["pointwise"].runs, 3u);
   EXPECT_EQ(nodes["pointwise"].launches, 3u);
@@ -63,16 +63,16 @@ TEST(Profiler, TheDevicesClockTimesLaunchesAndCopies) {
 TEST(Profiler, SessionsOfOneStreamAreMeasuredEachByItself) {
   const Stream stream("full");
   const Model model = program_profiler();
-  Session measured(model.prepare(on("full")), stream), other(model.prepare(on("full")), stream);
+  Session measured(model.prepare(options_on("full")), stream), other(model.prepare(options_on("full")), stream);
   measured.set_profiling(true);
   measured.run(inputs_profiler());
   other.run(inputs_profiler());
   measured.run(inputs_profiler());
-  EXPECT_NEAR(by_op(measured.profile())["pointwise"].seconds, 2 * kLaunch, 1e-12);
+  EXPECT_NEAR(op_times(measured.profile())["pointwise"].seconds, 2 * kLaunch, 1e-12);
 }
 
 TEST(Profiler, ReplaysAreMeasuredToo) {
-  Session session(program_profiler().prepare(on("full")), Stream("full"));
+  Session session(program_profiler().prepare(options_on("full")), Stream("full"));
   session.set_profiling(true);
   const std::vector<Tensor> in = inputs_profiler();
   Graph graph;
@@ -82,12 +82,12 @@ TEST(Profiler, ReplaysAreMeasuredToo) {
   for (int i = 0; i < 2; ++i) graph.replay();
   session.stream().synchronize();
   EXPECT_EQ(values_of(outputs[0])[0], 1);
-  EXPECT_NEAR(by_op(session.profile())["pointwise"].seconds, 2 * kLaunch, 1e-12);
+  EXPECT_NEAR(op_times(session.profile())["pointwise"].seconds, 2 * kLaunch, 1e-12);
 }
 
 TEST(Profiler, WithoutTheTableTheHostsClockServes) {
   for (const std::string device : {"cpu", "plain"}) {
-    Session session(program_profiler().prepare(on(device)));
+    Session session(program_profiler().prepare(options_on(device)));
     session.set_profiling(true);
     session.run(inputs_profiler());
     for (const NodeTime& t : session.profile()) {
@@ -101,13 +101,13 @@ TEST(Profiler, WithoutTheTableTheHostsClockServes) {
 TEST(Profiler, ADevicesTimesLieWithinTheRun) {
   for (const std::string& device : all_devices()) {
     if (device == "cpu" || open_plugin_device(device).tables().profiler == nullptr || device == "full") continue;
-    Session session(program_profiler().prepare(on(device)));
+    Session session(program_profiler().prepare(options_on(device)));
     session.run(inputs_profiler());
     session.set_profiling(true);
     const auto start = std::chrono::steady_clock::now();
     session.run(inputs_profiler());
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    auto nodes = by_op(session.profile());
+    auto nodes = op_times(session.profile());
     EXPECT_GE(nodes["rms_norm"].launches, 1u) << device;
     EXPECT_GT(nodes["rms_norm"].seconds, 0) << device;
     EXPECT_LT(nodes["rms_norm"].seconds + nodes["cond"].seconds, taken.count()) << device;

@@ -73,7 +73,7 @@ void expect_sums(const Product& product, const Tensor& y) {
 
 void expect_products(const std::string& device, const TestProgram& p, const std::vector<Product>& products,
                      const std::vector<Tensor>& inputs) {
-  Session session(p.model().prepare(on(device)));
+  Session session(p.model().prepare(options_on(device)));
   const std::vector<Tensor>& results = session.run(inputs);
   for (std::size_t i = 0; i < products.size(); ++i) expect_sums(products[i], results[i]);
 }

@@ -36,7 +36,7 @@ class RoundingTest : public ::testing::TestWithParam<std::string> {
     const ValueId x = p.input(DType::f32, {kNumbers}), y = p.input(DType::f32, {kNumbers}),
                   w = p.input(DType::f32, {kNumbers});
     p.output(p.b().expr(formula, {{"x", x}, {"value", double{kFactor}}, {"y", y}, {"w", w}}, DType::f32));
-    Session s(p.model().prepare(on(GetParam())));
+    Session s(p.model().prepare(options_on(GetParam())));
     const std::vector<Floats> o = operands();
     return values_of(s.run({floats({kNumbers}, o[0]), floats({kNumbers}, o[1]), floats({kNumbers}, o[2])})[0]);
   }
@@ -90,7 +90,7 @@ TEST_P(RoundingTest, ProductsAndSumsOfTheProgramRoundTwice) {
   const ValueId d = p.b().expr("y - x", {{"y", y}, {"x", x}}, DType::f32);
   const ValueId m = p.b().expr("w * d", {{"w", w}, {"d", d}}, DType::f32);
   p.output(p.b().expr("x + m", {{"x", x}, {"m", m}}, DType::f32));
-  Session s(p.model().prepare(on(GetParam())));
+  Session s(p.model().prepare(options_on(GetParam())));
   const std::vector<Floats> o = operands();
   const Floats made =
       values_of(s.run({floats({kNumbers}, o[0]), floats({kNumbers}, o[1]), floats({kNumbers}, o[2])})[0]);

@@ -22,7 +22,7 @@ class RowsTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Devices, RowsTest, ::testing::ValuesIn(all_devices()), name_of_case);
 
 /// Row 1 has a NaN, row 2 infinities and equal extremes, if present.
-Tensor with_extremes(DType t, const Sizes& sizes) {
+Tensor rows_with_extremes(DType t, const Sizes& sizes) {
   Tensor x = numbers(t, sizes, 7);
   const std::int64_t length = sizes.back(), rows = x.numel() / length;
   visit_dtype(t, [&](auto tag) {
@@ -117,7 +117,7 @@ TEST_P(RowsTest, HaveTheDefinitionsBits) {
     SCOPED_TRACE(std::string(name_of(c.dtype)) + " " + std::to_string(c.sizes[1]));
     TestProgram p;
     std::vector<std::string> names;
-    std::vector<Tensor> inputs{with_extremes(c.dtype, c.sizes)};
+    std::vector<Tensor> inputs{rows_with_extremes(c.dtype, c.sizes)};
     add_ops(p, p.input(c.dtype, Dims(c.sizes.begin(), c.sizes.end())), names);
     while (inputs.size() < p.program().functions[0].inputs.size())
       inputs.push_back(numbers(c.dtype, {c.sizes[1]}, inputs.size()));
@@ -138,7 +138,7 @@ TEST_P(RowsTest, MayHaveAnyStrides) {
   p.output(p.b().reduce(x, "sum", {0}, false, DType::f32));
   p.output(p.b().reduce(x, "sum", {0, 1}, false, DType::f32));
   names.insert(names.end(), {"sum of columns", "sum of all"});
-  std::vector<Tensor> inputs{with_extremes(DType::f32, {kRows, kLength})};
+  std::vector<Tensor> inputs{rows_with_extremes(DType::f32, {kRows, kLength})};
   for (const std::int64_t length : {kLength / 2, kLength / 10, kRows}) {
     inputs.push_back(numbers(DType::f32, {length}, 1));
     inputs.push_back(numbers(DType::f32, {length}, 2));
@@ -202,7 +202,7 @@ TEST_P(RowsTest, MayBeColumns) {
       p.output(p.b().reduce(x, kind, {0}, false, type));
       names.emplace_back(kind);
     }
-    expect_same_bits(GetParam(), p, names, {with_extremes(c.dtype, {c.sizes[0], c.sizes[1]})});
+    expect_same_bits(GetParam(), p, names, {rows_with_extremes(c.dtype, {c.sizes[0], c.sizes[1]})});
   }
 }
 

@@ -11,7 +11,7 @@ using Floats = std::vector<float>;
 
 class RunIntoTest : public ::testing::TestWithParam<std::string> {
  protected:
-  PrepareOptions here() const { return on(GetParam()); }
+  PrepareOptions here() const { return options_on(GetParam()); }
 };
 INSTANTIATE_TEST_SUITE_P(Devices, RunIntoTest, ::testing::ValuesIn(all_devices()), name_of_case);
 

@@ -96,7 +96,7 @@ std::span<const T> some_of(std::span<const T> cases, std::size_t few) {
 
 inline void expect_same_bits(const std::string& device, TestProgram& p, const std::vector<std::string>& names,
                              const std::vector<Tensor>& inputs) {
-  PrepareOptions there = on(device), here = on(reference_of(device));
+  PrepareOptions there = options_on(device), here = options_on(reference_of(device));
   there.reproducible = here.reproducible = true;
   const auto expected = bits(p.model(), here, inputs), found = bits(p.model(), there, inputs);
   ASSERT_EQ(expected.size(), names.size());

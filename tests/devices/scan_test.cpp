@@ -110,7 +110,7 @@ TEST_P(ScanTest, SumsInAnyOrder) {
     p.output(scan(p, x, ScanKind::cumsum, 1)[0]);
     if (all_cases()) p.output(scan(p, x, ScanKind::logcumsumexp, 1)[0]);
     const std::vector<Tensor> inputs{numbers(DType::f32, sizes, 5)};
-    Session s(p.model().prepare(on(GetParam())));
+    Session s(p.model().prepare(options_on(GetParam())));
     const std::vector<Tensor> found = s.run(inputs);
     const std::span<const float> v = inputs[0].span<const float>(), sums = found[0].span<const float>();
     double sum = 0, powers = 0, size = 0;
@@ -152,7 +152,7 @@ TEST_P(ScanTest, CountsAndRepeats) {
     times.span<std::int64_t>()[static_cast<std::size_t>(i)] = i * 7 % 4;
     for (std::int64_t n = 0; n < i * 7 % 4; ++n) repeated.push_back(i);
   }
-  Session s(p.model().prepare(on(GetParam())));
+  Session s(p.model().prepare(options_on(GetParam())));
   const std::vector<Tensor> y = s.run({each, chosen, slice, times});
   const auto numbers_of = [](const Tensor& t) {
     const std::span<const std::int64_t> v = t.span<const std::int64_t>();

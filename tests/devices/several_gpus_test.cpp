@@ -22,7 +22,7 @@ class CurrentDevice {
   }
   [[nodiscard]] bool exists() const { return driver_ != nullptr; }
 
-  [[nodiscard]] std::int64_t get() const {
+  [[nodiscard]] std::int64_t current_device() const {
     void* context = nullptr;
     int device = -1;
     const int error =
@@ -69,21 +69,21 @@ TEST_P(SeveralGpusTest, TheCallersDeviceStaysCurrent) {
   for (int kind = 0; kind < kinds; ++kind) {
     SCOPED_TRACE(kind);
     kind == 2 ? current.clear() : current.set(kind);
-    const std::int64_t before = current.get();
+    const std::int64_t before = current.current_device();
     {
       Setting s;
-      s.make(device);
-      EXPECT_EQ(current.get(), before) << "after streams and sessions";
+      s.create(device);
+      EXPECT_EQ(current.current_device(), before) << "after streams and sessions";
       s.run(device);
-      EXPECT_EQ(current.get(), before) << "after runs";
+      EXPECT_EQ(current.current_device(), before) << "after runs";
       const Tensor t = Tensor::allocate(device, DType::f32, {4});
-      EXPECT_EQ(current.get(), before) << "after an allocation";
+      EXPECT_EQ(current.current_device(), before) << "after an allocation";
       t.copy_from(floats({4}, {1, 2, 3, 4}));
-      EXPECT_EQ(current.get(), before) << "after a copy";
+      EXPECT_EQ(current.current_device(), before) << "after a copy";
     }
-    EXPECT_EQ(current.get(), before) << "after the end of the session";
+    EXPECT_EQ(current.current_device(), before) << "after the end of the session";
     release_device_memory(device);
-    EXPECT_EQ(current.get(), before) << "after releasing memory";
+    EXPECT_EQ(current.current_device(), before) << "after releasing memory";
   }
   current.set(0);
 }

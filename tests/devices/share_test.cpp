@@ -76,7 +76,7 @@ TEST_P(ShareTest, SessionsRunOnParts) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {3});
   p.output(p.b().expr("x * 2", {{"x", x}}, DType::f32));
-  const PreparedModel prepared = p.model().prepare(on(GetParam()));
+  const PreparedModel prepared = p.model().prepare(options_on(GetParam()));
   const Stream a(GetParam(), {8, 0}), b(GetParam(), {4, 1}), whole(GetParam());
   Session first(prepared, a), second(prepared, b), third(prepared, whole);
   const std::vector<Tensor> inputs = {floats({3}, {1, 2, 3})};  // read once the stream gets there
@@ -95,7 +95,7 @@ TEST_P(ShareTest, SessionsRunOnParts) {
 TEST_P(ShareTest, GraphsWithControlFlowRunOnParts) {
   if (!has_parts()) GTEST_SKIP() << "the device has no parts";
   const Stream stream(GetParam(), {8, 0});
-  Session session(while_program().model().prepare(on(GetParam())), stream);
+  Session session(while_program().model().prepare(options_on(GetParam())), stream);
   std::vector<Tensor> inputs = {Tensor(DType::i64, {}), floats({kVector}, {1, 1, 1, 1, 1})};
   inputs[0].span<std::int64_t>()[0] = 4;
   Graph graph;

@@ -67,7 +67,7 @@ TEST_P(SoftmaxTest, OfLongRows) {
     for (const std::int64_t log : {0, 1})
       p.output(p.b().add(Op::softmax, {x}, {attr(AttrKey::axis, Dim(1)), attr(AttrKey::log, Dim(log))}));
     const std::vector<Tensor> inputs{rows_of(sizes)};
-    Session s(p.model().prepare(on(GetParam())));
+    Session s(p.model().prepare(options_on(GetParam())));
     const std::vector<Tensor> found = s.run(inputs);
     const auto length = static_cast<std::size_t>(sizes[1]);
     for (std::size_t row = 0; row < static_cast<std::size_t>(sizes[0]); ++row) {

@@ -22,12 +22,12 @@ INSTANTIATE_TEST_SUITE_P(Devices, StagedProductsTest, ::testing::ValuesIn(all_de
 struct StagedProductsCase {
   DType rows;
   Format format;  ///< plain elements if without blocks
-  Sizes left, right;
+  Sizes lhs, rhs;
   bool bias = false;
   Precision precision = Precision::exported;
-  bool turned_left = false;   ///< stored by columns
-  bool turned_right = false;  ///< plain elements are stored as [.., k, n]
-  bool matrix_bias = false;   ///< an element for each of the result
+  bool transposes_lhs = false;  ///< stored by columns
+  bool transposes_rhs = false;  ///< plain elements are stored as [.., k, n]
+  bool matrix_bias = false;     ///< an element for each of the result
 };
 
 std::int64_t last(const Sizes& s, std::size_t from_end) {
@@ -63,28 +63,28 @@ double step_of(DType t) {
 void expect_product(const std::string& device, const StagedProductsCase& c, std::uint64_t seed) {
   TestProgram p;
   std::vector<Tensor> inputs;
-  const std::int64_t m = last(c.left, 2), k = last(c.left, 1), n = last(c.right, 2);
-  const Sizes lying = c.turned_left ? turned(c.left) : c.left;
+  const std::int64_t m = last(c.lhs, 2), k = last(c.lhs, 1), n = last(c.rhs, 2);
+  const Sizes lying = c.transposes_lhs ? turned(c.lhs) : c.lhs;
   inputs.push_back(numbers(c.rows, lying, seed));
   ValueId a = p.input(c.rows, Dims(lying.begin(), lying.end()));
   const int axis = static_cast<int>(lying.size()) - 1;
-  if (c.turned_left) a = p.b().transpose(a, axis - 1, axis);
-  const std::vector<double> left = c.turned_left ? swapped(doubles(inputs[0]), lying) : doubles(inputs[0]);
+  if (c.transposes_lhs) a = p.b().transpose(a, axis - 1, axis);
+  const std::vector<double> left = c.transposes_lhs ? swapped(doubles(inputs[0]), lying) : doubles(inputs[0]);
   std::vector<double> right;
   std::vector<ValueId> operands = {a};
   const bool quantized = c.format.blocks.columns != 0 || element_size(c.format.element) == 1;
   if (quantized) {
-    const QuantizedMatrix matrix = test::matrix_of(c.format, count_of(c.right) / k, k);
+    const QuantizedMatrix matrix = test::matrix_of(c.format, count_of(c.rhs) / k, k);
     const std::vector<std::byte> bytes = test::random_value(matrix, static_cast<std::uint32_t>(seed) + 1);
     for (const float x : test::numbers_of(matrix, bytes)) right.push_back(x);
-    operands.push_back(quantized_constant(p, matrix, c.right, bytes));
+    operands.push_back(quantized_constant(p, matrix, c.rhs, bytes));
   } else {
-    const Sizes as = c.turned_right ? turned(c.right) : c.right;
+    const Sizes as = c.transposes_rhs ? turned(c.rhs) : c.rhs;
     inputs.push_back(numbers(c.format.element, as, seed + 1));
-    right = c.turned_right ? swapped(doubles(inputs.back()), as) : doubles(inputs.back());
+    right = c.transposes_rhs ? swapped(doubles(inputs.back()), as) : doubles(inputs.back());
     const ValueId w = p.input(c.format.element, Dims(as.begin(), as.end()));
     const int end = static_cast<int>(as.size()) - 1;
-    operands.push_back(c.turned_right ? w : p.b().transpose(w, end - 1, end));
+    operands.push_back(c.transposes_rhs ? w : p.b().transpose(w, end - 1, end));
   }
   std::vector<double> bias;
   if (c.bias) {
@@ -99,7 +99,7 @@ void expect_product(const std::string& device, const StagedProductsCase& c, std:
   node.inputs = operands;
   node.set(AttrKey::dtype, Dims{static_cast<std::int64_t>(c.rows)});
   p.output(p.b().add(std::move(node))[0]);
-  PrepareOptions options = on(device);
+  PrepareOptions options = options_on(device);
   options.precision = c.precision;
   Session session(p.model().prepare(options));
   const std::vector<double> y = doubles(session.run(inputs)[0]);
@@ -108,8 +108,8 @@ void expect_product(const std::string& device, const StagedProductsCase& c, std:
   const bool rounds = c.precision == Precision::bfloat16;
   const DType rounded = c.rows == DType::f32 && rounds ? DType::bf16 : c.rows;
   const double part = step_of(rounded) * (c.rows == DType::f32 && rounds ? 2.01 : 1.01) + 0x1p-19;
-  const std::int64_t planes = static_cast<std::int64_t>(y.size()) / (m * n), left_planes = count_of(c.left) / (m * k),
-                     right_planes = count_of(c.right) / (n * k);
+  const std::int64_t planes = static_cast<std::int64_t>(y.size()) / (m * n), left_planes = count_of(c.lhs) / (m * k),
+                     right_planes = count_of(c.rhs) / (n * k);
   double worst = 0;
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(y.size()); ++i) {
     const std::int64_t plane = i / (m * n), row = i / n % m, column = i % n;

@@ -41,7 +41,7 @@ TEST(Devices, ThereIsTheOneThatTheCallerNeeds) {
 }
 
 TEST_P(StreamTest, SessionsRunOnTheStreamThatTheyAreGiven) {
-  const PreparedModel prepared = twice().prepare(on(device()));
+  const PreparedModel prepared = twice().prepare(options_on(device()));
   const Stream stream(device());
   Session session(prepared, stream);
   EXPECT_EQ(session.stream(), stream);
@@ -52,7 +52,7 @@ TEST_P(StreamTest, SessionsRunOnTheStreamThatTheyAreGiven) {
 }
 
 TEST_P(StreamTest, ScopesNest) {
-  const PreparedModel prepared = twice().prepare(on(device()));
+  const PreparedModel prepared = twice().prepare(options_on(device()));
   const Stream a(device()), b(device());
   const Stream own = Stream::current(device());
   EXPECT_EQ(Stream::current(device()), own);
@@ -73,7 +73,7 @@ TEST_P(StreamTest, ScopesNest) {
 
 TEST_P(StreamTest, EnqueueDoesNotWait) {
   const Stream stream(device());
-  Session session(twice().prepare(on(device())), stream);
+  Session session(twice().prepare(options_on(device())), stream);
   const std::vector<Tensor> input = {floats({3}, {1, 2, 3})};
   session.run(input);
   const std::uint64_t before = is_test_device() ? control_of(device()).launches() : 0;
@@ -86,7 +86,7 @@ TEST_P(StreamTest, EnqueueDoesNotWait) {
 }
 
 TEST_P(StreamTest, EventsOrderStreams) {
-  const PreparedModel prepared = twice().prepare(on(device()));
+  const PreparedModel prepared = twice().prepare(options_on(device()));
   const Stream a(device()), b(device());
   Session first(prepared, a), second(prepared, b);
   for (Session* s : {&first, &second}) s->run({floats({3}, {0, 0, 0})});  // planning waits
@@ -119,7 +119,7 @@ TEST_P(StreamTest, EventsOrderStreams) {
 TEST_P(StreamTest, FailuresComeWithEventAndStream) {
   if (device() == "cpu") GTEST_SKIP() << "a run on the CPU has ended when it returns";
   const Stream stream(device());
-  Session session(element().prepare(on(device())), stream);
+  Session session(element().prepare(options_on(device())), stream);
   std::vector<Tensor> inputs = {floats({3}, {1, 2, 3}), Tensor(DType::i64, {1})};
   inputs[1].span<std::int64_t>()[0] = 7;
   Event before, after;
@@ -146,7 +146,7 @@ TEST_P(StreamTest, FailuresComeWithEventAndStream) {
 TEST_P(StreamTest, ASessionMayGoWhileItsRunIsUnderWay) {
   const Stream stream(device());
   const std::vector<Tensor> input = {floats({3}, {1, 2, 3})};
-  { Session(twice().prepare(on(device())), stream).enqueue("forward", input); }
+  { Session(twice().prepare(options_on(device())), stream).enqueue("forward", input); }
   stream.synchronize();
 }
 

@@ -48,7 +48,7 @@ inline const DeviceControl& control_of(std::string_view device) {
   return *static_cast<const DeviceControl*>(open_plugin_device(std::string(device)).plugin().get_extension("test", 1));
 }
 
-inline PrepareOptions on(const std::string& device) {
+inline PrepareOptions options_on(const std::string& device) {
   PrepareOptions options;
   options.device = device;
   return options;

@@ -14,8 +14,8 @@ INSTANTIATE_TEST_SUITE_P(Devices, TurnedTest, ::testing::ValuesIn(all_devices())
 
 struct TurnedCase {
   DType dtype;
-  Sizes sizes;   ///< sizes of the transposed operands
-  int from, to;  ///< the exchanged axes
+  Sizes sizes;       ///< sizes of the transposed operands
+  int axis0, axis1;  ///< the exchanged axes
 };
 
 // Full and partial tiles; axes before, between and after; one or two transposed operands.
@@ -30,11 +30,11 @@ TEST_P(TurnedTest, HaveTheDefinitionsBits) {
   for (const TurnedCase& c : some_of<TurnedCase>(cases, 1)) {
     SCOPED_TRACE(std::string(name_of(c.dtype)) + " " + std::to_string(c.sizes[0]));
     Sizes turned = c.sizes;
-    std::swap(turned[static_cast<std::size_t>(c.from)], turned[static_cast<std::size_t>(c.to)]);
+    std::swap(turned[static_cast<std::size_t>(c.axis0)], turned[static_cast<std::size_t>(c.axis1)]);
     TestProgram p;
     const auto operand = [&](const Sizes& sizes) { return p.input(c.dtype, Dims(sizes.begin(), sizes.end())); };
-    const ValueId x = operand(turned), across = p.b().transpose(operand(c.sizes), c.from, c.to),
-                  other = p.b().transpose(operand(c.sizes), c.from, c.to);
+    const ValueId x = operand(turned), across = p.b().transpose(operand(c.sizes), c.axis0, c.axis1),
+                  other = p.b().transpose(operand(c.sizes), c.axis0, c.axis1);
     std::vector<std::string> names = {"two", "copy", "one", "concat"};
     p.output(p.b().expr("a * a + x * b", {{"x", x}, {"a", across}, {"b", other}}, c.dtype));
     p.output(across);

@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, UploadTest, ::testing::ValuesIn(all_devices())
 TEST_P(UploadTest, WeightsAndStatesArriveWhole) {
   Aligned bytes(archive());
   const Model model = Model::from_bytes(bytes.span());
-  Session session(model.prepare(on(GetParam())));
+  Session session(model.prepare(options_on(GetParam())));
   expect_sums(session, 32);
   expect_sums(session, 64);
   session.reset_state();
@@ -79,7 +79,7 @@ TEST(Upload, GoesThroughTwoBuffersThatAreGivenBack) {
   const std::int64_t before = control.counts().pinned;
   Aligned bytes(archive());
   {
-    Session session(Model::from_bytes(bytes.span()).prepare(on(device)));
+    Session session(Model::from_bytes(bytes.span()).prepare(options_on(device)));
     expect_sums(session, 32);
     EXPECT_GT(control.counts().pinned, before + 2) << "results have such memory, too";
   }
@@ -95,7 +95,7 @@ TEST(Upload, WithoutPinnedMemoryBytesAreCopiedFromWhereTheyLie) {
       const DeviceControl& control = control_of(device);
       const std::int64_t before = control.counts().pinned;
       Aligned bytes(archive());
-      const PreparedModel prepared = Model::from_bytes(bytes.span()).prepare(on(device));
+      const PreparedModel prepared = Model::from_bytes(bytes.span()).prepare(options_on(device));
       control.fail("pinned_allocate", nth, refusal);
       {
         Session session(prepared);
@@ -112,7 +112,7 @@ TEST(Upload, ResultsArriveWithoutPinnedMemory) {
   const std::string device = fresh_device("full");
   const DeviceControl& control = control_of(device);
   Aligned bytes(archive());
-  Session session(Model::from_bytes(bytes.span()).prepare(on(device)));
+  Session session(Model::from_bytes(bytes.span()).prepare(options_on(device)));
   control.fail("pinned_allocate", 3, TERN_DEVICE_OUT_OF_MEMORY);  // after the buffers of the weights
   expect_sums(session, 32);
   EXPECT_TRUE(control.failed());
@@ -126,7 +126,7 @@ TEST(Upload, ADamagedWeightIsNotUsed) {
     // The first segment of at least a page is the large weight; damages its last part.
     bytes.span()[4096 + static_cast<std::size_t>(kUploadRows * kUploadWidth) * sizeof(float) - 5] ^= std::byte{1};
     {
-      Session session(Model::from_bytes(bytes.span()).prepare(on(device)));
+      Session session(Model::from_bytes(bytes.span()).prepare(options_on(device)));
       for (int i = 0; i < 2; ++i) {
         try {
           session.run({});
@@ -151,7 +151,7 @@ TEST(Upload, ADeviceThatReadsTheHostsMemoryNeedsNoCopies) {
   for (const auto& [plugin, mapped, copies] : cases) {
     const std::string device = fresh_device(plugin);
     Aligned bytes(archive());
-    PrepareOptions options = on(device);
+    PrepareOptions options = options_on(device);
     options.copy_weights = !mapped;
     Session session(Model::from_bytes(bytes.span()).prepare(options));
     expect_sums(session, 32);

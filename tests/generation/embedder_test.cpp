@@ -29,7 +29,7 @@ Model encoder(const EmbeddingOptions& options = {}) {
   return Model(std::make_shared<Program>(std::move(program)));
 }
 
-TextEmbedderOptions with_bert() {
+TextEmbedderOptions bert_options() {
   TextEmbedderOptions options;
   options.prepare.threads = 1;
   options.tokenizer = Tokenizer::open(TERN_SOURCE_DIR "/tests/data/text/tokenizers/bert.json");
@@ -56,7 +56,7 @@ double difference(const float* found, const std::vector<double>& expected) {
 }
 
 TEST(TextEmbedder, GivesTheVectorsOfTransformers) {
-  TextEmbedder embedder(encoder(), with_bert());
+  TextEmbedder embedder(encoder(), bert_options());
   EXPECT_EQ(embedder.context(), 24);
   EXPECT_EQ(embedder.dimensions(), 16);
   const std::vector<EmbeddingCase> cases = embedding_cases();
@@ -75,7 +75,7 @@ TEST(TextEmbedder, GivesTheVectorsOfTransformers) {
 }
 
 TEST(TextEmbedder, SharesRunsBetweenThreads) {
-  TextEmbedderOptions options = with_bert();
+  TextEmbedderOptions options = bert_options();
   options.run_tokens = 96;
   TextEmbedder embedder(encoder(), options);
   const std::vector<EmbeddingCase> cases = embedding_cases();
@@ -105,7 +105,7 @@ TEST(TextEmbedder, SharesRunsBetweenThreads) {
 }
 
 TEST(TextEmbedder, EndsCallsThatDoNotGoOn) {
-  TextEmbedderOptions options = with_bert();
+  TextEmbedderOptions options = bert_options();
   options.run_tokens = 1;  // a run for each text
   TextEmbedder embedder(encoder(), options);
   const Texts texts(50, {2, 100, 3});
@@ -129,7 +129,7 @@ TEST(TextEmbedder, EndsCallsThatDoNotGoOn) {
 }
 
 TEST(TextEmbedder, CutsTextsAndVectors) {
-  TextEmbedder embedder(encoder({.context = 6}), with_bert());
+  TextEmbedder embedder(encoder({.context = 6}), bert_options());
   EXPECT_FALSE(embedder.cuts());
   EXPECT_EQ(embedder.cut({2, 10, 11, 12, 13, 14, 15, 3}), (std::vector<std::int64_t>{2, 10, 11, 12, 13, 3}));
   EXPECT_EQ(embedder.cut({2, 10, 3}), (std::vector<std::int64_t>{2, 10, 3}));

@@ -18,7 +18,7 @@ namespace {
 
 using Tokens = std::vector<std::int64_t>;
 
-TextEngineOptions with_tokenizer() {
+TextEngineOptions tokenizer_options() {
   TextEngineOptions options;
   options.prepare.threads = 1;
   options.tokenizer = Tokenizer::open(kExample + "tokenizer.model");
@@ -81,8 +81,8 @@ TEST(TextEngine, EncodesByTheTokenizersOwnRule) {
 }
 
 TEST(TextEngine, GivesTheSameTokensAloneAndTogether) {
-  TextEngine alone(seabirds(0), with_tokenizer());
-  TextEngine together(seabirds(3), with_tokenizer());
+  TextEngine alone(seabirds(0), tokenizer_options());
+  TextEngine together(seabirds(3), tokenizer_options());
   EXPECT_EQ(alone.slots(), 1);
   EXPECT_EQ(together.slots(), 3);
   constexpr int kRequests = 12;
@@ -107,14 +107,14 @@ TEST(TextEngine, SharesPrefixesWithoutAnotherResult) {
   for (int i = 0; i < 60; ++i) prompt.push_back(3 + i * 11 % 150);
   Tokens other = prompt;
   other.back() = 5;
-  TextEngineOptions apart = with_tokenizer();
+  TextEngineOptions apart = tokenizer_options();
   apart.shares_prefixes = false;
   TextEngine reference(seabirds(0), apart);
   const Result first = read_all(reference.submit(request_of(prompt))),
                second = read_all(reference.submit(request_of(other)));
   EXPECT_EQ(second.end.shared_tokens, 0);
   for (const std::int64_t slots : {0, 2}) {
-    TextEngineOptions options = with_tokenizer();
+    TextEngineOptions options = tokenizer_options();
     options.prompt_part = 16;
     TextEngine engine(seabirds(slots), options);
     EXPECT_EQ(read_all(engine.submit(request_of(prompt))).tokens, first.tokens);
@@ -124,7 +124,7 @@ TEST(TextEngine, SharesPrefixesWithoutAnotherResult) {
     EXPECT_EQ(engine.stats().shared_tokens, 60U);
   }
   // Two at once: the second copies from the first while that goes on.
-  TextEngine engine(seabirds(2), with_tokenizer());
+  TextEngine engine(seabirds(2), tokenizer_options());
   TextAnswer a = engine.submit(request_of(prompt)), b = engine.submit(request_of(other));
   EXPECT_EQ(read_all(std::move(a)).tokens, first.tokens);
   const Result copied = read_all(std::move(b));
@@ -133,7 +133,7 @@ TEST(TextEngine, SharesPrefixesWithoutAnotherResult) {
 }
 
 TEST(TextEngine, ContinuesAConversation) {
-  TextEngine engine(seabirds(2), with_tokenizer());
+  TextEngine engine(seabirds(2), tokenizer_options());
   Tokens prompt = engine.encode("The young puffin");
   EXPECT_EQ(prompt[0], 1);
   const Result first = read_all(engine.submit(request_of(prompt, 10)));
@@ -146,7 +146,7 @@ TEST(TextEngine, ContinuesAConversation) {
 
 TEST(TextEngine, EndsAtTheEndOfTheContext) {
   for (const std::int64_t slots : {0, 2}) {
-    TextEngine engine(seabirds(slots), with_tokenizer());
+    TextEngine engine(seabirds(slots), tokenizer_options());
     const Result result = read_all(engine.submit(request_of(prompt_of(1), 0)));
     EXPECT_EQ(result.end.finish, TextFinish::context_end) << result.end.problem;
     EXPECT_EQ(result.end.prompt_tokens + result.end.answer_tokens, engine.context() + 1);
@@ -160,7 +160,7 @@ TEST(TextEngine, EndsAtTheEndOfTheContext) {
 }
 
 TEST(TextEngine, EndsAtTokensAndTexts) {
-  TextEngine engine(seabirds(2), with_tokenizer());
+  TextEngine engine(seabirds(2), tokenizer_options());
   const Tokens prompt = engine.encode("The young puffin");
   TextRequest request = request_of(prompt, 60);
   request.ignore_end = false;
@@ -187,7 +187,7 @@ TEST(TextEngine, RepeatsASeedWithAnyNeighbours) {
   TextRequest request = request_of(prompt_of(3));
   request.sampling.temperature = 1.5;
   request.sampling.seed = 42;
-  TextEngine engine(seabirds(3), with_tokenizer());
+  TextEngine engine(seabirds(3), tokenizer_options());
   const Result alone = read_all(engine.submit(request));
   std::vector<TextAnswer> neighbours;
   for (int i = 0; i < 5; ++i) neighbours.push_back(engine.submit(request_of(prompt_of(i))));
@@ -197,7 +197,7 @@ TEST(TextEngine, RepeatsASeedWithAnyNeighbours) {
 }
 
 TEST(TextEngine, ListsLogprobsOfGreedyTokens) {
-  TextEngine engine(seabirds(2), with_tokenizer());
+  TextEngine engine(seabirds(2), tokenizer_options());
   TextRequest request = request_of(prompt_of(2), 6);
   request.logprobs = 2;
   const Result result = read_all(engine.submit(request));
@@ -212,7 +212,7 @@ TEST(TextEngine, ListsLogprobsOfGreedyTokens) {
 }
 
 TEST(TextEngine, CancelsAnswers) {
-  TextEngine engine(seabirds(2), with_tokenizer());
+  TextEngine engine(seabirds(2), tokenizer_options());
   TextAnswer cancelled = engine.submit(request_of(prompt_of(1), 0));
   ASSERT_TRUE(cancelled.next());
   cancelled.cancel();
@@ -222,7 +222,7 @@ TEST(TextEngine, CancelsAnswers) {
     for (int i = 0; i < 20; ++i) dropped.push_back(engine.submit(request_of(prompt_of(i), 0)));
   }
   EXPECT_EQ(read_all(engine.submit(request_of(prompt_of(1), 3))).tokens.size(), 3U);
-  auto ended = std::make_unique<TextEngine>(seabirds(2), with_tokenizer());
+  auto ended = std::make_unique<TextEngine>(seabirds(2), tokenizer_options());
   std::vector<TextAnswer> answers;
   for (int i = 0; i < 6; ++i) answers.push_back(ended->submit(request_of(prompt_of(i), 0)));
   ended.reset();
@@ -233,7 +233,7 @@ TEST(TextEngine, CancelsAnswers) {
 }
 
 TEST(TextEngine, LimitsItsQueue) {
-  TextEngineOptions options = with_tokenizer();
+  TextEngineOptions options = tokenizer_options();
   options.queue_limit = 2;
   TextEngine engine(seabirds(2), options);
   std::vector<TextAnswer> answers;
@@ -250,7 +250,7 @@ TEST(TextEngine, LimitsItsQueue) {
 }
 
 TEST(TextEngine, TakesRequestsOfManyThreads) {
-  TextEngine engine(seabirds(4), with_tokenizer());
+  TextEngine engine(seabirds(4), tokenizer_options());
   std::vector<Tokens> expected;
   for (int i = 0; i < 8; ++i) expected.push_back(read_all(engine.submit(request_of(prompt_of(i), 12))).tokens);
   std::vector<std::thread> threads;
@@ -269,7 +269,7 @@ TEST(TextEngine, TakesRequestsOfManyThreads) {
 }
 
 TEST(TextEngine, RefusesWrongRequests) {
-  TextEngine engine(seabirds(2), with_tokenizer());
+  TextEngine engine(seabirds(2), tokenizer_options());
   const auto refused = [&](auto change) {
     TextRequest request = request_of({1, 5});
     change(request);

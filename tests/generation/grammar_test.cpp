@@ -114,7 +114,7 @@ std::string random_answer(Constraint& constraint, const Tokenizer& tokenizer, st
     if (constraint.can_end() && numbers() % 4 == 0) break;
     for (float& x : logits) x = logit(numbers);
     const std::int64_t token = sampler.choose(logits, &allowed);
-    EXPECT_TRUE(allowed.has(token));
+    EXPECT_TRUE(allowed.contains(token));
     constraint.add(token);
     tokens.push_back(token);
   }
@@ -134,7 +134,7 @@ TEST(Constraints, RandomAnswersFollowTheirSchemas) {
       request.json_schema = one["schema"].dump();
       Automaton automaton(grammar::json_schema_grammar(request.json_schema));
       for (unsigned seed = 0; seed < 5; ++seed) {
-        const auto constraint = maker.make(request, &tokenizer, vocabulary);
+        const auto constraint = maker.create(request, &tokenizer, vocabulary);
         const std::string text = random_answer(*constraint, tokenizer, vocabulary, seed, 60 + 40 * (seed % 4));
         EXPECT_TRUE(Json::accept(text)) << name << " " << request.json_schema << " " << text;
         EXPECT_TRUE(follows(automaton, text)) << name << " " << request.json_schema << " " << text;

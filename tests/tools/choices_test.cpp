@@ -25,9 +25,9 @@ NodeChoice choice_of(double chosen, double other, std::size_t nodes) {
 TEST(Choices, ListsNodesAboveTheLimit) {
   const std::vector<NodeChoice> choices = {choice_of(3e-3, 2e-3, 5), choice_of(2.1e-3, 2e-3, 1),
                                            choice_of(1e-3, 2e-3, 1)};
-  EXPECT_DOUBLE_EQ(choices[0].to_the_best(), 1.5);
+  EXPECT_DOUBLE_EQ(choices[0].slowdown(), 1.5);
   EXPECT_DOUBLE_EQ(choices[0].gain(), 5e-3);
-  EXPECT_EQ(choices[2].best().algorithm, "blocks");
+  EXPECT_EQ(choices[2].fastest().algorithm, "blocks");
   EXPECT_EQ(choices[2].gain(), 0);
   const std::string text = choices_text(choices);
   EXPECT_NE(text.find("1 of 3 choices take more than 1.1 times the best algorithm"), std::string::npos) << text;
@@ -51,8 +51,8 @@ TEST(Choices, MeasuresEachAlgorithmOfAProduct) {
   const std::vector<NodeChoice> choices =
       measure_choices(p.model(), {p.model().functions()[0].name, {Tensor(DType::f32, {kRows, kDepth})}, {}, 0});
   ASSERT_EQ(choices.size(), 1U);
-  EXPECT_EQ(choices[0].what, "matmul [40, 64] by [64, 48]");
-  EXPECT_GE(choices[0].to_the_best(), 1);
+  EXPECT_EQ(choices[0].description, "matmul [40, 64] by [64, 48]");
+  EXPECT_GE(choices[0].slowdown(), 1);
   bool has_blocks = false;
   for (const AlgorithmTime& t : choices[0].algorithms) {
     EXPECT_GT(t.seconds, 0) << t.algorithm;

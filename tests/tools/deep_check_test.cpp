@@ -59,7 +59,7 @@ TEST(DeepCheck, FindsPackedWeightsThatAreOthers) {
   if (p->packings.empty()) GTEST_SKIP() << "this processor's kernels pack nothing";
   const std::string path = ::testing::TempDir() + "deep_check.tern";
   write_archive(*p, path);
-  EXPECT_EQ(check_packed_weights(path).same, p->packings.size());
+  EXPECT_EQ(check_packed_weights(path).identical, p->packings.size());
   EXPECT_TRUE(check_packed_weights(path).findings.empty());
   auto& packed = static_cast<Bytes&>(*p->source).storages[p->packings[0].packed];
   packed[packed.size() / 2] ^= std::byte{1};

@@ -23,7 +23,7 @@ HostTensor parse(const std::string& bytes) {
   return read_npy(source);
 }
 
-std::string with_header(const std::string& header, std::size_t data_bytes) {
+std::string npy_bytes(const std::string& header, std::size_t data_bytes) {
   std::string bytes("\x93NUMPY\1\0", 8);
   bytes += static_cast<char>(header.size() & 0xff);
   bytes += static_cast<char>(header.size() >> 8);
@@ -128,20 +128,20 @@ TEST(Npy, NamesTheRuleThatIsBroken) {
       {"", 0, "expected '{'"},
   };
   for (const Case& c : kCases) {
-    const std::string error = error_of([&] { parse(with_header(c.header, c.data_bytes)); });
+    const std::string error = error_of([&] { parse(npy_bytes(c.header, c.data_bytes)); });
     EXPECT_NE(error.find(c.error), std::string::npos) << c.header << "\n  " << error;
   }
   EXPECT_NE(error_of([] { parse(std::string("\x93NUMPY\2\0\xff\xff\xff\xff", 12)); }).find("over the limit"),
             std::string::npos);
   EXPECT_NE(error_of([] { parse(std::string("\x93NUMPY\4\0....", 12)); }).find("version 4.0"), std::string::npos);
   EXPECT_NE(error_of([] { parse("PK..............."); }).find("does not begin with"), std::string::npos);
-  std::string bytes = with_header("{'descr': '|b1', 'fortran_order': False, 'shape': (2,)}", 2);
+  std::string bytes = npy_bytes("{'descr': '|b1', 'fortran_order': False, 'shape': (2,)}", 2);
   bytes.back() = 7;
   EXPECT_NE(error_of([&] { parse(bytes); }).find("is 7, but a boolean is 0 or 1"), std::string::npos);
 }
 
 TEST(Npy, AcceptsOtherSpellings) {
-  const HostTensor t = parse(with_header("{\"shape\":(1L,2L),\"fortran_order\":False,\"descr\":\"<u1\"}", 2));
+  const HostTensor t = parse(npy_bytes("{\"shape\":(1L,2L),\"fortran_order\":False,\"descr\":\"<u1\"}", 2));
   EXPECT_EQ(t.dtype, DType::u8);
   EXPECT_EQ(t.sizes, (std::vector<std::int64_t>{1, 2}));
 }

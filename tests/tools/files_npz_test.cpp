@@ -16,7 +16,7 @@ NamedTensors parse_files_npz(const std::string& bytes) {
 
 /// Sets the 32-bit field `offset` bytes into the entry's local header; the field in the central header is two bytes
 /// further.
-std::string with_field(std::string bytes, const std::string& entry, std::size_t offset, std::uint32_t value) {
+std::string set_zip_field(std::string bytes, const std::string& entry, std::size_t offset, std::uint32_t value) {
   constexpr std::size_t kLocalName = 30;
   constexpr std::size_t kCentralName = 46;
   const std::size_t local = bytes.find(entry) - kLocalName;
@@ -93,7 +93,7 @@ TEST(Npz, NoticesDamagedData) {
 TEST(Npz, RefusesBombs) {
   const std::string bytes = file_bytes(data_file("deflated.npz"));
   const auto error = [&](std::uint32_t size) {
-    return error_of([&] { parse_files_npz(with_field(bytes, "zeros.npy", kUncompressedSize, size)); },
+    return error_of([&] { parse_files_npz(set_zip_field(bytes, "zeros.npy", kUncompressedSize, size)); },
                     ErrorCode::bad_file);
   };
   EXPECT_NE(error(0xfffffffe).find("\"zeros.npy\": with it the arrays would need over 536.9 MB"), std::string::npos)

@@ -14,7 +14,7 @@ NamedTensors parse_files_safetensors(const std::string& bytes) {
   return read_safetensors(source);
 }
 
-std::string with_header_files_safetensors(const std::string& header, std::size_t data_bytes) {
+std::string safetensors_bytes(const std::string& header, std::size_t data_bytes) {
   const std::uint64_t length = header.size();
   std::string bytes(8, '\0');
   std::memcpy(bytes.data(), &length, 8);
@@ -22,7 +22,7 @@ std::string with_header_files_safetensors(const std::string& header, std::size_t
 }
 
 std::string error_for(const std::string& header, std::size_t data_bytes) {
-  return error_of([&] { parse_files_safetensors(with_header_files_safetensors(header, data_bytes)); });
+  return error_of([&] { parse_files_safetensors(safetensors_bytes(header, data_bytes)); });
 }
 
 TEST(Safetensors, ReadsWhatTheLibraryWrote) {
@@ -86,8 +86,7 @@ TEST(Safetensors, KeepsEveryElementType) {
 TEST(Safetensors, PacksFourSixBitElementsIntoThreeBytes) {
   // 1 | 2 << 6 | 3 << 12 | 4 << 18 = 0x103081
   std::string bytes =
-      with_header_files_safetensors(R"({"a":{"dtype":"F6_E3M2","shape":[4],"data_offsets":[0,3]}})", 0) +
-      "\x81\x30\x10";
+      safetensors_bytes(R"({"a":{"dtype":"F6_E3M2","shape":[4],"data_offsets":[0,3]}})", 0) + "\x81\x30\x10";
   EXPECT_EQ(as_bytes(*parse_files_safetensors(bytes).find("a")), (std::vector<int>{1, 2, 3, 4}));
   const TempFolder folder;
   write_safetensors(folder / "f6.safetensors", parse_files_safetensors(bytes));
@@ -121,11 +120,11 @@ TEST(Safetensors, SurvivesEveryFlippedBitOfTheHeader) {
 
 TEST(Safetensors, RefusesHugeHeaders) {
   for (const std::uint64_t length : {std::uint64_t{100'000'001}, std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
-    std::string bytes = with_header_files_safetensors("{}", 100);
+    std::string bytes = safetensors_bytes("{}", 100);
     std::memcpy(bytes.data(), &length, 8);
     EXPECT_NE(error_of([&] { parse_files_safetensors(bytes); }).find("over the limit of 100000000"), std::string::npos);
   }
-  std::string bytes = with_header_files_safetensors("{}", 100);
+  std::string bytes = safetensors_bytes("{}", 100);
   bytes[0] = 103;
   EXPECT_NE(
       error_of([&] { parse_files_safetensors(bytes); }).find("header of 103 bytes does not fit into the file of 110"),
@@ -206,22 +205,21 @@ TEST(Safetensors, NamesTheRuleThatIsBroken) {
 
 TEST(Safetensors, RefusesBooleansThatAreNeither) {
   const std::string bytes =
-      with_header_files_safetensors(R"({"a":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]}})", 0) +
-      std::string("\1\0\2", 3);
+      safetensors_bytes(R"({"a":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]}})", 0) + std::string("\1\0\2", 3);
   EXPECT_NE(error_of([&] { parse_files_safetensors(bytes); }).find("tensor \"a\": byte 65 of the file is 2"),
             std::string::npos)
       << error_of([&] { parse_files_safetensors(bytes); });
 }
 
 TEST(Safetensors, AcceptsPaddingAndTensorsInAnyOrder) {
-  const NamedTensors file = parse_files_safetensors(with_header_files_safetensors(
+  const NamedTensors file = parse_files_safetensors(safetensors_bytes(
       R"({"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]},"e":{"dtype":"U8","shape":[0],"data_offsets":[1,1]},)"
       R"("a":{"shape":[1],"data_offsets":[0,1],"dtype":"U8"}}     )",
       3));
   std::string order;
   for (const auto& [name, tensor] : file.tensors) order += name;
   EXPECT_EQ(order, "aeb");
-  EXPECT_TRUE(parse_files_safetensors(with_header_files_safetensors("{}", 0)).tensors.empty());
+  EXPECT_TRUE(parse_files_safetensors(safetensors_bytes("{}", 0)).tensors.empty());
 }
 
 TEST(Safetensors, WriterRefusesWhatTheFormatCannotHold) {

@@ -14,7 +14,7 @@ namespace {
 
 using test::error_of;
 
-Program with_sizes() {
+Program sized_program() {
   Program p;
   const Dim s77 = p.pool.symbol("s77", 2, 512), u0 = p.pool.symbol("u0", 0);
   Function& f = p.functions.emplace_back();
@@ -44,7 +44,7 @@ TEST(Names, NearestFirst) {
 }
 
 TEST(Names, SizesOfInputs) {
-  const Program p = with_sizes();
+  const Program p = sized_program();
   EXPECT_EQ(size_names(p), (std::vector<std::string>{"s77", "u0"}));
   const auto of_inputs = size_names(p, p.functions[0]);
   EXPECT_EQ(of_inputs, std::vector<std::string>{"s77"});
@@ -66,12 +66,12 @@ TEST(Names, SizesOfInputs) {
 }
 
 TEST(Names, NameSizes) {
-  Program p = with_sizes();
+  Program p = sized_program();
   name_sizes(p, {"s77=u0_", "u0=s77"});  // at once
   EXPECT_EQ(size_names(p), (std::vector<std::string>{"u0_", "s77"}));
   EXPECT_EQ(p.pool.text(p.functions[0].values[0].type.shape[0]), "2*u0_ + 1");
   for (const char* text : {"s77", "s77=", "s77=1a", "s77=a-b", "s77=a b", "none=a", "s77=u0_", "=a"}) {
-    Program q = with_sizes();
+    Program q = sized_program();
     name_sizes(q, {"u0=u0_"});
     const std::string error = error_of([&] { name_sizes(q, {text}); }, ErrorCode::invalid_argument);
     EXPECT_NE(error.find("--name-size"), std::string::npos) << text << ": " << error;
@@ -79,7 +79,7 @@ TEST(Names, NameSizes) {
 }
 
 TEST(Names, NameSizesInRelations) {
-  Program p = with_sizes();
+  Program p = sized_program();
   const Dim s77 = p.pool.symbol("s77"), u0 = p.pool.symbol("u0");
   Node n;
   n.op = Op::assert_dim;
@@ -95,7 +95,7 @@ TEST(Names, NameSizesInRelations) {
 
 TEST(Names, RelationsToLeaveOut) {
   const auto program = [] {
-    Program p = with_sizes();
+    Program p = sized_program();
     for (const char* text : {"k != 1", "k*x.shape[0] >= 2", "k <= x.shape[0]"}) {
       Node n;
       n.op = Op::assert_dim;

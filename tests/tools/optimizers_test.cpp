@@ -23,7 +23,7 @@ struct OptimizersCase {
 };
 
 template <class F>
-OptimizerOptions with(Optimizer o, F&& change) {
+OptimizerOptions make_options(Optimizer o, F&& change) {
   OptimizerOptions options = options_for(o);
   change(options);
   return options;
@@ -33,45 +33,47 @@ OptimizerOptions with(Optimizer o, F&& change) {
 std::vector<OptimizersCase> cases() {
   using O = Optimizer;
   return {
-      {"sgd_plain", with(O::sgd, [](auto& o) { o.lr = 0.1; })},
-      {"sgd_nesterov", with(O::sgd, [](auto& o) { o.lr = 0.1, o.momentum = 0.9, o.nesterov = o.maximize = true; })},
-      {"adam_plain", with(O::adam, [](auto& o) { o.lr = 0.01; })},
+      {"sgd_plain", make_options(O::sgd, [](auto& o) { o.lr = 0.1; })},
+      {"sgd_nesterov",
+       make_options(O::sgd, [](auto& o) { o.lr = 0.1, o.momentum = 0.9, o.nesterov = o.maximize = true; })},
+      {"adam_plain", make_options(O::adam, [](auto& o) { o.lr = 0.01; })},
       {"adam_amsgrad",
-       with(O::adam, [](auto& o) { o.lr = 0.01, o.amsgrad = o.maximize = true, o.weight_decay = 0.1; })},
-      {"adamw_plain", with(O::adamw, [](auto& o) { o.lr = 0.01; })},
-      {"adamw_amsgrad", with(O::adamw,
-                             [](auto& o) {
-                               o.lr = 0.01, o.amsgrad = true, o.betas = {0.8, 0.99};
-                             })},
-      {"adagrad_plain", with(O::adagrad, [](auto& o) { o.lr = 0.1; })},
-      {"adagrad_decay", with(O::adagrad,
-                             [](auto& o) {
-                               o.lr = o.lr_decay = o.weight_decay = 0.1;
-                               o.initial_accumulator = 0.5;
-                             })},
+       make_options(O::adam, [](auto& o) { o.lr = 0.01, o.amsgrad = o.maximize = true, o.weight_decay = 0.1; })},
+      {"adamw_plain", make_options(O::adamw, [](auto& o) { o.lr = 0.01; })},
+      {"adamw_amsgrad", make_options(O::adamw,
+                                     [](auto& o) {
+                                       o.lr = 0.01, o.amsgrad = true, o.betas = {0.8, 0.99};
+                                     })},
+      {"adagrad_plain", make_options(O::adagrad, [](auto& o) { o.lr = 0.1; })},
+      {"adagrad_decay", make_options(O::adagrad,
+                                     [](auto& o) {
+                                       o.lr = o.lr_decay = o.weight_decay = 0.1;
+                                       o.initial_accumulator = 0.5;
+                                     })},
       {"rmsprop_plain", options_for(O::rmsprop)},
-      {"rmsprop_momentum", with(O::rmsprop, [](auto& o) { o.momentum = 0.9, o.weight_decay = 0.1; })},
-      {"rmsprop_centered", with(O::rmsprop, [](auto& o) { o.momentum = 0.5, o.centered = true; })},
+      {"rmsprop_momentum", make_options(O::rmsprop, [](auto& o) { o.momentum = 0.9, o.weight_decay = 0.1; })},
+      {"rmsprop_centered", make_options(O::rmsprop, [](auto& o) { o.momentum = 0.5, o.centered = true; })},
       {"adadelta_plain", options_for(O::adadelta)},
-      {"adadelta_decay", with(O::adadelta, [](auto& o) { o.weight_decay = 0.1, o.rho = 0.8; })},
+      {"adadelta_decay", make_options(O::adadelta, [](auto& o) { o.weight_decay = 0.1, o.rho = 0.8; })},
       {"adamax_plain", options_for(O::adamax)},
-      {"adamax_decay", with(O::adamax, [](auto& o) { o.weight_decay = 0.1; })},
+      {"adamax_decay", make_options(O::adamax, [](auto& o) { o.weight_decay = 0.1; })},
       {"nadam_plain", options_for(O::nadam), 1e-6},  // the product of momenta is a float32 here
-      {"nadam_decoupled", with(O::nadam, [](auto& o) { o.weight_decay = 0.1, o.decoupled = true; }), 1e-6},
-      {"radam_plain", with(O::radam, [](auto& o) { o.lr = 0.1; }), 1e-11},
-      {"radam_decoupled", with(O::radam, [](auto& o) { o.lr = o.weight_decay = 0.1, o.decoupled = true; }), 1e-11},
-      {"radam_rectified", with(O::radam,
-                               [](auto& o) {
-                                 o.lr = o.weight_decay = 0.1, o.betas = {0.8, 0.7};
-                               })},
+      {"nadam_decoupled", make_options(O::nadam, [](auto& o) { o.weight_decay = 0.1, o.decoupled = true; }), 1e-6},
+      {"radam_plain", make_options(O::radam, [](auto& o) { o.lr = 0.1; }), 1e-11},
+      {"radam_decoupled", make_options(O::radam, [](auto& o) { o.lr = o.weight_decay = 0.1, o.decoupled = true; }),
+       1e-11},
+      {"radam_rectified", make_options(O::radam,
+                                       [](auto& o) {
+                                         o.lr = o.weight_decay = 0.1, o.betas = {0.8, 0.7};
+                                       })},
       {"asgd_plain", options_for(O::asgd)},
-      {"asgd_averaging", with(O::asgd, [](auto& o) { o.t0 = 1, o.lambd = o.weight_decay = 0.1; })},
-      {"rprop_plain", with(O::rprop, [](auto& o) { o.lr = 0.1; })},
+      {"asgd_averaging", make_options(O::asgd, [](auto& o) { o.t0 = 1, o.lambd = o.weight_decay = 0.1; })},
+      {"rprop_plain", make_options(O::rprop, [](auto& o) { o.lr = 0.1; })},
       {"adafactor_plain", options_for(O::adafactor), 1e-11},
-      {"adafactor_decay", with(O::adafactor, [](auto& o) { o.weight_decay = o.lr = 0.1; }), 1e-11},
+      {"adafactor_decay", make_options(O::adafactor, [](auto& o) { o.weight_decay = o.lr = 0.1; }), 1e-11},
       {"muon_plain", options_for(O::muon), 2e-4},  // error of a bfloat16 step, lr 1e-3
-      {"muon_plain_momentum", with(O::muon, [](auto& o) { o.nesterov = false, o.match_rms_adamw = true, o.lr = 0.1; }),
-       5e-2},
+      {"muon_plain_momentum",
+       make_options(O::muon, [](auto& o) { o.nesterov = false, o.match_rms_adamw = true, o.lr = 0.1; }), 5e-2},
   };
 }
 

@@ -12,7 +12,7 @@ namespace {
 TEST(Subgroups, ATextNamesPartsOfRanks) {
   const RankGroups g = parse_groups("tp=0,1/2-4");
   EXPECT_EQ(g.name, "tp");
-  EXPECT_EQ(g.parts, (std::vector<std::vector<int>>{{0, 1}, {2, 3, 4}}));
+  EXPECT_EQ(g.subgroups, (std::vector<std::vector<int>>{{0, 1}, {2, 3, 4}}));
   for (const char* text : {"", "tp", "=0", "tp=", "tp=0,", "tp=0/", "tp=0,0", "tp=1-0", "tp=-1", "tp=0-", "tp=0 1",
                            "tp=0/0", "tp=9999999", "tp=0-99999999999999999999"})
     EXPECT_THROW(parse_groups(text), Error) << text;

@@ -79,7 +79,7 @@ TEST(TextTable, AlignsItsColumns) {
 
 /// Output received by a terminal of 60 columns while f runs with its file descriptor.
 template <typename F>
-std::string on_terminal(F f) {
+std::string terminal_output(F f) {
   int master = -1;
   int slave = -1;
   winsize size{24, 60, 0, 0};
@@ -97,22 +97,22 @@ std::string on_terminal(F f) {
 
 TEST(Progress, DrawsOneLineAndErasesIt) {
   ::setenv("TERM", "xterm", 1);
-  const std::string text = on_terminal([](int fd) {
+  const std::string text = terminal_output([](int fd) {
     Progress progress("load", 4, fd);
     progress.advance(2);
   });
   EXPECT_EQ(text, "\rload [############............]  50% 2/4\x1b[K\r\x1b[K");
-  const std::string narrow = on_terminal([](int fd) {
+  const std::string narrow = terminal_output([](int fd) {
     Progress progress(std::string(100, 'x'), 0, fd);
     progress.note("\x1b[31m");
   });
   EXPECT_EQ(narrow, "\r" + std::string(59, 'x') + "\x1b[K\r\x1b[K");
-  EXPECT_EQ(on_terminal([](int fd) { Progress progress("idle", 4, fd); }), "");
+  EXPECT_EQ(terminal_output([](int fd) { Progress progress("idle", 4, fd); }), "");
 }
 
 TEST(Progress, CountsFromSeveralThreads) {
   ::setenv("TERM", "xterm", 1);
-  const std::string text = on_terminal([](int fd) {
+  const std::string text = terminal_output([](int fd) {
     Progress progress("load", 1000, fd);
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t) {

@@ -139,7 +139,7 @@ std::string host_trace(std::int64_t process) {
 TEST(Trace, HostsCommunicateWhileACollectiveRunsOrIsWaitedFor) {
   const TraceSummary s = summarize_trace(load("{\"traceEvents\": [" + host_trace(7) + "]}"));
   ASSERT_EQ(s.busy.size(), 1U);
-  EXPECT_EQ(s.busy[0].place, "host");
+  EXPECT_EQ(s.busy[0].resource, "host");
   EXPECT_EQ(s.busy[0].span, 20);
   EXPECT_EQ(s.busy[0].compute, 4);
   EXPECT_EQ(s.busy[0].copy, 16);
@@ -152,9 +152,9 @@ TEST(Trace, MergedTracesHaveAHostForEachRank) {
   const TraceSummary s = summarize_trace(load("{\"traceEvents\": [" + host_trace(7) + "," + host_trace(100000009) +
                                               "," + device + R"(], "merged_ranks": [0, 1]})"));
   ASSERT_EQ(s.busy.size(), 3U);
-  EXPECT_EQ(s.busy[0].place, "host of rank 0");
-  EXPECT_EQ(s.busy[1].place, "host of rank 1");
-  EXPECT_EQ(s.busy[2].place, "device 2 of rank 1");
+  EXPECT_EQ(s.busy[0].resource, "host of rank 0");
+  EXPECT_EQ(s.busy[1].resource, "host of rank 1");
+  EXPECT_EQ(s.busy[2].resource, "device 2 of rank 1");
   for (int rank : {0, 1}) {
     EXPECT_EQ(s.busy[static_cast<std::size_t>(rank)].compute, 4);
     EXPECT_EQ(s.busy[static_cast<std::size_t>(rank)].copy, 16);

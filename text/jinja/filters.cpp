@@ -21,7 +21,7 @@ Value argument(const Arguments& a, std::size_t i, const char* name, Value absent
   return found != nullptr ? *found : std::move(absent);
 }
 
-std::string made(Interpreter& in, std::string text) {
+std::string counted_text(Interpreter& in, std::string text) {
   in.take_text(text.size());
   return text;
 }
@@ -47,15 +47,15 @@ Value filter_length(Interpreter&, const Value& v, const Arguments&) {
 /// Value of an attribute by a path such as "function.name" or 0.
 Value attribute_of(Interpreter& in, Value v, const Value& path) {
   if (path.is_integral()) return in.item(v, path);
-  std::string_view rest = path.string();
+  std::string_view remaining = path.string();
   while (true) {
-    const std::size_t dot = rest.find('.');
-    const std::string part(rest.substr(0, dot));
+    const std::size_t dot = remaining.find('.');
+    const std::string name(remaining.substr(0, dot));
     std::int64_t index = 0;
-    const auto parsed = std::from_chars(part.data(), part.data() + part.size(), index);
-    v = parsed.ptr == part.data() + part.size() && !part.empty() ? in.item(v, Value(index)) : in.item(v, Value(part));
+    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), index);
+    v = parsed.ptr == name.data() + name.size() && !name.empty() ? in.item(v, Value(index)) : in.item(v, Value(name));
     if (dot == std::string_view::npos) return v;
-    rest = rest.substr(dot + 1);
+    remaining = remaining.substr(dot + 1);
   }
 }
 
@@ -70,7 +70,7 @@ Value filter_join(Interpreter& in, const Value& v, const Arguments& a) {
     out += to_text(path.is_none() ? each : attribute_of(in, each, path));
     check_text_size(out.size());
   }
-  return Value(made(in, std::move(out)));
+  return Value(counted_text(in, std::move(out)));
 }
 
 Value filter_items(Interpreter& in, const Value& v, const Arguments&) {
@@ -96,7 +96,7 @@ Value filter_tojson(Interpreter& in, const Value& v, const Arguments& a) {
     style.key_separator = to_text(separators.items()[1]);
   }
   style.sort_keys = argument(a, 3, "sort_keys", Value(false)).truth();
-  return Value(made(in, to_json(v, style)));
+  return Value(counted_text(in, to_json(v, style)));
 }
 
 /// The truth of an element for select(), selectattr() and their opposites.
@@ -110,9 +110,9 @@ bool is_selected(Interpreter& in, const Value& each, const Arguments& a, bool by
     first = 1;
   }
   if (a.positional.size() <= first) return v.truth();
-  Arguments rest;
-  rest.positional.assign(a.positional.begin() + static_cast<std::ptrdiff_t>(first) + 1, a.positional.end());
-  return in.apply_test(to_text(a.positional[first]), v, rest);
+  Arguments tail;
+  tail.positional.assign(a.positional.begin() + static_cast<std::ptrdiff_t>(first) + 1, a.positional.end());
+  return in.apply_test(to_text(a.positional[first]), v, tail);
 }
 
 template <bool by_attribute, bool wanted>
@@ -129,14 +129,14 @@ Value filter_map(Interpreter& in, const Value& v, const Arguments& a) {
   const Value path = argument(a, 1000, "attribute");
   const Value absent = argument(a, 1000, "default");
   if (path.is_none() && a.positional.empty()) fail_rendering("map needs the name of a filter or an attribute");
-  Arguments rest;
+  Arguments tail;
   if (path.is_none()) {
-    rest.positional.assign(a.positional.begin() + 1, a.positional.end());
-    rest.named = a.named;
+    tail.positional.assign(a.positional.begin() + 1, a.positional.end());
+    tail.keywords = a.keywords;
   }
   for (const Value& each : in.elements(v)) {
     if (path.is_none()) {
-      out.push_back(in.apply_filter(to_text(a.positional[0]), each, rest));
+      out.push_back(in.apply_filter(to_text(a.positional[0]), each, tail));
     } else {
       Value found = attribute_of(in, each, path);
       out.push_back(found.is_undefined() && !absent.is_none() ? absent : std::move(found));
@@ -146,18 +146,18 @@ Value filter_map(Interpreter& in, const Value& v, const Arguments& a) {
 }
 
 Value filter_first(Interpreter& in, const Value& v, const Arguments&) {
-  const List all = in.elements(v);
-  return all.empty() ? Value::undefined("first") : all.front();
+  const List items = in.elements(v);
+  return items.empty() ? Value::undefined("first") : items.front();
 }
 Value filter_last(Interpreter& in, const Value& v, const Arguments&) {
-  const List all = in.elements(v);
-  return all.empty() ? Value::undefined("last") : all.back();
+  const List items = in.elements(v);
+  return items.empty() ? Value::undefined("last") : items.back();
 }
 Value filter_list(Interpreter& in, const Value& v, const Arguments&) {
   return Value::list(in.elements(v));
 }
 Value filter_string(Interpreter& in, const Value& v, const Arguments&) {
-  return Value(made(in, to_text(v)));
+  return Value(counted_text(in, to_text(v)));
 }
 
 Value filter_int(Interpreter&, const Value& v, const Arguments& a) {
@@ -198,10 +198,10 @@ Value filter_round(Interpreter&, const Value& v, const Arguments& a) {
       std::clamp<std::int64_t>(integer_of(argument(a, 0, "precision", Value(std::int64_t{0})), "precision"), -300, 300);
   const std::string method = to_text(argument(a, 1, "method", Value("common")));
   const double scale = std::pow(10.0, static_cast<double>(digits)), scaled = v.number() * scale;
-  const double whole = method == "ceil"    ? std::ceil(scaled)
-                       : method == "floor" ? std::floor(scaled)
-                                           : std::nearbyint(scaled);
-  return Value(whole / scale);
+  const double rounded = method == "ceil"    ? std::ceil(scaled)
+                         : method == "floor" ? std::floor(scaled)
+                                             : std::nearbyint(scaled);
+  return Value(rounded / scale);
 }
 
 bool less_folded(const Value& a, const Value& b, bool is_case_sensitive) {
@@ -235,9 +235,9 @@ Value filter_sort(Interpreter& in, const Value& v, const Arguments& a) {
 Value filter_dictsort(Interpreter& in, const Value& v, const Arguments& a) {
   const Value items = filter_items(in, v, {});
   Arguments by;
-  by.named = {{"attribute", Value(std::int64_t{to_text(argument(a, 1, "by", Value("key"))) == "value" ? 1 : 0})},
-              {"case_sensitive", argument(a, 0, "case_sensitive", Value(false))},
-              {"reverse", argument(a, 2, "reverse", Value(false))}};
+  by.keywords = {{"attribute", Value(std::int64_t{to_text(argument(a, 1, "by", Value("key"))) == "value" ? 1 : 0})},
+                 {"case_sensitive", argument(a, 0, "case_sensitive", Value(false))},
+                 {"reverse", argument(a, 2, "reverse", Value(false))}};
   return filter_sort(in, items, by);
 }
 
@@ -328,7 +328,7 @@ Value filter_indent(Interpreter& in, const Value& v, const Arguments& a) {
     out += '\n';
     at = end + 1;
   }
-  return Value(made(in, std::move(out)));
+  return Value(counted_text(in, std::move(out)));
 }
 
 Value filter_escape(Interpreter& in, const Value& v, const Arguments&) {
@@ -343,7 +343,7 @@ Value filter_escape(Interpreter& in, const Value& v, const Arguments&) {
       default: out += c;
     }
   }
-  return Value(made(in, std::move(out)));
+  return Value(counted_text(in, std::move(out)));
 }
 
 /// A filter that is a method of strings.

@@ -35,7 +35,7 @@ Dict dict_of(const Arguments& a) {
     if (!each.is_dict()) fail_rendering("dict and namespace take mappings and names");
     for (const auto& [key, value] : each.dict().items()) out.set(key, value);
   }
-  for (const auto& [key, value] : a.named) out.set(key, value);
+  for (const auto& [key, value] : a.keywords) out.set(key, value);
   return out;
 }
 

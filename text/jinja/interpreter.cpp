@@ -339,13 +339,13 @@ Arguments Interpreter::evaluate_arguments(const std::vector<Argument>& arguments
     Value v = evaluate(*a.value, scope);
     switch (a.kind) {
       case Argument::Kind::positional: out.positional.push_back(std::move(v)); break;
-      case Argument::Kind::named: out.named.emplace_back(a.name, std::move(v)); break;
+      case Argument::Kind::keyword: out.keywords.emplace_back(a.name, std::move(v)); break;
       case Argument::Kind::list:
         for (Value& each : elements(v)) out.positional.push_back(std::move(each));
         break;
       case Argument::Kind::mapping:
         if (!v.is_dict()) fail_rendering("'**' needs a mapping");
-        for (const auto& [key, value] : v.dict().items()) out.named.emplace_back(key, value);
+        for (const auto& [key, value] : v.dict().items()) out.keywords.emplace_back(key, value);
     }
   }
   return out;
@@ -459,7 +459,7 @@ Interpreter::Flow Interpreter::execute(const Statement& s, const ScopePtr& scope
     case StatementKind::call: {
       const Value function = evaluate(*s.value->operands[0], scope);
       Arguments arguments = evaluate_arguments(s.value->arguments, scope);
-      arguments.named.emplace_back("caller", make_macro(s, scope, "caller"));
+      arguments.keywords.emplace_back("caller", make_macro(s, scope, "caller"));
       append(out, to_text(call(function, arguments)));
       break;
     }
@@ -484,13 +484,13 @@ Interpreter::Flow Interpreter::execute(const Statement& s, const ScopePtr& scope
 Interpreter::Flow Interpreter::execute_loop(const Statement& s, const ScopePtr& scope, std::string& out) {
   List items = elements(evaluate(*s.value, scope));
   if (s.condition != nullptr) {
-    List kept;
+    List selected;
     for (Value& each : items) {
       const auto inner = std::make_shared<Scope>(scope);
       assign(s.target, each, inner);
-      if (evaluate(*s.condition, inner).truth()) kept.push_back(std::move(each));
+      if (evaluate(*s.condition, inner).truth()) selected.push_back(std::move(each));
     }
-    items = std::move(kept);
+    items = std::move(selected);
   }
   const auto count = static_cast<std::int64_t>(items.size());
   const auto last_changed = std::make_shared<Value>(Value::undefined());
@@ -531,11 +531,11 @@ Interpreter::Flow Interpreter::execute_loop(const Statement& s, const ScopePtr& 
 }
 
 void Interpreter::assign(const Target& target, Value v, const ScopePtr& scope) {
-  if (!target.parts.empty()) {
+  if (!target.elements.empty()) {
     List items = elements(v);
-    if (items.size() != target.parts.size())
-      fail_rendering(fmt::format("{} values cannot be assigned to {} names", items.size(), target.parts.size()));
-    for (std::size_t i = 0; i < items.size(); ++i) assign(target.parts[i], std::move(items[i]), scope);
+    if (items.size() != target.elements.size())
+      fail_rendering(fmt::format("{} values cannot be assigned to {} names", items.size(), target.elements.size()));
+    for (std::size_t i = 0; i < items.size(); ++i) assign(target.elements[i], std::move(items[i]), scope);
     return;
   }
   if (target.attribute.empty()) {
@@ -558,7 +558,7 @@ Value Interpreter::make_macro(const Statement& s, const ScopePtr& scope, std::st
            fail_rendering(
                fmt::format("macro '{}' takes {} arguments, not {}", name, s.parameters.size(), a.positional.size()));
          Dict more;
-         for (const auto& [key, value] : a.named) {
+         for (const auto& [key, value] : a.keywords) {
            const bool is_known = std::ranges::find(s.parameters, key, &Parameter::name) != s.parameters.end();
            if (is_known || key == "caller") {
              inner->variables[key] = value;

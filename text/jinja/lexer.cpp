@@ -41,7 +41,7 @@ class Lexer {
   }
 
   std::vector<Token> read() {
-    while (at_ < in_.size()) read_text();
+    while (position_ < in_.size()) read_text();
     add(TokenKind::end, "");
     return std::move(tokens_);
   }
@@ -49,24 +49,24 @@ class Lexer {
  private:
   void add(TokenKind kind, std::string text) { tokens_.push_back({kind, std::move(text), line_}); }
   void advance(std::size_t count) {
-    line_ += static_cast<int>(std::count(in_.begin() + static_cast<std::ptrdiff_t>(at_),
-                                         in_.begin() + static_cast<std::ptrdiff_t>(at_ + count), '\n'));
-    at_ += count;
+    line_ += static_cast<int>(std::count(in_.begin() + static_cast<std::ptrdiff_t>(position_),
+                                         in_.begin() + static_cast<std::ptrdiff_t>(position_ + count), '\n'));
+    position_ += count;
   }
-  bool starts_with(std::string_view s) const { return std::string_view(in_).substr(at_).starts_with(s); }
+  bool starts_with(std::string_view s) const { return std::string_view(in_).substr(position_).starts_with(s); }
 
   /// Text up to the next tag, then the tag.
   void read_text() {
-    std::size_t tag = in_.find('{', at_);
+    std::size_t tag = in_.find('{', position_);
     while (tag != std::string::npos &&
            (tag + 1 >= in_.size() || std::string_view("{%#").find(in_[tag + 1]) == std::string_view::npos))
       tag = in_.find('{', tag + 1);
     if (tag == std::string::npos) {
-      add(TokenKind::text, in_.substr(at_));
-      at_ = in_.size();
+      add(TokenKind::text, in_.substr(position_));
+      position_ = in_.size();
       return;
     }
-    std::string text = in_.substr(at_, tag - at_);
+    std::string text = in_.substr(position_, tag - position_);
     const char kind = in_[tag + 1];
     const char sign = tag + 2 < in_.size() ? in_[tag + 2] : '\0';
     if (sign == '-') {
@@ -79,7 +79,7 @@ class Lexer {
         text.resize(begin);
     }
     if (!text.empty()) add(TokenKind::text, std::move(text));
-    advance(tag - at_ + 2 + (sign == '-' || sign == '+' ? 1 : 0));
+    advance(tag - position_ + 2 + (sign == '-' || sign == '+' ? 1 : 0));
     if (kind == '#') return skip_comment();
     if (kind == '%' && begins_raw()) return read_raw();
     add(kind == '{' ? TokenKind::begin_output : TokenKind::begin_block, "");
@@ -91,8 +91,8 @@ class Lexer {
     after_newline_ = false;
     if (strips) {
       std::size_t count = 0;
-      while (at_ + count < in_.size() && is_space(in_[at_ + count])) ++count;
-      after_newline_ = count > 0 && in_[at_ + count - 1] == '\n';
+      while (position_ + count < in_.size() && is_space(in_[position_ + count])) ++count;
+      after_newline_ = count > 0 && in_[position_ + count - 1] == '\n';
       advance(count);
     } else if (trims && starts_with("\n")) {
       advance(1);
@@ -101,10 +101,10 @@ class Lexer {
   }
 
   void skip_comment() {
-    const std::size_t end = in_.find("#}", at_);
+    const std::size_t end = in_.find("#}", position_);
     if (end == std::string::npos) fail_template(line_, "a comment has no end: add #}");
-    const bool strips = end > at_ && in_[end - 1] == '-', keeps = end > at_ && in_[end - 1] == '+';
-    advance(end + 2 - at_);
+    const bool strips = end > position_ && in_[end - 1] == '-', keeps = end > position_ && in_[end - 1] == '+';
+    advance(end + 2 - position_);
     after_tag(strips, !keeps);
   }
 
@@ -113,18 +113,18 @@ class Lexer {
     return from;
   }
   bool begins_raw() const {
-    const std::size_t name = skip_spaces(at_);
+    const std::size_t name = skip_spaces(position_);
     if (std::string_view(in_).substr(name, 3) != "raw") return false;
     const std::size_t end = skip_spaces(name + 3);
     const std::string_view rest = std::string_view(in_).substr(end);
     return rest.starts_with("%}") || rest.starts_with("-%}") || rest.starts_with("+%}");
   }
   void read_raw() {
-    std::size_t at = in_.find("%}", at_);
+    std::size_t at = in_.find("%}", position_);
     const bool strips = in_[at - 1] == '-';
-    advance(at + 2 - at_);
+    advance(at + 2 - position_);
     after_tag(strips, in_[at - 1] != '+');
-    for (at = in_.find("{%", at_); at != std::string::npos; at = in_.find("{%", at + 2)) {
+    for (at = in_.find("{%", position_); at != std::string::npos; at = in_.find("{%", at + 2)) {
       std::size_t name = at + 2;
       const bool strips_before = name < in_.size() && in_[name] == '-';
       if (name < in_.size() && (in_[name] == '-' || in_[name] == '+')) ++name;
@@ -134,7 +134,7 @@ class Lexer {
       const char sign = end < in_.size() ? in_[end] : '\0';
       if (sign == '-' || sign == '+') ++end;
       if (std::string_view(in_).substr(end, 2) != "%}") continue;
-      std::string text = in_.substr(at_, at - at_);
+      std::string text = in_.substr(position_, at - position_);
       if (strips_before) {
         while (!text.empty() && is_space(text.back())) text.pop_back();
       } else if (const std::size_t newline = text.rfind('\n'); newline != std::string::npos) {
@@ -142,7 +142,7 @@ class Lexer {
           text.resize(newline + 1);
       }
       if (!text.empty()) add(TokenKind::text, std::move(text));
-      advance(end + 2 - at_);
+      advance(end + 2 - position_);
       after_tag(sign == '-', sign != '+');
       return;
     }
@@ -153,12 +153,12 @@ class Lexer {
     const std::string_view close = is_output ? "}}" : "%}";
     std::vector<char> brackets;
     while (true) {
-      advance(skip_spaces(at_) - at_);
-      if (at_ >= in_.size()) fail_template(line_, fmt::format("a tag has no end: add {}", close));
-      const char c = in_[at_];
+      advance(skip_spaces(position_) - position_);
+      if (position_ >= in_.size()) fail_template(line_, fmt::format("a tag has no end: add {}", close));
+      const char c = in_[position_];
       if (brackets.empty()) {
         const bool has_sign = c == '-' || c == '+';
-        if (std::string_view(in_).substr(at_ + (has_sign ? 1 : 0)).starts_with(close)) {
+        if (std::string_view(in_).substr(position_ + (has_sign ? 1 : 0)).starts_with(close)) {
           advance(has_sign ? 3 : 2);
           add(is_output ? TokenKind::end_output : TokenKind::end_block, "");
           return after_tag(c == '-', !is_output && c != '+');
@@ -169,10 +169,10 @@ class Lexer {
       } else if (is_digit(c)) {
         read_number();
       } else if (is_name_start(c)) {
-        std::size_t end = at_;
+        std::size_t end = position_;
         while (end < in_.size() && (is_name_start(in_[end]) || is_digit(in_[end]))) ++end;
-        add(TokenKind::name, in_.substr(at_, end - at_));
-        advance(end - at_);
+        add(TokenKind::name, in_.substr(position_, end - position_));
+        advance(end - position_);
       } else {
         read_symbol(brackets);
       }
@@ -181,8 +181,8 @@ class Lexer {
 
   void read_symbol(std::vector<char>& brackets) {
     const auto found = std::ranges::find_if(kSymbols, [&](std::string_view s) { return starts_with(s); });
-    if (found == std::end(kSymbols)) fail_template(line_, fmt::format("'{}' has no meaning here", in_[at_]));
-    const char c = in_[at_];
+    if (found == std::end(kSymbols)) fail_template(line_, fmt::format("'{}' has no meaning here", in_[position_]));
+    const char c = in_[position_];
     if (found->size() == 1 && (c == '(' || c == '[' || c == '{')) brackets.push_back(c);
     if (found->size() == 1 && (c == ')' || c == ']' || c == '}')) {
       const char open = c == ')' ? '(' : c == ']' ? '[' : '{';
@@ -194,7 +194,7 @@ class Lexer {
   }
 
   void read_number() {
-    std::size_t end = at_;
+    std::size_t end = position_;
     bool is_integer = true;
     std::string digits;
     const auto read_digits = [&] {
@@ -220,12 +220,12 @@ class Lexer {
       }
     }
     add(is_integer ? TokenKind::integer : TokenKind::number, digits);
-    advance(end - at_);
+    advance(end - position_);
   }
 
   void read_string(char quote) {
     std::string out;
-    std::size_t i = at_ + 1;
+    std::size_t i = position_ + 1;
     const auto hex = [&](std::size_t count) {
       char32_t code = 0;
       for (std::size_t k = 0; k < count; ++k, ++i) {
@@ -275,11 +275,11 @@ class Lexer {
     }
     if (i >= in_.size()) fail_template(line_, "a string has no end");
     add(TokenKind::string, std::move(out));
-    advance(i + 1 - at_);
+    advance(i + 1 - position_);
   }
 
   std::string in_;
-  std::size_t at_ = 0;
+  std::size_t position_ = 0;
   int line_ = 1;
   bool after_newline_ = true;  ///< the text begins a line
   std::vector<Token> tokens_;

@@ -30,11 +30,11 @@ std::int64_t integer_argument(const Arguments& a, std::size_t i, const char* nam
 
 std::string strip_sides(std::string_view s, const Arguments& a, bool left, bool right) {
   const Value* v = a.find(0, "chars");
-  std::u32string wanted;
+  std::u32string characters;
   const bool is_space = v == nullptr || v->is_none();
-  if (!is_space) wanted = text::to_characters(text_argument(a, 0, "chars"));
+  if (!is_space) characters = text::to_characters(text_argument(a, 0, "chars"));
   const auto goes = [&](char32_t c) {
-    return is_space ? text::is_white_space(c) || (c >= 0x1c && c <= 0x1f) : wanted.find(c) != std::u32string::npos;
+    return is_space ? text::is_white_space(c) || (c >= 0x1c && c <= 0x1f) : characters.find(c) != std::u32string::npos;
   };
   while (left && !s.empty()) {
     const text::Character c = text::character_at(s, 0);
@@ -142,13 +142,13 @@ Value splitlines(Interpreter& in, const Value& v, const Arguments& a) {
 
 template <bool at_start>
 Value affix(Interpreter&, const Value& v, const Arguments& a) {
-  const Value* wanted = a.find(0, "prefix");
+  const Value* prefix = a.find(0, "prefix");
   const auto matches = [&](const Value& each) {
     if (!each.is_string()) fail_rendering("startswith and endswith need strings");
     return at_start ? v.string().starts_with(each.string()) : v.string().ends_with(each.string());
   };
-  if (wanted != nullptr && wanted->is_tuple()) return Value(std::ranges::any_of(wanted->items(), matches));
-  return Value(matches(wanted != nullptr ? *wanted : Value()));
+  if (prefix != nullptr && prefix->is_tuple()) return Value(std::ranges::any_of(prefix->items(), matches));
+  return Value(matches(prefix != nullptr ? *prefix : Value()));
 }
 
 Value replace(Interpreter& in, const Value& v, const Arguments& a) {
@@ -195,8 +195,8 @@ std::string change_case(std::string_view s, bool each_word) {
 
 Value find_text(Interpreter&, const Value& v, const Arguments& a, bool from_end, bool must_exist) {
   const std::string& s = v.string();
-  const std::string& wanted = text_argument(a, 0, "sub");
-  const std::size_t found = from_end ? s.rfind(wanted) : s.find(wanted);
+  const std::string& substring = text_argument(a, 0, "sub");
+  const std::size_t found = from_end ? s.rfind(substring) : s.find(substring);
   if (found == std::string::npos) {
     if (must_exist) fail_rendering("substring not found");
     return Value(std::int64_t{-1});
@@ -314,11 +314,11 @@ constexpr NamedMethod kStringMethods[] = {
     {"index", [](Interpreter& in, const Value& v, const Arguments& a) { return find_text(in, v, a, false, true); }},
     {"count",
      [](Interpreter& in, const Value& v, const Arguments& a) {
-       const std::string& wanted = text_argument(a, 0, "sub");
-       if (wanted.empty()) return Value(static_cast<std::int64_t>(text::count_characters(v.string()) + 1));
+       const std::string& substring = text_argument(a, 0, "sub");
+       if (substring.empty()) return Value(static_cast<std::int64_t>(text::count_characters(v.string()) + 1));
        std::int64_t count = 0;
-       for (std::size_t at = v.string().find(wanted); at != std::string::npos;
-            at = v.string().find(wanted, at + wanted.size()))
+       for (std::size_t at = v.string().find(substring); at != std::string::npos;
+            at = v.string().find(substring, at + substring.size()))
          ++count;
        in.take_steps(1 + v.string().size() / 16);
        return Value(count);
@@ -354,17 +354,17 @@ constexpr NamedMethod kStringMethods[] = {
 constexpr NamedMethod kListMethods[] = {
     {"index",
      [](Interpreter&, const Value& v, const Arguments& a) {
-       const Value* wanted = a.find(0, "value");
-       for (std::size_t i = 0; wanted != nullptr && i < v.items().size(); ++i) {
-         if (equal(v.items()[i], *wanted)) return Value(static_cast<std::int64_t>(i));
+       const Value* value = a.find(0, "value");
+       for (std::size_t i = 0; value != nullptr && i < v.items().size(); ++i) {
+         if (equal(v.items()[i], *value)) return Value(static_cast<std::int64_t>(i));
        }
        fail_rendering("a list lacks the value that index() looks for");
      }},
     {"count",
      [](Interpreter&, const Value& v, const Arguments& a) {
-       const Value* wanted = a.find(0, "value");
+       const Value* value = a.find(0, "value");
        return Value(static_cast<std::int64_t>(std::ranges::count_if(
-           v.items(), [&](const Value& each) { return wanted != nullptr && equal(each, *wanted); })));
+           v.items(), [&](const Value& each) { return value != nullptr && equal(each, *value); })));
      }},
     {"copy", [](Interpreter& in, const Value& v, const Arguments&) { return Value::list(in.elements(v)); }},
     {"append", refuse_change},

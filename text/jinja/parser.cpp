@@ -27,10 +27,10 @@ class Parser {
  private:
   using Kind = TokenKind;
 
-  const Token& peek(std::size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
+  const Token& peek(std::size_t ahead = 0) const { return tokens_[std::min(position_ + ahead, tokens_.size() - 1)]; }
   Token next() {
     Token t = peek();
-    if (at_ + 1 < tokens_.size()) ++at_;
+    if (position_ + 1 < tokens_.size()) ++position_;
     return t;
   }
   [[noreturn]] void fail_here(const std::string& message) const { fail_template(peek().line, message); }
@@ -75,7 +75,7 @@ class Parser {
     Parser& parser;
   };
 
-  ExpressionPtr make(ExpressionKind kind, std::string text = {}) const {
+  ExpressionPtr create_expression(ExpressionKind kind, std::string text = {}) const {
     auto e = std::make_unique<Expression>();
     e->kind = kind;
     e->line = peek().line;
@@ -84,12 +84,12 @@ class Parser {
   }
   template <class... Operands>
   ExpressionPtr make_of(ExpressionKind kind, std::string text, Operands... operands) const {
-    ExpressionPtr e = make(kind, std::move(text));
+    ExpressionPtr e = create_expression(kind, std::move(text));
     (e->operands.push_back(std::move(operands)), ...);
     return e;
   }
   ExpressionPtr constant(Value v) const {
-    ExpressionPtr e = make(ExpressionKind::constant);
+    ExpressionPtr e = create_expression(ExpressionKind::constant);
     e->constant = std::move(v);
     return e;
   }
@@ -252,13 +252,13 @@ class Parser {
     };
     Target first = one();
     if (!allows_several || !is_symbol(",")) return first;
-    Target all;
-    all.parts.push_back(std::move(first));
+    Target targets;
+    targets.elements.push_back(std::move(first));
     while (take_symbol(",")) {
       if (is_word("in") || is_symbol("=")) break;
-      all.parts.push_back(one());
+      targets.elements.push_back(one());
     }
-    return all;
+    return targets;
   }
 
   void parse_parameters(Statement& s) {
@@ -398,18 +398,18 @@ class Parser {
         if (t.text == "true" || t.text == "True") return constant(Value(true));
         if (t.text == "false" || t.text == "False") return constant(Value(false));
         if (t.text == "none" || t.text == "None") return constant(Value());
-        return make(ExpressionKind::name, t.text);
+        return create_expression(ExpressionKind::name, t.text);
       }
       default: break;
     }
     if (take_symbol("(")) {
-      if (take_symbol(")")) return make(ExpressionKind::tuple);
+      if (take_symbol(")")) return create_expression(ExpressionKind::tuple);
       ExpressionPtr e = parse_tuple(true);
       expect_symbol(")");
       return e;
     }
     if (take_symbol("[")) {
-      ExpressionPtr list = make(ExpressionKind::list);
+      ExpressionPtr list = create_expression(ExpressionKind::list);
       while (!take_symbol("]")) {
         if (!list->operands.empty()) {
           expect_symbol(",");
@@ -420,7 +420,7 @@ class Parser {
       return list;
     }
     if (take_symbol("{")) {
-      ExpressionPtr dict = make(ExpressionKind::dict);
+      ExpressionPtr dict = create_expression(ExpressionKind::dict);
       while (!take_symbol("}")) {
         if (!dict->operands.empty()) {
           expect_symbol(",");
@@ -491,7 +491,7 @@ class Parser {
       } else if (take_symbol("*")) {
         a.kind = Argument::Kind::list;
       } else if (peek().kind == Kind::name && is_symbol("=", 1)) {
-        a.kind = Argument::Kind::named;
+        a.kind = Argument::Kind::keyword;
         a.name = next().text;
         next();
       }
@@ -508,14 +508,15 @@ class Parser {
         begins = false;
         std::string name = expect_name();
         while (take_symbol(".")) name += "." + expect_name();
-        ExpressionPtr filter = make(ExpressionKind::filter, std::move(name));
-        if (e == nullptr) e = make(ExpressionKind::name);  // text of a block, a variable without a name
+        ExpressionPtr filter = create_expression(ExpressionKind::filter, std::move(name));
+        if (e == nullptr) e = create_expression(ExpressionKind::name);  // text of a block, a variable without a name
         filter->operands.push_back(std::move(e));
         if (is_symbol("(")) filter->arguments = parse_arguments();
         e = std::move(filter);
       } else if (e != nullptr && take_word("is")) {
         const bool is_negated = take_word("not");
-        ExpressionPtr test = make(ExpressionKind::test, peek().kind == Kind::name ? next().text : expect_name());
+        ExpressionPtr test =
+            create_expression(ExpressionKind::test, peek().kind == Kind::name ? next().text : expect_name());
         test->operands.push_back(std::move(e));
         if (is_symbol("(")) {
           test->arguments = parse_arguments();
@@ -547,7 +548,7 @@ class Parser {
   }
 
   std::vector<Token> tokens_;
-  std::size_t at_ = 0;
+  std::size_t position_ = 0;
   int depth_ = 0, loops_ = 0;
 };
 

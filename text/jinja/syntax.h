@@ -38,7 +38,7 @@ enum class ExpressionKind : std::uint8_t {
 };
 
 struct Argument {
-  enum class Kind : std::uint8_t { positional, named, list, mapping } kind = Kind::positional;
+  enum class Kind : std::uint8_t { positional, keyword, list, mapping } kind = Kind::positional;
   std::string name;
   ExpressionPtr value;
 };
@@ -74,7 +74,7 @@ enum class StatementKind : std::uint8_t {
 /// Target of an assignment: a name, an attribute of a namespace, or several names.
 struct Target {
   std::string name, attribute;
-  std::vector<Target> parts;
+  std::vector<Target> elements;
 };
 
 struct Parameter {

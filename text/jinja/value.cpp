@@ -23,12 +23,12 @@ const Value* Dict::find(std::string_view key) const {
     const auto found = std::ranges::find(items_, key, &std::pair<std::string, Value>::first);
     return found == items_.end() ? nullptr : &found->second;
   }
-  const auto found = places_.find(std::string(key));
-  return found == places_.end() ? nullptr : &items_[found->second].second;
+  const auto found = positions_.find(std::string(key));
+  return found == positions_.end() ? nullptr : &items_[found->second].second;
 }
 
 void Dict::set(const std::string& key, Value value) {
-  const auto [place, is_new] = places_.emplace(key, items_.size());
+  const auto [place, is_new] = positions_.emplace(key, items_.size());
   if (is_new) {
     items_.emplace_back(key, std::move(value));
   } else {
@@ -38,8 +38,8 @@ void Dict::set(const std::string& key, Value value) {
 
 const Value* Arguments::find(std::size_t position, std::string_view name) const {
   if (position < positional.size()) return &positional[position];
-  const auto found = std::ranges::find(named, name, &std::pair<std::string, Value>::first);
-  return found == named.end() ? nullptr : &found->second;
+  const auto found = std::ranges::find(keywords, name, &std::pair<std::string, Value>::first);
+  return found == keywords.end() ? nullptr : &found->second;
 }
 
 Value Value::list(List items, bool is_tuple) {
@@ -276,7 +276,7 @@ namespace {
 /// Handler of nlohmann's events that builds values and keeps the order of keys.
 class ValueEvents {
  public:
-  explicit ValueEvents(std::string_view what) : what_(what) {}
+  explicit ValueEvents(std::string_view what) : subject_(what) {}
   using Json = nlohmann::json;
   bool null() { return add(Value()); }
   bool boolean(bool v) { return add(Value(v)); }
@@ -296,9 +296,9 @@ class ValueEvents {
   bool end_object() { return close(); }
   bool end_array() { return close(); }
   bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& e) {
-    fail(ErrorCode::invalid_argument, fmt::format("{} are not JSON: {}", what_, e.what()));
+    fail(ErrorCode::invalid_argument, fmt::format("{} are not JSON: {}", subject_, e.what()));
   }
-  Value take() { return std::move(root_); }
+  Value take_root() { return std::move(root_); }
 
  private:
   bool add(Value v) {
@@ -313,7 +313,7 @@ class ValueEvents {
   }
   bool open(Value v) {
     if (open_.size() >= static_cast<std::size_t>(text::kMaxJsonDepth))
-      fail(ErrorCode::invalid_argument, fmt::format("{} nest more than {} deep", what_, text::kMaxJsonDepth));
+      fail(ErrorCode::invalid_argument, fmt::format("{} nest more than {} deep", subject_, text::kMaxJsonDepth));
     open_.push_back(std::move(v));
     keys_.emplace_back();
     return true;
@@ -324,7 +324,7 @@ class ValueEvents {
     keys_.pop_back();
     return add(std::move(v));
   }
-  std::string what_;
+  std::string subject_;
   Value root_;
   std::vector<Value> open_;
   std::vector<std::string> keys_;
@@ -335,7 +335,7 @@ class ValueEvents {
 Value parse_json_value(std::string_view text, std::string_view what) {
   ValueEvents events(what);
   nlohmann::json::sax_parse(text, &events);
-  return events.take();
+  return events.take_root();
 }
 
 }  // namespace tern::jinja

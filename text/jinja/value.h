@@ -33,13 +33,13 @@ class Dict {
 
  private:
   std::vector<std::pair<std::string, Value>> items_;
-  std::unordered_map<std::string, std::size_t> places_;
+  std::unordered_map<std::string, std::size_t> positions_;
 };
 
 /// Arguments of a call.
 struct Arguments {
   std::vector<Value> positional;
-  std::vector<std::pair<std::string, Value>> named;
+  std::vector<std::pair<std::string, Value>> keywords;
   /// Argument by position or name, or null.
   const Value* find(std::size_t position, std::string_view name) const;
 };

@@ -69,8 +69,8 @@ void AddedTokens::index(const Normalizer* normalizer) {
     if (t.content.size() > kMaxAddedToken)
       fail(ErrorCode::bad_file,
            fmt::format("an added token has {} bytes; at most {} are allowed", t.content.size(), kMaxAddedToken));
-    by_id_.insert_or_assign(t.id, i);
-    by_text_.insert_or_assign(std::string_view(t.content), i);
+    id_positions_.insert_or_assign(t.id, i);
+    text_positions_.insert_or_assign(std::string_view(t.content), i);
     if (!t.is_normalized) {
       before.emplace_back(t.content, static_cast<std::uint32_t>(i));
       continue;
@@ -80,12 +80,12 @@ void AddedTokens::index(const Normalizer* normalizer) {
     t.decoded = text;
     after.emplace_back(text, static_cast<std::uint32_t>(i));
   }
-  before_ = Trie(std::move(before));
-  after_ = Trie(std::move(after));
+  raw_trie_ = Trie(std::move(before));
+  normalized_trie_ = Trie(std::move(after));
 }
 
 void AddedTokens::split(std::string_view text, bool normalized, bool parse_special, std::vector<Section>& out) const {
-  const Trie& trie = normalized ? after_ : before_;
+  const Trie& trie = normalized ? normalized_trie_ : raw_trie_;
   std::size_t begin = 0;  // begin of the remaining text
   for (std::size_t at = 0; !trie.empty() && at < text.size();) {
     const Trie::Found found = trie.longest(text.substr(at));

@@ -42,22 +42,22 @@ class AddedTokens {
 
   const std::vector<AddedToken>& list() const { return tokens_; }
   const AddedToken* find(TokenId id) const {
-    const auto found = by_id_.find(id);
-    return found == by_id_.end() ? nullptr : &tokens_[found->second];
+    const auto found = id_positions_.find(id);
+    return found == id_positions_.end() ? nullptr : &tokens_[found->second];
   }
   const AddedToken* find(std::string_view content) const {
-    const auto found = by_text_.find(content);
-    return found == by_text_.end() ? nullptr : &tokens_[found->second];
+    const auto found = text_positions_.find(content);
+    return found == text_positions_.end() ? nullptr : &tokens_[found->second];
   }
 
  private:
   void index(const Normalizer* normalizer);
 
   std::vector<AddedToken> tokens_;
-  std::unordered_map<TokenId, std::size_t> by_id_;
-  std::unordered_map<std::string_view, std::size_t> by_text_;
-  std::vector<std::string> normalized_;  ///< texts of `after_`
-  Trie before_, after_;                  ///< numbers of tokens
+  std::unordered_map<TokenId, std::size_t> id_positions_;
+  std::unordered_map<std::string_view, std::size_t> text_positions_;
+  std::vector<std::string> normalized_;  ///< texts of `normalized_trie_`
+  Trie raw_trie_, normalized_trie_;      ///< numbers of tokens
 };
 
 }  // namespace tern::text

@@ -25,11 +25,11 @@ struct BpeSymbol {
 
 struct BpeMerge {
   std::uint32_t rank = 0;
-  std::int32_t at = 0;
+  std::int32_t position = 0;
   TokenId id = 0;
   /// Order of a heap with the lowest rank, then the leftmost position, on top.
   friend bool operator<(const BpeMerge& a, const BpeMerge& b) {
-    return a.rank != b.rank ? a.rank > b.rank : a.at > b.at;
+    return a.rank != b.rank ? a.rank > b.rank : a.position > b.position;
   }
 };
 
@@ -95,8 +95,8 @@ class Bpe : public TokenModel {
     if (word.empty()) return;
     auto& s = static_cast<BpeScratch&>(*scratch);
     if (ignore_merges_) {
-      if (const TokenId whole = vocabulary_.find(word); whole != kNoToken) {
-        ids.push_back(whole);
+      if (const TokenId word_id = vocabulary_.find(word); word_id != kNoToken) {
+        ids.push_back(word_id);
         return;
       }
     }
@@ -179,7 +179,7 @@ class Bpe : public TokenModel {
       std::pop_heap(heap.begin(), heap.end());
       const BpeMerge top = heap.back();
       heap.pop_back();
-      BpeSymbol& left = symbol(top.at);
+      BpeSymbol& left = symbol(top.position);
       if (left.is_merged || left.next < 0) continue;
       BpeSymbol& right = symbol(left.next);
       const PairMap::Entry* e = merges_.find(left.id, right.id);
@@ -187,9 +187,9 @@ class Bpe : public TokenModel {
       left.id = top.id;
       right.is_merged = true;
       left.next = right.next;
-      if (right.next >= 0) symbol(right.next).previous = top.at;
-      if (left.previous >= 0) consider(left.previous, top.at);
-      if (left.next >= 0) consider(top.at, left.next);
+      if (right.next >= 0) symbol(right.next).previous = top.position;
+      if (left.previous >= 0) consider(left.previous, top.position);
+      if (left.next >= 0) consider(top.position, left.next);
     }
     for (const BpeSymbol& each : symbols) {
       if (!each.is_merged) ids.push_back(each.id);

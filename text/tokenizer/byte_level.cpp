@@ -8,23 +8,23 @@ namespace tern::text {
 
 const std::array<char32_t, 256>& byte_characters() {
   static const std::array<char32_t, 256> characters = [] {
-    std::array<char32_t, 256> made{};
+    std::array<char32_t, 256> table{};
     char32_t other = 256;
     for (unsigned b = 0; b < 256; ++b) {
       const bool is_itself = (b >= '!' && b <= '~') || (b >= 0xa1 && b <= 0xac) || b >= 0xae;
-      made[b] = is_itself ? b : other++;
+      table[b] = is_itself ? b : other++;
     }
-    return made;
+    return table;
   }();
   return characters;
 }
 
 int byte_of_character(char32_t c) {
   static const std::array<std::int16_t, 324> bytes = [] {
-    std::array<std::int16_t, 324> made{};
-    made.fill(-1);
-    for (unsigned b = 0; b < 256; ++b) made.at(byte_characters()[b]) = static_cast<std::int16_t>(b);
-    return made;
+    std::array<std::int16_t, 324> table{};
+    table.fill(-1);
+    for (unsigned b = 0; b < 256; ++b) table.at(byte_characters()[b]) = static_cast<std::int16_t>(b);
+    return table;
   }();
   return c < bytes.size() ? bytes[c] : -1;
 }

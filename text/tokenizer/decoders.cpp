@@ -85,9 +85,9 @@ class ByteFallbackDecoder : public Decoder {
 class FuseDecoder : public Decoder {
  public:
   void apply(std::vector<std::string>& tokens) const override {
-    std::string all;
-    for (const std::string& t : tokens) all += t;
-    tokens = {std::move(all)};
+    std::string joined;
+    for (const std::string& t : tokens) joined += t;
+    tokens = {std::move(joined)};
   }
 };
 
@@ -196,12 +196,12 @@ class CtcDecoder : public Decoder {
 
 class DecoderSequence : public Decoder {
  public:
-  explicit DecoderSequence(std::vector<std::unique_ptr<Decoder>> all) : all_(std::move(all)) {}
+  explicit DecoderSequence(std::vector<std::unique_ptr<Decoder>> decoders) : decoders_(std::move(decoders)) {}
   void apply(std::vector<std::string>& tokens) const override {
     std::size_t size = 1 << 16;
     for (const std::string& t : tokens) size += 64 * t.size();
-    for (const auto& each : all_) {
-      each->apply(tokens);
+    for (const auto& decoder : decoders_) {
+      decoder->apply(tokens);
       std::size_t now = 0;
       for (const std::string& t : tokens) now += t.size();
       if (now > size) fail(ErrorCode::bad_file, "the decoders of the tokenizer make the text too long");
@@ -209,7 +209,7 @@ class DecoderSequence : public Decoder {
   }
 
  private:
-  std::vector<std::unique_ptr<Decoder>> all_;
+  std::vector<std::unique_ptr<Decoder>> decoders_;
 };
 
 }  // namespace
@@ -228,11 +228,11 @@ std::unique_ptr<Decoder> make_decoder(const nlohmann::json& j, int depth) {
   if (type == "BPEDecoder") return std::make_unique<BpeDecoder>(j);
   if (type == "CTC") return std::make_unique<CtcDecoder>(j);
   if (type == "Sequence") {
-    std::vector<std::unique_ptr<Decoder>> all;
+    std::vector<std::unique_ptr<Decoder>> decoders;
     for (const auto& each : array_field(j, "decoders")) {
-      if (auto made = make_decoder(each, depth + 1)) all.push_back(std::move(made));
+      if (auto decoder = make_decoder(each, depth + 1)) decoders.push_back(std::move(decoder));
     }
-    return std::make_unique<DecoderSequence>(std::move(all));
+    return std::make_unique<DecoderSequence>(std::move(decoders));
   }
   fail(ErrorCode::unsupported, fmt::format("the tokenizer has a decoder of type '{}', which is not known", type));
 }

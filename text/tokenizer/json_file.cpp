@@ -29,13 +29,13 @@ class TokenizerEvents {
   bool binary(binary_t&) { return false; }
 
   bool string(string_t& v) {
-    if (part_ == Part::none) return scalar(v);
-    if (part_ == Part::merges && level_ == 1) {
+    if (list_ == List::none) return scalar(v);
+    if (list_ == List::merges && level_ == 1) {
       const std::size_t space = v.find(' ');
       if (space == std::string::npos || v.find(' ', space + 1) != std::string::npos)
         wrong(fmt::format("merge {} must be two tokens with a space between them", out_.model.merges.size()));
       add_merge(v.substr(0, space), v.substr(space + 1));
-    } else if (level_ == 2 && (part_ == Part::merges || part_ == Part::scores)) {
+    } else if (level_ == 2 && (list_ == List::merges || list_ == List::scores)) {
       pair_.push_back(std::move(v));
     } else {
       wrong("its vocabulary or merges hold a string in an unexpected place");
@@ -44,7 +44,7 @@ class TokenizerEvents {
   }
 
   bool key(string_t& k) {
-    if (part_ == Part::none) {
+    if (list_ == List::none) {
       keys_.back() = std::move(k);
     } else {
       key_ = std::move(k);
@@ -55,32 +55,32 @@ class TokenizerEvents {
   bool start_object(std::size_t) {
     if (begins_list()) {
       if (keys_.back() != "vocab") wrong("its merges are an object");
-      part_ = Part::vocabulary;
+      list_ = List::vocabulary;
       level_ = 1;
       return true;
     }
-    if (part_ != Part::none) wrong("its vocabulary or merges hold an object");
+    if (list_ != List::none) wrong("its vocabulary or merges hold an object");
     return open(Json::object());
   }
   bool start_array(std::size_t) {
     if (begins_list()) {
-      part_ = keys_.back() == "vocab" ? Part::scores : Part::merges;
+      list_ = keys_.back() == "vocab" ? List::scores : List::merges;
       level_ = 1;
       return true;
     }
-    if (part_ == Part::none) return open(Json::array());
-    if (level_ != 1 || part_ == Part::vocabulary) wrong("its vocabulary or merges nest too deep");
+    if (list_ == List::none) return open(Json::array());
+    if (level_ != 1 || list_ == List::vocabulary) wrong("its vocabulary or merges nest too deep");
     level_ = 2;
     pair_.clear();
     score_.reset();
     return true;
   }
-  bool end_object() { return part_ == Part::none ? close() : end_list(); }
+  bool end_object() { return list_ == List::none ? close() : end_list(); }
   bool end_array() {
-    if (part_ == Part::none) return close();
+    if (list_ == List::none) return close();
     if (level_ == 1) return end_list();
     level_ = 1;
-    if (part_ == Part::merges) {
+    if (list_ == List::merges) {
       if (pair_.size() != 2) wrong(fmt::format("merge {} must hold two tokens", out_.model.merges.size()));
       add_merge(std::move(pair_[0]), std::move(pair_[1]));
     } else {
@@ -96,10 +96,10 @@ class TokenizerEvents {
     fail(ErrorCode::bad_file, fmt::format("tokenizer.json is not JSON: {}", e.what()));
   }
 
-  Json take() { return std::move(root_); }
+  Json take_root() { return std::move(root_); }
 
  private:
-  enum class Part { none, vocabulary, scores, merges };
+  enum class List { none, vocabulary, scores, merges };
 
   [[noreturn]] static void wrong(const std::string& what) {
     fail(ErrorCode::bad_file, fmt::format("tokenizer.json is not a tokenizer of Hugging Face: {}", what));
@@ -114,23 +114,23 @@ class TokenizerEvents {
 
   /// True at the value of model.vocab or model.merges.
   bool begins_list() const {
-    return part_ == Part::none && keys_.size() == 2 && keys_[0] == "model" &&
+    return list_ == List::none && keys_.size() == 2 && keys_[0] == "model" &&
            (keys_[1] == "vocab" || keys_[1] == "merges");
   }
   bool end_list() {
-    part_ = Part::none;
+    list_ = List::none;
     level_ = 0;
     return true;
   }
 
   template <class T>
   bool number(double as_double, bool is_no_id, std::uint64_t id, T value) {
-    if (part_ == Part::none) return scalar(value);
-    if (part_ == Part::vocabulary) {
+    if (list_ == List::none) return scalar(value);
+    if (list_ == List::vocabulary) {
       if (is_no_id) wrong(fmt::format("token '{}' has an id that is no number from 0 on", key_));
       check_count(out_.model.vocabulary.size());
       out_.model.vocabulary.emplace_back(std::move(key_), id);
-    } else if (part_ == Part::scores && level_ == 2) {
+    } else if (list_ == List::scores && level_ == 2) {
       score_ = as_double;
     } else {
       wrong("its merges hold a number");
@@ -140,12 +140,12 @@ class TokenizerEvents {
 
   template <class T>
   bool scalar(T&& value) {
-    if (part_ != Part::none) wrong("its vocabulary or merges hold null, true or false");
-    *place() = std::forward<T>(value);
+    if (list_ != List::none) wrong("its vocabulary or merges hold null, true or false");
+    *next_value() = std::forward<T>(value);
     return true;
   }
   /// Place of the next value in the innermost open object or array.
-  Json* place() {
+  Json* next_value() {
     if (open_.empty()) return &root_;
     Json& parent = *open_.back();
     if (parent.is_object()) return &parent[keys_.back()];
@@ -154,7 +154,7 @@ class TokenizerEvents {
   }
   bool open(Json value) {
     if (open_.size() >= static_cast<std::size_t>(kMaxJsonDepth)) wrong("it nests too deep");
-    Json* at = place();
+    Json* at = next_value();
     *at = std::move(value);
     open_.push_back(at);
     keys_.emplace_back();
@@ -170,7 +170,7 @@ class TokenizerEvents {
   Json root_;
   std::vector<Json*> open_;        ///< objects and arrays from the root to the innermost one
   std::vector<std::string> keys_;  ///< last key of each
-  Part part_ = Part::none;
+  List list_ = List::none;
   int level_ = 0;  ///< nesting inside the list
   std::string key_;
   std::vector<std::string> pair_;
@@ -183,7 +183,7 @@ TokenizerFile read_tokenizer_file(std::string_view text) {
   TokenizerFile file;
   TokenizerEvents events(file);
   Json::sax_parse(text, &events);
-  file.fields = events.take();
+  file.fields = events.take_root();
   if (!file.fields.is_object() || !file.fields.contains("model") || !file.fields["model"].is_object())
     fail(ErrorCode::bad_file, "tokenizer.json is not a tokenizer of Hugging Face: it has no object 'model'");
   file.model.fields = std::move(file.fields["model"]);

@@ -48,7 +48,7 @@ class JsonTokenizer : public TokenizerImpl {
   }
 
   void encode(std::string_view text, const EncodeOptions& options, std::vector<std::int64_t>& ids) const override {
-    if (options.add_special) ids.insert(ids.end(), frame_.before.begin(), frame_.before.end());
+    if (options.add_special) ids.insert(ids.end(), frame_.prefix.begin(), frame_.prefix.end());
     const std::unique_ptr<ModelScratch> scratch = model_->make_scratch();
     std::vector<Section> sections, inner;
     added_.split(text, false, options.parse_special, sections);
@@ -78,7 +78,7 @@ class JsonTokenizer : public TokenizerImpl {
         ids.insert(ids.end(), found.begin(), found.end());
       }
     }
-    if (options.add_special) ids.insert(ids.end(), frame_.after.begin(), frame_.after.end());
+    if (options.add_special) ids.insert(ids.end(), frame_.suffix.begin(), frame_.suffix.end());
   }
 
   std::string decode(std::span<const std::int64_t> ids, bool skip_special) const override {

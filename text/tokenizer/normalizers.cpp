@@ -192,17 +192,18 @@ class StripNormalizer : public Normalizer {
 
 class NormalizerSequence : public Normalizer {
  public:
-  explicit NormalizerSequence(std::vector<std::unique_ptr<Normalizer>> all) : all_(std::move(all)) {}
+  explicit NormalizerSequence(std::vector<std::unique_ptr<Normalizer>> normalizers)
+      : normalizers_(std::move(normalizers)) {}
   void apply(std::string& text) const override {
     const std::size_t limit = kMaxGrowth * text.size() + (1u << 16);
-    for (const auto& each : all_) {
-      each->apply(text);
+    for (const auto& normalizer : normalizers_) {
+      normalizer->apply(text);
       if (text.size() > limit) fail(ErrorCode::bad_file, "the normalizers of the tokenizer make the text too long");
     }
   }
 
  private:
-  std::vector<std::unique_ptr<Normalizer>> all_;
+  std::vector<std::unique_ptr<Normalizer>> normalizers_;
 };
 
 }  // namespace
@@ -231,11 +232,11 @@ std::unique_ptr<Normalizer> make_normalizer(const nlohmann::json& j, int depth) 
     return map.empty() ? nullptr : make_charsmap(map);
   }
   if (type == "Sequence") {
-    std::vector<std::unique_ptr<Normalizer>> all;
+    std::vector<std::unique_ptr<Normalizer>> normalizers;
     for (const auto& each : array_field(j, "normalizers")) {
-      if (auto made = make_normalizer(each, depth + 1)) all.push_back(std::move(made));
+      if (auto normalizer = make_normalizer(each, depth + 1)) normalizers.push_back(std::move(normalizer));
     }
-    return std::make_unique<NormalizerSequence>(std::move(all));
+    return std::make_unique<NormalizerSequence>(std::move(normalizers));
   }
   fail(ErrorCode::unsupported, fmt::format("the tokenizer has a normalizer of type '{}', which is not known", type));
 }

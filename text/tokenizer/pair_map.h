@@ -23,9 +23,9 @@ class PairMap {
     mask_ = slots_.size() - 1;
   }
   /// A later entry of the same pair replaces the earlier one.
-  void set(TokenId left, TokenId right, Entry entry) { slots_[place(key(left, right))] = {key(left, right), entry}; }
+  void set(TokenId left, TokenId right, Entry entry) { slots_[slot_of(key(left, right))] = {key(left, right), entry}; }
   const Entry* find(TokenId left, TokenId right) const {
-    const Slot& s = slots_[place(key(left, right))];
+    const Slot& s = slots_[slot_of(key(left, right))];
     return s.key == kFree ? nullptr : &s.entry;
   }
 
@@ -36,7 +36,7 @@ class PairMap {
     Entry entry;
   };
   static std::uint64_t key(TokenId left, TokenId right) { return std::uint64_t{left} << 32 | right; }
-  std::size_t place(std::uint64_t k) const {
+  std::size_t slot_of(std::uint64_t k) const {
     std::uint64_t hash = k * 0x9e3779b97f4a7c15ull;
     hash ^= hash >> 32;
     std::size_t at = hash & mask_;

@@ -42,7 +42,7 @@ Frame template_frame(const nlohmann::json& j) {
     const std::string name = text_field(required_field(piece, "SpecialToken"), "id");
     const nlohmann::json& token = required_field(required_field(j, "special_tokens"), name.c_str());
     for (const auto& id : array_field(token, "ids"))
-      (after_text ? frame.after : frame.before).push_back(id_of_json(id));
+      (after_text ? frame.suffix : frame.prefix).push_back(id_of_json(id));
   }
   if (!after_text) fail(ErrorCode::unsupported, "the tokenizer's post-processor leaves the text out");
   return frame;
@@ -61,9 +61,9 @@ Frame make_frame(const nlohmann::json& j, int depth) {
     Frame frame;
     for (const auto& each : array_field(j, "processors")) {
       const Frame outer = make_frame(each, depth + 1);
-      frame.before.insert(frame.before.begin(), outer.before.begin(), outer.before.end());
-      frame.after.insert(frame.after.end(), outer.after.begin(), outer.after.end());
-      if (frame.before.size() + frame.after.size() > kMaxFrame)
+      frame.prefix.insert(frame.prefix.begin(), outer.prefix.begin(), outer.prefix.end());
+      frame.suffix.insert(frame.suffix.end(), outer.suffix.begin(), outer.suffix.end());
+      if (frame.prefix.size() + frame.suffix.size() > kMaxFrame)
         fail(ErrorCode::bad_file, fmt::format("the tokenizer's post-processors add more than {} tokens", kMaxFrame));
     }
     return frame;

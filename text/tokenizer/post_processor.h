@@ -10,7 +10,7 @@ namespace tern::text {
 
 /// Ids before and after the ids of a text.
 struct Frame {
-  std::vector<TokenId> before, after;
+  std::vector<TokenId> prefix, suffix;
 };
 
 /// Frame of the JSON object, or of null, for a single text.

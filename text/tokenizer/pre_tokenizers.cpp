@@ -55,8 +55,8 @@ class RegexSplit : public PreTokenizer {
 /// Splits at characters.
 class CharacterSplit : public PreTokenizer {
  public:
-  CharacterSplit(bool (*is_match)(char32_t, char32_t), Delimiter delimiter, char32_t wanted = 0)
-      : is_match_(is_match), delimiter_(delimiter), wanted_(wanted) {}
+  CharacterSplit(bool (*is_match)(char32_t, char32_t), Delimiter delimiter, char32_t character = 0)
+      : is_match_(is_match), delimiter_(delimiter), character_(character) {}
   void apply(Words& words) const override {
     const std::vector<Word> before = std::exchange(words.list, {});
     std::vector<ByteRange> matches;
@@ -64,7 +64,7 @@ class CharacterSplit : public PreTokenizer {
       matches.clear();
       for (std::size_t at = 0; at < w.text.size();) {
         const Character c = character_at(w.text, at);
-        if (is_match_(c.code, wanted_)) matches.push_back({at, at + c.size});
+        if (is_match_(c.code, character_)) matches.push_back({at, at + c.size});
         at += c.size;
       }
       split_word(w, matches, delimiter_, false, words.list);
@@ -74,7 +74,7 @@ class CharacterSplit : public PreTokenizer {
  private:
   bool (*is_match_)(char32_t, char32_t);
   Delimiter delimiter_;
-  char32_t wanted_;
+  char32_t character_;
 };
 
 bool matches_space(char32_t c, char32_t) {
@@ -86,8 +86,8 @@ bool matches_punctuation(char32_t c, char32_t) {
 bool matches_number(char32_t c, char32_t) {
   return is_numeric(c);
 }
-bool matches_wanted(char32_t c, char32_t wanted) {
-  return c == wanted;
+bool matches_character(char32_t c, char32_t character) {
+  return c == character;
 }
 
 class ByteLevelPreTokenizer : public PreTokenizer {
@@ -177,13 +177,14 @@ class ScriptSplit : public PreTokenizer {
 
 class PreTokenizerSequence : public PreTokenizer {
  public:
-  explicit PreTokenizerSequence(std::vector<std::unique_ptr<PreTokenizer>> all) : all_(std::move(all)) {}
+  explicit PreTokenizerSequence(std::vector<std::unique_ptr<PreTokenizer>> pre_tokenizers)
+      : pre_tokenizers_(std::move(pre_tokenizers)) {}
   void apply(Words& words) const override {
-    for (const auto& each : all_) each->apply(words);
+    for (const auto& pre_tokenizer : pre_tokenizers_) pre_tokenizer->apply(words);
   }
 
  private:
-  std::vector<std::unique_ptr<PreTokenizer>> all_;
+  std::vector<std::unique_ptr<PreTokenizer>> pre_tokenizers_;
 };
 
 }  // namespace
@@ -216,15 +217,15 @@ std::unique_ptr<PreTokenizer> make_pre_tokenizer(const nlohmann::json& j, int de
   if (type == "CharDelimiterSplit") {
     const std::string delimiter = text_field(j, "delimiter");
     if (delimiter.empty()) fail(ErrorCode::bad_file, "the tokenizer has a CharDelimiterSplit without a delimiter");
-    return std::make_unique<CharacterSplit>(matches_wanted, Delimiter::removed, character_at(delimiter, 0).code);
+    return std::make_unique<CharacterSplit>(matches_character, Delimiter::removed, character_at(delimiter, 0).code);
   }
   if (type == "UnicodeScripts") return std::make_unique<ScriptSplit>();
   if (type == "Sequence") {
-    std::vector<std::unique_ptr<PreTokenizer>> all;
+    std::vector<std::unique_ptr<PreTokenizer>> pre_tokenizers;
     for (const auto& each : array_field(j, "pretokenizers")) {
-      if (auto made = make_pre_tokenizer(each, depth + 1)) all.push_back(std::move(made));
+      if (auto pre_tokenizer = make_pre_tokenizer(each, depth + 1)) pre_tokenizers.push_back(std::move(pre_tokenizer));
     }
-    return std::make_unique<PreTokenizerSequence>(std::move(all));
+    return std::make_unique<PreTokenizerSequence>(std::move(pre_tokenizers));
   }
   fail(ErrorCode::unsupported, fmt::format("the tokenizer has a pre-tokenizer of type '{}', which is not known", type));
 }

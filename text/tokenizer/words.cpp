@@ -21,7 +21,7 @@ class WordPiece : public TokenModel {
  public:
   explicit WordPiece(ModelFields in)
       : unknown_(text_field(in.fields, "unk_token", "[UNK]")),
-        most_characters_(integer_field(in.fields, "max_input_chars_per_word", 100)) {
+        max_characters_(integer_field(in.fields, "max_input_chars_per_word", 100)) {
     for (auto& [token, id] : in.vocabulary) vocabulary_.add(std::move(token), id);
     std::vector<Trie::Entry> entries;
     for (std::size_t id = 0; id < vocabulary_.size(); ++id) {
@@ -35,7 +35,7 @@ class WordPiece : public TokenModel {
 
   void encode(std::string_view word, ModelScratch*, std::vector<TokenId>& ids) const override {
     const std::size_t before = ids.size();
-    bool is_known = static_cast<std::int64_t>(count_characters(word)) <= most_characters_;
+    bool is_known = static_cast<std::int64_t>(count_characters(word)) <= max_characters_;
     for (std::size_t at = 0; is_known && at < word.size();) {
       const std::uint32_t from = at == 0 ? Trie::root() : continuing_;
       Trie::Found found;
@@ -64,7 +64,7 @@ class WordPiece : public TokenModel {
   }
 
   std::string unknown_;
-  std::int64_t most_characters_;
+  std::int64_t max_characters_;
   Trie trie_;
   std::uint32_t continuing_ = Trie::root();  ///< node after the prefix of continuing tokens
 };

@@ -30,23 +30,23 @@ int take_number(std::string_view& text, std::string_view prefix) {
 
 /// Stores a tensor of the file in the call, list and position that its key names: [rankR.][callC.]{in,out,mut,grad}K.
 void add_tensor(ConformCase& c, const std::string& key, const HostTensor& tensor) {
-  std::string_view rest = key;
+  std::string_view remaining = key;
   const auto reject_key = [&] {
     fail(ErrorCode::bad_file,
          fmt::format("tensor '{}' is not named inK, outK, callC.inK, callC.outK, callC.mutK, or rankR. before these",
                      key));
   };
-  const int rank = std::max(take_number(rest, "rank"), 0);
-  if (rest.size() != key.size()) {
-    if (!rest.starts_with('.')) reject_key();
-    rest.remove_prefix(1);
+  const int rank = std::max(take_number(remaining, "rank"), 0);
+  if (remaining.size() != key.size()) {
+    if (!remaining.starts_with('.')) reject_key();
+    remaining.remove_prefix(1);
   }
   if (static_cast<std::size_t>(rank) >= c.ranks.size()) reject_key();
   std::vector<CaseCall>& calls = c.ranks[static_cast<std::size_t>(rank)];
-  int call = take_number(rest, "call");
+  int call = take_number(remaining, "call");
   if (call >= 0) {
-    if (!rest.starts_with('.')) call = -2;
-    rest.remove_prefix(rest.empty() ? 0 : 1);
+    if (!remaining.starts_with('.')) call = -2;
+    remaining.remove_prefix(remaining.empty() ? 0 : 1);
   } else {
     call = 0;
   }
@@ -56,7 +56,7 @@ void add_tensor(ConformCase& c, const std::string& key, const HostTensor& tensor
   };
   for (const Role& role : {Role{"in", &CaseCall::inputs}, Role{"out", &CaseCall::outputs},
                            Role{"mut", &CaseCall::mutated}, Role{"grad", &CaseCall::gradients}}) {
-    std::string_view text = rest;
+    std::string_view text = remaining;
     const int position = take_number(text, role.prefix);
     if (position < 0 || !text.empty() || call < 0) continue;
     if (calls.size() <= static_cast<std::size_t>(call)) calls.resize(static_cast<std::size_t>(call) + 1);

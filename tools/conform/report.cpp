@@ -28,7 +28,7 @@ struct OpLine {
   double worst_ulp = 0;
 };
 
-std::map<std::string, OpLine> by_op(std::span<const ConformResult> results) {
+std::map<std::string, OpLine> op_lines(std::span<const ConformResult> results) {
   std::map<std::string, OpLine> ops;
   for (const ConformResult& r : results) {
     OpLine& line = ops[r.op];
@@ -76,12 +76,12 @@ Json case_json(const ConformResult& r) {
 
 std::string json_report(std::span<const ConformResult> results) {
   const auto passed = std::ranges::count_if(results, &ConformResult::passed);
-  Json all = {{"cases", Json::array()},
-              {"passed", passed},
-              {"failed", std::ssize(results) - passed},
-              {"nearer", std::ranges::count_if(results, has_nearer)}};
-  for (const ConformResult& r : results) all["cases"].push_back(case_json(r));
-  return json_text(all) + "\n";
+  Json document = {{"cases", Json::array()},
+                   {"passed", passed},
+                   {"failed", std::ssize(results) - passed},
+                   {"nearer", std::ranges::count_if(results, has_nearer)}};
+  for (const ConformResult& r : results) document["cases"].push_back(case_json(r));
+  return json_text(document) + "\n";
 }
 
 }  // namespace
@@ -120,7 +120,7 @@ std::string conform_report(std::span<const ConformResult> results, const ReportO
                                               {"worst ulp", TextTable::Align::right}};
     if (options.gradients) columns.push_back({"refused", TextTable::Align::right});
     TextTable table(std::move(columns));
-    for (const auto& [op, line] : by_op(results)) {
+    for (const auto& [op, line] : op_lines(results)) {
       std::vector<std::string> row = {escape_name(op, 60), std::to_string(line.passed), std::to_string(line.failed),
                                       line.nearer > 0 ? std::to_string(line.nearer) : "",
                                       line.passed > 0 ? fmt::format("{:.3g}", line.worst_ulp) : ""};

@@ -147,11 +147,11 @@ void run_calls(const ConformCase& c, std::size_t rank, const FunctionInfo& info,
 /// Runs all ranks; a group's ranks have a thread each.
 ConformFindings run_ranks(const ConformCase& c, const Program& program, const FunctionInfo& info,
                           const PreparedModel& prepared, bool as_graph, bool with_gradients, Reference& reference) {
-  ConformFindings all;
+  ConformFindings findings;
   if (c.ranks.size() == 1) {
     Session session(prepared);
-    run_calls(c, 0, info, session, as_graph, with_gradients, reference, &all);
-    return all;
+    run_calls(c, 0, info, session, as_graph, with_gradients, reference, &findings);
+    return findings;
   }
   struct Rank {
     ConformFindings findings;
@@ -178,11 +178,11 @@ ConformFindings run_ranks(const ConformCase& c, const Program& program, const Fu
   }
   for (Rank& r : ranks) {
     if (r.failure != nullptr) std::rethrow_exception(r.failure);
-    if (all.first.empty()) all.first = std::move(r.findings.first);
-    all.worst_ulp = std::max(all.worst_ulp, r.findings.worst_ulp);
-    std::ranges::move(r.findings.results, std::back_inserter(all.results));
+    if (findings.first.empty()) findings.first = std::move(r.findings.first);
+    findings.worst_ulp = std::max(findings.worst_ulp, r.findings.worst_ulp);
+    std::ranges::move(r.findings.results, std::back_inserter(findings.results));
   }
-  return all;
+  return findings;
 }
 
 /// Removes names and other text used only in messages.
@@ -238,7 +238,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
       stage = "compile";
       add_kernels(imported, *options.target, {});
     }
-    if (options.without_texts) remove_texts(imported);
+    if (options.removes_texts) remove_texts(imported);
     auto program = std::make_shared<const Program>(std::move(imported));
     const TemporaryFile file("tern-conform");
     if (options.through_archive) {

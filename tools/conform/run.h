@@ -18,7 +18,7 @@ struct ConformOptions {
   bool gradients = false;      ///< derive and compare the gradients, too
   bool graph = false;          ///< capture each call as a graph and replay the graph, unless sizes depend on data
   bool native_code = false;    ///< PrepareOptions::native_code
-  bool without_texts = false;  ///< remove origins, names of values and annotations from the program
+  bool removes_texts = false;  ///< remove origins, names of values and annotations from the program
   std::shared_ptr<const KernelTarget> target;  ///< target for compiling kernels into the archive, or null
 };
 

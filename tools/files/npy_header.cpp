@@ -49,7 +49,7 @@ class NpyHeaderParser {
     NpyHeader header;
     bool descr = false, order = false, shape = false;
     expect('{');
-    while (!take('}')) {
+    while (!consume('}')) {
       const std::string_view key = quote();
       expect(':');
       bool* seen = key == "descr" ? &descr : key == "fortran_order" ? &order : key == "shape" ? &shape : nullptr;
@@ -59,45 +59,47 @@ class NpyHeaderParser {
       if (key == "descr") header.dtype = dtype();
       if (key == "fortran_order") header.fortran_order = boolean();
       if (key == "shape") header.sizes = tuple();
-      if (!take(',')) {
+      if (!consume(',')) {
         expect('}');
         break;
       }
     }
     skip_space();
-    if (at_ != text_.size()) bad("there is text after the dictionary");
+    if (position_ != text_.size()) bad("there is text after the dictionary");
     if (!descr || !order || !shape) bad("'descr', 'fortran_order' or 'shape' is missing");
     return header;
   }
 
  private:
   [[noreturn]] void bad(const std::string& what) const {
-    fail(ErrorCode::bad_file, fmt::format("{}: header of the array, at byte {}: {}", file_, offset_ + at_, what));
+    fail(ErrorCode::bad_file, fmt::format("{}: header of the array, at byte {}: {}", file_, offset_ + position_, what));
   }
 
   void skip_space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
+    while (position_ < text_.size() &&
+           (text_[position_] == ' ' || text_[position_] == '\n' || text_[position_] == '\t'))
+      ++position_;
   }
 
-  bool take(char c) {
+  bool consume(char c) {
     skip_space();
-    if (at_ == text_.size() || text_[at_] != c) return false;
-    ++at_;
+    if (position_ == text_.size() || text_[position_] != c) return false;
+    ++position_;
     return true;
   }
 
   void expect(char c) {
-    if (!take(c)) bad(fmt::format("expected '{}'", c));
+    if (!consume(c)) bad(fmt::format("expected '{}'", c));
   }
 
   std::string_view quote() {
     skip_space();
-    const char quote = at_ < text_.size() ? text_[at_] : '\0';
+    const char quote = position_ < text_.size() ? text_[position_] : '\0';
     if (quote != '\'' && quote != '"') bad("expected a string");
-    const std::size_t begin = at_ + 1;
+    const std::size_t begin = position_ + 1;
     const std::size_t end = text_.find(quote, begin);
     if (end == std::string_view::npos) bad("a string is not closed");
-    at_ = end + 1;
+    position_ = end + 1;
     return text_.substr(begin, end - begin);
   }
 
@@ -105,8 +107,8 @@ class NpyHeaderParser {
     skip_space();
     for (const bool value : {false, true}) {
       const std::string_view word = value ? "True" : "False";
-      if (text_.substr(at_).starts_with(word)) {
-        at_ += word.size();
+      if (text_.substr(position_).starts_with(word)) {
+        position_ += word.size();
         return value;
       }
     }
@@ -115,7 +117,7 @@ class NpyHeaderParser {
 
   DType dtype() {
     skip_space();
-    if (at_ < text_.size() && text_[at_] == '[')
+    if (position_ < text_.size() && text_[position_] == '[')
       unsupported("the array has records; save each field as a separate array");
     const std::string_view descr = quote();
     // NumPy writes "|u1", but "<u1" means the same.
@@ -142,11 +144,11 @@ class NpyHeaderParser {
     std::vector<std::int64_t> sizes;
     expect('(');
     bool comma = true;
-    while (!take(')')) {
+    while (!consume(')')) {
       if (!comma) bad("expected ',' or ')'");
       if (sizes.size() == kMaxFileRank) bad(fmt::format("the array has more than {} dimensions", kMaxFileRank));
       sizes.push_back(integer());
-      comma = take(',');
+      comma = consume(',');
     }
     // "(3)" is a number in Python, not a tuple.
     if (sizes.size() == 1 && !comma) bad("'shape' is not a tuple");
@@ -156,20 +158,20 @@ class NpyHeaderParser {
   std::int64_t integer() {
     skip_space();
     std::int64_t value = 0;
-    const char* begin = text_.data() + at_;
+    const char* begin = text_.data() + position_;
     const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
     if (error == std::errc::result_out_of_range) bad("a size exceeds 2^63-1");
     if (error != std::errc{}) bad("expected a size");
     if (value < 0) bad(fmt::format("the size {} is negative", value));
-    at_ += static_cast<std::size_t>(end - begin);
-    if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // written by Python 2
+    position_ += static_cast<std::size_t>(end - begin);
+    if (position_ < text_.size() && text_[position_] == 'L') ++position_;  // written by Python 2
     return value;
   }
 
   std::string_view text_;
   std::uint64_t offset_;
   std::string_view file_;
-  std::size_t at_ = 0;
+  std::size_t position_ = 0;
 };
 
 }  // namespace

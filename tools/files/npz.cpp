@@ -180,9 +180,9 @@ void write_npz(const std::string& path, const NamedTensors& tensors) {
     const auto fragment = [](const void* data, std::size_t size) {
       return zip_buffer_fragment_t{static_cast<zip_uint8_t*>(const_cast<void*>(data)), size};
     };
-    const std::array<zip_buffer_fragment_t, 2> parts = {fragment(headers[i].data(), headers[i].size()),
-                                                        fragment(tensor.data.data(), tensor.data.size())};
-    zip_source_t* source = zip_source_buffer_fragment(archive.get(), parts.data(), tensor.data.empty() ? 1 : 2, 0);
+    const std::array<zip_buffer_fragment_t, 2> fragments = {fragment(headers[i].data(), headers[i].size()),
+                                                            fragment(tensor.data.data(), tensor.data.size())};
+    zip_source_t* source = zip_source_buffer_fragment(archive.get(), fragments.data(), tensor.data.empty() ? 1 : 2, 0);
     if (source == nullptr) failed();
     const zip_int64_t index = zip_file_add(archive.get(), (name + ".npy").c_str(), source, ZIP_FL_ENC_UTF_8);
     if (index < 0) {

@@ -54,7 +54,7 @@ HostTensor read_entry(ByteSource& source, const SafetensorsEntry& entry) {
 }
 
 /// The tensors in the order of the file.
-std::vector<const std::pair<std::string, HostTensor>*> in_file_order(const NamedTensors& tensors) {
+std::vector<const std::pair<std::string, HostTensor>*> file_order(const NamedTensors& tensors) {
   std::vector<const std::pair<std::string, HostTensor>*> order;
   for (const auto& entry : tensors.tensors) order.push_back(&entry);
   std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
@@ -95,7 +95,7 @@ std::string header_text(const NamedTensors& tensors) {
   Json::object_t header;
   if (!tensors.metadata.empty()) header.emplace_back("__metadata__", tensors.metadata);
   std::uint64_t offset = 0;
-  for (const auto* entry : in_file_order(tensors)) {
+  for (const auto* entry : file_order(tensors)) {
     const auto& [name, tensor] = *entry;
     const std::uint64_t end = offset + bytes_in_file(tensor);
     header.emplace_back(name, Json{{"dtype", safetensors_name(tensor.dtype)},
@@ -140,7 +140,7 @@ void write_safetensors(const std::string& path, const NamedTensors& tensors, boo
   const std::uint64_t length = header.size();
   file.write(std::as_bytes(std::span(&length, 1)));
   file.write(header);
-  for (const auto* entry : in_file_order(tensors)) {
+  for (const auto* entry : file_order(tensors)) {
     const HostTensor& tensor = entry->second;
     if (is_packed(tensor.dtype)) {
       std::vector<std::byte> packed(static_cast<std::size_t>(bytes_in_file(tensor)));

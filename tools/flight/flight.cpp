@@ -16,7 +16,7 @@ namespace {
 /// "gloo:all_reduce of [4] Float, at model.py:12, started".
 std::string call_text(const FlightCall& c) {
   std::string text = fmt::format("{} of [{}] {}", escape_name(c.name), fmt::join(c.in, ", "), escape_name(c.types));
-  if (!c.place.empty()) text += ", at " + escape_name(c.place);
+  if (!c.location.empty()) text += ", at " + escape_name(c.location);
   return text + ", " + escape_name(c.state);
 }
 

@@ -23,7 +23,7 @@ using pt2::PickleValues;
 
 using PickleValueKind = PickleValue::Kind;
 
-constexpr std::size_t kMostFlightBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxFlightBytes = std::size_t{64} << 20;
 constexpr int kRecordsMostRank = 1 << 20;
 
 /// Reads a record, and charges all values as work: a pickle may refer to a value many times.
@@ -33,7 +33,7 @@ class FlightRecordReader {
 
   FlightRecord read() const {
     FlightRecord r;
-    const PickleValue& root = of_kind(values_[values_.root], PickleValueKind::dict, "the record");
+    const PickleValue& root = require_kind(values_[values_.root], PickleValueKind::dict, "the record");
     const PickleValue& groups = member(root, "pg_config", PickleValueKind::dict);
     for (std::size_t i = 0; i + 1 < groups.items.size(); i += 2)
       r.groups[text(values_[groups.items[i]], "the name of a group")] =
@@ -47,12 +47,12 @@ class FlightRecordReader {
   [[noreturn]] void bad(const std::string& what) const {
     fail(ErrorCode::bad_file, fmt::format("'{}' is not a flight record: {}", path_, what));
   }
-  const PickleValue& of_kind(const PickleValue& v, PickleValueKind kind, std::string_view role) const {
+  const PickleValue& require_kind(const PickleValue& v, PickleValueKind kind, std::string_view role) const {
     if (v.kind != kind) bad(fmt::format("{} is {}, not {}", role, name_of(v.kind), name_of(kind)));
     return v;
   }
   const PickleValue* find(const PickleValue& dict, std::string_view key) const {
-    of_kind(dict, PickleValueKind::dict, "the parent of '" + std::string(key) + "'");
+    require_kind(dict, PickleValueKind::dict, "the parent of '" + std::string(key) + "'");
     charge_work(dict.items.size());
     for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
       if (values_[dict.items[i]].text == key) return &values_[dict.items[i + 1]];
@@ -65,22 +65,22 @@ class FlightRecordReader {
     return *found;
   }
   const PickleValue& member(const PickleValue& dict, std::string_view key, PickleValueKind kind) const {
-    return of_kind(member(dict, key), kind, key);
+    return require_kind(member(dict, key), kind, key);
   }
   std::string text(const PickleValue& v, std::string_view role) const {
-    charge_work(of_kind(v, PickleValueKind::text, role).text.size());
+    charge_work(require_kind(v, PickleValueKind::text, role).text.size());
     return std::string(v.text);
   }
   std::string text_member(const PickleValue& dict, std::string_view key) const { return text(member(dict, key), key); }
   std::int64_t integer(const PickleValue& v, std::string_view role) const {
-    return of_kind(v, PickleValueKind::integer, role).integer;
+    return require_kind(v, PickleValueKind::integer, role).integer;
   }
   const PickleValue& sequence(const PickleValue& v, std::string_view role) const {
-    return v.kind == PickleValueKind::tuple ? v : of_kind(v, PickleValueKind::list, role);
+    return v.kind == PickleValueKind::tuple ? v : require_kind(v, PickleValueKind::list, role);
   }
   /// The text "[0, 1]".
   std::vector<int> ranks(const PickleValue& v) const {
-    std::string_view list = of_kind(v, PickleValueKind::text, "ranks").text;
+    std::string_view list = require_kind(v, PickleValueKind::text, "ranks").text;
     std::vector<int> result;
     for (;;) {
       const std::size_t at = list.find_first_of("0123456789");
@@ -96,20 +96,20 @@ class FlightRecordReader {
   }
   /// Sizes of all tensors of a call.
   std::vector<std::int64_t> sizes(const PickleValue& entry, const char* key) const {
-    std::vector<std::int64_t> all;
+    std::vector<std::int64_t> all_sizes;
     for (const pt2::PickleId tensor : sequence(member(entry, key), key).items) {
       const PickleValue& numbers = sequence(values_[tensor], key);
       charge_work((1 + numbers.items.size()) * sizeof(std::int64_t));
-      for (const pt2::PickleId n : numbers.items) all.push_back(integer(values_[n], key));
+      for (const pt2::PickleId n : numbers.items) all_sizes.push_back(integer(values_[n], key));
     }
-    return all;
+    return all_sizes;
   }
   FlightCall call(const PickleValue& entry) const {
     charge_work(sizeof(FlightCall));
     FlightCall c;
     c.record = integer(member(entry, "record_id"), "record_id");
     const PickleValue* p2p = find(entry, "is_p2p");
-    c.message = p2p != nullptr && of_kind(*p2p, PickleValueKind::boolean, "is_p2p").integer != 0;
+    c.message = p2p != nullptr && require_kind(*p2p, PickleValueKind::boolean, "is_p2p").integer != 0;
     const char* const number = c.message ? "p2p_seq_id" : "collective_seq_id";
     c.number = integer(member(entry, number), number);
     const PickleValue& group = sequence(member(entry, "process_group"), "process_group");
@@ -124,7 +124,7 @@ class FlightRecordReader {
     if (const PickleValue* frames = find(entry, "frames");
         frames != nullptr && !sequence(*frames, "frames").items.empty()) {
       const PickleValue& frame = values_[frames->items[0]];
-      c.place = fmt::format("{}:{}", text_member(frame, "filename"), integer(member(frame, "line"), "line"));
+      c.location = fmt::format("{}:{}", text_member(frame, "filename"), integer(member(frame, "line"), "line"));
     }
     return c;
   }
@@ -160,9 +160,9 @@ std::vector<RecordFile> record_files(const std::string& folder, std::uint64_t* b
     const int rank = rank_in(at->path().filename().string(), path);
     if (rank < 0) continue;
     const std::uintmax_t size = at->file_size(ignored);
-    if (size > kMostFlightBytes)
+    if (size > kMaxFlightBytes)
       fail(ErrorCode::bad_file, fmt::format("'{}' is not a flight record: it has {} bytes; at most {} are supported",
-                                            path, size, kMostFlightBytes));
+                                            path, size, kMaxFlightBytes));
     *bytes += size;
     files.push_back({path, rank});
   }
@@ -178,7 +178,7 @@ FlightRecord read_record(const RecordFile& from) {
   std::ifstream file(from.path, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   try {
-    const PickleValues values = pt2::read_pickle(std::as_bytes(std::span(bytes)), from.path, 0, kMostFlightBytes);
+    const PickleValues values = pt2::read_pickle(std::as_bytes(std::span(bytes)), from.path, 0, kMaxFlightBytes);
     FlightRecord r = FlightRecordReader(values, from.path).read();
     r.path = from.path;
     r.rank = from.rank;

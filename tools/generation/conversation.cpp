@@ -18,17 +18,17 @@ std::vector<std::int64_t> Conversation::prompt() const {
 
 std::vector<std::int64_t> Conversation::ask(std::string_view message) {
   messages_.push_back({{"role", "user"}, {"content", message}});
-  const std::int64_t most = engine_.context() - engine_.context() / 4;
+  const std::int64_t max_tokens = engine_.context() - engine_.context() / 4;
   try {
     std::vector<std::int64_t> tokens = prompt();
     // Templates expect pairs of user and assistant.
-    while (static_cast<std::int64_t>(tokens.size()) > most && messages_.size() >= first() + 3) {
+    while (static_cast<std::int64_t>(tokens.size()) > max_tokens && messages_.size() >= first() + 3) {
       messages_.erase(first());
       messages_.erase(first());
       dropped_ += 2;
       tokens = prompt();
     }
-    if (static_cast<std::int64_t>(tokens.size()) > most) {
+    if (static_cast<std::int64_t>(tokens.size()) > max_tokens) {
       fail(ErrorCode::invalid_argument,
            fmt::format("the message makes a prompt of {} tokens, and the model's context of {} needs room for the "
                        "answer; send a shorter message",

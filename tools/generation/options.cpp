@@ -10,16 +10,16 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kMostConstraintBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxConstraintBytes = std::size_t{1} << 20;
 
 /// Text of a schema or grammar.
 std::string read_text_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  std::string text(kMostConstraintBytes + 1, '\0');
+  std::string text(kMaxConstraintBytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
   if (in.bad() || (text.empty() && !in)) fail(ErrorCode::io, fmt::format("cannot read {}", escape_name(path)));
-  if (text.size() > kMostConstraintBytes)
+  if (text.size() > kMaxConstraintBytes)
     fail(ErrorCode::invalid_argument, fmt::format("{} is larger than 1 MiB", escape_name(path)));
   return text;
 }
@@ -98,7 +98,7 @@ static void set_prepare_options(PrepareOptions& prepare, const EngineArguments& 
   prepare.native_code = a.device.native_code;
   prepare.copy_weights = a.device.copy_weights;
   prepare.precision = precision_of(a.device);
-  prepare.float32_nodes = a.device.keep;
+  prepare.float32_nodes = a.device.kept_patterns;
 }
 
 std::unique_ptr<TextEmbedder> make_embedder(const Model& model, const EngineArguments& a, bool has_tokenizer_option) {

@@ -35,7 +35,7 @@ void show_answer(std::string_view text) {
   if (!output_is_taken()) std::fflush(stdout);
 }
 
-std::string read_standard_input(std::size_t most) {
+std::string read_standard_input(std::size_t max_bytes) {
   std::string text;
   std::array<char, 65536> piece;
   while (true) {
@@ -44,8 +44,8 @@ std::string read_standard_input(std::size_t most) {
       fail(ErrorCode::io, fmt::format("cannot read standard input: {}", platform::error_text(platform::last_error())));
     if (n == 0) return text;
     text.append(piece.data(), static_cast<std::size_t>(n));
-    if (text.size() > most)
-      fail(ErrorCode::invalid_argument, fmt::format("standard input has more than {} bytes", most));
+    if (text.size() > max_bytes)
+      fail(ErrorCode::invalid_argument, fmt::format("standard input has more than {} bytes", max_bytes));
   }
 }
 

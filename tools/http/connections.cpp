@@ -28,7 +28,7 @@ class Connections::Outgoing : public Reply {
     std::unique_lock lock(mutex_);
     has_room_.wait(lock, [&] { return is_gone_ || unsent_ < limit_; });
     if (is_gone_) return false;
-    parts_ += bytes;
+    pending_bytes_ += bytes;
     unsent_ += bytes.size();
     wake_->set();
     return true;
@@ -45,10 +45,10 @@ class Connections::Outgoing : public Reply {
 
   // Called by the loop:
   /// Appends new bytes to `bytes`. True if the answer is finished.
-  bool take(std::string& bytes) {
+  bool drain_into(std::string& bytes) {
     const std::lock_guard lock(mutex_);
-    bytes += parts_;
-    parts_.clear();
+    bytes += pending_bytes_;
+    pending_bytes_.clear();
     return is_finished_;
   }
   void note_sent(std::size_t bytes) {
@@ -59,7 +59,7 @@ class Connections::Outgoing : public Reply {
   void lose_client() {
     const std::lock_guard lock(mutex_);
     is_gone_ = true;
-    parts_ = {};
+    pending_bytes_ = {};
     has_room_.notify_one();
   }
 
@@ -68,14 +68,14 @@ class Connections::Outgoing : public Reply {
   const std::size_t limit_;
   mutable std::mutex mutex_;
   std::condition_variable has_room_;
-  std::string parts_;
+  std::string pending_bytes_;
   std::size_t unsent_ = 0;
   bool is_finished_ = false, is_gone_ = false;
 };
 
 struct Connections::Connection {
   /// lost: the client is gone, and the answer's thread still works.
-  enum class State : std::uint8_t { asking, answering, lost, closing, over };
+  enum class State : std::uint8_t { asking, answering, lost, closing, ended };
   platform::Socket socket;
   Clock::time_point deadline;
   std::shared_ptr<RequestReader> request;
@@ -106,12 +106,12 @@ Connections::~Connections() {
   give_up_answers();
 }
 
-void Connections::turn(std::chrono::milliseconds most) {
+void Connections::poll_events(std::chrono::milliseconds max_wait) {
   // Stops accepting while answering the maximum of requests; the system queues further connections.
   std::vector<platform::Polled> polled = {{.handle = listener_.handle(), .wants_input = answering_ < limits_.answers},
                                           {.handle = wake_->handle(), .wants_input = true}};
   for (const Connection& c : open_) polled.push_back(c.polled());
-  platform::poll(polled, most);
+  platform::poll(polled, max_wait);
   wake_->clear();
   auto event = polled.begin() + 2;
   for (Connection& c : open_) {
@@ -127,7 +127,7 @@ void Connections::turn(std::chrono::milliseconds most) {
   for (auto c = open_.begin(); c != open_.end();) {
     if (c->state == Connection::State::answering && now >= c->deadline && c->has_unsent()) lose(*c);
     const bool waits = c->state != Connection::State::answering && c->state != Connection::State::lost;
-    if (c->state == Connection::State::over || (waits && now >= c->deadline)) {
+    if (c->state == Connection::State::ended || (waits && now >= c->deadline)) {
       c = open_.erase(c);
     } else {
       ++c;
@@ -175,7 +175,7 @@ void Connections::read(Connection& c) {
   const std::int64_t n = c.socket.receive(std::as_writable_bytes(std::span(piece)));
   if (n < 0 && platform::is_waiting(platform::last_error())) return;
   if (n <= 0) {
-    c.state = Connection::State::over;
+    c.state = Connection::State::ended;
     return;
   }
   if (c.state != Connection::State::asking) return;  // bytes after a request are dropped
@@ -208,14 +208,14 @@ void Connections::take_parts(Connection& c) {
   if (c.outgoing && !c.is_finished) {
     if (c.outgoing->client_is_gone()) c.state = Connection::State::lost;
     const bool was_waiting = c.has_unsent();
-    c.is_finished = c.outgoing->take(c.bytes);
+    c.is_finished = c.outgoing->drain_into(c.bytes);
     if (c.is_finished || (!was_waiting && c.has_unsent())) c.deadline = Clock::now() + limits_.to_take;
   }
   if (c.state == Connection::State::lost) {
     c.bytes.clear();
     if (!c.is_finished) return;
     --answering_;
-    c.state = Connection::State::over;
+    c.state = Connection::State::ended;
     return;
   }
   if (c.has_unsent() || c.is_finished) send(c);
@@ -236,7 +236,7 @@ void Connections::send(Connection& c) {
   if (!c.is_finished) return;
   // Shuts down first: close() alone would drop the answer if bytes of the client are unread.
   --answering_;
-  c.state = c.socket.end_sending() ? Connection::State::closing : Connection::State::over;
+  c.state = c.socket.end_sending() ? Connection::State::closing : Connection::State::ended;
   c.deadline = Clock::now() + limits_.to_close;
 }
 
@@ -248,7 +248,7 @@ void Connections::lose(Connection& c) {
   c.state = Connection::State::lost;
   if (!c.is_finished && c.outgoing) return;
   --answering_;
-  c.state = Connection::State::over;
+  c.state = Connection::State::ended;
 }
 
 }  // namespace tern::http

@@ -48,7 +48,7 @@ class Connections {
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
   /// Handles pending events, and waits for more, at most for `most`.
-  void turn(std::chrono::milliseconds most);
+  void poll_events(std::chrono::milliseconds most);
   /// Accepts no more connections, and closes those without a complete request.
   void stop_accepting();
   bool is_answering() const { return answering_ > 0; }

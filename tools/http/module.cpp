@@ -115,11 +115,11 @@ std::string run_server(const ServerOptions& options) {
     Connections connections(
         std::move(listener), [&](const RequestReader& request, Reply& reply) { server.answer(request, reply); },
         [&](std::function<void()> work) { threads.enqueue(std::move(work)); }, options.limits);
-    options.ready(port);
-    while (options.ended() == 0) connections.turn(kTurn);
+    options.on_ready(port);
+    while (options.ended() == 0) connections.poll_events(kTurn);
     connections.stop_accepting();
     const Clock::time_point end = Clock::now() + options.to_finish;
-    while (connections.is_answering() && Clock::now() < end && options.ended() < 2) connections.turn(kTurn);
+    while (connections.is_answering() && Clock::now() < end && options.ended() < 2) connections.poll_events(kTurn);
     connections.give_up_answers();
   }
   // A thread may still work on an answer.

@@ -36,10 +36,10 @@ RequestReader::State RequestReader::add(std::string_view bytes) {
     constexpr std::string_view kEnd = "\r\n\r\n";
     const std::size_t from = head_.size() < kEnd.size() ? 0 : head_.size() - kEnd.size();
     const std::size_t before = head_.size();
-    const std::size_t most = limits_.head_bytes + kEnd.size();
-    head_ += bytes.substr(0, most - before);
+    const std::size_t max_bytes = limits_.head_bytes + kEnd.size();
+    head_ += bytes.substr(0, max_bytes - before);
     const std::size_t found = head_.find(kEnd, from);
-    if (found == std::string::npos && head_.size() == most)
+    if (found == std::string::npos && head_.size() == max_bytes)
       return refuse(head_.find('\n') == std::string::npos ? "414 URI Too Long" : "431 Request Header Fields Too Large");
     if (found == std::string::npos) return state_;
     head_.resize(found + kEnd.size());
@@ -54,22 +54,22 @@ RequestReader::State RequestReader::add(std::string_view bytes) {
 
 RequestReader::State RequestReader::read_head() {
   std::optional<std::uint64_t> length;
-  std::string_view rest = head_;
-  rest.remove_prefix(rest.find("\r\n") + 2);
-  while (!rest.starts_with("\r\n")) {
-    const std::size_t end = rest.find("\r\n");
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(end + 2);
+  std::string_view remaining = head_;
+  remaining.remove_prefix(remaining.find("\r\n") + 2);
+  while (!remaining.starts_with("\r\n")) {
+    const std::size_t end = remaining.find("\r\n");
+    const std::string_view line = remaining.substr(0, end);
+    remaining.remove_prefix(end + 2);
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) continue;  // cpp-httplib decides
     const std::string_view name = line.substr(0, colon), value = trimmed(line.substr(colon + 1));
     if (is_same_header(name, "Transfer-Encoding")) return refuse("411 Length Required");
     if (is_same_header(name, "Expect") && is_same_header(value, "100-continue")) waits_ = true;
     if (!is_same_header(name, "Content-Length")) continue;
-    const std::optional<std::uint64_t> given = parse_length(value);
+    const std::optional<std::uint64_t> value_length = parse_length(value);
     // Two lengths may hide a second request from a proxy.
-    if (!given || (length && *length != *given)) return refuse("400 Bad Request");
-    length = given;
+    if (!value_length || (length && *length != *value_length)) return refuse("400 Bad Request");
+    length = value_length;
   }
   if (length.value_or(0) > limits_.body_bytes) return refuse("413 Content Too Large");
   body_size_ = static_cast<std::size_t>(length.value_or(0));

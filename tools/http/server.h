@@ -18,7 +18,7 @@ struct ServerOptions {
   /// Waiting time for answers after `ended`; a second end stops the waiting.
   std::chrono::milliseconds to_finish{0};
   std::function<Response(const Request& request)> answer;  ///< called by several threads at once
-  std::function<void(int port)> ready;                     ///< the server accepts connections from now on
+  std::function<void(int port)> on_ready;                  ///< the server accepts connections from now on
   std::function<int()> ended;                              ///< number of requests to end; polled several times a second
 };
 

@@ -26,7 +26,7 @@ struct GgufFacts {
   std::uint64_t bytes = 0;
   std::uint32_t version = 0;
   std::string architecture, name, tokenizer, command;
-  const Architecture* known = nullptr;
+  const Architecture* known_architecture = nullptr;
   std::optional<std::int64_t> context, vocabulary;
   std::size_t tensors = 0;
   std::vector<std::pair<std::string, std::size_t>>
@@ -40,7 +40,7 @@ GgufFacts read_facts(const std::string& path) {
   GgufFacts f{.bytes = file.bytes().size(), .version = file.version(), .architecture = metadata.architecture()};
   const auto found =
       std::ranges::find_if(gguf::architectures(), [&](const Architecture& a) { return f.architecture == a.name; });
-  if (found != gguf::architectures().end()) f.known = &*found;
+  if (found != gguf::architectures().end()) f.known_architecture = &*found;
   f.name = metadata.text("general.name").value_or("");
   f.context = metadata.integer(".context_length", 0, INT64_MAX);
   if (const gguf::TensorRecord* table = file.tensor("token_embd.weight")) f.vocabulary = table->sizes[0];
@@ -64,8 +64,8 @@ std::string gguf_text(const std::string& path) {
       fmt::format("{}: {}, GGUF file of llama.cpp, version {}\n", escape_name(path), human_bytes(f.bytes), f.version);
   if (!f.name.empty()) out += fmt::format("name: {}\n", escape_name(f.name));
   out += fmt::format("architecture: {}{}\n", escape_name(f.architecture),
-                     f.known != nullptr ? fmt::format(" ({})", f.known->models)
-                                        : "; not supported: supported are " + gguf::architectures_text());
+                     f.known_architecture != nullptr ? fmt::format(" ({})", f.known_architecture->models)
+                                                     : "; not supported: supported are " + gguf::architectures_text());
   if (f.context) out += fmt::format("context: {} positions\n", *f.context);
   if (f.vocabulary) out += fmt::format("vocabulary: {} tokens\n", *f.vocabulary);
   if (!f.tokenizer.empty())
@@ -74,7 +74,7 @@ std::string gguf_text(const std::string& path) {
   for (std::size_t i = 0; i < f.types.size(); ++i)
     out += fmt::format("{}{} x {}", i == 0 ? ": " : ", ", f.types[i].second, f.types[i].first);
   out += "\n";
-  if (f.known != nullptr) out += fmt::format("\nmake an archive: {}\n", escape_name(f.command, 4000));
+  if (f.known_architecture != nullptr) out += fmt::format("\nmake an archive: {}\n", escape_name(f.command, 4000));
   return out;
 }
 
@@ -85,7 +85,7 @@ std::string gguf_json(const std::string& path) {
                               {"bytes", f.bytes},
                               {"name", f.name},
                               {"architecture", f.architecture},
-                              {"supported", f.known != nullptr},
+                              {"supported", f.known_architecture != nullptr},
                               {"tokenizer", f.tokenizer},
                               {"chat_template", f.has_template},
                               {"tensors", f.tensors},
@@ -93,7 +93,7 @@ std::string gguf_json(const std::string& path) {
   if (f.context) j["context"] = *f.context;
   if (f.vocabulary) j["vocabulary"] = *f.vocabulary;
   for (const auto& [type, count] : f.types) j["types"][type] = count;
-  if (f.known != nullptr) j["command"] = f.command;
+  if (f.known_architecture != nullptr) j["command"] = f.command;
   return json_text(j) + "\n";
 }
 

@@ -66,13 +66,13 @@ void add_function(std::string& out, const Program& p, std::size_t number) {
                        escape_name(state ? p.states[w.index].name : f.inputs[w.index].name));
   }
   const std::vector<std::string> relations = assumed_relations(f);
-  constexpr std::size_t kMostRelations = 12;
-  for (const std::string& text : std::span(relations).first(std::min(relations.size(), kMostRelations)))
+  constexpr std::size_t kMaxRelations = 12;
+  for (const std::string& text : std::span(relations).first(std::min(relations.size(), kMaxRelations)))
     out += "  assumes " + escape_name(text, 1000) + "\n";
-  if (relations.size() > kMostRelations) out += fmt::format("  assumes {} more\n", relations.size() - kMostRelations);
+  if (relations.size() > kMaxRelations) out += fmt::format("  assumes {} more\n", relations.size() - kMaxRelations);
   if (states > 0 && f.entry) out += fmt::format("  reads {} states\n", states);
-  constexpr std::size_t kMostFunctions = 64;  // limits the time: each looks at all sizes of the program
-  if (f.entry && number < kMostFunctions) out += "  tern run takes" + run_options(p, f) + "\n";
+  constexpr std::size_t kMaxFunctions = 64;  // limits the time: each looks at all sizes of the program
+  if (f.entry && number < kMaxFunctions) out += "  tern run takes" + run_options(p, f) + "\n";
 }
 
 /// "1,234,567"

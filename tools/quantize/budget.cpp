@@ -16,10 +16,10 @@ std::vector<std::size_t> rungs_within(const std::vector<std::vector<Rung>>& weig
   if (used > bytes)
     fail(ErrorCode::invalid_argument, fmt::format("the smallest formats take {} bytes, more than {}", used, bytes));
   for (const Raise& r : order.raises) {
-    const std::uint64_t more = weights[r.weight][r.to].bytes - weights[r.weight][r.from].bytes;
-    if (rungs[r.weight] != r.from || used + more > bytes) continue;
+    const std::uint64_t more = weights[r.weight][r.to_rung].bytes - weights[r.weight][r.from_rung].bytes;
+    if (rungs[r.weight] != r.from_rung || used + more > bytes) continue;
     used += more;
-    rungs[r.weight] = r.to;
+    rungs[r.weight] = r.to_rung;
   }
   return rungs;
 }

@@ -16,7 +16,7 @@ namespace {
 class CalibrationProgress {
  public:
   explicit CalibrationProgress(const char* label) : label_(label) {}
-  OnStep on_step() {
+  OnStep step_callback() {
     return [this](std::size_t completed, std::size_t total) {
       if (!progress_) progress_.emplace(label_, total);
       progress_->set(completed);
@@ -34,10 +34,10 @@ SqnrTarget choose_for_target(const FloatProgram& program, const Ladders& ladders
   std::vector<WeightEffect> effects;
   {
     CalibrationProgress effects_stage("one weight quantized");
-    effects = weight_effects(program, ladders, outputs, calls, effects_stage.on_step());
+    effects = weight_effects(program, ladders, outputs, calls, effects_stage.step_callback());
   }
   CalibrationProgress trials_stage("formats tried");
-  ChosenFormats formats = choose_formats(program, ladders, outputs, effects, target, trials_stage.on_step());
+  ChosenFormats formats = choose_formats(program, ladders, outputs, effects, target, trials_stage.step_callback());
   choices = std::move(formats.choices);
   return {target, formats.sqnr, formats.met, {}, formats.trials};
 }
@@ -65,16 +65,17 @@ bool feeds_back(const QuantizeReport& report) {
 }
 
 /// Runs of samples for the effects of single weights: large programs are measured on fewer samples.
-constexpr std::size_t kMostEffectRuns = 256;
+constexpr std::size_t kMaxEffectRuns = 256;
 
 /// Chooses formats that take at most `bits` bits for each number, and stores them in `choices`.
 BitBudget choose_for_bits(const FloatProgram& program, const Ladders& ladders, const Calls& calls, double bits,
                           QuantizeChoices& choices) {
-  const std::size_t count = std::clamp<std::size_t>(kMostEffectRuns / ladders.weights.size(), 1, calls.size());
+  const std::size_t count = std::clamp<std::size_t>(kMaxEffectRuns / ladders.weights.size(), 1, calls.size());
   const Calls some(calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(count));
   const OutputErrors outputs(program.reference(), some);
   CalibrationProgress stage("one weight quantized");
-  BudgetFormats found = formats_within(ladders, weight_effects(program, ladders, outputs, some, stage.on_step()), bits);
+  BudgetFormats found =
+      formats_within(ladders, weight_effects(program, ladders, outputs, some, stage.step_callback()), bits);
   choices = std::move(found.choices);
   return {bits, found.bits, {}};
 }
@@ -117,17 +118,17 @@ Calibration calibrate(FloatProgram program, const std::vector<FormatLadder>& for
   }
   if (feeds_back(calibration.weights)) {
     CalibrationProgress feedback_stage("error feedback");
-    data->encoded = encode_with_feedback(program, calibration.choices, calls, feedback_stage.on_step());
+    data->encoded = encode_with_feedback(program, calibration.choices, calls, feedback_stage.step_callback());
     calibration.weights = program.quantized_by(rules_at(formats, 0), calibration.choices);
   }
   {
     CalibrationProgress layers_stage("layers");
-    calibration.layers = layer_errors(program, calibration.weights, calls, layers_stage.on_step());
+    calibration.layers = layer_errors(program, calibration.weights, calls, layers_stage.step_callback());
   }
   calibration.results = outputs.measure(program.exported(calibration.choices));
   if (calibration.target && feeds_back(calibration.weights)) {
     calibration.target->reached = worst_sqnr(calibration.results);
-    calibration.target->met = calibration.target->met && calibration.target->reached >= calibration.target->asked;
+    calibration.target->met = calibration.target->met && calibration.target->reached >= calibration.target->requested;
   }
   return calibration;
 }

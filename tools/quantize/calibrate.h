@@ -13,15 +13,15 @@
 namespace tern {
 
 struct SqnrTarget {
-  double asked = 0, reached = 0;     ///< decibels, of the worst result
-  bool met = false;                  ///< false: `reached` is the closest found with a quantized weight
-  std::vector<std::string> formats;  ///< formats of the first ladder
+  double requested = 0, reached = 0;  ///< decibels, of the worst result
+  bool met = false;                   ///< false: `reached` is the closest found with a quantized weight
+  std::vector<std::string> formats;   ///< formats of the first ladder
   std::size_t trials = 0;
 };
 
 struct BitBudget {
-  double asked = 0, reached = 0;     ///< bits for each number of the quantizable weights
-  std::vector<std::string> formats;  ///< formats of the first ladder
+  double requested = 0, reached = 0;  ///< bits for each number of the quantizable weights
+  std::vector<std::string> formats;   ///< formats of the first ladder
 };
 
 struct Calibration {

@@ -19,8 +19,8 @@ namespace {
 
 /// Key of a layer, worst first: the SQNR in decibels. Layers without their own error come last.
 double sort_key(const LayerError& l) {
-  if (!l.own) return std::numeric_limits<double>::infinity();
-  return l.own->not_finite > 0 ? -std::numeric_limits<double>::infinity() : l.own->sqnr();
+  if (!l.isolated) return std::numeric_limits<double>::infinity();
+  return l.isolated->not_finite > 0 ? -std::numeric_limits<double>::infinity() : l.isolated->sqnr();
 }
 
 std::string layers_text(const Calibration& c) {
@@ -35,8 +35,9 @@ std::string layers_text(const Calibration& c) {
   for (const LayerError& l : c.layers) {
     if (!shown.contains(&l)) continue;
     const std::int64_t nonfinite_count = l.accumulated ? l.accumulated->not_finite : 0;
-    table.add_row({escape_name(l.name), l.format, l.own ? decibels(*l.own) : "-",
-                   l.own ? fmt::format("{:.6f}", l.own->cosine()) : "-", l.accumulated ? decibels(*l.accumulated) : "-",
+    table.add_row({escape_name(l.name), l.format, l.isolated ? decibels(*l.isolated) : "-",
+                   l.isolated ? fmt::format("{:.6f}", l.isolated->cosine()) : "-",
+                   l.accumulated ? decibels(*l.accumulated) : "-",
                    nonfinite_count > 0 ? fmt::format("{} not finite", nonfinite_count) : ""});
   }
   return table.str() + others_text(shown.size(), c.layers.size());
@@ -56,12 +57,12 @@ std::string calibration_text(const Calibration& c) {
       escape_name(c.function), c.samples, c.samples == 1 ? "" : "s", layers_text(c));
   text += compared_text({"quantized", "floats", c.results}, 1);
   if (c.target) {
-    text += fmt::format("\n--target-sqnr {:g}: {} of the worst result, after {} program{}\n", c.target->asked,
+    text += fmt::format("\n--target-sqnr {:g}: {} of the worst result, after {} program{}\n", c.target->requested,
                         decibels_text(c.target->reached), c.target->trials, c.target->trials == 1 ? "" : "s");
   }
   if (c.budget)
-    text +=
-        fmt::format("\n--bits {:g}: {:.3f} bits for each number of the weights\n", c.budget->asked, c.budget->reached);
+    text += fmt::format("\n--bits {:g}: {:.3f} bits for each number of the weights\n", c.budget->requested,
+                        c.budget->reached);
   return text + "\n";
 }
 
@@ -81,7 +82,7 @@ std::string missed_target(const Calibration& c, bool narrowed) {
   std::string advice;
   for (const std::string& suggestion : suggestions)
     advice += (advice.empty() ? ". Possible remedies: " : ", or ") + suggestion;
-  return fmt::format("--target-sqnr {:g} is not reached with any weight in {}. {}{}. Nothing was written", t.asked,
+  return fmt::format("--target-sqnr {:g} is not reached with any weight in {}. {}{}. Nothing was written", t.requested,
                      formats,
                      closest.empty() ? fmt::format("All weights as they are: {}", decibels_text(t.reached))
                                      : fmt::format("The closest: {} with {}", decibels_text(t.reached), closest),

@@ -13,7 +13,7 @@ namespace tern {
 namespace {
 
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
-constexpr double kMostDecibels = 400;  // beyond the precision of float64
+constexpr double kMaxDecibels = 400;  // beyond the precision of float64
 
 struct ChartRow {
   std::string name, format;
@@ -23,7 +23,8 @@ struct ChartRow {
 std::vector<ChartRow> rows_of(const QuantizeReport& report, const Calibration* c) {
   std::vector<ChartRow> rows;
   if (c != nullptr) {
-    for (const LayerError& l : c->layers) rows.push_back({l.name, l.format, l.own ? l.own->sqnr() : kMissing});
+    for (const LayerError& l : c->layers)
+      rows.push_back({l.name, l.format, l.isolated ? l.isolated->sqnr() : kMissing});
   } else {
     for (const QuantizedWeight& w : report.weights) rows.push_back({w.name, w.format, w.sqnr});
   }
@@ -46,7 +47,7 @@ Chart chart_of(const QuantizeReport& report, const Calibration* c) {
   const std::vector<ChartRow> rows = rows_of(report, c);
   double largest = 1;
   for (const ChartRow& r : rows) {
-    if (std::isfinite(r.sqnr)) largest = std::max(largest, std::min(r.sqnr, kMostDecibels));
+    if (std::isfinite(r.sqnr)) largest = std::max(largest, std::min(r.sqnr, kMaxDecibels));
   }
   chart.tick = largest > 100 ? 50 : largest > 60 ? 20 : largest > 15 ? 10 : 5;
   chart.end = std::ceil(largest / chart.tick) * chart.tick;

@@ -13,7 +13,7 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kWidest = 120, kLeastCells = 10, kNameBytes = 60;
+constexpr std::size_t kWidest = 120, kMinCells = 10, kNameBytes = 60;
 
 bool draws_blocks() {
   if (!is_terminal(1)) return false;
@@ -50,7 +50,7 @@ std::string chart_text(const Chart& chart, const ChartStyle& style) {
     numbers = std::max(numbers, b.text.size());
   }
   const std::size_t taken = names + formats + numbers + 6 + 1, columns = style.columns;
-  const std::size_t cells = std::max(columns > taken ? columns - taken : 0, kLeastCells);
+  const std::size_t cells = std::max(columns > taken ? columns - taken : 0, kMinCells);
   TextTable table({{""}, {""}, {"", Align::right}, {""}});
   for (const Bar& b : chart.bars)
     table.add_row(

@@ -13,8 +13,8 @@ namespace {
 /// Reason for a weight that stays in floats: its layer's error in `format`.
 std::string layer_error_text(const WeightLadder& ladder, const WeightEffect& effect, std::size_t format) {
   const std::string_view name = ladder.formats[format].recipe.format->name;
-  if (effect.own.empty()) return fmt::format("{} changes the results too much", name);
-  return fmt::format("in {} its layer has {:.1f} dB", name, -10 * std::log10(effect.own[format]));
+  if (effect.relative_errors.empty()) return fmt::format("{} changes the results too much", name);
+  return fmt::format("in {} its layer has {:.1f} dB", name, -10 * std::log10(effect.relative_errors[format]));
 }
 
 class Chooser {
@@ -53,7 +53,7 @@ class Chooser {
   /// Returns the rung of each weight (index of its format; past the last: float) after the first `raises` raises.
   std::vector<std::size_t> rungs_after(std::size_t raises) const {
     std::vector<std::size_t> rungs = order_.start;
-    for (std::size_t i = 0; i < raises; ++i) rungs[order_.raises[i].weight] = order_.raises[i].to;
+    for (std::size_t i = 0; i < raises; ++i) rungs[order_.raises[i].weight] = order_.raises[i].to_rung;
     return rungs;
   }
 

@@ -6,9 +6,9 @@
 namespace tern {
 namespace {
 
-constexpr double kMostNoise = 1e30;  // replaces infinity, to keep differences finite
+constexpr double kMaxNoise = 1e30;  // replaces infinity, to keep differences finite
 
-std::size_t fewest_bytes(const WeightLadder& ladder) {
+std::size_t min_bytes(const WeightLadder& ladder) {
   return static_cast<std::size_t>(std::ranges::min_element(ladder.formats, {}, &WeightFormat::bytes) -
                                   ladder.formats.begin());
 }
@@ -18,9 +18,11 @@ std::map<std::string, double> own_noise(const std::vector<LayerError>& layers) {
   std::map<std::string, double> noise;
   std::map<std::string, bool> known;
   for (const LayerError& l : layers) {
-    const bool some = l.own.has_value();
+    const bool some = l.isolated.has_value();
     known[l.weight_source] = known.try_emplace(l.weight_source, true).first->second && some;
-    if (some) noise[l.weight_source] += static_cast<double>(l.own->reference > 0 ? l.own->error / l.own->reference : 0);
+    if (some)
+      noise[l.weight_source] +=
+          static_cast<double>(l.isolated->reference > 0 ? l.isolated->error / l.isolated->reference : 0);
   }
   std::erase_if(noise, [&](const auto& n) { return !known.at(n.first); });
   return noise;
@@ -33,7 +35,7 @@ std::vector<Rung> rungs_of(const WeightLadder& ladder, const std::vector<double>
   for (std::size_t i = 0; i < ladder.formats.size(); ++i) {
     const double here = own.empty() ? ladder.formats[i].noise : own[i];
     const double there = own.empty() ? ladder.formats[fewest].noise : own[fewest];
-    rungs.push_back({ladder.formats[i].bytes, std::min(kMostNoise, there > 0 ? noise * (here / there) : noise)});
+    rungs.push_back({ladder.formats[i].bytes, std::min(kMaxNoise, there > 0 ? noise * (here / there) : noise)});
   }
   rungs.push_back({ladder.floats, 0});
   return rungs;
@@ -63,11 +65,11 @@ std::vector<WeightEffect> weight_effects(const FloatProgram& program, const Ladd
   for (std::size_t w = 0; w < own.size(); ++w) {
     const WeightLadder& ladder = ladders.weights[w];
     if (std::ranges::any_of(own[w], [](double n) { return n < 0; })) own[w].clear();
-    const std::size_t fewest = fewest_bytes(ladder);
+    const std::size_t fewest = min_bytes(ladder);
     const double noise =
         worst_noise(outputs.measure(program.quantized({{ladder.source, {ladder.formats[fewest].recipe, {}}}})));
     effects.push_back(
-        {rungs_of(ladder, own[w], fewest, std::min(noise, kMostNoise)), own[w], noise > 0 || !own[w].empty()});
+        {rungs_of(ladder, own[w], fewest, std::min(noise, kMaxNoise)), own[w], noise > 0 || !own[w].empty()});
     on_step(++done, total);
   }
   return effects;

@@ -12,8 +12,9 @@ namespace tern {
 
 struct WeightEffect {
   std::vector<Rung> rungs;  ///< a rung for each format of the ladder, then floats (no error)
-  std::vector<double> own;  ///< energy of the layers' own errors over the energy of their values; empty: not measured
-  bool reached = true;      ///< the samples reach the weight
+  std::vector<double>
+      relative_errors;  ///< energy of the layers' own errors over the energy of their values; empty: not measured
+  bool reached = true;  ///< the samples reach the weight
 };
 
 /// Runs the program once for each weight, quantized alone to the format with the fewest bytes. The noise of the other

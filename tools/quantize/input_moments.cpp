@@ -30,7 +30,7 @@ struct Input {
 
 struct PartInputs {
   WeightPart name;
-  MatrixPart part;
+  MatrixPart matrix_part;
   DType type = DType::f32;
   std::uint32_t storage = 0;
   std::vector<std::size_t> inputs;  ///< numbers of Input; sorted
@@ -54,22 +54,23 @@ class Inputs {
           part.inputs.push_back(input_of(f, use.node, use.part.columns));
       }
     }
-    std::erase_if(parts, [](const PartInputs& p) { return p.inputs.empty(); });
-    for (PartInputs& p : parts) {
+    std::erase_if(weight_parts, [](const PartInputs& p) { return p.inputs.empty(); });
+    for (PartInputs& p : weight_parts) {
       std::ranges::sort(p.inputs);
       p.inputs.erase(std::unique(p.inputs.begin(), p.inputs.end()), p.inputs.end());
     }
     // Parts in the order of the nodes: the first runs end early.
-    std::ranges::stable_sort(parts, {}, [&](const PartInputs& p) { return inputs[p.inputs.back()].node; });
+    std::ranges::stable_sort(weight_parts, {}, [&](const PartInputs& p) { return inputs[p.inputs.back()].node; });
   }
 
   std::vector<Input> inputs;
-  std::vector<PartInputs> parts;
+  std::vector<PartInputs> weight_parts;
 
  private:
   PartInputs& part_of(const WeightPart& name, const MatrixPart& part) {
-    const auto found = std::ranges::find(parts, name, &PartInputs::name);
-    return found != parts.end() ? *found : parts.emplace_back(PartInputs{name, part, DType::f32, 0, {}, false});
+    const auto found = std::ranges::find(weight_parts, name, &PartInputs::name);
+    return found != weight_parts.end() ? *found
+                                       : weight_parts.emplace_back(PartInputs{name, part, DType::f32, 0, {}, false});
   }
   std::size_t input_of(const Function& f, std::size_t node, std::int64_t columns) {
     const MultipliedRows rows = multiplied_rows(f, f.nodes[node]);
@@ -128,12 +129,12 @@ std::map<std::size_t, std::vector<float>> sums_over_samples(const FloatProgram& 
 /// Sum of the values of several inputs.
 std::vector<float> sum_of(const std::map<std::size_t, std::vector<float>>& sums,
                           const std::vector<std::size_t>& inputs) {
-  std::vector<float> all = sums.at(inputs.front());
+  std::vector<float> joined_sums = sums.at(inputs.front());
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     const std::vector<float>& more = sums.at(inputs[i]);
-    for (std::size_t k = 0; k < all.size(); ++k) all[k] += more[k];
+    for (std::size_t k = 0; k < joined_sums.size(); ++k) joined_sums[k] += more[k];
   }
-  return all;
+  return joined_sums;
 }
 
 /// The rows of a table are results of embeddings as well as factors of products: both errors count alike.
@@ -149,17 +150,17 @@ std::uint64_t moment_bytes(const Input& input) {
   return static_cast<std::uint64_t>(input.columns * input.columns) * sizeof(float);
 }
 
-/// Number of parts from `first` on whose second moments fit in `most` bytes; at least 1.
-std::size_t parts_together(const Inputs& all, const std::vector<PartInputs>& parts, std::size_t first,
-                           std::uint64_t most, std::vector<std::size_t>& chosen) {
+/// Number of parts from `first` on whose second moments fit in `max_bytes` bytes; at least 1.
+std::size_t parts_together(const Inputs& inputs_of_program, const std::vector<PartInputs>& parts, std::size_t first,
+                           std::uint64_t max_bytes, std::vector<std::size_t>& chosen) {
   std::set<std::size_t> inputs;
   std::uint64_t bytes = 0;
   std::size_t count = 0;
   for (; first + count < parts.size(); ++count) {
     std::uint64_t more = 0;
     for (const std::size_t i : parts[first + count].inputs)
-      more += inputs.contains(i) ? 0 : moment_bytes(all.inputs[i]);
-    if (count > 0 && bytes + more > most) break;
+      more += inputs.contains(i) ? 0 : moment_bytes(inputs_of_program.inputs[i]);
+    if (count > 0 && bytes + more > max_bytes) break;
     bytes += more;
     inputs.insert(parts[first + count].inputs.begin(), parts[first + count].inputs.end());
   }
@@ -169,14 +170,14 @@ std::size_t parts_together(const Inputs& all, const std::vector<PartInputs>& par
 
 FloatMatrix matrix_of(const FloatProgram& program, const PartInputs& p) {
   const std::byte* const bytes = program.program().source->bytes(p.storage).data();
-  return {bytes + p.part.offset * element_size(p.type),
+  return {bytes + p.matrix_part.offset * element_size(p.type),
           p.type,
-          p.part.planes * p.part.rows,
-          p.part.columns,
-          p.part.row_stride,
-          p.part.column_stride,
-          p.part.rows,
-          p.part.plane_stride};
+          p.matrix_part.planes * p.matrix_part.rows,
+          p.matrix_part.columns,
+          p.matrix_part.row_stride,
+          p.matrix_part.column_stride,
+          p.matrix_part.rows,
+          p.matrix_part.plane_stride};
 }
 
 }  // namespace
@@ -184,7 +185,7 @@ FloatMatrix matrix_of(const FloatProgram& program, const PartInputs& p) {
 std::map<WeightPart, std::vector<float>> measure_importance(const FloatProgram& program, const Calls& calls) {
   const Inputs all(program);
   std::map<WeightPart, std::vector<float>> importance;
-  if (all.parts.empty()) return importance;
+  if (all.weight_parts.empty()) return importance;
   std::vector<std::size_t> chosen(all.inputs.size());
   std::iota(chosen.begin(), chosen.end(), std::size_t{0});
   const auto squares = [](Builder& b, ValueId rows) {
@@ -192,7 +193,7 @@ std::map<WeightPart, std::vector<float>> measure_importance(const FloatProgram& 
   };
   const std::map<std::size_t, std::vector<float>> sums =
       sums_over_samples(program, calls, all.inputs, chosen, squares, [] {});
-  for (const PartInputs& p : all.parts) {
+  for (const PartInputs& p : all.weight_parts) {
     std::vector<float>& of_part = importance[p.name] = sum_of(sums, p.inputs);
     if (!p.is_table) continue;
     const float mean = std::accumulate(of_part.begin(), of_part.end(), 0.0F) /
@@ -204,7 +205,7 @@ std::map<WeightPart, std::vector<float>> measure_importance(const FloatProgram& 
 
 std::map<WeightPart, EncodedPart> encode_with_feedback(const FloatProgram& program, const QuantizeChoices& choices,
                                                        const Calls& calls, const OnStep& on_step,
-                                                       std::uint64_t most_bytes) {
+                                                       std::uint64_t max_bytes) {
   const Inputs all(program);
   std::vector<PartInputs> parts;
   const auto recipe_of = [&](const PartInputs& p) -> const Recipe* {
@@ -213,17 +214,17 @@ std::map<WeightPart, EncodedPart> encode_with_feedback(const FloatProgram& progr
                             found->second.recipe.rule == ScaleRule::gptq;
     return feeds_back ? &found->second.recipe : nullptr;
   };
-  std::ranges::copy_if(all.parts, std::back_inserter(parts), recipe_of);
+  std::ranges::copy_if(all.weight_parts, std::back_inserter(parts), recipe_of);
   std::vector<std::size_t> chosen;
   std::size_t portions = 0, done = 0;
   for (std::size_t first = 0; first < parts.size(); ++portions)
-    first += parts_together(all, parts, first, most_bytes, chosen);
+    first += parts_together(all, parts, first, max_bytes, chosen);
   const std::size_t steps = portions * calls.size() + parts.size();
   const auto step = [&] { on_step(++done, steps); };
   const auto products = [](Builder& b, ValueId rows) { return b.matmul(b.transpose(rows, 0, 1), rows); };
   std::map<WeightPart, EncodedPart> encoded;
   for (std::size_t first = 0; first < parts.size();) {
-    const std::size_t count = parts_together(all, parts, first, most_bytes, chosen);
+    const std::size_t count = parts_together(all, parts, first, max_bytes, chosen);
     const std::map<std::size_t, std::vector<float>> sums =
         sums_over_samples(program, calls, all.inputs, chosen, products, step);
     std::optional<FeedbackFactor> factor;
@@ -231,8 +232,8 @@ std::map<WeightPart, EncodedPart> encode_with_feedback(const FloatProgram& progr
     for (const PartInputs& p : std::span(parts).subspan(first, count)) {
       if (!factor || factor_inputs != std::pair(p.inputs, p.is_table)) {
         std::vector<float> moments = sum_of(sums, p.inputs);
-        if (p.is_table) add_table(moments, p.part.columns);
-        factor = feedback_factor(moments, p.part.columns);
+        if (p.is_table) add_table(moments, p.matrix_part.columns);
+        factor = feedback_factor(moments, p.matrix_part.columns);
         factor_inputs = {p.inputs, p.is_table};
       }
       const Recipe& recipe = *recipe_of(p);

@@ -13,11 +13,11 @@ namespace tern {
 std::map<WeightPart, std::vector<float>> measure_importance(const FloatProgram& program, const Calls& calls);
 
 /// Quantizes the parts of `choices` whose rule is ScaleRule::gptq with error feedback. Second moments of at most
-/// kMostMomentBytes are in memory at once: larger programs run the samples several times, each time up to the last
+/// kMaxMomentBytes are in memory at once: larger programs run the samples several times, each time up to the last
 /// node that is needed.
-inline constexpr std::uint64_t kMostMomentBytes = std::uint64_t{1} << 30;
+inline constexpr std::uint64_t kMaxMomentBytes = std::uint64_t{1} << 30;
 std::map<WeightPart, EncodedPart> encode_with_feedback(const FloatProgram& program, const QuantizeChoices& choices,
                                                        const Calls& calls, const OnStep& on_step,
-                                                       std::uint64_t most_bytes = kMostMomentBytes);
+                                                       std::uint64_t max_bytes = kMaxMomentBytes);
 
 }  // namespace tern

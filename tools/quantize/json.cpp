@@ -28,18 +28,20 @@ Json json_of(const std::optional<Deviation>& d) {
 }
 
 Json json_of(const LayerError& l) {
-  return {{"layer", l.name},    {"function", l.function}, {"node", l.node.node},
-          {"op", l.op},         {"source", l.source},     {"weight", l.weight},
-          {"format", l.format}, {"own", json_of(l.own)},  {"accumulated", json_of(l.accumulated)}};
+  return {{"layer", l.name},    {"function", l.function},     {"node", l.node.node},
+          {"op", l.op},         {"source", l.source},         {"weight", l.weight},
+          {"format", l.format}, {"own", json_of(l.isolated)}, {"accumulated", json_of(l.accumulated)}};
 }
 
 Json json_of(const SqnrTarget& t) {
-  return {
-      {"sqnr_db", t.asked}, {"reached_db", json_number(t.reached)}, {"formats", t.formats}, {"programs_run", t.trials}};
+  return {{"sqnr_db", t.requested},
+          {"reached_db", json_number(t.reached)},
+          {"formats", t.formats},
+          {"programs_run", t.trials}};
 }
 
 Json json_of(const BitBudget& b) {
-  return {{"bits", b.asked}, {"reached", b.reached}, {"formats", b.formats}};
+  return {{"bits", b.requested}, {"reached", b.reached}, {"formats", b.formats}};
 }
 
 Json json_of(const Calibration& c) {

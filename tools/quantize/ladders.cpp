@@ -8,22 +8,22 @@ namespace tern {
 namespace {
 
 /// All parts of a weight.
-struct Whole {
-  std::uint64_t before = 0, elements = 0;
+struct WeightTotal {
+  std::uint64_t original_bytes = 0, elements = 0;
   WeightFormat format;
 };
 
-std::map<std::string, Whole> wholes_of(const QuantizeReport& report) {
-  std::map<std::string, Whole> wholes;
+std::map<std::string, WeightTotal> weight_totals(const QuantizeReport& report) {
+  std::map<std::string, WeightTotal> totals;
   for (const QuantizedWeight& w : report.weights) {
-    Whole& whole = wholes[w.source];
-    whole.before += w.before;
-    whole.elements += static_cast<std::uint64_t>(w.rows * w.columns);
-    whole.format.recipe = w.recipe;
-    whole.format.bytes += w.after;
-    whole.format.noise = std::max(whole.format.noise, std::pow(10.0, -w.sqnr / 10));
+    WeightTotal& total = totals[w.source];
+    total.original_bytes += w.before;
+    total.elements += static_cast<std::uint64_t>(w.rows * w.columns);
+    total.format.recipe = w.recipe;
+    total.format.bytes += w.after;
+    total.format.noise = std::max(total.format.noise, std::pow(10.0, -w.sqnr / 10));
   }
-  return wholes;
+  return totals;
 }
 
 }  // namespace
@@ -32,13 +32,13 @@ Ladders ladders_of(const FloatProgram& program, const std::vector<FormatLadder>&
   Ladders ladders;
   for (std::size_t rung = 0; rung < rungs_of(formats); ++rung) {
     const QuantizeReport& report = ladders.reports.emplace_back(program.quantized_by(rules_at(formats, rung)));
-    std::map<std::string, Whole> wholes = wholes_of(report);
+    std::map<std::string, WeightTotal> totals = weight_totals(report);
     for (const QuantizedWeight& w : report.weights) {
-      const Whole& whole = wholes.at(w.source);
+      const WeightTotal& total = totals.at(w.source);
       auto at = std::ranges::find(ladders.weights, w.source, &WeightLadder::source);
       if (at == ladders.weights.end())
-        at = ladders.weights.insert(at, WeightLadder{w.source, whole.before, whole.elements, {}});
-      if (format_number(*at, w.recipe) < 0) at->formats.push_back(whole.format);
+        at = ladders.weights.insert(at, WeightLadder{w.source, total.original_bytes, total.elements, {}});
+      if (format_number(*at, w.recipe) < 0) at->formats.push_back(total.format);
     }
   }
   return ladders;

@@ -75,7 +75,7 @@ std::vector<LayerError> layer_errors(const FloatProgram& program, const Quantize
   for (const NodeDeviation& n : measure_nodes(test, reference, calls, request)) {
     for (LayerError& l : layers) {
       if (l.node.function != program.function() || l.node.node != n.number || !n.mismatch.empty()) continue;
-      l.own = n.own;
+      l.isolated = n.isolated;
       l.accumulated = n.accumulated;
     }
   }

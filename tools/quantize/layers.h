@@ -18,9 +18,9 @@ struct LayerError {
   std::string op, source;             ///< "matmul"; "model.py:42"
   std::string weight, weight_source;  ///< see QuantizedWeight::name and source
   std::string format;
-  /// Deviations over all samples. Empty for layers in another function or in a body; `own` is also empty for layers
-  /// unable to run alone.
-  std::optional<Deviation> own;          ///< the layer alone, on the operands of the program of floats
+  /// Deviations over all samples. Empty for layers in another function or in a body; `isolated` is also empty for
+  /// layers unable to run alone.
+  std::optional<Deviation> isolated;     ///< the layer alone, on the operands of the program of floats
   std::optional<Deviation> accumulated;  ///< deviation of the layer's value in the quantized program
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 using namespace quantize;
 
-constexpr int kLeastGroup = 8, kMostGroup = 4096;
+constexpr int kMinGroup = 8, kMaxGroup = 4096;
 /// Formats of --target-sqnr: each takes more bytes than the previous format, and has less error.
 constexpr const char* kLadder = "mxfp4,nvfp4,int4,int8";
 /// Formats of --bits, and the groups of int4 that they choose from.
@@ -92,7 +92,7 @@ FormatLadder parse_ladder(const std::string& text, const QuantizeArguments& a) {
 
 /// Rejects options without the options they depend on.
 void check_company(const QuantizeArguments& a) {
-  if (!a.calibrate.empty() && !a.any())
+  if (!a.calibrate.empty() && !a.is_enabled())
     fail(ErrorCode::invalid_argument, "--calibrate needs --quantize, --target-sqnr or --bits");
   if (a.target && a.calibrate.empty())
     fail(ErrorCode::invalid_argument, "--target-sqnr needs example inputs: give them with --calibrate");
@@ -101,12 +101,12 @@ void check_company(const QuantizeArguments& a) {
   if (a.bits && a.target)
     fail(ErrorCode::invalid_argument,
          "--bits and --target-sqnr exclude each other: one limits bytes, the other errors");
-  if (!a.rule.empty() && !a.any()) fail(ErrorCode::invalid_argument, "--rule needs --quantize");
+  if (!a.rule.empty() && !a.is_enabled()) fail(ErrorCode::invalid_argument, "--rule needs --quantize");
   if (a.awq && a.calibrate.empty())
     fail(ErrorCode::invalid_argument, "--awq needs example inputs: give them with --calibrate");
   if (a.rule == "gptq" && a.calibrate.empty())
     fail(ErrorCode::invalid_argument, "--rule gptq needs example inputs: give them with --calibrate");
-  if (a.draws && !a.any()) fail(ErrorCode::invalid_argument, "--report needs --quantize");
+  if (a.draws && !a.is_enabled()) fail(ErrorCode::invalid_argument, "--report needs --quantize");
   if (!a.function.empty() && a.calibrate.empty()) fail(ErrorCode::invalid_argument, "--function needs --calibrate");
 }
 
@@ -138,9 +138,9 @@ std::vector<FormatLadder> parse_quantize(const QuantizeArguments& a) {
   parse_rule(a.rule);
   parse_scales(a.mx_scales);
   parse_bfloat16_scales(a.scales);
-  if (a.group && (*a.group < kLeastGroup || *a.group > kMostGroup || *a.group % 2 != 0)) {
+  if (a.group && (*a.group < kMinGroup || *a.group > kMaxGroup || *a.group % 2 != 0)) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("--group takes an even number from {} to {}, not {}", kLeastGroup, kMostGroup, *a.group));
+         fmt::format("--group takes an even number from {} to {}, not {}", kMinGroup, kMaxGroup, *a.group));
   }
   if (!a.activations.empty() && find_activations(a.activations) == Activations::floats) {
     fail(ErrorCode::invalid_argument,

@@ -26,7 +26,7 @@ struct QuantizeArguments {
   std::string chart;                   ///< FILE.svg; empty: in the terminal
 
   /// True if any weight may be quantized.
-  bool any() const { return !formats.empty() || chooses(); }
+  bool is_enabled() const { return !formats.empty() || chooses(); }
   /// True if the samples choose the formats.
   bool chooses() const { return target.has_value() || bits.has_value(); }
 };

@@ -13,7 +13,7 @@
 namespace tern {
 namespace {
 
-constexpr std::uint64_t kMostKeptBytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t kMaxKeptBytes = std::uint64_t{256} << 20;
 constexpr double kOutputsInfinite = std::numeric_limits<double>::infinity();
 
 bool has_numbers(DType t) {
@@ -25,7 +25,7 @@ std::vector<LeftTensor> left_by(const Side& side, Session& session, const Calls&
   try {
     CallResults results = run_call(side, session, calls[call], call + 1 == calls.size());
     inputs = std::move(results.inputs);
-    return std::move(results.left);
+    return std::move(results.tensors);
   } catch (const Error& e) {
     throw Error(e.code(), fmt::format("--calibrate: sample {}: {}", call, e.what()));
   }
@@ -51,11 +51,11 @@ OutputErrors::OutputErrors(Side reference, const Calls& calls)
                                                       "program, too; calibrate with inputs whose results are numbers",
                                                       c, escape_name(l.name)));
       bytes += l.tensor.dtype() == DType::invalid ? 0 : l.tensor.byte_size();
-      if (bytes <= kMostKeptBytes && l.tensor.dtype() != DType::invalid) l.tensor = l.tensor.clone();
+      if (bytes <= kMaxKeptBytes && l.tensor.dtype() != DType::invalid) l.tensor = l.tensor.clone();
     }
-    if (bytes <= kMostKeptBytes) kept_.push_back(std::move(left));
+    if (bytes <= kMaxKeptBytes) reference_results_.push_back(std::move(left));
   }
-  if (bytes > kMostKeptBytes) kept_.clear();
+  if (bytes > kMaxKeptBytes) reference_results_.clear();
   if (!any)
     fail(ErrorCode::invalid_argument,
          fmt::format("--calibrate: '{}' has no floating-point result, so there is no error in decibels; export a "
@@ -71,11 +71,13 @@ std::vector<ResultDeviation> OutputErrors::measure(const Side& side) const {
   for (std::size_t c = 0; c < calls_.size(); ++c) {
     std::vector<Tensor> of_actual, of_exact;
     const std::vector<LeftTensor> a = left_by(side, actual, calls_, c, of_actual);
-    compare_call(a, kept_.empty() ? left_by(reference_, exact, calls_, c, of_exact) : kept_[c], c, compared);
+    compare_call(a,
+                 reference_results_.empty() ? left_by(reference_, exact, calls_, c, of_exact) : reference_results_[c],
+                 c, compared);
   }
-  std::vector<ResultDeviation> all = over_calls(compared.results);
-  std::erase_if(all, [](const ResultDeviation& r) { return !has_numbers(r.dtype); });
-  return all;
+  std::vector<ResultDeviation> deviations = over_calls(compared.results);
+  std::erase_if(deviations, [](const ResultDeviation& r) { return !has_numbers(r.dtype); });
+  return deviations;
 }
 
 double worst_sqnr(const std::vector<ResultDeviation>& results) {

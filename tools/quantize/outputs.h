@@ -22,7 +22,8 @@ class OutputErrors {
   Side reference_;
   const Calls& calls_;
   PreparedModel prepared_;
-  std::vector<std::vector<LeftTensor>> kept_;  ///< the reference's results by call if all are small; else empty
+  std::vector<std::vector<LeftTensor>>
+      reference_results_;  ///< the reference's results by call if all are small; else empty
 };
 
 /// SQNR of the result with the largest error, in decibels: infinite without errors; minus infinite if an element is

@@ -13,9 +13,9 @@ struct Rung {
   double noise = 0;
 };
 
-/// A step from rung `from` to rung `to` of a weight.
+/// A step from rung `from_rung` to rung `to_rung` of a weight.
 struct Raise {
-  std::size_t weight = 0, from = 0, to = 0;
+  std::size_t weight = 0, from_rung = 0, to_rung = 0;
 };
 
 struct RaisingOrder {

@@ -11,21 +11,21 @@
 
 namespace tern {
 
-inline constexpr std::size_t kMostRows = 40;  // rows of a table
+inline constexpr std::size_t kMaxRows = 40;  // rows of a table
 
-/// Selects up to kMostRows items of the least rank; ties go to the first.
+/// Selects up to kMaxRows items of the least rank; ties go to the first.
 template <class T, class Rank>
 std::set<const T*> worst_of(const std::vector<T>& items, const Rank& rank) {
   std::vector<const T*> order;
   for (const T& i : items) order.push_back(&i);
   std::ranges::stable_sort(order, std::less<>(), [&](const T* i) { return rank(*i); });
-  order.resize(std::min(order.size(), kMostRows));
+  order.resize(std::min(order.size(), kMaxRows));
   return {order.begin(), order.end()};
 }
 
-/// Text below a table showing `shown` of `all` items.
-inline std::string others_text(std::size_t shown, std::size_t all) {
-  return shown < all ? fmt::format("and {} more with less error; --json lists all\n", all - shown) : "";
+/// Text below a table showing `shown` of `total` items.
+inline std::string others_text(std::size_t shown, std::size_t total) {
+  return shown < total ? fmt::format("and {} more with less error; --json lists all\n", total - shown) : "";
 }
 
 }  // namespace tern

@@ -27,15 +27,15 @@ std::map<int, ThreadShare> shares_of(const LoopTime& loop) {
 
 ThreadSeconds& ThreadSeconds::operator+=(const ThreadSeconds& o) {
   for (double ThreadSeconds::*s :
-       {&ThreadSeconds::wall, &ThreadSeconds::useful, &ThreadSeconds::more, &ThreadSeconds::starting,
-        &ThreadSeconds::waiting, &ThreadSeconds::serial, &ThreadSeconds::few, &ThreadSeconds::openmp})
+       {&ThreadSeconds::wall, &ThreadSeconds::useful, &ThreadSeconds::slowdown, &ThreadSeconds::starting,
+        &ThreadSeconds::waiting, &ThreadSeconds::serial, &ThreadSeconds::unassigned, &ThreadSeconds::openmp})
     this->*s += o.*s;
   return *this;
 }
 
 ThreadSeconds ThreadSeconds::operator*(double factor) const {
-  return {wall * factor,    useful * factor, more * factor, starting * factor,
-          waiting * factor, serial * factor, few * factor,  openmp * factor};
+  return {wall * factor,    useful * factor, slowdown * factor,   starting * factor,
+          waiting * factor, serial * factor, unassigned * factor, openmp * factor};
 }
 
 ThreadSeconds account(std::span<const NodeLoops> runs, int threads, double useful) {
@@ -50,7 +50,7 @@ ThreadSeconds account(std::span<const NodeLoops> runs, int threads, double usefu
       const double length = loop.end - loop.begin;
       const std::map<int, ThreadShare> shares = shares_of(loop);
       in_loops += length;
-      a.few += std::max(0.0, threads - static_cast<double>(shares.size())) * length;
+      a.unassigned += std::max(0.0, threads - static_cast<double>(shares.size())) * length;
       for (const auto& [thread, s] : shares) {
         busy += s.busy;
         a.starting += s.begin - loop.begin;
@@ -66,7 +66,7 @@ ThreadSeconds account(std::span<const NodeLoops> runs, int threads, double usefu
     return unknown;
   }
   a.serial = (threads - 1) * (a.wall - in_loops);
-  a.more = a.wall - in_loops + busy - useful;
+  a.slowdown = a.wall - in_loops + busy - useful;
   return a;
 }
 

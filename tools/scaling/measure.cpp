@@ -15,7 +15,7 @@ namespace tern {
 namespace {
 
 using Key = std::pair<std::uint32_t, std::uint32_t>;  // function and node
-constexpr Key kBetween{UINT32_MAX, UINT32_MAX};       // time outside of all nodes
+constexpr Key kBetweenNodes{UINT32_MAX, UINT32_MAX};  // time outside of all nodes
 
 /// The runs of each node within a run of the program.
 using Record = std::map<Key, std::vector<NodeLoops>>;
@@ -51,7 +51,7 @@ Record recorded_run(Session& session, const ScalingRequest& request, LoopRecorde
     in_nodes += n.end - n.begin;
     record[{n.function, n.node}].push_back(std::move(n));
   }
-  record[kBetween].push_back({kBetween.first, kBetween.second, 0, end - begin - in_nodes, {}});
+  record[kBetweenNodes].push_back({kBetweenNodes.first, kBetweenNodes.second, 0, end - begin - in_nodes, {}});
   return record;
 }
 
@@ -72,7 +72,7 @@ void take_turn(Lane& lane, const ScalingRequest& request, const Program& program
 
 /// Bytes of states read whole by a node; half for states read rounded to bfloat16.
 double weight_bytes(const Program& program, const Key& key, Precision precision) {
-  if (key == kBetween) return 0;
+  if (key == kBetweenNodes) return 0;
   const Function& f = program.functions[key.first];
   const Node& node = f.nodes[key.second];
   if (has_trait(node.op, Trait::reads_part)) return 0;
@@ -108,14 +108,14 @@ double mean_wall(const std::vector<Record>& records, const Key& key) {
 
 NodeScaling node_scaling(const Program& program, const Key& key, const Lane& lane, double useful) {
   NodeScaling n;
-  if (key != kBetween) {
+  if (key != kBetweenNodes) {
     const Function& f = program.functions[key.first];
     const Node& node = f.nodes[key.second];
     n.name = escape_name(f.name) + ":" + std::to_string(key.second);
     n.op = op_name(node.op);
     if (node.origin >= 0) {
       const Origin& o = program.origins[static_cast<std::size_t>(node.origin)];
-      n.from = escape_name(o.op + (o.module.empty() ? "" : " in " + o.module));
+      n.origin = escape_name(o.op + (o.module.empty() ? "" : " in " + o.module));
     }
   }
   const auto runs = middle(lane.records, key);
@@ -127,7 +127,7 @@ NodeScaling node_scaling(const Program& program, const Key& key, const Lane& lan
     for (const LoopTime& l : run.loops) {
       if (l.end - l.begin <= longest) continue;
       longest = l.end - l.begin;
-      n.parts = l.parts.size();
+      n.max_loop_parts = l.parts.size();
     }
   }
   return n;
@@ -141,14 +141,14 @@ ScalingPoint point_of(const Program& program, const Lane& lane, const Lane& one)
   std::ranges::sort(p.ms);
   for (const auto& [key, runs] : lane.records.front()) {
     const NodeScaling n = node_scaling(program, key, lane, mean_wall(one.records, key));
-    p.all += n.time;
-    if (key == kBetween) {
-      p.between = n.time;
+    p.total += n.time;
+    if (key == kBetweenNodes) {
+      p.between_nodes = n.time;
     } else {
       p.nodes.push_back(n);
     }
   }
-  std::ranges::sort(p.nodes, std::greater<>(), [](const NodeScaling& n) { return n.time.all() - n.time.useful; });
+  std::ranges::sort(p.nodes, std::greater<>(), [](const NodeScaling& n) { return n.time.total() - n.time.useful; });
   return p;
 }
 
@@ -183,7 +183,7 @@ double measure_barrier() {
 }
 
 ScalingMeasurement measure_scaling(const Model& model, const ScalingRequest& request) {
-  constexpr std::uint64_t kFewestTurns = 3;
+  constexpr std::uint64_t kMinTurns = 3;
   std::vector<Lane> lanes;
   std::shared_ptr<const Program> program;
   Precision precision = Precision::exported;
@@ -203,7 +203,7 @@ ScalingMeasurement measure_scaling(const Model& model, const ScalingRequest& req
   for (const int cores : request.cores) add(cores, true);
   ScalingMeasurement scaling;
   scaling.bfloat16 = precision == Precision::bfloat16;
-  Progress progress("turns", request.turns);
+  Progress progress("turns", request.turn_count);
   for (Lane& lane : lanes) {  // plans, packs
     take_turn(lane, request, *program);
     lane.ms.clear();
@@ -212,10 +212,10 @@ ScalingMeasurement measure_scaling(const Model& model, const ScalingRequest& req
   const double begin = LoopRecorder::now();
   do {
     for (Lane& lane : lanes) take_turn(lane, request, *program);
-    ++scaling.turns;
+    ++scaling.turn_count;
     progress.advance();
-  } while (request.turns > 0 ? scaling.turns < request.turns
-                             : scaling.turns < kFewestTurns || LoopRecorder::now() - begin < request.seconds);
+  } while (request.turn_count > 0 ? scaling.turn_count < request.turn_count
+                                  : scaling.turn_count < kMinTurns || LoopRecorder::now() - begin < request.seconds);
   scaling.barrier = measure_barrier();
   for (Lane& lane : lanes) {
     if (lane.simulated) simulate(lane, *program, request, precision, scaling.barrier);

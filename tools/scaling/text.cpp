@@ -13,8 +13,8 @@ using Align = TextTable::Align;
 
 /// Percentage of all threads' time.
 std::string share_scaling_text(double seconds, const ThreadSeconds& of, int threads) {
-  const double all = threads * of.wall;
-  return all > 0 ? fmt::format("{:.1f} %", 100 * seconds / all) : "";
+  const double total = threads * of.wall;
+  return total > 0 ? fmt::format("{:.1f} %", 100 * seconds / total) : "";
 }
 
 double scaling_of(const ScalingPoint& one, const ScalingPoint& p) {
@@ -26,7 +26,7 @@ std::string label(const ScalingPoint& p) {
 }
 
 void add_shares(std::vector<std::string>& cells, const ThreadSeconds& t, int threads) {
-  for (const double lost : {t.idle(), t.waits(), t.more, t.openmp})
+  for (const double lost : {t.idle(), t.waits(), t.slowdown, t.openmp})
     cells.push_back(threads > 1 ? share_scaling_text(lost, t, threads) : std::string());
 }
 
@@ -41,13 +41,13 @@ void print_totals(const ScalingMeasurement& scaling) {
   for (const ScalingPoint& p : scaling.points) {
     std::vector<std::string> cells = {label(p), fmt::format("{:.3f}", p.median()),
                                       fmt::format("{:.2f}", scaling_of(scaling.points.front(), p))};
-    add_shares(cells, p.all, p.threads);
+    add_shares(cells, p.total, p.threads);
     table.add_row(std::move(cells));
   }
   fmt::print("{}", table.str());
 }
 
-void print_nodes(const ScalingPoint& p, int most) {
+void print_nodes(const ScalingPoint& p, int max_rows) {
   TextTable table({{"node"},
                    {"op"},
                    {"from"},
@@ -63,27 +63,27 @@ void print_nodes(const ScalingPoint& p, int most) {
   const auto row = [&](const NodeScaling& n, const ThreadSeconds& t) {
     std::vector<std::string> cells = {n.name,
                                       n.op,
-                                      n.from,
+                                      n.origin,
                                       fmt::format("{:.3f}", t.useful * 1e3),
                                       fmt::format("{:.3f}", t.wall * 1e3),
                                       t.wall > 0 ? fmt::format("{:.2f}", t.useful / t.wall) : ""};
     add_shares(cells, t, p.threads);
     cells.push_back(n.name.empty() ? "" : fmt::format("{}", n.loops));
-    cells.push_back(n.parts == 0 ? "" : fmt::format("{}", n.parts));
+    cells.push_back(n.max_loop_parts == 0 ? "" : fmt::format("{}", n.max_loop_parts));
     table.add_row(std::move(cells));
   };
-  for (std::size_t i = 0; i < std::min(p.nodes.size(), static_cast<std::size_t>(most)); ++i)
+  for (std::size_t i = 0; i < std::min(p.nodes.size(), static_cast<std::size_t>(max_rows)); ++i)
     row(p.nodes[i], p.nodes[i].time);
   NodeScaling rest;
   rest.op = "between nodes";
-  row(rest, p.between);
+  row(rest, p.between_nodes);
   fmt::print("\n{} threads{}: the nodes that lose most\n{}", p.threads, p.simulated ? ", simulated" : "", table.str());
 }
 
 }  // namespace
 
 void print_scaling(const ScalingRequest& request, const ScalingMeasurement& scaling, int nodes) {
-  fmt::print("{}: '{}', {} turns{}\n\n", escape_name(request.model), escape_name(request.function), scaling.turns,
+  fmt::print("{}: '{}', {} turns{}\n\n", escape_name(request.model), escape_name(request.function), scaling.turn_count,
              request.options.precision == Precision::exported
                  ? ""
                  : fmt::format(", precision {}", scaling.bfloat16 ? "bfloat16" : "as exported"));

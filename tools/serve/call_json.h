@@ -19,11 +19,11 @@ using ParsedJson = nlohmann::json;
   fail(ErrorCode::invalid_argument, message);
 }
 
-inline constexpr int kMostDepth = 32;  ///< levels of nested JSON
+inline constexpr int kMaxDepth = 32;  ///< levels of nested JSON
 
 inline ParsedJson parse_object(std::string_view text) {
   const auto limit = [](int depth, ParsedJson::parse_event_t, ParsedJson&) {
-    if (depth > kMostDepth) refuse(fmt::format("the JSON has more than {} levels", kMostDepth));
+    if (depth > kMaxDepth) refuse(fmt::format("the JSON has more than {} levels", kMaxDepth));
     return true;
   };
   ParsedJson json = ParsedJson::parse(text, limit, false);
@@ -52,7 +52,7 @@ class Members {
     if (!value->is_number()) refuse(fmt::format("'{}' must be a number", name));
     return value->get<double>();
   }
-  std::int64_t whole(const char* name, std::int64_t otherwise, std::int64_t low, std::int64_t high) const {
+  std::int64_t integer(const char* name, std::int64_t otherwise, std::int64_t low, std::int64_t high) const {
     const ParsedJson* value = find(name);
     if (value == nullptr) return otherwise;
     const bool fits = value->is_number_integer() &&

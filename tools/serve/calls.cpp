@@ -16,8 +16,8 @@ namespace tern::serve {
 namespace {
 
 constexpr std::int64_t kDefaultCompletionTokens = 16;  // OpenAI's
-constexpr int kMostTop = 20;
-constexpr std::size_t kMostBiases = 1024;
+constexpr int kMaxTop = 20;
+constexpr std::size_t kMaxBiases = 1024;
 
 std::vector<std::string> stop_texts(const Members& members) {
   const ParsedJson* stop = members.find("stop");
@@ -35,8 +35,8 @@ std::vector<std::string> stop_texts(const Members& members) {
 void read_biases(const Members& members, TextSampling& sampling) {
   const ParsedJson* biases = members.find("logit_bias");
   if (biases == nullptr) return;
-  if (!biases->is_object() || biases->size() > kMostBiases)
-    refuse(fmt::format("'logit_bias' must be an object of at most {} token ids and numbers", kMostBiases));
+  if (!biases->is_object() || biases->size() > kMaxBiases)
+    refuse(fmt::format("'logit_bias' must be an object of at most {} token ids and numbers", kMaxBiases));
   for (const auto& [key, value] : biases->items()) {
     std::int64_t token = 0;
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), token);
@@ -49,7 +49,7 @@ void read_biases(const Members& members, TextSampling& sampling) {
 TextSampling read_sampling(const Members& members, const CallRules& rules) {
   TextSampling s = rules.sampling;
   s.temperature = members.number("temperature", s.temperature);
-  s.top_k = members.whole("top_k", s.top_k, -1, std::numeric_limits<std::int64_t>::max());
+  s.top_k = members.integer("top_k", s.top_k, -1, std::numeric_limits<std::int64_t>::max());
   s.top_k = std::max<std::int64_t>(s.top_k, 0);  // vLLM's -1: no limit
   s.top_p = members.number("top_p", s.top_p);
   s.min_p = members.number("min_p", s.min_p);
@@ -59,7 +59,7 @@ TextSampling read_sampling(const Members& members, const CallRules& rules) {
   s.frequency_penalty = members.number("frequency_penalty", s.frequency_penalty);
   if (members.find("seed") != nullptr) {
     s.seed = static_cast<std::uint64_t>(
-        members.whole("seed", 0, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()));
+        members.integer("seed", 0, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()));
   }
   read_biases(members, s);
   s.check(rules.vocabulary);
@@ -100,8 +100,8 @@ Call read_common(const Members& members, std::string_view text, const CallRules&
   refuse_unsupported(members);
   Call call;
   call.model = members.text("model");
-  call.choices = static_cast<std::size_t>(members.whole("n", 1, 1, static_cast<std::int64_t>(rules.choices)));
-  if (members.whole("best_of", static_cast<std::int64_t>(call.choices), 0, kMost) !=
+  call.choices = static_cast<std::size_t>(members.integer("n", 1, 1, static_cast<std::int64_t>(rules.choices)));
+  if (members.integer("best_of", static_cast<std::int64_t>(call.choices), 0, kMost) !=
       static_cast<std::int64_t>(call.choices))
     refuse("'best_of' must equal 'n': Tern ranks no answers");
   call.streams = members.flag("stream", false);
@@ -110,8 +110,8 @@ Call read_common(const Members& members, std::string_view text, const CallRules&
     call.includes_usage = Members(*options).flag("include_usage", false);
   }
   TextRequest& request = call.request;
-  request.max_tokens = members.whole("max_tokens", default_tokens, 0, kMost);
-  request.max_tokens = members.whole("max_completion_tokens", request.max_tokens, 0, kMost);
+  request.max_tokens = members.integer("max_tokens", default_tokens, 0, kMost);
+  request.max_tokens = members.integer("max_completion_tokens", request.max_tokens, 0, kMost);
   if (rules.max_tokens > 0)
     request.max_tokens = request.max_tokens == 0 ? rules.max_tokens : std::min(request.max_tokens, rules.max_tokens);
   request.sampling = read_sampling(members, rules);
@@ -135,11 +135,11 @@ void read_prompts(const ParsedJson* prompt, const CallRules& rules, Call& call) 
   } else if (prompt->is_array() && !prompt->empty()) {
     if (prompt->size() * call.choices > rules.choices)
       refuse(fmt::format("'prompt' and 'n' make more than {} answers", rules.choices));
-    for (const ParsedJson& one : *prompt) {
-      if (one.is_string()) {
-        call.prompts.emplace_back(one.get<std::string>());
-      } else if (one.is_array()) {
-        call.prompts.emplace_back(token_ids(one, "prompt"));
+    for (const ParsedJson& item : *prompt) {
+      if (item.is_string()) {
+        call.prompts.emplace_back(item.get<std::string>());
+      } else if (item.is_array()) {
+        call.prompts.emplace_back(token_ids(item, "prompt"));
       } else {
         refuse("'prompt' must be a string, an array of strings, or arrays of token ids");
       }
@@ -170,7 +170,7 @@ Call read_completion_call(std::string_view text, const CallRules& rules) {
   const ParsedJson json = parse_object(text);
   const Members members(json);
   Call call = read_common(members, text, rules, kDefaultCompletionTokens);
-  call.request.logprobs = static_cast<int>(members.whole("logprobs", -1, 0, kMostTop));
+  call.request.logprobs = static_cast<int>(members.integer("logprobs", -1, 0, kMaxTop));
   read_prompts(members.find("prompt"), rules, call);
   return call;
 }
@@ -180,7 +180,7 @@ Call read_chat_call(std::string_view text, const CallRules& rules) {
   const Members members(json);
   Call call = read_common(members, text, rules, 0);
   if (members.flag("logprobs", false))
-    call.request.logprobs = static_cast<int>(members.whole("top_logprobs", 0, 0, kMostTop));
+    call.request.logprobs = static_cast<int>(members.integer("top_logprobs", 0, 0, kMaxTop));
   const ParsedJson* messages = members.find("messages");
   if (messages == nullptr || !messages->is_array() || messages->empty() || messages->size() > rules.messages)
     refuse(fmt::format("'messages' must be an array of 1 to {} messages", rules.messages));

@@ -9,7 +9,7 @@
 namespace tern::serve {
 namespace {
 
-constexpr std::size_t kMostTexts = 2048;  // OpenAI's
+constexpr std::size_t kMaxTexts = 2048;  // OpenAI's
 constexpr const char* kInputForm = "'input' must be a text, texts, token ids, or lists of token ids";
 
 std::vector<std::int64_t> text_tokens(const ParsedJson& text, const TextEmbedder& embedder) {
@@ -21,7 +21,7 @@ std::vector<std::int64_t> text_tokens(const ParsedJson& text, const TextEmbedder
 void read_texts(const ParsedJson* input, const TextEmbedder& embedder, bool truncates, EmbeddingCall& call) {
   if (input == nullptr || (input->is_array() && input->empty())) refuse("'input' lacks a text");
   const bool is_one = !input->is_array() || input->front().is_number();
-  if (!is_one && input->size() > kMostTexts) refuse(fmt::format("'input' has more than {} texts", kMostTexts));
+  if (!is_one && input->size() > kMaxTexts) refuse(fmt::format("'input' has more than {} texts", kMaxTexts));
   if (is_one) {
     call.texts.push_back(text_tokens(*input, embedder));
   } else {
@@ -63,7 +63,7 @@ EmbeddingCall read_embedding_call(std::string_view text, const TextEmbedder& emb
     refuse("'encoding_format' must be 'float' or 'base64'");
   call.is_base64 = format == "base64";
   const std::int64_t width = embedder.dimensions();
-  call.dimensions = static_cast<std::size_t>(members.whole("dimensions", width, 1, width));
+  call.dimensions = static_cast<std::size_t>(members.integer("dimensions", width, 1, width));
   if (!embedder.cuts() && call.dimensions != static_cast<std::size_t>(width)) {
     refuse(
         fmt::format("'dimensions': the model's vectors have {} numbers, and its export does not say that fewer are an "
@@ -82,13 +82,13 @@ std::string embedding_reply(const EmbeddingCall& call, const std::string& model,
     const auto begin = vectors.begin() + static_cast<std::ptrdiff_t>(i * width);
     std::vector<float> vector(begin, begin + static_cast<std::ptrdiff_t>(width));
     if (call.dimensions < width) vector = shortened_embedding(std::move(vector), call.dimensions);
-    nlohmann::ordered_json one = {{"object", "embedding"}, {"index", i}};
+    nlohmann::ordered_json embedding = {{"object", "embedding"}, {"index", i}};
     if (call.is_base64) {
-      one["embedding"] = base64_of(vector);
+      embedding["embedding"] = base64_of(vector);
     } else {
-      one["embedding"] = vector;
+      embedding["embedding"] = vector;
     }
-    reply["data"].push_back(std::move(one));
+    reply["data"].push_back(std::move(embedding));
     tokens += call.texts[i].size();
   }
   reply["usage"] = {{"prompt_tokens", tokens}, {"total_tokens", tokens}};

@@ -98,15 +98,15 @@ Json Replies::logprobs(const std::vector<TextToken>& tokens) const {
   return {{"tokens", std::move(texts)}, {"token_logprobs", std::move(chosen)}, {"top_logprobs", std::move(tops)}};
 }
 
-Json Replies::whole(const std::vector<Json>& choices, const Usage& usage) const {
+Json Replies::full_reply(const std::vector<Json>& choices, const Usage& usage) const {
   Json json = frame(is_chat_ ? "chat.completion" : "text_completion");
   json["choices"] = choices;
   json["usage"] = usage.json();
   return json;
 }
 
-Json Replies::whole_choice(std::size_t index, const std::string& text, const std::vector<TextToken>& tokens,
-                           const TextEnd& end) const {
+Json Replies::full_choice(std::size_t index, const std::string& text, const std::vector<TextToken>& tokens,
+                          const TextEnd& end) const {
   Json choice = {{"index", index}};
   if (is_chat_) {
     choice["message"] = {{"role", "assistant"}, {"content", text}};

@@ -30,9 +30,9 @@ class Replies {
   Replies(bool is_chat, std::string model, const Tokenizer* tokenizer, bool has_logprobs);
 
   /// The whole answer of a call without stream.
-  Json whole(const std::vector<Json>& choices, const Usage& usage) const;
-  Json whole_choice(std::size_t index, const std::string& text, const std::vector<TextToken>& tokens,
-                    const TextEnd& end) const;
+  Json full_reply(const std::vector<Json>& choices, const Usage& usage) const;
+  Json full_choice(std::size_t index, const std::string& text, const std::vector<TextToken>& tokens,
+                   const TextEnd& end) const;
   /// Events of a stream.
   Json first_event(std::size_t index) const;
   Json part_event(std::size_t index, const TextPiece& piece) const;

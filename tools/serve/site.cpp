@@ -53,8 +53,11 @@ bool is_json(std::string_view type) {
 /// The answers of a call under way.
 class ModelSite::Running {
  public:
-  Running(Call given, Replies made, std::function<bool()> client_is_gone, Clock::time_point end)
-      : call(std::move(given)), replies(std::move(made)), client_is_gone_(std::move(client_is_gone)), end_(end) {}
+  Running(Call received_call, Replies call_replies, std::function<bool()> client_is_gone, Clock::time_point end)
+      : call(std::move(received_call)),
+        replies(std::move(call_replies)),
+        client_is_gone_(std::move(client_is_gone)),
+        end_(end) {}
 
   const Call call;
   const Replies replies;
@@ -220,10 +223,10 @@ http::Response ModelSite::complete(const http::Request& request, bool is_chat) {
                                            request.client_is_gone, Clock::now() + options_.time_limit);
   for (const std::vector<std::int64_t>& prompt : prompts) {
     for (std::size_t n = 0; n < choices; ++n) {
-      TextRequest one = common;
-      one.prompt = prompt;
-      if (one.sampling.seed) *one.sampling.seed += n;
-      running->answers.push_back(engine_->submit(std::move(one)));
+      TextRequest text_request = common;
+      text_request.prompt = prompt;
+      if (text_request.sampling.seed) *text_request.sampling.seed += n;
+      running->answers.push_back(engine_->submit(std::move(text_request)));
     }
   }
   return streams ? stream_reply(std::move(running)) : whole_reply(*running);
@@ -247,9 +250,9 @@ http::Response ModelSite::whole_reply(Running& running) const {
     if (end.finish == TextFinish::failed) return refusal(500, end.problem);
     if (end.finish == TextFinish::cancelled) return refusal(503, "the server ends");
     usage.add(end, i % running.call.choices == 0);
-    choices.push_back(running.replies.whole_choice(i, texts[i], tokens[i], end));
+    choices.push_back(running.replies.full_choice(i, texts[i], tokens[i], end));
   }
-  return json_response(200, dump(running.replies.whole(choices, usage)));
+  return json_response(200, dump(running.replies.full_reply(choices, usage)));
 }
 
 http::Response ModelSite::stream_reply(std::shared_ptr<Running> running) const {
@@ -300,9 +303,9 @@ http::Response ModelSite::models_or_one(const std::string& path) const {
   Json list = {{"object", "list"}};
   list["data"] = Json::array();
   for (const std::string& name : models()) {
-    const Json one = {{"id", name}, {"object", "model"}, {"created", started_}, {"owned_by", "tern"}};
-    if (path == "/v1/models/" + name) return json_response(200, dump(one));
-    list["data"].push_back(one);
+    const Json model_json = {{"id", name}, {"object", "model"}, {"created", started_}, {"owned_by", "tern"}};
+    if (path == "/v1/models/" + name) return json_response(200, dump(model_json));
+    list["data"].push_back(model_json);
   }
   return json_response(200, dump(list));
 }

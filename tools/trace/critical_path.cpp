@@ -12,7 +12,7 @@ using TracedSpanKind = TracedSpan::Kind;
 
 bool takes_time(const TracedSpan& s) {
   return s.kind == TracedSpanKind::op || s.kind == TracedSpanKind::call || s.kind == TracedSpanKind::overhead ||
-         s.on_device();
+         s.is_on_device();
 }
 
 /// Divides a thread's time into pieces: each moment belongs to the innermost open span. Spans are added by begin.
@@ -78,26 +78,26 @@ std::map<TracePlace, std::vector<PathPiece>> pieces_of_places(const LoadedTrace&
 std::vector<PathPiece> critical_path(const LoadedTrace& trace) {
   const std::map<TracePlace, std::vector<PathPiece>> places = pieces_of_places(trace);
   std::unordered_map<std::int64_t, PieceAt> launches;
-  std::vector<PieceAt> on_device;
+  std::vector<PieceAt> device_pieces;
   PieceAt current;
   for (const auto& [place, pieces] : places) {
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       const TracedSpan& s = trace.spans[pieces[i].span];
       if (s.kind == TracedSpanKind::call && s.correlation != 0) launches[s.correlation] = {&pieces, i};
-      if (s.on_device()) on_device.push_back({&pieces, i});
+      if (s.is_on_device()) device_pieces.push_back({&pieces, i});
       if (current.pieces == nullptr || pieces[i].end > current.piece().end) current = {&pieces, i};
     }
   }
   const auto end_of = [](const PieceAt& p) { return p.piece().end; };
-  std::ranges::sort(on_device, {}, end_of);
+  std::ranges::sort(device_pieces, {}, end_of);
   std::vector<PathPiece> path;
   // Each step goes back in time, or from a wait to the awaited span (never a wait itself).
   while (current.pieces != nullptr) {
     const PathPiece piece = current.piece();
     const TracedSpan& s = trace.spans[piece.span];
     if (s.waits) {
-      const auto later = std::ranges::upper_bound(on_device, piece.end, {}, end_of);
-      if (later != on_device.begin() && end_of(*(later - 1)) > piece.begin) {
+      const auto later = std::ranges::upper_bound(device_pieces, piece.end, {}, end_of);
+      if (later != device_pieces.begin() && end_of(*(later - 1)) > piece.begin) {
         current = *(later - 1);
         continue;
       }
@@ -105,11 +105,11 @@ std::vector<PathPiece> critical_path(const LoadedTrace& trace) {
     path.push_back(piece);
     PieceAt predecessor;
     if (current.index > 0) predecessor = {current.pieces, current.index - 1};
-    const auto launch = s.on_device() ? launches.find(s.correlation) : launches.end();
+    const auto launch = s.is_on_device() ? launches.find(s.correlation) : launches.end();
     if (launch != launches.end() && launch->second.piece().end <= piece.end &&
         (predecessor.pieces == nullptr || end_of(launch->second) > predecessor.piece().end))
       predecessor = launch->second;
-    if (path.size() > 2 * trace.spans.size() + on_device.size()) break;  // contradictory times
+    if (path.size() > 2 * trace.spans.size() + device_pieces.size()) break;  // contradictory times
     current = predecessor;
   }
   std::ranges::reverse(path);

@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 using TracedSpanKind = TracedSpan::Kind;
 
-constexpr std::size_t kMostSpans = std::size_t{1} << 26;
+constexpr std::size_t kMaxSpans = std::size_t{1} << 26;
 
 struct Category {
   std::string_view name;
@@ -85,11 +85,11 @@ class Loader {
   }
 
   /// Numbers of processes and threads; texts such as "Spans" get negative numbers.
-  std::int64_t place(const json& event, const char* key) {
-    const auto at = event.find(key);
-    if (at == event.end()) return 0;
-    if (at->is_string()) return -1 - static_cast<std::int64_t>(intern(at->get<std::string>()));
-    return trace_integer(&*at, 0);
+  std::int64_t track_id(const json& event, const char* key) {
+    const auto found = event.find(key);
+    if (found == event.end()) return 0;
+    if (found->is_string()) return -1 - static_cast<std::int64_t>(intern(found->get<std::string>()));
+    return trace_integer(&*found, 0);
   }
 
   void add(const json& event) {
@@ -105,14 +105,14 @@ class Loader {
       ++trace_.skipped;
       return;
     }
-    if (trace_.spans.size() >= kMostSpans)
-      fail(ErrorCode::bad_file, fmt::format("the trace has more than {} spans", kMostSpans));
+    if (trace_.spans.size() >= kMaxSpans)
+      fail(ErrorCode::bad_file, fmt::format("the trace has more than {} spans", kMaxSpans));
     const auto name = event.find("name");
     const std::string text = text_of(name == event.end() ? nullptr : &*name);
     if (s.kind == TracedSpanKind::annotation && text.starts_with("ProfilerStep#")) s.kind = TracedSpanKind::run;
     s.name = intern(text);
-    s.process = place(event, "pid");
-    s.thread = place(event, "tid");
+    s.process = track_id(event, "pid");
+    s.thread = track_id(event, "tid");
     s.external = trace_integer(trace_arg(event, "External id"), 0);
     s.correlation = trace_integer(trace_arg(event, "correlation"), 0);
     s.sequence = trace_integer(trace_arg(event, "Seq"), -1);

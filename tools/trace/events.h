@@ -24,7 +24,7 @@ struct TracedSpan {
   double flops = 0, bytes = 0;
 
   double end() const { return begin + duration; }
-  bool on_device() const { return kind == Kind::kernel || kind == Kind::copy; }
+  bool is_on_device() const { return kind == Kind::kernel || kind == Kind::copy; }
 };
 
 struct LoadedTrace {

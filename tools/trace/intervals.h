@@ -9,23 +9,23 @@ namespace tern {
 
 class Intervals {
  public:
-  void add(double begin, double end) { all_.emplace_back(begin, end); }
-  bool empty() const { return all_.empty(); }
+  void add(double begin, double end) { intervals_.emplace_back(begin, end); }
+  bool empty() const { return intervals_.empty(); }
 
   /// Time from the first begin to the last end.
   double span() const {
     double first = 0, last = 0;
-    for (const auto& [begin, end] : all_) {
-      if (&begin == &all_.front().first) first = begin, last = end;
+    for (const auto& [begin, end] : intervals_) {
+      if (&begin == &intervals_.front().first) first = begin, last = end;
       first = std::min(first, begin);
       last = std::max(last, end);
     }
     return last - first;
   }
   double covered() {
-    std::ranges::sort(all_);
-    double sum = 0, reached = all_.empty() ? 0 : all_.front().first;
-    for (const auto& [begin, end] : all_) {
+    std::ranges::sort(intervals_);
+    double sum = 0, reached = intervals_.empty() ? 0 : intervals_.front().first;
+    for (const auto& [begin, end] : intervals_) {
       sum += std::max(0.0, end - std::max(begin, reached));
       reached = std::max(reached, end);
     }
@@ -33,7 +33,7 @@ class Intervals {
   }
 
  private:
-  std::vector<std::pair<double, double>> all_;
+  std::vector<std::pair<double, double>> intervals_;
 };
 
 }  // namespace tern

@@ -38,12 +38,12 @@ class Handler final : public nlohmann::json_sax<json> {
     return count(key_);
   }
   bool parse_error(std::size_t at, const std::string&, const nlohmann::detail::exception& e) override {
-    at_ = at;
+    error_position_ = at;
     why_ = e.what();
     return false;
   }
 
-  std::size_t at() const { return at_; }
+  std::size_t error_position() const { return error_position_; }
   const std::string& why() const { return why_; }
   json take_rest() {
     if (!is_object_) return json::object();
@@ -59,17 +59,17 @@ class Handler final : public nlohmann::json_sax<json> {
   bool count(const std::string& text) {
     constexpr std::size_t kBytesOfValue = 64;
     values_ += text.size() / kBytesOfValue;
-    return values_ <= TraceParse::kMostValues || refuse_values();
+    return values_ <= TraceParse::kMaxValues || refuse_values();
   }
   bool refuse_values() {
     return refuse(
         fmt::format("one event, or the rest of the trace, has more than {} values, or 64 bytes of texts for each",
-                    TraceParse::kMostValues));
+                    TraceParse::kMaxValues));
   }
 
   /// Inserts a value into the kept data; null: the parser is in the list of events, or outside of any value.
-  json* put(json&& v) {
-    if (++values_ > TraceParse::kMostValues) {
+  json* insert_value(json&& v) {
+    if (++values_ > TraceParse::kMaxValues) {
       refuse_values();
       return nullptr;
     }
@@ -90,13 +90,13 @@ class Handler final : public nlohmann::json_sax<json> {
     token_ = read_;
     if (stack_.empty()) return refuse("a trace must be an object or a list of events");
     if (stack_.back() == nullptr) return refuse("an event must be an object");
-    return put(json(std::forward<T>(v))) != nullptr;
+    return insert_value(json(std::forward<T>(v))) != nullptr;
   }
 
   bool open(json&& v) {
     token_ = read_;
-    if (stack_.size() >= TraceParse::kMostDepth)
-      return refuse(fmt::format("values are nested deeper than {}", TraceParse::kMostDepth));
+    if (stack_.size() >= TraceParse::kMaxDepth)
+      return refuse(fmt::format("values are nested deeper than {}", TraceParse::kMaxDepth));
     if (stack_.empty()) {
       is_object_ = v.is_object();
       root_ = std::move(v);
@@ -105,16 +105,16 @@ class Handler final : public nlohmann::json_sax<json> {
     }
     if (stack_.back() == nullptr) {
       if (!v.is_object()) return refuse("an event must be an object");
-      beside_ = std::exchange(values_, 0);
+      outer_values_ = std::exchange(values_, 0);
     }
     if (stack_.size() == 1 && is_object_ && key_ == "traceEvents") {
       if (!v.is_array()) return refuse("\"traceEvents\" must be a list");
       stack_.push_back(nullptr);
       return true;
     }
-    json* made = put(std::move(v));
-    if (made == nullptr) return false;
-    stack_.push_back(made);
+    json* inserted = insert_value(std::move(v));
+    if (inserted == nullptr) return false;
+    stack_.push_back(inserted);
     return true;
   }
 
@@ -122,7 +122,7 @@ class Handler final : public nlohmann::json_sax<json> {
     token_ = read_;
     stack_.pop_back();
     if (stack_.empty() || stack_.back() != nullptr || event_.is_null()) return true;
-    values_ = beside_;
+    values_ = outer_values_;
     parse_.on_event(std::exchange(event_, nullptr));
     return true;
   }
@@ -134,7 +134,7 @@ class Handler final : public nlohmann::json_sax<json> {
   bool is_object_ = false;
   std::vector<json*> stack_;
   std::string key_, why_;
-  std::size_t values_ = 0, beside_ = 0, at_ = 0;
+  std::size_t values_ = 0, outer_values_ = 0, error_position_ = 0;
 };
 
 /// Characters of a stream buffer. The parser's own stream adapter hides errors of the buffer.
@@ -152,9 +152,9 @@ struct Characters {
   char operator*() const { return static_cast<char>(buffer->sgetc()); }
   Characters& operator++() {
     buffer->sbumpc();
-    if (++*read - *token > TraceParse::kMostTokenBytes)
+    if (++*read - *token > TraceParse::kMaxTokenBytes)
       fail(ErrorCode::bad_file, fmt::format("{}: byte {}: not a trace: a text has more than {} bytes",
-                                            escape_name(*name), *token, TraceParse::kMostTokenBytes));
+                                            escape_name(*name), *token, TraceParse::kMaxTokenBytes));
     return *this;
   }
   Characters operator++(int) {
@@ -162,11 +162,11 @@ struct Characters {
     ++*this;
     return before;
   }
-  bool at_end() const {
+  bool is_at_end() const {
     using Traits = std::char_traits<char>;
     return buffer == nullptr || Traits::eq_int_type(buffer->sgetc(), Traits::eof());
   }
-  bool operator==(const Characters& other) const { return at_end() == other.at_end(); }
+  bool operator==(const Characters& other) const { return is_at_end() == other.is_at_end(); }
 };
 
 }  // namespace
@@ -176,8 +176,9 @@ json parse_trace(std::istream& text, const std::string& name, const TraceParse& 
   Handler handler(parse, read, token);
   const bool valid = json::sax_parse(Characters{text.rdbuf(), &read, &name, &token}, Characters{}, &handler);
   if (!valid) {
-    fail(ErrorCode::bad_file, fmt::format("{}: byte {}: not a trace: {}", escape_name(name),
-                                          handler.at() > 0 ? handler.at() : read, escape_name(handler.why())));
+    fail(ErrorCode::bad_file,
+         fmt::format("{}: byte {}: not a trace: {}", escape_name(name),
+                     handler.error_position() > 0 ? handler.error_position() : read, escape_name(handler.why())));
   }
   return handler.take_rest();
 }

@@ -10,11 +10,11 @@
 namespace tern {
 
 struct TraceParse {
-  static constexpr std::size_t kMostDepth = 64;  ///< depth of nested values
+  static constexpr std::size_t kMaxDepth = 64;  ///< depth of nested values
   /// Limit for the values of an event, and for the data beside the events. A text counts once more for each 64 bytes.
-  static constexpr std::size_t kMostValues = std::size_t{1} << 20;
-  static constexpr std::size_t kMostTokenBytes = std::size_t{64} << 20;  ///< a text or number, with spaces before
-  std::function<void(nlohmann::json&&)> on_event;                        ///< each object of "traceEvents"
+  static constexpr std::size_t kMaxValues = std::size_t{1} << 20;
+  static constexpr std::size_t kMaxTokenBytes = std::size_t{64} << 20;  ///< a text or number, with spaces before
+  std::function<void(nlohmann::json&&)> on_event;                       ///< each object of "traceEvents"
 };
 
 /// Returns the data beside "traceEvents"; an empty object for an array. `name` is the file's name in errors (code

@@ -19,7 +19,7 @@ TraceBuffer::TraceBuffer(const std::string& path) : path_(path), file_(gzopen(pa
   if (info->kind == platform::FileInfo::Kind::folder)
     fail(ErrorCode::io, fmt::format("cannot read {}: it is a folder", escape_name(path)));
   constexpr std::uint64_t kLeast = std::uint64_t{64} << 20;
-  if (info->is_regular()) most_ = std::min(kMostText, kLeast + kMostRatio * info->size);
+  if (info->is_regular()) max_bytes_ = std::min(kMaxText, kLeast + kMaxRatio * info->size);
 }
 
 TraceBuffer::int_type TraceBuffer::underflow() {
@@ -33,9 +33,9 @@ TraceBuffer::int_type TraceBuffer::underflow() {
   }
   if (n == 0) return traits_type::eof();
   bytes_ += static_cast<std::uint64_t>(n);
-  if (bytes_ > most_)
+  if (bytes_ > max_bytes_)
     fail(ErrorCode::bad_file, fmt::format("{}: its text has more than {} bytes, the limit for a file of its size",
-                                          escape_name(path_), most_));
+                                          escape_name(path_), max_bytes_));
   setg(text_.data(), text_.data(), text_.data() + n);
   return traits_type::to_int_type(text_[0]);
 }

@@ -13,11 +13,11 @@
 namespace tern {
 
 /// Bytes of a file, decompressed if gzip's. Errors: io if the file cannot be read; bad_file if the compression is
-/// damaged, or the text longer than kMostText or than 64 MiB and kMostRatio times a regular file.
+/// damaged, or the text longer than kMaxText or than 64 MiB and kMaxRatio times a regular file.
 class TraceBuffer final : public std::streambuf {
  public:
-  static constexpr std::uint64_t kMostText = std::uint64_t{16} << 30;
-  static constexpr std::uint64_t kMostRatio = 64;  ///< traces compress to a tenth or a thirtieth
+  static constexpr std::uint64_t kMaxText = std::uint64_t{16} << 30;
+  static constexpr std::uint64_t kMaxRatio = 64;  ///< traces compress to a tenth or a thirtieth
   explicit TraceBuffer(const std::string& path);
 
  protected:
@@ -29,7 +29,7 @@ class TraceBuffer final : public std::streambuf {
   };
   const std::string path_;
   std::unique_ptr<gzFile_s, Close> file_;
-  std::uint64_t bytes_ = 0, most_ = kMostText;
+  std::uint64_t bytes_ = 0, max_bytes_ = kMaxText;
   std::array<char, std::size_t{1} << 16> text_;
 };
 

@@ -17,10 +17,10 @@ using TracedSpanKind = TracedSpan::Kind;
 using Sums = std::unordered_map<std::string, TraceSum>;
 
 /// Names are truncated to this many bytes: a few spans with long names may contain many others.
-constexpr std::size_t kMostName = 1024;
+constexpr std::size_t kMaxName = 1024;
 
 std::string_view cut(std::string_view name) {
-  return name.substr(0, kMostName);
+  return name.substr(0, kMaxName);
 }
 
 /// An open span of a thread while reading the spans in the order of their begins.
@@ -48,24 +48,24 @@ std::string_view module_of(std::string_view frame) {
 }
 
 struct OpPlaces {
-  std::unordered_map<std::size_t, OpPlace> of_op;
+  std::unordered_map<std::size_t, OpPlace> op_places;
   std::unordered_set<std::string> paths;  ///< paths of annotations
 };
 
 class Thread {
  public:
-  Thread(const LoadedTrace& trace, OpPlaces& places) : trace_(trace), places_(places) {}
+  Thread(const LoadedTrace& trace, OpPlaces& places) : trace_(trace), op_places_(places) {}
 
   void add(std::size_t number) {
     const TracedSpan& s = trace_.spans[number];
     while (!open_.empty() && open_.back().end <= s.begin) pop();
     OpenSpan open{number, s.end()};
     if (!open_.empty()) open.module = open_.back().module, open.annotation = open_.back().annotation;
-    if (counts(s)) places_.of_op[number] = {s.duration, open.module, open.annotation};
+    if (counts(s)) op_places_.op_places[number] = {s.duration, open.module, open.annotation};
     const std::string& name = trace_.name(s.name);
     if (const std::string_view module = module_of(name); s.kind == TracedSpanKind::module && !module.empty())
       open.module = cut(module);
-    if (s.kind == TracedSpanKind::annotation) open.annotation = below(open.annotation, name);
+    if (s.kind == TracedSpanKind::annotation) open.annotation = annotation_path(open.annotation, name);
     open_.push_back(open);
   }
   void finish() {
@@ -81,18 +81,18 @@ class Thread {
       if (!open_.empty()) open_.back().inner += closed.inner;
       return;
     }
-    places_.of_op[closed.number].self = std::max(0.0, s.duration - closed.inner);
+    op_places_.op_places[closed.number].self = std::max(0.0, s.duration - closed.inner);
     if (!open_.empty()) open_.back().inner += s.duration;
   }
   /// "outer/inner", stored once for all equal paths.
-  std::string_view below(std::string_view outer, std::string_view name) {
+  std::string_view annotation_path(std::string_view outer, std::string_view name) {
     if (outer.empty()) return cut(name);
-    if (outer.size() >= kMostName) return outer;
-    return *places_.paths.emplace(cut(std::string(outer) + '/' + std::string(cut(name)))).first;
+    if (outer.size() >= kMaxName) return outer;
+    return *op_places_.paths.emplace(cut(std::string(outer) + '/' + std::string(cut(name)))).first;
   }
 
   const LoadedTrace& trace_;
-  OpPlaces& places_;
+  OpPlaces& op_places_;
   std::vector<OpenSpan> open_;
 };
 
@@ -101,11 +101,11 @@ OpPlaces places_of_ops(const LoadedTrace& trace) {
   std::map<std::pair<std::int64_t, std::int64_t>, Thread> threads;
   for (std::size_t i = 0; i < trace.spans.size(); ++i) {
     const TracedSpan& s = trace.spans[i];
-    if (s.on_device() || s.kind == TracedSpanKind::run || s.kind == TracedSpanKind::call) continue;
+    if (s.is_on_device() || s.kind == TracedSpanKind::run || s.kind == TracedSpanKind::call) continue;
     threads.try_emplace({s.process, s.thread}, trace, places).first->second.add(i);
   }
   for (auto& [at, thread] : threads) thread.finish();
-  for (auto& [number, place] : places.of_op) {
+  for (auto& [number, place] : places.op_places) {
     const TracedSpan& s = trace.spans[number];
     if (s.module != 0) place.module = cut(trace.name(s.module));
     if (s.annotation != 0) place.annotation = cut(trace.name(s.annotation));
@@ -127,7 +127,7 @@ std::vector<TraceSum> sorted(const Sums& sums) {
 
 /// Time of a place while anything runs, and while anything computes.
 struct BusyTime {
-  Intervals all, computation;
+  Intervals busy, computation;
 };
 
 /// True for a collective or the wait for a collective. Gloo's calls in PyTorch's traces are annotations.
@@ -149,24 +149,24 @@ void add_busy(const LoadedTrace& trace, TraceSummary& s) {
   for (const auto& [place, pieces] : pieces_of_places(trace)) {
     for (const PathPiece& p : pieces) {
       const TracedSpan& span = trace.spans[p.span];
-      if (span.on_device()) continue;
+      if (span.is_on_device()) continue;
       const bool talks = communicates(trace, span);
       BusyTime& host = hosts[trace.rank_of(place.first)];
-      if (p.in_op || talks) host.all.add(p.begin, p.end);
-      if (p.in_op && !talks) host.computation.add(p.begin, p.end);
+      if (p.is_in_op || talks) host.busy.add(p.begin, p.end);
+      if (p.is_in_op && !talks) host.computation.add(p.begin, p.end);
     }
   }
   for (const TracedSpan& span : trace.spans) {
     if (span.kind == TracedSpanKind::annotation && communicates(trace, span))
-      hosts[trace.rank_of(span.process)].all.add(span.begin, span.end());
-    if (!span.on_device()) continue;
+      hosts[trace.rank_of(span.process)].busy.add(span.begin, span.end());
+    if (!span.is_on_device()) continue;
     BusyTime& device = devices[span.process];
-    device.all.add(span.begin, span.end());
+    device.busy.add(span.begin, span.end());
     if (span.kind == TracedSpanKind::kernel && span.collective == 0) device.computation.add(span.begin, span.end());
   }
   const auto add = [&](BusyTime& time, const std::string& name) {
-    if (time.all.empty()) return;
-    const double span = time.all.span(), busy = time.all.covered(), compute = time.computation.covered();
+    if (time.busy.empty()) return;
+    const double span = time.busy.span(), busy = time.busy.covered(), compute = time.computation.covered();
     s.busy.push_back({name, span, compute, busy - compute, span - busy});
   };
   for (auto& [rank, time] : hosts) add(time, place_name(trace, rank, "host"));
@@ -186,7 +186,7 @@ TraceSummary summarize_trace(const LoadedTrace& trace) {
   s.rank = trace.rank;
   s.world_size = trace.world_size;
   const OpPlaces known = places_of_ops(trace);
-  const auto& places = known.of_op;
+  const auto& places = known.op_places;
   std::unordered_map<std::int64_t, std::size_t> by_external;
   for (const auto& [number, place] : places) {
     if (trace.spans[number].kind == TracedSpanKind::op && trace.spans[number].external != 0)
@@ -226,7 +226,7 @@ TraceSummary summarize_trace(const LoadedTrace& trace) {
       TraceSum& sum = overheads[std::string(name.substr(0, name.find(" of ")))];
       ++sum.count;
       sum.host += places.at(i).self;
-    } else if (span.on_device()) {
+    } else if (span.is_on_device()) {
       ++(span.kind == TracedSpanKind::kernel ? s.kernels : s.copies);
       if (span.kind == TracedSpanKind::copy) s.copied_bytes += span.bytes;
       TraceSum& sum = kernels[std::string(name)];
@@ -257,7 +257,7 @@ TraceSummary summarize_trace(const LoadedTrace& trace) {
     TraceSum& sum = along[std::string(cut(trace.name(span.name)))];
     ++sum.count;
     const double time = piece.end - piece.begin;
-    (span.on_device() ? sum.device : sum.host) += time;
+    (span.is_on_device() ? sum.device : sum.host) += time;
     s.path_length += time;
   }
   s.path_by_time = sorted(along);

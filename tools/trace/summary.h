@@ -22,7 +22,7 @@ struct TraceSum {
 
 /// Use of the time between the first and the last activity of a place.
 struct TraceBusy {
-  std::string place;                                 ///< "host", "device 0"; of merged traces "host of rank 1"
+  std::string resource;                              ///< "host", "device 0"; of merged traces "host of rank 1"
   double span = 0, compute = 0, copy = 0, idle = 0;  ///< copy: copies or communicates while nothing computes
 };
 
@@ -43,7 +43,7 @@ struct TraceSummary {
 struct PathPiece {
   std::size_t span = 0;  ///< number in LoadedTrace::spans
   double begin = 0, end = 0;
-  bool in_op = false;  ///< the span is an op, or is inside an op
+  bool is_in_op = false;  ///< the span is an op, or is inside an op
 };
 /// The pieces of each thread, or stream of a device, in the order of their begins.
 using TracePlace = std::pair<std::int64_t, std::int64_t>;  ///< process and thread, or device and stream

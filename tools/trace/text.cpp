@@ -71,7 +71,7 @@ std::string trace_text(const TraceSummary& s, int max_rows) {
                  {"copies, communicates", Align::right},
                  {"idle", Align::right}});
     for (const TraceBusy& b : s.busy)
-      t.add_row({b.place, milliseconds_text(b.span), percent_text(b.compute, b.span), percent_text(b.copy, b.span),
+      t.add_row({b.resource, milliseconds_text(b.span), percent_text(b.compute, b.span), percent_text(b.copy, b.span),
                  percent_text(b.idle, b.span)});
     text += '\n' + t.str();
   }

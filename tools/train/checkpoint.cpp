@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "checkpoint-", kSuffix = ".safetensors";
-constexpr std::size_t kKept = 2;
+constexpr std::size_t kRetainedCheckpoints = 2;
 
 std::string name_of(std::uint64_t step) {
   return fmt::format("{}{:012d}{}", kPrefix, step, kSuffix);
@@ -72,7 +72,8 @@ void Checkpoints::remove_before(std::uint64_t step) const {
   std::vector<std::uint64_t> before = steps();
   std::erase_if(before, [&](std::uint64_t s) { return s >= step; });
   std::error_code none;
-  for (std::size_t i = 0; i + kKept - 1 < before.size(); ++i) fs::remove(platform::path_of(path(before[i])), none);
+  for (std::size_t i = 0; i + kRetainedCheckpoints - 1 < before.size(); ++i)
+    fs::remove(platform::path_of(path(before[i])), none);
 }
 
 void Checkpoints::remove() const {
@@ -95,9 +96,9 @@ std::string Checkpoints::save(const Model& model, const Session& session, const 
 std::optional<NamedTensors> Checkpoints::newest(const Model& model, const Settings& settings, const RunLength& extent,
                                                 std::vector<std::string>& warnings) const {
   remove_unfinished();
-  std::vector<std::uint64_t> all = steps();
-  for (; !all.empty(); all.pop_back()) {
-    const std::string from = path(all.back());
+  std::vector<std::uint64_t> all_steps = steps();
+  for (; !all_steps.empty(); all_steps.pop_back()) {
+    const std::string from = path(all_steps.back());
     std::optional<NamedTensors> file;
     try {
       file = read_checkpoint(from);

@@ -46,7 +46,7 @@ class Checkpoints {
   /// Removes all checkpoints, and the folder if empty.
   void remove() const;
   /// True if the folder has a checkpoint.
-  bool any() const { return !steps().empty(); }
+  bool has_checkpoint() const { return !steps().empty(); }
 
  private:
   std::vector<std::uint64_t> steps() const;  ///< ascending

@@ -76,7 +76,7 @@ std::string hash_of(const NamedTensors& file) {
   return fmt::format("{:016x}{:016x}", h.high64, h.low64);
 }
 
-std::uint64_t whole(const NamedTensors& file, const std::string& key) {
+std::uint64_t metadata_count(const NamedTensors& file, const std::string& key) {
   const auto found = file.metadata.find(key);
   std::uint64_t value = 0;
   if (found != file.metadata.end()) {
@@ -169,8 +169,8 @@ History history_of(const NamedTensors& file, const RunLength& extent) {
   }
   if (sums->data.size() != sizeof(double)) fail(ErrorCode::bad_file, "the history of the checkpoint has no sum");
   History h;
-  h.position = {whole(file, "epoch"), whole(file, "batch"), whole(file, "step")};
-  h.samples = whole(file, "samples");
+  h.position = {metadata_count(file, "epoch"), metadata_count(file, "batch"), metadata_count(file, "step")};
+  h.samples = metadata_count(file, "samples");
   h.losses = doubles(*losses);
   h.loss_sum = doubles(*sums)[0];
   if (const HostTensor* norms = file.find(kNorms)) {
@@ -179,30 +179,32 @@ History history_of(const NamedTensors& file, const RunLength& extent) {
       fail(ErrorCode::bad_file, "the norms of gradients in the checkpoint are of another number");
   }
   if (const HostTensor* further = file.find(kFurther); further != nullptr && !h.losses.empty()) {
-    const std::vector<double> all = further->dtype == DType::f64 ? doubles(*further) : std::vector<double>();
+    const std::vector<double> values = further->dtype == DType::f64 ? doubles(*further) : std::vector<double>();
     const std::size_t steps = h.losses.size();
-    if (all.empty() || all.size() % steps != 0)
+    if (values.empty() || values.size() % steps != 0)
       fail(ErrorCode::bad_file, "the losses of further steps in the checkpoint are of another number");
-    for (auto at = all.begin(); at != all.end(); at += static_cast<std::ptrdiff_t>(steps))
+    for (auto at = values.begin(); at != values.end(); at += static_cast<std::ptrdiff_t>(steps))
       h.further_losses.emplace_back(at, at + static_cast<std::ptrdiff_t>(steps));
   }
   const std::vector<double> numbers = doubles(*epochs);
   for (std::size_t i = 0; i + kFigures <= numbers.size(); i += kFigures) h.epochs.push_back(figures_of(&numbers[i]));
   if (const HostTensor* metrics = file.find(kMetrics); metrics != nullptr && !h.epochs.empty()) {
-    const std::vector<double> all = metrics->dtype == DType::f64 ? doubles(*metrics) : std::vector<double>();
-    const std::size_t each = all.size() / h.epochs.size();
-    if (each == 0 || all.size() != each * h.epochs.size())
+    const std::vector<double> values = metrics->dtype == DType::f64 ? doubles(*metrics) : std::vector<double>();
+    const std::size_t each = values.size() / h.epochs.size();
+    if (each == 0 || values.size() != each * h.epochs.size())
       fail(ErrorCode::bad_file, "the metrics in the checkpoint are of another number");
-    for (std::size_t i = 0; i < h.epochs.size(); ++i) h.epochs[i].metrics.assign(&all[i * each], &all[i * each] + each);
+    for (std::size_t i = 0; i < h.epochs.size(); ++i)
+      h.epochs[i].metrics.assign(&values[i * each], &values[i * each] + each);
   }
   require_within(h, extent);
   return h;
 }
 
 std::vector<std::uint64_t> random_offsets_of(const NamedTensors& file) {
-  const std::uint64_t ranks = file.metadata.contains(kRanks) ? whole(file, kRanks) : 1;
-  std::vector<std::uint64_t> offsets = {whole(file, "random.offset")};
-  while (offsets.size() < ranks) offsets.push_back(whole(file, fmt::format("random.offset.{}", offsets.size())));
+  const std::uint64_t ranks = file.metadata.contains(kRanks) ? metadata_count(file, kRanks) : 1;
+  std::vector<std::uint64_t> offsets = {metadata_count(file, "random.offset")};
+  while (offsets.size() < ranks)
+    offsets.push_back(metadata_count(file, fmt::format("random.offset.{}", offsets.size())));
   return offsets;
 }
 
@@ -211,7 +213,8 @@ void restore(const NamedTensors& file, const Model& model, const RunLength& exte
   History there = history_of(file, extent);
   const std::vector<std::uint64_t> offsets = random_offsets_of(file);
   const auto own = static_cast<std::size_t>(ranks.rank());  // a new rank gets its own stream
-  const RandomPosition random{ranks.seed_of(whole(file, "random.seed")), offsets[own < offsets.size() ? own : 0]};
+  const RandomPosition random{ranks.seed_of(metadata_count(file, "random.seed")),
+                              offsets[own < offsets.size() ? own : 0]};
   for (const auto& [name, value] : states_of(file, model)) session.write_state(name, value);
   session.set_random_position(random);
   history = std::move(there);

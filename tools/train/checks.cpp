@@ -29,7 +29,7 @@ std::string taken_text(const SizeInfo& size) {
   return size.max ? fmt::format("{} to {}", size.min, *size.max) : fmt::format("{} or more", size.min);
 }
 
-bool takes(const SizeInfo& size, std::uint64_t samples) {
+bool accepts_size(const SizeInfo& size, std::uint64_t samples) {
   const auto n = static_cast<std::int64_t>(samples);
   return size.constant ? n == size.value : n >= size.min && (!size.max || n <= *size.max);
 }
@@ -37,7 +37,7 @@ bool takes(const SizeInfo& size, std::uint64_t samples) {
 /// Shares of ranks differ by at most a single sample.
 bool takes_shares(const SizeInfo& size, std::uint64_t samples, int ranks) {
   const auto r = static_cast<std::uint64_t>(ranks);
-  return takes(size, samples / r) && takes(size, (samples + r - 1) / r);
+  return accepts_size(size, samples / r) && accepts_size(size, (samples + r - 1) / r);
 }
 
 std::string ranks_text(int ranks) {
@@ -89,9 +89,10 @@ void check_array_names(const FunctionInfo& f, std::string_view without, const Ar
 }
 
 void check_batches(const FunctionInfo& f, std::string_view without, const Batches& b, const std::string& file) {
-  const std::uint64_t full = b.samples / b.batch, left = b.whole ? 0 : b.samples % b.batch;
+  const std::uint64_t full = b.samples / b.batch, left = b.drop_last ? 0 : b.samples % b.batch;
   if (full == 0 && left == 0)
-    fail(ErrorCode::invalid_argument, fmt::format("{}: {} {}, but a batch has {}", file, b.samples, b.what, b.batch));
+    fail(ErrorCode::invalid_argument,
+         fmt::format("{}: {} {}, but a batch has {}", file, b.samples, b.description, b.batch));
   for (const ValueInfo& input : f.inputs) {
     if (!is_data(input, without) || input.sizes.empty()) continue;
     const SizeInfo& size = input.sizes[0];
@@ -103,7 +104,7 @@ void check_batches(const FunctionInfo& f, std::string_view without, const Batche
       fail(ErrorCode::invalid_argument,
            fmt::format("{}: of {} {}, {} are left after the last batch of {}{}, but the input '{}' takes batches of "
                        "{}; give another --batch, or leave them out with --drop-last",
-                       file, b.samples, b.what, left, b.batch, ranks_text(b.ranks), escape_name(input.name),
+                       file, b.samples, b.description, left, b.batch, ranks_text(b.ranks), escape_name(input.name),
                        taken_text(size)));
     }
   }

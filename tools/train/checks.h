@@ -25,9 +25,9 @@ void check_array_names(const FunctionInfo& f, std::string_view without, const Ar
 /// Number of samples taken by a function in batches of `batch`.
 struct Batches {
   std::uint64_t samples = 0, batch = 0;
-  bool whole = false;  ///< drops the last, incomplete batch
-  std::string what;    ///< "samples to train"
-  int ranks = 1;       ///< ranks sharing each batch
+  bool drop_last = false;   ///< drops the last, incomplete batch
+  std::string description;  ///< "samples to train"
+  int ranks = 1;            ///< ranks sharing each batch
 };
 /// Fails (invalid_argument) if there is no batch, or the inputs do not accept batches of these sizes.
 void check_batches(const FunctionInfo& f, std::string_view without, const Batches& batches, const std::string& file);

@@ -103,13 +103,13 @@ TrainingData::TrainingData(const FunctionInfo& f, std::string_view without, Mapp
     if (!columns_.empty() && count != samples_) {
       fail(ErrorCode::invalid_argument,
            fmt::format("{}: array '{}' has {} samples, and '{}' has {}", file_.file(), escape_name(t->name), count,
-                       escape_name(columns_.front().from->name), samples_));
+                       escape_name(columns_.front().source->name), samples_));
     }
     samples_ = count;
     if (input.sizes[0].constant) fixed_batch_ = input.sizes[0].value;
     Column c{t, input.dtype, count > 0 ? t->bytes.size() / count : 0, 1, {}};
     for (std::size_t a = 1; a < t->sizes.size(); ++a) c.elements *= t->sizes[a];
-    if (c.to != t->dtype) c.sample.resize(c.row);
+    if (c.target_dtype != t->dtype) c.sample.resize(c.row);
     columns_.push_back(std::move(c));
   }
   if (columns_.empty()) fail(ErrorCode::invalid_argument, fmt::format("'{}' has no inputs that take data", f.name));
@@ -120,29 +120,29 @@ void TrainingData::copy(Column& column, std::span<const std::uint64_t> numbers, 
   auto* at = static_cast<std::byte*>(to.data());
   const std::size_t step = numbers.empty() ? 0 : to.byte_size() / numbers.size();
   for (std::uint64_t n : numbers) {
-    const std::byte* from = column.from->bytes.data() + n * column.row;
+    const std::byte* from = column.source->bytes.data() + n * column.row;
     if (column.sample.empty()) {
       if (column.row > 0) std::memcpy(at, from, column.row);
     } else {
       std::memcpy(column.sample.data(), from, column.row);
-      convert(column.sample.data(), column.from->dtype, at, column.to, column.elements);
+      convert(column.sample.data(), column.source->dtype, at, column.target_dtype, column.elements);
     }
     at += step;
   }
   const auto bad = first_invalid_byte(to.dtype(), {static_cast<const std::byte*>(to.data()), to.byte_size()});
   if (bad) {
     fail(ErrorCode::bad_file, fmt::format("{}: array '{}' has a boolean that is neither 0 nor 1", file_.file(),
-                                          escape_name(column.from->name)));
+                                          escape_name(column.source->name)));
   }
 }
 
 const std::vector<Tensor>& TrainingData::batch(std::span<const std::uint64_t> numbers) {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    const MappedTensor& from = *columns_[i].from;
+    const MappedTensor& from = *columns_[i].source;
     std::vector<std::int64_t> sizes = from.sizes;
     sizes[0] = static_cast<std::int64_t>(numbers.size());
     if (tensors_[i].dtype() == DType::invalid || tensors_[i].sizes() != sizes)
-      tensors_[i] = Tensor(columns_[i].to, std::move(sizes));
+      tensors_[i] = Tensor(columns_[i].target_dtype, std::move(sizes));
     copy(columns_[i], numbers, tensors_[i]);
   }
   return tensors_;
@@ -157,8 +157,8 @@ std::string TrainingData::samples_text(std::span<const std::uint64_t> numbers) c
 std::string TrainingData::description() const {
   std::string text;
   for (const Column& c : columns_)
-    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", c.from->name, name_of(c.from->dtype),
-                        sizes_text(c.from->sizes));
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", c.source->name, name_of(c.source->dtype),
+                        sizes_text(c.source->sizes));
   return text;
 }
 
@@ -168,7 +168,7 @@ std::string TrainingData::contents() const {
   XXH3_64bits_reset(state);
   std::size_t size = 0;
   for (const Column& c : columns_) {
-    const std::span<const std::byte> bytes = c.from->bytes;
+    const std::span<const std::byte> bytes = c.source->bytes;
     size += bytes.size();
     if (bytes.size() <= kPages * kPage) {
       XXH3_64bits_update(state, bytes.data(), bytes.size());

@@ -43,8 +43,8 @@ class TrainingData {
 
  private:
   struct Column {
-    const MappedTensor* from = nullptr;
-    DType to = DType::invalid;
+    const MappedTensor* source = nullptr;
+    DType target_dtype = DType::invalid;
     std::size_t row = 0;            ///< bytes of a sample in the file
     std::int64_t elements = 0;      ///< elements of a sample
     std::vector<std::byte> sample;  ///< aligned buffer for conversion

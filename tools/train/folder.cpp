@@ -42,7 +42,7 @@ HeldFolder::HeldFolder(const std::string& path, bool needed) {
     if (needed) throw;
     return;
   }
-  made_ = !was_there;
+  is_created_ = !was_there;
   folder_ = platform::Folder(path);
   if (!folder_.is_open() || folder_.lock() != platform::Lock::held) return;
   fail(ErrorCode::io, fmt::format("the folder {} is in use: another process trains with its checkpoints there; wait "
@@ -51,7 +51,7 @@ HeldFolder::HeldFolder(const std::string& path, bool needed) {
 }
 
 HeldFolder::~HeldFolder() {
-  if (made_) folder_.remove_if_empty();
+  if (is_created_) folder_.remove_if_empty();
 }
 
 }  // namespace tern::train

@@ -24,7 +24,7 @@ class HeldFolder {
 
  private:
   platform::Folder folder_;
-  bool made_ = false;
+  bool is_created_ = false;
 };
 
 }  // namespace tern::train

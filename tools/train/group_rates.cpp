@@ -69,13 +69,13 @@ GroupRates::GroupRates(const Session& session, const Model& model, const GroupRa
   for (const auto& [selector, group] : options) {
     Entry e;
     e.state = state_of_group(model, selector);
-    e.before = read_factor(session, e.state);
-    e.factor = group.rate.empty() ? e.before : factor_of_text(selector, group.rate, rate);
+    e.archived_factor = read_factor(session, e.state);
+    e.factor = group.rate.empty() ? e.archived_factor : factor_of_text(selector, group.rate, rate);
     e.has_schedule = !group.schedule.empty() && group.schedule != text;
     if (e.has_schedule) {
       e.schedule = LearningRateSchedule(group.schedule, rate * e.factor, steps, warmup);
-      const LearningRateSchedule all(text, rate, steps, warmup);
-      if (steps > 0 && !(all.rate(steps - 1) > 0)) {
+      const LearningRateSchedule schedule(text, rate, steps, warmup);
+      if (steps > 0 && !(schedule.rate(steps - 1) > 0)) {
         fail(ErrorCode::invalid_argument,
              fmt::format("--schedule '{}: {}': groups are factors of the archive's rate, which '{}' makes 0; give it a "
                          "positive end",
@@ -96,7 +96,7 @@ void GroupRates::set(Session& session, std::uint64_t step, double rate) {
 }
 
 void GroupRates::reset(Session& session) const {
-  for (const Entry& e : entries_) session.write_state(e.state, Tensor::borrow(&e.before, DType::f64, {}));
+  for (const Entry& e : entries_) session.write_state(e.state, Tensor::borrow(&e.archived_factor, DType::f64, {}));
 }
 
 }  // namespace tern::train

@@ -41,8 +41,8 @@ class GroupRates {
  private:
   struct Entry {
     std::string state;
-    double before = 1;  ///< factor in the archive
-    double factor = 1;  ///< scales the rate before schedules
+    double archived_factor = 1;  ///< factor in the archive
+    double factor = 1;           ///< scales the rate before schedules
     bool has_schedule = false;
     LearningRateSchedule schedule;
     double written = -1;

@@ -15,9 +15,9 @@ namespace tern::train {
 namespace {
 
 const FunctionInfo* find(const Model& model, std::string_view name) {
-  const std::vector<FunctionInfo>& all = model.functions();
-  const auto found = std::ranges::find(all, name, &FunctionInfo::name);
-  return found == all.end() ? nullptr : &*found;
+  const std::vector<FunctionInfo>& functions = model.functions();
+  const auto found = std::ranges::find(functions, name, &FunctionInfo::name);
+  return found == functions.end() ? nullptr : &*found;
 }
 
 template <class T>
@@ -58,8 +58,8 @@ bool has_same_inputs(const FunctionInfo& a, const FunctionInfo& b) {
 std::vector<FurtherStep> named_steps(const Model& model) {
   std::vector<FurtherStep> steps;
   const std::string text = text_in(model, training::kStepsKey);
-  constexpr std::size_t kMostSteps = 1000;
-  for (std::string_view left = text; !left.empty() && steps.size() < kMostSteps;) {
+  constexpr std::size_t kMaxSteps = 1000;
+  for (std::string_view left = text; !left.empty() && steps.size() < kMaxSteps;) {
     const std::size_t space = left.find(' ');
     const std::string_view item = left.substr(0, space);
     left = space == std::string_view::npos ? "" : left.substr(space + 1);

@@ -11,7 +11,7 @@ void MethodRun::capture(std::span<const Tensor> inputs) {
   captured_.capture_end();
 }
 
-bool MethodRun::fits(std::span<const Tensor> inputs) const {
+bool MethodRun::has_same_sizes(std::span<const Tensor> inputs) const {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].sizes() != inputs_[i].sizes()) return false;
   }
@@ -21,7 +21,7 @@ bool MethodRun::fits(std::span<const Tensor> inputs) const {
 const std::vector<Tensor>& MethodRun::operator()(std::span<const Tensor> inputs, bool repeats) {
   if (!graph_ || (inputs_.empty() && !repeats)) return session_.run(name_, inputs);
   if (inputs_.empty()) capture(inputs);
-  if (!fits(inputs)) return session_.run(name_, inputs);
+  if (!has_same_sizes(inputs)) return session_.run(name_, inputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].byte_size() > 0) std::memcpy(inputs_[i].data(), inputs[i].data(), inputs[i].byte_size());
   }

@@ -23,7 +23,7 @@ class MethodRun {
 
  private:
   void capture(std::span<const Tensor> inputs);
-  bool fits(std::span<const Tensor> inputs) const;
+  bool has_same_sizes(std::span<const Tensor> inputs) const;
 
   Session& session_;
   std::string name_;

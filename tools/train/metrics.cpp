@@ -12,7 +12,7 @@ namespace tern::train {
 namespace {
 
 struct Hits {
-  std::uint64_t right = 0, all = 0;
+  std::uint64_t correct = 0, total = 0;
 };
 
 /// Compares the largest of each class axis with the target.
@@ -37,8 +37,8 @@ void count(const Tensor& prediction, const Tensor& target, std::int64_t class_ax
       if (values[static_cast<std::size_t>(first + c * inner)] > values[static_cast<std::size_t>(first + best * inner)])
         best = c;
     }
-    hits.right += best == labels[i] ? 1 : 0;
-    ++hits.all;
+    hits.correct += best == labels[i] ? 1 : 0;
+    ++hits.total;
   }
 }
 
@@ -73,15 +73,15 @@ Metrics evaluate(Session& session, const Methods& methods, TrainingData& data, s
     convert(results.at(0).data(), results[0].dtype(), &loss, DType::f64, 1);
     sum += loss * static_cast<double>(now.size());
     taken += now.size();
-    if (scores.any() && results.size() > 1) scores.add(results[1], inputs.back());
+    if (scores.has_scores() && results.size() > 1) scores.add(results[1], inputs.back());
     if (methods.class_axis && results.size() > 1) count(results[1], inputs.back(), *methods.class_axis, hits);
   }
-  double sums[] = {sum, static_cast<double>(taken), static_cast<double>(hits.right), static_cast<double>(hits.all)};
+  double sums[] = {sum, static_cast<double>(taken), static_cast<double>(hits.correct), static_cast<double>(hits.total)};
   ranks.add(sums);
   Metrics m;
   if (sums[1] > 0) m.loss = sums[0] / sums[1];
   if (sums[3] > 0) m.accuracy = sums[2] / sums[3];
-  if (scores.any()) m.scores = scores.values(m.loss, ranks);
+  if (scores.has_scores()) m.scores = scores.values(m.loss, ranks);
   return m;
 }
 

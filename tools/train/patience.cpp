@@ -8,7 +8,7 @@
 namespace tern::train {
 namespace {
 
-constexpr std::string_view kBest = "best.";
+constexpr std::string_view kBestPrefix = "best.";
 
 }  // namespace
 
@@ -24,12 +24,12 @@ std::optional<std::size_t> Patience::best_epoch(const History& history) {
 
 void Patience::see(const Model& model, const Session& session, const History& history) {
   if (!waits() || best_epoch(history) != std::optional(history.epochs.size() - 1)) return;
-  best_.clear();
+  best_states_.clear();
   for (const StateInfo& s : model.states()) {
     if (!s.is_mutable) continue;
     const Tensor t = session.read_state(s.name);
     const auto* bytes = static_cast<const std::byte*>(t.data());
-    best_.emplace_back(s.name, HostTensor{s.dtype, s.sizes, {bytes, bytes + t.byte_size()}});
+    best_states_.emplace_back(s.name, HostTensor{s.dtype, s.sizes, {bytes, bytes + t.byte_size()}});
   }
 }
 
@@ -40,23 +40,23 @@ bool Patience::is_over(const History& history) const {
 }
 
 void Patience::go_back(Session& session) const {
-  for (const auto& [name, t] : best_)
+  for (const auto& [name, t] : best_states_)
     session.write_state(name, Tensor::borrow(static_cast<const void*>(t.data.data()), t.dtype, t.sizes));
 }
 
 void Patience::add_to(NamedTensors& checkpoint) const {
-  for (const auto& [name, t] : best_) checkpoint.tensors.emplace_back(std::string(kBest) + name, t);
+  for (const auto& [name, t] : best_states_) checkpoint.tensors.emplace_back(std::string(kBestPrefix) + name, t);
 }
 
 void Patience::restore(const NamedTensors& checkpoint, const Model& model, const History& history) {
-  best_.clear();
+  best_states_.clear();
   if (!waits() || !best_epoch(history)) return;
   for (const StateInfo& s : model.states()) {
     if (!s.is_mutable) continue;
-    const HostTensor* t = checkpoint.find(std::string(kBest) + s.name);
+    const HostTensor* t = checkpoint.find(std::string(kBestPrefix) + s.name);
     if (t == nullptr || t->dtype != s.dtype || t->sizes != s.sizes)
       fail(ErrorCode::bad_file, fmt::format("the checkpoint lacks the state '{}' of the best epoch", s.name));
-    best_.emplace_back(s.name, *t);
+    best_states_.emplace_back(s.name, *t);
   }
 }
 

@@ -35,7 +35,7 @@ class Patience {
 
  private:
   std::uint64_t epochs_;
-  std::vector<std::pair<std::string, HostTensor>> best_;
+  std::vector<std::pair<std::string, HostTensor>> best_states_;
 };
 
 }  // namespace tern::train

@@ -17,9 +17,9 @@ namespace {
 
 constexpr double kSecondsBetween = 0.1;
 /// Settings of a rank's own machine: other bits, but the same run.
-constexpr std::string_view kOwn[] = {"threads", "device"};
+constexpr std::string_view kLocalOptions[] = {"threads", "device"};
 
-void put(std::vector<std::byte>& bytes, std::string_view text) {
+void append_text(std::vector<std::byte>& bytes, std::string_view text) {
   const std::uint64_t size = text.size();
   const auto* length = reinterpret_cast<const std::byte*>(&size);
   bytes.insert(bytes.end(), length, length + sizeof(size));
@@ -27,8 +27,8 @@ void put(std::vector<std::byte>& bytes, std::string_view text) {
   bytes.insert(bytes.end(), data, data + text.size());
 }
 
-/// Reads the bytes written by put() on rank 0 of the same program version.
-std::string take(std::span<const std::byte>& bytes) {
+/// Reads the bytes written by append_text() on rank 0 of the same program version.
+std::string consume_text(std::span<const std::byte>& bytes) {
   std::uint64_t size = 0;
   if (bytes.size() < sizeof(size)) fail(ErrorCode::internal, "rank 0 sent too few bytes");
   std::memcpy(&size, bytes.data(), sizeof(size));
@@ -43,16 +43,16 @@ template <class Pairs>
 std::vector<std::byte> put_pairs(const Pairs& pairs) {
   std::vector<std::byte> bytes;
   for (const auto& [key, value] : pairs) {
-    put(bytes, key);
-    put(bytes, value);
+    append_text(bytes, key);
+    append_text(bytes, value);
   }
   return bytes;
 }
 std::map<std::string, std::string> take_pairs(std::span<const std::byte> bytes) {
   std::map<std::string, std::string> pairs;
   while (!bytes.empty()) {
-    std::string key = take(bytes);
-    pairs.emplace(std::move(key), take(bytes));
+    std::string key = consume_text(bytes);
+    pairs.emplace(std::move(key), consume_text(bytes));
   }
   return pairs;
 }
@@ -110,18 +110,18 @@ void Ranks::share_of_first(NamedTensors& file) const {
   if (alone()) return;
   std::vector<std::byte> metadata = put_pairs(file.metadata), heads;
   for (const auto& [name, t] : file.tensors) {
-    put(heads, name);
-    put(heads, {reinterpret_cast<const char*>(&t.dtype), sizeof(t.dtype)});
-    put(heads, {reinterpret_cast<const char*>(t.sizes.data()), t.sizes.size() * sizeof(std::int64_t)});
+    append_text(heads, name);
+    append_text(heads, {reinterpret_cast<const char*>(&t.dtype), sizeof(t.dtype)});
+    append_text(heads, {reinterpret_cast<const char*>(t.sizes.data()), t.sizes.size() * sizeof(std::int64_t)});
   }
   share_of_first(metadata);
   share_of_first(heads);
   if (!leads()) {
     file = {};
     file.metadata = take_pairs(metadata);
-    for (std::span<const std::byte> rest = heads; !rest.empty();) {
-      auto& [name, t] = file.tensors.emplace_back(take(rest), HostTensor{});
-      const std::string dtype = take(rest), sizes = take(rest);
+    for (std::span<const std::byte> remaining = heads; !remaining.empty();) {
+      auto& [name, t] = file.tensors.emplace_back(consume_text(remaining), HostTensor{});
+      const std::string dtype = consume_text(remaining), sizes = consume_text(remaining);
       std::memcpy(&t.dtype, dtype.data(), std::min(dtype.size(), sizeof(t.dtype)));
       t.sizes.resize(sizes.size() / sizeof(std::int64_t));
       if (!t.sizes.empty()) std::memcpy(t.sizes.data(), sizes.data(), t.sizes.size() * sizeof(std::int64_t));
@@ -137,7 +137,7 @@ void Ranks::require_same(const Settings& settings) const {
   std::map<std::string, std::string> first = take_pairs(bytes);
   std::string others;
   for (const auto& [key, value] : settings) {
-    if (std::ranges::find(kOwn, key) != std::end(kOwn) || first[key] == value) continue;
+    if (std::ranges::find(kLocalOptions, key) != std::end(kLocalOptions) || first[key] == value) continue;
     others += fmt::format("{}{}: {} on rank 0, {} on rank {}", others.empty() ? "" : "; ", key, escape_name(first[key]),
                           escape_name(value), rank());
   }
@@ -158,17 +158,17 @@ int CommonStop::operator()(int signal, std::uint64_t step) {
   if (ranks_.alone()) return signal;
   if (step < next_) return 0;
   const auto now = std::chrono::steady_clock::now();
-  const double seconds = std::chrono::duration<double>(now - asked_).count();
-  const double steps = static_cast<double>(std::max<std::uint64_t>(step - before_, 1));
+  const double seconds = std::chrono::duration<double>(now - last_poll_).count();
+  const double steps = static_cast<double>(std::max<std::uint64_t>(step - previous_step_, 1));
   const double until = std::clamp(steps * kSecondsBetween / std::max(seconds, 1e-9), 1.0, 1e6);
-  asked_ = now;
-  before_ = step;
+  last_poll_ = now;
+  previous_step_ = step;
   const std::uint64_t mine[] = {static_cast<std::uint64_t>(signal), static_cast<std::uint64_t>(until)};
-  const std::vector<std::uint64_t> all = ranks_.gather(mine);
+  const std::vector<std::uint64_t> gathered = ranks_.gather(mine);
   // Limits growth to twice the steps between the last two questions: the first steps are slow.
-  next_ = step + std::min<std::uint64_t>(all[1], 2 * static_cast<std::uint64_t>(steps));
+  next_ = step + std::min<std::uint64_t>(gathered[1], 2 * static_cast<std::uint64_t>(steps));
   std::uint64_t largest = 0;
-  for (std::size_t i = 0; i < all.size(); i += 2) largest = std::max(largest, all[i]);
+  for (std::size_t i = 0; i < gathered.size(); i += 2) largest = std::max(largest, gathered[i]);
   return static_cast<int>(largest);
 }
 

@@ -55,14 +55,14 @@ class Ranks {
 class CommonStop {
  public:
   /// `step`: first or continued step of the run.
-  CommonStop(const Ranks& ranks, std::uint64_t step) : ranks_(ranks), before_(step) {}
+  CommonStop(const Ranks& ranks, std::uint64_t step) : ranks_(ranks), previous_step_(step) {}
   /// `signal`: this rank's signal, or 0. `step`: current step of the run. Returns the largest of all ranks' signals.
   int operator()(int signal, std::uint64_t step);
 
  private:
   const Ranks& ranks_;
-  std::uint64_t next_ = 0, before_;
-  std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
+  std::uint64_t next_ = 0, previous_step_;
+  std::chrono::steady_clock::time_point last_poll_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace tern::train

@@ -62,18 +62,18 @@ Curve curve_of(const History& history, std::uint64_t steps_each) {
 std::string report_json(const TrainOptions& options, const Trainer& trainer, bool complete) {
   using Json = nlohmann::ordered_json;
   const History& h = trainer.history();
-  Json all = {{"model", options.model},
-              {"data", options.data},
-              {"output", options.output},
-              {"complete", complete},
-              {"steps", h.position.step},
-              {"samples", trainer.trained_samples()},
-              {"held_out_samples", trainer.held_out_samples()},
-              {"batch", trainer.batch()},
-              {"accumulate", options.accumulate},
-              {"seed", options.seed},
-              {"epochs", Json::array()},
-              {"losses", Json::array()}};
+  Json document = {{"model", options.model},
+                   {"data", options.data},
+                   {"output", options.output},
+                   {"complete", complete},
+                   {"steps", h.position.step},
+                   {"samples", trainer.trained_samples()},
+                   {"held_out_samples", trainer.held_out_samples()},
+                   {"batch", trainer.batch()},
+                   {"accumulate", options.accumulate},
+                   {"seed", options.seed},
+                   {"epochs", Json::array()},
+                   {"losses", Json::array()}};
   for (const EpochFigures& e : h.epochs) {
     Json epoch = {{"loss", json_number(e.loss)}};
     if (e.held_out_loss) epoch["held_out_loss"] = json_number(*e.held_out_loss);
@@ -82,13 +82,13 @@ std::string report_json(const TrainOptions& options, const Trainer& trainer, boo
       epoch["metrics"][trainer.options().metrics.at(i)] = json_number(e.metrics[i]);
     epoch["lr"] = json_number(e.rate);
     epoch["seconds"] = json_rounded(e.seconds, 4);
-    all["epochs"].push_back(std::move(epoch));
+    document["epochs"].push_back(std::move(epoch));
   }
-  for (const double loss : h.losses) all["losses"].push_back(json_number(loss));
-  if (const auto best = trainer.stopped_at()) all["best_epoch"] = *best + 1;
+  for (const double loss : h.losses) document["losses"].push_back(json_number(loss));
+  if (const auto best = trainer.stopped_at()) document["best_epoch"] = *best + 1;
   if (!h.gradient_norms.empty()) {
-    all["gradient_norms"] = Json::array();
-    for (const double norm : h.gradient_norms) all["gradient_norms"].push_back(json_number(norm));
+    document["gradient_norms"] = Json::array();
+    for (const double norm : h.gradient_norms) document["gradient_norms"].push_back(json_number(norm));
   }
   Json further = Json::object();
   for (std::size_t i = 0; i < h.further_losses.size(); ++i) {
@@ -96,8 +96,8 @@ std::string report_json(const TrainOptions& options, const Trainer& trainer, boo
     for (const double loss : h.further_losses[i]) losses.push_back(json_number(loss));
     further[trainer.methods().further[i].function.name] = std::move(losses);
   }
-  if (!further.empty()) all["further_losses"] = std::move(further);
-  return json_text(all) + "\n";
+  if (!further.empty()) document["further_losses"] = std::move(further);
+  return json_text(document) + "\n";
 }
 
 }  // namespace tern::train

@@ -16,18 +16,19 @@ namespace {
 
 constexpr double kUndefinedScore = std::numeric_limits<double>::quiet_NaN();
 
-enum class Needs : std::uint8_t { classes, ranking, loss, numbers };
+enum class ScoreInput : std::uint8_t { classes, ranking, loss, numbers };
 struct ScoreRecord {
   std::string_view name;
-  Needs needs;
+  ScoreInput input;
 };
-constexpr ScoreRecord kScores[] = {{"f1", Needs::classes},      {"iou", Needs::classes}, {"auc", Needs::ranking},
-                                   {"perplexity", Needs::loss}, {"mae", Needs::numbers}, {"rmse", Needs::numbers},
-                                   {"r2", Needs::numbers}};
+constexpr ScoreRecord kScores[] = {{"f1", ScoreInput::classes},  {"iou", ScoreInput::classes},
+                                   {"auc", ScoreInput::ranking}, {"perplexity", ScoreInput::loss},
+                                   {"mae", ScoreInput::numbers}, {"rmse", ScoreInput::numbers},
+                                   {"r2", ScoreInput::numbers}};
 
-Needs needs_of(const std::string& name) {
+ScoreInput input_of(const std::string& name) {
   const auto found = std::ranges::find(kScores, name, &ScoreRecord::name);
-  if (found != std::end(kScores)) return found->needs;
+  if (found != std::end(kScores)) return found->input;
   std::string names;
   for (const ScoreRecord& r : kScores) names += fmt::format("{}{}", names.empty() ? "" : ", ", r.name);
   fail(ErrorCode::invalid_argument, fmt::format("--metric takes {}, not '{}'", names, escape_name(name)));
@@ -83,16 +84,16 @@ double area_under_curve(std::span<const double> scores, std::span<const std::int
 Scores::Scores(std::vector<std::string> names, std::optional<std::int64_t> class_axis, const std::string& loss)
     : names_(std::move(names)), class_axis_(class_axis) {
   for (const std::string& name : names_) {
-    const Needs needs = needs_of(name);
-    wants_auc_ = wants_auc_ || needs == Needs::ranking;
-    if (needs == Needs::classes && !class_axis)
+    const ScoreInput input = input_of(name);
+    wants_auc_ = wants_auc_ || input == ScoreInput::ranking;
+    if (input == ScoreInput::classes && !class_axis)
       fail(ErrorCode::invalid_argument,
            fmt::format("--metric {} needs a loss over classes: cross_entropy or nll", name));
-    if (needs == Needs::ranking && !class_axis && loss != "bce_with_logits") {
+    if (input == ScoreInput::ranking && !class_axis && loss != "bce_with_logits") {
       fail(ErrorCode::invalid_argument,
            fmt::format("--metric {} needs the loss cross_entropy, nll or bce_with_logits", name));
     }
-    if (needs == Needs::numbers && (class_axis || loss.empty() || loss == "none"))
+    if (input == ScoreInput::numbers && (class_axis || loss.empty() || loss == "none"))
       fail(ErrorCode::invalid_argument,
            fmt::format("--metric {} needs a loss over numbers, such as mse, l1 or huber", name));
   }
@@ -180,8 +181,8 @@ std::vector<double> Scores::values(double loss, const Ranks& ranks) {
     if (wants_auc_) fail(ErrorCode::invalid_argument, "--metric auc needs all samples on one rank: leave out --group");
     // A rank without a batch does not know the number of classes.
     const std::uint64_t mine[] = {columns_};
-    const std::vector<std::uint64_t> all = ranks.gather(mine);
-    columns_ = static_cast<std::size_t>(*std::ranges::max_element(all));
+    const std::vector<std::uint64_t> gathered = ranks.gather(mine);
+    columns_ = static_cast<std::size_t>(*std::ranges::max_element(gathered));
     for (std::vector<double>* counts : {&hits_, &false_alarms_, &misses_}) {
       counts->resize(columns_);
       ranks.add(*counts);

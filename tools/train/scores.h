@@ -28,7 +28,7 @@ class Scores {
   Scores(std::vector<std::string> names, std::optional<std::int64_t> class_axis, const std::string& loss);
 
   const std::vector<std::string>& names() const { return names_; }
-  bool any() const { return !names_.empty(); }
+  bool has_scores() const { return !names_.empty(); }
   /// Adds a batch. Targets below 0 of classes do not count. Fails (invalid_argument) if the sizes do not match.
   void add(const Tensor& prediction, const Tensor& target);
   /// Values in the order of names(), NaN if undefined; `loss` is the mean loss of all ranks. Ranks have the same

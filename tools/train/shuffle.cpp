@@ -33,14 +33,14 @@ class SplitMix64 {
 
 }  // namespace
 
-std::vector<std::uint64_t> in_order(std::uint64_t count) {
+std::vector<std::uint64_t> ascending_numbers(std::uint64_t count) {
   std::vector<std::uint64_t> order(count);
   std::iota(order.begin(), order.end(), std::uint64_t{0});
   return order;
 }
 
 std::vector<std::uint64_t> shuffled(std::uint64_t count, std::uint64_t seed, std::uint64_t round) {
-  std::vector<std::uint64_t> order = in_order(count);
+  std::vector<std::uint64_t> order = ascending_numbers(count);
   // The seed is mixed before adding the round: seed 1 of round 2 must differ from seed 2 of round 1.
   SplitMix64 numbers(SplitMix64(seed).next() + round);
   for (std::uint64_t i = count; i > 1; --i) std::swap(order[i - 1], order[numbers.uniform_below(i)]);

@@ -11,7 +11,7 @@ namespace tern::train {
 std::vector<std::uint64_t> shuffled(std::uint64_t count, std::uint64_t seed, std::uint64_t round);
 
 /// The numbers 0 .. count-1 in ascending order.
-std::vector<std::uint64_t> in_order(std::uint64_t count);
+std::vector<std::uint64_t> ascending_numbers(std::uint64_t count);
 
 struct SampleSplit {
   std::vector<std::uint64_t> trained, held_out;  ///< both ascending

@@ -38,7 +38,7 @@ class TrainedSource final : public StorageSource {
 };
 
 /// Copies contiguous elements to the positions of the state's view.
-void place(const State& s, const Tensor& value, std::vector<std::byte>& storage) {
+void scatter_elements(const State& s, const Tensor& value, std::vector<std::byte>& storage) {
   const auto size = static_cast<std::size_t>(element_size(s.type.dtype));
   std::vector<std::int64_t> index(s.strides.size(), 0);
   const auto* from = static_cast<const std::byte*>(value.data());
@@ -54,7 +54,7 @@ void place(const State& s, const Tensor& value, std::vector<std::byte>& storage)
 }
 
 /// `merged`: adapters to merge into the weights.
-Program with_states(const Model& model, const Session& session, const std::vector<Adapter>& merged = {}) {
+Program trained_program(const Model& model, const Session& session, const std::vector<Adapter>& merged = {}) {
   Program program = *model.program();
   std::map<std::uint32_t, std::vector<std::byte>> changed;
   merge_adapters(program, session, merged, changed);
@@ -65,7 +65,7 @@ Program with_states(const Model& model, const Session& session, const std::vecto
       const auto before = program.source->bytes(s.storage);
       entry->second.assign(before.begin(), before.end());
     }
-    place(s, session.read_state(s.name), entry->second);
+    scatter_elements(s, session.read_state(s.name), entry->second);
   }
   program.source = std::make_shared<TrainedSource>(program.source, std::move(changed));
   return program;
@@ -106,12 +106,12 @@ void settle_states(Program& program) {
 }  // namespace
 
 void write_trained(const Model& model, const Session& session, const std::string& path) {
-  write_archive(with_states(model, session), path);
+  write_archive(trained_program(model, session), path);
 }
 
 void write_forward(const Model& model, const Session& session, const std::string& path) {
   const std::vector<Adapter> adapters = adapters_of(*model.program());
-  Program program = with_states(model, session, adapters);
+  Program program = trained_program(model, session, adapters);
   // Averages of adapters are merged into the weights that `forward` reads.
   const int averaged = adapters.empty() ? program.find_entry(std::string(training::kAveragedForward)) : -1;
   const int forward = averaged >= 0 ? averaged : program.find_entry(std::string(training::kForward));

@@ -85,7 +85,7 @@ Trainer::Trainer(const Model& model, const PreparedModel& prepared, const TrainO
   if (ranks_.leads()) folder_ = std::make_unique<HeldFolder>(checkpoints_.folder(), !options_.checkpoints.empty());
   if (options_.resume) {
     restore();
-  } else if (ranks_.leads() && checkpoints_.any()) {
+  } else if (ranks_.leads() && checkpoints_.has_checkpoint()) {
     fail(ErrorCode::invalid_argument, fmt::format("{} has the checkpoints of another run; continue it with --resume, "
                                                   "remove them, or give another folder with --checkpoint",
                                                   escape_name(checkpoints_.folder())));
@@ -144,16 +144,17 @@ std::uint64_t Trainer::held_out_samples() const {
 /// Divides samples into trained and held-out samples, and epochs into steps.
 void Trainer::divide() {
   division_ = options_.held_out > 0 ? hold_out(data_.samples(), options_.held_out, options_.seed)
-                                    : SampleSplit{in_order(data_.samples()), {}};
+                                    : SampleSplit{ascending_numbers(data_.samples()), {}};
   const std::uint64_t count = division_.trained.size();
-  const bool whole = options_.drop_last || data_.fixed_batch() > 0 || !(ranks_.alone() || methods_.weighs);
-  batches_ = whole ? count / options_.batch : (count + options_.batch - 1) / options_.batch;
+  const bool needs_full_batches = options_.drop_last || data_.fixed_batch() > 0 || !(ranks_.alone() || methods_.weighs);
+  batches_ = needs_full_batches ? count / options_.batch : (count + options_.batch - 1) / options_.batch;
   steps_each_ = (batches_ + options_.accumulate - 1) / options_.accumulate;
   steps_ = steps_each_ * options_.epochs;
   if (options_.steps > 0) steps_ = std::min(steps_, options_.steps);
   const bool reaches_last = steps_ >= steps_each_;
   check_batches(methods_.step, rate_input(),
-                {count, options_.batch, whole || !reaches_last, "samples to train", ranks_.size()}, data_.file());
+                {count, options_.batch, needs_full_batches || !reaches_last, "samples to train", ranks_.size()},
+                data_.file());
 }
 
 void Trainer::check_held_out() const {
@@ -288,7 +289,8 @@ void Trainer::end_epoch(double seconds) {
   if (held_out_samples() > 0) {
     // Random numbers of an evaluation must not change the random numbers of training.
     const RandomPosition random = session_.random_position();
-    const std::vector<std::uint64_t> all = held_out_data_ ? in_order(held_out_data_->samples()) : division_.held_out;
+    const std::vector<std::uint64_t> all =
+        held_out_data_ ? ascending_numbers(held_out_data_->samples()) : division_.held_out;
     const Metrics m = evaluate(session_, methods_, held_out_data_ ? *held_out_data_ : data_, all, largest_share(),
                                ranks_, Scores(options_.metrics, methods_.class_axis, methods_.loss_name));
     session_.set_random_position(random);
@@ -310,7 +312,7 @@ int Trainer::run(const Listener& listener, const std::function<int()>& stop) {
   while (at.step < steps_ && !patience_.is_over(history_)) {
     const std::vector<std::uint64_t> places = options_.shuffle
                                                   ? shuffled(division_.trained.size(), options_.seed, at.epoch)
-                                                  : in_order(division_.trained.size());
+                                                  : ascending_numbers(division_.trained.size());
     std::vector<std::uint64_t> order;
     order.reserve(places.size());
     for (std::uint64_t p : places) order.push_back(division_.trained[p]);

@@ -12,17 +12,17 @@ NodesAlone::NodesAlone(const Side& test, const Side& reference, const std::vecto
 }
 
 void NodesAlone::prepare(Group& g, const CallSizes& sizes) const {
-  g.of_test = cut_nodes(*test_.program, test_.function, g.nodes, sizes);
-  g.of_reference = cut_nodes(*reference_.program, reference_.function, g.nodes, sizes);
-  g.sessions.push_back(test_.session(g.of_test.program));
-  g.sessions.push_back(reference_.session(g.of_reference.program));
+  g.test_cut = cut_nodes(*test_.program, test_.function, g.nodes, sizes);
+  g.reference_cut = cut_nodes(*reference_.program, reference_.function, g.nodes, sizes);
+  g.sessions.push_back(test_.session(g.test_cut.program));
+  g.sessions.push_back(reference_.session(g.reference_cut.program));
 }
 
 void NodesAlone::run(Group& g, const std::map<ValueId, Tensor>& operands,
                      const std::vector<std::pair<std::string, Tensor>>& states,
                      std::map<ValueId, Deviation>& own) const {
   std::vector<Tensor> inputs;
-  for (ValueId v : g.of_test.operands) inputs.push_back(operands.at(v));
+  for (ValueId v : g.test_cut.operands) inputs.push_back(operands.at(v));
   for (Session& s : g.sessions) {
     for (const auto& [name, value] : states) s.write_state(name, value);
   }
@@ -30,7 +30,7 @@ void NodesAlone::run(Group& g, const std::map<ValueId, Tensor>& operands,
   const std::vector<Tensor>& actual = g.sessions[0].run(function, inputs);
   const std::vector<Tensor>& exact = g.sessions[1].run(function, inputs);
   for (std::size_t i = 0; i < actual.size(); ++i) {
-    if (mismatch(exact[i], actual[i]).empty()) own[g.of_test.results[i]] += deviation_of(exact[i], actual[i]);
+    if (mismatch(exact[i], actual[i]).empty()) own[g.test_cut.results[i]] += deviation_of(exact[i], actual[i]);
   }
 }
 

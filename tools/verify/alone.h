@@ -26,7 +26,7 @@ class NodesAlone {
   /// Some of the nodes, combined in a program.
   struct Group {
     std::vector<std::uint32_t> nodes;
-    CutNodes of_test, of_reference;
+    CutNodes test_cut, reference_cut;
     std::vector<Session> sessions;  ///< test, reference; empty before the first call
   };
   void prepare(Group& g, const CallSizes& sizes) const;

@@ -67,9 +67,9 @@ std::optional<double> Deviation::agreement() const {
 
 void FirstAnswers::Answer::offer(double v, std::int64_t column) {
   const bool larger = v > value || (std::isnan(v) && !std::isnan(value));
-  if (at >= 0 && !larger) return;
+  if (best_column >= 0 && !larger) return;
   value = v;
-  at = column;
+  best_column = column;
 }
 
 void FirstAnswers::add(double reference, double actual, Deviation& to) {
@@ -77,7 +77,7 @@ void FirstAnswers::add(double reference, double actual, Deviation& to) {
   actual_.offer(actual, column_);
   if (++column_ < columns_) return;
   ++to.rows;
-  to.same_rows += reference_.at == actual_.at ? 1 : 0;
+  to.same_rows += reference_.best_column == actual_.best_column ? 1 : 0;
   reference_ = actual_ = {};
   column_ = 0;
 }

@@ -38,7 +38,7 @@ class FirstAnswers {
  private:
   struct Answer {
     double value = 0;
-    std::int64_t at = -1;
+    std::int64_t best_column = -1;
     void offer(double v, std::int64_t column);
   };
   std::int64_t columns_, column_ = 0;

@@ -55,9 +55,9 @@ Expected read_expected(const std::string& path, const Function& f, std::size_t c
   e.title = path;
   e.file = read_tensors(path, &unnamed);
   for (const auto& [name, tensor] : e.file.tensors) {
-    std::string_view rest = name;
-    const std::size_t call = take_call(rest);
-    const std::string key = unnamed && f.outputs.size() == 1 ? "out0" : key_of(rest, f, path);
+    std::string_view remaining = name;
+    const std::size_t call = take_call(remaining);
+    const std::string key = unnamed && f.outputs.size() == 1 ? "out0" : key_of(remaining, f, path);
     if (key.empty()) continue;
     if (call >= calls)
       fail(ErrorCode::invalid_argument,
@@ -66,7 +66,7 @@ Expected read_expected(const std::string& path, const Function& f, std::size_t c
     const void* data = tensor.data.data();
     if (!e.tensors.emplace(std::pair{call, key}, Tensor::borrow(data, tensor.dtype, tensor.sizes)).second)
       fail(ErrorCode::invalid_argument, fmt::format("--expected {}: result '{}' of call {} occurs twice",
-                                                    escape_name(path), escape_name(rest), call));
+                                                    escape_name(path), escape_name(remaining), call));
   }
   if (e.tensors.empty())
     fail(ErrorCode::invalid_argument,

@@ -24,7 +24,7 @@ Json json_of(const NodeDeviation& n, const Program& program, const Function& f) 
   j["origin"] = origin.op;
   j["module"] = origin.module;
   j["source"] = origin.source;
-  j["own"] = n.own ? json_of(*n.own) : Json(nullptr);
+  j["own"] = n.isolated ? json_of(*n.isolated) : Json(nullptr);
   j["accumulated"] = n.mismatch.empty() ? json_of(n.accumulated) : Json(nullptr);
   return j;
 }
@@ -36,27 +36,27 @@ Json limit(const std::optional<double>& l) {
 }  // namespace
 
 std::string verify_json(const VerifyReport& report) {
-  Json all = {{"model", report.model},
-              {"function", report.function},
-              {"calls", report.results.calls},
-              {"compared", Json::array()}};
-  for (const Compared& c : report.results.compared) all["compared"].push_back(json_of(c));
+  Json document = {{"model", report.model},
+                   {"function", report.function},
+                   {"calls", report.results.calls},
+                   {"compared", Json::array()}};
+  for (const Compared& c : report.results.compared) document["compared"].push_back(json_of(c));
   if (report.nodes_asked) {
-    all["nodes_compared"] = {
+    document["nodes_compared"] = {
         {"run", report.nodes_run}, {"against", report.nodes_against}, {"own_weights", report.nodes_of_model_alone}};
-    all["nodes"] = Json::array();
+    document["nodes"] = Json::array();
     for (const NodeDeviation& n : shown_nodes(report))
-      all["nodes"].push_back(json_of(n, *report.program, report.program->functions[report.number]));
+      document["nodes"].push_back(json_of(n, *report.program, report.program->functions[report.number]));
   }
-  all["limits"] = {{"cosine", limit(report.limits.cosine)},
-                   {"sqnr_db", limit(report.limits.sqnr)},
-                   {"agreement", limit(report.limits.agreement)}};
-  all["gains"] = gains_json(report.gains);
-  all["failures"] = report.broken;
-  all["keep"] = report.advice.patterns;
-  all["kept"] = report.advice.patterns.empty() ? Json(nullptr) : json_of(report.advice.kept);
+  document["limits"] = {{"cosine", limit(report.limits.cosine)},
+                        {"sqnr_db", limit(report.limits.sqnr)},
+                        {"agreement", limit(report.limits.agreement)}};
+  document["gains"] = gains_json(report.gains);
+  document["failures"] = report.broken;
+  document["keep"] = report.advice.patterns;
+  document["kept"] = report.advice.patterns.empty() ? Json(nullptr) : json_of(report.advice.comparison);
   // Names come from files: invalid UTF-8 is replaced.
-  return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace tern

@@ -12,9 +12,9 @@ namespace {
 /// A kind of limit.
 struct Rule {
   const char* option;
-  const std::optional<double>& least;
+  const std::optional<double>& minimum;
   std::optional<double> (*measured)(const ResultDeviation&);
-  std::string (*text)(const Deviation&, double least);
+  std::string (*text)(const Deviation&, double minimum);
 };
 
 bool has_numbers(const ResultDeviation& r) {
@@ -31,11 +31,11 @@ std::optional<double> agreement(const ResultDeviation& r) {
   return r.deviation.agreement();
 }
 
-std::string cosine_text(const Deviation& d, double least) {
-  return fmt::format("the cosine is {:.8f}, {:.2g} below", d.cosine(), least - d.cosine());
+std::string cosine_text(const Deviation& d, double minimum) {
+  return fmt::format("the cosine is {:.8f}, {:.2g} below", d.cosine(), minimum - d.cosine());
 }
-std::string sqnr_text(const Deviation& d, double least) {
-  return fmt::format("{:.2f} dB are {:.2f} dB below", d.sqnr(), least - d.sqnr());
+std::string sqnr_text(const Deviation& d, double minimum) {
+  return fmt::format("{:.2f} dB are {:.2f} dB below", d.sqnr(), minimum - d.sqnr());
 }
 std::string agreement_text(const Deviation& d, double) {
   return fmt::format("{} of {} first answers ({:.2f} %) are the same, below", d.same_rows, d.rows,
@@ -55,20 +55,20 @@ std::vector<std::string> broken_limits(const Compared& compared, const Limits& l
       broken.push_back(fmt::format("{}: {}", name, r.mismatch));
       continue;
     }
-    if (limits.any() && r.deviation.not_finite > 0)
+    if (limits.has_limits() && r.deviation.not_finite > 0)
       broken.push_back(fmt::format("{}: NaN or infinite in only one of the runs: {} of {} elements", name,
                                    r.deviation.not_finite, r.deviation.elements));
     for (const Rule& rule : rules) {
       const std::optional<double> value = rule.measured(r);
-      if (!rule.least || !value || *value >= *rule.least) continue;
+      if (!rule.minimum || !value || *value >= *rule.minimum) continue;
       broken.push_back(
-          fmt::format("{}: {} {} {:g}", name, rule.text(r.deviation, *rule.least), rule.option, *rule.least));
+          fmt::format("{}: {} {} {:g}", name, rule.text(r.deviation, *rule.minimum), rule.option, *rule.minimum));
     }
   }
   for (const Rule& rule : rules) {
     const auto applies = [&](const ResultDeviation& r) { return rule.measured(r).has_value(); };
-    if (rule.least && std::ranges::none_of(compared.results, applies))
-      broken.push_back(fmt::format("{} {:g}: the limit applies to no result", rule.option, *rule.least));
+    if (rule.minimum && std::ranges::none_of(compared.results, applies))
+      broken.push_back(fmt::format("{} {:g}: the limit applies to no result", rule.option, *rule.minimum));
   }
   return broken;
 }

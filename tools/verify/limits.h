@@ -11,7 +11,7 @@ namespace tern {
 
 struct Limits {
   std::optional<double> cosine, sqnr, agreement;  ///< the least
-  bool any() const { return cosine || sqnr || agreement; }
+  bool has_limits() const { return cosine || sqnr || agreement; }
 };
 
 /// A line for each result violating a limit, or differing in type or sizes from the reference (always a violation). A

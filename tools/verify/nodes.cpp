@@ -16,7 +16,7 @@ using States = std::vector<std::pair<std::string, Tensor>>;
 
 /// Measurements of each value.
 struct ValueDeviations {
-  std::map<ValueId, Deviation> accumulated, own;
+  std::map<ValueId, Deviation> accumulated, isolated;
   std::map<ValueId, std::string> mismatches;
 };
 
@@ -33,11 +33,11 @@ bool is_worse(const Deviation& a, const Deviation& b) {
 }
 
 /// The largest error among the values of a node.
-std::optional<Deviation> worst_of(const std::vector<ValueId>& values, const std::map<ValueId, Deviation>& all) {
+std::optional<Deviation> worst_of(const std::vector<ValueId>& values, const std::map<ValueId, Deviation>& deviations) {
   std::optional<Deviation> worst;
   for (ValueId v : values) {
-    const auto found = all.find(v);
-    if (found != all.end() && (!worst || is_worse(found->second, *worst))) worst = found->second;
+    const auto found = deviations.find(v);
+    if (found != deviations.end() && (!worst || is_worse(found->second, *worst))) worst = found->second;
   }
   return worst;
 }
@@ -84,7 +84,7 @@ class PortionRun {
         m.mismatches.emplace(results_[i], unlike);
       }
     }
-    alone_.run(sizes, exact, before, m.own);
+    alone_.run(sizes, exact, before, m.isolated);
   }
 
  private:
@@ -118,7 +118,7 @@ std::vector<NodeDeviation> measure_nodes(const Side& test, const Side& reference
       NodeDeviation& n = nodes.emplace_back();
       n.number = i;
       n.accumulated = worst_of(results, m.accumulated).value_or(Deviation{});
-      n.own = worst_of(results, m.own);
+      n.isolated = worst_of(results, m.isolated);
       for (ValueId v : results) {
         if (const auto found = m.mismatches.find(v); found != m.mismatches.end()) n.mismatch = found->second;
       }

@@ -15,9 +15,10 @@ namespace tern {
 struct NodeDeviation {
   std::uint32_t number = 0;  ///< number in the function
   /// Deviations of the result with the largest error, over all calls. Views are skipped.
-  Deviation accumulated;         ///< run under test against the reference run
-  std::optional<Deviation> own;  ///< the node alone on the reference's operands; empty if the node cannot run alone
-  std::string mismatch;          ///< differing sizes of a result between the runs; the deviations are then meaningless
+  Deviation accumulated;  ///< run under test against the reference run
+  std::optional<Deviation>
+      isolated;          ///< the node alone on the reference's operands; empty if the node cannot run alone
+  std::string mismatch;  ///< differing sizes of a result between the runs; the deviations are then meaningless
 };
 
 struct NodesRequest {

@@ -9,8 +9,8 @@ namespace {
 
 /// Smaller is worse. Nodes unable to run alone come last.
 double rank(const NodeDeviation& n) {
-  if (!n.own) return std::numeric_limits<double>::infinity();
-  return n.own->not_finite > 0 ? -std::numeric_limits<double>::infinity() : n.own->sqnr();
+  if (!n.isolated) return std::numeric_limits<double>::infinity();
+  return n.isolated->not_finite > 0 ? -std::numeric_limits<double>::infinity() : n.isolated->sqnr();
 }
 
 }  // namespace

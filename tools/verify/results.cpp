@@ -34,17 +34,17 @@ void compare_call(const std::vector<LeftTensor>& actual, const std::vector<LeftT
 }
 
 std::vector<ResultDeviation> over_calls(const std::vector<ResultDeviation>& results) {
-  std::vector<ResultDeviation> all;
+  std::vector<ResultDeviation> deviations;
   for (const ResultDeviation& r : results) {
-    const auto found = std::ranges::find(all, r.name, &ResultDeviation::name);
-    if (found == all.end()) {
-      all.push_back(r);
+    const auto found = std::ranges::find(deviations, r.name, &ResultDeviation::name);
+    if (found == deviations.end()) {
+      deviations.push_back(r);
       continue;
     }
     found->deviation += r.deviation;
     if (found->mismatch.empty()) found->mismatch = r.mismatch;
   }
-  return all;
+  return deviations;
 }
 
 Verification verify_results(const Side& test, const Side& reference, const Expected& expected, const Calls& calls,
@@ -63,11 +63,11 @@ Verification verify_results(const Side& test, const Side& reference, const Expec
   for (std::size_t c = 0; c < calls.size(); ++c) {
     const bool last = c + 1 == calls.size();
     const CallResults actual = run_call(test, own, calls[c], last);
-    if (given) compare_expected(actual.left, expected, c, to_expected);
+    if (given) compare_expected(actual.tensors, expected, c, to_expected);
     if (both) {
       const CallResults exact = run_call(reference, *other, calls[c], last);
-      if (given) compare_expected(exact.left, expected, c, of_reference);
-      compare_call(actual.left, exact.left, c, to_reference);
+      if (given) compare_expected(exact.tensors, expected, c, of_reference);
+      compare_call(actual.tensors, exact.tensors, c, to_reference);
     }
     on_call();
   }

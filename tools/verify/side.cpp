@@ -50,7 +50,7 @@ CallResults run_call(const Side& side, Session& session, const std::vector<Tenso
   const Function& f = side.f();
   CallResults results{copies_of(inputs), {}};
   const std::vector<Tensor>& outputs = session.run(f.name, results.inputs);
-  std::vector<LeftTensor>& left = results.left;
+  std::vector<LeftTensor>& left = results.tensors;
   for (std::size_t i = 0; i < outputs.size(); ++i)
     left.push_back({fmt::format("out{}", i), f.outputs[i].name, outputs[i]});
   for (const WriteBack& w : f.writebacks) {

@@ -48,7 +48,7 @@ struct LeftTensor {
 /// Valid until the next run.
 struct CallResults {
   std::vector<Tensor> inputs;  ///< inputs of the call; results may share their memory
-  std::vector<LeftTensor> left;
+  std::vector<LeftTensor> tensors;
 };
 CallResults run_call(const Side& side, Session& session, const std::vector<Tensor>& inputs, bool with_states);
 

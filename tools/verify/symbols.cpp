@@ -9,7 +9,7 @@ namespace {
 /// A symbol with a value after the function's run, marked if bound by an input.
 struct Bound {
   Dim symbol;
-  bool of_input = false;
+  bool is_input_bound = false;
 };
 
 std::vector<Bound> bound_symbols(Program& program, const Function& f) {
@@ -43,25 +43,25 @@ std::vector<CallSizes> sizes_of(const Side& side, const Calls& calls) {
   std::vector<CallSizes> sizes;
   for (const std::vector<Tensor>& inputs : calls) {
     const std::vector<Tensor>& outputs = session.run(f.name, copies_of(inputs));
-    std::vector<std::int64_t> all(probe->pool.symbols().size(), kUndefined), given = all;
+    std::vector<std::int64_t> all_values(probe->pool.symbols().size(), kUndefined), input_values = all_values;
     for (std::size_t i = 0; i < bound.size(); ++i) {
       const auto symbol = static_cast<std::size_t>(probe->pool.symbol_of(bound[i].symbol));
-      all[symbol] = outputs[i].span<const std::int64_t>()[0];
-      if (bound[i].of_input) given[symbol] = all[symbol];
+      all_values[symbol] = outputs[i].span<const std::int64_t>()[0];
+      if (bound[i].is_input_bound) input_values[symbol] = all_values[symbol];
     }
-    sizes.push_back({evaluated(side.program->pool, all), evaluated(side.program->pool, given)});
+    sizes.push_back({evaluated(side.program->pool, all_values), evaluated(side.program->pool, input_values)});
   }
   return sizes;
 }
 
-Dim with_value(Dim size, const std::vector<std::int64_t>& values) {
+Dim resolve_dim(Dim size, const std::vector<std::int64_t>& values) {
   if (size.is_const() || size.index() >= values.size() || values[size.index()] == kUndefined) return size;
   return values[size.index()];
 }
 
 std::optional<std::uint64_t> bytes_of(const TensorType& type, const CallSizes& sizes) {
   TensorType known = type;
-  for (Dim& d : known.shape) d = with_value(d, sizes.all);
+  for (Dim& d : known.shape) d = resolve_dim(d, sizes.all_values);
   std::uint64_t bytes = 0;
   if (!byte_size(known, &bytes)) return std::nullopt;
   return bytes;

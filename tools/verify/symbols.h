@@ -12,8 +12,8 @@ namespace tern {
 
 /// Values of the program's expressions in a call; kUndefined for expressions with a symbol bound in a body.
 struct CallSizes {
-  std::vector<std::int64_t> all;    ///< including symbols bound by nodes of the function
-  std::vector<std::int64_t> given;  ///< only from the symbols of the function's inputs
+  std::vector<std::int64_t> all_values;    ///< including symbols bound by nodes of the function
+  std::vector<std::int64_t> input_values;  ///< only from the symbols of the function's inputs
   bool operator==(const CallSizes&) const = default;
 };
 
@@ -21,7 +21,7 @@ struct CallSizes {
 std::vector<CallSizes> sizes_of(const Side& side, const Calls& calls);
 
 /// A constant if the size has a value, else the size itself.
-Dim with_value(Dim size, const std::vector<std::int64_t>& values);
+Dim resolve_dim(Dim size, const std::vector<std::int64_t>& values);
 /// Bytes of a value of this type; empty if a size has no value.
 std::optional<std::uint64_t> bytes_of(const TensorType& type, const CallSizes& sizes);
 

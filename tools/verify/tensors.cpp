@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::int64_t kTensorsBlock = 4096;  // elements; even: a block of f4_e2m1 begins with a whole byte
 
-enum class TensorsKind { real, complex, other };
+enum class TensorsKind { real, complex, integer };
 TensorsKind kind_of(DType t) {
-  return is_complex(t) ? TensorsKind::complex : is_floating(t) ? TensorsKind::real : TensorsKind::other;
+  return is_complex(t) ? TensorsKind::complex : is_floating(t) ? TensorsKind::real : TensorsKind::integer;
 }
 
 std::string text_of(const Tensor& t) {
@@ -29,16 +29,16 @@ const std::byte* element(const Tensor& t, std::int64_t index) {
 
 /// Elements of a tensor as doubles, two for each complex element.
 struct DoubleBlock {
-  explicit DoubleBlock(DType to)
-      : to(to), values(static_cast<std::size_t>(kTensorsBlock) * (to == DType::c128 ? 2 : 1)) {}
+  explicit DoubleBlock(DType type)
+      : dtype(type), values(static_cast<std::size_t>(kTensorsBlock) * (type == DType::c128 ? 2 : 1)) {}
   void read(const Tensor& t, std::int64_t begin, std::int64_t count) {
-    convert(element(t, begin), t.dtype(), values.data(), to, count);
+    convert(element(t, begin), t.dtype(), values.data(), dtype, count);
   }
-  DType to;
+  DType dtype;
   std::vector<double> values;
 };
 
-Deviation of_complex(const Tensor& reference, const Tensor& actual) {
+Deviation complex_deviation(const Tensor& reference, const Tensor& actual) {
   Deviation d;
   DoubleBlock r(DType::c128), a(DType::c128);
   for (std::int64_t i = 0; i < actual.numel(); i += kTensorsBlock) {
@@ -50,7 +50,7 @@ Deviation of_complex(const Tensor& reference, const Tensor& actual) {
   return d;
 }
 
-Deviation of_real(const Tensor& reference, const Tensor& actual) {
+Deviation real_deviation(const Tensor& reference, const Tensor& actual) {
   Deviation d;
   const std::int64_t columns = actual.sizes().empty() ? 1 : actual.sizes().back();
   FirstAnswers answers(columns);
@@ -68,8 +68,8 @@ Deviation of_real(const Tensor& reference, const Tensor& actual) {
 }
 
 /// Integers of the same type are compared by their bytes, because double cannot represent all 64-bit integers.
-Deviation of_integers(const Tensor& reference, const Tensor& actual) {
-  Deviation d = of_real(reference, actual);
+Deviation integer_deviation(const Tensor& reference, const Tensor& actual) {
+  Deviation d = real_deviation(reference, actual);
   if (reference.dtype() == actual.dtype()) {
     d.unequal = 0;
     const auto size = static_cast<std::size_t>(element_size(actual.dtype()));
@@ -91,9 +91,9 @@ std::string mismatch(const Tensor& reference, const Tensor& actual) {
 
 Deviation deviation_of(const Tensor& reference, const Tensor& actual) {
   switch (kind_of(actual.dtype())) {
-    case TensorsKind::complex: return of_complex(reference, actual);
-    case TensorsKind::real: return of_real(reference, actual);
-    default: return of_integers(reference, actual);
+    case TensorsKind::complex: return complex_deviation(reference, actual);
+    case TensorsKind::real: return real_deviation(reference, actual);
+    default: return integer_deviation(reference, actual);
   }
 }
 

@@ -47,9 +47,9 @@ bool is_worse(const ResultDeviation& a, const ResultDeviation& b) {
 }
 
 /// The worst call of each result.
-std::vector<ResultDeviation> worst_calls(const std::vector<ResultDeviation>& all) {
+std::vector<ResultDeviation> worst_calls(const std::vector<ResultDeviation>& deviations) {
   std::vector<ResultDeviation> worst;
-  for (const ResultDeviation& r : all) {
+  for (const ResultDeviation& r : deviations) {
     const auto found = std::ranges::find(worst, r.name, &ResultDeviation::name);
     if (found == worst.end()) {
       worst.push_back(r);
@@ -96,7 +96,8 @@ std::string nodes_text(const VerifyReport& report) {
   for (const NodeDeviation& n : nodes) {
     const Node& node = f.nodes[n.number];
     table.add_row({fmt::format("{}:{}", escape_name(f.name), n.number), std::string(op_name(node.op)),
-                   n.own ? decibels(*n.own) : "", n.own ? fmt::format("{:.1e}", n.own->relative()) : "",
+                   n.isolated ? decibels(*n.isolated) : "",
+                   n.isolated ? fmt::format("{:.1e}", n.isolated->relative()) : "",
                    n.mismatch.empty() ? decibels(n.accumulated) : n.mismatch,
                    n.mismatch.empty() ? fmt::format("{:.1e}", n.accumulated.relative()) : "", not_finite(n.accumulated),
                    origin_text(*report.program, node)});
@@ -122,7 +123,8 @@ std::string advice_text(const VerifyReport& report) {
   std::string text = fmt::format("\nWith the nodes of the largest own errors kept in float32:\n  {}\n",
                                  options_text(report.advice.patterns));
   const Compared& before = report.results.compared.back();  // the run under test against the reference run
-  const std::vector<ResultDeviation> now = worst_calls(report.advice.kept.results), then = worst_calls(before.results);
+  const std::vector<ResultDeviation> now = worst_calls(report.advice.comparison.results),
+                                     then = worst_calls(before.results);
   for (std::size_t i = 0; i < std::min(now.size(), then.size()); ++i) {
     if (!now[i].mismatch.empty() || !then[i].mismatch.empty() || then[i].deviation.exact() ||
         !(is_floating(now[i].dtype) || is_complex(now[i].dtype)))
@@ -134,7 +136,7 @@ std::string advice_text(const VerifyReport& report) {
   if (!report.advice.enough)
     text += fmt::format(
         "  That does not meet the limits, nor does keeping {} nodes: many nodes add errors of about the same size.\n",
-        kMostKept);
+        kMaxKept);
   return text;
 }
 

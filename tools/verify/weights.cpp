@@ -14,7 +14,7 @@ bool reads_a_weight(const Node& n) {
 
 }  // namespace
 
-WeightValues::WeightValues(const Function& f) : is_weight_(f.values.size()), uses_(f), function_(f) {
+WeightValues::WeightValues(const Function& f) : is_weight_(f.values.size()), def_use_(f), function_(f) {
   for (const FunctionInput& in : f.inputs) {
     if (in.kind == FunctionInput::Kind::state && in.value != kNoValue)
       is_weight_[static_cast<std::size_t>(in.value)] = true;

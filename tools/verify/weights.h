@@ -14,11 +14,11 @@ class WeightValues {
   explicit WeightValues(const Function& f);
   bool contains(ValueId v) const { return v != kNoValue && is_weight_[static_cast<std::size_t>(v)]; }
   /// The node that computes the value; null for a state.
-  const Node* producer(ValueId v) const { return uses_.producing_node(function_, v); }
+  const Node* producer(ValueId v) const { return def_use_.producing_node(function_, v); }
 
  private:
   std::vector<bool> is_weight_;
-  DefUse uses_;
+  DefUse def_use_;
   const Function& function_;
 };
 

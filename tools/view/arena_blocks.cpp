@@ -65,7 +65,7 @@ class ArenaBlockFinder {
     while (step < final_step() && plan_.steps[step + 1].node == plan_.steps[step].node) ++step;
     return step;
   }
-  bool reads(const PlanStep& step, const ArenaBlock& b) const {
+  bool reads_block(const PlanStep& step, const ArenaBlock& b) const {
     for (std::uint32_t i = 0; i < step.inputs; ++i) {
       const Location& location = plan_.locations[step.args + i];
       const auto begin = static_cast<std::uint64_t>(location.offset);
@@ -77,7 +77,8 @@ class ArenaBlockFinder {
   /// The last step of this or an earlier node that reads the block: a kernel may read a copy of it.
   std::uint32_t last_read(std::uint32_t node, const ArenaBlock& b) const {
     std::uint32_t step = last_step_until(node);
-    while (step > 0 && plan_.steps[step - 1].node == plan_.steps[step].node && !reads(plan_.steps[step], b)) --step;
+    while (step > 0 && plan_.steps[step - 1].node == plan_.steps[step].node && !reads_block(plan_.steps[step], b))
+      --step;
     return step;
   }
 

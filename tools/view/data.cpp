@@ -33,17 +33,17 @@ json size_values(const Viewed& m, const std::vector<std::string>& sizes) {
     for (const std::string& name : size_names(p, f)) known[name] = all_sizes.at(name);
   }
   const std::vector<std::int64_t> values = evaluate_sizes(p, known);
-  json all = json::object();
+  json document = json::object();
   std::set<std::uint32_t> seen;
   for (const Function& f : p.functions) {
     for (const Value& v : f.values) {
       for (const Dim d : v.type.shape) {
         if (!d.is_const() && values[d.index()] != kUndefined && seen.insert(d.index()).second)
-          all[p.pool.text(d)] = values[d.index()];
+          document[p.pool.text(d)] = values[d.index()];
       }
     }
   }
-  return all;
+  return document;
 }
 
 /// Names of the program's view ops (ops changing only the addressing of elements).
@@ -79,7 +79,7 @@ std::string join(const Shown& s, bool served, const std::string& more) {
     text += ",\n\"sizes\": " + dump(size_values(s.models[i], s.sizes));
     text += ",\n\"view_ops\": " + dump(view_ops(*s.models[i].archive.program));
     text += ",\n\"forms\": " + dump(forms_of(s.models[i]));
-    text += ",\n\"run\": " + (s.runs[i] ? dump(to_json(*s.runs[i])) : "null") + "}";
+    text += ",\n\"run\": " + (s.run_figures[i] ? dump(to_json(*s.run_figures[i])) : "null") + "}";
   }
   return text + "],\n\"served\": " + (served ? "true" : "false") + more + "}";
 }
@@ -87,15 +87,15 @@ std::string join(const Shown& s, bool served, const std::string& more) {
 /// Limits the bytes read from storages.
 class Budget {
  public:
-  explicit Budget(std::uint64_t most) : left_(most) {}
-  bool take(std::uint64_t bytes) {
-    if (bytes > left_) return false;
-    left_ -= bytes;
+  explicit Budget(std::uint64_t max_bytes) : remaining_(max_bytes) {}
+  bool try_spend(std::uint64_t bytes) {
+    if (bytes > remaining_) return false;
+    remaining_ -= bytes;
     return true;
   }
 
  private:
-  std::uint64_t left_;
+  std::uint64_t remaining_;
 };
 
 }  // namespace
@@ -104,15 +104,16 @@ std::string data_json(const Shown& shown, bool served) {
   return join(shown, served, "");
 }
 
-std::string data_json_with_weights(const Shown& shown, std::uint64_t most_bytes) {
-  Budget budget(most_bytes);
+std::string data_json_with_weights(const Shown& shown, std::uint64_t max_bytes) {
+  Budget budget(max_bytes);
   json weights = json::array(), compared = json::object();
   for (const Viewed& m : shown.models) {
     json own = json::object();
     const WeightReads reads = m.program != nullptr ? quantize::weights_of(*m.program) : WeightReads();
     const std::vector<State>& states = m.archive.program->states;
     for (std::uint32_t i = 0; i < states.size() && m.program != nullptr; ++i) {
-      if (budget.take(storage_bytes(*m.program, states[i]))) own[std::to_string(i)] = weight_json(*m.program, i, reads);
+      if (budget.try_spend(storage_bytes(*m.program, states[i])))
+        own[std::to_string(i)] = weight_json(*m.program, i, reads);
     }
     weights.push_back(std::move(own));
   }
@@ -120,7 +121,8 @@ std::string data_json_with_weights(const Shown& shown, std::uint64_t most_bytes)
     const Program &a = *shown.models[0].program, &b = *shown.models[1].program;
     for (std::uint32_t i = 0; i < a.states.size(); ++i) {
       const auto same = std::ranges::find(b.states, a.states[i].name, &State::name);
-      if (same == b.states.end() || !budget.take(storage_bytes(a, a.states[i]) + storage_bytes(b, *same))) continue;
+      if (same == b.states.end() || !budget.try_spend(storage_bytes(a, a.states[i]) + storage_bytes(b, *same)))
+        continue;
       compared[std::to_string(i)] = compared_json(a, i, b, static_cast<std::uint32_t>(same - b.states.begin()));
     }
   }

@@ -12,9 +12,9 @@
 namespace tern::view {
 
 struct Shown {
-  std::vector<Viewed> models;                   ///< a model, or two to compare
-  std::vector<std::string> sizes;               ///< NAME=NUMBER
-  std::vector<std::optional<RunFigures>> runs;  ///< figures of each model's run
+  std::vector<Viewed> models;                          ///< a model, or two to compare
+  std::vector<std::string> sizes;                      ///< NAME=NUMBER
+  std::vector<std::optional<RunFigures>> run_figures;  ///< figures of each model's run
 };
 
 /// {"models": [{"inspect": as `tern inspect --json`, "memory": memory.h, "run": figures.h or null, "sizes": the plan's
@@ -23,7 +23,7 @@ struct Shown {
 std::string data_json(const Shown& shown, bool served);
 
 /// The same with "weights": for each model {state: weight.h}, and "compared": {state: weight.h} of states of the same
-/// name. Weights follow in order until `most_bytes` of storages have been read; the page lists the omitted weights.
-std::string data_json_with_weights(const Shown& shown, std::uint64_t most_bytes);
+/// name. Weights follow in order until `max_bytes` of storages have been read; the page lists the omitted weights.
+std::string data_json_with_weights(const Shown& shown, std::uint64_t max_bytes);
 
 }  // namespace tern::view

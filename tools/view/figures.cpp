@@ -30,9 +30,9 @@ RunFigures measured_run(const Model& model, const std::string& function, const s
   const auto begin = std::chrono::steady_clock::now();
   do {
     session.run(name, inputs);
-  } while (++r.runs < kLeast || (r.runs < kMost && std::chrono::steady_clock::now() - begin < kEnough));
+  } while (++r.run_count < kLeast || (r.run_count < kMost && std::chrono::steady_clock::now() - begin < kEnough));
   r.nodes = session.profile();
-  r.source = std::to_string(r.runs) + (r.runs == 1 ? " run" : " runs") + " with generated inputs";
+  r.source = std::to_string(r.run_count) + (r.run_count == 1 ? " run" : " runs") + " with generated inputs";
   return r;
 }
 
@@ -48,7 +48,7 @@ nlohmann::json to_json(const RunFigures& run) {
                      {"bytes", n.bytes},
                      {"members", n.members}});
   }
-  return {{"source", run.source}, {"runs", run.runs}, {"nodes", std::move(nodes)}};
+  return {{"source", run.source}, {"runs", run.run_count}, {"nodes", std::move(nodes)}};
 }
 
 }  // namespace tern::view

@@ -11,7 +11,7 @@ namespace tern::view {
 
 struct RunFigures {
   std::string source;  ///< text to display: "5 runs with generated inputs", "run.json"
-  std::uint64_t runs = 0;
+  std::uint64_t run_count = 0;
   std::vector<NodeTime> nodes;  ///< sums over all runs; `origin` and `module` are not used
 };
 

@@ -17,9 +17,9 @@ class ChosenAlgorithms final : public PlanObserver {
   void prepared(std::uint32_t function, std::uint32_t number, const Kernel&, const KernelCall&,
                 AlgorithmChoice taken) override {
     const std::string_view name = name_of(taken);
-    if (!name.empty()) all[function].push_back({number, std::string(name)});
+    if (!name.empty()) function_choices[function].push_back({number, std::string(name)});
   }
-  std::map<std::uint32_t, json> all;
+  std::map<std::uint32_t, json> function_choices;
 };
 
 json section_json(const PreparedProgram& prepared, const SectionPlan& plan) {
@@ -58,8 +58,8 @@ json planned_memory(const std::shared_ptr<const Program>& program, const std::ma
       } catch (const std::exception& e) {
         function["problem"] = e.what();
       }
-      const auto own = algorithms.all.find(f);
-      function["algorithms"] = own == algorithms.all.end() ? json::array() : own->second;
+      const auto own = algorithms.function_choices.find(f);
+      function["algorithms"] = own == algorithms.function_choices.end() ? json::array() : own->second;
       functions.push_back(std::move(function));
     }
   } catch (const std::exception& e) {

@@ -17,7 +17,7 @@ StateRows::StateRows(const Program& program, std::uint32_t state)
   std::int64_t count = 1;
   for (const Dim d : t.shape) {
     sizes_.push_back(d.value());
-    if (__builtin_mul_overflow(count, d.value(), &count) || count > kMostElements)
+    if (__builtin_mul_overflow(count, d.value(), &count) || count > kMaxElements)
       fail(ErrorCode::unsupported, "too many numbers for a histogram");
   }
   columns_ = sizes_.empty() ? 1 : sizes_.back();
@@ -25,7 +25,7 @@ StateRows::StateRows(const Program& program, std::uint32_t state)
   if (count == 0) return;
   elements_ = static_cast<std::int64_t>(program.storages.at(state_.storage).size) / element_size(t.dtype);
   storage_ = program.source->bytes(state_.storage).data();
-  at_ = storage_ + state_.offset * element_size(t.dtype);
+  first_element_ = storage_ + state_.offset * element_size(t.dtype);
   row_.resize(static_cast<std::size_t>(columns_));
   if (!t.packed()) gathered_.resize(static_cast<std::size_t>(columns_ * element_size(t.dtype)));
 }
@@ -34,12 +34,12 @@ bool StateRows::read_as(const quantize::MatrixPart& p) {
   if (state_.type.packed() || p.rows < 1 || p.columns < 1 || p.planes < 1) return false;
   const std::int64_t last =
       p.offset + (p.planes - 1) * p.plane_stride + (p.rows - 1) * p.row_stride + (p.columns - 1) * p.column_stride;
-  if (p.offset < 0 || last >= elements_ || p.planes * p.rows > kMostElements / p.columns) return false;
+  if (p.offset < 0 || last >= elements_ || p.planes * p.rows > kMaxElements / p.columns) return false;
   sizes_ = {p.planes, p.rows, p.columns};
   strides_ = {p.plane_stride, p.row_stride, p.column_stride};
   rows_ = p.planes * p.rows;
   columns_ = p.columns;
-  at_ = storage_ + p.offset * element_size(state_.type.dtype);
+  first_element_ = storage_ + p.offset * element_size(state_.type.dtype);
   row_.resize(static_cast<std::size_t>(columns_));
   gathered_.resize(static_cast<std::size_t>(columns_ * element_size(state_.type.dtype)));
   return true;
@@ -51,7 +51,7 @@ const std::byte* StateRows::element(std::int64_t row, std::int64_t column) const
     at += row % sizes_[axis - 1] * strides_[axis - 1];
     row /= sizes_[axis - 1];
   }
-  return at_ + at * element_size(state_.type.dtype);
+  return first_element_ + at * element_size(state_.type.dtype);
 }
 
 std::span<const double> StateRows::row(std::int64_t r) {
@@ -59,13 +59,13 @@ std::span<const double> StateRows::row(std::int64_t r) {
   if (t.quantized()) {
     const QuantizedMatrix m = quantized_matrix(t);
     dequantized_.resize(row_.size());
-    dequantize_row(m, at_, r, 0, columns_, dequantized_.data());
+    dequantize_row(m, first_element_, r, 0, columns_, dequantized_.data());
     std::ranges::copy(dequantized_, row_.begin());
     return row_;
   }
   if (t.packed()) {
-    convert(at_ + r * columns_ / elements_per_byte(t.dtype) * element_size(t.dtype), t.dtype, row_.data(), DType::f64,
-            columns_);
+    convert(first_element_ + r * columns_ / elements_per_byte(t.dtype) * element_size(t.dtype), t.dtype, row_.data(),
+            DType::f64, columns_);
     return row_;
   }
   const auto size = static_cast<std::size_t>(element_size(t.dtype));

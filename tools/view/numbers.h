@@ -13,7 +13,7 @@ namespace tern::view {
 class StateRows {
  public:
   /// Reads the storage and checks its hash. Throws unsupported for values not shown: complex values, and more than
-  /// kMostElements (weight.h).
+  /// kMaxElements (weight.h).
   StateRows(const Program& program, std::uint32_t state);
 
   /// Reads the matrix `part` of the same storage; false if the part is outside, or elements share bytes.
@@ -35,7 +35,7 @@ class StateRows {
   const State& state_;
   std::int64_t elements_ = 0;  ///< number in the storage
   const std::byte* storage_ = nullptr;
-  const std::byte* at_ = nullptr;  ///< first element
+  const std::byte* first_element_ = nullptr;  ///< first element
   std::vector<std::int64_t> sizes_, strides_;
   std::int64_t rows_ = 1, columns_ = 1;
   std::vector<std::byte> gathered_;

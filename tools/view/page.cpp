@@ -27,16 +27,16 @@ std::string random_token() {
 }
 
 std::string page_with(std::string_view data) {
-  const std::string nonce = random_token(), all = escaped(data);
+  const std::string nonce = random_token(), escaped_data = escaped(data);
   const std::string_view page(kEmbeddedPage, kEmbeddedPageSize);
   std::string text;
-  text.reserve(page.size() + all.size() + 256);
+  text.reserve(page.size() + escaped_data.size() + 256);
   for (std::size_t at = 0;;) {
     const std::size_t mark = page.find("{{", at);
     text += page.substr(at, mark - at);
     if (mark == std::string_view::npos) return text;
     const std::size_t end = page.find("}}", mark);
-    text += page.substr(mark + 2, end - mark - 2) == "nonce" ? nonce : all;
+    text += page.substr(mark + 2, end - mark - 2) == "nonce" ? nonce : escaped_data;
     at = end + 2;
   }
 }

@@ -81,7 +81,7 @@ void serve(const Site& site, int port, const std::function<void(const std::strin
   http::ServerOptions options;
   options.port = port;
   options.answer = [&](const http::Request& request) { return pages.answer(request); };
-  options.ready = [&](int bound) {
+  options.on_ready = [&](int bound) {
     pages.set_port(bound);
     ready("http://127.0.0.1:" + std::to_string(bound) + pages.prefix());
   };

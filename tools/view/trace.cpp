@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kMostText = std::uint64_t{4} << 30;  // limit for a trace, decompressed
+constexpr std::uint64_t kMaxText = std::uint64_t{4} << 30;  // limit for a trace, decompressed
 
 /// zlib also reads uncompressed files.
 std::string read_text(const std::string& path) {
@@ -30,7 +30,7 @@ std::string read_text(const std::string& path) {
     if (n < 0) fail(ErrorCode::bad_file, path + ": cannot be decompressed");
     text.resize(had + static_cast<std::size_t>(n));
     if (n == 0) return text;
-    if (text.size() > kMostText) fail(ErrorCode::bad_file, path + ": a trace has at most 4 GiB of text");
+    if (text.size() > kMaxText) fail(ErrorCode::bad_file, path + ": a trace has at most 4 GiB of text");
   }
 }
 
@@ -49,7 +49,7 @@ class TraceSums {
  public:
   void add(const json& event) {
     const std::string category = text(event, "cat");
-    if (text(event, "name").starts_with("ProfilerStep#")) ++runs_;
+    if (text(event, "name").starts_with("ProfilerStep#")) ++run_count_;
     const bool on_device = category == "kernel" || category == "gpu_memcpy";
     const auto args = event.find("args");
     if (args == event.end() || !args->is_object() || (!on_device && category != "cpu_op")) return;
@@ -72,7 +72,7 @@ class TraceSums {
 
   RunFigures figures() {
     RunFigures r;
-    r.runs = std::max<std::uint64_t>(1, runs_);
+    r.run_count = std::max<std::uint64_t>(1, run_count_);
     for (auto& [key, n] : nodes_) {
       n.function = key.first;
       n.node = key.second;
@@ -85,7 +85,7 @@ class TraceSums {
  private:
   std::map<std::pair<std::string, std::uint32_t>, NodeTime> nodes_;
   std::map<const NodeTime*, double> device_;
-  std::uint64_t runs_ = 0;
+  std::uint64_t run_count_ = 0;
 };
 
 }  // namespace

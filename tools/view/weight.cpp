@@ -74,10 +74,10 @@ std::optional<quantize::MatrixPart> part_of(const WeightReads& reads, const Stat
 
 /// The formats with blocks dividing the rows, with the error of storing the weight in each format.
 json formats_of(const WeightReads& reads, StateRows& numbers) {
-  json all = json::array();
+  json list = json::array();
   const State& s = numbers.state();
   const std::optional<quantize::MatrixPart> part = part_of(reads, s);
-  if (!part || s.type.packed() || !numbers.read_as(*part)) return all;
+  if (!part || s.type.packed() || !numbers.read_as(*part)) return list;
   const quantize::FloatMatrix m{numbers.storage() + part->offset * element_size(s.type.dtype),
                                 s.type.dtype,
                                 part->planes * part->rows,
@@ -89,12 +89,12 @@ json formats_of(const WeightReads& reads, StateRows& numbers) {
   for (const quantize::Format& format : quantize::formats()) {
     if (m.columns % std::max(elements_per_byte(format.element), std::max(1, format.block)) != 0) continue;
     const quantize::Quantized q = quantize::quantize(m, {&format, format.block});
-    all.push_back({{"format", format.name},
-                   {"bytes", q.bytes.size()},
-                   {"sqnr_db", decibels(q.error)},
-                   {"cosine", finite(q.error.cosine())}});
+    list.push_back({{"format", format.name},
+                    {"bytes", q.bytes.size()},
+                    {"sqnr_db", decibels(q.error)},
+                    {"cosine", finite(q.error.cosine())}});
   }
-  return all;
+  return list;
 }
 
 /// True for equal sizes, or for a convolution's kernels and the same kernels as a matrix.
@@ -131,20 +131,20 @@ bool equal_bytes(StateRows& x, StateRows& y) {
 class NumberStream {
  public:
   explicit NumberStream(StateRows& numbers) : numbers_(numbers) {}
-  std::int64_t left() {
-    while (part_.empty() && row_ < numbers_.rows()) part_ = numbers_.row(row_++);
-    return static_cast<std::int64_t>(part_.size());
+  std::int64_t available() {
+    while (unread_.empty() && row_ < numbers_.rows()) unread_ = numbers_.row(row_++);
+    return static_cast<std::int64_t>(unread_.size());
   }
-  std::span<const double> take(std::int64_t count) {
-    const std::span<const double> first = part_.first(static_cast<std::size_t>(count));
-    part_ = part_.subspan(static_cast<std::size_t>(count));
+  std::span<const double> pop_front(std::int64_t count) {
+    const std::span<const double> first = unread_.first(static_cast<std::size_t>(count));
+    unread_ = unread_.subspan(static_cast<std::size_t>(count));
     return first;
   }
 
  private:
   StateRows& numbers_;
   std::int64_t row_ = 0;
-  std::span<const double> part_;
+  std::span<const double> unread_;
 };
 
 json problem(const std::exception& e) {
@@ -189,8 +189,8 @@ json compared_json(const Program& a, std::uint32_t state, const Program& b, std:
     double largest = 0;
     bool finite_errors = true;
     NumberStream a_numbers(x), b_numbers(y);
-    while (const std::int64_t n = std::min(a_numbers.left(), b_numbers.left())) {
-      const std::span<const double> p = a_numbers.take(n), q = b_numbers.take(n);
+    while (const std::int64_t n = std::min(a_numbers.available(), b_numbers.available())) {
+      const std::span<const double> p = a_numbers.pop_front(n), q = b_numbers.pop_front(n);
       for (std::size_t i = 0; i < p.size(); ++i) {
         const double d = p[i] - q[i];
         error.add({p[i] * p[i], q[i] * q[i], d * d});

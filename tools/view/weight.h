@@ -10,8 +10,8 @@
 
 namespace tern::view {
 
-/// Elements of the state; limited to kMostElements.
-inline constexpr std::int64_t kMostElements = std::int64_t{1} << 28;
+/// Elements of the state; limited to kMaxElements.
+inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 28;
 
 /// The uses of weights in a program: quantize::weights_of.
 using WeightReads = std::map<std::uint32_t, quantize::Weight>;

@@ -12,7 +12,7 @@ constexpr std::int64_t kElementsOf16Bytes = 8;
 
 /// Merges the axes before the heads into one, and adds a missing head axis. Returns nothing if the axes cannot be
 /// merged.
-std::optional<Shape> of_four_axes(const tern_device_tensor& t, bool repeats) {
+std::optional<Shape> four_axis_shape(const tern_device_tensor& t, bool repeats) {
   Shape s{{1, 1}, {0, 0}};
   std::int64_t next = 0;  // required stride of the next axis to merge
   for (std::int32_t i = t.rank - 4; i >= 0; --i) {
@@ -51,7 +51,7 @@ bool is_in_rows(Shape& s) {
 /// Returns false for masks of other types, or repeated along a part of the batch.
 bool read_mask(const tern_device_tensor& t, int dtype, Attention* a) {
   if (t.dtype != kBool && t.dtype != kF32 && t.dtype != dtype) return false;
-  const std::optional<Shape> mask = of_four_axes(t, true);
+  const std::optional<Shape> mask = four_axis_shape(t, true);
   const std::int64_t sizes[] = {a->out.sizes[0], a->out.sizes[1], a->q.sizes[2], a->k.sizes[2]};
   if (!mask) return false;
   a->mask = *mask;
@@ -85,13 +85,13 @@ std::optional<Attention> attention_of(const tern_device_op& op) {
   Attention a;
   a.type = q.dtype == kF16 ? cudnn::kHalf : cudnn::kBfloat16;
   const struct {
-    const tern_device_tensor& from;
-    Shape& to;
+    const tern_device_tensor& tensor;
+    Shape& shape;
   } operands[] = {{q, a.q}, {k, a.k}, {v, a.v}, {out, a.out}};
   for (const auto& o : operands) {
-    std::optional<Shape> shape = of_four_axes(o.from, false);
+    std::optional<Shape> shape = four_axis_shape(o.tensor, false);
     if (!shape || !is_in_rows(*shape)) return std::nullopt;
-    o.to = *shape;
+    o.shape = *shape;
     if (shape->sizes[0] != a.q.sizes[0]) return std::nullopt;
   }
   if (op.input_count > 3 && op.inputs[3].dtype != 0 && !read_mask(op.inputs[3], q.dtype, &a)) return std::nullopt;

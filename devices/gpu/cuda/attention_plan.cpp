@@ -20,21 +20,21 @@ Operations operations(const CudnnApi& api, const Attention& a) {
   const auto operand = [&](const Shape& s, AttentionTensor tensor_id) {
     return graph.operand(s, a.type, tensor_id, kAttentionAlignment);
   };
-  const Descriptor dot_products = graph.between(scores), scaled = graph.between(scores);
+  const Descriptor dot_products = graph.intermediate(scores), scaled = graph.intermediate(scores);
   graph.matmul(operand(a.q, kAttentionQ), operand(transposed(a.k), kAttentionK), dot_products);
   const Descriptor scale = graph.value(4, kAttentionScale);
   graph.pointwise(kMul, dot_products, {.b = &scale}, scaled);
 
-  const Descriptor biased = graph.between(scores);
+  const Descriptor biased = graph.intermediate(scores);
   if (a.has_mask()) {
     const Descriptor bias = graph.operand(a.bias(), a.bias_type, kAttentionBias, kAttentionAlignment);
     graph.pointwise(kAdd, scaled, {.b = &bias}, biased);
   }
   const Descriptor& unmasked = a.has_mask() ? biased : scaled;
-  const Descriptor causal = graph.between(scores);
+  const Descriptor causal = graph.intermediate(scores);
   if (a.is_causal) {
-    const Descriptor row = graph.between(scores, kInt32), column = graph.between(scores, kInt32);
-    const Descriptor is_visible = graph.between(scores, kBoolean), hidden_value = graph.value(4, kAttentionHidden);
+    const Descriptor row = graph.intermediate(scores, kInt32), column = graph.intermediate(scores, kInt32);
+    const Descriptor is_visible = graph.intermediate(scores, kBoolean), hidden_value = graph.value(4, kAttentionHidden);
     graph.pointwise(kGenIndex, unmasked, {.axis = 2}, row);
     graph.pointwise(kGenIndex, unmasked, {.axis = 3}, column);
     graph.pointwise(kCompareGe, row, {.b = &column}, is_visible);
@@ -42,10 +42,10 @@ Operations operations(const CudnnApi& api, const Attention& a) {
   }
   const Descriptor& logits = a.is_causal ? causal : unmasked;
 
-  const Descriptor row_max = graph.between(row_values), shifted = graph.between(scores),
-                   exponentials = graph.between(scores), row_sum = graph.between(row_values),
-                   log_row_sum = graph.between(row_values), statistics = graph.between(row_values),
-                   probabilities = graph.between(scores, a.type);
+  const Descriptor row_max = graph.intermediate(row_values), shifted = graph.intermediate(scores),
+                   exponentials = graph.intermediate(scores), row_sum = graph.intermediate(row_values),
+                   log_row_sum = graph.intermediate(row_values), statistics = graph.intermediate(row_values),
+                   probabilities = graph.intermediate(scores, a.type);
   graph.reduce(kReduceMax, logits, row_max);
   graph.pointwise(kSub, logits, {.b = &row_max}, shifted);
   graph.pointwise(kExp, shifted, {}, exponentials);

@@ -40,7 +40,7 @@ tern_device_status captured(Stream stream, StreamCapture* c) {
 
 /// A condition, its node and its bodies' nodes share one context.
 Context context_of(const GpuDevice& d, const tern_device_stream_s& stream) {
-  return stream.part == nullptr ? d.context->load() : stream.part->context;
+  return stream.device_share == nullptr ? d.context->load() : stream.device_share->context;
 }
 
 tern_device_status make_handle(Context context, Stream stream, std::uint64_t* handle) {
@@ -68,8 +68,8 @@ tern_device_status add_node(Context context, Stream stream, ConditionalKind kind
 }
 
 tern_device_status open_body(tern_device_stream stream, OpenBody body, Graph graph) {
-  const Status made = stream->part == nullptr ? api().stream_create(&body.stream, kNonBlocking)
-                                              : stream->part->make_stream(&body.stream);
+  const Status made = stream->device_share == nullptr ? api().stream_create(&body.stream, kNonBlocking)
+                                                      : stream->device_share->make_stream(&body.stream);
   TERN_GPU_TRY(checked(made, "making a stream for a body"));
   if (const Status error = conditional_api().capture_to_graph(body.stream, graph, nullptr, nullptr, 0, kRelaxed);
       error != kSuccess) {

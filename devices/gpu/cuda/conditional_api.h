@@ -18,7 +18,7 @@ struct ConditionalNode {
   unsigned size = 1;        ///< number of bodies
   Graph* bodies = nullptr;  ///< the driver's answer
   Context context = nullptr;
-  char rest[200] = {};
+  char reserved1[200] = {};
   long long reserved2 = 0;
 };
 static_assert(sizeof(ConditionalNode) == 256);

@@ -14,8 +14,8 @@ int type_of(const Convolution& c) {
 Descriptor window(const CudnnApi& api, const Convolution& c, int compute) {
   Descriptor d(api, kConvolution);
   d.set(kConvolutionType, kTypeData, compute).set(kConvolutionMode, kTypeConvolutionMode, kCrossCorrelation);
-  d.set(kConvolutionAxes, kTypeInt64, static_cast<std::int64_t>(c.before.size()));
-  d.set(kConvolutionBefore, c.before).set(kConvolutionAfter, c.after);
+  d.set(kConvolutionAxes, kTypeInt64, static_cast<std::int64_t>(c.padding_before.size()));
+  d.set(kConvolutionBefore, c.padding_before).set(kConvolutionAfter, c.padding_after);
   d.set(kConvolutionStrides, c.strides).set(kConvolutionDilations, c.dilations).finalize();
   return d;
 }
@@ -36,7 +36,7 @@ Operations convolution_operations(const CudnnApi& api, const Convolution& c, std
   const Descriptor x = all.operand(c.x, type, kConvolutionX, alignment),
                    w = all.operand(c.w, type, kConvolutionW, alignment),
                    y = all.operand(c.y, type, kConvolutionY, alignment);
-  const Descriptor sum = all.between(c.y), biased = all.between(c.y);
+  const Descriptor sum = all.intermediate(c.y), biased = all.intermediate(c.y);
   Descriptor& forward = all.add(kConvolutionForward);
   forward.set(kForwardX, x).set(kForwardW, w).set(kForwardY, c.has_bias || c.has_relu ? sum : y);
   forward.set(kForwardConvolution, window(api, c, all.compute()));
@@ -64,7 +64,7 @@ std::unique_ptr<CudnnPlan> convolution_plan(const CudnnApi& api, const CudnnTarg
                                             std::int64_t alignment) {
   PlanName name("convolution");
   name.add(c.dtype).add(c.is_exact).add(c.has_bias).add(c.has_relu).add(static_cast<double>(alignment));
-  name.add(c.x).add(c.w).add(c.y).add(c.before).add(c.after).add(c.strides).add(c.dilations);
+  name.add(c.x).add(c.w).add(c.y).add(c.padding_before).add(c.padding_after).add(c.strides).add(c.dilations);
   return cudnn_plan(target, convolution_operations(api, c, alignment), refused_notes(c), Compiling::gives_way, name);
 }
 

@@ -37,18 +37,18 @@ class CudaSolver : public Solver {
     TERN_GPU_TRY(handles_of(library_, stream, &handles));
     return cusolver_checked(call(handles), "factoring matrices");
   }
-  /// Calls `one` for each matrix until a call fails.
+  /// Calls `call` for each matrix until a call fails.
   template <class Call>
-  static int each(int count, const Call& one) {
+  static int for_each_matrix(int count, const Call& call) {
     int error = kSuccess;
-    for (int b = 0; b < count && error == kSuccess; ++b) error = one(static_cast<std::uint64_t>(b));
+    for (int b = 0; b < count && error == kSuccess; ++b) error = call(static_cast<std::uint64_t>(b));
     return error;
   }
   [[nodiscard]] Address a_of(const Factors& f, std::uint64_t b) const {
     return f.a +
            b * static_cast<std::uint64_t>(m_.rows) * static_cast<std::uint64_t>(m_.room()) * element_bytes(m_.type);
   }
-  [[nodiscard]] std::uint64_t least() const { return static_cast<std::uint64_t>(m_.least()); }
+  [[nodiscard]] std::uint64_t min_side() const { return static_cast<std::uint64_t>(m_.min_side()); }
   [[nodiscard]] int uplo() const { return m_.upper ? cusolver::kUpper : cusolver::kLower; }
   [[nodiscard]] int vectors() const { return m_.has_vectors ? cusolver::kVectors : cusolver::kNoVectors; }
   [[nodiscard]] double epsilon() const {

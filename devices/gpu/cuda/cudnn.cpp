@@ -36,7 +36,7 @@ std::string start(Cudnn& c, void* library, const std::string& file, const GpuDev
   if (cuda > static_cast<std::size_t>(d.driver_number / 1000))
     return title + " needs a driver of CUDA " + std::to_string(cuda) + "; this one is of " + d.driver +
            ": update the driver, or set another cuDNN in TERN_CUDNN";
-  c.keeps = title + '\n' + d.name + '\n' + d.arch + ' ' + std::to_string(d.units) + '\n' + d.driver;
+  c.plan_key = title + '\n' + d.name + '\n' + d.arch + ' ' + std::to_string(d.units) + '\n' + d.driver;
   const Status error = c.api.create(&c.handle);
   return error == kSuccess ? "" : title + " does not start: error " + std::to_string(error);
 }

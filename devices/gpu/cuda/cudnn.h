@@ -20,9 +20,9 @@ struct Cudnn {
   std::string why;         ///< reason for being unusable; empty if usable
   std::mutex lock;         ///< guards calls with the handle
 
-  std::string keeps;  ///< CudnnTarget::keeps
+  std::string plan_key;  ///< CudnnTarget::plan_key
 
-  [[nodiscard]] CudnnTarget target() const { return {handle, nullptr, keeps}; }
+  [[nodiscard]] CudnnTarget target() const { return {handle, nullptr, plan_key}; }
 
   /// False before 9.10.2: engines of 9.10.0 and 9.10.1 are wrong, earlier engines support neither masks for a single
   /// query nor wide heads. NVIDIA's cudnn-frontend 1.32 excludes them, too.

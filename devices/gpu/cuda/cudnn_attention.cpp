@@ -20,7 +20,7 @@ constexpr std::uint64_t kScratchAlignment = 256;
 /// Requires the library's lock.
 std::shared_ptr<const CudnnPlan> shared_plan(Cudnn& library, const GpuDevice& d, const Attention& a) {
   static SharedPlans<Attention, CudnnPlan> all;
-  return all.get(d.id, a, [&] { return attention_plan(library.api, library.target(), a); });
+  return all.find_or_create(d.id, a, [&] { return attention_plan(library.api, library.target(), a); });
 }
 
 /// 90 for "sm_90".
@@ -109,7 +109,7 @@ class AttentionNode : public VendorKernel {
     pack.set(cudnn::kPackNumbers, numbers);
     pack.set(cudnn::kPackAddresses, cudnn::kTypePointer, std::span<const Address>(addresses));
     pack.set(cudnn::kPackWorkspace, cudnn::kTypePointer, workspace).finalize();
-    if (!pack.good()) return failed(TERN_DEVICE_FAILED, "cuDNN does not take the addresses of attention");
+    if (!pack.is_valid()) return failed(TERN_DEVICE_FAILED, "cuDNN does not take the addresses of attention");
     const std::lock_guard lock(library_.lock);
     TERN_GPU_TRY(checked_cudnn(library_.api.set_stream(library_.handle, stream), "setting the stream"));
     return checked_cudnn(library_.api.execute(library_.handle, plan_->plan.handle(), pack.handle()), "attention");

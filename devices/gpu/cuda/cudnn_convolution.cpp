@@ -13,18 +13,19 @@ namespace {
 constexpr std::int64_t kAligned = 16;  // Tern's own memory is aligned; parts of tensors may not be
 
 struct ConvolutionPlans {
-  std::unique_ptr<CudnnPlan> aligned, any;  ///< plans for addresses aligned to kAligned, and for all other addresses
+  std::unique_ptr<CudnnPlan> aligned,
+      unaligned;  ///< plans for addresses aligned to kAligned, and for all other addresses
 };
 
 /// Requires the library's lock.
 std::shared_ptr<const ConvolutionPlans> shared_plans(Cudnn& library, const GpuDevice& d, const Convolution& c) {
   static SharedPlans<Convolution, ConvolutionPlans> all;
-  return all.get(d.id, c, [&]() -> std::unique_ptr<const ConvolutionPlans> {
+  return all.find_or_create(d.id, c, [&]() -> std::unique_ptr<const ConvolutionPlans> {
     const CudnnTarget target = library.target();
     auto plans = std::make_unique<ConvolutionPlans>();
     plans->aligned = convolution_plan(library.api, target, c, kAligned);
-    if (plans->aligned != nullptr) plans->any = convolution_plan(library.api, target, c, c.bytes);
-    return plans->any == nullptr ? nullptr : std::move(plans);
+    if (plans->aligned != nullptr) plans->unaligned = convolution_plan(library.api, target, c, c.bytes);
+    return plans->unaligned == nullptr ? nullptr : std::move(plans);
   });
 }
 
@@ -38,7 +39,7 @@ class ConvolutionNode : public VendorKernel {
   }
 
   std::uint64_t scratch_bytes() const override {
-    const std::int64_t most = std::max(plans_->aligned->workspace, plans_->any->workspace);
+    const std::int64_t most = std::max(plans_->aligned->workspace, plans_->unaligned->workspace);
     return most == 0 ? 0 : static_cast<std::uint64_t>(most) + kScratchAlignment;
   }
 
@@ -55,13 +56,13 @@ class ConvolutionNode : public VendorKernel {
     if (c_.has_bias && end_ == nullptr) numbers.push_back(kConvolutionBias), addresses.push_back(op.inputs[2].data);
     bool all = true;
     for (const Address a : addresses) all = all && a % kAligned == 0;
-    const CudnnPlan& plan = all ? *plans_->aligned : *plans_->any;
+    const CudnnPlan& plan = all ? *plans_->aligned : *plans_->unaligned;
     const Address workspace = plan.workspace == 0 ? 0 : aligned(scratch, kScratchAlignment);
     cudnn::Descriptor pack(library_.api, cudnn::kPack);
     pack.set(cudnn::kPackNumbers, numbers);
     pack.set(cudnn::kPackAddresses, cudnn::kTypePointer, std::span<const Address>(addresses));
     pack.set(cudnn::kPackWorkspace, cudnn::kTypePointer, workspace).finalize();
-    if (!pack.good()) return failed(TERN_DEVICE_FAILED, "cuDNN does not take the addresses of a convolution");
+    if (!pack.is_valid()) return failed(TERN_DEVICE_FAILED, "cuDNN does not take the addresses of a convolution");
     const std::lock_guard lock(library_.lock);
     TERN_GPU_TRY(checked_cudnn(library_.api.set_stream(library_.handle, stream), "setting the stream"));
     return checked_cudnn(library_.api.execute(library_.handle, plan.plan.handle(), pack.handle()), "a convolution");

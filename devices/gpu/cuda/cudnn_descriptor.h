@@ -11,11 +11,13 @@ namespace tern::gpu::cudnn {
 
 class Descriptor {
  public:
-  Descriptor(const CudnnApi& api, Kind kind) : api_(&api) { good_ = api.descriptor_create(kind, &handle_) == kSuccess; }
+  Descriptor(const CudnnApi& api, Kind kind) : api_(&api) {
+    is_valid_ = api.descriptor_create(kind, &handle_) == kSuccess;
+  }
   ~Descriptor() {
     if (handle_ != nullptr) api_->descriptor_destroy(handle_);
   }
-  Descriptor(Descriptor&& other) noexcept : api_(other.api_), handle_(other.handle_), good_(other.good_) {
+  Descriptor(Descriptor&& other) noexcept : api_(other.api_), handle_(other.handle_), is_valid_(other.is_valid_) {
     other.handle_ = nullptr;
   }
   Descriptor(const Descriptor&) = delete;
@@ -23,7 +25,7 @@ class Descriptor {
   Descriptor& operator=(Descriptor&& other) noexcept {
     std::swap(api_, other.api_);
     std::swap(handle_, other.handle_);
-    std::swap(good_, other.good_);
+    std::swap(is_valid_, other.is_valid_);
     return *this;
   }
 
@@ -33,29 +35,29 @@ class Descriptor {
   }
   template <class T>
   Descriptor& set(Attribute name, Type type, std::span<const T> values) {
-    good_ =
-        good_ && api_->set(handle_, name, type, static_cast<std::int64_t>(values.size()), values.data()) == kSuccess;
+    is_valid_ = is_valid_ &&
+                api_->set(handle_, name, type, static_cast<std::int64_t>(values.size()), values.data()) == kSuccess;
     return *this;
   }
   Descriptor& set(Attribute name, const std::vector<std::int64_t>& values) {
     return set(name, kTypeInt64, std::span<const std::int64_t>(values));
   }
   Descriptor& set(Attribute name, const Descriptor& value) {
-    good_ = good_ && value.good_;
+    is_valid_ = is_valid_ && value.is_valid_;
     return set(name, kTypeDescriptor, value.handle_);
   }
   Descriptor& finalize() {
-    good_ = good_ && api_->finalize(handle_) == kSuccess;
+    is_valid_ = is_valid_ && api_->finalize(handle_) == kSuccess;
     return *this;
   }
-  void fail() { good_ = false; }
-  [[nodiscard]] bool good() const { return good_; }
+  void fail() { is_valid_ = false; }
+  [[nodiscard]] bool is_valid() const { return is_valid_; }
   [[nodiscard]] CudnnDescriptor handle() const { return handle_; }
 
  private:
   const CudnnApi* api_;
   CudnnDescriptor handle_ = nullptr;
-  bool good_ = false;  ///< all calls so far succeeded
+  bool is_valid_ = false;  ///< all calls so far succeeded
 };
 
 }  // namespace tern::gpu::cudnn

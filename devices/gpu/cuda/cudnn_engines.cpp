@@ -25,7 +25,7 @@ void describe(const CudnnApi& api, CudnnEngine& engine_info) {
   if (api.get(engine_info.config.handle(), kEngineConfigEngine, kTypeDescriptor, 1, &count, &handle) != kSuccess)
     return;
   api.get(engine.handle(), kEngineIndex, kTypeInt64, 1, &count, &engine_info.index);
-  engine_info.tells = read_notes(api, engine, kEngineNotes, kTypeNote, &engine_info.notes);
+  engine_info.has_notes = read_notes(api, engine, kEngineNotes, kTypeNote, &engine_info.notes);
   read_notes(api, engine, kEngineBehaviours, kTypeBehaviour, &engine_info.behaviours);
 }
 
@@ -34,9 +34,9 @@ void describe(const CudnnApi& api, CudnnEngine& engine_info) {
 Descriptor cudnn_graph(const CudnnTarget& target, const Operations& operations) {
   std::vector<CudnnDescriptor> handles;
   Descriptor graph(operations.api(), kGraph);
-  for (const Descriptor& d : operations.all()) {
+  for (const Descriptor& d : operations.descriptors()) {
     handles.push_back(d.handle());
-    if (!d.good()) graph.fail();
+    if (!d.is_valid()) graph.fail();
   }
   graph.set(kGraphOperations, kTypeDescriptor, std::span<const CudnnDescriptor>(handles));
   if (target.handle != nullptr) graph.set(kGraphHandle, kTypeHandle, target.handle);
@@ -51,7 +51,7 @@ std::vector<CudnnEngine> cudnn_engines(const CudnnApi& api, const CudnnTarget& t
   heuristic.set(kHeuristicGraph, graph).set(kHeuristicMode, kTypeHeuristicMode, mode);
   if (target.device != nullptr) heuristic.set(kHeuristicDevice, kTypeDescriptor, target.device);
   std::vector<CudnnEngine> engines;
-  if (!heuristic.finalize().good()) return engines;
+  if (!heuristic.finalize().is_valid()) return engines;
   std::int64_t count = 0;
   if (api.get(heuristic.handle(), kHeuristicResults, kTypeDescriptor, 0, &count, nullptr) != kSuccess) return engines;
   std::vector<CudnnDescriptor> handles;
@@ -76,7 +76,8 @@ Descriptor plan_without_engine(const CudnnApi& api, const CudnnTarget& target) {
 std::unique_ptr<CudnnPlan> finalize_plan(const CudnnApi& api, Descriptor plan) {
   std::int64_t workspace = 0;
   std::int64_t count = 0;
-  if (!plan.finalize().good() || api.get(plan.handle(), kPlanWorkspace, kTypeInt64, 1, &count, &workspace) != kSuccess)
+  if (!plan.finalize().is_valid() ||
+      api.get(plan.handle(), kPlanWorkspace, kTypeInt64, 1, &count, &workspace) != kSuccess)
     return nullptr;
   return std::make_unique<CudnnPlan>(CudnnPlan{std::move(plan), workspace});
 }

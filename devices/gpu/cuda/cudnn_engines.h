@@ -15,7 +15,7 @@ struct CudnnTarget {
   CudnnHandle handle = nullptr;
   CudnnDescriptor device = nullptr;  ///< CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR
   /// Key of plans on disk: cuDNN's version, the device, the driver. Empty: plans are not stored.
-  std::string keeps = {};
+  std::string plan_key = {};
 };
 
 struct CudnnPlan {
@@ -26,13 +26,13 @@ struct CudnnPlan {
 struct CudnnEngine {
   cudnn::Descriptor config;
   int mode = 0;                        ///< number of the proposing heuristic
-  std::int64_t place = 0;              ///< position in the heuristic's ranking
+  std::int64_t rank = 0;               ///< position in the heuristic's ranking
   std::int64_t index = -1;             ///< cuDNN's own number, for messages
   std::vector<int> notes, behaviours;  ///< numerical notes (rounding) and behaviour notes (compilation)
-  bool tells = false;                  ///< true if cuDNN reported the numerical notes
+  bool has_notes = false;              ///< true if cuDNN reported the numerical notes
 };
 
-/// Creates cuDNN's graph of the operations; not good() if cuDNN refuses the operations.
+/// Creates cuDNN's graph of the operations; not is_valid() if cuDNN refuses the operations.
 cudnn::Descriptor cudnn_graph(const CudnnTarget& target, const cudnn::Operations& operations);
 
 /// Lists all proposals of the heuristic `mode`, fastest first.

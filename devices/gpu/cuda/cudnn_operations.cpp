@@ -20,7 +20,7 @@ Descriptor Operations::operand(const Shape& shape, int type, std::int64_t number
   return d;
 }
 
-Descriptor Operations::between(const Shape& shape, int type) {
+Descriptor Operations::intermediate(const Shape& shape, int type) {
   Descriptor d = tensor(shape, type, next_++, kAnyAlignment);
   d.set(kTensorVirtual, kTypeBoolean, true).finalize();
   return d;

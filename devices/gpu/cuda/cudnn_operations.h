@@ -22,8 +22,8 @@ class Operations {
   /// A tensor in memory, at the address with this number in the pack, aligned to `alignment` bytes.
   Descriptor operand(const Shape& shape, int type, std::int64_t number, std::int64_t alignment) const;
   /// An intermediate tensor, never stored in memory.
-  Descriptor between(const Shape& shape, int type);
-  Descriptor between(const Shape& shape) { return between(shape, compute_); }
+  Descriptor intermediate(const Shape& shape, int type);
+  Descriptor intermediate(const Shape& shape) { return intermediate(shape, compute_); }
   /// A float32 on the host, at the address with this number in the pack.
   Descriptor value(std::size_t axes, std::int64_t number) const;
 
@@ -37,21 +37,21 @@ class Operations {
   /// Reduces along the axes of size 1 in y.
   void reduce(int mode, const Descriptor& x, const Descriptor& y);
   /// Adds an operation of another kind; the caller sets the attributes and finalizes the operation.
-  Descriptor& add(Kind kind) { return all_.emplace_back(*api_, kind); }
+  Descriptor& add(Kind kind) { return descriptors_.emplace_back(*api_, kind); }
 
   [[nodiscard]] const CudnnApi& api() const { return *api_; }
   [[nodiscard]] int compute() const { return compute_; }
-  [[nodiscard]] std::span<const Descriptor> all() const { return all_; }
+  [[nodiscard]] std::span<const Descriptor> descriptors() const { return descriptors_; }
 
  private:
   Descriptor tensor(const Shape& shape, int type, std::int64_t number, std::int64_t alignment) const;
 
   const CudnnApi* api_;
   int compute_;
-  std::int64_t next_ = kFirstBetween;
-  std::vector<Descriptor> all_;
+  std::int64_t next_ = kFirstIntermediate;
+  std::vector<Descriptor> descriptors_;
 
-  static constexpr std::int64_t kFirstBetween = 100;  ///< ids of operands are smaller
+  static constexpr std::int64_t kFirstIntermediate = 100;  ///< ids of operands are smaller
 };
 
 }  // namespace cudnn

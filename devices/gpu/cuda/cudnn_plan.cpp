@@ -10,7 +10,7 @@ namespace {
 using namespace cudnn;
 
 bool may_run(const CudnnEngine& e, std::span<const int> refused) {
-  return e.tells && std::ranges::find_first_of(e.notes, refused) == e.notes.end();
+  return e.has_notes && std::ranges::find_first_of(e.notes, refused) == e.notes.end();
 }
 
 bool compiles(const CudnnEngine& e) {
@@ -37,10 +37,10 @@ std::unique_ptr<CudnnPlan> cudnn_plan(const CudnnTarget& target, const Operation
   const CudnnApi& api = operations.api();
   if (std::unique_ptr<CudnnPlan> plan = kept_plan(api, target, name)) return plan;
   const Descriptor graph = cudnn_graph(target, operations);
-  if (!graph.good()) return nullptr;
+  if (!graph.is_valid()) return nullptr;
   for (const CudnnEngine& engine : cudnn_candidates(api, target, graph, refused, compiling)) {
     std::unique_ptr<CudnnPlan> plan = cudnn_plan(api, target, engine);
-    if (plan == nullptr || plan->workspace > kMostWorkspace) continue;
+    if (plan == nullptr || plan->workspace > kMaxWorkspace) continue;
     if (compiles(engine)) keep_plan(api, target, name, *plan);
     return plan;
   }

@@ -12,7 +12,7 @@
 
 namespace tern::gpu {
 
-constexpr std::int64_t kMostWorkspace = std::int64_t{256} << 20;  ///< most bytes of a plan's workspace
+constexpr std::int64_t kMaxWorkspace = std::int64_t{256} << 20;  ///< most bytes of a plan's workspace
 
 /// Treatment of a heuristic's first engine if its kernel must be compiled and the next engine's kernel is ready.
 enum class Compiling {

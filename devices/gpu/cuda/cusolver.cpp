@@ -109,7 +109,7 @@ namespace {
 
 struct OpenCusolvers {
   std::mutex mutex;
-  std::map<int, Cusolver> all;
+  std::map<int, Cusolver> solvers;
 };
 OpenCusolvers& opened() {
   // Never destroyed: streams of static objects may outlive static objects of this library.
@@ -121,13 +121,13 @@ OpenCusolvers& opened() {
 
 Cusolver* opened_cusolver(const GpuDevice& d) {
   const std::lock_guard lock(opened().mutex);
-  const auto at = opened().all.find(d.id);
-  return at == opened().all.end() ? nullptr : &at->second;
+  const auto at = opened().solvers.find(d.id);
+  return at == opened().solvers.end() ? nullptr : &at->second;
 }
 
 Cusolver& cusolver_of(const GpuDevice& d) {
   const std::lock_guard lock(opened().mutex);
-  const auto [at, is_new] = opened().all.try_emplace(d.id);
+  const auto [at, is_new] = opened().solvers.try_emplace(d.id);
   Cusolver& c = at->second;
   if (is_new)
     open_library(
@@ -136,7 +136,7 @@ Cusolver& cusolver_of(const GpuDevice& d) {
 }
 
 tern_device_status handles_of(Cusolver& c, Stream stream, Cusolver::Handles* handles) {
-  Cusolver::Handles& own = c.of_streams[stream];
+  Cusolver::Handles& own = c.stream_handles[stream];
   int error = create(c.api, &own);
   if (error == kSuccess) error = c.api.set_stream(own.solver, stream);
   if (error == kSuccess) error = cublas_error(c.api.blas_set_stream(own.blas, stream));
@@ -145,10 +145,10 @@ tern_device_status handles_of(Cusolver& c, Stream stream, Cusolver::Handles* han
 }
 
 tern_device_status end_handles(Cusolver& c, Stream stream) {
-  const auto at = c.of_streams.find(stream);
-  if (at == c.of_streams.end()) return TERN_DEVICE_OK;
+  const auto at = c.stream_handles.find(stream);
+  if (at == c.stream_handles.end()) return TERN_DEVICE_OK;
   const Cusolver::Handles own = at->second;
-  c.of_streams.erase(at);
+  c.stream_handles.erase(at);
   const int blas = own.blas == nullptr ? kSuccess : cublas_error(c.api.blas_destroy(own.blas));
   const int solver = own.solver == nullptr ? kSuccess : c.api.destroy(own.solver);
   return cusolver_checked(blas == kSuccess ? solver : blas, "destroying the handles of a stream");

@@ -24,7 +24,7 @@ struct Cusolver {
   Handles handles;      ///< used for queries
   /// Handles per stream: a cuBLAS handle owns memory, so concurrent streams must not share a handle. Destroyed with the
   /// stream.
-  std::map<Stream, Handles> of_streams;
+  std::map<Stream, Handles> stream_handles;
 };
 
 /// Loads the libraries once per device. The device is current.

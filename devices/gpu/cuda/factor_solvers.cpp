@@ -20,8 +20,8 @@ class CholeskyEach : public CudaSolver {
     return api_.potrf_size[type_](handle, uplo(), m_.rows, 0, m_.rows, &length_) == kSuccess;
   }
   int call(const Cusolver::Handles& h, const Factors& f, int count) override {
-    return each(count, [&](std::uint64_t b) {
-      return api_.potrf[type_](h.solver, uplo(), m_.rows, a_of(f, b), m_.rows, f.work, length_, f.info + 4 * b);
+    return for_each_matrix(count, [&](std::uint64_t b) {
+      return api_.potrf[type_](h.solver, uplo(), m_.rows, a_of(f, b), m_.rows, f.workspace, length_, f.info + 4 * b);
     });
   }
 };
@@ -42,9 +42,9 @@ class LuEach : public CudaSolver {
     return api_.getrf_size[type_](handle, m_.rows, m_.columns, 0, m_.rows, &length_) == kSuccess;
   }
   int call(const Cusolver::Handles& h, const Factors& f, int count) override {
-    return each(count, [&](std::uint64_t b) {
-      return api_.getrf[type_](h.solver, m_.rows, m_.columns, a_of(f, b), m_.rows, f.work, f.pivots + 4 * b * least(),
-                               f.info + 4 * b);
+    return for_each_matrix(count, [&](std::uint64_t b) {
+      return api_.getrf[type_](h.solver, m_.rows, m_.columns, a_of(f, b), m_.rows, f.workspace,
+                               f.pivots + 4 * b * min_side(), f.info + 4 * b);
     });
   }
 };
@@ -57,7 +57,7 @@ class QrEach : public CudaSolver {
     int q_length = 0;
     const bool ok = api_.geqrf_size[type_](handle, m_.rows, m_.columns, 0, m_.rows, &length_) == kSuccess;
     if (!ok || !m_.has_vectors) return ok;
-    if (api_.orgqr_size[type_](handle, m_.rows, m_.q_columns, m_.least(), 0, m_.rows, 0, &q_length) != kSuccess)
+    if (api_.orgqr_size[type_](handle, m_.rows, m_.q_columns, m_.min_side(), 0, m_.rows, 0, &q_length) != kSuccess)
       return false;
     length_ = std::max(length_, q_length);
     return true;
@@ -65,23 +65,23 @@ class QrEach : public CudaSolver {
   /// Returns false: only invalid arguments can fail.
   bool has_info() const override { return false; }
   int call(const Cusolver::Handles& h, const Factors& f, int count) override {
-    return each(count, [&](std::uint64_t b) {
-      return api_.geqrf[type_](h.solver, m_.rows, m_.columns, a_of(f, b), m_.rows, tau_of(f, b), f.work, length_,
+    return for_each_matrix(count, [&](std::uint64_t b) {
+      return api_.geqrf[type_](h.solver, m_.rows, m_.columns, a_of(f, b), m_.rows, tau_of(f, b), f.workspace, length_,
                                f.info + 4 * b);
     });
   }
   tern_device_status make_q(Stream stream, const Factors& f, std::int64_t count) override {
     return locked(stream, [&](const Cusolver::Handles& h) {
-      return each(static_cast<int>(count), [&](std::uint64_t b) {
-        return api_.orgqr[type_](h.solver, m_.rows, m_.q_columns, m_.least(), a_of(f, b), m_.rows, tau_of(f, b), f.work,
-                                 length_, f.info + 4 * b);
+      return for_each_matrix(static_cast<int>(count), [&](std::uint64_t b) {
+        return api_.orgqr[type_](h.solver, m_.rows, m_.q_columns, m_.min_side(), a_of(f, b), m_.rows, tau_of(f, b),
+                                 f.workspace, length_, f.info + 4 * b);
       });
     });
   }
 
  private:
   [[nodiscard]] Address tau_of(const Factors& f, std::uint64_t b) const {
-    return f.tau + b * least() * element_bytes(m_.type);
+    return f.tau + b * min_side() * element_bytes(m_.type);
   }
 };
 

@@ -8,7 +8,7 @@ namespace tern::gpu {
 /// CUgraphExecUpdateResultInfo.
 struct GraphUpdateResult {
   int result = 0;
-  GraphNode node = nullptr, from = nullptr;
+  GraphNode node = nullptr, source = nullptr;
 };
 constexpr const char* kGraphExecUpdate = "cuGraphExecUpdate_v2";
 using GraphExecUpdate = Status(GraphExec exec, Graph graph, GraphUpdateResult* result);

@@ -7,10 +7,10 @@ namespace tern::gpu {
 
 enum class ResourceType : int { none = 0, multiprocessors = 1, queues = 1000 };  // CUdevResourceType
 
-/// CUdevResource. The driver stores data in `kept`, so only copies of the driver's answers are valid.
+/// CUdevResource. The driver stores data in `reserved`, so only copies of the driver's answers are valid.
 struct Resource {
   ResourceType type = ResourceType::none;
-  unsigned char kept[92] = {};
+  unsigned char reserved[92] = {};
   union {
     struct {
       unsigned count;
@@ -20,7 +20,7 @@ struct Resource {
       unsigned limit;
       int scope;
     } queues;  // CUdevWorkqueueConfigResource
-    unsigned char rest[40] = {};
+    unsigned char padding[40] = {};
   };
   void* next = nullptr;
 };

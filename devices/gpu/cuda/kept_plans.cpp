@@ -10,7 +10,7 @@ namespace {
 using namespace cudnn;
 
 std::string identity(const CudnnTarget& target, const PlanName& name) {
-  return target.keeps + '\n' + name.text();
+  return target.plan_key + '\n' + name.text();
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ PlanName& PlanName::add(const std::vector<std::int64_t>& numbers) {
 }
 
 std::unique_ptr<CudnnPlan> kept_plan(const CudnnApi& api, const CudnnTarget& target, const PlanName& name) {
-  if (target.keeps.empty()) return nullptr;
+  if (target.plan_key.empty()) return nullptr;
   const std::string json = cached_program(identity(target, name));
   if (json.empty()) return nullptr;
   Descriptor plan = plan_without_engine(api, target);
@@ -39,7 +39,7 @@ std::unique_ptr<CudnnPlan> kept_plan(const CudnnApi& api, const CudnnTarget& tar
 }
 
 void keep_plan(const CudnnApi& api, const CudnnTarget& target, const PlanName& name, const CudnnPlan& plan) {
-  if (target.keeps.empty()) return;
+  if (target.plan_key.empty()) return;
   std::int64_t count = 0;
   if (api.get(plan.plan.handle(), kPlanJson, kTypeChar, 0, &count, nullptr) != kSuccess || count <= 0) return;
   std::string json(static_cast<std::size_t>(count), '\0');

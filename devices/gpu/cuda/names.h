@@ -23,7 +23,7 @@ using Peer = void*;  // functions of peer memory take contexts
 constexpr unsigned kWarp = 32;
 // CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X: 2^31 - 1 blocks, of any size.
 constexpr bool kSplitsLaunches = false;
-constexpr std::uint64_t most_blocks(unsigned) {
+constexpr std::uint64_t max_blocks(unsigned) {
   return 0x7fffffff;
 }
 constexpr bool kHasJitLog = true;

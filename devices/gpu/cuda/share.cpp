@@ -26,23 +26,23 @@ const GreenApi& green() {
 /// A device's multiprocessors in the smallest groups supported by the driver. A descriptor may combine several groups
 /// of one split, so parts of any size are disjoint.
 struct SplitDevice {
-  std::vector<Resource> groups;  ///< all of equal size
-  std::optional<Resource> rest;  ///< fewer than a group, for parts larger than all groups
+  std::vector<Resource> groups;       ///< all of equal size
+  std::optional<Resource> remainder;  ///< fewer than a group, for parts larger than all groups
   std::unique_ptr<Groups> users;
 };
 
 tern_device_status split(const GpuDevice& d, SplitDevice& s) {
   constexpr const char* kWhat = "dividing the device's multiprocessors";
   Resource all;
-  Resource rest;
+  Resource remainder;
   unsigned count = 0;
   TERN_GPU_TRY(checked(green().resource(d.id, &all, ResourceType::multiprocessors), kWhat));
   TERN_GPU_TRY(checked(green().split(nullptr, &count, &all, nullptr, 0, 1), kWhat));
   if (count == 0) return failed(TERN_DEVICE_UNSUPPORTED, "the driver does not support parts of this device");
   s.groups.resize(count);
-  TERN_GPU_TRY(checked(green().split(s.groups.data(), &count, &all, &rest, 0, 1), kWhat));
+  TERN_GPU_TRY(checked(green().split(s.groups.data(), &count, &all, &remainder, 0, 1), kWhat));
   s.groups.resize(count);
-  if (rest.type == ResourceType::multiprocessors && rest.multiprocessors.count > 0) s.rest = rest;
+  if (remainder.type == ResourceType::multiprocessors && remainder.multiprocessors.count > 0) s.remainder = remainder;
   s.users = std::make_unique<Groups>(s.groups.size());
   return TERN_DEVICE_OK;
 }
@@ -70,14 +70,14 @@ struct GreenPart : StreamPart {
 };
 
 /// Takes groups with at least `units` multiprocessors.
-std::vector<Resource> take(SplitDevice& device, unsigned units,
-                           std::shared_ptr<const std::vector<std::size_t>>& taken) {
-  const unsigned each = device.groups.front().multiprocessors.count;
-  const std::size_t count = (units + each - 1) / each;
-  taken = device.users->take(count);
+std::vector<Resource> acquire_groups(SplitDevice& device, unsigned units,
+                                     std::shared_ptr<const std::vector<std::size_t>>& taken) {
+  const unsigned group_units = device.groups.front().multiprocessors.count;
+  const std::size_t count = (units + group_units - 1) / group_units;
+  taken = device.users->acquire(count);
   std::vector<Resource> resources;
   for (const std::size_t i : *taken) resources.push_back(device.groups[i]);
-  if (count > device.groups.size() && device.rest) resources.push_back(*device.rest);
+  if (count > device.groups.size() && device.remainder) resources.push_back(*device.remainder);
   return resources;
 }
 
@@ -105,7 +105,7 @@ tern_device_status take_part(const GpuDevice& d, tern_device_share& share, std::
   SplitDevice* device = split_of(d);
   if (device == nullptr) return TERN_DEVICE_FAILED;
   auto made = std::make_shared<GreenPart>();
-  std::vector<Resource> resources = take(*device, share.units, made->groups);
+  std::vector<Resource> resources = acquire_groups(*device, share.units, made->groups);
   share.units = 0;
   for (const Resource& r : resources) share.units += r.multiprocessors.count;
   add_queues(d, share, resources);

@@ -14,15 +14,15 @@ class SharedPlans {
   /// Returns the existing plan or the result of `make`: a std::unique_ptr<const Plan>, possibly null. The caller holds
   /// the lock of the device's library, both here and when a node releases its plan.
   template <class Make>
-  std::shared_ptr<const Plan> get(int device, const Key& key, Make make) {
+  std::shared_ptr<const Plan> find_or_create(int device, const Key& key, Make make) {
     const std::lock_guard lock(mutex_);
-    std::erase_if(all_, [](const Entry& e) { return e.plan.expired(); });
-    for (const Entry& e : all_) {
+    std::erase_if(entries_, [](const Entry& e) { return e.plan.expired(); });
+    for (const Entry& e : entries_) {
       if (e.device != device) continue;  // skips plans of other devices: their destruction needs their library's lock
       if (std::shared_ptr<const Plan> plan = e.plan.lock(); plan != nullptr && e.key == key) return plan;
     }
     std::shared_ptr<const Plan> made = make();
-    if (made != nullptr) all_.push_back({device, key, made});
+    if (made != nullptr) entries_.push_back({device, key, made});
     return made;
   }
 
@@ -33,7 +33,7 @@ class SharedPlans {
     std::weak_ptr<const Plan> plan;
   };
   std::mutex mutex_;
-  std::vector<Entry> all_;
+  std::vector<Entry> entries_;
 };
 
 }  // namespace tern::gpu

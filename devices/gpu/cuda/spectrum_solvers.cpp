@@ -15,10 +15,10 @@ class EighJacobi : public CudaSolver {
   bool ask(SolverHandle handle) override {
     return api_.syevj_create(&options_) == kSuccess && api_.syevj_tolerance(options_, epsilon()) == kSuccess &&
            api_.syevj_batched_size[type_](handle, vectors(), uplo(), m_.rows, 0, m_.rows, 0, &length_, options_,
-                                          m_.at_once) == kSuccess;
+                                          m_.max_per_call) == kSuccess;
   }
   int call(const Cusolver::Handles& h, const Factors& f, int count) override {
-    return api_.syevj_batched[type_](h.solver, vectors(), uplo(), m_.rows, f.a, m_.rows, f.values, f.work, length_,
+    return api_.syevj_batched[type_](h.solver, vectors(), uplo(), m_.rows, f.a, m_.rows, f.values, f.workspace, length_,
                                      f.info, options_, count);
   }
 
@@ -36,22 +36,22 @@ class EighQr : public CudaSolver {
     if (api_.options_create == nullptr || api_.options_destroy == nullptr || api_.options_create(&options_) != kSuccess)
       return false;
     std::size_t bytes = 0, host = 0;
-    if (api_.syev_batched_size(handle, options_, vectors(), uplo(), m_.rows, number(), 0, m_.rows, real(), 0, number(),
-                               &bytes, &host, m_.at_once) != kSuccess)
+    if (api_.syev_batched_size(handle, options_, vectors(), uplo(), m_.rows, number_type(), 0, m_.rows, real_type(), 0,
+                               number_type(), &bytes, &host, m_.max_per_call) != kSuccess)
       return false;
     bytes_ = bytes;
     host_.resize(host);
     return true;
   }
   int call(const Cusolver::Handles& h, const Factors& f, int count) override {
-    return api_.syev_batched(h.solver, options_, vectors(), uplo(), m_.rows, number(), f.a, m_.rows, real(), f.values,
-                             number(), f.work, bytes_, host_.empty() ? nullptr : host_.data(), host_.size(), f.info,
-                             count);
+    return api_.syev_batched(h.solver, options_, vectors(), uplo(), m_.rows, number_type(), f.a, m_.rows, real_type(),
+                             f.values, number_type(), f.workspace, bytes_, host_.empty() ? nullptr : host_.data(),
+                             host_.size(), f.info, count);
   }
 
  private:
-  [[nodiscard]] int number() const { return cusolver::kTypes[type_]; }
-  [[nodiscard]] int real() const { return cusolver::kTypes[real_bytes(m_.type) == 4 ? 0 : 1]; }
+  [[nodiscard]] int number_type() const { return cusolver::kTypes[type_]; }
+  [[nodiscard]] int real_type() const { return cusolver::kTypes[real_bytes(m_.type) == 4 ? 0 : 1]; }
 
   SolverOptions options_ = nullptr;
   std::vector<std::byte> host_;
@@ -69,19 +69,19 @@ class SvdJacobi : public CudaSolver {
     return api_.gesvdj_create(&options_) == kSuccess && api_.gesvdj_tolerance(options_, epsilon()) == kSuccess &&
            ask_size(handle);
   }
-  int u_columns() const override { return m_.is_full ? m_.rows : m_.least(); }
-  int v_rows() const override { return m_.is_full ? m_.columns : m_.least(); }
+  int u_columns() const override { return m_.is_full ? m_.rows : m_.min_side(); }
+  int v_rows() const override { return m_.is_full ? m_.columns : m_.min_side(); }
   bool v_is_plain() const override { return true; }
   int call(const Cusolver::Handles& h, const Factors& f, int count) override {
     const std::uint64_t element = element_bytes(m_.type);
     const auto of = [&](Address address, std::uint64_t b, int rows, int columns) {
       return address + b * static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(columns) * element;
     };
-    return each(count, [&](std::uint64_t b) {
+    return for_each_matrix(count, [&](std::uint64_t b) {
       return api_.gesvdj[type_](h.solver, vectors(), m_.is_full ? 0 : 1, m_.rows, m_.columns, a_of(f, b), m_.rows,
-                                f.values + b * least() * real_bytes(m_.type), of(f.u, b, m_.rows, u_columns()), m_.rows,
-                                of(f.v, b, m_.columns, v_rows()), m_.columns, f.work, length_, f.info + 4 * b,
-                                options_);
+                                f.values + b * min_side() * real_bytes(m_.type), of(f.u, b, m_.rows, u_columns()),
+                                m_.rows, of(f.v, b, m_.columns, v_rows()), m_.columns, f.workspace, length_,
+                                f.info + 4 * b, options_);
     });
   }
 
@@ -101,7 +101,7 @@ class SvdBatched : public SvdJacobi {
   int v_rows() const override { return m_.columns; }
   int call(const Cusolver::Handles& h, const Factors& f, int count) override {
     return api_.gesvdj_batched[type_](h.solver, vectors(), m_.rows, m_.columns, f.a, m_.rows, f.values, f.u, m_.rows,
-                                      f.v, m_.columns, f.work, length_, f.info, options_, count);
+                                      f.v, m_.columns, f.workspace, length_, f.info, options_, count);
   }
 
  protected:
@@ -109,7 +109,7 @@ class SvdBatched : public SvdJacobi {
     constexpr int kMost = 32;  // "m and n can be at most 32" (cuSOLVER, gesvdjBatched)
     return m_.rows <= kMost && m_.columns <= kMost &&
            api_.gesvdj_batched_size[type_](handle, vectors(), m_.rows, m_.columns, 0, m_.rows, 0, 0, m_.rows, 0,
-                                           m_.columns, &length_, options_, m_.at_once) == kSuccess;
+                                           m_.columns, &length_, options_, m_.max_per_call) == kSuccess;
   }
 };
 

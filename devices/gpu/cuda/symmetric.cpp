@@ -24,21 +24,22 @@ struct Limit {
   std::size_t bytes;
 };
 constexpr Limit kLimits[] = {{TERN_COLLECTIVE_ALL_REDUCE, 32 << 10}, {TERN_COLLECTIVE_ALL_GATHER, 32 << 10}};
-constexpr std::size_t kMost = 32 << 10;
+constexpr std::size_t kMaxBytes = 32 << 10;
 
-constexpr auto kEnds = std::chrono::milliseconds(500);  ///< longest duration of a call after the arrival of all ranks
-constexpr unsigned kNoTimes = 2;                        // CU_EVENT_DISABLE_TIMING
+constexpr auto kExchangeTimeout =
+    std::chrono::milliseconds(500);  ///< longest duration of a call after the arrival of all ranks
+constexpr unsigned kNoTimes = 2;     // CU_EVENT_DISABLE_TIMING
 
 /// The process's membership in NVSHMEM. Used by the holding group only.
 struct World {
-  std::atomic<bool> held{false};
+  std::atomic<bool> is_held{false};
   bool joined = false, spent = false;  ///< spent: failed, never used again
   std::int32_t rank = 0, ranks = 0;
   NvshmemId id;
   /// Double buffers for input and result. A rank starting a call has finished the previous call, so all ranks have
   /// started the previous call and finished the call before, which used the same buffer.
   Address memory = 0;
-  unsigned turn = 0;
+  unsigned call_count = 0;
   Event last = nullptr;  ///< recorded after the last call
 
   std::mutex mutex;
@@ -57,7 +58,7 @@ bool start(World& w, const Communication& c, const NvshmemId& id) {
   w.id = id;
   if (shmem.set_id(c.rank, c.ranks, &w.id, &attributes) != 0 || shmem.init(kNvshmemById, &attributes) != 0)
     return false;
-  w.memory = reinterpret_cast<Address>(shmem.allocate(4 * kMost));
+  w.memory = reinterpret_cast<Address>(shmem.allocate(4 * kMaxBytes));
   return w.memory != 0 && api().event_create(&w.last, kNoTimes) == kSuccess;
 }
 
@@ -103,13 +104,13 @@ std::atomic<int> users{0};
 tern_device_status join_symmetric(Communication& c) {
   if (!wants_nvshmem() || c.ranks == 1) return TERN_DEVICE_OK;
   World& w = world();
-  const bool holds = nvshmem().why.empty() && !w.held.exchange(true);
+  const bool holds = nvshmem().why.empty() && !w.is_held.exchange(true);
   const tern_device_status status = agree(w, holds && !w.spent, c, &c.symmetric);
   if (c.symmetric) {
-    w.turn = 0;
+    w.call_count = 0;
     ++users;
   } else if (holds) {
-    w.held = false;
+    w.is_held = false;
   }
   return status;
 }
@@ -120,7 +121,7 @@ void leave_symmetric(Communication& c) {
   w.spent = w.spent || !c.failure().empty();
   c.symmetric = false;
   --users;
-  w.held = false;
+  w.is_held = false;
 }
 
 bool takes_symmetric(const Communication& c, const tern_device_collective& call, std::size_t bytes) {
@@ -135,7 +136,7 @@ bool takes_symmetric(const Communication& c, const tern_device_collective& call,
 
 tern_device_status run_symmetric(const tern_device_collective& call, std::size_t bytes, Stream stream) {
   World& w = world();
-  const Address in = w.memory + (w.turn++ % 2) * 2 * kMost, out = in + kMost;
+  const Address in = w.memory + (w.call_count++ % 2) * 2 * kMaxBytes, out = in + kMaxBytes;
   TERN_GPU_TRY(checked(api().copy_within(in, call.input, bytes, stream), "copying to symmetric memory"));
   const NvshmemApi& shmem = nvshmem().api;
   std::size_t result = bytes;
@@ -154,7 +155,7 @@ tern_device_status run_symmetric(const tern_device_collective& call, std::size_t
 void abandon_symmetric(const Communication& c, const std::string& why) {
   if (!c.symmetric) return;
   World& w = world();
-  const auto end = std::chrono::steady_clock::now() + kEnds;
+  const auto end = std::chrono::steady_clock::now() + kExchangeTimeout;
   while (api().event_query(w.last) == names::kNotReady) {
     if (std::chrono::steady_clock::now() >= end) {
       const std::lock_guard lock(w.mutex);

@@ -27,7 +27,7 @@ struct ExchangeResources {
     if (stream != nullptr) api().stream_destroy(stream);
     if (memory != 0) api().free(memory);
   }
-  tern_device_status make(std::size_t bytes) {
+  tern_device_status create(std::size_t bytes) {
     constexpr const char* kWhat = "preparing symmetric memory";
     TERN_GPU_TRY(checked(api().stream_create(&stream, kNonBlocking), kWhat));
     TERN_GPU_TRY(checked(api().event_create(&event, kEventWithoutTimes), kWhat));
@@ -57,7 +57,7 @@ tern_device_status exchange(Communication& c, const SymmetricRecord& mine, std::
   const auto ranks = static_cast<std::size_t>(c.ranks);
   constexpr std::size_t kBytes = sizeof mine;
   ExchangeResources s;
-  TERN_GPU_TRY(s.make(kBytes * (ranks + 1)));
+  TERN_GPU_TRY(s.create(kBytes * (ranks + 1)));
   const Address others = s.memory + kBytes;
   TERN_GPU_TRY(checked(api().copy_to_device(s.memory, &mine, kBytes, s.stream), "copying to the device"));
   TERN_GPU_TRY(c.call("asking the ranks for symmetric memory", [&] {

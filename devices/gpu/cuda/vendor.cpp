@@ -37,7 +37,7 @@ constexpr FirstDriver kFirstDrivers[] = {{12, "525.60.13", "527.41"}, {13, "580.
 
 /// Last toolkit supporting each dropped generation.
 struct LastToolkit {
-  int below;  ///< compute capability, times ten
+  int capability_limit;  ///< compute capability, times ten
   const char* toolkit;
 };
 constexpr LastToolkit kLastToolkits[] = {{50, "11.8"}, {75, "12.6"}};
@@ -175,7 +175,7 @@ CompileOptions compile_options(const GpuDevice& d, const Compiler& c) {
     o.error = version_of(c) + " (" + c.path + ") compiles for compute capability " +
               dotted(*std::ranges::min_element(known)) + " and later; this device has " + dotted(wanted);
     for (const LastToolkit& last : kLastToolkits)
-      if (wanted < last.below) {
+      if (wanted < last.capability_limit) {
         o.error += std::string(": install the NVRTC of CUDA ") + last.toolkit + " and set its path in TERN_NVRTC";
         break;
       }

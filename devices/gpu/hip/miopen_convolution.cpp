@@ -14,8 +14,8 @@
 namespace tern::gpu {
 namespace {
 
-constexpr std::size_t kMostSolutions = 16;
-constexpr std::size_t kMostWorkspace = std::size_t{256} << 20;
+constexpr std::size_t kMaxSolutions = 16;
+constexpr std::size_t kMaxWorkspace = std::size_t{256} << 20;
 constexpr std::uint64_t kScratchAlignment = 256;
 
 using Object = std::unique_ptr<void, Status (*)(void*)>;
@@ -29,8 +29,8 @@ std::optional<Ints> ints(const std::vector<std::int64_t>& values) {
 
 /// MIOpen pads both ends equally. Padding after the last window does not matter.
 bool is_padded_alike(const Convolution& c) {
-  for (std::size_t i = 0; i < c.before.size(); ++i) {
-    const std::int64_t room = c.x.sizes[i + 2] + 2 * c.before[i] - (c.w.sizes[i + 2] - 1) * c.dilations[i] - 1;
+  for (std::size_t i = 0; i < c.padding_before.size(); ++i) {
+    const std::int64_t room = c.x.sizes[i + 2] + 2 * c.padding_before[i] - (c.w.sizes[i + 2] - 1) * c.dilations[i] - 1;
     if (room < 0 || room / c.strides[i] + 1 != c.y.sizes[i + 2]) return false;
   }
   return true;
@@ -68,7 +68,7 @@ Object tensor(const MiopenApi& api, const Shape& s, int type) {
 }
 
 Object window(const MiopenApi& api, const Convolution& c) {
-  const std::optional<Ints> padding = ints(c.before), strides = ints(c.strides), dilations = ints(c.dilations);
+  const std::optional<Ints> padding = ints(c.padding_before), strides = ints(c.strides), dilations = ints(c.dilations);
   MiopenConvolution made = nullptr;
   Object object(nullptr, api.convolution_destroy);
   if (!padding || !strides || !dilations || api.convolution_create(&made) != kSuccess) return object;
@@ -96,14 +96,14 @@ std::unique_ptr<MiopenPlan> make_plan(const Miopen& m, const Convolution& c) {
   auto plan = std::make_unique<MiopenPlan>(
       MiopenPlan{tensor(m.api, c.x, type), tensor(m.api, c.w, type), tensor(m.api, c.y, type), window(m.api, c), {}});
   if (!plan->x || !plan->w || !plan->y || !plan->window) return nullptr;
-  MiopenSolution all[kMostSolutions];
+  MiopenSolution all[kMaxSolutions];
   std::size_t count = 0;
-  if (m.api.solutions(m.handle, plan->w.get(), plan->x.get(), plan->window.get(), plan->y.get(), kMostSolutions, &count,
+  if (m.api.solutions(m.handle, plan->w.get(), plan->x.get(), plan->window.get(), plan->y.get(), kMaxSolutions, &count,
                       all) != kSuccess)
     return nullptr;
   std::stable_sort(all, all + count, [](const auto& a, const auto& b) { return a.time < b.time; });
   for (std::size_t i = 0; i < count; ++i) {
-    if (all[i].workspace > kMostWorkspace ||
+    if (all[i].workspace > kMaxWorkspace ||
         m.api.compile(m.handle, plan->w.get(), plan->x.get(), plan->window.get(), plan->y.get(), all[i].id) != kSuccess)
       continue;
     plan->solution = all[i];

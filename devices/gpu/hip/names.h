@@ -33,7 +33,7 @@ constexpr unsigned kWarp = 64;
 // gridDim x blockDim >= 2^32".
 constexpr bool kSplitsLaunches = true;
 /// TERN_ROCM_LAUNCH_ITEMS names a smaller limit, for tests.
-inline std::uint64_t most_blocks(unsigned block_threads) {
+inline std::uint64_t max_blocks(unsigned block_threads) {
   static constexpr std::uint64_t kMost = 0xffffffff;
   static const std::uint64_t limit = [] {
     const std::string text = platform::trusted_variable("TERN_ROCM_LAUNCH_ITEMS").value_or("");

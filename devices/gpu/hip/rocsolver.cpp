@@ -31,17 +31,18 @@ std::string load_blas(Rocsolver& r, void* library, const std::string& file) {
 }
 
 std::string load_solver(Rocsolver& r, void* library, const std::string& file) {
-  const auto all = [&](auto* functions, std::initializer_list<const char*> symbols) {
+  const auto find_all = [&](auto* functions, std::initializer_list<const char*> symbols) {
     for (const char* symbol : symbols)
       if (!find(library, symbol, functions++)) return file + " lacks " + symbol + "; update rocSOLVER";
     return std::string();
   };
-#define TERN_GPU_FIND_TYPES(name, s, d, c, z, parameters)                                                      \
-  if (std::string why = all(r.api.name, {"rocsolver_" #s, "rocsolver_" #d, "rocsolver_" #c, "rocsolver_" #z}); \
-      !why.empty())                                                                                            \
+#define TERN_GPU_FIND_TYPES(name, s, d, c, z, parameters)                                                           \
+  if (std::string why = find_all(r.api.name, {"rocsolver_" #s, "rocsolver_" #d, "rocsolver_" #c, "rocsolver_" #z}); \
+      !why.empty())                                                                                                 \
     return why;
-#define TERN_GPU_FIND_REAL(Real, first, second, parameters) \
-  if (std::string why = all(r.api.syevj_##Real, {"rocsolver_" #first, "rocsolver_" #second}); !why.empty()) return why;
+#define TERN_GPU_FIND_REAL(Real, first, second, parameters)                                                      \
+  if (std::string why = find_all(r.api.syevj_##Real, {"rocsolver_" #first, "rocsolver_" #second}); !why.empty()) \
+    return why;
   TERN_GPU_ROCSOLVER_FUNCTIONS(TERN_GPU_FIND_TYPES)
   TERN_GPU_ROCSOLVER_JACOBI(TERN_GPU_FIND_REAL)
 #undef TERN_GPU_FIND_REAL
@@ -72,7 +73,7 @@ namespace {
 
 struct OpenRocsolvers {
   std::mutex mutex;
-  std::map<int, Rocsolver> all;
+  std::map<int, Rocsolver> solvers;
 };
 OpenRocsolvers& opened() {
   // Never destroyed: streams of static objects may outlive static objects of this library.
@@ -84,13 +85,13 @@ OpenRocsolvers& opened() {
 
 Rocsolver* opened_rocsolver(const GpuDevice& d) {
   const std::lock_guard lock(opened().mutex);
-  const auto at = opened().all.find(d.id);
-  return at == opened().all.end() ? nullptr : &at->second;
+  const auto at = opened().solvers.find(d.id);
+  return at == opened().solvers.end() ? nullptr : &at->second;
 }
 
 Rocsolver& rocsolver_of(const GpuDevice& d) {
   const std::lock_guard lock(opened().mutex);
-  const auto [at, is_new] = opened().all.try_emplace(d.id);
+  const auto [at, is_new] = opened().solvers.try_emplace(d.id);
   Rocsolver& r = at->second;
   if (is_new)
     open_library(
@@ -99,7 +100,7 @@ Rocsolver& rocsolver_of(const GpuDevice& d) {
 }
 
 tern_device_status handle_of(Rocsolver& r, Stream stream, Address work, std::uint64_t bytes, RocblasHandle* handle) {
-  RocblasHandle& own = r.of_streams[stream];
+  RocblasHandle& own = r.stream_handles[stream];
   int error = own == nullptr ? r.api.create(&own) : kSuccess;
   if (error == kSuccess) error = r.api.set_stream(own, stream);
   if (error == kSuccess) error = r.api.set_workspace(own, work, bytes);
@@ -108,10 +109,10 @@ tern_device_status handle_of(Rocsolver& r, Stream stream, Address work, std::uin
 }
 
 tern_device_status end_handle(Rocsolver& r, Stream stream) {
-  const auto at = r.of_streams.find(stream);
-  if (at == r.of_streams.end()) return TERN_DEVICE_OK;
+  const auto at = r.stream_handles.find(stream);
+  if (at == r.stream_handles.end()) return TERN_DEVICE_OK;
   const RocblasHandle own = at->second;
-  r.of_streams.erase(at);
+  r.stream_handles.erase(at);
   return rocsolver_checked(own == nullptr ? kSuccess : r.api.destroy(own), "destroying the handle of a stream");
 }
 

@@ -13,11 +13,11 @@ namespace tern::gpu {
 /// The libraries on one device. Never unloaded.
 struct Rocsolver {
   RocsolverApi api;
-  std::string version;                         ///< "3.27.0"
-  std::string why;                             ///< reason for being unusable; empty if usable
-  std::mutex lock;                             ///< guards calls with the handles
-  RocblasHandle handle = nullptr;              ///< used for queries
-  std::map<Stream, RocblasHandle> of_streams;  ///< destroyed with their stream
+  std::string version;                             ///< "3.27.0"
+  std::string why;                                 ///< reason for being unusable; empty if usable
+  std::mutex lock;                                 ///< guards calls with the handles
+  RocblasHandle handle = nullptr;                  ///< used for queries
+  std::map<Stream, RocblasHandle> stream_handles;  ///< destroyed with their stream
 };
 
 /// Loads the libraries once per device. The device is current.

@@ -42,7 +42,7 @@ bool has_parts() {
 
 tern_device_status take_part(const GpuDevice& d, tern_device_share& share, std::shared_ptr<StreamPart>& part) {
   auto made = std::make_shared<MaskedUnits>();
-  made->units = units_of(d).take(share.units);
+  made->units = units_of(d).acquire(share.units);
   made->mask.assign((d.units + 31) / 32, 0);
   for (const std::size_t i : *made->units) made->mask[i / 32] |= std::uint32_t{1} << i % 32;
   share.queues = 0;  // the driver cannot limit queues

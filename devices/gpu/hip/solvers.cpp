@@ -26,15 +26,15 @@ class RocmSolver : public Solver {
   bool query_workspace() {
     RocblasHandle handle = library_.handle;
     if (api_.query_begin(handle) != kSuccess) return false;
-    const int error = call(handle, {}, m_.at_once);
+    const int error = call(handle, {}, m_.max_per_call);
     const int q_error = m_.kind == Factorization::qr && m_.has_vectors ? make_one_q(handle, {}, 0) : kSuccess;
     if (api_.query_end(handle, &library_work_bytes_) != kSuccess) return false;
     return is_query_success(error) && is_query_success(q_error);
   }
 
   std::uint64_t work_bytes() const override { return align_up(library_work_bytes_) + extra_bytes(); }
-  int u_columns() const override { return !m_.has_vectors ? 0 : m_.is_full ? m_.rows : m_.least(); }
-  int v_rows() const override { return !m_.has_vectors ? 0 : m_.is_full ? m_.columns : m_.least(); }
+  int u_columns() const override { return !m_.has_vectors ? 0 : m_.is_full ? m_.rows : m_.min_side(); }
+  int v_rows() const override { return !m_.has_vectors ? 0 : m_.is_full ? m_.columns : m_.min_side(); }
   bool has_info() const override { return m_.kind != Factorization::qr; }
 
   tern_device_status factor(Stream stream, const Factors& f, std::int64_t count) override {
@@ -60,23 +60,23 @@ class RocmSolver : public Solver {
   tern_device_status call_locked(Stream stream, const Factors& f, const Call& call) {
     const std::lock_guard lock(library_.lock);
     RocblasHandle handle = nullptr;
-    TERN_GPU_TRY(handle_of(library_, stream, f.work, align_up(library_work_bytes_), &handle));
+    TERN_GPU_TRY(handle_of(library_, stream, f.workspace, align_up(library_work_bytes_), &handle));
     return rocsolver_checked(call(handle), "factoring matrices");
   }
 
   /// Bytes in addition to the library's workspace: `e` of syevd and gesvd; residuals and sweeps of syevj.
   [[nodiscard]] std::uint64_t extra_bytes() const {
-    const auto count = static_cast<std::uint64_t>(m_.at_once);
+    const auto count = static_cast<std::uint64_t>(m_.max_per_call);
     if (m_.kind != Factorization::eigh && m_.kind != Factorization::svd) return 0;
-    return align_up(count * static_cast<std::uint64_t>(m_.least()) * real_bytes(m_.type)) + align_up(count * 8);
+    return align_up(count * static_cast<std::uint64_t>(m_.min_side()) * real_bytes(m_.type)) + align_up(count * 8);
   }
 
   /// Runs the factorization of `count` matrices, or adds its needs to a workspace query.
   int call(RocblasHandle h, const Factors& f, int count) {
-    const int m = m_.rows, n = m_.columns, k = m_.least();
+    const int m = m_.rows, n = m_.columns, k = m_.min_side();
     const int uplo = m_.upper ? rocsolver::kUpper : rocsolver::kLower;
     const std::int64_t stride = static_cast<std::int64_t>(m) * m_.room();
-    const Address extra = f.work + align_up(library_work_bytes_);
+    const Address extra = f.workspace + align_up(library_work_bytes_);
     switch (m_.kind) {
       case Factorization::cholesky: return api_.potrf[type_](h, uplo, n, f.a, n, stride, f.info, count);
       case Factorization::lu: return api_.getrf[type_](h, m, n, f.a, m, stride, f.pivots, k, f.info, count);
@@ -95,7 +95,7 @@ class RocmSolver : public Solver {
     const int vectors = m_.has_vectors ? rocsolver::kVectors : rocsolver::kNoVectors;
     if (routine_ == Routine::large)
       return api_.syevd[type_](h, vectors, uplo, n, f.a, n, stride, f.values, n, extra, n, f.info, count);
-    const std::size_t component = parts(m_.type) == 2 ? 1 : 0;
+    const std::size_t component = component_count(m_.type) == 2 ? 1 : 0;
     const Address sweeps = extra + align_up(static_cast<std::uint64_t>(count) * real_bytes(m_.type));
     if (real_bytes(m_.type) == 4)
       return api_.syevj_float[component](h, rocsolver::kAscending, vectors, uplo, n, f.a, n, stride, 0, extra,
@@ -108,8 +108,8 @@ class RocmSolver : public Solver {
   int make_one_q(RocblasHandle h, const Factors& f, std::uint64_t index) {
     const std::uint64_t element = element_bytes(m_.type);
     const std::uint64_t matrix = static_cast<std::uint64_t>(m_.rows) * static_cast<std::uint64_t>(m_.room());
-    return api_.orgqr[type_](h, m_.rows, m_.q_columns, m_.least(), f.a + index * matrix * element, m_.rows,
-                             f.tau + index * static_cast<std::uint64_t>(m_.least()) * element);
+    return api_.orgqr[type_](h, m_.rows, m_.q_columns, m_.min_side(), f.a + index * matrix * element, m_.rows,
+                             f.tau + index * static_cast<std::uint64_t>(m_.min_side()) * element);
   }
 
   Rocsolver& library_;

@@ -16,12 +16,12 @@ struct ActivationNotation {
   Activation activation;
 };
 // Notation of `text` below for aten.relu, and for GELU in aten.gelu and Hugging Face's models.
-constexpr ActivationNotation kKnown[] = {
+constexpr ActivationNotation kNotations[] = {
     {"max(0,x)", Activation::relu},
     {"mul(add(1,tanh(mul(0.797885,add(mul(0.044715,pow(x,3)),x)))),mul(0.5,x))", Activation::gelu},
 };
 constexpr const char* kCommutative[] = {"add", "mul", "max"};
-constexpr std::int64_t kMostInstructions = 16;
+constexpr std::int64_t kMaxInstructions = 16;
 
 /// The expression as nested calls of operand x, with sorted operands of commutative functions. "?" marks operations
 /// unknown to the libraries.
@@ -50,11 +50,11 @@ std::string text(const tern_device_op& op, std::int64_t at) {
 }  // namespace
 
 Activation activation_of(const tern_device_op& op) {
-  if (std::strcmp(op.name, "pointwise") != 0 || op.input_count != 1 || op.instruction_count > kMostInstructions ||
+  if (std::strcmp(op.name, "pointwise") != 0 || op.input_count != 1 || op.instruction_count > kMaxInstructions ||
       op.inputs[0].dtype != op.outputs[0].dtype || op.inputs[0].dtype < kF16 || op.inputs[0].dtype > kF32)
     return Activation::none;
   const std::string expression = text(op, op.instruction_count - 1);
-  for (const ActivationNotation& k : kKnown)
+  for (const ActivationNotation& k : kNotations)
     if (expression == k.expression) return k.activation;
   return Activation::none;
 }

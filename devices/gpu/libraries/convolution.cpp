@@ -37,7 +37,7 @@ void add_axis(Convolution& c) {
     s->sizes.insert(s->sizes.begin() + 2, 1);
     s->strides.insert(s->strides.begin() + 2, s->strides[2] * s->sizes[3]);
   }
-  for (auto* list : {&c.before, &c.after}) list->insert(list->begin(), 0);
+  for (auto* list : {&c.padding_before, &c.padding_after}) list->insert(list->begin(), 0);
   for (auto* list : {&c.strides, &c.dilations}) list->insert(list->begin(), 1);
 }
 
@@ -57,8 +57,8 @@ std::optional<Convolution> convolution_of(const tern_device_op& op) {
   if (c.has_bias && op.inputs[2].strides[0] != 1 && op.inputs[2].sizes[0] != 1) return std::nullopt;
   if (!read(x, &c.x) || !read(w, &c.w) || !read(y, &c.y)) return std::nullopt;
   const auto axes = static_cast<std::size_t>(x.rank - 2);
-  c.before = values(op, "before", axes, 0);
-  c.after = values(op, "after", axes, 0);
+  c.padding_before = values(op, "before", axes, 0);
+  c.padding_after = values(op, "after", axes, 0);
   c.strides = values(op, "strides", axes, 1);
   c.dilations = values(op, "dilations", axes, 1);
   if (axes == 1) add_axis(c);

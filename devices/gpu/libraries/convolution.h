@@ -16,7 +16,7 @@ struct Convolution {
   std::uint32_t bytes = 0;
   bool is_exact = false;  ///< float32 keeps all its digits; sums are float32
   Shape x, w, y;
-  std::vector<std::int64_t> before, after, strides, dilations;
+  std::vector<std::int64_t> padding_before, padding_after, strides, dilations;
   bool has_bias = false, has_relu = false;
 
   bool operator==(const Convolution&) const = default;

@@ -13,7 +13,7 @@ namespace {
 constexpr struct {
   const char* name;
   Routine routine;
-} kNames[] = {{"own", Routine::own}, {"small", Routine::small}, {"large", Routine::large}};
+} kNames[] = {{"own", Routine::native}, {"small", Routine::small}, {"large", Routine::large}};
 
 std::string variable() {
   return plugin_variable("_SOLVER");
@@ -36,7 +36,7 @@ Routine routine_for(const MatrixBatch& batch) {
   if (const std::string text = forced_routine(); !text.empty())
     for (const auto& n : kNames)
       if (text == n.name) return n.routine;
-  Routine routine = Routine::own;
+  Routine routine = Routine::native;
   const int side = std::max(batch.rows, batch.columns);
   const char letter = "sdcz"[static_cast<int>(batch.type)];
   for (const Crossover& c : crossovers())

@@ -17,16 +17,16 @@ namespace {
 
 constexpr std::uint64_t kAlignment = 256;
 /// Most matrices per call: libraries have miscounted larger batches.
-constexpr std::int64_t kMostMatrices = 1 << 15;
+constexpr std::int64_t kMaxMatrices = 1 << 15;
 /// XsyevBatched needs hundreds of kilobytes for a 16 x 16 matrix.
-constexpr std::uint64_t kMostWork = 256 << 20;
+constexpr std::uint64_t kMaxWork = 256 << 20;
 
 /// Consecutive memory blocks, each aligned.
 struct ScratchCursor {
-  Address at = 0;
-  Address take(std::uint64_t bytes) {
-    const Address here = at;
-    at = aligned(at + bytes, kAlignment);
+  Address next = 0;
+  Address allocate(std::uint64_t bytes) {
+    const Address here = next;
+    next = aligned(next + bytes, kAlignment);
     return here;
   }
 };
@@ -38,8 +38,8 @@ class FactorizationNode : public VendorKernel {
 
   std::uint64_t scratch_bytes() const override {
     ScratchCursor cursor;
-    place(cursor, nullptr);
-    return cursor.at + kAlignment;
+    allocate_factors(cursor, nullptr);
+    return cursor.next + kAlignment;
   }
 
   tern_device_status run(Stream, const tern_device_op&, Address) override {
@@ -51,13 +51,13 @@ class FactorizationNode : public VendorKernel {
     const Stream s = stream.current();
     if (stream.recording) return kernels_.leave_all(s, unfinished, m_.count);
     ScratchCursor cursor{aligned(scratch, kAlignment)};
-    const Factors f = place(cursor, &op);
+    const Factors f = allocate_factors(cursor, &op);
     PackedInput in;
     in.matrix = matrix_elements();
     in.rows = m_.rows;
     in.columns = m_.columns;
     if (m_.kind == Factorization::cholesky || m_.kind == Factorization::eigh) in.triangle = m_.upper ? 2 : 1;
-    TERN_GPU_TRY(kernels_.pack_all(s, op.inputs[0], in, m_.type, f, unfinished, m_.count, m_.least()));
+    TERN_GPU_TRY(kernels_.pack_all(s, op.inputs[0], in, m_.type, f, unfinished, m_.count, m_.min_side()));
     TERN_GPU_TRY(
         each_part(f, [&](const Factors& part, std::int64_t count) { return solver_->factor(s, part, count); }));
     TERN_GPU_TRY(unpack(s, op, f));
@@ -73,42 +73,42 @@ class FactorizationNode : public VendorKernel {
   std::int64_t v_elements() const { return static_cast<std::int64_t>(m_.columns) * solver_->v_rows(); }
 
   /// Assigns scratch memory, and results written in place by the solver. Without a node, only measures.
-  Factors place(ScratchCursor& cursor, const tern_device_op* op) const {
-    const auto count = static_cast<std::uint64_t>(m_.count), steps = static_cast<std::uint64_t>(m_.least());
+  Factors allocate_factors(ScratchCursor& cursor, const tern_device_op* op) const {
+    const auto count = static_cast<std::uint64_t>(m_.count), steps = static_cast<std::uint64_t>(m_.min_side());
     const std::uint64_t element = element_bytes(m_.type), real = real_bytes(m_.type);
     // Reserves memory even for results in place: optional results vary between nodes.
     const auto result = [&](int output, std::uint64_t bytes) {
-      const Address own = cursor.take(bytes);
+      const Address own = cursor.allocate(bytes);
       return op != nullptr && op->outputs[output].data != 0 ? op->outputs[output].data : own;
     };
     Factors f;
-    f.a = cursor.take(count * static_cast<std::uint64_t>(matrix_elements()) * element);
-    f.info = cursor.take(count * 4);
-    f.a_places = cursor.take(count * 8);
+    f.a = cursor.allocate(count * static_cast<std::uint64_t>(matrix_elements()) * element);
+    f.info = cursor.allocate(count * 4);
+    f.a_places = cursor.allocate(count * 8);
     switch (m_.kind) {
       case Factorization::cholesky: break;
       case Factorization::eigh: f.values = result(0, count * steps * real); break;
       case Factorization::lu: f.pivots = result(1, count * steps * 4); break;
       case Factorization::qr:
-        f.tau = cursor.take(count * steps * element);
-        f.tau_places = cursor.take(count * 8);
+        f.tau = cursor.allocate(count * steps * element);
+        f.tau_places = cursor.allocate(count * 8);
         break;
       case Factorization::svd:
         f.values = result(1, count * steps * real);
-        f.u = cursor.take(count * static_cast<std::uint64_t>(u_elements()) * element);
-        f.v = cursor.take(count * static_cast<std::uint64_t>(v_elements()) * element);
+        f.u = cursor.allocate(count * static_cast<std::uint64_t>(u_elements()) * element);
+        f.v = cursor.allocate(count * static_cast<std::uint64_t>(v_elements()) * element);
         break;
     }
-    f.work = cursor.take(solver_->work_bytes());
+    f.workspace = cursor.allocate(solver_->work_bytes());
     return f;
   }
 
-  /// Calls `call` for at most MatrixBatch::at_once matrices at a time.
+  /// Calls `call` for at most MatrixBatch::max_per_call matrices at a time.
   template <class Call>
   tern_device_status each_part(const Factors& f, const Call& call) const {
     const std::uint64_t element = element_bytes(m_.type);
-    const auto steps = static_cast<std::int64_t>(m_.least());
-    for (std::int64_t first = 0; first < m_.count; first += m_.at_once) {
+    const auto steps = static_cast<std::int64_t>(m_.min_side());
+    for (std::int64_t first = 0; first < m_.count; first += m_.max_per_call) {
       const auto from = [&](Address address, std::int64_t elements, std::uint64_t bytes) {
         return address == 0 ? 0 : address + static_cast<std::uint64_t>(first * elements) * bytes;
       };
@@ -122,8 +122,8 @@ class FactorizationNode : public VendorKernel {
       part.info = from(f.info, 1, 4);
       part.a_places = from(f.a_places, 1, 8);
       part.tau_places = from(f.tau_places, 1, 8);
-      part.work = f.work;
-      TERN_GPU_TRY(call(part, std::min<std::int64_t>(m_.at_once, m_.count - first)));
+      part.workspace = f.workspace;
+      TERN_GPU_TRY(call(part, std::min<std::int64_t>(m_.max_per_call, m_.count - first)));
     }
     return TERN_DEVICE_OK;
   }
@@ -137,7 +137,7 @@ class FactorizationNode : public VendorKernel {
   }
 
   tern_device_status unpack(Stream s, const tern_device_op& op, const Factors& f) {
-    const int m = m_.rows, n = m_.columns, k = m_.least();
+    const int m = m_.rows, n = m_.columns, k = m_.min_side();
     switch (m_.kind) {
       case Factorization::cholesky: return result(s, f.a, op.outputs[0], n, n, n, matrix_elements(), m_.upper ? 2 : 1);
       case Factorization::lu: return result(s, f.a, op.outputs[0], m, n, m, matrix_elements());
@@ -160,7 +160,7 @@ class FactorizationNode : public VendorKernel {
   }
 
   tern_device_status unpack_qr(Stream s, const tern_device_op& op, const Factors& f) {
-    const int m = m_.rows, n = m_.columns, k = m_.least();
+    const int m = m_.rows, n = m_.columns, k = m_.min_side();
     const std::int64_t matrix = matrix_elements();
     const auto mode = integer_of(op, "mode", 0);
     if (mode == kReflectors) {
@@ -183,13 +183,13 @@ class FactorizationNode : public VendorKernel {
   const std::unique_ptr<Solver> solver_;
 };
 
-/// Uses the largest batch allowed by kMostWork, at least one matrix. Returns null if make_solver does, or if every
+/// Uses the largest batch allowed by kMaxWork, at least one matrix. Returns null if make_solver does, or if every
 /// workspace is too large.
 std::unique_ptr<Solver> fitting_solver(const GpuDevice& d, MatrixBatch* m) {
-  m->at_once = static_cast<int>(std::min(m->count, kMostMatrices));
+  m->max_per_call = static_cast<int>(std::min(m->count, kMaxMatrices));
   std::unique_ptr<Solver> solver = make_solver(d, *m, routine_for(*m));
-  while (solver != nullptr && solver->work_bytes() > kMostWork && m->at_once > 1) {
-    m->at_once = (m->at_once + 1) / 2;
+  while (solver != nullptr && solver->work_bytes() > kMaxWork && m->max_per_call > 1) {
+    m->max_per_call = (m->max_per_call + 1) / 2;
     solver = make_solver(d, *m, routine_for(*m));
   }
   return solver != nullptr && solver->work_bytes() != kNoRoom ? std::move(solver) : nullptr;
@@ -199,7 +199,7 @@ std::unique_ptr<Solver> fitting_solver(const GpuDevice& d, MatrixBatch* m) {
 
 bool has_factorization(const tern_device_op& op) {
   const std::optional<MatrixBatch> batch = matrices_of(op);
-  return batch && routine_for(*batch) != Routine::own;
+  return batch && routine_for(*batch) != Routine::native;
 }
 
 std::unique_ptr<VendorKernel> prepare_factorization(const GpuDevice& d, const tern_device_op& op, Activation) {

@@ -41,7 +41,7 @@ struct ScaledProduct {
 std::optional<ScaledProduct> scaled_product(const tern_device_part& part, std::int32_t last) {
   const tern_device_part_node& n = part.nodes[last];
   for (std::int32_t k = 0; k < n.op.input_count; ++k) {
-    const std::int32_t before = uses(part, n.inputs[k]) == 1 ? maker(part, last, n.inputs[k]) : -1;
+    const std::int32_t before = use_count(part, n.inputs[k]) == 1 ? maker(part, last, n.inputs[k]) : -1;
     if (before < 0 || std::strcmp(part.nodes[before].op.name, "matmul") != 0) continue;
     const tern_device_op& op = part.nodes[before].op;
     const bool has_addend = op.input_count > 2 && op.inputs[2].dtype != 0;
@@ -83,7 +83,7 @@ struct Fused {
   tern_device_op op;
   std::vector<tern_device_tensor> inputs;
   tern_device_tensor output;
-  std::vector<std::ptrdiff_t> places;  ///< -1: absent operand
+  std::vector<std::ptrdiff_t> positions;  ///< -1: absent operand
   std::unique_ptr<VendorKernel> node;
 };
 
@@ -99,7 +99,7 @@ std::unique_ptr<Fused> fuse(const tern_device_part& part, const tern_device_part
   auto fused = std::make_unique<Fused>();
   fused->op = node.op;
   fused->inputs.assign(node.op.inputs, node.op.inputs + node.op.input_count);
-  for (std::int32_t k = 0; k < node.op.input_count; ++k) fused->places.push_back(place_of(part, node.inputs[k]));
+  for (std::int32_t k = 0; k < node.op.input_count; ++k) fused->positions.push_back(place_of(part, node.inputs[k]));
   fused->output = node.op.outputs[0];
   return fused;
 }
@@ -120,9 +120,9 @@ std::unique_ptr<Fused> summed(const GpuDevice& d, const tern_device_part& part, 
   const tern_device_part_node& last = part.nodes[part.node_count - 1];
   std::unique_ptr<Fused> fused = fuse(part, part.nodes[sum.nodes.back()]);  // the sum has as many elements
   fused->inputs.resize(3);
-  fused->places.resize(3, -1);
+  fused->positions.resize(3, -1);
   fused->inputs.push_back(last.op.inputs[sum.operand]);
-  fused->places.push_back(place_of(part, last.inputs[sum.operand]));
+  fused->positions.push_back(place_of(part, last.inputs[sum.operand]));
   finish(fused.get());
   fused->node = prepare_product_sum(d, fused->op);
   return fused;
@@ -133,10 +133,10 @@ std::unique_ptr<Fused> scaled(const GpuDevice& d, const tern_device_part& part, 
   std::unique_ptr<Fused> fused = fuse(part, part.nodes[s.product]);
   fused->output = last.op.outputs[0];
   fused->inputs.resize(2);
-  fused->places.resize(2);
+  fused->positions.resize(2);
   for (const std::int32_t operand : {s.scaling.bias, s.scaling.a, s.scaling.b}) {
     fused->inputs.push_back(operand < 0 ? tern_device_tensor{} : last.op.inputs[operand]);
-    fused->places.push_back(operand < 0 ? -1 : place_of(part, last.inputs[operand]));
+    fused->positions.push_back(operand < 0 ? -1 : place_of(part, last.inputs[operand]));
   }
   finish(fused.get());
   fused->node = prepare_scaled_product(d, fused->op, s.scaling.scales);
@@ -148,9 +148,9 @@ std::unique_ptr<Fused> microscaled(const GpuDevice& d, const tern_device_part& p
   if (p.a.nodes.size() + p.b.nodes.size() + 1 != static_cast<std::size_t>(part.node_count)) return nullptr;
   std::unique_ptr<Fused> fused = fuse(part, part.nodes[part.node_count - 1]);
   fused->inputs[0] = p.a.elements, fused->inputs[1] = p.b.elements;
-  fused->places[0] = place_of(part, p.a.value), fused->places[1] = place_of(part, p.b.value);
+  fused->positions[0] = place_of(part, p.a.value), fused->positions[1] = place_of(part, p.b.value);
   finish(fused.get());
-  fused->node = prepare_microscaled_product(d, fused->op, {p.a.in_tiles, p.b.in_tiles});
+  fused->node = prepare_microscaled_product(d, fused->op, {p.a.has_tiled_scales, p.b.has_tiled_scales});
   return fused;
 }
 
@@ -187,7 +187,7 @@ tern_device_status run(std::int32_t device, tern_device_stream stream, tern_devi
   const Fused& fused = *reinterpret_cast<const Fused*>(partition);
   std::vector<tern_device_tensor> operands = fused.inputs;
   for (std::size_t k = 0; k < operands.size(); ++k)
-    if (fused.places[k] >= 0) operands[k].data = inputs[fused.places[k]];
+    if (fused.positions[k] >= 0) operands[k].data = inputs[fused.positions[k]];
   tern_device_tensor output = fused.output;
   output.data = outputs[0];
   tern_device_op op = fused.op;

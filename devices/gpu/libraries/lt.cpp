@@ -51,11 +51,11 @@ Lt& lt(const GpuDevice& d) {
 tern_device_status lt_handle(Lt& lt, Stream stream, LtHandle* handle) {
   *handle = lt.handle;
   if (!names::kLtHandleKeepsMemory) return TERN_DEVICE_OK;
-  const auto [at, is_new] = lt.of_streams.try_emplace(stream, nullptr);
+  const auto [at, is_new] = lt.stream_handles.try_emplace(stream, nullptr);
   if (is_new) {
     const tern_device_status status = lt_checked(lt.api.create(&at->second), "making a handle for a stream");
     if (status != TERN_DEVICE_OK) {
-      lt.of_streams.erase(at);
+      lt.stream_handles.erase(at);
       return status;
     }
   }

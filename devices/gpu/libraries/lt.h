@@ -29,7 +29,7 @@ struct Lt {
   std::string path;
   std::string why;  ///< reason for being unusable; empty if usable
   std::mutex lock;  ///< guards calls with the handles
-  std::map<Stream, LtHandle> of_streams;
+  std::map<Stream, LtHandle> stream_handles;
 };
 
 /// Loads the library once per device. The device is current.

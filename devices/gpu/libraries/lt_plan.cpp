@@ -15,14 +15,14 @@ class Attributes {
 
   template <class T>
   void set(int attribute, T value) {
-    good_ = good_ && set_(object_, attribute, &value, sizeof value) == kSuccess;
+    is_valid_ = is_valid_ && set_(object_, attribute, &value, sizeof value) == kSuccess;
   }
-  [[nodiscard]] bool good() const { return good_; }
+  [[nodiscard]] bool is_valid() const { return is_valid_; }
 
  private:
   Set set_;
   Object object_;
-  bool good_ = true;
+  bool is_valid_ = true;
 };
 
 LtObject layout(const LtApi& api, const Matrix& m, int type, std::int32_t batch) {
@@ -35,7 +35,7 @@ LtObject layout(const LtApi& api, const Matrix& m, int type, std::int32_t batch)
   Attributes<LtLayout> attributes(api.layout_set, object);
   attributes.set(names::kLtBatchCount, batch);
   attributes.set(names::kLtBatchOffset, m.batch_offset);
-  if (!attributes.good()) object.reset();
+  if (!attributes.is_valid()) object.reset();
   return object;
 }
 
@@ -67,7 +67,7 @@ LtObject description(const LtApi& api, const Product& p, const LtTypes& types, i
   // Each call sets its own scales; the heuristic only needs to know about their presence.
   if (scales != Scales::none)
     for (const int attribute : {names::kLtScaleA, names::kLtScaleB}) attributes.set(attribute, std::uint64_t{16});
-  if (!attributes.good()) object.reset();
+  if (!attributes.is_valid()) object.reset();
   return object;
 }
 
@@ -89,7 +89,7 @@ std::optional<LtChoice> choose(Lt& lt, const Product& p, const LtPlan& plan, std
   if (p.addend == Addend::vector && lt.api.product_set(plan.product.get(), names::kLtBiasPointer,
                                                        std::data({std::uint64_t{out_alignment}}), 8) != kSuccess)
     return std::nullopt;
-  if (!attributes.good()) return std::nullopt;
+  if (!attributes.is_valid()) return std::nullopt;
   LtChoice choice;
   int count = 0;
   const int error = lt.api.heuristic(lt.handle, plan.product.get(), plan.a.get(), plan.b.get(), plan.c.get(),
@@ -114,7 +114,7 @@ std::unique_ptr<LtPlan> lt_plan(Lt& lt, const Product& p, const LtTypes& types, 
     if (!plan->product || !plan->a || !plan->b || !plan->c || !plan->d) continue;
     plan->aligned = choose(lt, p, *plan, kLtAlignment, kLtAlignment);
     if (!plan->aligned) continue;
-    plan->any = choose(lt, p, *plan, types.bytes, types.out_bytes);
+    plan->unaligned = choose(lt, p, *plan, types.bytes, types.out_bytes);
     return plan;
   }
   return nullptr;

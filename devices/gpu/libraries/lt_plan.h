@@ -17,8 +17,8 @@ constexpr std::uint32_t kLtAlignment = 16;
 
 struct LtPlan {
   LtObject product, a, b, c, d;
-  std::optional<LtChoice> aligned;  ///< algorithm for addresses aligned to kLtAlignment
-  std::optional<LtChoice> any;      ///< algorithm for all element addresses
+  std::optional<LtChoice> aligned;    ///< algorithm for addresses aligned to kLtAlignment
+  std::optional<LtChoice> unaligned;  ///< algorithm for all element addresses
 };
 
 /// Returns null if the library has no algorithm for aligned addresses.

@@ -25,8 +25,8 @@ class ProductNode : public VendorKernel {
         blocks_(blocks),
         tiles_(tiles) {
     workspace_ = plan_->aligned->workspace;
-    if (plan_->any) {
-      workspace_ = std::max<std::uint64_t>(workspace_, plan_->any->workspace);
+    if (plan_->unaligned) {
+      workspace_ = std::max<std::uint64_t>(workspace_, plan_->unaligned->workspace);
     } else {
       staging_.emplace(product_, types_);
     }
@@ -113,7 +113,7 @@ class ProductNode : public VendorKernel {
       const Address c = product_.addend == Addend::matrix ? addend : product_.has_residual ? residual : d;
       if (has_vector) TERN_GPU_TRY(set(names::kLtBiasPointer, addend, "setting the bias of a product"));
       const bool all = ((a | b | c | d | (has_vector ? addend : 0)) % kLtAlignment) == 0;
-      const LtChoice& choice = all || !plan_->any ? *plan_->aligned : *plan_->any;
+      const LtChoice& choice = all || !plan_->unaligned ? *plan_->aligned : *plan_->unaligned;
       TERN_GPU_TRY(call(handle, stream, {a, b, c, d}, choice, scratch));
     }
     return TERN_DEVICE_OK;
@@ -132,7 +132,7 @@ class ProductNode : public VendorKernel {
     const auto factor = [&](int i) -> const void* {
       switch (types_.factor) {
         case LtFactor::wide: return &wide[i];
-        case LtFactor::whole: return &whole[i];
+        case LtFactor::integer: return &whole[i];
         case LtFactor::single: break;
       }
       return &single[i];
@@ -185,7 +185,7 @@ std::unique_ptr<VendorKernel> prepare(const GpuDevice& d, const tern_device_op& 
   std::unique_ptr<LtPlan> plan = lt_plan(library, *product, types, activation, scales);
   if (plan == nullptr) return nullptr;
   // Misaligned results are copied only as a single whole result.
-  if (!plan->any && (product->calls.size() > 1 || has_residual || product->has_gaps())) return nullptr;
+  if (!plan->unaligned && (product->calls.size() > 1 || has_residual || product->has_gaps())) return nullptr;
   Function tiles = nullptr;
   if (scales == Scales::blocks && !(blocks.a_in_tiles && blocks.b_in_tiles)) {
     tiles = scale_tiles(d);

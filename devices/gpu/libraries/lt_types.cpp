@@ -10,7 +10,7 @@ namespace tern::gpu {
 namespace {
 
 /// Families of operand types. Operands of one family can be multiplied.
-enum class OperandFamily { none, half, bfloat, single, wide, byte, small, whole };
+enum class OperandFamily { none, half, bfloat, single, wide, byte, small, integer };
 
 struct LtOperandType {
   int dtype, library;
@@ -25,7 +25,7 @@ constexpr LtOperandType kLtTypes[] = {
     {kE4m3, names::kLtE4m3, 1, OperandFamily::byte},
     {kE5m2, names::kLtE5m2, 1, OperandFamily::byte},
     {kI8, names::kLtI8, 1, OperandFamily::small},
-    {kI32, names::kLtI32, 4, OperandFamily::whole},
+    {kI32, names::kLtI32, 4, OperandFamily::integer},
     {kE4m3Fnuz, names::kLtE4m3Fnuz, 1, OperandFamily::byte},
     {kE5m2Fnuz, names::kLtE5m2Fnuz, 1, OperandFamily::byte},
 };
@@ -38,7 +38,7 @@ constexpr LtResultType kResults[] = {
     {OperandFamily::half, OperandFamily::half},     {OperandFamily::half, OperandFamily::single},
     {OperandFamily::bfloat, OperandFamily::bfloat}, {OperandFamily::bfloat, OperandFamily::single},
     {OperandFamily::single, OperandFamily::single}, {OperandFamily::wide, OperandFamily::wide},
-    {OperandFamily::small, OperandFamily::whole},   {OperandFamily::byte, OperandFamily::half},
+    {OperandFamily::small, OperandFamily::integer}, {OperandFamily::byte, OperandFamily::half},
     {OperandFamily::byte, OperandFamily::bfloat},   {OperandFamily::byte, OperandFamily::single},
 };
 
@@ -59,7 +59,7 @@ struct LtFactorType {
 };
 constexpr LtFactorType kFactors[] = {
     {OperandFamily::wide, LtFactor::wide, names::kLtF64, names::kLtCompute64},
-    {OperandFamily::small, LtFactor::whole, names::kLtI32, names::kLtComputeInt32},
+    {OperandFamily::small, LtFactor::integer, names::kLtI32, names::kLtComputeInt32},
 };
 
 const LtOperandType* type_of(const tern_device_tensor& t) {

@@ -8,7 +8,7 @@
 
 namespace tern::gpu {
 
-enum class LtFactor { single, wide, whole };  ///< float, double, int32
+enum class LtFactor { single, wide, integer };  ///< float, double, int32
 
 struct LtTypes {
   int a = 0, b = 0, out = 0;  ///< the library's types (cudaDataType); a belongs to Tern's b

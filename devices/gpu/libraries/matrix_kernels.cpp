@@ -130,7 +130,7 @@ const MatrixKernels* matrix_kernels(const GpuDevice& d, LapackScalar type) {
                                                          {"tern_finish", &kernels.finish},
                                                          {"tern_leave", &kernels.leave}};
   const std::string text = std::string("#define REAL ") + (real_bytes(type) == 4 ? "float" : "double") +
-                           "\n#define PARTS " + std::to_string(parts(type)) + kMatrixText;
+                           "\n#define PARTS " + std::to_string(component_count(type)) + kMatrixText;
   if (kMatrixKernels.load(d, text, functions) != TERN_DEVICE_OK) return nullptr;
   return &all.emplace(std::pair(d.id, type), kernels).first->second;
 }

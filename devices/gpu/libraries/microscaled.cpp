@@ -20,21 +20,21 @@ bool is_op(const tern_device_op& op, const char* name) {
 }
 
 /// True if the attribute holds exactly that number.
-bool has(const tern_device_op& op, const char* name, std::int64_t value) {
+bool attribute_equals(const tern_device_op& op, const char* name, std::int64_t value) {
   const tern_device_attribute* a = attribute(op, name);
   return a != nullptr && a->count == 1 && a->integers[0] == value;
 }
 
 /// Operand `k` of `node`, in blocks.
-std::optional<MicroscaledOperand> in_blocks(const tern_device_part_node& node, std::int32_t k) {
-  if (!has(node.op, "block", kBlock)) return std::nullopt;
-  return MicroscaledOperand{node.inputs[k], node.op.inputs[k], has(node.op, "layout", 1), {}};
+std::optional<MicroscaledOperand> blocked_operand(const tern_device_part_node& node, std::int32_t k) {
+  if (!attribute_equals(node.op, "block", kBlock)) return std::nullopt;
+  return MicroscaledOperand{node.inputs[k], node.op.inputs[k], attribute_equals(node.op, "layout", 1), {}};
 }
 
 std::optional<MicroscaledOperand> dequantized(const tern_device_part& part, std::int32_t before, std::int32_t value) {
   const std::int32_t node = maker(part, before, value);
-  if (node < 0 || !is_op(part.nodes[node].op, "dequantize") || uses(part, value) != 1) return std::nullopt;
-  std::optional<MicroscaledOperand> operand = in_blocks(part.nodes[node], 0);
+  if (node < 0 || !is_op(part.nodes[node].op, "dequantize") || use_count(part, value) != 1) return std::nullopt;
+  std::optional<MicroscaledOperand> operand = blocked_operand(part.nodes[node], 0);
   if (operand) operand->nodes = {node};
   return operand;
 }
@@ -46,7 +46,7 @@ bool swaps_axes(const tern_device_op& op) {
 }
 
 /// Transposes a matrix [n, k] with contiguous rows.
-void turn(tern_device_tensor* matrix) {
+void transpose(tern_device_tensor* matrix) {
   std::swap(matrix->sizes[0], matrix->sizes[1]);
   matrix->strides[0] = 1;
   matrix->strides[1] = matrix->sizes[0];
@@ -57,17 +57,18 @@ std::optional<MicroscaledOperand> right_operand(const tern_device_part& part, st
   const tern_device_part_node& node = part.nodes[product];
   std::optional<MicroscaledOperand> b;
   if (is_microscaled(node.op)) {
-    b = in_blocks(node, 1);
+    b = blocked_operand(node, 1);
   } else {
     const std::int32_t turned = maker(part, product, node.inputs[1]);
-    if (turned < 0 || !is_op(part.nodes[turned].op, "permute") || uses(part, node.inputs[1]) != 1) return std::nullopt;
+    if (turned < 0 || !is_op(part.nodes[turned].op, "permute") || use_count(part, node.inputs[1]) != 1)
+      return std::nullopt;
     const std::int32_t from = part.nodes[turned].inputs[0];
     if (!swaps_axes(part.nodes[turned].op)) return std::nullopt;
     b = dequantized(part, turned, from);
     if (b) b->nodes.push_back(turned);
   }
   if (!b || b->elements.rank != 2) return std::nullopt;
-  turn(&b->elements);
+  transpose(&b->elements);
   return b;
 }
 

@@ -16,7 +16,7 @@ namespace tern::gpu {
 struct MicroscaledOperand {
   std::int32_t value = -1;
   tern_device_tensor elements{};
-  bool in_tiles = false;            ///< true if the scales are in tiles
+  bool has_tiled_scales = false;    ///< true if the scales are in tiles
   std::vector<std::int32_t> nodes;  ///< nodes between the operand and the product; the first dequantizes
 };
 

@@ -72,7 +72,7 @@ tern_device_status VendorKernel::run_matrices(const tern_device_stream_s&, const
 const Provider* provider_of(const tern_device_op& op) {
   for (const std::span<const Provider> list : {std::span<const Provider>(kProviders), vendor_providers()})
     for (const Provider& p : list)
-      if (std::strcmp(p.op, op.name) == 0 && p.has(op)) return &p;
+      if (std::strcmp(p.op, op.name) == 0 && p.supports(op)) return &p;
   return nullptr;
 }
 

@@ -5,7 +5,7 @@
 
 namespace tern::gpu {
 
-std::ptrdiff_t uses(const tern_device_part& part, std::int32_t value) {
+std::ptrdiff_t use_count(const tern_device_part& part, std::int32_t value) {
   std::ptrdiff_t count = 0;
   for (std::int32_t i = 0; i < part.node_count; ++i) {
     const tern_device_part_node& n = part.nodes[i];
@@ -23,7 +23,7 @@ std::int32_t maker(const tern_device_part& part, std::int32_t node, std::int32_t
 std::vector<std::int32_t> chain_before(const tern_device_part& part, std::int32_t node, std::int32_t value) {
   std::vector<std::int32_t> nodes;
   while (true) {
-    const std::int32_t before = uses(part, value) == 1 ? maker(part, node, value) : -1;
+    const std::int32_t before = use_count(part, value) == 1 ? maker(part, node, value) : -1;
     if (before < 0) return {};
     nodes.push_back(before);
     if (std::strcmp(part.nodes[before].op.name, "reshape") != 0) return nodes;

@@ -10,7 +10,7 @@
 namespace tern::gpu {
 
 /// Number of node operands equal to the value.
-std::ptrdiff_t uses(const tern_device_part& part, std::int32_t value);
+std::ptrdiff_t use_count(const tern_device_part& part, std::int32_t value);
 
 /// Producer of `value` among the nodes before `node`; -1 if none exists.
 std::int32_t maker(const tern_device_part& part, std::int32_t node, std::int32_t value);

@@ -6,7 +6,7 @@
 namespace tern::gpu {
 namespace {
 
-constexpr std::size_t kMostCalls = 16;  // more calls take longer to start than Tern's own kernel
+constexpr std::size_t kMaxCalls = 16;  // more calls take longer to start than Tern's own kernel
 
 enum { kA, kB, kC, kD, kOperands };  // the libraries' notation
 
@@ -42,7 +42,7 @@ bool read_matrix(std::int64_t rows, std::int64_t columns, std::int64_t by_row, s
 struct ProductRows {
   std::int64_t count, a, c, d;  ///< row strides of Tern's a, its addend and its result
 
-  bool take(const ProductBatchAxis& axis, bool has_matrix) {
+  bool merge_axis(const ProductBatchAxis& axis, bool has_matrix) {
     const bool one = count == 1;
     if (axis.strides[kA] != 0) return false;  // Tern's b
     if (!one && axis.strides[kB] != count * a) return false;
@@ -72,7 +72,7 @@ std::optional<std::vector<Offsets>> divide(std::vector<ProductBatchAxis> axes, P
   }
   std::vector<Offsets> calls = {{}};
   for (const ProductBatchAxis& axis : axes) {
-    if (axis.size > static_cast<std::int64_t>(kMostCalls / calls.size())) return std::nullopt;
+    if (axis.size > static_cast<std::int64_t>(kMaxCalls / calls.size())) return std::nullopt;
     std::vector<Offsets> all;
     for (const Offsets& o : calls)
       for (std::int64_t i = 0; i < axis.size; ++i)
@@ -83,7 +83,7 @@ std::optional<std::vector<Offsets>> divide(std::vector<ProductBatchAxis> axes, P
   return calls;
 }
 
-bool fits(const Matrix& m) {
+bool has_valid_size(const Matrix& m) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   return m.rows > 0 && m.columns > 0 && m.rows <= kMost && m.columns <= kMost && m.leading <= kMost &&
          m.batch_offset >= 0;
@@ -113,7 +113,7 @@ std::optional<Product> product_of(const tern_device_op& op) {
     const ProductBatchAxis next{size(d, axis),
                                 {stride(b, axis), stride(a, axis), stride(c, axis), d.strides[d.rank - axis]}};
     if (next.size == 1) continue;
-    if (axes.empty() && rows.take(next, has_matrix)) continue;
+    if (axes.empty() && rows.merge_axis(next, has_matrix)) continue;
     axes.insert(axes.begin(), next);
   }
   ProductBatchAxis batch;
@@ -131,7 +131,7 @@ std::optional<Product> product_of(const tern_device_op& op) {
   p.b.batch_offset = batch.strides[kB];
   p.batch = static_cast<std::int32_t>(batch.size);
   p.calls = std::move(*calls);
-  if (!fits(p.a) || !fits(p.b) || !fits(p.c) || !fits(p.d)) return std::nullopt;
+  if (!has_valid_size(p.a) || !has_valid_size(p.b) || !has_valid_size(p.c) || !has_valid_size(p.d)) return std::nullopt;
   return p;
 }
 

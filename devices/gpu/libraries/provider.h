@@ -33,7 +33,7 @@ class VendorKernel {
 struct Provider {
   const char* op;
   /// True if the library supports nodes of these types and sizes; preparation may still refuse.
-  bool (*has)(const tern_device_op& op);
+  bool (*supports)(const tern_device_op& op);
   /// Prepares the node with an activation of its result. Null if the library is missing or refuses: Tern's kernels run
   /// instead.
   std::unique_ptr<VendorKernel> (*prepare)(const GpuDevice& d, const tern_device_op& op, Activation activation);

@@ -10,11 +10,11 @@
 namespace tern::gpu {
 namespace {
 
-constexpr std::int64_t kMostResidualInstructions = 8;
+constexpr std::int64_t kMaxResidualInstructions = 8;
 
 /// True if the node adds two operands laid out like its result.
 bool is_sum(const tern_device_op& op) {
-  if (std::strcmp(op.name, "pointwise") != 0 || op.input_count != 2 || op.instruction_count > kMostResidualInstructions)
+  if (std::strcmp(op.name, "pointwise") != 0 || op.input_count != 2 || op.instruction_count > kMaxResidualInstructions)
     return false;
   const tern_device_tensor& out = op.outputs[0];
   if (out.dtype < kF16 || out.dtype > kF32) return false;
@@ -28,9 +28,9 @@ bool is_sum(const tern_device_op& op) {
     }
   }
   auto at = static_cast<std::int32_t>(op.instruction_count - 1);
-  if (is(op.instructions[at], "convert")) at = op.instructions[at].operands[0];
+  if (is_named(op.instructions[at], "convert")) at = op.instructions[at].operands[0];
   const tern_device_instruction& sum = op.instructions[at];
-  if (!is(sum, "add") || (sum.dtype != kF32 && sum.dtype != out.dtype)) return false;
+  if (!is_named(sum, "add") || (sum.dtype != kF32 && sum.dtype != out.dtype)) return false;
   const std::int32_t x = loaded(op, sum.operands[0]), y = loaded(op, sum.operands[1]);
   return x >= 0 && y >= 0 && x != y;
 }

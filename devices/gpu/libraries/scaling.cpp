@@ -10,13 +10,13 @@
 namespace tern::gpu {
 namespace {
 
-constexpr std::int64_t kMostScalingInstructions = 16;
+constexpr std::int64_t kMaxScalingInstructions = 16;
 
 /// Collects the factors of a product; returns false if a step is not a multiplication.
 bool factors(const tern_device_op& op, std::int32_t at, std::vector<std::int32_t>* all) {
   const tern_device_instruction& i = op.instructions[at];
-  if (is(i, "mul") && i.dtype == kF32) return factors(op, i.operands[0], all) && factors(op, i.operands[1], all);
-  if (!is(i, "load") || op.inputs[i.integer].dtype != kF32) return false;
+  if (is_named(i, "mul") && i.dtype == kF32) return factors(op, i.operands[0], all) && factors(op, i.operands[1], all);
+  if (!is_named(i, "load") || op.inputs[i.integer].dtype != kF32) return false;
   all->push_back(static_cast<std::int32_t>(i.integer));
   return true;
 }
@@ -41,13 +41,13 @@ bool is_one(const tern_device_tensor& t) {
 
 std::optional<Scaling> scaling_of(const tern_device_op& op, std::int32_t product) {
   const tern_device_tensor& out = op.outputs[0];
-  if (std::strcmp(op.name, "pointwise") != 0 || op.instruction_count > kMostScalingInstructions || out.rank != 2 ||
+  if (std::strcmp(op.name, "pointwise") != 0 || op.instruction_count > kMaxScalingInstructions || out.rank != 2 ||
       op.inputs[product].rank != 2 || !std::equal(out.sizes, out.sizes + 2, op.inputs[product].sizes))
     return std::nullopt;
   auto at = static_cast<std::int32_t>(op.instruction_count - 1);
-  if (is(op.instructions[at], "convert")) at = op.instructions[at].operands[0];
+  if (is_named(op.instructions[at], "convert")) at = op.instructions[at].operands[0];
   Scaling s;
-  if (const tern_device_instruction& i = op.instructions[at]; is(i, "add") && i.dtype == kF32) {
+  if (const tern_device_instruction& i = op.instructions[at]; is_named(i, "add") && i.dtype == kF32) {
     const std::int32_t first = loaded(op, i.operands[0]);
     s.bias = first >= 0 ? first : loaded(op, i.operands[1]);
     at = i.operands[first >= 0 ? 1 : 0];

@@ -15,14 +15,14 @@ namespace tern::gpu {
 /// Addresses of matrices, column-major and consecutive. 0 for results absent from the factorization.
 struct Factors {
   Address a = 0;                         ///< [count, room(), rows]: the matrices, then their factors
-  Address values = 0;                    ///< [count, least()], real: rising eigenvalues, falling singular values
-  Address tau = 0;                       ///< [count, least()]: factors of reflections
+  Address values = 0;                    ///< [count, min_side()], real: rising eigenvalues, falling singular values
+  Address tau = 0;                       ///< [count, min_side()]: factors of reflections
   Address u = 0;                         ///< [count, u_columns(), rows]
   Address v = 0;                         ///< [count, v_rows(), v_columns()] as a row-major matrix
-  Address pivots = 0;                    ///< int32 [count, least()]
+  Address pivots = 0;                    ///< int32 [count, min_side()]
   Address info = 0;                      ///< int32 [count]: 0 for success
   Address a_places = 0, tau_places = 0;  ///< [count]: addresses of each matrix and its tau
-  Address work = 0;                      ///< work_bytes()
+  Address workspace = 0;                 ///< work_bytes()
 };
 
 /// work_bytes() of a batch whose workspace overflowed the library's counter.

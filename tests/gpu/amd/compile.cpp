@@ -78,7 +78,7 @@ std::string content(const CompileRequest& request) {
 }
 
 // Removes the temporary folder: messages name the source like the request.
-std::string named(std::string log, const fs::path& folder) {
+std::string remove_folder(std::string log, const fs::path& folder) {
   const std::string prefix = (folder / "text").string() + '/';
   for (std::size_t at = log.find(prefix); at != std::string::npos; at = log.find(prefix, at))
     log.erase(at, prefix.size());
@@ -109,7 +109,7 @@ CompileResult compile(const CompileRequest& request) {
   fs::create_directories(text.parent_path());
   write_file(text, request.text);
   CommandResult front = to_ir(request, text, ir, log);
-  front.error = named(std::move(front.error), folder.path());
+  front.error = remove_folder(std::move(front.error), folder.path());
   if (front.status != 0) return {false, "", front.error};
   try {
     write_file(host, translate(read_file(ir)));

@@ -61,12 +61,12 @@ T handle(uint64_t number) {
 
 // Refuses null in place of the address of a result or an array.
 template <class T>
-T& need(T* pointer, const char* what) {
+T& require(T* pointer, const char* what) {
   if (pointer == nullptr) refuse(Status::invalid_value, "%s is null", what);
   return *pointer;
 }
 
-inline void need(const void* pointer, const char* what) {
+inline void require(const void* pointer, const char* what) {
   if (pointer == nullptr) refuse(Status::invalid_value, "%s is null", what);
 }
 

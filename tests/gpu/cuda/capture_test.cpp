@@ -62,8 +62,8 @@ TEST_F(Capture, LaunchesOfOneGraphAreOrderedOnAnyStreams) {
   SUCCEEDS(cuStreamEndCapture(stream, &graph));
   SUCCEEDS(cuGraphInstantiate(&executable, graph, 0));
   SUCCEEDS(cuGraphLaunch(executable, stream));
-  SUCCEEDS(cuGraphLaunch(executable, other));
-  EXPECT_EQ(read(other), 2);
+  SUCCEEDS(cuGraphLaunch(executable, second_stream));
+  EXPECT_EQ(read(second_stream), 2);
   SUCCEEDS(cuGraphLaunch(executable, stream));
   SUCCEEDS(cuGraphExecDestroy(executable));  // freed after its last run
   FAILS(CUDA_ERROR_INVALID_VALUE, cuGraphLaunch(executable, stream));
@@ -80,14 +80,14 @@ TEST_F(Capture, OtherStreamsJoinByEvents) {
   begin();
   SUCCEEDS(launch(add, memory, 1, stream));
   SUCCEEDS(cuEventRecord(fork, stream));
-  SUCCEEDS(cuStreamWaitEvent(other, fork, 0));
-  EXPECT_EQ(status(other), CU_STREAM_CAPTURE_STATUS_ACTIVE);
-  SUCCEEDS(launch(multiply, memory, 10, other));
-  SUCCEEDS(cuEventRecord(join, other));
+  SUCCEEDS(cuStreamWaitEvent(second_stream, fork, 0));
+  EXPECT_EQ(status(second_stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  SUCCEEDS(launch(multiply, memory, 10, second_stream));
+  SUCCEEDS(cuEventRecord(join, second_stream));
   SUCCEEDS(cuStreamWaitEvent(stream, join, 0));
   SUCCEEDS(launch(add, memory, 2, stream));
   SUCCEEDS(cuStreamEndCapture(stream, &graph));
-  EXPECT_EQ(status(other), CU_STREAM_CAPTURE_STATUS_NONE);
+  EXPECT_EQ(status(second_stream), CU_STREAM_CAPTURE_STATUS_NONE);
   SUCCEEDS(cuGraphInstantiate(&executable, graph, 0));
   SUCCEEDS(cuGraphLaunch(executable, stream));
   EXPECT_EQ(read(stream), 12);
@@ -101,10 +101,10 @@ TEST_F(Capture, ForksAreJoined) {
   event(fork);
   begin();
   SUCCEEDS(cuEventRecord(fork, stream));
-  SUCCEEDS(cuStreamWaitEvent(other, fork, 0));
-  SUCCEEDS(launch(add, memory, 1, other));
+  SUCCEEDS(cuStreamWaitEvent(second_stream, fork, 0));
+  SUCCEEDS(launch(add, memory, 1, second_stream));
   FAILS(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, cuStreamEndCapture(stream, &graph));
-  EXPECT_EQ(status(other), CU_STREAM_CAPTURE_STATUS_NONE);
+  EXPECT_EQ(status(second_stream), CU_STREAM_CAPTURE_STATUS_NONE);
   EXPECT_EQ(figures().graphs, graphs);
 }
 
@@ -116,8 +116,8 @@ TEST_F(Capture, EndsOnItsStreamAndThread) {
   FAILS(CUDA_ERROR_ILLEGAL_STATE, cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
   std::thread([&] { FAILS(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, cuStreamEndCapture(stream, &graph)); }).join();
   SUCCEEDS(cuEventRecord(fork, stream));
-  SUCCEEDS(cuStreamWaitEvent(other, fork, 0));
-  FAILS(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, cuStreamEndCapture(other, &graph));
+  SUCCEEDS(cuStreamWaitEvent(second_stream, fork, 0));
+  FAILS(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, cuStreamEndCapture(second_stream, &graph));
   FAILS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &graph));
   begin(CU_STREAM_CAPTURE_MODE_RELAXED);
   std::thread([&] { SUCCEEDS(cuStreamEndCapture(stream, &graph)); }).join();
@@ -126,7 +126,7 @@ TEST_F(Capture, EndsOnItsStreamAndThread) {
 TEST_F(Capture, UnsafeCallsInvalidate) {
   CUevent before = nullptr;
   event(before);
-  SUCCEEDS(cuEventRecord(before, other));
+  SUCCEEDS(cuEventRecord(before, second_stream));
   CUdeviceptr address = 0;
   void* host = nullptr;
   CUmodule none = nullptr;
@@ -135,7 +135,7 @@ TEST_F(Capture, UnsafeCallsInvalidate) {
   invalidates(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, [&] { return cuMemHostAlloc(&host, 4, 0); });
   invalidates(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, [&] { return cuModuleLoadData(&none, image().c_str()); });
   invalidates(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, [&] { return cuStreamSynchronize(stream); });
-  invalidates(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, [&] { return cuStreamSynchronize(other); });
+  invalidates(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, [&] { return cuStreamSynchronize(second_stream); });
   invalidates(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, [&] { return cuStreamQuery(stream); });
   invalidates(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, [&] { return cuEventQuery(before); });
   invalidates(CUDA_ERROR_STREAM_CAPTURE_ISOLATION, [&] { return cuStreamWaitEvent(stream, before, 0); });
@@ -178,11 +178,11 @@ TEST_F(Capture, CapturesDoNotMerge) {
   CUevent recorded = nullptr;
   event(recorded);
   begin();
-  SUCCEEDS(cuStreamBeginCapture(other, CU_STREAM_CAPTURE_MODE_GLOBAL));
-  SUCCEEDS(cuEventRecord(recorded, other));
+  SUCCEEDS(cuStreamBeginCapture(second_stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  SUCCEEDS(cuEventRecord(recorded, second_stream));
   FAILS(CUDA_ERROR_STREAM_CAPTURE_MERGE, cuStreamWaitEvent(stream, recorded, 0));
   FAILS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &graph));
-  FAILS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(other, &graph));
+  FAILS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(second_stream, &graph));
 }
 
 TEST_F(Capture, DependenciesCanBeReadAndReplaced) {

@@ -40,13 +40,13 @@ class Counted : public Emulated {
     Emulated::TearDown();
   }
 
-  void put(uint64_t tag, unsigned blocks) {
+  void launch_tagged(uint64_t tag, unsigned blocks) {
     void* parameters[] = {&memory};
     tern_emulator_tag(tag);
     SUCCEEDS(cuLaunchKernel(one_more, blocks, 1, 1, 4, 1, 1, 0, stream, parameters, nullptr));
     tern_emulator_tag(0);
   }
-  std::vector<tern_emulator_launch> take() {
+  std::vector<tern_emulator_launch> take_launches() {
     uint64_t count = 0;
     const tern_emulator_launch* launches = tern_emulator_take(&count);
     return {launches, launches + count};
@@ -60,13 +60,13 @@ TEST_F(Counted, LaunchesHaveTheirTagsInGraphsToo) {
   CUgraph graph = nullptr;
   CUgraphExec executable = nullptr;
   SUCCEEDS(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-  put(5, 1);
+  launch_tagged(5, 1);
   SUCCEEDS(cuStreamEndCapture(stream, &graph));
   SUCCEEDS(cuGraphInstantiate(&executable, graph, 0));
-  put(7, 1);
+  launch_tagged(7, 1);
   SUCCEEDS(cuGraphLaunch(executable, stream));
   SUCCEEDS(cuStreamSynchronize(stream));
-  const std::vector<tern_emulator_launch> launches = take();
+  const std::vector<tern_emulator_launch> launches = take_launches();
   ASSERT_EQ(launches.size(), 2u);
   EXPECT_EQ(launches[0].tag, 7u);
   EXPECT_EQ(launches[0].in_graph, 0u);
@@ -78,19 +78,19 @@ TEST_F(Counted, LaunchesHaveTheirTagsInGraphsToo) {
   EXPECT_EQ(launches[0].counts, launches[1].counts);
   EXPECT_EQ(launches[0].counts->loads.requests, 1);
   EXPECT_EQ(launches[0].counts->loads.sectors, 1);
-  EXPECT_EQ(take().size(), 0u);
+  EXPECT_EQ(take_launches().size(), 0u);
   EXPECT_EQ(read(stream), 2);  // both ran
 }
 
 TEST_F(Counted, LargeLaunchesRunInPart) {
   start(100);
-  put(1, 100);
+  launch_tagged(1, 100);
   EXPECT_EQ(read(stream), 9);  // the first block, and eight recorded blocks
-  put(2, 100);
+  launch_tagged(2, 100);
   EXPECT_EQ(read(stream), 9);  // already known: does not run
-  put(3, 10);
+  launch_tagged(3, 10);
   EXPECT_EQ(read(stream), 19);  // small enough to run as a whole
-  const std::vector<tern_emulator_launch> launches = take();
+  const std::vector<tern_emulator_launch> launches = take_launches();
   ASSERT_EQ(launches.size(), 3u);
   EXPECT_EQ(launches[0].counts->ran_whole, 0u);
   EXPECT_EQ(launches[1].counts, launches[0].counts);
@@ -103,7 +103,7 @@ TEST_F(Counted, OthersRunAsTheyDo) {
   start(0);
   for (int i = 0; i < 2; ++i) SUCCEEDS(launch(add, memory, 3, stream));
   EXPECT_EQ(read(stream), 6);
-  EXPECT_EQ(take().at(1).counts->blocks, 0u);
+  EXPECT_EQ(take_launches().at(1).counts->blocks, 0u);
 }
 
 }  // namespace

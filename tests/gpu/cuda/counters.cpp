@@ -68,7 +68,7 @@ TERN_EXPORT void tern_emulator_tag(uint64_t tag) {
 TERN_EXPORT const tern_emulator_launch* tern_emulator_take(uint64_t* count) {
   Machine& machine = Machine::get();
   const std::lock_guard<std::recursive_mutex> guard(machine.lock);
-  const std::vector<tern_emulator_launch>& launches = machine.counted.take();
+  const std::vector<tern_emulator_launch>& launches = machine.counted.take_launches();
   *count = launches.size();
   return launches.data();
 }

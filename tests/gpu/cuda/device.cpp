@@ -74,21 +74,22 @@ CUresult CUDAAPI cuInit(unsigned int flags) {
 }
 
 CUresult CUDAAPI cuDriverGetVersion(int* version) {
-  return call("cuDriverGetVersion", 2020, [&](Machine&) { need(version, "driverVersion") = driver_version(); });
+  return call("cuDriverGetVersion", 2020, [&](Machine&) { require(version, "driverVersion") = driver_version(); });
 }
 
 CUresult CUDAAPI cuDeviceGetCount(int* count) {
-  return call("cuDeviceGetCount", 2000, [&](Machine&) { need(count, "count") = settings().devices; });
+  return call("cuDeviceGetCount", 2000, [&](Machine&) { require(count, "count") = settings().devices; });
 }
 
 CUresult CUDAAPI cuDeviceGet(CUdevice* device, int ordinal) {
-  return call("cuDeviceGet", 2000, [&](Machine& machine) { need(device, "device") = machine.check_device(ordinal); });
+  return call("cuDeviceGet", 2000,
+              [&](Machine& machine) { require(device, "device") = machine.check_device(ordinal); });
 }
 
 CUresult CUDAAPI cuDeviceGetName(char* name, int length, CUdevice device) {
   return call("cuDeviceGetName", 2000, [&](Machine& machine) {
     machine.check_device(device);
-    need(name, "name");
+    require(name, "name");
     if (length <= 0) refuse(Status::invalid_value, "len is %d", length);
     std::strncpy(name, properties().name, static_cast<size_t>(length));
     name[length - 1] = 0;
@@ -97,7 +98,7 @@ CUresult CUDAAPI cuDeviceGetName(char* name, int length, CUdevice device) {
 
 CUresult CUDAAPI cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
   return call("cuDeviceTotalMem_v2", 3020,
-              [&](Machine& machine) { need(bytes, "bytes") = machine.memory.total(machine.check_device(device)); });
+              [&](Machine& machine) { require(bytes, "bytes") = machine.memory.total(machine.check_device(device)); });
 }
 
 CUresult CUDAAPI cuDeviceGetAttribute(int* value, CUdevice_attribute key, CUdevice device) {
@@ -105,7 +106,7 @@ CUresult CUDAAPI cuDeviceGetAttribute(int* value, CUdevice_attribute key, CUdevi
     machine.check_device(device);
     for (const Attribute& attribute : attributes()) {
       if (attribute.key != key) continue;
-      need(value, "pi") = static_cast<int>(attribute.value);
+      require(value, "pi") = static_cast<int>(attribute.value);
       return;
     }
     refuse(Status::invalid_value, "device attribute %d is not emulated: add it to device.cpp", static_cast<int>(key));
@@ -114,13 +115,13 @@ CUresult CUDAAPI cuDeviceGetAttribute(int* value, CUdevice_attribute key, CUdevi
 
 CUresult CUDAAPI cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
   return call("cuDeviceGetUuid_v2", 11040, [&](Machine& machine) {
-    std::memset(&need(uuid, "uuid"), 0xE0 + machine.check_device(device), sizeof(CUuuid));
+    std::memset(&require(uuid, "uuid"), 0xE0 + machine.check_device(device), sizeof(CUuuid));
   });
 }
 
 CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   return call("cuDevicePrimaryCtxRetain", 7000,
-              [&](Machine& machine) { need(context, "pctx") = handle<CUcontext>(machine.retain_primary(device)); });
+              [&](Machine& machine) { require(context, "pctx") = handle<CUcontext>(machine.retain_primary(device)); });
 }
 
 CUresult CUDAAPI cuDevicePrimaryCtxRelease_v2(CUdevice device) {
@@ -134,12 +135,12 @@ CUresult CUDAAPI cuCtxSetCurrent(CUcontext context) {
 CUresult CUDAAPI cuCtxGetCurrent(CUcontext* context) {
   // "If no context is bound to the calling CPU thread then *pctx is set to NULL and CUDA_SUCCESS is returned."
   return call("cuCtxGetCurrent", 4000,
-              [&](Machine& machine) { need(context, "pctx") = handle<CUcontext>(machine.current_or_null()); });
+              [&](Machine& machine) { require(context, "pctx") = handle<CUcontext>(machine.current_or_null()); });
 }
 
 CUresult CUDAAPI cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
   return call("cuDeviceCanAccessPeer", 4000,
-              [&](Machine& machine) { need(can, "canAccessPeer") = machine.can_access(device, peer) ? 1 : 0; });
+              [&](Machine& machine) { require(can, "canAccessPeer") = machine.can_access(device, peer) ? 1 : 0; });
 }
 
 CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) {

@@ -125,8 +125,8 @@ const Entry kEntries[] = {
 CUresult CUDAAPI cuGetProcAddress_v2(const char* symbol, void** function, int version, cuuint64_t flags,
                                      CUdriverProcAddressQueryResult* status) {
   return call("cuGetProcAddress_v2", 12000, [&](Machine&) {
-    need(symbol, "symbol");
-    need(function, "pfn") = nullptr;
+    require(symbol, "symbol");
+    require(function, "pfn") = nullptr;
     if (version > driver_version()) {
       refuse(Status::invalid_value, "cudaVersion is %d; the driver has %d", version, driver_version());
     }

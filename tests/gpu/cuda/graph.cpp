@@ -10,7 +10,7 @@ using namespace tern::emulator::cuda;
 namespace {
 
 std::span<const uint64_t> numbers(const CUgraphNode* nodes, size_t count) {
-  if (count != 0) need(nodes, "dependencies");
+  if (count != 0) require(nodes, "dependencies");
   return {reinterpret_cast<const uint64_t*>(nodes), count};
 }
 
@@ -53,9 +53,9 @@ Copy copy_of(Machine& machine, const CUDA_MEMCPY3D& p) {
   const auto [to, to_host] = side(p.dstMemoryType, p.dstHost, p.dstDevice);
   if (from_host && to_host) refuse(Status::not_supported, "a copy from host to host is not emulated");
   Copy copy;
-  copy.direction = from_host ? Direction::in : to_host ? Direction::out : Direction::over;
-  copy.to = to + p.dstXInBytes;
-  copy.from = from + p.srcXInBytes;
+  copy.direction = from_host ? Direction::in : to_host ? Direction::out : Direction::device_to_device;
+  copy.target = to + p.dstXInBytes;
+  copy.source = from + p.srcXInBytes;
   copy.bytes = p.WidthInBytes;
   machine.check_copy(copy);
   return copy;
@@ -90,13 +90,13 @@ uint64_t add_conditional(Machine& machine, uint64_t graph, std::span<const uint6
   if (p.type > CU_GRAPH_COND_TYPE_SWITCH)
     refuse(Status::invalid_value, "conditional type %d", static_cast<int>(p.type));
   // CUDA_CONDITIONAL_NODE_PARAMS::ctx: "Context on which to run the node."
-  need(p.ctx, "nodeParams->conditional.ctx");
+  require(p.ctx, "nodeParams->conditional.ctx");
   const Condition type = p.type == CU_GRAPH_COND_TYPE_IF      ? Condition::if_
                          : p.type == CU_GRAPH_COND_TYPE_WHILE ? Condition::while_
                                                               : Condition::switch_;
   const auto node =
       machine.add_conditional(graph, dependencies, p.handle, machine.context(number(p.ctx)), type, p.size);
-  p.phGraph_out = reinterpret_cast<CUgraph*>(std::get<Conditional>(node->what).handles.data());
+  p.phGraph_out = reinterpret_cast<CUgraph*>(std::get<Conditional>(node->content).handles.data());
   return node->handle;
 }
 
@@ -105,16 +105,16 @@ uint64_t add(Machine& machine, uint64_t graph, std::span<const uint64_t> depende
     case CU_GRAPH_NODE_TYPE_KERNEL:
       check_unused(p, sizeof(p.kernel));
       return machine.add_node(graph, dependencies, context_of(machine, p.kernel.ctx),
-                              What(std::in_place_type<Work>, kernel_of(machine, p.kernel)));
+                              NodeContent(std::in_place_type<Work>, kernel_of(machine, p.kernel)));
     case CU_GRAPH_NODE_TYPE_MEMCPY:
       check_unused(p, sizeof(p.memcpy));
       need_zero(static_cast<unsigned>(p.memcpy.flags), "nodeParams->memcpy.flags");
       return machine.add_node(graph, dependencies, context_of(machine, p.memcpy.copyCtx),
-                              What(std::in_place_type<Work>, copy_of(machine, p.memcpy.copyParams)));
+                              NodeContent(std::in_place_type<Work>, copy_of(machine, p.memcpy.copyParams)));
     case CU_GRAPH_NODE_TYPE_MEMSET:
       check_unused(p, sizeof(p.memset));
       return machine.add_node(graph, dependencies, context_of(machine, p.memset.ctx),
-                              What(std::in_place_type<Work>, fill_of(machine, p.memset)));
+                              NodeContent(std::in_place_type<Work>, fill_of(machine, p.memset)));
     case CU_GRAPH_NODE_TYPE_EMPTY: check_unused(p, 0); return machine.add_node(graph, dependencies, nullptr, Empty{});
     case CU_GRAPH_NODE_TYPE_GRAPH:
       check_unused(p, sizeof(p.graph));
@@ -130,10 +130,10 @@ uint64_t add(Machine& machine, uint64_t graph, std::span<const uint64_t> depende
 }
 
 CUgraphNodeType type_of(const Node& node) {
-  if (std::holds_alternative<Empty>(node.what)) return CU_GRAPH_NODE_TYPE_EMPTY;
-  if (std::holds_alternative<Child>(node.what)) return CU_GRAPH_NODE_TYPE_GRAPH;
-  if (std::holds_alternative<Conditional>(node.what)) return CU_GRAPH_NODE_TYPE_CONDITIONAL;
-  const Work& work = std::get<Work>(node.what);
+  if (std::holds_alternative<Empty>(node.content)) return CU_GRAPH_NODE_TYPE_EMPTY;
+  if (std::holds_alternative<Child>(node.content)) return CU_GRAPH_NODE_TYPE_GRAPH;
+  if (std::holds_alternative<Conditional>(node.content)) return CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  const Work& work = std::get<Work>(node.content);
   return std::holds_alternative<Launch>(work) ? CU_GRAPH_NODE_TYPE_KERNEL
          : std::holds_alternative<Copy>(work) ? CU_GRAPH_NODE_TYPE_MEMCPY
                                               : CU_GRAPH_NODE_TYPE_MEMSET;
@@ -157,7 +157,7 @@ CUresult graph_call(const char* name, int since, Body&& body) {
 CUresult CUDAAPI cuGraphCreate(CUgraph* graph, unsigned int flags) {
   return graph_call("cuGraphCreate", 10000, [&](Machine& machine) {
     need_zero(flags, "flags");
-    need(graph, "phGraph") = handle<CUgraph>(machine.create_graph());
+    require(graph, "phGraph") = handle<CUgraph>(machine.create_graph());
   });
 }
 
@@ -167,7 +167,7 @@ CUresult CUDAAPI cuGraphDestroy(CUgraph graph) {
 
 CUresult CUDAAPI cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph, unsigned long long flags) {
   return graph_call("cuGraphInstantiateWithFlags", 11040, [&](Machine& machine) {
-    need(executable, "phGraphExec");
+    require(executable, "phGraphExec");
     // Graphs have no memory nodes, so automatic frees change nothing; nor do priorities of nodes.
     const unsigned long long known =
         CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
@@ -186,7 +186,7 @@ CUresult CUDAAPI cuGraphLaunch(CUgraphExec executable, CUstream stream) {
 // constraints specific to instantiated graph update."
 CUresult CUDAAPI cuGraphExecUpdate_v2(CUgraphExec executable, CUgraph graph, CUgraphExecUpdateResultInfo* info) {
   return graph_call("cuGraphExecUpdate_v2", 12000, [&](Machine& machine) {
-    need(info, "resultInfo") = {CU_GRAPH_EXEC_UPDATE_ERROR, nullptr, nullptr};
+    require(info, "resultInfo") = {CU_GRAPH_EXEC_UPDATE_ERROR, nullptr, nullptr};
     const std::string why = machine.update_executable(number(executable), number(graph), true);
     if (!why.empty()) refuse(Status::update_failure, "%s", why.c_str());
     info->result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
@@ -201,44 +201,44 @@ CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec executable) {
 CUresult CUDAAPI cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                                    const CUgraphEdgeData* edges, size_t count, CUgraphNodeParams* parameters) {
   return graph_call("cuGraphAddNode_v2", 12030, [&](Machine& machine) {
-    need(node, "phGraphNode");
+    require(node, "phGraphNode");
     check_edges(edges, count);
-    *node =
-        handle<CUgraphNode>(add(machine, number(graph), numbers(dependencies, count), need(parameters, "nodeParams")));
+    *node = handle<CUgraphNode>(
+        add(machine, number(graph), numbers(dependencies, count), require(parameters, "nodeParams")));
   });
 }
 
 CUresult CUDAAPI cuGraphAddKernelNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                                          size_t count, const CUDA_KERNEL_NODE_PARAMS* parameters) {
   return graph_call("cuGraphAddKernelNode_v2", 12000, [&](Machine& machine) {
-    const CUDA_KERNEL_NODE_PARAMS& p = need(parameters, "nodeParams");
-    need(node, "phGraphNode") =
+    const CUDA_KERNEL_NODE_PARAMS& p = require(parameters, "nodeParams");
+    require(node, "phGraphNode") =
         handle<CUgraphNode>(machine.add_node(number(graph), numbers(dependencies, count), context_of(machine, p.ctx),
-                                             What(std::in_place_type<Work>, kernel_of(machine, p))));
+                                             NodeContent(std::in_place_type<Work>, kernel_of(machine, p))));
   });
 }
 
 CUresult CUDAAPI cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                                       const CUDA_MEMCPY3D* parameters, CUcontext context) {
   return graph_call("cuGraphAddMemcpyNode", 10000, [&](Machine& machine) {
-    need(node, "phGraphNode") = handle<CUgraphNode>(
+    require(node, "phGraphNode") = handle<CUgraphNode>(
         machine.add_node(number(graph), numbers(dependencies, count), context_of(machine, context),
-                         What(std::in_place_type<Work>, copy_of(machine, need(parameters, "copyParams")))));
+                         NodeContent(std::in_place_type<Work>, copy_of(machine, require(parameters, "copyParams")))));
   });
 }
 
 CUresult CUDAAPI cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                                       const CUDA_MEMSET_NODE_PARAMS* parameters, CUcontext context) {
   return graph_call("cuGraphAddMemsetNode", 10000, [&](Machine& machine) {
-    need(node, "phGraphNode") = handle<CUgraphNode>(
+    require(node, "phGraphNode") = handle<CUgraphNode>(
         machine.add_node(number(graph), numbers(dependencies, count), context_of(machine, context),
-                         What(std::in_place_type<Work>, fill_of(machine, need(parameters, "memsetParams")))));
+                         NodeContent(std::in_place_type<Work>, fill_of(machine, require(parameters, "memsetParams")))));
   });
 }
 
 CUresult CUDAAPI cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count) {
   return graph_call("cuGraphAddEmptyNode", 10000, [&](Machine& machine) {
-    need(node, "phGraphNode") =
+    require(node, "phGraphNode") =
         handle<CUgraphNode>(machine.add_node(number(graph), numbers(dependencies, count), nullptr, Empty{}));
   });
 }
@@ -246,7 +246,7 @@ CUresult CUDAAPI cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUg
 CUresult CUDAAPI cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                                           size_t count, CUgraph child) {
   return graph_call("cuGraphAddChildGraphNode", 10000, [&](Machine& machine) {
-    need(node, "phGraphNode") =
+    require(node, "phGraphNode") =
         handle<CUgraphNode>(machine.add_child(number(graph), numbers(dependencies, count), number(child)));
   });
 }
@@ -254,7 +254,7 @@ CUresult CUDAAPI cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, cons
 CUresult CUDAAPI cuGraphConditionalHandleCreate(CUgraphConditionalHandle* result, CUgraph graph, CUcontext context,
                                                 unsigned int first, unsigned int flags) {
   return graph_call("cuGraphConditionalHandleCreate", 12030, [&](Machine& machine) {
-    need(result, "pHandle_out");
+    require(result, "pHandle_out");
     if (flags > CU_GRAPH_COND_ASSIGN_DEFAULT) refuse(Status::invalid_value, "flags is 0x%x", flags);
     *result = machine.create_condition(number(graph), context_of(machine, context), first,
                                        flags == CU_GRAPH_COND_ASSIGN_DEFAULT);
@@ -266,7 +266,7 @@ CUresult CUDAAPI cuGraphConditionalHandleCreate(CUgraphConditionalHandle* result
 CUresult CUDAAPI cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, size_t* count) {
   return graph_call("cuGraphGetNodes", 10000, [&](Machine& machine) {
     const auto g = machine.graph(number(graph));
-    need(count, "numNodes");
+    require(count, "numNodes");
     if (nodes != nullptr) {
       for (size_t i = 0; i < *count; ++i) {
         nodes[i] = i < g->nodes.size() ? handle<CUgraphNode>(g->nodes[i]->handle) : nullptr;
@@ -280,7 +280,7 @@ CUresult CUDAAPI cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, size_t* coun
 
 CUresult CUDAAPI cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) {
   return graph_call("cuGraphNodeGetType", 10000,
-                    [&](Machine& machine) { need(type, "type") = type_of(*machine.node(number(node))); });
+                    [&](Machine& machine) { require(type, "type") = type_of(*machine.node(number(node))); });
 }
 
 CUresult CUDAAPI cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID key,
@@ -288,7 +288,7 @@ CUresult CUDAAPI cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAtt
   return graph_call("cuGraphKernelNodeSetAttribute", 11000, [&](Machine& machine) {
     const auto n = machine.node(number(node));
     if (type_of(*n) != CU_GRAPH_NODE_TYPE_KERNEL) refuse(Status::invalid_value, "the node is no kernel node");
-    need(value, "value");
+    require(value, "value");
     // Accepts attributes that change no result.
     if (key != CU_LAUNCH_ATTRIBUTE_PRIORITY && key != CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW &&
         key != CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) {

@@ -8,7 +8,7 @@ class Graphs : public Emulated {
  protected:
   void SetUp() override {
     Emulated::SetUp();
-    before = figures();
+    initial_figures = figures();
     zero(stream);
     SUCCEEDS(cuStreamSynchronize(stream));
     SUCCEEDS(cuGraphCreate(&graph, 0));
@@ -18,8 +18,8 @@ class Graphs : public Emulated {
       EXPECT_EQ(cuGraphExecDestroy(executable), CUDA_SUCCESS);
     }
     EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
-    EXPECT_EQ(figures().graphs, before.graphs);
-    EXPECT_EQ(figures().executables, before.executables);
+    EXPECT_EQ(figures().graphs, initial_figures.graphs);
+    EXPECT_EQ(figures().executables, initial_figures.executables);
     Emulated::TearDown();
   }
 
@@ -33,7 +33,7 @@ class Graphs : public Emulated {
     return cuGraphAddKernelNode(node, where, after.data(), after.size(), &p);
   }
   // The kernel's last node becomes `last`.
-  void then(CUgraph where, CUfunction function, uint64_t a, uint64_t b) {
+  void append_kernel(CUgraph where, CUfunction function, uint64_t a, uint64_t b) {
     CUgraphNode& last = lasts[where];
     CUgraphNode node = nullptr;
     SUCCEEDS(kernel(where, function, a, b, last == nullptr ? std::vector<CUgraphNode>() : std::vector{last}, &node));
@@ -70,7 +70,7 @@ class Graphs : public Emulated {
   }
   void set(CUdeviceptr at, unsigned value) { SUCCEEDS(cuMemsetD32Async(at, value, 1, stream)); }
 
-  tern_emulator_figures before = {};
+  tern_emulator_figures initial_figures = {};
   CUgraph graph = nullptr;
   CUgraphExec executable = nullptr;
   std::map<CUgraph, CUgraphNode> lasts;
@@ -137,12 +137,12 @@ TEST_F(Graphs, ChildrenAreCopies) {
   CUgraph child = nullptr;
   CUgraphNode node = nullptr;
   SUCCEEDS(cuGraphCreate(&child, 0));
-  then(child, add, memory, 2);
-  then(child, multiply, memory, 5);
+  append_kernel(child, add, memory, 2);
+  append_kernel(child, multiply, memory, 5);
   SUCCEEDS(cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child));
   SUCCEEDS(cuGraphDestroy(child));
   lasts[graph] = node;
-  then(graph, add, memory, 1);
+  append_kernel(graph, add, memory, 1);
   run();
   EXPECT_EQ(read(stream), 11);
 }
@@ -150,10 +150,10 @@ TEST_F(Graphs, ChildrenAreCopies) {
 TEST_F(Graphs, IfRunsItsBodyOrTheOther) {
   const auto handle = handle_for(graph);
   std::vector<CUgraph> bodies;
-  then(graph, condition, handle, memory + 128);
+  append_kernel(graph, condition, handle, memory + 128);
   SUCCEEDS(conditional(graph, handle, CU_GRAPH_COND_TYPE_IF, 2, bodies));
-  then(bodies[0], add, memory, 1);
-  then(bodies[1], add, memory, 100);
+  append_kernel(bodies[0], add, memory, 1);
+  append_kernel(bodies[1], add, memory, 100);
   set(memory + 128, 5);
   run();
   EXPECT_EQ(read(stream), 1);
@@ -166,8 +166,8 @@ TEST_F(Graphs, WhileRunsAsLongAsItsBodySaysSo) {
   const auto handle = handle_for(graph, 1, CU_GRAPH_COND_ASSIGN_DEFAULT);
   std::vector<CUgraph> bodies;
   SUCCEEDS(conditional(graph, handle, CU_GRAPH_COND_TYPE_WHILE, 1, bodies));
-  then(bodies[0], add, memory, 1);
-  then(bodies[0], count_down, handle, memory + 128);
+  append_kernel(bodies[0], add, memory, 1);
+  append_kernel(bodies[0], count_down, handle, memory + 128);
   for (int i = 0; i < 1000; ++i) {
     set(memory + 128, 3);
     run();
@@ -178,9 +178,9 @@ TEST_F(Graphs, WhileRunsAsLongAsItsBodySaysSo) {
 TEST_F(Graphs, SwitchRunsOneBodyOrNone) {
   const auto handle = handle_for(graph);
   std::vector<CUgraph> bodies;
-  then(graph, condition, handle, memory + 128);
+  append_kernel(graph, condition, handle, memory + 128);
   SUCCEEDS(conditional(graph, handle, CU_GRAPH_COND_TYPE_SWITCH, 3, bodies));
-  for (unsigned i = 0; i < 3; ++i) then(bodies[i], add, memory, i == 0 ? 1 : i == 1 ? 10 : 100);
+  for (unsigned i = 0; i < 3; ++i) append_kernel(bodies[i], add, memory, i == 0 ? 1 : i == 1 ? 10 : 100);
   for (unsigned value : {2u, 0u, 3u, 1u, 2u}) {
     set(memory + 128, value);
     run();
@@ -193,10 +193,10 @@ TEST_F(Graphs, ConditionsNest) {
   const auto outer = handle_for(graph, 1, CU_GRAPH_COND_ASSIGN_DEFAULT), inner = handle_for(graph);
   std::vector<CUgraph> loop, branch;
   SUCCEEDS(conditional(graph, outer, CU_GRAPH_COND_TYPE_WHILE, 1, loop));
-  then(loop[0], condition, inner, memory + 160);
+  append_kernel(loop[0], condition, inner, memory + 160);
   SUCCEEDS(conditional(loop[0], inner, CU_GRAPH_COND_TYPE_IF, 1, branch));
-  then(branch[0], add, memory, 1);
-  then(loop[0], count_down, outer, memory + 128);
+  append_kernel(branch[0], add, memory, 1);
+  append_kernel(loop[0], count_down, outer, memory + 128);
   set(memory + 128, 4);
   set(memory + 160, 1);
   run();
@@ -211,10 +211,10 @@ TEST_F(Graphs, BodiesMayBeCaptured) {
   const auto handle = handle_for(graph, 1, CU_GRAPH_COND_ASSIGN_DEFAULT);
   std::vector<CUgraph> bodies;
   SUCCEEDS(conditional(graph, handle, CU_GRAPH_COND_TYPE_IF, 1, bodies));
-  SUCCEEDS(cuStreamBeginCaptureToGraph(other, bodies[0], nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED));
-  SUCCEEDS(launch(add, memory, 8, other));
+  SUCCEEDS(cuStreamBeginCaptureToGraph(second_stream, bodies[0], nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED));
+  SUCCEEDS(launch(add, memory, 8, second_stream));
   CUgraph same = nullptr;
-  SUCCEEDS(cuStreamEndCapture(other, &same));
+  SUCCEEDS(cuStreamEndCapture(second_stream, &same));
   EXPECT_EQ(same, bodies[0]);
   FAILS(CUDA_ERROR_INVALID_VALUE, cuGraphDestroy(bodies[0]));
   FAILS(CUDA_ERROR_INVALID_VALUE, cuGraphInstantiate(&executable, bodies[0], 0));
@@ -292,15 +292,15 @@ TEST_F(Graphs, BodiesDoNotTouchPageableMemory) {
 // not affected by this call."
 TEST_F(Graphs, AnUpdateLeavesEarlierLaunches) {
   const CUdeviceptr second = memory + 16 * sizeof(int);
-  then(graph, add, memory, 5);
-  then(graph, multiply, memory, 3);
+  append_kernel(graph, add, memory, 5);
+  append_kernel(graph, multiply, memory, 3);
   SUCCEEDS(cuGraphInstantiate(&executable, graph, 0));
   SUCCEEDS(cuGraphLaunch(executable, stream));
   CUgraph next = nullptr;
   CUgraphExecUpdateResultInfo info = {};
   SUCCEEDS(cuGraphCreate(&next, 0));
-  then(next, add, second, 7);
-  then(next, multiply, second, 2);
+  append_kernel(next, add, second, 7);
+  append_kernel(next, multiply, second, 2);
   SUCCEEDS(cuGraphExecUpdate(executable, next, &info));
   EXPECT_EQ(info.result, CU_GRAPH_EXEC_UPDATE_SUCCESS);
   SUCCEEDS(cuGraphDestroy(next));
@@ -310,13 +310,13 @@ TEST_F(Graphs, AnUpdateLeavesEarlierLaunches) {
 }
 
 TEST_F(Graphs, AnUpdateKeepsTheTopology) {
-  then(graph, add, memory, 5);
-  then(graph, multiply, memory, 3);
+  append_kernel(graph, add, memory, 5);
+  append_kernel(graph, multiply, memory, 3);
   SUCCEEDS(cuGraphInstantiate(&executable, graph, 0));
   CUgraph next = nullptr;
   CUgraphExecUpdateResultInfo info = {};
   SUCCEEDS(cuGraphCreate(&next, 0));
-  then(next, add, memory, 7);
+  append_kernel(next, add, memory, 7);
   FAILS(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, cuGraphExecUpdate(executable, next, &info));  // a node is missing
   EXPECT_EQ(info.result, CU_GRAPH_EXEC_UPDATE_ERROR);
   CUgraphNode node = nullptr;

@@ -19,11 +19,11 @@ unsigned alignment() {
 
 // Hidden contents of CUdevResource: a mark of this driver, the device, the split.
 struct Origin {
-  uint64_t made;
+  uint64_t marker;
   int device;
   unsigned split;  // 0: of the whole device, or of a green context
 };
-constexpr uint64_t kMade = 0x7e726e5265736f75;
+constexpr uint64_t kOriginMarker = 0x7e726e5265736f75;
 
 Origin origin_of(const CUdevResource& resource) {
   Origin origin{};
@@ -34,7 +34,7 @@ Origin origin_of(const CUdevResource& resource) {
 void make_multiprocessors(CUdevResource& resource, int device, unsigned count, unsigned split) {
   resource = {};
   resource.type = CU_DEV_RESOURCE_TYPE_SM;
-  const Origin origin{kMade, device, split};
+  const Origin origin{kOriginMarker, device, split};
   std::memcpy(resource._internal_padding, &origin, sizeof(origin));
   resource.sm.smCount = count;
 #if CUDA_VERSION >= 13010
@@ -48,7 +48,8 @@ unsigned check_multiprocessors(const CUdevResource& resource) {
     refuse(Status::invalid_resource_type, "a resource of type %d, not of multiprocessors",
            static_cast<int>(resource.type));
   }
-  if (origin_of(resource).made != kMade) refuse(Status::invalid_value, "the resource was not made by this driver");
+  if (origin_of(resource).marker != kOriginMarker)
+    refuse(Status::invalid_value, "the resource was not made by this driver");
   return resource.sm.smCount;
 }
 
@@ -62,7 +63,7 @@ void resource_of(CUdevResource& resource, int device, const Descriptor& of, CUde
   if (type == CU_DEV_RESOURCE_TYPE_WORKQUEUE_CONFIG && driver_version() >= 13010) {
     resource = {};
     resource.type = type;
-    const Origin origin{kMade, device, 0};
+    const Origin origin{kOriginMarker, device, 0};
     std::memcpy(resource._internal_padding, &origin, sizeof(origin));
     resource.wqConfig.device = device;
     resource.wqConfig.wqConcurrencyLimit = of.queues == 0 ? 8 : of.queues;  // default of CUDA_DEVICE_MAX_CONNECTIONS
@@ -81,14 +82,14 @@ unsigned last_split = 0;
 CUresult CUDAAPI cuDeviceGetDevResource(CUdevice device, CUdevResource* resource, CUdevResourceType type) {
   return call("cuDeviceGetDevResource", 12040, [&](Machine& machine) {
     machine.check_device(device);
-    resource_of(need(resource, "resource"), device, {properties().multiprocessors, 0}, type);
+    resource_of(require(resource, "resource"), device, {properties().multiprocessors, 0}, type);
   });
 }
 
 CUresult CUDAAPI cuGreenCtxGetDevResource(CUgreenCtx green, CUdevResource* resource, CUdevResourceType type) {
   return call("cuGreenCtxGetDevResource", 12040, [&](Machine& machine) {
-    const auto part = machine.part(number(green));
-    resource_of(need(resource, "resource"), part->device, part->resources, type);
+    const auto part = machine.partition(number(green));
+    resource_of(require(resource, "resource"), part->device, part->resources, type);
   });
 }
 
@@ -98,8 +99,8 @@ CUresult CUDAAPI cuGreenCtxGetDevResource(CUgreenCtx green, CUdevResource* resou
 CUresult CUDAAPI cuDevSmResourceSplitByCount(CUdevResource* result, unsigned int* groups, const CUdevResource* input,
                                              CUdevResource* remainder, unsigned int flags, unsigned int least) {
   return call("cuDevSmResourceSplitByCount", 12040, [&](Machine&) {
-    need(groups, "nbGroups");
-    const unsigned all = check_multiprocessors(need(input, "input"));
+    require(groups, "nbGroups");
+    const unsigned all = check_multiprocessors(require(input, "input"));
     const Origin origin = origin_of(*input);
     if (origin.split != 0) refuse(Status::invalid_value, "the input is itself the result of a split");
     const unsigned known =
@@ -133,15 +134,15 @@ CUresult CUDAAPI cuDevSmResourceSplitByCount(CUdevResource* result, unsigned int
 // lifetime of the process."
 CUresult CUDAAPI cuDevResourceGenerateDesc(CUdevResourceDesc* result, CUdevResource* resources, unsigned int count) {
   return call("cuDevResourceGenerateDesc", 12040, [&](Machine& machine) {
-    need(result, "phDesc");
-    need(resources, "resources");
+    require(result, "phDesc");
+    require(resources, "resources");
     if (count == 0) refuse(Status::invalid_value, "nbResources is 0");
     unsigned multiprocessors = 0;
     unsigned queues = 0;
     std::set<unsigned> splits;
     std::set<int> devices;
     for (unsigned i = 0; i < count; ++i) {
-      if (origin_of(resources[i]).made != kMade)
+      if (origin_of(resources[i]).marker != kOriginMarker)
         refuse(Status::invalid_value, "resource %u was not made by this driver", i);
       devices.insert(origin_of(resources[i]).device);
 #if CUDA_VERSION >= 13010
@@ -176,22 +177,22 @@ CUresult CUDAAPI cuGreenCtxCreate(CUgreenCtx* green, CUdevResourceDesc descripto
                                   unsigned int flags) {
   return call("cuGreenCtxCreate", 12040, [&](Machine& machine) {
     machine.check_device(device);
-    need(green, "phCtx");
+    require(green, "phCtx");
     if (flags > CU_GREEN_CTX_DEFAULT_STREAM) refuse(Status::invalid_value, "flags is 0x%x", flags);
     if (flags == 0 && driver_version() < 13000) {
       refuse(Status::invalid_value, "CU_GREEN_CTX_DEFAULT_STREAM is required before CUDA 13");
     }
-    *green = handle<CUgreenCtx>(machine.create_part(device, machine.descriptor(number(descriptor))));
+    *green = handle<CUgreenCtx>(machine.create_partition(device, machine.descriptor(number(descriptor))));
   });
 }
 
 CUresult CUDAAPI cuGreenCtxDestroy(CUgreenCtx green) {
-  return call("cuGreenCtxDestroy", 12040, [&](Machine& machine) { machine.destroy_part(number(green)); });
+  return call("cuGreenCtxDestroy", 12040, [&](Machine& machine) { machine.destroy_partition(number(green)); });
 }
 
 CUresult CUDAAPI cuCtxFromGreenCtx(CUcontext* context, CUgreenCtx green) {
   return call("cuCtxFromGreenCtx", 12040, [&](Machine& machine) {
-    need(context, "pContext") = handle<CUcontext>(machine.part(number(green))->handle);
+    require(context, "pContext") = handle<CUcontext>(machine.partition(number(green))->handle);
   });
 }
 
@@ -199,15 +200,15 @@ CUresult CUDAAPI cuCtxFromGreenCtx(CUcontext* context, CUgreenCtx green) {
 // that green context is returned in phCtx. Otherwise, *phCtx is set to NULL instead."
 CUresult CUDAAPI cuStreamGetGreenCtx(CUstream stream, CUgreenCtx* green) {
   return call("cuStreamGetGreenCtx", 12040, [&](Machine& machine) {
-    need(green, "phCtx") = handle<CUgreenCtx>(machine.stream(number(stream))->context->part);
+    require(green, "phCtx") = handle<CUgreenCtx>(machine.stream(number(stream))->context->green_handle);
   });
 }
 
 // "CU_STREAM_NON_BLOCKING: This must be specified."
 CUresult CUDAAPI cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx green, unsigned int flags, int /*priority*/) {
   return call("cuGreenCtxStreamCreate", 12050, [&](Machine& machine) {
-    need(stream, "phStream");
+    require(stream, "phStream");
     if (flags != CU_STREAM_NON_BLOCKING) refuse(Status::invalid_value, "flags must be CU_STREAM_NON_BLOCKING");
-    *stream = handle<CUstream>(machine.create_stream(machine.part(number(green)), flags));
+    *stream = handle<CUstream>(machine.create_stream(machine.partition(number(green)), flags));
   });
 }

@@ -6,39 +6,40 @@ class Green : public Emulated {
  protected:
   void SetUp() override {
     Emulated::SetUp();
-    SUCCEEDS(cuDeviceGetDevResource(device, &all, CU_DEV_RESOURCE_TYPE_SM));
+    SUCCEEDS(cuDeviceGetDevResource(device, &full_resource, CU_DEV_RESOURCE_TYPE_SM));
   }
   void split(unsigned least) {
     unsigned groups = 1;
-    SUCCEEDS(cuDevSmResourceSplitByCount(&part, &groups, &all, &rest, 0, least));
+    SUCCEEDS(cuDevSmResourceSplitByCount(&group_resource, &groups, &full_resource, &remaining_resource, 0, least));
     ASSERT_EQ(groups, 1u);
   }
   void create() {
-    SUCCEEDS(cuDevResourceGenerateDesc(&descriptor, &part, 1));
+    SUCCEEDS(cuDevResourceGenerateDesc(&descriptor, &group_resource, 1));
     SUCCEEDS(cuGreenCtxCreate(&green, descriptor, device, CU_GREEN_CTX_DEFAULT_STREAM));
   }
 
-  CUdevResource all = {}, part = {}, rest = {};
+  CUdevResource full_resource = {}, group_resource = {}, remaining_resource = {};
   CUdevResourceDesc descriptor = nullptr;
   CUgreenCtx green = nullptr;
 };
 
 TEST_F(Green, MultiprocessorsAreSplitByEights) {
-  EXPECT_EQ(all.sm.smCount, 132u);
+  EXPECT_EQ(full_resource.sm.smCount, 132u);
   unsigned groups = 0;
-  SUCCEEDS(cuDevSmResourceSplitByCount(nullptr, &groups, &all, nullptr, 0, 33));
+  SUCCEEDS(cuDevSmResourceSplitByCount(nullptr, &groups, &full_resource, nullptr, 0, 33));
   EXPECT_EQ(groups, 3u);  // of 40
   split(33);
-  EXPECT_EQ(part.sm.smCount, 40u);
-  EXPECT_EQ(rest.sm.smCount, 92u);
-  FAILS(CUDA_ERROR_INVALID_VALUE, cuDevSmResourceSplitByCount(&part, &groups, &all, &rest, 0, 133));
+  EXPECT_EQ(group_resource.sm.smCount, 40u);
+  EXPECT_EQ(remaining_resource.sm.smCount, 92u);
+  FAILS(CUDA_ERROR_INVALID_VALUE,
+        cuDevSmResourceSplitByCount(&group_resource, &groups, &full_resource, &remaining_resource, 0, 133));
 }
 
 TEST_F(Green, ResultsOfASplitAreNotSplitAgain) {
   split(64);
   CUdevResource again = {};
   unsigned groups = 1;
-  FAILS(CUDA_ERROR_INVALID_VALUE, cuDevSmResourceSplitByCount(&again, &groups, &part, nullptr, 0, 8));
+  FAILS(CUDA_ERROR_INVALID_VALUE, cuDevSmResourceSplitByCount(&again, &groups, &group_resource, nullptr, 0, 8));
   create();
   SUCCEEDS(cuGreenCtxGetDevResource(green, &again, CU_DEV_RESOURCE_TYPE_SM));
   EXPECT_EQ(again.sm.smCount, 64u);
@@ -84,10 +85,10 @@ TEST_F(Green, ResourcesOfOneDescriptorAreOfOneSplit) {
   CUdevResource second = {};
   unsigned groups = 1;
   split(16);
-  SUCCEEDS(cuDevSmResourceSplitByCount(&second, &groups, &all, nullptr, 0, 16));
-  CUdevResource both[] = {part, second};
+  SUCCEEDS(cuDevSmResourceSplitByCount(&second, &groups, &full_resource, nullptr, 0, 16));
+  CUdevResource both[] = {group_resource, second};
   FAILS(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, cuDevResourceGenerateDesc(&descriptor, both, 2));
-  both[1] = rest;
+  both[1] = remaining_resource;
   SUCCEEDS(cuDevResourceGenerateDesc(&descriptor, both, 2));
   CUdevResource made_up = {};
   made_up.type = CU_DEV_RESOURCE_TYPE_SM;
@@ -102,7 +103,7 @@ TEST_F(Green, WorkQueuesAreConfigured) {
   queues.wqConfig.wqConcurrencyLimit = 2;
   queues.wqConfig.sharingScope = CU_WORKQUEUE_SCOPE_GREEN_CTX_BALANCED;
   split(16);
-  CUdevResource both[] = {part, queues};
+  CUdevResource both[] = {group_resource, queues};
   SUCCEEDS(cuDevResourceGenerateDesc(&descriptor, both, 2));
   both[1].wqConfig.wqConcurrencyLimit = 0;
   FAILS(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, cuDevResourceGenerateDesc(&descriptor, both, 2));

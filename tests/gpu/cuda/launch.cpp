@@ -91,9 +91,9 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int grid_x, unsign
 CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
   return call("cuLaunchKernelEx", 11060, [&](Machine& machine) {
     machine.current();
-    const CUlaunchConfig& c = need(config, "config");
+    const CUlaunchConfig& c = require(config, "config");
     for (unsigned i = 0; i < c.numAttrs; ++i) {
-      need(c.attrs, "config->attrs");
+      require(c.attrs, "config->attrs");
       const CUlaunchAttributeID id = c.attrs[i].id;
       if (id != CU_LAUNCH_ATTRIBUTE_IGNORE && id != CU_LAUNCH_ATTRIBUTE_PRIORITY) {
         refuse(Status::not_supported, "launch attribute %d is not emulated", static_cast<int>(id));
@@ -113,7 +113,7 @@ CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunc
     if (threads <= 0 || static_cast<uint64_t>(threads) > most_threads(*f)) {
       refuse(Status::invalid_value, "a block of %d threads", threads);
     }
-    need(blocks, "numBlocks") = static_cast<int>(blocks_of(*f, threads, dynamic));
+    require(blocks, "numBlocks") = static_cast<int>(blocks_of(*f, threads, dynamic));
   });
 }
 
@@ -130,8 +130,8 @@ CUresult CUDAAPI cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunct
       const uint64_t blocks = blocks_of(*f, threads, bytes);
       if (blocks * threads <= best) continue;
       best = blocks * threads;
-      need(block, "blockSize") = threads;
-      need(grid, "minGridSize") = static_cast<int>(blocks * properties().multiprocessors);
+      require(block, "blockSize") = threads;
+      require(grid, "minGridSize") = static_cast<int>(blocks * properties().multiprocessors);
     }
   });
 }

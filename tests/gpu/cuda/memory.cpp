@@ -8,7 +8,7 @@ namespace {
 
 // Supported properties of memory objects: pinned memory of a device, not shared.
 int device_of(Machine& machine, const CUmemAllocationProp* properties) {
-  const CUmemAllocationProp& p = need(properties, "prop");
+  const CUmemAllocationProp& p = require(properties, "prop");
   if (p.type != CU_MEM_ALLOCATION_TYPE_PINNED) refuse(Status::invalid_value, "prop->type is %d, not PINNED", p.type);
   if (p.location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
     refuse(Status::not_supported, "prop->location.type is %d: only memory of devices is emulated", p.location.type);
@@ -24,7 +24,7 @@ int device_of(Machine& machine, const CUmemAllocationProp* properties) {
 CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
   return call("cuMemAlloc_v2", 3020, [&](Machine& machine) {
     const auto context = machine.current();
-    need(address, "dptr");
+    require(address, "dptr");
     machine.unsafe();
     *address = machine.memory.allocate(context, bytes, current_call());
   });
@@ -44,15 +44,15 @@ CUresult CUDAAPI cuMemFree_v2(CUdeviceptr address) {
 CUresult CUDAAPI cuMemGetInfo_v2(size_t* free, size_t* total) {
   return call("cuMemGetInfo_v2", 3020, [&](Machine& machine) {
     const auto context = machine.current();
-    need(free, "free") = machine.memory.free_bytes(context->device);
-    need(total, "total") = machine.memory.total(context->device);
+    require(free, "free") = machine.memory.free_bytes(context->device);
+    require(total, "total") = machine.memory.total(context->device);
   });
 }
 
 CUresult CUDAAPI cuMemHostAlloc(void** address, size_t bytes, unsigned int flags) {
   return call("cuMemHostAlloc", 2020, [&](Machine& machine) {
     const auto context = machine.current();
-    need(address, "pp");
+    require(address, "pp");
     const unsigned known = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
     if ((flags & ~known) != 0) refuse(Status::invalid_value, "flags 0x%x", flags);
     machine.unsafe();
@@ -85,7 +85,7 @@ CUresult CUDAAPI cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t bytes, 
 CUresult CUDAAPI cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   return call("cuMemcpyDtoDAsync_v2", 3020, [&](Machine& machine) {
     machine.current();
-    machine.copy(Direction::over, to, from, bytes, number(stream));
+    machine.copy(Direction::device_to_device, to, from, bytes, number(stream));
   });
 }
 
@@ -116,7 +116,7 @@ CUresult CUDAAPI cuMemGetAllocationGranularity(size_t* granularity, const CUmemA
                                                CUmemAllocationGranularity_flags) {
   return call("cuMemGetAllocationGranularity", 10020, [&](Machine& machine) {
     device_of(machine, properties);
-    need(granularity, "granularity") = Memory::kGranularity;
+    require(granularity, "granularity") = Memory::kGranularity;
   });
 }
 
@@ -124,7 +124,7 @@ CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr* address, size_t bytes, size_t 
                                      unsigned long long flags) {
   return call("cuMemAddressReserve", 10020, [&](Machine& machine) {
     need_zero(flags, "flags");
-    need(address, "ptr") = machine.memory.reserve(bytes, alignment, current_call());
+    require(address, "ptr") = machine.memory.reserve(bytes, alignment, current_call());
   });
 }
 
@@ -138,7 +138,7 @@ CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle* result, size_t bytes,
   return call("cuMemCreate", 10020, [&](Machine& machine) {
     need_zero(flags, "flags");
     const int device = device_of(machine, properties);
-    need(result, "handle");
+    require(result, "handle");
     machine.unsafe();
     *result = machine.memory.create(bytes, device);
   });
@@ -169,7 +169,7 @@ CUresult CUDAAPI cuMemUnmap(CUdeviceptr address, size_t bytes) {
 
 CUresult CUDAAPI cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc* access, size_t count) {
   return call("cuMemSetAccess", 10020, [&](Machine& machine) {
-    if (count != 1 || need(access, "desc").location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
+    if (count != 1 || require(access, "desc").location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
       refuse(Status::not_supported, "only the access of one device is emulated");
     }
     machine.check_device(access->location.id);

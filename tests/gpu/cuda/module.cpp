@@ -23,7 +23,7 @@ struct Logs {
   void** info_written = nullptr;
 
   Logs(unsigned count, const CUjit_option* options, void** values) {
-    if (count != 0) need(options, "options"), need(values, "optionValues");
+    if (count != 0) require(options, "options"), require(values, "optionValues");
     for (unsigned i = 0; i < count; ++i) {
       switch (options[i]) {
         case CU_JIT_ERROR_LOG_BUFFER: error = static_cast<char*>(values[i]); break;
@@ -65,7 +65,7 @@ class Unlocked {
 };
 
 std::shared_ptr<Module> translate(Machine& machine, const void* image) {
-  const bool counts = machine.counted.on();
+  const bool counts = machine.counted.is_enabled();
   const Unlocked unlocked(machine.lock);
   Translated translated = library_of(image, counts);
   auto module = open_module(translated.library);
@@ -75,8 +75,8 @@ std::shared_ptr<Module> translate(Machine& machine, const void* image) {
 
 void load(Machine& machine, CUmodule* result, const void* image, const Logs& logs) {
   const auto context = machine.current();
-  need(result, "module");
-  need(image, "image");
+  require(result, "module");
+  require(image, "image");
   machine.unsafe();
   try {
     *result = handle<CUmodule>(machine.load(context, translate(machine, image)));
@@ -112,8 +112,8 @@ CUresult CUDAAPI cuModuleUnload(CUmodule module) {
 CUresult CUDAAPI cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   return call("cuModuleGetFunction", 2000, [&](Machine& machine) {
     machine.current();
-    need(name, "name");
-    need(function, "hfunc") = handle<CUfunction>(machine.function(number(module), std::string(name)));
+    require(name, "name");
+    require(function, "hfunc") = handle<CUfunction>(machine.function(number(module), std::string(name)));
   });
 }
 
@@ -121,7 +121,7 @@ CUresult CUDAAPI cuFuncGetAttribute(int* value, CUfunction_attribute key, CUfunc
   return call("cuFuncGetAttribute", 2020, [&](Machine& machine) {
     machine.current();
     const auto f = machine.function(number(function));
-    need(value, "pi");
+    require(value, "pi");
     const int capability = settings().major * 10 + settings().minor;
     switch (key) {
       case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:

@@ -30,7 +30,7 @@ const char* setting(const char* name) {
 }
 
 template <class F>
-F* real(const char* name) {
+F* library_function(const char* name) {
   static void* const library = dlopen(setting("TERN_EMULATOR_NVRTC"), RTLD_NOW | RTLD_LOCAL);
   void* function = library == nullptr ? nullptr : dlsym(library, name);
   if (function == nullptr) {
@@ -51,7 +51,7 @@ std::map<nvrtcProgram, Text>& texts() {
 }
 
 // Writes a whole file or none, even with concurrent writers.
-void keep(const std::string& name, const std::string& ptx) {
+void store_ptx(const std::string& name, const std::string& ptx) {
   const std::lock_guard<std::mutex> guard(lock);
   const fs::path folder = setting("TERN_EMULATOR_CUBINS"), part = folder / (name + "." + std::to_string(getpid()));
   fs::create_directories(folder);
@@ -97,7 +97,7 @@ void keep_twin(nvrtcProgram program, int count, const char* const* options) {
     const std::lock_guard<std::mutex> guard(lock);
     text = texts()[program];
   }
-  keep(name, ptx_of(text, changed));
+  store_ptx(name, ptx_of(text, changed));
 }
 
 }  // namespace

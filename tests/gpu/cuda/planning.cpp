@@ -5,7 +5,7 @@
 namespace {
 
 template <class T>
-CUresult give(T* handle) {
+CUresult create_handle(T* handle) {
   static char place;
   *handle = reinterpret_cast<T>(&place);
   return CUDA_SUCCESS;
@@ -15,13 +15,13 @@ CUresult give(T* handle) {
 
 CUresult CUDAAPI cuLibraryLoadData(CUlibrary* library, const void*, CUjit_option*, void**, unsigned, CUlibraryOption*,
                                    void**, unsigned) {
-  return give(library);
+  return create_handle(library);
 }
 CUresult CUDAAPI cuLibraryGetKernel(CUkernel* kernel, CUlibrary, const char*) {
-  return give(kernel);
+  return create_handle(kernel);
 }
 CUresult CUDAAPI cuKernelGetFunction(CUfunction* function, CUkernel) {
-  return give(function);
+  return create_handle(function);
 }
 CUresult CUDAAPI cuLibraryUnload(CUlibrary) {
   return CUDA_SUCCESS;

@@ -211,8 +211,8 @@ TEST_F(Counters, TheNthCallFails) {
 
 TEST_F(Counters, MistakesAreTold) {
   const uint64_t before = figures().mistakes;
-  SUCCEEDS(cuStreamDestroy(other));
-  FAILS(CUDA_ERROR_INVALID_HANDLE, cuStreamDestroy(other));
+  SUCCEEDS(cuStreamDestroy(second_stream));
+  FAILS(CUDA_ERROR_INVALID_HANDLE, cuStreamDestroy(second_stream));
   EXPECT_EQ(figures().mistakes, before + 1);
   EXPECT_NE(std::strstr(tern_emulator_why(), "was destroyed earlier"), nullptr);
 }

@@ -29,7 +29,7 @@ CUstreamCaptureStatus status_of(const Stream& stream) {
 void capture_info(Machine& machine, CUstream handle_, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph,
                   const CUgraphNode** dependencies, size_t* count) {
   const auto stream = machine.stream(number(handle_));
-  need(status, "captureStatus_out") = status_of(*stream);
+  require(status, "captureStatus_out") = status_of(*stream);
   if (*status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
   if (id != nullptr) *id = stream->capture->id;
   if (graph != nullptr) *graph = handle<CUgraph>(stream->capture->graph->handle);
@@ -38,7 +38,7 @@ void capture_info(Machine& machine, CUstream handle_, CUstreamCaptureStatus* sta
 }
 
 std::span<const uint64_t> numbers(const CUgraphNode* nodes, size_t count) {
-  if (count != 0) need(nodes, "dependencies");
+  if (count != 0) require(nodes, "dependencies");
   return {reinterpret_cast<const uint64_t*>(nodes), count};
 }
 
@@ -47,7 +47,7 @@ std::span<const uint64_t> numbers(const CUgraphNode* nodes, size_t count) {
 CUresult CUDAAPI cuStreamCreate(CUstream* stream, unsigned int flags) {
   return call("cuStreamCreate", 2000, [&](Machine& machine) {
     const auto context = machine.current();
-    need(stream, "phStream");
+    require(stream, "phStream");
     if (flags > CU_STREAM_NON_BLOCKING) refuse(Status::invalid_value, "Flags is 0x%x", flags);
     *stream = handle<CUstream>(machine.create_stream(context, flags));
   });
@@ -84,14 +84,14 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int 
 
 CUresult CUDAAPI cuStreamGetCtx(CUstream stream, CUcontext* context) {
   return call("cuStreamGetCtx", 9020, [&](Machine& machine) {
-    need(context, "pctx") = handle<CUcontext>(machine.stream(number(stream))->context->handle);
+    require(context, "pctx") = handle<CUcontext>(machine.stream(number(stream))->context->handle);
   });
 }
 
 CUresult CUDAAPI cuEventCreate(CUevent* event, unsigned int flags) {
   return call("cuEventCreate", 2000, [&](Machine& machine) {
     const auto context = machine.current();
-    need(event, "phEvent");
+    require(event, "phEvent");
     if ((flags & ~(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING)) != 0) {
       refuse(Status::invalid_value, "Flags is 0x%x", flags);
     }
@@ -127,14 +127,14 @@ CUresult CUDAAPI cuEventQuery(CUevent event) {
 CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
   return call("cuEventElapsedTime", 2000, [&](Machine& machine) {
     machine.current();
-    need(milliseconds, "pMilliseconds") = machine.elapsed(number(start), number(end));
+    require(milliseconds, "pMilliseconds") = machine.elapsed(number(start), number(end));
   });
 }
 
 CUresult CUDAAPI cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {
   return call("cuEventElapsedTime_v2", 12080, [&](Machine& machine) {
     machine.current();
-    need(milliseconds, "pMilliseconds") = machine.elapsed(number(start), number(end));
+    require(milliseconds, "pMilliseconds") = machine.elapsed(number(start), number(end));
   });
 }
 
@@ -146,20 +146,21 @@ CUresult CUDAAPI cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mo
 CUresult CUDAAPI cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode* dependencies,
                                              const CUgraphEdgeData*, size_t count, CUstreamCaptureMode mode) {
   return call("cuStreamBeginCaptureToGraph", 12030, [&](Machine& machine) {
-    machine.begin_capture(number(stream), mode_of(mode), number(&need(graph, "hGraph")), numbers(dependencies, count));
+    machine.begin_capture(number(stream), mode_of(mode), number(&require(graph, "hGraph")),
+                          numbers(dependencies, count));
   });
 }
 
 CUresult CUDAAPI cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   return call("cuStreamEndCapture", 10000, [&](Machine& machine) {
-    need(graph, "phGraph") = nullptr;
+    require(graph, "phGraph") = nullptr;
     *graph = handle<CUgraph>(machine.end_capture(number(stream)));
   });
 }
 
 CUresult CUDAAPI cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   return call("cuStreamIsCapturing", 10000,
-              [&](Machine& machine) { need(status, "captureStatus") = status_of(*machine.stream(number(stream))); });
+              [&](Machine& machine) { require(status, "captureStatus") = status_of(*machine.stream(number(stream))); });
 }
 
 CUresult CUDAAPI cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id,
@@ -173,7 +174,7 @@ CUresult CUDAAPI cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatu
                                            const CUgraphEdgeData** edges, size_t* count) {
   return call("cuStreamGetCaptureInfo_v3", 12030, [&](Machine& machine) {
     // "If edgeData_out is non-NULL then dependencies_out must be as well."
-    if (edges != nullptr) need(dependencies, "dependencies_out");
+    if (edges != nullptr) require(dependencies, "dependencies_out");
     capture_info(machine, stream, status, id, graph, dependencies, count);
     if (edges != nullptr) *edges = nullptr;
   });
@@ -190,5 +191,5 @@ CUresult CUDAAPI cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNo
 
 CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   return call("cuThreadExchangeStreamCaptureMode", 10010,
-              [&](Machine& machine) { *mode = mode_of(machine.exchange_mode(mode_of(need(mode, "mode")))); });
+              [&](Machine& machine) { *mode = mode_of(machine.exchange_mode(mode_of(require(mode, "mode")))); });
 }

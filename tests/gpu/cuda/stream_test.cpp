@@ -20,8 +20,8 @@ TEST_F(Streams, AreIndependent) {
   zero(stream);
   SUCCEEDS(cuStreamSynchronize(stream));
   SUCCEEDS(launch(add, memory, 3, stream));
-  SUCCEEDS(launch(multiply, memory, 10, other));
-  SUCCEEDS(cuStreamSynchronize(other));
+  SUCCEEDS(launch(multiply, memory, 10, second_stream));
+  SUCCEEDS(cuStreamSynchronize(second_stream));
   EXPECT_EQ(read(stream), 3);
 }
 
@@ -31,10 +31,10 @@ TEST_F(Streams, EventsGiveAnOrder) {
   zero(stream);
   SUCCEEDS(launch(add, memory, 3, stream));
   SUCCEEDS(cuEventRecord(event, stream));
-  SUCCEEDS(cuStreamWaitEvent(other, event, 0));
-  SUCCEEDS(launch(multiply, memory, 10, other));
+  SUCCEEDS(cuStreamWaitEvent(second_stream, event, 0));
+  SUCCEEDS(launch(multiply, memory, 10, second_stream));
   SUCCEEDS(cuEventDestroy(event));  // "does not block on completion"
-  EXPECT_EQ(read(other), 30);
+  EXPECT_EQ(read(second_stream), 30);
 }
 
 TEST_F(Streams, AWaitSeesTheRecordBeforeIt) {
@@ -42,11 +42,11 @@ TEST_F(Streams, AWaitSeesTheRecordBeforeIt) {
   SUCCEEDS(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
   zero(stream);
   SUCCEEDS(cuEventRecord(event, stream));
-  SUCCEEDS(cuStreamWaitEvent(other, event, 0));
+  SUCCEEDS(cuStreamWaitEvent(second_stream, event, 0));
   SUCCEEDS(launch(add, memory, 1, stream));
-  SUCCEEDS(cuEventRecord(event, stream));  // not awaited by `other`
-  SUCCEEDS(launch(multiply, memory, 5, other));
-  EXPECT_EQ(read(other), 0);
+  SUCCEEDS(cuEventRecord(event, stream));  // not awaited by `second_stream`
+  SUCCEEDS(launch(multiply, memory, 5, second_stream));
+  EXPECT_EQ(read(second_stream), 0);
   EXPECT_EQ(read(stream), 1);
   SUCCEEDS(cuEventDestroy(event));
 }
@@ -94,19 +94,19 @@ TEST_F(Streams, TimesArePositiveAndOfRecordedEvents) {
 TEST_F(Streams, ADestroyedStreamFinishesItsWork) {
   CUevent event = nullptr;
   SUCCEEDS(cuEventCreate(&event, 0));
-  zero(other);
-  SUCCEEDS(launch(add, memory, 9, other));
-  SUCCEEDS(cuEventRecord(event, other));
-  SUCCEEDS(cuStreamDestroy(other));
-  FAILS(CUDA_ERROR_INVALID_HANDLE, launch(add, memory, 9, other));
+  zero(second_stream);
+  SUCCEEDS(launch(add, memory, 9, second_stream));
+  SUCCEEDS(cuEventRecord(event, second_stream));
+  SUCCEEDS(cuStreamDestroy(second_stream));
+  FAILS(CUDA_ERROR_INVALID_HANDLE, launch(add, memory, 9, second_stream));
   SUCCEEDS(cuEventSynchronize(event));
   EXPECT_EQ(read(stream), 9);
   SUCCEEDS(cuEventDestroy(event));
 }
 
 TEST_F(Streams, HandlesAreChecked) {
-  SUCCEEDS(cuStreamDestroy(other));
-  FAILS(CUDA_ERROR_INVALID_HANDLE, cuStreamDestroy(other));
+  SUCCEEDS(cuStreamDestroy(second_stream));
+  FAILS(CUDA_ERROR_INVALID_HANDLE, cuStreamDestroy(second_stream));
   CUevent event = nullptr;
   SUCCEEDS(cuEventCreate(&event, 0));
   FAILS(CUDA_ERROR_INVALID_HANDLE, cuStreamSynchronize(reinterpret_cast<CUstream>(event)));

@@ -38,7 +38,7 @@ class Emulated : public testing::Test {
     SUCCEEDS(cuDevicePrimaryCtxRetain(&context, device));
     SUCCEEDS(cuCtxSetCurrent(context));
     SUCCEEDS(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    SUCCEEDS(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    SUCCEEDS(cuStreamCreate(&second_stream, CU_STREAM_NON_BLOCKING));
     SUCCEEDS(cuMemAlloc(&memory, bytes));
     SUCCEEDS(cuMemHostAlloc(reinterpret_cast<void**>(&pinned), bytes, 0));
     SUCCEEDS(cuModuleLoadData(&module, image().c_str()));
@@ -77,7 +77,7 @@ class Emulated : public testing::Test {
   static constexpr size_t bytes = 256;
   CUdevice device = 0;
   CUcontext context = nullptr;
-  CUstream stream = nullptr, other = nullptr;
+  CUstream stream = nullptr, second_stream = nullptr;
   CUdeviceptr memory = 0;
   int* pinned = nullptr;
   CUmodule module = nullptr;

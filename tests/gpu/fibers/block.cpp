@@ -15,11 +15,11 @@ Block& Block::current() {
 }
 
 Block::Block(const tern_fibers& of)
-    : of_(of), stacks_(of.threads), fibers_(of.threads), exchanges_((of.threads + of.lanes - 1) / of.lanes) {}
+    : fibers_api_(of), stacks_(of.threads), fibers_(of.threads), exchanges_((of.threads + of.lanes - 1) / of.lanes) {}
 
 void Block::enter() {
   Block& block = current();
-  block.of_.body(block.of_.user, block.running_);
+  block.fibers_api_.body(block.fibers_api_.user, block.running_);
   Fiber& fiber = block.fibers_[block.running_];
   fiber.ended = true;
   switch_to(fiber.context, block.scheduler_);
@@ -28,23 +28,23 @@ void Block::enter() {
 
 void Block::run() {
   Block* before = std::exchange(running_block, this);
-  for (std::uint32_t i = 0; i < of_.threads; ++i) {
-    const std::uint32_t thread = of_.backwards ? of_.threads - 1 - i : i;
+  for (std::uint32_t i = 0; i < fibers_api_.threads; ++i) {
+    const std::uint32_t thread = fibers_api_.backwards ? fibers_api_.threads - 1 - i : i;
     prepare(fibers_[thread].context, stacks_[thread], kStackBytes, enter);
-    ready_.push_back(thread);
+    ready_threads_.push_back(thread);
   }
-  while (!ready_.empty()) {
-    running_ = ready_.front();
-    ready_.pop_front();
+  while (!ready_threads_.empty()) {
+    running_ = ready_threads_.front();
+    ready_threads_.pop_front();
     switch_to(scheduler_, fibers_[running_].context);
   }
   if (!std::all_of(fibers_.begin(), fibers_.end(), [](const Fiber& fiber) { return fiber.ended; })) deadlock();
   running_block = before;
 }
 
-void Block::ready(std::uint32_t thread) {
+void Block::make_ready(std::uint32_t thread) {
   fibers_[thread].waits_for.clear();
-  ready_.push_back(thread);
+  ready_threads_.push_back(thread);
 }
 
 void Block::wait(std::string what) {
@@ -54,17 +54,18 @@ void Block::wait(std::string what) {
 }
 
 void Block::yield() {
-  ready_.push_back(running_);
+  ready_threads_.push_back(running_);
   switch_to(fibers_[running_].context, scheduler_);
 }
 
 std::uint64_t Block::lanes() const {
-  const std::uint32_t first = running_ / of_.lanes * of_.lanes, count = std::min(of_.lanes, of_.threads - first);
+  const std::uint32_t first = running_ / fibers_api_.lanes * fibers_api_.lanes,
+                      count = std::min(fibers_api_.lanes, fibers_api_.threads - first);
   return count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
 
 tern_fibers_votes Block::barrier(std::uint32_t id, std::uint32_t threads, bool vote, int line, bool waits) {
-  const std::uint32_t expected = threads ? threads : of_.threads;
+  const std::uint32_t expected = threads ? threads : fibers_api_.threads;
   Barrier& barrier = barriers_[id];
   barrier.arrived += 1;
   barrier.yes += vote;
@@ -72,7 +73,7 @@ tern_fibers_votes Block::barrier(std::uint32_t id, std::uint32_t threads, bool v
   if (barrier.arrived >= expected) {
     for (const Barrier::Waiter& waiter : barrier.waiting) {
       *waiter.votes = votes;
-      ready(waiter.thread);
+      make_ready(waiter.thread);
     }
     barrier = {};
     // Waiting threads run first, so that the last thread sees their effects.
@@ -87,13 +88,13 @@ tern_fibers_votes Block::barrier(std::uint32_t id, std::uint32_t threads, bool v
 
 void Block::exchange(std::uint64_t mask, tern_fibers_combine combine, std::uint64_t key, void* user,
                      std::uint32_t* words, std::uint32_t count, const char* what, int line) {
-  const std::uint32_t lane = running_ % of_.lanes, first = running_ - lane;
+  const std::uint32_t lane = running_ % fibers_api_.lanes, first = running_ - lane;
   const std::uint64_t self = std::uint64_t{1} << lane;
-  std::list<Exchange>& all = exchanges_[running_ / of_.lanes];
+  std::list<Exchange>& all = exchanges_[running_ / fibers_api_.lanes];
   if (!(mask & self)) {
     const std::string why = std::string(what) + " at line " + std::to_string(line) + ": lane " + std::to_string(lane) +
                             " is not in its own mask of lanes";
-    of_.deadlock(of_.user, why.c_str());
+    fibers_api_.deadlock(fibers_api_.user, why.c_str());
     std::abort();
   }
   mask &= lanes();
@@ -110,16 +111,16 @@ void Block::exchange(std::uint64_t mask, tern_fibers_combine combine, std::uint6
   if (found->arrived == mask) {
     found->combine(mask, found->words, user);
     found->complete = true;
-    found->left = mask;
-    for (std::uint32_t other = 0; other < of_.lanes; ++other) {
-      if (mask >> other & 1 && other != lane) ready(first + other);
+    found->unread = mask;
+    for (std::uint32_t other = 0; other < fibers_api_.lanes; ++other) {
+      if (mask >> other & 1 && other != lane) make_ready(first + other);
     }
   } else {
     wait(std::string(what) + " at line " + std::to_string(line));
   }
   std::copy_n(found->words[lane], count, words);
-  found->left &= ~self;
-  if (found->left == 0) all.erase(found);
+  found->unread &= ~self;
+  if (found->unread == 0) all.erase(found);
 }
 
 void Block::deadlock() {
@@ -136,8 +137,8 @@ void Block::deadlock() {
     why += " " + std::to_string(threads.size()) + " (the first is " + std::to_string(threads.front()) + ") at " + what +
            ";";
   }
-  why += " " + std::to_string(ended) + " of " + std::to_string(of_.threads) + " have ended";
-  of_.deadlock(of_.user, why.c_str());
+  why += " " + std::to_string(ended) + " of " + std::to_string(fibers_api_.threads) + " have ended";
+  fibers_api_.deadlock(fibers_api_.user, why.c_str());
   std::abort();
 }
 

@@ -47,20 +47,20 @@ class Block {
     std::uint64_t mask, key;
     tern_fibers_combine combine;
     std::uint64_t arrived = 0;
-    std::uint64_t left = 0;  // lanes that have not read their words
+    std::uint64_t unread = 0;  // lanes that have not read their words
     bool complete = false;
     tern_fibers_words words;
   };
 
   static void enter();
   void wait(std::string what);
-  void ready(std::uint32_t thread);
+  void make_ready(std::uint32_t thread);
   [[noreturn]] void deadlock();
 
-  const tern_fibers& of_;
+  const tern_fibers& fibers_api_;
   Stacks stacks_;
   std::vector<Fiber> fibers_;
-  std::deque<std::uint32_t> ready_;
+  std::deque<std::uint32_t> ready_threads_;
   Context scheduler_;
   std::uint32_t running_ = 0;
   std::map<std::uint32_t, Barrier> barriers_;

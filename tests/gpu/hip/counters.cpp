@@ -12,7 +12,7 @@ using tern::gpu::hip::Machine;
 
 // Runs `work` on the machine's counters, up to date.
 template <class Work>
-auto with_counters(const Work& work) {
+auto call_with_counters(const Work& work) {
   Machine& machine = Machine::get();
   const std::scoped_lock lock(machine.lock);
   machine.count();
@@ -21,7 +21,7 @@ auto with_counters(const Work& work) {
 }
 
 std::string report() {
-  return with_counters([](const auto& counters) { return counters.json(); });
+  return call_with_counters([](const auto& counters) { return counters.json(); });
 }
 
 // Writes the report when the library is unloaded: after the destructors of its users, which were loaded later or depend
@@ -30,7 +30,7 @@ struct AtExit {
   AtExit() { tern::emulator::settings(); }  // must outlive this object
   ~AtExit() {
     const std::string text = report();
-    with_counters([&](const auto& counters) {
+    call_with_counters([&](const auto& counters) {
       tern::emulator::write_report(counters, text);
       return 0;
     });
@@ -40,16 +40,16 @@ struct AtExit {
 }  // namespace
 
 TERN_EXPORT void tern_emulator_counters(tern_emulator_figures* figures) {
-  *figures = with_counters([](const auto& counters) { return counters.figures; });
+  *figures = call_with_counters([](const auto& counters) { return counters.figures; });
 }
 TERN_EXPORT uint64_t tern_emulator_calls(const char* function) {
-  return with_counters([&](const auto& counters) { return counters.calls(function); });
+  return call_with_counters([&](const auto& counters) { return counters.calls(function); });
 }
 TERN_EXPORT uint64_t tern_emulator_launches(const char* kernel) {
-  return with_counters([&](const auto& counters) { return counters.launches(kernel); });
+  return call_with_counters([&](const auto& counters) { return counters.launches(kernel); });
 }
 TERN_EXPORT void tern_emulator_fail(const char* function, uint64_t n) {
-  with_counters([&](auto& counters) { counters.fail(function, n); });
+  call_with_counters([&](auto& counters) { counters.fail(function, n); });
 }
 TERN_EXPORT const char* tern_emulator_why(void) {
   return tern::gpu::hip::last_why().c_str();

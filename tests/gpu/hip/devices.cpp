@@ -106,7 +106,7 @@ enum Offset : std::size_t {
 }  // namespace r0600
 
 template <class T>
-void put(void* at, r0600::Offset offset, const T& value) {
+void store_field(void* at, r0600::Offset offset, const T& value) {
   std::memcpy(static_cast<char*>(at) + offset, &value, sizeof value);
 }
 
@@ -214,12 +214,12 @@ extern "C" __attribute__((visibility("default"))) hipError_t hipGetDevicePropert
     copy_text(text, 256, kDeviceName);
     copy_text(text + gcnArchName, 256, architecture_name());
     const std::size_t memory = machine.memory.total(device), local = kLocalBytes;
-    put(p, totalGlobalMem, memory);
+    store_field(p, totalGlobalMem, memory);
     for (const Offset at : {sharedMemPerBlock, sharedMemPerMultiprocessor, maxSharedMemoryPerMultiProcessor})
-      put(p, at, local);
+      store_field(p, at, local);
     const int threads[3] = {kMostThreads, kMostThreads, kMostThreads}, grid[3] = {kMostGrid, 65536, 65536};
-    put(p, maxThreadsDim, threads);
-    put(p, maxGridSize, grid);
+    store_field(p, maxThreadsDim, threads);
+    store_field(p, maxGridSize, grid);
     const std::pair<Offset, int> numbers[] = {{regsPerBlock, 65536},
                                               {warpSize, kWave},
                                               {maxThreadsPerBlock, kMostThreads},
@@ -234,6 +234,6 @@ extern "C" __attribute__((visibility("default"))) hipError_t hipGetDevicePropert
                                               {l2CacheSize, kCacheBytes},
                                               {maxThreadsPerMultiProcessor, kThreadsOfUnit},
                                               {regsPerMultiprocessor, kRegistersOfUnit}};
-    for (const auto& [offset, value] : numbers) put(p, offset, value);
+    for (const auto& [offset, value] : numbers) store_field(p, offset, value);
   });
 }

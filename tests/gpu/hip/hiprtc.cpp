@@ -39,7 +39,7 @@ constexpr const char* kNames[] = {"HIPRTC_SUCCESS",
                                   "HIPRTC_ERROR_INTERNAL_ERROR"};
 
 // `program`'s result of a compilation, copied with `bytes`.
-hiprtcResult give(hiprtcProgram program, char* to, const char* from, std::size_t bytes) {
+hiprtcResult copy_result(hiprtcProgram program, char* to, const char* from, std::size_t bytes) {
   if (program == nullptr || to == nullptr) return HIPRTC_ERROR_INVALID_INPUT;
   std::memcpy(to, from, bytes);
   return HIPRTC_SUCCESS;
@@ -121,7 +121,7 @@ hiprtcResult hiprtcGetProgramLogSize(hiprtcProgram prog, size_t* logSizeRet) {
   return HIPRTC_SUCCESS;
 }
 hiprtcResult hiprtcGetProgramLog(hiprtcProgram prog, char* log) {
-  return prog == nullptr ? HIPRTC_ERROR_INVALID_INPUT : give(prog, log, prog->log.c_str(), prog->log.size() + 1);
+  return prog == nullptr ? HIPRTC_ERROR_INVALID_INPUT : copy_result(prog, log, prog->log.c_str(), prog->log.size() + 1);
 }
 
 hiprtcResult hiprtcGetCodeSize(hiprtcProgram prog, size_t* codeSizeRet) {
@@ -132,5 +132,5 @@ hiprtcResult hiprtcGetCodeSize(hiprtcProgram prog, size_t* codeSizeRet) {
 }
 hiprtcResult hiprtcGetCode(hiprtcProgram prog, char* code) {
   if (prog == nullptr) return HIPRTC_ERROR_INVALID_INPUT;
-  return prog->compiled ? give(prog, code, prog->code.data(), prog->code.size()) : HIPRTC_ERROR_INVALID_PROGRAM;
+  return prog->compiled ? copy_result(prog, code, prog->code.data(), prog->code.size()) : HIPRTC_ERROR_INVALID_PROGRAM;
 }

@@ -88,7 +88,7 @@ hipError_t hipMemcpyDtoHAsync(void* dst, hipDeviceptr_t src, size_t bytes, hipSt
   return copy(__func__, Direction::out, dst, src, bytes, stream);
 }
 hipError_t hipMemcpyDtoDAsync(hipDeviceptr_t dst, hipDeviceptr_t src, size_t bytes, hipStream_t stream) {
-  return copy(__func__, Direction::over, dst, src, bytes, stream);
+  return copy(__func__, Direction::device_to_device, dst, src, bytes, stream);
 }
 hipError_t hipMemcpyPeerAsync(void* dst, int dstDevice, const void* src, int srcDevice, size_t bytes,
                               hipStream_t stream) {
@@ -112,7 +112,7 @@ hipError_t hipMemcpyAsync(void* dst, const void* src, size_t bytes, hipMemcpyKin
     }
     const Direction direction = kind == hipMemcpyHostToDevice   ? Direction::in
                                 : kind == hipMemcpyDeviceToHost ? Direction::out
-                                                                : Direction::over;
+                                                                : Direction::device_to_device;
     machine.copy(direction, handle(dst), handle(src), bytes, handle(stream));
   });
 }

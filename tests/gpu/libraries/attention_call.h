@@ -6,7 +6,7 @@
 namespace tern::stand_in {
 
 struct AttentionCall {
-  void (*work)(const void* graph);  ///< owned by the library
+  void (*function)(const void* graph);  ///< owned by the library
   const void* graph;
   std::uint64_t workspace, workspace_bytes;
 };

@@ -11,7 +11,7 @@ void attention(const tern_emulated_launch* launch) {
   AttentionCall call{};
   std::memcpy(&call, launch->parameters, sizeof call);
   if (call.workspace != 0) std::memset(emulator::pointer(call.workspace), 0xA5, call.workspace_bytes);
-  call.work(call.graph);
+  call.function(call.graph);
 }
 
 }  // namespace tern::stand_in

@@ -62,15 +62,16 @@ struct Case {
     return is_permuted ? std::vector<std::int64_t>{batch, rows, h, columns}
                        : std::vector<std::int64_t>{batch, h, rows, columns};
   }
-  [[nodiscard]] double at(const std::vector<float>& x, std::int64_t h, std::int64_t rows, std::int64_t b,
-                          std::int64_t head, std::int64_t row, std::int64_t d) const {
+  [[nodiscard]] double element_of(const std::vector<float>& x, std::int64_t h, std::int64_t rows, std::int64_t b,
+                                  std::int64_t head, std::int64_t row, std::int64_t d) const {
     const std::int64_t columns = width + first_column * 16;
     const std::int64_t plane = is_permuted ? (b * rows + row) * h + head : (b * h + head) * rows + row;
     return static_cast<double>(x[static_cast<std::size_t>(plane * columns + d + first_column)]);
   }
 };
 
-std::unique_ptr<Session> kept;  // destroyed after all objects that the plugin made since the start of the process
+std::unique_ptr<Session>
+    plugin_session;  // destroyed after all objects that the plugin made since the start of the process
 
 class AttentionTest : public ::testing::Test {
  protected:
@@ -138,7 +139,8 @@ class AttentionTest : public ::testing::Test {
           for (std::int64_t j = 0; j < c.keys; ++j) {
             double sum = 0;
             for (std::int64_t d = 0; d < c.width; ++d)
-              sum += c.at(q, c.heads, c.queries, b, h, i, d) * c.at(k, c.groups, c.keys, b, group, j, d);
+              sum +=
+                  c.element_of(q, c.heads, c.queries, b, h, i, d) * c.element_of(k, c.groups, c.keys, b, group, j, d);
             // Sums of scores and masks are float32: the lowest numbers swallow scores.
             sum = static_cast<float>(sum * scale + mask_at(c, b, h, i, j));
             scores.push_back(c.is_causal && j > i ? static_cast<double>(kHidden) : sum);
@@ -148,7 +150,7 @@ class AttentionTest : public ::testing::Test {
           for (std::int64_t d = 0; d < c.width; ++d) {
             double sum = 0;
             for (std::int64_t j = 0; j < c.keys; ++j)
-              sum += scores[static_cast<std::size_t>(j)] * c.at(v, c.groups, c.keys, b, group, j, d);
+              sum += scores[static_cast<std::size_t>(j)] * c.element_of(v, c.groups, c.keys, b, group, j, d);
             all.push_back(total == 0 ? 0 : sum / total);
           }
         }
@@ -266,8 +268,8 @@ TEST_F(AttentionTest, AGraphKeepsIt) {
 TEST_F(AttentionTest, ASessionMayEndWithTheProcess) {
   PrepareOptions options;
   options.device = device();
-  kept = std::make_unique<Session>(model({}).prepare(options));
-  EXPECT_FALSE(values_of(kept->run(inputs({}))[0]).empty());
+  plugin_session = std::make_unique<Session>(model({}).prepare(options));
+  EXPECT_FALSE(values_of(plugin_session->run(inputs({}))[0]).empty());
 }
 
 TEST_F(AttentionTest, PlansThatWereCompiledAreKept) {

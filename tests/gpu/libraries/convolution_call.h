@@ -20,7 +20,7 @@ struct ConvolutionCall {
   std::uint64_t workspace, workspace_bytes;
   DType dtype;
   std::int32_t axes;  ///< spatial
-  std::int64_t before[3], strides[3], dilations[3];
+  std::int64_t padding_before[3], strides[3], dilations[3];
   bool has_relu, keeps_nan;
   bool rounds;  ///< operands to TF32
 };

@@ -46,7 +46,7 @@ double sum(const ConvolutionCall& c, const std::int64_t* y) {
     std::int64_t w_at = y[1] * c.w.strides[0];
     bool inside = true;
     for (int a = 0; a < c.axes; ++a) {
-      const std::int64_t at = y[a + 2] * c.strides[a] - c.before[a] + k[a] * c.dilations[a];
+      const std::int64_t at = y[a + 2] * c.strides[a] - c.padding_before[a] + k[a] * c.dilations[a];
       inside = inside && at >= 0 && at < c.x.sizes[a + 2];
       x_at += at * c.x.strides[a + 2];
       w_at += k[a] * c.w.strides[a + 2];

@@ -2,7 +2,7 @@
 // convolutions of three models, and their time on the first CUDA device, for `./dev gpu-check`. Prints a line for each
 // usable engine: model, batch, type, convolution (channels x side x side > features, window / stride, groups), graph
 // (plain, or fused with bias and ReLU), heuristic and rank, engine, numerical and behaviour notes, workspace in KiB,
-// milliseconds of planning, microseconds by the device's clock, and `taken` at Tern's engine. A line starting with `=`
+// milliseconds of planning, microseconds by the device's clock, and `chosen` at Tern's engine. A line starting with `=`
 // sums up each convolution. --plan: plans for a described H100, without a device and times. --small: tiny images, as a
 // smoke test. --only: lines that would contain TEXT. Ends after SECONDS.
 #include <dlfcn.h>
@@ -75,7 +75,7 @@ Cudnn open_cudnn(SpeedDevice* device) {
   return c;
 }
 
-Convolution make(const ConvolutionSizes& s, std::int64_t batch, const Type& type, bool is_small) {
+Convolution create_convolution(const ConvolutionSizes& s, std::int64_t batch, const Type& type, bool is_small) {
   Convolution c;
   c.dtype = type.dtype;
   c.bytes = type.bytes;
@@ -85,7 +85,7 @@ Convolution make(const ConvolutionSizes& s, std::int64_t batch, const Type& type
   c.x = contiguous({batch, s.channels, side, side});
   c.w = contiguous({s.features, s.channels / s.groups, s.window, s.window});
   c.y = contiguous({batch, s.features, out, out});
-  c.before = c.after = {pad, pad};
+  c.padding_before = c.padding_after = {pad, pad};
   c.strides = {s.stride, s.stride};
   c.dilations = {1, 1};
   return c;
@@ -141,14 +141,14 @@ std::optional<double> measure(const Cudnn& cudnn, SpeedDevice& device, const Con
   pack.set(cudnn::kPackNumbers, ids);
   pack.set(cudnn::kPackAddresses, cudnn::kTypePointer, std::span<const Address>(addresses));
   pack.set(cudnn::kPackWorkspace, cudnn::kTypePointer, workspace).finalize();
-  if (!pack.good()) return std::nullopt;
+  if (!pack.is_valid()) return std::nullopt;
   return device.microseconds(
       [&] { return cudnn.api.execute(cudnn.target.handle, plan.plan.handle(), pack.handle()) == kSuccess; });
 }
 
 /// The times of a graph's engines.
 struct Times {
-  double taken = 0, best = 0;
+  double chosen = 0, fastest = 0;
   std::string best_engine;
 };
 
@@ -164,7 +164,7 @@ class Speed {
   void convolution(const ConvolutionSizes& sizes, std::int64_t batch, const Type& type) {
     const std::string title = name(sizes, batch, type);
     if (title.find(options_.only) == std::string::npos) return;
-    Convolution c = make(sizes, batch, type, options_.is_small);
+    Convolution c = create_convolution(sizes, batch, type, options_.is_small);
     Operands at{};
     Address workspace = 0;
     if (device_) {
@@ -172,7 +172,7 @@ class Speed {
       at = {device_->allocate(bytes_of(c.x, c.bytes), pattern), device_->allocate(bytes_of(c.w, c.bytes), pattern),
             device_->allocate(static_cast<std::uint64_t>(sizes.features) * c.bytes, pattern),
             device_->allocate(bytes_of(c.y, c.bytes), pattern)};
-      workspace = device_->allocate(options_.is_small ? 1 << 20 : kMostWorkspace, {});
+      workspace = device_->allocate(options_.is_small ? 1 << 20 : kMaxWorkspace, {});
     }
     Times of[2];
     for (const bool is_fused : {false, true}) {
@@ -182,7 +182,7 @@ class Speed {
     if (device_) device_->free_all();
     if (device_ && !is_over())
       std::printf("= %s plain: %.2f us taken, %.2f best (%s); fused: %.2f taken, %.2f best (%s)\n", title.c_str(),
-                  of[0].taken, of[0].best, of[0].best_engine.c_str(), of[1].taken, of[1].best,
+                  of[0].chosen, of[0].fastest, of[0].best_engine.c_str(), of[1].chosen, of[1].fastest,
                   of[1].best_engine.c_str());
     std::fflush(stdout);
   }
@@ -191,7 +191,7 @@ class Speed {
   Times engines(const std::string& title, const Convolution& c, const Operands& at, Address workspace) {
     Times times;
     const cudnn::Descriptor graph = cudnn_graph(cudnn_.target, convolution_operations(cudnn_.api, c, kAlignment));
-    if (!graph.good()) {
+    if (!graph.is_valid()) {
       std::printf("%s has no graph\n", title.c_str());
       return times;
     }
@@ -204,8 +204,8 @@ class Speed {
       const std::unique_ptr<CudnnPlan> plan = cudnn_plan(cudnn_.api, cudnn_.target, e);
       const double ms = std::chrono::duration<double, std::milli>(Clock::now() - from).count();
       const std::string engine = std::string(e.mode == cudnn::kModeA ? "A" : "fallback") + " " +
-                                 std::to_string(e.place) + " engine " + std::to_string(e.index);
-      if (plan == nullptr || plan->workspace > kMostWorkspace) continue;
+                                 std::to_string(e.rank) + " engine " + std::to_string(e.index);
+      if (plan == nullptr || plan->workspace > kMaxWorkspace) continue;
       ++count;
       const bool takes = !is_taken;
       is_taken = true;
@@ -213,8 +213,8 @@ class Speed {
                   letters(e.behaviours, kBehaviours).c_str(), static_cast<long long>(plan->workspace / 1024), ms);
       if (device_) {
         const std::optional<double> us = measure(cudnn_, *device_, c, *plan, at, workspace);
-        if (us && takes) times.taken = *us;
-        if (us && (times.best == 0 || *us < times.best)) times.best = *us, times.best_engine = engine;
+        if (us && takes) times.chosen = *us;
+        if (us && (times.fastest == 0 || *us < times.fastest)) times.fastest = *us, times.best_engine = engine;
         std::printf(us ? " %.2f" : " fails", us.value_or(0));
       }
       std::printf("%s\n", takes ? " taken" : "");

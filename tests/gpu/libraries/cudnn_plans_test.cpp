@@ -68,7 +68,7 @@ Convolution block(int dtype, std::uint32_t bytes, std::int64_t groups, bool has_
   c.x = contiguous({2, 64, 56, 56});
   c.w = contiguous({64, 64 / groups, 3, 3});
   c.y = contiguous({2, 64, 56, 56});
-  c.before = c.after = {1, 1};
+  c.padding_before = c.padding_after = {1, 1};
   c.strides = c.dilations = {1, 1};
   return c;
 }
@@ -93,8 +93,8 @@ TEST_F(CudnnPlans, EveryTypeHasOne) {
 
 TEST_F(CudnnPlans, DescriptorsMeanWhatTheySay) {
   Convolution c = block(kF16, 2, 1, true);
-  c.before = {2, 1};
-  c.after = {0, 1};
+  c.padding_before = {2, 1};
+  c.padding_after = {0, 1};
   c.strides = {1, 2};
   c.dilations = {1, 1};
   c.y = contiguous({2, 64, 56, 28});
@@ -191,7 +191,7 @@ TEST_F(CudnnPlans, CompiledOnesComeBackFromTheDisk) {
   char folder[] = "/tmp/tern_plans_XXXXXX";
   ASSERT_NE(mkdtemp(folder), nullptr);
   setenv("TERN_CACHE", folder, 1);
-  target.keeps = "a described H100";
+  target.plan_key = "a described H100";
   const Attention a = causal(heads(cudnn::kBfloat16, 1024, 1024, 128));
   const std::string made = plan(a);
   EXPECT_NE(made, "");
@@ -202,7 +202,7 @@ TEST_F(CudnnPlans, CompiledOnesComeBackFromTheDisk) {
   };
   EXPECT_EQ(plan(a), made);
   EXPECT_EQ(plan(heads(cudnn::kBfloat16, 1024, 1024, 128)), "") << "another one";
-  target.keeps = "another device";
+  target.plan_key = "another device";
   EXPECT_EQ(plan(a), "");
   api = real;
   unsetenv("TERN_CACHE");

@@ -38,7 +38,7 @@ constexpr tern_emulated_kernel kKernels[] = {
 void tern::stand_in::collective(const tern_emulated_launch* launch) {
   CollectiveCall call{};
   std::memcpy(&call, launch->parameters, sizeof call);
-  call.work(call.context);
+  call.function(call.context);
 }
 
 extern "C" __attribute__((visibility("default"))) const tern_emulated_kernel* tern_emulated_kernels(

@@ -51,7 +51,7 @@ class LibraryTest : public ::testing::Test {
     result = values_of(session.run(inputs)[0]);
     const std::uint64_t before = launches_of_libraries();  // the driver is open by now
     result = values_of(session.run(inputs)[0]);
-    parts = session.stats().partitions;
+    partition_count = session.stats().partitions;
     return launches_of_libraries() - before;
   }
 
@@ -72,7 +72,7 @@ class LibraryTest : public ::testing::Test {
   }
 
   std::vector<float> result;
-  std::uint64_t parts = 0;  ///< parts compiled by the plugin
+  std::uint64_t partition_count = 0;  ///< parts compiled by the plugin
 };
 
 /// x [2, 3] times the transpose of [2, 3], plus a vector.

@@ -48,7 +48,7 @@ TEST_F(LibraryTest, ConvolutionsAreTheLibrarys) {
 TEST_F(LibraryTest, ConvolutionsEndInRelu) {
   const std::uint64_t calls = std::string(device()) == "cuda" ? 1 : 0;
   EXPECT_EQ(run(convolution(true), images(9, -10)), calls);
-  EXPECT_EQ(parts, calls);
+  EXPECT_EQ(partition_count, calls);
   EXPECT_EQ(result, (std::vector<float>{0, 0, 0, 1, 5, 7}));
   EXPECT_EQ(run(convolution(true), images(std::numeric_limits<float>::quiet_NaN(), -10)), calls);
   EXPECT_TRUE(std::isnan(result.back())) << "ReLU of a NaN";
@@ -83,7 +83,8 @@ TEST_F(LibraryTest, ConvolutionsInGroups) {
       std::vector<Tensor> inputs = {floats({2, 4, 3, 3}, pixels), floats({2, 2, 2, 2}, weights)};
       if (has_bias) inputs.push_back(floats({2}, {bias[0], bias[1]}));
       EXPECT_EQ(run(groups(dtype, has_bias, has_relu), inputs), 1u) << name_of(dtype) << kind;
-      EXPECT_EQ(parts, has_relu && dtype == DType::f32 ? 1u : 0u) << "ReLU of 16 bits is one node with its cast";
+      EXPECT_EQ(partition_count, has_relu && dtype == DType::f32 ? 1u : 0u)
+          << "ReLU of 16 bits is one node with its cast";
       std::vector<float> expected;
       for (int n = 0; n < 2; ++n)
         for (int g = 0; g < 2; ++g)

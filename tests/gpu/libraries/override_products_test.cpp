@@ -44,17 +44,17 @@ TEST_F(LibraryTest, ActivationsAreParts) {
                                       floats({2}, {-1, 1})};  // results -3, 5, -3, 14
   for (const bool is_read_twice : {false, true}) {
     EXPECT_EQ(run(activated("max(self, 0)", is_read_twice), inputs), 1u);
-    EXPECT_EQ(parts, is_read_twice ? 0u : 1u);
+    EXPECT_EQ(partition_count, is_read_twice ? 0u : 1u);
     EXPECT_EQ(result, (std::vector<float>{0, 5, 0, 14}));
     EXPECT_EQ(run(activated(kGelu, is_read_twice), inputs), 1u);
-    EXPECT_EQ(parts, is_read_twice ? 0u : 1u);
+    EXPECT_EQ(partition_count, is_read_twice ? 0u : 1u);
     EXPECT_NEAR(result[0], -0.0036373, 1e-6);  // torch.nn.functional.gelu(-3, approximate="tanh")
     EXPECT_NEAR(result[1], 4.9999998, 1e-5);
   }
   // Steps of other types round, or count in whole numbers.
   for (const DType between : {DType::i64, DType::f16}) {
     EXPECT_EQ(run(rounded(between), {inputs[0], inputs[1], floats({2}, {-1, 1.0001220703125f})}), 1u);
-    EXPECT_EQ(parts, 0u);
+    EXPECT_EQ(partition_count, 0u);
     EXPECT_EQ(result, (std::vector<float>{0, 5, 0, 14})) << "5 and 2^-13 in " << name_of(between);
   }
   const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -67,12 +67,12 @@ TEST_F(LibraryTest, ActivationsAreParts) {
   p.output(
       p.b().expr("(0.5 * y) * (tanh((y + pow(y, 3) * 0.044715) * 0.7978845608028654) + 1)", {{"y", y}}, DType::f32));
   EXPECT_EQ(run(p.model(), {floats({2, 3}, {1, 2, 3, 4, 5, 6}), floats({3, 2}, {1, 0, 0, -1, -1, 1})}), 1u);
-  EXPECT_EQ(parts, 1u);
+  EXPECT_EQ(partition_count, 1u);
   EXPECT_NEAR(result[0], -0.0454023, 1e-6);  // gelu(-2), tanh
   EXPECT_NEAR(result[1], 0.8411920, 1e-6);   // gelu(1)
   // GELU with erf is no epilogue.
   EXPECT_EQ(run(activated("0.5 * self * (1 + erf(self * 0.70710678118654752440))", false), inputs), 1u);
-  EXPECT_EQ(parts, 0u);
+  EXPECT_EQ(partition_count, 0u);
   EXPECT_NEAR(result[0], -0.0040497, 1e-6);
 }
 
@@ -106,7 +106,7 @@ TEST_F(LibraryTest, SumsWithAResidualArePartOfTheProduct) {
       std::vector<Tensor> inputs = linear_inputs();
       inputs.push_back(floats({1, 2, 2}, residual));
       EXPECT_EQ(run(p.model(), inputs), 1u);
-      EXPECT_EQ(parts, 1u);
+      EXPECT_EQ(partition_count, 1u);
       EXPECT_EQ(result, has_bias ? (std::vector<float>{108, 224, 308, 433}) : (std::vector<float>{98, 204, 298, 413}));
     }
   }
@@ -126,7 +126,7 @@ TEST_F(LibraryTest, OtherSumsAreNodes) {
              : text == "y - x" ? p.b().expr(text, {{"y", y}, {"x", p.b().slice(x, 1, Dim(0), Dim(2))}}, DType::f32)
                                : p.b().expr(text, {{"y", y}}, DType::f32));
     EXPECT_EQ(run(p.model(), inputs), 1u) << text;
-    EXPECT_EQ(parts, 0u) << text;
+    EXPECT_EQ(partition_count, 0u) << text;
     EXPECT_EQ(result, text == "y + r"   ? (std::vector<float>{108, 224, 108, 233})
                       : text == "y - x" ? (std::vector<float>{7, 22, 4, 28})
                                         : (std::vector<float>{16, 48, 16, 66}))
@@ -170,7 +170,7 @@ TEST_F(LibraryTest, OtherTypesAreTerns) {
 }
 
 /// `rows` of whole numbers times the transpose of w [4, 12], from column `first` on, as int32.
-Model whole(std::int64_t rows, std::int64_t depth, std::int64_t first, bool is_transposed) {
+Model integer_product(std::int64_t rows, std::int64_t depth, std::int64_t first, bool is_transposed) {
   TestProgram p;
   const ValueId x = p.b().cast(p.input(DType::f32, {Dim(rows), Dim(depth + first)}), DType::i8);
   const ValueId part = p.b().slice(x, 1, Dim(first), Dim(depth));
@@ -200,7 +200,7 @@ TEST_F(LibraryTest, WholeNumbersOf8Bits) {
     const std::vector<Tensor> inputs = {
         floats({c.rows, c.depth + c.first}, x),
         floats(c.is_transposed ? std::vector<std::int64_t>{4, c.depth} : std::vector<std::int64_t>{c.depth, 4}, w)};
-    EXPECT_EQ(run(whole(c.rows, c.depth, c.first, c.is_transposed), inputs), c.is_taken ? 1u : 0u)
+    EXPECT_EQ(run(integer_product(c.rows, c.depth, c.first, c.is_transposed), inputs), c.is_taken ? 1u : 0u)
         << c.depth << c.first;
     EXPECT_EQ(result[0], static_cast<float>(127 * 3 - 127 * 128 * (c.depth - 1)));
     EXPECT_EQ(result[4], static_cast<float>(-127 * 128 * c.depth));
@@ -335,7 +335,7 @@ TEST_F(LibraryTest, ScalesOfFloat8ArePartOfTheProduct) {
     Dims x, w;
     DType result;
     bool has_bias;
-    std::uint64_t parts;
+    std::uint64_t expected_parts;
   };
   const std::uint64_t on_cuda = cuda ? 1 : 0;
   for (const Precision precision : {Precision::exported, Precision::automatic})
@@ -362,7 +362,8 @@ TEST_F(LibraryTest, ScalesOfFloat8ArePartOfTheProduct) {
       options.device = device();
       options.precision = precision;
       // A product with separate scales has a float32 result.
-      const bool is_terns = cuda && precision == Precision::exported && (c.result == DType::f32 || c.parts == 0);
+      const bool is_terns =
+          cuda && precision == Precision::exported && (c.result == DType::f32 || c.expected_parts == 0);
       Session session(scaled(c.x, c.w, c.result, c.has_bias).prepare(options));
       session.run(inputs);
       const std::uint64_t before = launches_of_libraries();
@@ -370,7 +371,7 @@ TEST_F(LibraryTest, ScalesOfFloat8ArePartOfTheProduct) {
       std::vector<double> made(256);
       convert(result.data(), c.result, made.data(), DType::f64, 256);
       EXPECT_EQ(launches_of_libraries() - before, is_terns ? 0u : 1u);
-      EXPECT_EQ(session.stats().partitions, is_terns ? 0u : c.parts)
+      EXPECT_EQ(session.stats().partitions, is_terns ? 0u : c.expected_parts)
           << c.x.size() << c.w.size() << name_of(c.result) << c.has_bias;
       for (std::size_t i = 0; i < 16; ++i)
         for (std::size_t j = 0; j < 16; ++j) {
@@ -403,7 +404,7 @@ TEST_F(LibraryTest, ScalesOfRowsMayLieAnywhere) {
   PrepareOptions options;
   options.precision = Precision::automatic;
   EXPECT_EQ(run(p.model(), inputs, options), 1u);
-  EXPECT_EQ(parts, 1u);
+  EXPECT_EQ(partition_count, 1u);
   for (std::size_t i = 0; i < 256; ++i) EXPECT_EQ(result[i], 64 * scales[1 + i / 16] * scales[17 + i % 16]) << i;
 }
 
@@ -421,7 +422,8 @@ Tensor codes(std::int64_t rows, std::int64_t blocks, int seed) {
 }
 
 /// A matrix [rows, k] in blocks of 32 with scales as a separate value.
-ValueId in_blocks(TestProgram& p, std::int64_t rows, std::int64_t k, DType numbers, DType element = DType::f8_e4m3fn) {
+ValueId blocked_matrix(TestProgram& p, std::int64_t rows, std::int64_t k, DType numbers,
+                       DType element = DType::f8_e4m3fn) {
   const ValueId elements = p.b().cast(p.input(DType::f32, {Dim(rows), Dim(k)}), element),
                 scales = p.input(DType::u8, {Dim(rows), Dim(k / 32)});
   const std::vector<Attr> format = {attr(AttrKey::block, Dim(32)), attr(AttrKey::layout, Dim(0))};
@@ -443,7 +445,7 @@ TEST_F(LibraryTest, MicroscaledProducts) {
     TestProgram p;
     std::vector<Tensor> inputs;
     for (const std::int64_t columns : kColumns) {
-      const ValueId x = in_blocks(p, kRows, kDepth, type), w = in_blocks(p, columns, kDepth, type);
+      const ValueId x = blocked_matrix(p, kRows, kDepth, type), w = blocked_matrix(p, columns, kDepth, type);
       inputs.push_back(floats({kRows, kDepth}, small_numbers(kRows * kDepth, 0)));
       inputs.push_back(codes(kRows, kDepth / 32, 1));
       inputs.push_back(floats({columns, kDepth}, small_numbers(columns * kDepth, 2)));
@@ -508,7 +510,7 @@ TEST_F(LibraryTest, MicroscaledWeights) {
   Session definition(p.model().prepare(here));
   const std::vector<float> expected = values_of(definition.run(inputs)[0]);
   EXPECT_EQ(run(p.model(), inputs), 1u);  // else the dequantized weight
-  EXPECT_EQ(parts, has_blocks() ? 1u : 0u);
+  EXPECT_EQ(partition_count, has_blocks() ? 1u : 0u);
   ASSERT_EQ(result.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i)
     ASSERT_NEAR(result[i], expected[i], std::fabs(expected[i]) * 0x1p-16 + 0.05) << i;
@@ -570,13 +572,13 @@ TEST_F(LibraryTest, SixteenBitWeightsBesideFloat32) {
 /// Other readers need the widened operand, and the library has no blocks of 16.
 TEST_F(LibraryTest, OtherMicroscaledProductsAreTerns) {
   TestProgram p;
-  const ValueId x = in_blocks(p, 16, 32, DType::f32), w = in_blocks(p, 16, 32, DType::f32);
+  const ValueId x = blocked_matrix(p, 16, 32, DType::f32), w = blocked_matrix(p, 16, 32, DType::f32);
   p.output(p.b().add(Op::matmul, {x, p.b().transpose(w, 0, 1)}, {attr_dtype(DType::f32)}));
   p.output(p.b().expr("x + 1", {{"x", x}}, DType::f32));
   const std::vector<Tensor> inputs = {floats({16, 32}, small_numbers(512, 0)), codes(16, 1, 0),
                                       floats({16, 32}, small_numbers(512, 4)), codes(16, 1, 3)};
   run(p.model(), inputs);
-  EXPECT_EQ(parts, 0u);
+  EXPECT_EQ(partition_count, 0u);
   PrepareOptions here;
   here.reproducible = true;
   Session definition(p.model().prepare(here));
@@ -595,7 +597,7 @@ TEST_F(LibraryTest, EveryFunctionOfProductsMayFail) {
   options.precision = Precision::automatic;
   EXPECT_EQ(run(model, inputs, options), 1u);
   EXPECT_EQ(result, expected);
-  EXPECT_EQ(parts, 1u);
+  EXPECT_EQ(partition_count, 1u);
   for (const char* function :
        {"LtMatrixLayoutCreate", "LtMatrixLayoutSetAttribute", "LtMatmulDescCreate", "LtMatmulDescSetAttribute",
         "LtMatmulPreferenceCreate", "LtMatmulPreferenceSetAttribute", "LtMatmulAlgoGetHeuristic"}) {

@@ -43,7 +43,7 @@ std::vector<double> read(DType dtype, std::uint64_t address, std::int64_t count)
   return values;
 }
 
-std::uint64_t place(const MatrixCall& m, std::int64_t batch, std::int64_t column) {
+std::uint64_t column_address(const MatrixCall& m, std::int64_t batch, std::int64_t column) {
   return m.address + static_cast<std::uint64_t>((batch * m.batch_offset + column * m.leading) * element_size(m.dtype));
 }
 
@@ -52,14 +52,14 @@ std::vector<double> read(const MatrixCall& m, std::int64_t batch, std::int64_t r
   std::vector<double> all;
   if (!m.transposed) {
     for (std::int64_t j = 0; j < columns; ++j) {
-      const std::vector<double> column = read(m.dtype, place(m, batch, j), rows);
+      const std::vector<double> column = read(m.dtype, column_address(m, batch, j), rows);
       all.insert(all.end(), column.begin(), column.end());
     }
     return all;
   }
   all.resize(static_cast<std::size_t>(rows * columns));
   for (std::int64_t i = 0; i < rows; ++i) {
-    const std::vector<double> row = read(m.dtype, place(m, batch, i), columns);
+    const std::vector<double> row = read(m.dtype, column_address(m, batch, i), columns);
     for (std::int64_t j = 0; j < columns; ++j)
       all[static_cast<std::size_t>(j * rows + i)] = row[static_cast<std::size_t>(j)];
   }
@@ -116,14 +116,14 @@ void multiply(const ProductCall& p, std::int64_t batch, const std::vector<double
     }
     // C is read only if beta is not 0: C may be NaN.
     std::vector<double> added(sums.size());
-    if (p.beta != 0) added = read(p.c.dtype, place(p.c, batch, j), p.m);
+    if (p.beta != 0) added = read(p.c.dtype, column_address(p.c, batch, j), p.m);
     if (p.scale_a != 0 && !p.scales_blocks) scale(p, j, &sums);
     for (std::size_t i = 0; i < sums.size(); ++i) {
       sums[i] = p.alpha * sums[i] + p.beta * added[i] + (bias.empty() ? 0 : bias[i]);
       sums[i] = activated(sums[i], p.activation);
       if (p.single) sums[i] = static_cast<float>(sums[i]);
     }
-    convert(sums.data(), DType::f64, pointer<void>(place(p.d, batch, j)), p.d.dtype, p.m);
+    convert(sums.data(), DType::f64, pointer<void>(column_address(p.d, batch, j)), p.d.dtype, p.m);
   }
 }
 

@@ -41,7 +41,7 @@ tern_device_tensor described(const Tensor& t) {
 }
 
 /// The positions of all elements of a tensor broadcast to `sizes`, in order.
-Integers places(const Tensor& t, const Integers& sizes) {
+Integers broadcast_positions(const Tensor& t, const Integers& sizes) {
   const std::int64_t count = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
   Integers all;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -80,7 +80,7 @@ Integers out_sizes(const Case& x) {
   return sizes;
 }
 
-Integers by_tensors(const Case& x, const Integers& sizes) {
+Integers expected_elements(const Case& x, const Integers& sizes) {
   const std::int64_t rows = sizes[sizes.size() - 2];
   const std::int64_t columns = sizes.back();
   const std::int64_t depth = x.a.sizes.back();
@@ -88,9 +88,9 @@ Integers by_tensors(const Case& x, const Integers& sizes) {
   Integers b_sizes = sizes;
   a_sizes.back() = depth;
   b_sizes[sizes.size() - 2] = depth;
-  const Integers a = places(x.a, a_sizes);
-  const Integers b = places(x.b, b_sizes);
-  const Integers c = x.c.sizes.empty() ? Integers() : places(x.c, sizes);
+  const Integers a = broadcast_positions(x.a, a_sizes);
+  const Integers b = broadcast_positions(x.b, b_sizes);
+  const Integers c = x.c.sizes.empty() ? Integers() : broadcast_positions(x.c, sizes);
   Integers result;
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(a.size()) / depth * columns; ++i) {
     const std::int64_t matrix = i / (rows * columns);
@@ -104,7 +104,8 @@ Integers by_tensors(const Case& x, const Integers& sizes) {
   return result;
 }
 
-std::int64_t place(const Matrix& m, std::int64_t first, std::int64_t batch, std::int64_t row, std::int64_t column) {
+std::int64_t element_offset(const Matrix& m, std::int64_t first, std::int64_t batch, std::int64_t row,
+                            std::int64_t column) {
   if (m.transposed) std::swap(row, column);
   EXPECT_LT(row, m.rows);
   EXPECT_LT(column, m.columns);
@@ -112,7 +113,7 @@ std::int64_t place(const Matrix& m, std::int64_t first, std::int64_t batch, std:
   return first + batch * m.batch_offset + column * m.leading + row;
 }
 
-Integers by_product(const Product& p, std::size_t count) {
+Integers product_elements(const Product& p, std::size_t count) {
   Integers result(count, -1);
   const std::int64_t depth = p.a.transposed ? p.a.rows : p.a.columns;
   for (const Offsets& o : p.calls) {
@@ -122,10 +123,11 @@ Integers by_product(const Product& p, std::size_t count) {
       const std::int64_t row = i % p.d.rows;
       std::int64_t sum = 0;
       if (p.addend == Addend::vector) sum = element(o.c + row, 3);
-      if (p.addend == Addend::matrix) sum = element(place(p.c, o.c, batch, row, column), 3);
+      if (p.addend == Addend::matrix) sum = element(element_offset(p.c, o.c, batch, row, column), 3);
       for (std::int64_t k = 0; k < depth; ++k)
-        sum += element(place(p.a, o.a, batch, row, k), 2) * element(place(p.b, o.b, batch, k, column), 1);
-      result.at(static_cast<std::size_t>(place(p.d, o.d, batch, row, column))) = sum;
+        sum += element(element_offset(p.a, o.a, batch, row, k), 2) *
+               element(element_offset(p.b, o.b, batch, k, column), 1);
+      result.at(static_cast<std::size_t>(element_offset(p.d, o.d, batch, row, column))) = sum;
     }
   }
   return result;
@@ -153,8 +155,8 @@ TEST_P(ProductTest, ComputesWhatTheTensorsSay) {
   ASSERT_TRUE(p);
   EXPECT_EQ(p->calls.size(), x.calls);
   EXPECT_EQ(p->batch, x.batch);
-  const Integers expected = by_tensors(x, sizes);
-  EXPECT_EQ(by_product(*p, expected.size()), expected);
+  const Integers expected = expected_elements(x, sizes);
+  EXPECT_EQ(product_elements(*p, expected.size()), expected);
 }
 
 const Case kCases[] = {

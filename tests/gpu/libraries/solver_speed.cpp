@@ -35,7 +35,7 @@ constexpr Type kTypes[] = {{'s', DType::f32}, {'d', DType::f64}, {'c', DType::c6
 // Ordered so that an early end leaves measurements over the whole range.
 constexpr std::int64_t kSides[] = {32, 128, 16, 512, 8, 64, 256, 4};
 constexpr std::int64_t kElements = 1 << 22;  // elements of a batch that fills the device
-constexpr int kRuns = 5;
+constexpr int kRunCount = 5;
 constexpr double kHopeless = 10, kForEver = 1e9;  // times the milliseconds of Tern's kernels; milliseconds
 constexpr double kFirst = 200;                    // milliseconds allowed for making handles
 
@@ -71,8 +71,8 @@ double measure(const char* device, const Kind& kind, DType type, std::int64_t co
   Session session(p.model().prepare(options));
   const std::vector<Tensor> inputs = {matrices(type, count, n)};
   double least = 0;
-  for (int i = 0; i <= kRuns; ++i) {  // the first run makes handles
-    session.set_profiling(true);      // from zero
+  for (int i = 0; i <= kRunCount; ++i) {  // the first run makes handles
+    session.set_profiling(true);          // from zero
     session.run(inputs);
     double ms = 0;
     for (const NodeTime& node : session.profile()) ms += node.seconds * 1e3;

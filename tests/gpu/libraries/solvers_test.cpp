@@ -97,7 +97,7 @@ Matrix random(std::int64_t rows, std::int64_t columns, DType type, unsigned seed
 }
 
 template <class T>
-void put(const std::vector<Matrix>& from, Tensor& to) {
+void store_elements(const std::vector<Matrix>& from, Tensor& to) {
   T* at = to.span<T>().data();
   for (const Matrix& m : from) {
     for (const Number& x : m.e) {
@@ -111,10 +111,10 @@ void put(const std::vector<Matrix>& from, Tensor& to) {
 }
 Tensor tensor(const std::vector<Matrix>& all, DType type) {
   Tensor t(type, {static_cast<std::int64_t>(all.size()), all[0].rows, all[0].columns});
-  if (type == DType::f32) put<float>(all, t);
-  if (type == DType::f64) put<double>(all, t);
-  if (type == DType::c64) put<std::complex<float>>(all, t);
-  if (type == DType::c128) put<std::complex<double>>(all, t);
+  if (type == DType::f32) store_elements<float>(all, t);
+  if (type == DType::f64) store_elements<double>(all, t);
+  if (type == DType::c64) store_elements<std::complex<float>>(all, t);
+  if (type == DType::c128) store_elements<std::complex<double>>(all, t);
   return t;
 }
 template <class T>
@@ -147,7 +147,9 @@ class SolverTest : public ::testing::Test {
          {"TERN_CUDA_SOLVER", "TERN_ROCM_SOLVER", "TERN_STAND_IN_LEAVES", "TERN_STAND_IN_FAILS", "TERN_STAND_IN_WORK"})
       unsetenv(name);
   }
-  static void use(const char* routine) { setenv(is_cuda() ? "TERN_CUDA_SOLVER" : "TERN_ROCM_SOLVER", routine, 1); }
+  static void set_solver(const char* routine) {
+    setenv(is_cuda() ? "TERN_CUDA_SOLVER" : "TERN_ROCM_SOLVER", routine, 1);
+  }
 
   /// The results for a batch. With `is_transposed` the operand's columns are contiguous.
   std::vector<Tensor> run(Op op, std::vector<Matrix> batch, DType type, const std::vector<Attr>& attributes,
@@ -229,7 +231,7 @@ constexpr struct {
 };
 /// Calls `test` for each case, with its index.
 template <class Test>
-void for_all(const Test& test) {
+void for_each_case(const Test& test) {
   std::size_t number = 0;
   for (const auto& c : kCases) {
     SCOPED_TRACE(::testing::Message() << name_of(c.type) << " " << c.routine << " " << c.is_transposed << c.is_on);
@@ -238,8 +240,8 @@ void for_all(const Test& test) {
 }
 
 TEST_F(SolverTest, Cholesky) {
-  for_all([&](DType type, const char* routine, bool is_transposed, bool upper, std::size_t) {
-    use(routine);
+  for_each_case([&](DType type, const char* routine, bool is_transposed, bool upper, std::size_t) {
+    set_solver(routine);
     std::vector<Matrix> batch, given;
     for (unsigned b = 0; b < 7; ++b) {
       batch.push_back(hermitian(5, type, b, 8));
@@ -258,8 +260,8 @@ TEST_F(SolverTest, Cholesky) {
 }
 
 TEST_F(SolverTest, Eigenvalues) {
-  for_all([&](DType type, const char* routine, bool is_transposed, bool upper, std::size_t) {
-    use(routine);
+  for_each_case([&](DType type, const char* routine, bool is_transposed, bool upper, std::size_t) {
+    set_solver(routine);
     std::vector<Matrix> batch, given;
     for (unsigned b = 0; b < 7; ++b) {
       batch.push_back(hermitian(6, type, b, 0));
@@ -281,9 +283,9 @@ TEST_F(SolverTest, Eigenvalues) {
 
 TEST_F(SolverTest, Lu) {
   constexpr std::pair<int, int> kShapes[] = {{5, 5}, {6, 3}, {3, 6}, {5, 5}};
-  for_all([&](DType type, const char* routine, bool is_transposed, bool, std::size_t number) {
+  for_each_case([&](DType type, const char* routine, bool is_transposed, bool, std::size_t number) {
     const auto [m, n] = kShapes[number];
-    use(routine);
+    set_solver(routine);
     std::vector<Matrix> batch;
     for (unsigned b = 0; b < 4; ++b) batch.push_back(random(m, n, type, b));
     const std::vector<Tensor> results = run(Op::lu_factor, batch, type, {}, is_transposed);
@@ -313,14 +315,14 @@ TEST_F(SolverTest, Qr) {
     QrKind mode;
     int rows, columns;
   } kShapes[] = {{QrKind::reduced, 6, 3}, {QrKind::r, 3, 6}, {QrKind::complete, 6, 3}, {QrKind::reflectors, 6, 3}};
-  for_all([&](DType type, const char* routine, bool is_transposed, bool, std::size_t number) {
+  for_each_case([&](DType type, const char* routine, bool is_transposed, bool, std::size_t number) {
     const auto [how, m, n] = kShapes[number];
-    use(routine);
+    set_solver(routine);
     std::vector<Matrix> batch;
     for (unsigned b = 0; b < 3; ++b) batch.push_back(random(m, n, type, b));
     const std::vector<Tensor> results = run(Op::qr, batch, type, {choice(AttrKey::mode, how)}, is_transposed);
     EXPECT_GT(calls, 0u);
-    use("own");
+    set_solver("own");
     const std::vector<Tensor> own = run(Op::qr, batch, type, {choice(AttrKey::mode, how)}, is_transposed);
     EXPECT_EQ(calls, 0u);
     for (std::size_t b = 0; b < batch.size(); ++b) {
@@ -337,9 +339,9 @@ TEST_F(SolverTest, Qr) {
 
 TEST_F(SolverTest, SingularValues) {
   constexpr std::pair<int, int> kShapes[] = {{5, 5}, {40, 3}, {6, 3}, {3, 6}};
-  for_all([&](DType type, const char* routine, bool is_transposed, bool full, std::size_t number) {
+  for_each_case([&](DType type, const char* routine, bool is_transposed, bool full, std::size_t number) {
     const auto [m, n] = kShapes[number];
-    use(routine);
+    set_solver(routine);
     std::vector<Matrix> batch;
     for (unsigned b = 0; b < 3; ++b) batch.push_back(random(m, n, type, b));
     const std::vector<Tensor> results = run(Op::svd, batch, type, {flag(AttrKey::full, full)}, is_transposed);
@@ -359,7 +361,7 @@ TEST_F(SolverTest, SingularValues) {
 
 TEST_F(SolverTest, SingularValuesAlone) {
   for (const char* routine : kRoutines) {
-    use(routine);
+    set_solver(routine);
     std::vector<Matrix> batch;
     for (unsigned b = 0; b < 4; ++b) batch.push_back(random(4, 4, DType::f32, b));
     const Tensor all = std::move(run(Op::svd, batch, DType::f32, {})[1]);
@@ -379,7 +381,7 @@ TEST_F(SolverTest, SingularValuesAlone) {
 
 TEST_F(SolverTest, WorkspacesHaveABound) {
   // The stand-ins request 100 MiB per matrix: a call takes two matrices.
-  use("small");
+  set_solver("small");
   std::vector<Matrix> batch;
   for (unsigned b = 0; b < 4; ++b) batch.push_back(hermitian(4, DType::f32, b, 8));
   const std::vector<float> expected = values_of(run(Op::eigh, batch, DType::f32, {})[0]);
@@ -409,9 +411,9 @@ TEST_F(SolverTest, TernComputesWhatASolverLeaves) {
     for (const char* routine : kRoutines) {
       std::vector<Matrix> batch;
       for (unsigned b = 0; b < 4; ++b) batch.push_back(hermitian(4, DType::f32, b, 8));
-      use("own");
+      set_solver("own");
       const std::vector<Tensor> own = run(op, batch, DType::f32, {});
-      use(routine);
+      set_solver(routine);
       setenv("TERN_STAND_IN_LEAVES", "1", 1);
       const std::vector<Tensor> all = run(op, batch, DType::f32, {});
       EXPECT_GT(calls, 0u);
@@ -424,7 +426,7 @@ TEST_F(SolverTest, MatricesWithoutResultsAreTold) {
   std::vector<Matrix> batch;
   for (unsigned b = 0; b < 4; ++b) batch.push_back(hermitian(4, DType::f32, b, 8));
   for (const char* routine : {"small", "large", "own"}) {
-    use(routine);
+    set_solver(routine);
     std::vector<Matrix> wrong = batch;
     wrong[1](2, 2) = -1;
     EXPECT_EQ(integers(run(Op::cholesky, wrong, DType::f32, {})[1]), (std::vector<int>{0, 3, 0, 0})) << routine;
@@ -461,7 +463,7 @@ Model eigenvalues(std::int64_t n) {
 }
 
 TEST_F(SolverTest, GraphsHaveTernsKernels) {
-  use("small");
+  set_solver("small");
   PrepareOptions options;
   options.device = device();
   std::vector<Matrix> batch;
@@ -473,7 +475,7 @@ TEST_F(SolverTest, GraphsHaveTernsKernels) {
   const std::vector<Tensor>& outputs = session.run(inputs);
   graph.capture_end();
   const std::uint64_t before = launches(stand_in::kSolverKernel);
-  use("own");
+  set_solver("own");
   for (int i = 0; i < 3; ++i) {
     for (float& x : inputs[0].span<float>()) x *= 2;
     graph.replay();
@@ -486,7 +488,7 @@ TEST_F(SolverTest, GraphsHaveTernsKernels) {
 }
 
 TEST_F(SolverTest, ReproducibleRunsTakeNone) {
-  use("small");
+  set_solver("small");
   PrepareOptions options;
   options.device = device();
   options.reproducible = true;
@@ -535,11 +537,11 @@ TEST_F(SolverTest, EveryFunctionMayFail) {
         op == Op::qr ? std::vector<Attr>{choice(AttrKey::mode, QrKind::reduced)} : std::vector<Attr>{};
     for (const ValueId v : p.b().add_all(op, {p.input(DType::f32, {4, 4, 4})}, attributes)) p.output(v);
     const auto bytes = [&](Session& session) { return bytes_of(session.run(inputs), 0, 1); };
-    use("own");
+    set_solver("own");
     Session tern(p.model().prepare(options));
     const std::vector<std::byte> own = bytes(tern);
     for (const char* routine : kRoutines) {
-      use(routine);
+      set_solver(routine);
       Session session(p.model().prepare(options));
       const std::vector<std::byte> expected = bytes(session);
       for (const char* function : all.preparing) {
@@ -574,7 +576,7 @@ TEST_F(SolverTest, EveryFunctionMayFail) {
 }
 
 TEST_F(SolverTest, AStreamWithoutHandlesGetsThemLater) {
-  use("small");
+  set_solver("small");
   PrepareOptions options;
   options.device = device();
   const auto prepared = eigenvalues(4).prepare(options);
@@ -619,7 +621,7 @@ int handles() {
 }
 
 TEST_F(SolverTest, HandlesEndWithTheirStream) {
-  use("small");
+  set_solver("small");
   PrepareOptions options;
   options.device = device();
   const auto prepared = eigenvalues(4).prepare(options);
@@ -646,7 +648,7 @@ TEST_F(SolverTest, HandlesEndWithTheirStream) {
 }
 
 TEST_F(SolverTest, AnUnknownRoutineIsAnError) {
-  use("smal");
+  set_solver("smal");
   PrepareOptions options;
   options.device = device();
   try {
@@ -666,7 +668,7 @@ TEST_F(SolverTest, EveryLaunchMayFail) {
   for (unsigned b = 0; b < 3; ++b) batch.push_back(hermitian(4, DType::f32, b, 0));
   const std::vector<Tensor> inputs = {tensor(batch, DType::f32)};
   for (const char* routine : kRoutines) {
-    use(routine);
+    set_solver(routine);
     Session session(eigenvalues(4).prepare(options));
     const std::vector<float> expected = values_of(session.run(inputs)[0]);
     std::uint64_t errors = 0;

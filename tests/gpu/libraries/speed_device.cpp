@@ -35,8 +35,8 @@ SpeedDevice::SpeedDevice() {
   check(retain(&context, device), "cuDevicePrimaryCtxRetain");
   check(set(context), "cuCtxSetCurrent");
   check(api_.stream_create(&stream_, kNonBlocking), "cuStreamCreate");
-  check(api_.event_create(&from_, 0), "cuEventCreate");
-  check(api_.event_create(&to_, 0), "cuEventCreate");
+  check(api_.event_create(&start_event_, 0), "cuEventCreate");
+  check(api_.event_create(&end_event_, 0), "cuEventCreate");
 }
 
 // The process end releases all other objects.
@@ -68,12 +68,12 @@ void SpeedDevice::free_all() {
 }
 
 double SpeedDevice::elapsed(const std::function<void()>& work) {
-  check(api_.event_record(from_, stream_), "cuEventRecord");
+  check(api_.event_record(start_event_, stream_), "cuEventRecord");
   work();
-  check(api_.event_record(to_, stream_), "cuEventRecord");
-  check(api_.event_synchronize(to_), "cuEventSynchronize");
+  check(api_.event_record(end_event_, stream_), "cuEventRecord");
+  check(api_.event_synchronize(end_event_), "cuEventSynchronize");
   float milliseconds = 0;
-  check(api_.event_elapsed(&milliseconds, from_, to_), "cuEventElapsedTime");
+  check(api_.event_elapsed(&milliseconds, start_event_, end_event_), "cuEventElapsedTime");
   return 1e3 * milliseconds;
 }
 

@@ -39,7 +39,7 @@ class SpeedDevice {
   Api api_;
   std::string name_;
   Stream stream_ = nullptr;
-  Event from_ = nullptr, to_ = nullptr;
+  Event start_event_ = nullptr, end_event_ = nullptr;
   std::vector<Address> memory_;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 
-uint64_t up(uint64_t value, uint64_t step) {
+uint64_t round_up(uint64_t value, uint64_t step) {
   return (value + step - 1) / step * step;
 }
 
@@ -35,9 +35,9 @@ void AddressSpace::begin_use() {
     place = mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (place != MAP_FAILED) break;
   }
-  if (place == MAP_FAILED) fatal("mmap reserves no addresses for %s: %s", what_, std::strerror(errno));
+  if (place == MAP_FAILED) fatal("mmap reserves no addresses for %s: %s", description_, std::strerror(errno));
   base_ = reinterpret_cast<uint64_t>(place);
-  next_ = up(base_, 2 << 20);
+  next_ = round_up(base_, 2 << 20);
 }
 
 void AddressSpace::record(uint64_t begin, uint64_t end, bool accessible, const std::string& state) {
@@ -65,24 +65,24 @@ void AddressSpace::record(uint64_t begin, uint64_t end, bool accessible, const s
 
 uint64_t AddressSpace::reserve(uint64_t bytes, uint64_t alignment, const std::string& state) {
   begin_use();
-  const uint64_t begin = up(next_, alignment);
+  const uint64_t begin = round_up(next_, alignment);
   if (bytes > size_ || begin + bytes + kPage > base_ + size_) {
-    refuse(Status::out_of_memory, "all addresses for %s are used up", what_);
+    refuse(Status::out_of_memory, "all addresses for %s are used up", description_);
   }
-  next_ = up(begin + bytes, kPage) + kPage;
+  next_ = round_up(begin + bytes, kPage) + kPage;
   record(begin, begin + bytes, false, state);
   return begin;
 }
 
 uint64_t AddressSpace::allocate(uint64_t bytes, const std::string& state) {
-  const uint64_t pages = up(bytes, kPage);
+  const uint64_t pages = round_up(bytes, kPage);
   const uint64_t place = reserve(pages, kPage, state);
   if (mprotect(pointer(place), pages, PROT_READ | PROT_WRITE) != 0) {
     clear(place, pages);
     refuse(Status::out_of_memory, "the host has no %llu bytes left", static_cast<unsigned long long>(bytes));
   }
   std::memset(pointer(place), kFresh, pages);
-  const uint64_t begin = place + pages - up(bytes, 256);
+  const uint64_t begin = place + pages - round_up(bytes, 256);
   record(place, place + pages, false, "next to memory that was " + state);
   record(begin, begin + bytes, true, state + " (number " + std::to_string(++serial_) + ")");
   return begin;
@@ -93,7 +93,7 @@ uint64_t AddressSpace::release(uint64_t begin, const std::string& state) {
   if (at == regions_.end() || !at->second.accessible) return 0;
   Region& region = at->second;
   const uint64_t bytes = region.end - region.begin;
-  clear(begin / kPage * kPage, up(region.end, kPage) - begin / kPage * kPage);
+  clear(begin / kPage * kPage, round_up(region.end, kPage) - begin / kPage * kPage);
   region.accessible = false;
   region.state += ", then " + state;
   return bytes;
@@ -133,7 +133,7 @@ std::string AddressSpace::wrong(uint64_t begin, uint64_t bytes) const {
 std::string AddressSpace::history(uint64_t address) const {
   char text[64];
   std::snprintf(text, sizeof(text), "0x%llx", static_cast<unsigned long long>(address));
-  if (!contains(address)) return std::string(text) + " was never an address of " + what_;
+  if (!contains(address)) return std::string(text) + " was never an address of " + description_;
   auto next = regions_.upper_bound(address);
   if (next == regions_.begin()) return std::string(text) + " was never allocated";
   const Region& region = std::prev(next)->second;
@@ -149,7 +149,7 @@ std::string AddressSpace::history(uint64_t address) const {
 void AddressSpace::close() {
   for (const auto& [begin, region] : regions_) {
     if (region.accessible) {
-      mprotect(pointer(begin / kPage * kPage), up(region.end, kPage) - begin / kPage * kPage, PROT_NONE);
+      mprotect(pointer(begin / kPage * kPage), round_up(region.end, kPage) - begin / kPage * kPage, PROT_NONE);
     }
   }
 }
@@ -157,7 +157,8 @@ void AddressSpace::close() {
 void AddressSpace::open() {
   for (const auto& [begin, region] : regions_) {
     if (region.accessible) {
-      mprotect(pointer(begin / kPage * kPage), up(region.end, kPage) - begin / kPage * kPage, PROT_READ | PROT_WRITE);
+      mprotect(pointer(begin / kPage * kPage), round_up(region.end, kPage) - begin / kPage * kPage,
+               PROT_READ | PROT_WRITE);
     }
   }
 }

@@ -19,7 +19,7 @@ class AddressSpace {
     std::string state;  // for messages: "allocated by cuMemAlloc_v2 (number 12)", "freed by cuMemFree_v2"
   };
 
-  explicit AddressSpace(const char* what) : what_(what) {}
+  explicit AddressSpace(const char* what) : description_(what) {}
 
   // An inaccessible range of addresses, followed by a permanently inaccessible page.
   uint64_t reserve(uint64_t bytes, uint64_t alignment, const std::string& state);
@@ -48,7 +48,7 @@ class AddressSpace {
   void begin_use();
   void record(uint64_t begin, uint64_t end, bool accessible, const std::string& state);
 
-  const char* what_;
+  const char* description_;
   uint64_t base_ = 0, size_ = 0, next_ = 0, serial_ = 0;
   std::map<uint64_t, Region> regions_;  // keyed by begin; disjoint
 };

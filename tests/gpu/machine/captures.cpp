@@ -20,7 +20,7 @@ void Machine::begin_capture(uint64_t handle, CaptureMode mode, uint64_t graph_ha
   auto capture = std::make_shared<Capture>();
   if (graph_handle != 0) {
     capture->graph = graph(graph_handle);
-    capture->into = true;
+    capture->is_callers_graph = true;
     for (uint64_t dependency : dependencies) {
       if (node(dependency)->graph != capture->graph.get()) {
         refuse(Status::invalid_value, "a dependency of the first node is in another graph");
@@ -40,14 +40,14 @@ void Machine::begin_capture(uint64_t handle, CaptureMode mode, uint64_t graph_ha
 }
 
 void Machine::leave_capture(Capture& capture) {
-  for (const auto& stream : streams_.all()) {
+  for (const auto& stream : streams_.objects()) {
     if (stream->capture.get() != &capture) continue;
     stream->capture = nullptr;
     stream->dependencies.clear();
   }
   if (!capture.ended) --capture.graph->capturing;
   capture.ended = true;
-  if (capture.invalid && !capture.into && graphs_.live(capture.graph->handle)) {
+  if (capture.invalid && !capture.is_callers_graph && graphs_.live(capture.graph->handle)) {
     forget_graph(*capture.graph);
   }
   capture.origin = nullptr;
@@ -80,7 +80,7 @@ uint64_t Machine::end_capture(uint64_t handle) {
       const auto& before = node(at)->dependencies;
       open.insert(open.end(), before.begin(), before.end());
     }
-    for (const auto& other : streams_.all()) {
+    for (const auto& other : streams_.objects()) {
       if (other->capture != capture) continue;
       for (uint64_t dependency : other->dependencies) {
         if (reached.count(dependency) != 0) continue;

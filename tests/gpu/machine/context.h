@@ -14,7 +14,7 @@ struct Descriptor {
 
 struct Context {
   uint64_t handle = 0;
-  uint64_t part = 0;  // handle of a green context as such
+  uint64_t green_handle = 0;  // handle of a green context as such
   int device = 0;
   bool alive = true;
   uint64_t retained = 0;             // retain count of a primary context

@@ -79,19 +79,19 @@ void Machine::end_context(Context& context) {
     if (number != 0) counters.leaked[what] += number;
   };
   auto of_context = [&](const auto& object) { return object.context && same_primary(*object.context, context); };
-  for (const auto& stream : streams_.all()) {
+  for (const auto& stream : streams_.objects()) {
     if (of_context(*stream)) stream->queue.clear(), stream->capture = nullptr;
   }
   std::erase_if(orphans_, [&](const auto& stream) { return of_context(*stream); });
   count("streams", streams_.remove_if(of_context));
   count("events", events_.remove_if(of_context));
-  for (const auto& module : modules_.all()) {
+  for (const auto& module : modules_.objects()) {
     if (of_context(*module)) module->loaded = false;
   }
   count("modules", modules_.remove_if(of_context));
   functions_.remove_if([](const Function& function) { return function.module.expired(); });
   count("allocations", memory.free_all(context));
-  count("parts", parts_.remove_if([&](const Context& part) { return same_primary(part, context); }));
+  count("parts", partitions_.remove_if([&](const Context& part) { return same_primary(part, context); }));
   contexts_.remove_if([&](Context& other) {
     if (!same_primary(other, context)) return false;
     other.alive = false;
@@ -144,25 +144,25 @@ std::shared_ptr<Context> Machine::current() const {
 
 // cuGreenCtxCreate: "This API will retain the primary context on device dev, which will is released when the green
 // context is destroyed."
-uint64_t Machine::create_part(int device, const Descriptor& of) {
+uint64_t Machine::create_partition(int device, const Descriptor& of) {
   auto part = std::make_shared<Context>();
   part->primary = context(retain_primary(device));
   part->device = device;
   part->resources = of;
   part->handle = contexts_.add(part);
-  part->part = parts_.add(part);
-  return part->part;
+  part->green_handle = partitions_.add(part);
+  return part->green_handle;
 }
 
 // cuGreenCtxDestroy: "The API does not destroy streams [...] Once the green context is destroyed, any subsequent API
 // calls involving these streams will return CUDA_ERROR_STREAM_DETACHED with the exception of [...] cuStreamDestroy.
 // Additionally, the API will invalidate all active captures on these streams."
-void Machine::destroy_part(uint64_t handle) {
-  if (kind_of(handle) == static_cast<uint64_t>(Kind::part) && !parts_.live(handle)) {
+void Machine::destroy_partition(uint64_t handle) {
+  if (kind_of(handle) == static_cast<uint64_t>(Kind::partition) && !partitions_.live(handle)) {
     refuse(Status::context_destroyed, "the green context was destroyed earlier");
   }
-  const std::shared_ptr<Context> part = parts_.remove(handle);
-  for (const auto& stream : streams_.all()) {
+  const std::shared_ptr<Context> part = partitions_.remove(handle);
+  for (const auto& stream : streams_.objects()) {
     if (stream->context != part) continue;
     stream->detached = true;
     if (stream->capture) invalidate(*stream->capture, "its green context was destroyed");
@@ -183,10 +183,10 @@ void Machine::count() {
   figures.events = events_.size();
   figures.modules = modules_.size();
   figures.graphs = 0;
-  for (const auto& graph : graphs_.all()) figures.graphs += graph->owned ? 0 : 1;
+  for (const auto& graph : graphs_.objects()) figures.graphs += graph->owned ? 0 : 1;
   figures.executables = executables_.size();
   figures.queued = 0;
-  for (const auto& stream : streams_.all()) figures.queued += stream->queue.size();
+  for (const auto& stream : streams_.objects()) figures.queued += stream->queue.size();
   for (const auto& stream : orphans_) figures.queued += stream->queue.size();
 }
 

@@ -46,7 +46,7 @@ uint64_t current_tag() {
 }
 
 void CountedLaunches::run(const Launch& launch, tern_emulated_launch call, bool in_graph, const Memory& memory) {
-  const auto [at, is_new] = known_.try_emplace(key_of(launch, memory));
+  const auto [at, is_new] = cached_counts_.try_emplace(key_of(launch, memory));
   Counted& counted = at->second;
   if (is_new) {
     counted.launch = launch;
@@ -70,10 +70,10 @@ void CountedLaunches::run(const Launch& launch, tern_emulated_launch call, bool 
   launches_.push_back(result);
 }
 
-const std::vector<tern_emulator_launch>& CountedLaunches::take() {
-  taken_.swap(launches_);
+const std::vector<tern_emulator_launch>& CountedLaunches::take_launches() {
+  taken_launches_.swap(launches_);
   launches_.clear();
-  return taken_;
+  return taken_launches_;
 }
 
 }  // namespace tern::emulator

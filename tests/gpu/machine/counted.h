@@ -21,25 +21,25 @@ class CountedLaunches {
  public:
   // Starts or, for a negative `most_work`, stops counting in later translations.
   void start(double most_work) {
-    on_ = most_work >= 0;
+    is_enabled_ = most_work >= 0;
     most_work_ = most_work;
   }
-  bool on() const { return on_; }
+  bool is_enabled() const { return is_enabled_; }
   // Runs the kernel, or only some blocks (tern_emulated_counts::most_work). A repeated launch with equal sizes is not
   // counted again: its counts are reused, even data-dependent counts.
   void run(const Launch& launch, tern_emulated_launch call, bool in_graph, const Memory& memory);
   // Launches since the last call, valid until the next call.
-  const std::vector<tern_emulator_launch>& take();
+  const std::vector<tern_emulator_launch>& take_launches();
 
  private:
   struct Counted {
     Launch launch;
     tern_emulated_counts counts = {};
   };
-  bool on_ = false;
+  bool is_enabled_ = false;
   double most_work_ = 0;
-  std::map<std::string, Counted> known_;  // keyed by everything that determines a launch's memory accesses
-  std::vector<tern_emulator_launch> launches_, taken_;
+  std::map<std::string, Counted> cached_counts_;  // keyed by everything that determines a launch's memory accesses
+  std::vector<tern_emulator_launch> launches_, taken_launches_;
 };
 
 }  // namespace tern::emulator

@@ -57,11 +57,12 @@ void install_fault_handler() {
   sigaction(SIGBUS, &action, &before_bus);
 }
 
-Running::Running(std::string what) : what_(std::move(what)), before_(std::exchange(running, what_)) {
+Running::Running(std::string what)
+    : description_(std::move(what)), previous_description_(std::exchange(running, description_)) {
   have_stack();
 }
 Running::~Running() {
-  running = before_;
+  running = previous_description_;
 }
 
 }  // namespace tern::emulator

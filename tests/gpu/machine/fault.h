@@ -17,7 +17,7 @@ class Running {
   Running& operator=(const Running&) = delete;
 
  private:
-  std::string what_, before_;
+  std::string description_, previous_description_;
 };
 
 }  // namespace tern::emulator

@@ -29,14 +29,14 @@ struct Conditional {
   std::vector<uint64_t> handles;  // handles of the bodies; callers get the array
 };
 
-using What = std::variant<Empty, Work, Child, Conditional>;
+using NodeContent = std::variant<Empty, Work, Child, Conditional>;
 
 struct Node {
   uint64_t handle = 0;
   Graph* graph = nullptr;
   std::shared_ptr<Context> context;  // of work
   std::vector<uint64_t> dependencies;
-  What what;
+  NodeContent content;
   std::map<int, uint64_t> attributes;  // keyed by the API's number; values are not interpreted
 };
 
@@ -70,7 +70,7 @@ struct Capture {
   std::thread::id thread;
   std::shared_ptr<Graph> graph;
   std::shared_ptr<Stream> origin;
-  bool into = false;  // a graph of the caller's
+  bool is_callers_graph = false;  // a graph of the caller's
   bool invalid = false;
   bool ended = false;
   std::string why;

@@ -11,20 +11,21 @@ namespace tern::emulator {
 namespace {
 
 // Visits the graph and all graphs in its nodes, at any depth.
-void for_graphs(const std::shared_ptr<Graph>& graph, const std::function<void(const std::shared_ptr<Graph>&)>& visit) {
+void visit_graphs(const std::shared_ptr<Graph>& graph,
+                  const std::function<void(const std::shared_ptr<Graph>&)>& visit) {
   visit(graph);
   for (const auto& node : graph->nodes) {
-    if (const auto* child = std::get_if<Child>(&node->what)) for_graphs(child->graph, visit);
-    if (const auto* conditional = std::get_if<Conditional>(&node->what)) {
-      for (const auto& body : conditional->bodies) for_graphs(body, visit);
+    if (const auto* child = std::get_if<Child>(&node->content)) visit_graphs(child->graph, visit);
+    if (const auto* conditional = std::get_if<Conditional>(&node->content)) {
+      for (const auto& body : conditional->bodies) visit_graphs(body, visit);
     }
   }
 }
 
 bool has_conditional(const std::shared_ptr<Graph>& graph) {
   bool result = false;
-  for_graphs(graph, [&](const auto& inner) {
-    for (const auto& node : inner->nodes) result |= std::holds_alternative<Conditional>(node->what);
+  visit_graphs(graph, [&](const auto& inner) {
+    for (const auto& node : inner->nodes) result |= std::holds_alternative<Conditional>(node->content);
   });
   return result;
 }
@@ -61,8 +62,8 @@ std::shared_ptr<Graph> copy_of(const Graph& graph, Graph* parent) {
   for (const auto& node : graph.nodes) {
     auto copy = std::make_shared<Node>(*node);
     copy->graph = result.get();
-    if (auto* child = std::get_if<Child>(&copy->what)) child->graph = copy_of(*child->graph, result.get());
-    if (auto* conditional = std::get_if<Conditional>(&copy->what)) {
+    if (auto* child = std::get_if<Child>(&copy->content)) child->graph = copy_of(*child->graph, result.get());
+    if (auto* conditional = std::get_if<Conditional>(&copy->content)) {
       for (auto& body : conditional->bodies) body = copy_of(*body, result.get());
     }
     result->nodes.push_back(copy);
@@ -88,8 +89,8 @@ void Machine::forget_graph(Graph& graph) {
   const std::shared_ptr<Graph> keep = graphs_.get(graph.handle);
   for (const auto& node : graph.nodes) {
     nodes_.remove(node->handle);
-    if (const auto* child = std::get_if<Child>(&node->what)) forget_graph(*child->graph);
-    if (const auto* conditional = std::get_if<Conditional>(&node->what)) {
+    if (const auto* child = std::get_if<Child>(&node->content)) forget_graph(*child->graph);
+    if (const auto* conditional = std::get_if<Conditional>(&node->content)) {
       for (const auto& body : conditional->bodies) forget_graph(*body);
     }
   }
@@ -103,14 +104,14 @@ void Machine::destroy_graph(uint64_t handle) {
   const std::shared_ptr<Graph> graph = this->graph(handle);
   if (graph->owned) refuse(Status::invalid_value, "the graph belongs to a node");
   bool capturing = false;
-  for_graphs(graph, [&](const auto& inner) { capturing |= inner->capturing != 0; });
+  visit_graphs(graph, [&](const auto& inner) { capturing |= inner->capturing != 0; });
   if (capturing) refuse(Status::illegal_state, "a capture adds to the graph");
   forget_graph(*graph);
 }
 
 // cuGraphAddNode: "dependencies may not have any duplicate entries."
 uint64_t Machine::add_node(uint64_t graph_handle, std::span<const uint64_t> dependencies,
-                           const std::shared_ptr<Context>& context, What what) {
+                           const std::shared_ptr<Context>& context, NodeContent what) {
   const std::shared_ptr<Graph> graph = this->graph(graph_handle);
   std::set<uint64_t> unique;
   for (uint64_t dependency : dependencies) {
@@ -121,7 +122,7 @@ uint64_t Machine::add_node(uint64_t graph_handle, std::span<const uint64_t> depe
   node->graph = graph.get();
   node->context = context;
   node->dependencies.assign(dependencies.begin(), dependencies.end());
-  node->what = std::move(what);
+  node->content = std::move(what);
   node->handle = nodes_.add(node);
   graph->nodes.push_back(node);
   return node->handle;
@@ -144,7 +145,7 @@ uint64_t Machine::add_child(uint64_t graph_handle, std::span<const uint64_t> dep
   if (graph == child) refuse(Status::invalid_value, "a graph cannot be a child of itself");
   if (has_conditional(child)) refuse(Status::invalid_value, "a child graph must not contain conditional nodes");
   std::shared_ptr<Graph> copy = copy_of(*child, graph.get());
-  for_graphs(copy, [&](const std::shared_ptr<Graph>& inner) {
+  visit_graphs(copy, [&](const std::shared_ptr<Graph>& inner) {
     inner->owned = true;
     inner->handle = graphs_.add(inner);
     std::map<uint64_t, uint64_t> renamed;
@@ -188,7 +189,7 @@ std::shared_ptr<Node> Machine::add_conditional(uint64_t graph_handle, std::span<
     refuse(Status::invalid_value, "a conditional node of this type with %u bodies", bodies);
   const uint64_t handle = add_node(graph_handle, dependencies, context, Conditional{condition_handle, type, {}, {}});
   std::shared_ptr<Node> node = nodes_.get(handle);
-  auto& conditional = std::get<Conditional>(node->what);
+  auto& conditional = std::get<Conditional>(node->content);
   for (uint32_t i = 0; i < bodies; ++i) {
     conditional.bodies.push_back(make_graph(graph.get()));
     conditional.handles.push_back(conditional.bodies.back()->handle);
@@ -207,16 +208,16 @@ using ull = unsigned long long;
 // CUDA programming guide, "Conditional Node Body Graph Requirements": "Only copies/memsets involving device memory
 // and/or pinned device-mapped host memory are permitted."
 void check_body(const std::shared_ptr<Graph>& body, const Context& context) {
-  for_graphs(body, [&](const std::shared_ptr<Graph>& graph) {
+  visit_graphs(body, [&](const std::shared_ptr<Graph>& graph) {
     for (const auto& node : graph->nodes) {
-      const auto* work = std::get_if<Work>(&node->what);
+      const auto* work = std::get_if<Work>(&node->content);
       if (work == nullptr) continue;
       if (node->context && !same_primary(*node->context, context)) {
         refuse(Status::invalid_value, "%s in the body of a conditional node belongs to another context",
                text(*work).c_str());
       }
       const auto* copy = std::get_if<Copy>(work);
-      if (copy != nullptr && copy->direction != Direction::over && !copy->pinned) {
+      if (copy != nullptr && copy->direction != Direction::device_to_device && !copy->pinned) {
         refuse(Status::invalid_value, "%s in the body of a conditional node touches pageable memory",
                text(*work).c_str());
       }
@@ -234,18 +235,18 @@ uint64_t Machine::instantiate(uint64_t handle) {
     refuse(Status::invalid_value, "a graph with conditional nodes has an executable graph already");
   }
   auto executable = std::make_shared<Executable>();
-  for_graphs(graph, [&](const std::shared_ptr<Graph>& inner) {
+  visit_graphs(graph, [&](const std::shared_ptr<Graph>& inner) {
     if (inner->capturing != 0) refuse(Status::invalid_value, "a capture still adds to the graph");
     for (const auto& node : inner->nodes) {
-      if (const auto* conditional = std::get_if<Conditional>(&node->what)) {
+      if (const auto* conditional = std::get_if<Conditional>(&node->content)) {
         for (const auto& body : conditional->bodies) check_body(body, *node->context);
       }
-      const auto* work = std::get_if<Work>(&node->what);
+      const auto* work = std::get_if<Work>(&node->content);
       if (work != nullptr && std::holds_alternative<Launch>(*work) && !std::get<Launch>(*work).module->loaded) {
         refuse(Status::invalid_value, "the module of %s was unloaded", text(*work).c_str());
       }
     }
-    for (const auto& condition : conditions_.all()) {
+    for (const auto& condition : conditions_.objects()) {
       if (condition->graph.lock() != inner) continue;
       // "Handles not associated with a conditional node may cause graph instantiation to fail."
       if (!condition->used) {
@@ -255,7 +256,7 @@ uint64_t Machine::instantiate(uint64_t handle) {
     }
   });
   executable->graph = copy_of(*graph, nullptr);
-  for_graphs(executable->graph, [](const std::shared_ptr<Graph>& inner) { order(*inner); });
+  visit_graphs(executable->graph, [](const std::shared_ptr<Graph>& inner) { order(*inner); });
   executable->source = graph;
   executable->handle = executables_.add(executable);
   ++graph->executables;
@@ -269,9 +270,10 @@ namespace {
 // destination memory type [...] is not supported." "CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED if the type of a node
 // changed". Empty if the update is possible.
 std::string difference(const Node& before, const Node& after) {
-  if (before.what.index() != after.what.index()) return "the type of a node changed";
-  const auto *old_work = std::get_if<Work>(&before.what), *work = std::get_if<Work>(&after.what);
-  if (work == nullptr) return std::holds_alternative<Empty>(after.what) ? "" : "only work is updated in the emulator";
+  if (before.content.index() != after.content.index()) return "the type of a node changed";
+  const auto *old_work = std::get_if<Work>(&before.content), *work = std::get_if<Work>(&after.content);
+  if (work == nullptr)
+    return std::holds_alternative<Empty>(after.content) ? "" : "only work is updated in the emulator";
   if (old_work->index() != work->index()) return "the type of a node changed";
   if (before.context && after.context && !same_primary(*before.context, *after.context)) {
     return "the context of " + text(*work) + " changed";
@@ -311,12 +313,12 @@ std::string difference(const Graph& before, const Graph& after) {
 std::string Machine::update_executable(uint64_t handle, uint64_t graph_handle, bool while_running) {
   const std::shared_ptr<Executable> executable = executables_.get(handle);
   const std::shared_ptr<Graph> graph = this->graph(graph_handle);
-  if (!while_running && executable->last && !executable->last->done) {
+  if (!while_running && executable->last && !executable->last->is_complete) {
     refuse(Status::invalid_value, "an executable graph is updated while a launch of it is pending");
   }
   if (graph->capturing != 0) refuse(Status::invalid_value, "a capture still adds to the graph");
   std::shared_ptr<Graph> copy = copy_of(*graph, nullptr);
-  for_graphs(copy, [](const std::shared_ptr<Graph>& inner) { order(*inner); });
+  visit_graphs(copy, [](const std::shared_ptr<Graph>& inner) { order(*inner); });
   std::string why = difference(*executable->graph, *copy);
   if (!why.empty()) return why;
   executable->graph = copy;
@@ -343,12 +345,12 @@ void Machine::launch_graph(uint64_t handle, uint64_t stream_handle) {
     }
     refuse(Status::not_supported, "launching a graph into a capture is not emulated");
   }
-  if (executable->last && !executable->last->done) stream->queue.emplace_back(Wait{executable->last});
+  if (executable->last && !executable->last->is_complete) stream->queue.emplace_back(Wait{executable->last});
   stream->queue.emplace_back(GraphRun{executable, executable->graph});
   executable->last = std::make_shared<Record>();
   executable->last->stream = stream;
   stream->queue.emplace_back(Signal{executable->last});
-  stream->asked = false;
+  stream->is_queried = false;
 }
 
 }  // namespace tern::emulator

@@ -15,7 +15,7 @@ const char* name_of(Kind kind) {
     case Kind::physical: return "memory object";
     case Kind::descriptor: return "resource descriptor";
     case Kind::conditional: return "conditional handle";
-    case Kind::part: return "part of a device (green context)";
+    case Kind::partition: return "part of a device (green context)";
   }
   return "object of an unknown kind";
 }

@@ -23,7 +23,7 @@ enum class Kind : uint64_t {
   physical,
   descriptor,
   conditional,
-  part,
+  partition,
 };
 
 const char* name_of(Kind kind);
@@ -70,7 +70,7 @@ class Handles {
     return std::erase_if(objects_, [&](const auto& entry) { return condition(*entry.second); });
   }
 
-  std::vector<std::shared_ptr<T>> all() const {
+  std::vector<std::shared_ptr<T>> objects() const {
     std::vector<std::shared_ptr<T>> result;
     for (const auto& [handle, object] : objects_) result.push_back(object);
     return result;

@@ -44,9 +44,9 @@ class Machine {
   std::shared_ptr<Context> current() const;
   std::shared_ptr<Context> context(uint64_t handle) const;
   // A context with some of a device's multiprocessors. Retains the primary context.
-  uint64_t create_part(int device, const Descriptor& of);
-  void destroy_part(uint64_t part);
-  std::shared_ptr<Context> part(uint64_t handle) const { return parts_.get(handle); }
+  uint64_t create_partition(int device, const Descriptor& of);
+  void destroy_partition(uint64_t handle);
+  std::shared_ptr<Context> partition(uint64_t handle) const { return partitions_.get(handle); }
 
   // Streams and events (streams.cpp).
   uint64_t create_stream(const std::shared_ptr<Context>& context, unsigned flags);
@@ -99,7 +99,7 @@ class Machine {
   std::shared_ptr<Graph> graph(uint64_t handle) const { return graphs_.get(handle); }
   std::shared_ptr<Node> node(uint64_t handle) const { return nodes_.get(handle); }
   uint64_t add_node(uint64_t graph, std::span<const uint64_t> dependencies, const std::shared_ptr<Context>& context,
-                    What what);
+                    NodeContent what);
   uint64_t create_condition(uint64_t graph, const std::shared_ptr<Context>& context, uint32_t first, bool assign);
   uint64_t add_child(uint64_t graph, std::span<const uint64_t> dependencies, uint64_t child);
   std::shared_ptr<Node> add_conditional(uint64_t graph, std::span<const uint64_t> dependencies, uint64_t condition,
@@ -146,7 +146,7 @@ class Machine {
   std::map<int, std::shared_ptr<Context>> primaries_;
   std::set<std::pair<int, int>> peers_;  // accessing device, accessed device
   Handles<Context, Kind::context> contexts_;
-  Handles<Context, Kind::part> parts_;
+  Handles<Context, Kind::partition> partitions_;
   Handles<Stream, Kind::stream> streams_;
   Handles<Event, Kind::event> events_;
   Handles<Module, Kind::module> modules_;

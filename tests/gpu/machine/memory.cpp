@@ -6,7 +6,7 @@ namespace tern::emulator {
 
 using ull = unsigned long long;
 
-void Memory::use(int device, uint64_t bytes) {
+void Memory::reserve(int device, uint64_t bytes) {
   if (bytes > free_bytes(device)) {
     refuse(Status::out_of_memory, "%llu bytes are asked for, and %llu of %llu are free", static_cast<ull>(bytes),
            static_cast<ull>(free_bytes(device)), static_cast<ull>(total(device)));
@@ -16,7 +16,7 @@ void Memory::use(int device, uint64_t bytes) {
   counters_->figures.peak_memory = std::max(counters_->figures.peak_memory, counters_->figures.memory);
 }
 
-void Memory::unuse(int device, uint64_t bytes) {
+void Memory::release(int device, uint64_t bytes) {
   used_[device] -= bytes;
   counters_->figures.memory -= bytes;
 }
@@ -33,12 +33,12 @@ uint64_t Memory::free_bytes(int device) const {
 uint64_t Memory::allocate(const std::shared_ptr<Context>& context, uint64_t bytes, const char* by) {
   // cuMemAlloc: "If bytesize is 0, cuMemAlloc() returns CUDA_ERROR_INVALID_VALUE."
   if (bytes == 0) refuse(Status::invalid_value, "an allocation of no bytes");
-  use(context->device, bytes);
+  reserve(context->device, bytes);
   uint64_t address = 0;
   try {
     address = device_.allocate(bytes, std::string("allocated by ") + by);
   } catch (...) {
-    unuse(context->device, bytes);
+    release(context->device, bytes);
     throw;
   }
   if (settings().protect) close();
@@ -53,7 +53,7 @@ void Memory::free(uint64_t address, const char* by) {
     refuse(Status::invalid_value, "no allocation begins there: %s", device_.history(address).c_str());
   }
   device_.release(address, std::string("freed by ") + by);
-  unuse(at->second.context->device, at->second.bytes);
+  release(at->second.context->device, at->second.bytes);
   allocations_.erase(at);
   --counters_->figures.allocations;
 }

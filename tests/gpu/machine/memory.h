@@ -73,8 +73,8 @@ class Memory {
     std::shared_ptr<Physical> physical;
   };
 
-  void use(int device, uint64_t bytes);
-  void unuse(int device, uint64_t bytes);
+  void reserve(int device, uint64_t bytes);
+  void release(int device, uint64_t bytes);
   void drop(const std::shared_ptr<Physical>& physical);
   // Mappings that tile the range exactly, or a refusal.
   std::pair<std::map<uint64_t, Mapping>::iterator, std::map<uint64_t, Mapping>::iterator> tiles(uint64_t address,

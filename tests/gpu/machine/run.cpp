@@ -49,7 +49,7 @@ void Machine::run_all(Stream& stream) {
 
 void Machine::run_until(const std::shared_ptr<Record>& record) {
   const std::shared_ptr<Stream> stream = record->stream;  // running may release the record's reference
-  while (!record->done) {
+  while (!record->is_complete) {
     if (stream->queue.empty() && !stream->running) fatal("work waits for an event of a context that was destroyed");
     run_one(*stream);
   }
@@ -80,7 +80,7 @@ void Machine::run_one(Stream& stream) {
   stream.queue.pop_front();
   std::visit(Match{[&](const Work& work) { run(work); },
                    [&](const Signal& signal) {
-                     signal.record->done = true;
+                     signal.record->is_complete = true;
                      signal.record->time = ++clock_;
                      signal.record->stream = nullptr;
                    },
@@ -111,10 +111,10 @@ void Machine::run(const Work& work) {
     run_copy(*copy);
   } else {
     const Fill& fill = std::get<Fill>(work);
-    const std::string wrong = memory.wrong(fill.to, fill.count * fill.element);
+    const std::string wrong = memory.wrong(fill.target, fill.count * fill.element);
     if (!wrong.empty()) fatal("%s runs after its memory was given up: %s", text(work).c_str(), wrong.c_str());
     for (uint64_t i = 0; i < fill.count; ++i) {
-      std::memcpy(pointer(fill.to) + i * fill.element, &fill.value, fill.element);
+      std::memcpy(pointer(fill.target) + i * fill.element, &fill.value, fill.element);
     }
     counters.figures.bytes_set += fill.count * fill.element;
   }
@@ -134,7 +134,7 @@ void Machine::run_launch(const Launch& launch) {
   call.services = &kServices;
   call.machine = this;
   counters.launch(kernel.name);
-  if (counted.on()) return counted.run(launch, call, running_ != nullptr, memory);
+  if (counted.is_enabled()) return counted.run(launch, call, running_ != nullptr, memory);
   const bool others = waits(launch);
   if (others) lock.unlock();
   kernel.run(&call);
@@ -146,14 +146,14 @@ void Machine::run_copy(const Copy& copy) {
     const std::string wrong = memory.wrong(address, copy.bytes);
     if (!wrong.empty()) fatal("%s runs after its %s was given up: %s", text(copy).c_str(), which, wrong.c_str());
   };
-  check(copy.to, "destination");
-  if (!copy.staged) check(copy.from, "source");
-  const void* from = copy.staged ? copy.staged->data() : pointer(copy.from);
-  std::memmove(pointer(copy.to), from, copy.bytes);
+  check(copy.target, "destination");
+  if (!copy.staged) check(copy.source, "source");
+  const void* from = copy.staged ? copy.staged->data() : pointer(copy.source);
+  std::memmove(pointer(copy.target), from, copy.bytes);
   switch (copy.direction) {
     case Direction::in: counters.copy_in(copy.bytes); break;
     case Direction::out: counters.copy_out(copy.bytes); break;
-    case Direction::over: counters.figures.bytes_over += copy.bytes; break;
+    case Direction::device_to_device: counters.figures.bytes_over += copy.bytes; break;
   }
 }
 

@@ -14,11 +14,11 @@ void Machine::run(const Graph& graph, const Executable& executable) {
 }
 
 void Machine::run(const Node& node, const Executable& executable) {
-  if (const auto* work = std::get_if<Work>(&node.what)) {
+  if (const auto* work = std::get_if<Work>(&node.content)) {
     run(*work);
-  } else if (const auto* child = std::get_if<Child>(&node.what)) {
+  } else if (const auto* child = std::get_if<Child>(&node.content)) {
     run(*child->graph, executable);
-  } else if (const auto* conditional = std::get_if<Conditional>(&node.what)) {
+  } else if (const auto* conditional = std::get_if<Conditional>(&node.content)) {
     auto at = std::find_if(executable.conditions.begin(), executable.conditions.end(),
                            [&](const auto& condition) { return condition->handle == conditional->condition; });
     if (at == executable.conditions.end()) fatal("a conditional node has no condition");

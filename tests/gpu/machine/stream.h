@@ -20,9 +20,9 @@ struct Graph;
 // A recording of an event: done once all earlier work of the stream is done.
 struct Record {
   std::shared_ptr<Stream> stream;  // until done
-  bool done = false;
-  bool asked = false;  // a query has answered "not ready"
-  uint64_t time = 0;   // time on the counted clock, in microseconds
+  bool is_complete = false;
+  bool is_queried = false;  // a query has answered "not ready"
+  uint64_t time = 0;        // time on the counted clock, in microseconds
 };
 
 struct Signal {
@@ -44,7 +44,7 @@ struct Stream {
   unsigned flags = 0;
   bool detached = false;        // its green context was destroyed
   std::vector<uint32_t> units;  // HIP's mask of compute units; empty: all
-  bool asked = false;           // a query has answered "not ready" since the last work was queued
+  bool is_queried = false;      // a query has answered "not ready" since the last work was queued
   bool running = false;         // an operation runs, possibly waiting for other processes without the machine's lock
   std::deque<Operation> queue;
   // State during a capture.

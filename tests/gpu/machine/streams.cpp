@@ -63,8 +63,8 @@ void Machine::query(uint64_t handle) {
   unsafe();
   if (stream->queue.empty() && !stream->running) return;
   // Each query runs another operation, so a loop of queries ends, after as long as possible.
-  if (stream->asked) run_one_beside(stream);
-  stream->asked = true;
+  if (stream->is_queried) run_one_beside(stream);
+  stream->is_queried = true;
   refuse(Status::not_ready, "work waits in the stream");
 }
 
@@ -91,7 +91,7 @@ void Machine::record(uint64_t event_handle, uint64_t stream_handle) {
     event->capture = nullptr;
     event->dependencies.clear();
     event->record = std::make_shared<Record>();
-    event->record->done = true;
+    event->record->is_complete = true;
     return;
   }
   const std::shared_ptr<Stream> stream = this->stream(stream_handle);
@@ -110,7 +110,7 @@ void Machine::record(uint64_t event_handle, uint64_t stream_handle) {
   event->record = std::make_shared<Record>();
   event->record->stream = stream;
   stream->queue.emplace_back(Signal{event->record});
-  stream->asked = false;
+  stream->is_queried = false;
 }
 
 void Machine::wait(uint64_t stream_handle, uint64_t event_handle) {
@@ -145,9 +145,9 @@ void Machine::wait(uint64_t stream_handle, uint64_t event_handle) {
     refuse(Status::capture_isolation, "a capturing stream waits for an event that was recorded outside of the capture");
   }
   // cuEventRecord: "cuStreamWaitEvent() use the most recently captured state at the time of the API call".
-  if (!event->record || event->record->done) return;
+  if (!event->record || event->record->is_complete) return;
   stream->queue.emplace_back(Wait{event->record});
-  stream->asked = false;
+  stream->is_queried = false;
 }
 
 namespace {
@@ -173,11 +173,11 @@ void Machine::query_event(uint64_t handle) {
   if (event->capture && !event->capture->ended) invalidate(*event->capture, "one of its events was queried");
   refuse_captured(*event);
   unsafe();
-  if (!event->record || event->record->done) return;
+  if (!event->record || event->record->is_complete) return;
   const std::shared_ptr<Record> record = event->record;
   const std::shared_ptr<Stream> stream = record->stream;  // running may release the record's reference
-  if (record->asked) run_one_beside(stream);
-  record->asked = true;
+  if (record->is_queried) run_one_beside(stream);
+  record->is_queried = true;
   refuse(Status::not_ready, "work before the event has not run");
 }
 
@@ -189,7 +189,8 @@ float Machine::elapsed(uint64_t start_handle, uint64_t end_handle) {
   refuse_captured(*end);
   if (!start->timing || !end->timing) refuse(Status::invalid_handle, "an event was created without timing");
   if (!start->record || !end->record) refuse(Status::invalid_handle, "an event was never recorded");
-  if (!start->record->done || !end->record->done) refuse(Status::not_ready, "work before an event has not run");
+  if (!start->record->is_complete || !end->record->is_complete)
+    refuse(Status::not_ready, "work before an event has not run");
   return (static_cast<float>(end->record->time) - static_cast<float>(start->record->time)) / 1000;
 }
 

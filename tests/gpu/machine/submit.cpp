@@ -23,10 +23,10 @@ std::string text(const Work& work) {
 // Sets `pinned`.
 void Machine::check_copy(Copy& copy) const {
   if (copy.bytes == 0) return;
-  if (copy.direction != Direction::in) memory.check_device(copy.from, copy.bytes, "a copy");
-  if (copy.direction != Direction::out) memory.check_device(copy.to, copy.bytes, "a copy");
-  if (copy.direction == Direction::over) return;
-  const uint64_t host = copy.direction == Direction::in ? copy.from : copy.to;
+  if (copy.direction != Direction::in) memory.check_device(copy.source, copy.bytes, "a copy");
+  if (copy.direction != Direction::out) memory.check_device(copy.target, copy.bytes, "a copy");
+  if (copy.direction == Direction::device_to_device) return;
+  const uint64_t host = copy.direction == Direction::in ? copy.source : copy.target;
   if (host == 0) refuse(Status::invalid_value, "the host's address of a copy is null");
   if (memory.is_device(host)) {
     refuse(Status::invalid_value, "the host's address of a copy is one of the device: %s",
@@ -42,9 +42,9 @@ void Machine::check_fill(const Fill& fill) const {
     refuse(Status::invalid_value, "an element of %u bytes", fill.element);
   }
   // cuMemsetD32Async: "unsigned int *dstDevice [...] must be aligned to" the size of its elements.
-  if (fill.to % fill.element != 0)
+  if (fill.target % fill.element != 0)
     refuse(Status::invalid_value, "the address of a fill is not aligned to its elements");
-  if (fill.count != 0) memory.check_device(fill.to, fill.count * fill.element, "a fill");
+  if (fill.count != 0) memory.check_device(fill.target, fill.count * fill.element, "a fill");
 }
 
 void Machine::check_launch(const Launch& launch) const {
@@ -85,7 +85,7 @@ void Machine::submit(Work work, const std::shared_ptr<Stream>& stream) {
     return;
   }
   stream->queue.emplace_back(std::move(work));
-  stream->asked = false;
+  stream->is_queried = false;
 }
 
 // "API synchronization behavior" of the CUDA driver API, asynchronous copies:
@@ -101,7 +101,7 @@ void Machine::copy(Direction direction, uint64_t to, uint64_t from, uint64_t byt
   Copy copy{direction, to, from, bytes, nullptr, false};
   check_copy(copy);
   if (bytes == 0) return;
-  const bool pageable = direction != Direction::over && !copy.pinned;
+  const bool pageable = direction != Direction::device_to_device && !copy.pinned;
   if (pageable && direction == Direction::in && !stream->capture) {
     const auto* source = pointer(from);
     copy.staged = std::make_shared<std::vector<char>>(source, source + bytes);
@@ -118,7 +118,7 @@ void Machine::copy_peer(uint64_t to, int to_device, uint64_t from, int from_devi
     refuse(Status::invalid_value, "a copy between devices: memory of devices %d and %d is named as that of %d and %d",
            memory.device_of(to), memory.device_of(from), to_device, from_device);
   }
-  copy(Direction::over, to, from, bytes, stream_handle);
+  copy(Direction::device_to_device, to, from, bytes, stream_handle);
 }
 
 // cuDeviceCanAccessPeer: "Returns in *canAccessPeer a value of 1 if contexts on dev are capable of directly accessing

@@ -54,12 +54,12 @@ void trap(const tern_emulated_launch* launch) {
 
 void nothing(const tern_emulated_launch*) {}
 
-constexpr tern_emulated_parameter kTwo[] = {{0, 8}, {8, 8}};
+constexpr tern_emulated_parameter kTwoPointers[] = {{0, 8}, {8, 8}};
 constexpr tern_emulated_kernel kKernels[] = {
-    {"add", 16, 2, kTwo, 0, 0, 0, add},
-    {"multiply", 16, 2, kTwo, 0, 0, 0, multiply},
-    {"condition", 16, 2, kTwo, 0, 0, 0, condition},
-    {"count_down", 16, 2, kTwo, 0, 0, 0, count_down},
+    {"add", 16, 2, kTwoPointers, 0, 0, 0, add},
+    {"multiply", 16, 2, kTwoPointers, 0, 0, 0, multiply},
+    {"condition", 16, 2, kTwoPointers, 0, 0, 0, condition},
+    {"count_down", 16, 2, kTwoPointers, 0, 0, 0, count_down},
     {"trap", 0, 0, nullptr, 0, 0, 0, trap},
     {"local", 0, 0, nullptr, 16384, 256, 0, nothing},  // 16 KiB of local memory, at most 256 threads
 };

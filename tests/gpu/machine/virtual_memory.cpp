@@ -62,7 +62,7 @@ void Memory::unreserve(uint64_t address, uint64_t bytes, const char* by) {
 uint64_t Memory::create(uint64_t bytes, int device) {
   if (bytes == 0) refuse(Status::invalid_value, "a memory object of no bytes");
   check_granularity("the size of a memory object", bytes);
-  use(device, bytes);
+  reserve(device, bytes);
   auto physical = std::make_shared<Physical>();
   physical->bytes = bytes;
   physical->device = device;
@@ -72,7 +72,7 @@ uint64_t Memory::create(uint64_t bytes, int device) {
     fresh = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, physical->file, 0);
   }
   if (fresh == MAP_FAILED) {
-    unuse(device, bytes);
+    release(device, bytes);
     refuse(Status::out_of_memory, "the host has no memory of %llu bytes: %s", static_cast<ull>(bytes),
            std::strerror(errno));
   }
@@ -93,7 +93,7 @@ void Memory::release(uint64_t handle) {
 
 void Memory::drop(const std::shared_ptr<Physical>& physical) {
   if (!physical->released || physical->mappings != 0) return;
-  unuse(physical->device, physical->bytes);
+  release(physical->device, physical->bytes);
   --counters_->figures.memory_objects;
 }
 

@@ -20,18 +20,18 @@ struct Launch {
   uint64_t tag = 0;  // set by the counting program
 };
 
-enum class Direction { in, out, over };
+enum class Direction { in, out, device_to_device };
 
 struct Copy {
-  Direction direction = Direction::over;
-  uint64_t to = 0, from = 0, bytes = 0;
+  Direction direction = Direction::device_to_device;
+  uint64_t target = 0, source = 0, bytes = 0;
   // The source of a copy from pageable memory outside of a graph, read when the copy was queued.
   std::shared_ptr<std::vector<char>> staged;
   bool pinned = false;  // the host's side was pinned memory
 };
 
 struct Fill {
-  uint64_t to = 0;
+  uint64_t target = 0;
   uint32_t value = 0, element = 1;  // bytes of an element: 1, 2 or 4
   uint64_t count = 0;
 };

@@ -13,9 +13,11 @@ Launch launch_of(Pipeline& pipeline, Size threads, Size group, const std::functi
   const tern_emulated_kernel& kernel = *pipeline.function->kernel;
   if (threads.height != 1 || threads.depth != 1 || group.height != 1 || group.depth != 1)
     fatal("dispatchThreads: the stand-in runs grids of one dimension");
-  if (threads.all() == 0 || threads.width > 0xffffffffull || group.all() == 0 || group.all() > pipeline.most_threads())
+  if (threads.volume() == 0 || threads.width > 0xffffffffull || group.volume() == 0 ||
+      group.volume() > pipeline.most_threads())
     fatal("dispatchThreads: %llu threads in groups of %llu; this pipeline takes groups of 1 to %llu",
-          static_cast<ull>(threads.all()), static_cast<ull>(group.all()), static_cast<ull>(pipeline.most_threads()));
+          static_cast<ull>(threads.volume()), static_cast<ull>(group.volume()),
+          static_cast<ull>(pipeline.most_threads()));
   shim::Block block{};
   block.items = threads.width;
   std::vector<char> values;

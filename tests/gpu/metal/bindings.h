@@ -14,7 +14,7 @@ namespace tern::emulator::metal {
 // Metal's Size: three numbers.
 struct Size {
   std::uint64_t width, height, depth;
-  std::uint64_t all() const { return width * height * depth; }
+  std::uint64_t volume() const { return width * height * depth; }
 };
 
 struct Bound {

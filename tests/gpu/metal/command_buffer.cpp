@@ -105,7 +105,7 @@ void CommandBuffer::commit() {
                      },
                      [&](const BufferCopy& copy) {
                        if (failure.empty())
-                         machine.copy(Direction::over, copy.to, copy.from, copy.bytes, queue->stream);
+                         machine.copy(Direction::device_to_device, copy.target, copy.source, copy.bytes, queue->stream);
                      },
                      [&](const EventSignal& signal) {
                        // After a failure only the host signals, in a handler.
@@ -123,7 +123,7 @@ void CommandBuffer::commit() {
 }
 
 bool CommandBuffer::finished() const {
-  return is_completed || (end != 0 && Machine::get().event(end)->record->done);
+  return is_completed || (end != 0 && Machine::get().event(end)->record->is_complete);
 }
 
 void CommandBuffer::run() {
@@ -133,7 +133,7 @@ void CommandBuffer::run() {
 void CommandBuffer::completed() {
   is_completed = true;
   --queue->open;
-  kept.clear();
+  retained.clear();
   commands.clear();
   for (Block* handler : std::exchange(handlers, {})) {
     call_block(handler, this);

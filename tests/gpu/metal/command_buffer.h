@@ -15,7 +15,7 @@
 namespace tern::emulator::metal {
 
 struct BufferCopy {
-  std::uint64_t to, from, bytes;
+  std::uint64_t target, source, bytes;
 };
 struct EventSignal {
   Ref<SharedEvent> event;
@@ -45,7 +45,7 @@ struct CommandBuffer : Object {
 
   // For encoders.
   void add(Command command);
-  void keep(Object* object) { kept.emplace_back(object); }
+  void retain_object(Object* object) { retained.emplace_back(object); }
 
   bool finished() const;
   void run();
@@ -54,7 +54,7 @@ struct CommandBuffer : Object {
   Ref<Queue> queue;
   Object* encoder = nullptr;  // the open encoder
   std::vector<Command> commands;
-  std::vector<Ref<Object>> kept;  // held until completion: buffers, pipelines
+  std::vector<Ref<Object>> retained;  // held until completion: buffers, pipelines
   bool is_committed = false, is_completed = false;
   std::string failure;
   std::uint64_t begin = 0, end = 0;  // events of the machine

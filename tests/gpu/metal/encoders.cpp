@@ -104,13 +104,13 @@ void ComputeEncoder::set_bytes(const void* bytes, std::uint64_t length, std::uin
 void ComputeEncoder::dispatch(Size threads, Size group) {
   need_open();
   if (!pipeline) fatal("dispatchThreads: no pipeline was set");
-  buffer->keep(pipeline.get());
+  buffer->retain_object(pipeline.get());
   buffer->add(launch_of(*pipeline.get(), threads, group, [&](std::uint32_t index) {
     const Binding& b = bindings[index];
     if (!b.bound)
       fatal("dispatchThreads: kernel %s has no buffer at index %u", pipeline->function->kernel->name, index);
     if (!b.buffer) return Bound{0, b.bytes};
-    buffer->keep(b.buffer.get());
+    buffer->retain_object(b.buffer.get());
     return Bound{b.buffer->address + b.offset, {}};
   }));
 }
@@ -128,8 +128,8 @@ void BlitEncoder::copy(Object* from, std::uint64_t from_offset, Object* to, std:
     fatal("copyFromBuffer: %llu bytes from offset %llu of %llu to offset %llu of %llu", static_cast<ull>(bytes),
           static_cast<ull>(from_offset), static_cast<ull>(source->bytes), static_cast<ull>(to_offset),
           static_cast<ull>(target->bytes));
-  buffer->keep(source);
-  buffer->keep(target);
+  buffer->retain_object(source);
+  buffer->retain_object(target);
   buffer->add(BufferCopy{target->address + to_offset, source->address + from_offset, bytes});
 }
 

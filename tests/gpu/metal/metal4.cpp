@@ -28,7 +28,7 @@ struct ResidencySet : Object {
   void remove(Object* buffer) { next.erase(static_cast<Buffer*>(buffer)->address); }
   // Changes count from here on.
   void commit() { now = next; }
-  bool holds(std::uint64_t address) const {
+  bool contains(std::uint64_t address) const {
     const auto after = now.upper_bound(address);
     if (after == now.begin()) return false;
     const Buffer& buffer = *std::prev(after)->second.get();
@@ -70,7 +70,7 @@ struct LaunchAt {
   std::vector<std::uint64_t> addresses;  // host addresses that must be resident
 };
 struct CopyAt {
-  std::uint64_t to, from, bytes;
+  std::uint64_t target, source, bytes;
 };
 // Commands between two barriers, executable in any order.
 using Group = std::vector<std::variant<LaunchAt, CopyAt>>;
@@ -83,7 +83,7 @@ struct CommandBuffer4 : Object {
 
   Ref<Allocator> allocator;  // held from begin to the next begin
   Object* open = nullptr;
-  enum class State { fresh, begun, ended } state = State::fresh;
+  enum class State { fresh, recording, ended } state = State::fresh;
   std::vector<Group> groups;
 };
 
@@ -169,45 +169,45 @@ std::set<Queue4*>& queues() {
 }
 
 template <class T>
-Class& make(const char* name, std::map<std::string, Imp> methods) {
+Class& create_class(const char* name, std::map<std::string, Imp> methods) {
   return make_class(name, destroy<T>, std::move(methods));
 }
 
 ResidencySet::ResidencySet()
     : Object([]() -> Class& {
         static Class& type =
-            make<ResidencySet>("MTLResidencySet", {{"addAllocation:", method<&ResidencySet::add>()},
-                                                   {"removeAllocation:", method<&ResidencySet::remove>()},
-                                                   {"commit", method<&ResidencySet::commit>()}});
+            create_class<ResidencySet>("MTLResidencySet", {{"addAllocation:", method<&ResidencySet::add>()},
+                                                           {"removeAllocation:", method<&ResidencySet::remove>()},
+                                                           {"commit", method<&ResidencySet::commit>()}});
         return type;
       }()) {}
 Allocator::Allocator()
     : Object([]() -> Class& {
-        static Class& type = make<Allocator>("MTL4CommandAllocator", {{"reset", method<&Allocator::reset>()}});
+        static Class& type = create_class<Allocator>("MTL4CommandAllocator", {{"reset", method<&Allocator::reset>()}});
         return type;
       }()) {}
 ArgumentTable::ArgumentTable()
     : Object([]() -> Class& {
-        static Class& type =
-            make<ArgumentTable>("MTL4ArgumentTable", {{"setAddress:atIndex:", method<&ArgumentTable::set_address>()}});
+        static Class& type = create_class<ArgumentTable>(
+            "MTL4ArgumentTable", {{"setAddress:atIndex:", method<&ArgumentTable::set_address>()}});
         return type;
       }()) {}
 TableDescriptor::TableDescriptor()
     : Object([]() -> Class& {
-        static Class& type = make<TableDescriptor>("MTL4ArgumentTableDescriptor",
-                                                   {{"init", method<&TableDescriptor::init>()},
-                                                    {"setMaxBufferBindCount:", method<&TableDescriptor::set_count>()}});
+        static Class& type = create_class<TableDescriptor>(
+            "MTL4ArgumentTableDescriptor", {{"init", method<&TableDescriptor::init>()},
+                                            {"setMaxBufferBindCount:", method<&TableDescriptor::set_count>()}});
         return type;
       }()) {}
 SetDescriptor::SetDescriptor()
     : Object([]() -> Class& {
         static Class& type =
-            make<SetDescriptor>("MTLResidencySetDescriptor", {{"init", method<&SetDescriptor::init>()}});
+            create_class<SetDescriptor>("MTLResidencySetDescriptor", {{"init", method<&SetDescriptor::init>()}});
         return type;
       }()) {}
 CommandBuffer4::CommandBuffer4()
     : Object([]() -> Class& {
-        static Class& type = make<CommandBuffer4>(
+        static Class& type = create_class<CommandBuffer4>(
             "MTL4CommandBuffer", {{"beginCommandBufferWithAllocator:", method<&CommandBuffer4::begin>()},
                                   {"computeCommandEncoder", method<&CommandBuffer4::encoder>()},
                                   {"endCommandBuffer", method<&CommandBuffer4::end>()}});
@@ -215,7 +215,7 @@ CommandBuffer4::CommandBuffer4()
       }()) {}
 ComputeEncoder4::ComputeEncoder4(CommandBuffer4& buffer)
     : Object([]() -> Class& {
-        static Class& type = make<ComputeEncoder4>(
+        static Class& type = create_class<ComputeEncoder4>(
             "MTL4ComputeCommandEncoder",
             {{"endEncoding", method<&ComputeEncoder4::end>()},
              {"barrierAfterQueueStages:beforeStages:visibilityOptions:",
@@ -230,7 +230,7 @@ ComputeEncoder4::ComputeEncoder4(CommandBuffer4& buffer)
       buffer(&buffer) {}
 CommitOptions::CommitOptions()
     : Object([]() -> Class& {
-        static Class& type = make<CommitOptions>(
+        static Class& type = create_class<CommitOptions>(
             "MTL4CommitOptions",
             {{"init", method<&CommitOptions::init>()}, {"addFeedbackHandler:", method<&CommitOptions::add_handler>()}});
         return type;
@@ -238,9 +238,9 @@ CommitOptions::CommitOptions()
 CommitFeedback::CommitFeedback(std::string failure, double begin, double end)
     : Object([]() -> Class& {
         static Class& type =
-            make<CommitFeedback>("MTL4CommitFeedback", {{"error", method<&CommitFeedback::error>()},
-                                                        {"GPUStartTime", method<&CommitFeedback::begin_time>()},
-                                                        {"GPUEndTime", method<&CommitFeedback::end_time>()}});
+            create_class<CommitFeedback>("MTL4CommitFeedback", {{"error", method<&CommitFeedback::error>()},
+                                                                {"GPUStartTime", method<&CommitFeedback::begin_time>()},
+                                                                {"GPUEndTime", method<&CommitFeedback::end_time>()}});
         return type;
       }()),
       failure(std::move(failure)),
@@ -248,10 +248,11 @@ CommitFeedback::CommitFeedback(std::string failure, double begin, double end)
       end(end) {}
 Queue4::Queue4(int device)
     : Object([]() -> Class& {
-        static Class& type = make<Queue4>("MTL4CommandQueue", {{"addResidencySet:", method<&Queue4::add_set>()},
-                                                               {"commit:count:options:", method<&Queue4::commit>()},
-                                                               {"signalEvent:value:", method<&Queue4::signal>()},
-                                                               {"waitForEvent:value:", method<&Queue4::wait>()}});
+        static Class& type =
+            create_class<Queue4>("MTL4CommandQueue", {{"addResidencySet:", method<&Queue4::add_set>()},
+                                                      {"commit:count:options:", method<&Queue4::commit>()},
+                                                      {"signalEvent:value:", method<&Queue4::signal>()},
+                                                      {"waitForEvent:value:", method<&Queue4::wait>()}});
         return type;
       }()),
       device(device),
@@ -270,21 +271,22 @@ void Allocator::reset() {
 }
 
 void CommandBuffer4::begin(Object* given) {
-  if (state == State::begun) fatal("beginCommandBuffer: the command buffer has begun");
+  if (state == State::recording) fatal("beginCommandBuffer: the command buffer has begun");
   allocator = Ref(static_cast<Allocator*>(given));
   if (allocator->open != 0) fatal("beginCommandBuffer: another command buffer of the allocator is open");
   ++allocator->open;
   groups.clear();
-  state = State::begun;
+  state = State::recording;
 }
 
 Object* CommandBuffer4::encoder() {
-  if (state != State::begun || open != nullptr) fatal("computeCommandEncoder: the command buffer is not ready for one");
+  if (state != State::recording || open != nullptr)
+    fatal("computeCommandEncoder: the command buffer is not ready for one");
   return open = autorelease(std::make_unique<ComputeEncoder4>(*this).release());
 }
 
 void CommandBuffer4::end() {
-  if (state != State::begun || open != nullptr)
+  if (state != State::recording || open != nullptr)
     fatal("endCommandBuffer: the command buffer has not begun, or an encoder is open");
   --allocator->open;
   state = State::ended;
@@ -341,7 +343,7 @@ void ComputeEncoder4::copy(Object* from, std::uint64_t from_offset, Object* to, 
 // Commands not separated by a barrier run in reverse order.
 void Queue4::submit(const CommandBuffer4& buffer) {
   const auto need = [&](std::uint64_t address, const char* what) {
-    if (std::none_of(sets.begin(), sets.end(), [&](const auto& set) { return set->holds(address); }))
+    if (std::none_of(sets.begin(), sets.end(), [&](const auto& set) { return set->contains(address); }))
       fatal("%s uses 0x%llx, which no residency set of the queue holds", what, static_cast<ull>(address));
   };
   Machine& machine = Machine::get();
@@ -352,8 +354,8 @@ void Queue4::submit(const CommandBuffer4& buffer) {
         machine.launch(launch->launch, stream);
       } else {
         const auto& copy = std::get<CopyAt>(*at);
-        for (const std::uint64_t address : {copy.to, copy.from}) need(address, "copyFromBuffer");
-        machine.copy(Direction::over, copy.to, copy.from, copy.bytes, stream);
+        for (const std::uint64_t address : {copy.target, copy.source}) need(address, "copyFromBuffer");
+        machine.copy(Direction::device_to_device, copy.target, copy.source, copy.bytes, stream);
       }
     }
   }
@@ -387,7 +389,7 @@ void Queue4::wait(Object* event, std::uint64_t value) {
 // Handlers run after the work, on a thread of Metal's. Here handlers run when a program next reads an event.
 void Queue4::feedback() {
   Machine& machine = Machine::get();
-  while (!commits.empty() && machine.event(commits.front().end)->record->done) {
+  while (!commits.empty() && machine.event(commits.front().end)->record->is_complete) {
     Commit done = std::move(commits.front());
     commits.pop_front();
     const auto seconds = [&](std::uint64_t event) {

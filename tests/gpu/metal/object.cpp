@@ -53,9 +53,10 @@ const char* current_method() {
   return method_now;
 }
 
-MethodCall::MethodCall(Selector selector) : lock_(Machine::get().lock), before_(std::exchange(method_now, selector)) {}
+MethodCall::MethodCall(Selector selector)
+    : lock_(Machine::get().lock), previous_(std::exchange(method_now, selector)) {}
 MethodCall::~MethodCall() {
-  method_now = before_;
+  method_now = previous_;
 }
 
 Class& make_class(const char* name, void (*destroy)(Object*), std::map<std::string, Imp> methods) {

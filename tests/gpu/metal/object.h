@@ -68,7 +68,7 @@ class MethodCall {
 
  private:
   std::unique_lock<std::recursive_mutex> lock_;
-  const char* before_;
+  const char* previous_;
 };
 
 template <class T>

@@ -41,7 +41,7 @@ std::uint64_t SharedEvent::signaled() {
 void SharedEvent::set_signaled(std::uint64_t value) {
   Machine& machine = Machine::get();
   for (const auto& [at, event] : signals)
-    if (at <= value) machine.event(event)->record->done = true;
+    if (at <= value) machine.event(event)->record->is_complete = true;
   if (signals.empty() || signals.rbegin()->first < value)
     fatal("setSignaledValue: %d, which no command buffer was to signal: the stand-in has no use for that",
           static_cast<int>(value));
@@ -60,7 +60,7 @@ void SharedEvent::add_signal(std::uint64_t value, std::uint64_t event) {
   // Earlier signals have happened by then; the last two describe the present.
   constexpr std::size_t kKept = 64;
   signals[value] = event;
-  while (signals.size() > kKept && Machine::get().event(signals.begin()->second)->record->done) {
+  while (signals.size() > kKept && Machine::get().event(signals.begin()->second)->record->is_complete) {
     Machine::get().destroy_event(signals.begin()->second);
     signals.erase(signals.begin());
   }

@@ -8,11 +8,11 @@
 namespace tern::gpu {
 namespace {
 
-using Taken = std::shared_ptr<const std::vector<std::size_t>>;
+using AcquiredGroups = std::shared_ptr<const std::vector<std::size_t>>;
 
 TEST(Groups, PartsAreDisjointWhileThereAreEnough) {
   Groups groups(16);
-  const Taken a = groups.take(5), b = groups.take(8), c = groups.take(3);
+  const AcquiredGroups a = groups.acquire(5), b = groups.acquire(8), c = groups.acquire(3);
   std::set<std::size_t> all(a->begin(), a->end());
   all.insert(b->begin(), b->end());
   all.insert(c->begin(), c->end());
@@ -21,18 +21,18 @@ TEST(Groups, PartsAreDisjointWhileThereAreEnough) {
 
 TEST(Groups, WhatEndsIsFreeAgain) {
   Groups groups(4);
-  const Taken a = groups.take(2);
-  Taken b = groups.take(2);
+  const AcquiredGroups a = groups.acquire(2);
+  AcquiredGroups b = groups.acquire(2);
   const std::vector<std::size_t> were = *b;
   b.reset();
-  EXPECT_EQ(*groups.take(2), were);
+  EXPECT_EQ(*groups.acquire(2), were);
 }
 
 TEST(Groups, PartsShareTheLeastUsedWhereThereAreTooFew) {
   Groups groups(4);
-  const Taken a = groups.take(3), b = groups.take(2);
+  const AcquiredGroups a = groups.acquire(3), b = groups.acquire(2);
   EXPECT_EQ((*b)[0], 3u) << "the one that nobody had";
-  const Taken all = groups.take(9);
+  const AcquiredGroups all = groups.acquire(9);
   EXPECT_EQ(all->size(), 4u);
 }
 

@@ -6,10 +6,10 @@
 
 namespace tern::testing {
 
-#define SAME(name, suffix, parameters) \
+#define SAME_CALL(name, suffix, parameters) \
   static_assert(same_call<decltype(gpu::LtApi::name), decltype(&::cublasLt##suffix)>, "the parameters of " #suffix);
-TERN_GPU_LT_FUNCTIONS(SAME)
-#undef SAME
+TERN_GPU_LT_FUNCTIONS(SAME_CALL)
+#undef SAME_CALL
 static_assert(same_call<std::size_t (*)(), decltype(&::cublasLtGetVersion)>);
 
 namespace n = gpu::names;

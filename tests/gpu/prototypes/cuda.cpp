@@ -8,17 +8,17 @@
 
 namespace tern::testing {
 
-#define SAME(name, cuda, hip, parameters) \
+#define SAME_CALL(name, cuda, hip, parameters) \
   static_assert(same_call<decltype(gpu::Api::name), decltype(&::cuda)>, "the parameters of " #cuda);
-TERN_GPU_FUNCTIONS(SAME)
-TERN_GPU_OPTIONAL_FUNCTIONS(SAME)
-#undef SAME
-#define SAME(name, cuda, hip, parameters)                                              \
+TERN_GPU_FUNCTIONS(SAME_CALL)
+TERN_GPU_OPTIONAL_FUNCTIONS(SAME_CALL)
+#undef SAME_CALL
+#define SAME_CALL(name, cuda, hip, parameters)                                         \
   static_assert(same_call<decltype(gpu::CompilerApi::name), decltype(&::nvrtc##cuda)>, \
                 "the parameters of "                                                   \
                 "nvrtc" #cuda);
-TERN_GPU_COMPILER_FUNCTIONS(SAME)
-#undef SAME
+TERN_GPU_COMPILER_FUNCTIONS(SAME_CALL)
+#undef SAME_CALL
 
 static_assert(gpu::names::kPeerAlreadyEnabled == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
 static_assert(same_call<gpu::GraphExecUpdate*, decltype(&::cuGraphExecUpdate)>);

@@ -6,9 +6,9 @@
 
 namespace tern::testing {
 
-#define SAME(name, symbol, parameters) \
+#define SAME_CALL(name, symbol, parameters) \
   static_assert(same_call<decltype(gpu::ContextApi::name), decltype(&::symbol)>, "the parameters of " #symbol);
-TERN_GPU_CONTEXT(SAME)
-#undef SAME
+TERN_GPU_CONTEXT(SAME_CALL)
+#undef SAME_CALL
 
 }  // namespace tern::testing

@@ -7,10 +7,10 @@
 
 namespace tern::testing {
 
-#define SAME(name, symbol, parameters) \
+#define SAME_CALL(name, symbol, parameters) \
   static_assert(same_call<decltype(gpu::ConditionalApi::name), decltype(&::symbol)>, "the parameters of " #symbol);
-TERN_GPU_CONDITIONAL(SAME)
-#undef SAME
+TERN_GPU_CONDITIONAL(SAME_CALL)
+#undef SAME_CALL
 
 using Theirs = CUgraphNodeParams;
 using Ours = gpu::ConditionalNode;

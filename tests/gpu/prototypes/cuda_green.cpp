@@ -6,10 +6,10 @@
 
 namespace tern::testing {
 
-#define SAME(name, symbol, parameters) \
+#define SAME_CALL(name, symbol, parameters) \
   static_assert(same_call<decltype(gpu::GreenApi::name), decltype(&::symbol)>, "the parameters of " #symbol);
-TERN_GPU_GREEN(SAME)
-#undef SAME
+TERN_GPU_GREEN(SAME_CALL)
+#undef SAME_CALL
 
 using Theirs = CUdevResource;
 using Ours = gpu::Resource;

@@ -6,10 +6,10 @@
 
 namespace tern::testing {
 
-#define SAME(name, suffix, parameters) \
+#define SAME_CALL(name, suffix, parameters) \
   static_assert(same_call<decltype(gpu::CudnnApi::name), decltype(&::cudnn##suffix)>, "the parameters of " #suffix);
-TERN_GPU_CUDNN_FUNCTIONS(SAME)
-#undef SAME
+TERN_GPU_CUDNN_FUNCTIONS(SAME_CALL)
+#undef SAME_CALL
 
 using namespace gpu::cudnn;
 #define EQUAL(ours, theirs) static_assert(static_cast<int>(ours) == static_cast<int>(theirs), #theirs)

@@ -7,14 +7,15 @@
 
 namespace tern::testing {
 
-#define SAME(name, symbol) static_assert(same_call<decltype(gpu::CusolverApi::name), decltype(&::symbol)>, #symbol);
+#define SAME_CALL(name, symbol) \
+  static_assert(same_call<decltype(gpu::CusolverApi::name), decltype(&::symbol)>, #symbol);
 #define SAME_TYPE(name, symbol) \
   static_assert(same_call<std::remove_extent_t<decltype(gpu::CusolverApi::name)>, decltype(&::symbol)>, #symbol);
-#define SAME_SOLVER(name, symbol, parameters) SAME(name, cusolverDn##symbol)
+#define SAME_SOLVER(name, symbol, parameters) SAME_CALL(name, cusolverDn##symbol)
 #define SAME_SOLVERS(name, s, d, c, z, parameters) \
   SAME_TYPE(name, cusolverDn##s)                   \
   SAME_TYPE(name, cusolverDn##d) SAME_TYPE(name, cusolverDn##c) SAME_TYPE(name, cusolverDn##z)
-#define SAME_BLAS(name, symbol, parameters) SAME(name, cublas##symbol)
+#define SAME_BLAS(name, symbol, parameters) SAME_CALL(name, cublas##symbol)
 #define SAME_BLASES(name, s, d, c, z, parameters) \
   SAME_TYPE(name, cublas##s) SAME_TYPE(name, cublas##d) SAME_TYPE(name, cublas##c) SAME_TYPE(name, cublas##z)
 TERN_GPU_CUSOLVER_FUNCTIONS(SAME_SOLVERS)

@@ -11,14 +11,15 @@
 
 namespace tern::testing {
 
-#define SAME(name, cuda, hip, parameters) static_assert(same_call<decltype(gpu::Api::name), decltype(&::hip)>, #hip);
-TERN_GPU_FUNCTIONS(SAME)
-TERN_GPU_OPTIONAL_FUNCTIONS(SAME)
-#undef SAME
-#define SAME(name, cuda, hip, parameters) \
+#define SAME_CALL(name, cuda, hip, parameters) \
+  static_assert(same_call<decltype(gpu::Api::name), decltype(&::hip)>, #hip);
+TERN_GPU_FUNCTIONS(SAME_CALL)
+TERN_GPU_OPTIONAL_FUNCTIONS(SAME_CALL)
+#undef SAME_CALL
+#define SAME_CALL(name, cuda, hip, parameters) \
   static_assert(same_call<decltype(gpu::CompilerApi::name), decltype(&::hiprtc##hip)>, #hip);
-TERN_GPU_COMPILER_FUNCTIONS(SAME)
-#undef SAME
+TERN_GPU_COMPILER_FUNCTIONS(SAME_CALL)
+#undef SAME_CALL
 
 static_assert(gpu::names::kPeerAlreadyEnabled == hipErrorPeerAccessAlreadyEnabled);
 static_assert(same_call<gpu::GraphExecUpdate*, decltype(&::hipGraphExecUpdate)>);

@@ -7,10 +7,10 @@
 
 namespace tern::testing {
 
-#define SAME(name, suffix, parameters) \
+#define SAME_CALL(name, suffix, parameters) \
   static_assert(same_call<decltype(gpu::LtApi::name), decltype(&::hipblasLt##suffix)>, "the parameters of " #suffix);
-TERN_GPU_LT_FUNCTIONS(SAME)
-#undef SAME
+TERN_GPU_LT_FUNCTIONS(SAME_CALL)
+#undef SAME_CALL
 static_assert(same_call<gpu::Status (*)(gpu::LtHandle, int*), decltype(&::hipblasLtGetVersion)>);
 
 namespace n = gpu::names;

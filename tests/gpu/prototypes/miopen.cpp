@@ -8,10 +8,10 @@
 
 namespace tern::testing {
 
-#define SAME(name, suffix, parameters) \
+#define SAME_CALL(name, suffix, parameters) \
   static_assert(same_call<decltype(gpu::MiopenApi::name), decltype(&::miopen##suffix)>, "the parameters of " #suffix);
-TERN_GPU_MIOPEN_FUNCTIONS(SAME)
-#undef SAME
+TERN_GPU_MIOPEN_FUNCTIONS(SAME_CALL)
+#undef SAME_CALL
 
 static_assert(gpu::miopen::kAllocFailed == miopenStatusAllocFailed);
 static_assert(gpu::miopen::kHalf == miopenHalf);

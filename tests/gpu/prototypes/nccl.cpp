@@ -26,11 +26,11 @@ template <class R, class... A>
 struct Count<R (*)(A...)> {
   static constexpr std::size_t bytes = (sizeof(A) + ... + 0), parameters = sizeof...(A);
 };
-#define SAME(name, symbol, parameters_)                                                                            \
+#define SAME_CALL(name, symbol, parameters_)                                                                       \
   static_assert(Count<decltype(gpu::NcclApi::name)>::parameters == Count<decltype(&::nccl##symbol)>::parameters && \
                     Count<decltype(gpu::NcclApi::name)>::bytes == Count<decltype(&::nccl##symbol)>::bytes,         \
                 "the parameters of " #symbol);
-TERN_GPU_NCCL_FUNCTIONS(SAME)
-#undef SAME
+TERN_GPU_NCCL_FUNCTIONS(SAME_CALL)
+#undef SAME_CALL
 
 }  // namespace tern::testing

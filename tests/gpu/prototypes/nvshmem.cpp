@@ -28,13 +28,13 @@ constexpr bool same = same_call<Ours, Theirs>;
 template <class... A>
 constexpr bool same<void (*)(A...), void (*)(A...)> = true;
 
-#define SAME(name, symbol, result, parameters_) \
+#define SAME_CALL(name, symbol, result, parameters_) \
   static_assert(same<decltype(gpu::NvshmemApi::name), decltype(&::symbol)>, #symbol);
-TERN_GPU_NVSHMEM_FUNCTIONS(SAME)
-#undef SAME
-#define SAME(type, dtype) \
+TERN_GPU_NVSHMEM_FUNCTIONS(SAME_CALL)
+#undef SAME_CALL
+#define SAME_CALL(type, dtype) \
   static_assert(same<gpu::NvshmemSum, decltype(&::nvshmemx_##type##_sum_reduce_on_stream)>, #type);
-TERN_GPU_NVSHMEM_SUMS(SAME)
-#undef SAME
+TERN_GPU_NVSHMEM_SUMS(SAME_CALL)
+#undef SAME_CALL
 
 }  // namespace tern::testing

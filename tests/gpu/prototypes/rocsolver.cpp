@@ -8,7 +8,8 @@
 
 namespace tern::testing {
 
-#define SAME(name, symbol) static_assert(same_call<decltype(gpu::RocsolverApi::name), decltype(&::symbol)>, #symbol);
+#define SAME_CALL(name, symbol) \
+  static_assert(same_call<decltype(gpu::RocsolverApi::name), decltype(&::symbol)>, #symbol);
 #define SAME_TYPE(name, symbol) \
   static_assert(same_call<std::remove_extent_t<decltype(gpu::RocsolverApi::name)>, decltype(&::symbol)>, #symbol);
 #define SAME_TYPES(name, s, d, c, z, parameters) \
@@ -16,7 +17,7 @@ namespace tern::testing {
   SAME_TYPE(name, rocsolver_##d) SAME_TYPE(name, rocsolver_##c) SAME_TYPE(name, rocsolver_##z)
 #define SAME_REAL(Real, first, second, parameters) \
   SAME_TYPE(syevj_##Real, rocsolver_##first) SAME_TYPE(syevj_##Real, rocsolver_##second)
-#define SAME_BLAS(name, symbol, parameters) SAME(name, rocblas_##symbol)
+#define SAME_BLAS(name, symbol, parameters) SAME_CALL(name, rocblas_##symbol)
 TERN_GPU_ROCSOLVER_FUNCTIONS(SAME_TYPES)
 TERN_GPU_ROCSOLVER_JACOBI(SAME_REAL)
 TERN_GPU_ROCBLAS_FUNCTIONS(SAME_BLAS)

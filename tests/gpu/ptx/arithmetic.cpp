@@ -105,7 +105,7 @@ struct Wraps {
 };
 
 // Takes the rule's qualifiers; false if a required qualifier is missing.
-bool take(const Rule& rule, Decoder& instruction, std::string& name, Wraps& wraps) {
+bool match_qualifiers(const Rule& rule, Decoder& instruction, std::string& name, Wraps& wraps) {
   bool fits = true;
   each_word(rule.qualifiers, ' ', [&](std::string_view word) {
     if (!fits) return;
@@ -113,19 +113,19 @@ bool take(const Rule& rule, Decoder& instruction, std::string& name, Wraps& wrap
       const std::string_view mode = instruction.one_of({"rn", "rz", "rm", "rp"});
       if (!mode.empty() && mode != "rn") wraps.rounding = "_" + std::string(mode);
     } else if (word == "+ftz") {
-      wraps.ftz = instruction.has("ftz");
+      wraps.ftz = instruction.consume("ftz");
     } else if (word == "+sat") {
-      wraps.sat = instruction.has("sat");
+      wraps.sat = instruction.consume("sat");
     } else if (word == "+relu") {
-      wraps.relu = instruction.has("relu");
+      wraps.relu = instruction.consume("relu");
     } else if (word[0] == '~') {
-      instruction.has(word.substr(1));
+      instruction.consume(word.substr(1));
     } else if (word[0] == '?') {
-      if (instruction.has(word.substr(1))) name += "_" + std::string(word.substr(1));
+      if (instruction.consume(word.substr(1))) name += "_" + std::string(word.substr(1));
     } else {
       bool found = false;
       each_word(word, '|', [&](std::string_view one) {
-        if (found || !instruction.has(one)) return;
+        if (found || !instruction.consume(one)) return;
         found = true;
         name += "_" + std::string(one);
       });
@@ -194,7 +194,7 @@ bool handle_arithmetic(Decoder& instruction, FunctionWriter& writer) {
     const Type* type = attempt.type_if();
     std::string name(rule.opcode);
     Wraps wraps;
-    if (!type || !lists(rule.types, type->name) || !take(rule, attempt, name, wraps)) continue;
+    if (!type || !lists(rule.types, type->name) || !match_qualifiers(rule, attempt, name, wraps)) continue;
     write(rule, *type, name, wraps, attempt, writer);
     instruction = attempt;
     return true;

@@ -13,19 +13,20 @@ void write_atomic(Decoder& instruction, FunctionWriter& writer) {
   instruction.one_of({"cta", "cluster", "gpu", "sys"});
   const std::string space(instruction.one_of({"global", "shared", "shared::cta"}));
   const bool shared = space.starts_with("shared");
-  instruction.has("noftz");
-  instruction.has("L2::cache_hint");
+  instruction.consume("noftz");
+  instruction.consume("L2::cache_hint");
   const std::string_view vector = instruction.one_of({"v2", "v4", "v8"});
   const int count = vector.empty() ? 1 : vector[1] - '0';
-  const std::string operation(instruction.need({"add", "exch", "cas", "min", "max", "and", "or", "xor", "inc", "dec"}));
+  const std::string operation(
+      instruction.require_one_of({"add", "exch", "cas", "min", "max", "and", "or", "xor", "inc", "dec"}));
   const std::size_t first = returns ? 1 : 0;
   const Operand& address = instruction.operand(first);
   const Operand& value = instruction.operand(first + 1);
   const std::string at = writer.temporary(), c_type(type.c), name(type.name);
   // A thread may spin on another's writes.
   writer.statement("tern_ptx_pause(T);");
-  writer.statement("char* " + at + " = " + writer.place(shared ? "shared" : space, address, type.bits / 8 * count) +
-                   ";");
+  writer.statement("char* " + at + " = " +
+                   writer.pointer_to(shared ? "shared" : space, address, type.bits / 8 * count) + ";");
   for (int i = 0; i < count; ++i) {
     const std::string place = at + " + " + std::to_string(i * type.bits / 8);
     std::string values = writer.value(count == 1 ? value : value.items.at(i), type);

@@ -10,7 +10,7 @@ namespace {
 // is added. Of a subtraction the flag is the borrow.
 void write_carry(Decoder& instruction, FunctionWriter& writer, const std::string& sum, bool reads, bool subtracts,
                  const Type& type) {
-  const bool writes = instruction.has("cc");
+  const bool writes = instruction.consume("cc");
   const std::string bits(unsigned_of(type.bits)), all = writer.temporary();
   writer.statement("u128 " + all + " = " + sum + (reads ? (subtracts ? " - carry" : " + carry") : "") + ";");
   if (writes) writer.statement("carry = (" + all + " >> " + std::to_string(type.bits) + ") & 1;");
@@ -38,7 +38,7 @@ void write_subc(Decoder& instruction, FunctionWriter& writer) {
 void write_madc(Decoder& instruction, FunctionWriter& writer) {
   const Type& type = instruction.type();
   writer.note_carry();
-  const std::string half(instruction.need({"lo", "hi"})), name(type.name), bits(unsigned_of(type.bits));
+  const std::string half(instruction.require_one_of({"lo", "hi"})), name(type.name), bits(unsigned_of(type.bits));
   const std::string product = "(u128)(" + bits + ")mul_" + half + "_" + name + "(" +
                               writer.value(instruction.operand(1), type) + ", " +
                               writer.value(instruction.operand(2), type) + ")";
@@ -50,7 +50,7 @@ void write_dot(Decoder& instruction, FunctionWriter& writer) {
   const Type& b = instruction.type();
   const Type& a = instruction.type();
   std::string name = instruction.opcode();
-  if (name == "dp2a") name += "_" + std::string(instruction.need({"lo", "hi"}));
+  if (name == "dp2a") name += "_" + std::string(instruction.require_one_of({"lo", "hi"}));
   const Type& word = type_named("b32");
   // "If either type is signed, the result is s32", of the same bits.
   writer.assign(instruction.operand(0), word,
@@ -63,7 +63,7 @@ void write_dot(Decoder& instruction, FunctionWriter& writer) {
 template <void (*Carry)(Decoder&, FunctionWriter&)>
 void write_if_carry(Decoder& instruction, FunctionWriter& writer) {
   Decoder look = instruction;
-  if (look.has("cc")) return Carry(instruction, writer);
+  if (look.consume("cc")) return Carry(instruction, writer);
   if (!handle_arithmetic(instruction, writer)) writer.fail("unknown instruction");
 }
 

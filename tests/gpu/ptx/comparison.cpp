@@ -13,8 +13,8 @@ struct Comparison {
 };
 
 Comparison take_comparison(Decoder& instruction, const Type& type, FunctionWriter& writer) {
-  std::string name(instruction.need({"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu",
-                                     "num", "nan", "lo", "ls", "hi", "hs"}));
+  std::string name(instruction.require_one_of({"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu",
+                                               "geu", "num", "nan", "lo", "ls", "hi", "hs"}));
   // "lo, ls, hi, hs: unsigned comparisons"
   const std::pair<std::string_view, std::string_view> kUnsigned[] = {
       {"lo", "lt"}, {"ls", "le"}, {"hi", "gt"}, {"hs", "ge"}};
@@ -24,7 +24,7 @@ Comparison take_comparison(Decoder& instruction, const Type& type, FunctionWrite
     name = to;
   }
   const std::string_view join = instruction.one_of({"and", "or", "xor"});
-  const bool flushes = instruction.has("ftz") && type.bits != 64;
+  const bool flushes = instruction.consume("ftz") && type.bits != 64;
   return {name, join == "and" ? "&" : join == "or" ? "|" : join == "xor" ? "^" : "", flushes};
 }
 
@@ -114,7 +114,7 @@ void write_slct(Decoder& instruction, FunctionWriter& writer) {
   const Type& type = instruction.type();
   if (by.name != "s32" && by.name != "f32") writer.fail("a selection by another type than s32 or f32");
   std::string c = writer.value(instruction.operand(3), by);
-  if (instruction.has("ftz")) c = "ftz_f32(" + c + ")";
+  if (instruction.consume("ftz")) c = "ftz_f32(" + c + ")";
   writer.assign(
       instruction.operand(0), type,
       c + " >= 0 ? " + writer.value(instruction.operand(1), type) + " : " + writer.value(instruction.operand(2), type));

@@ -7,13 +7,13 @@ namespace tern::emulated {
 namespace {
 
 void write_bra(Decoder& instruction, FunctionWriter& writer) {
-  instruction.has("uni");
+  instruction.consume("uni");
   writer.statement("goto " + writer.label(instruction.operand(0).name) + ";");
 }
 
 void write_brx(Decoder& instruction, FunctionWriter& writer) {
-  if (!instruction.has("idx")) writer.fail("unknown branch");
-  instruction.has("uni");
+  if (!instruction.consume("idx")) writer.fail("unknown branch");
+  instruction.consume("uni");
   writer.statement("switch (" + writer.value(instruction.operand(0), type_named("u32")) + ") {");
   int i = 0;
   for (const std::string& target : writer.targets(instruction.operand(1).name)) {
@@ -24,7 +24,7 @@ void write_brx(Decoder& instruction, FunctionWriter& writer) {
 }
 
 void write_ret(Decoder& instruction, FunctionWriter& writer) {
-  instruction.has("uni");
+  instruction.consume("uni");
   writer.statement("return;");
 }
 
@@ -40,7 +40,7 @@ void write_trap(Decoder&, FunctionWriter& writer) {
 }
 
 void write_nanosleep(Decoder& instruction, FunctionWriter& writer) {
-  instruction.has("u32");
+  instruction.consume("u32");
   instruction.operand(0);
   writer.statement("tern_ptx_pause(T);");
 }
@@ -67,7 +67,7 @@ bool write_runtime_call(const std::string& name, const std::vector<std::string>&
 
 // call (result), function, (arguments): results and arguments are .param variables, passed by address.
 void write_call(Decoder& instruction, FunctionWriter& writer) {
-  instruction.has("uni");
+  instruction.consume("uni");
   std::size_t at = 0;
   std::vector<std::string> results, arguments;
   const auto addresses = [&](const Operand& list) {

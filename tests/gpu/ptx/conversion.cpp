@@ -120,10 +120,10 @@ void write_cvt(Decoder& instruction, FunctionWriter& writer) {
   Modes modes;
   modes.rounding = instruction.one_of({"rn", "rz", "rm", "rp", "rna"});
   modes.integral = instruction.one_of({"rni", "rzi", "rmi", "rpi"});
-  modes.ftz = instruction.has("ftz");
-  modes.sat = instruction.has("sat");
-  modes.finite = instruction.has("satfinite");
-  modes.relu = instruction.has("relu");
+  modes.ftz = instruction.consume("ftz");
+  modes.sat = instruction.consume("sat");
+  modes.finite = instruction.consume("satfinite");
+  modes.relu = instruction.consume("relu");
   if (is_pair(to)) return write_pairs(instruction, writer, to, from, modes);
   if (is_pair(from)) writer.fail("a conversion of a pair to one value");
   writer.assign(instruction.operand(0), to,

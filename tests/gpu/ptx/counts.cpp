@@ -23,7 +23,7 @@ struct Float {
 constexpr Float kFloats[] = {{"f32", 1},   {"f64", 1},    {"f16", 1},  {"bf16", 1},
                              {"f16x2", 2}, {"bf16x2", 2}, {"f32x2", 2}};
 
-bool has(const Instruction& instruction, std::string_view qualifier) {
+bool has_qualifier(const Instruction& instruction, std::string_view qualifier) {
   return std::find(instruction.qualifiers.begin(), instruction.qualifiers.end(), qualifier) !=
          instruction.qualifiers.end();
 }
@@ -31,7 +31,7 @@ bool has(const Instruction& instruction, std::string_view qualifier) {
 constexpr int kLanes = 32;
 
 // "m16n8k16": a multiplication and an addition for each m, n and k, by all lanes together.
-int of_matrices(const Instruction& instruction) {
+int matrix_operations(const Instruction& instruction) {
   int m = 0, n = 0, k = 0;
   for (const std::string& qualifier : instruction.qualifiers) {
     if (std::sscanf(qualifier.c_str(), "m%dn%dk%d", &m, &n, &k) == 3) return 2 * m * n * k / kLanes;
@@ -42,12 +42,14 @@ int of_matrices(const Instruction& instruction) {
 }  // namespace
 
 std::string count_operations(const Instruction& instruction) {
-  if (instruction.opcode == "mma") return " T->tensor_operations += " + std::to_string(of_matrices(instruction)) + ";";
+  if (instruction.opcode == "mma")
+    return " T->tensor_operations += " + std::to_string(matrix_operations(instruction)) + ";";
   const auto* found = std::find_if(std::begin(kArithmetic), std::end(kArithmetic),
                                    [&](const Arithmetic& one) { return one.opcode == instruction.opcode; });
   if (found == std::end(kArithmetic)) return "";
   for (const Float& one : kFloats) {
-    if (has(instruction, one.type)) return " T->operations += " + std::to_string(found->operations * one.values) + ";";
+    if (has_qualifier(instruction, one.type))
+      return " T->operations += " + std::to_string(found->operations * one.values) + ";";
   }
   return "";
 }

@@ -10,7 +10,7 @@ Decoder::Decoder(const Instruction& instruction, FunctionWriter& writer)
       qualifiers_(instruction.qualifiers.size()),
       operands_(instruction.operands.size()) {}
 
-bool Decoder::has(std::string_view qualifier) {
+bool Decoder::consume(std::string_view qualifier) {
   for (std::size_t i = 0; i < qualifiers_.size(); ++i) {
     if (!qualifiers_[i] && instruction_->qualifiers[i] == qualifier) return qualifiers_[i] = true;
   }
@@ -19,12 +19,12 @@ bool Decoder::has(std::string_view qualifier) {
 
 std::string_view Decoder::one_of(std::initializer_list<std::string_view> words) {
   for (std::string_view word : words) {
-    if (has(word)) return word;
+    if (consume(word)) return word;
   }
   return "";
 }
 
-std::string_view Decoder::need(std::initializer_list<std::string_view> words) {
+std::string_view Decoder::require_one_of(std::initializer_list<std::string_view> words) {
   const std::string_view found = one_of(words);
   if (found.empty()) {
     std::string all;

@@ -18,11 +18,11 @@ class Decoder {
   Decoder(const Instruction& instruction, FunctionWriter& writer);
 
   const std::string& opcode() const { return instruction_->opcode; }
-  bool has(std::string_view qualifier);
+  bool consume(std::string_view qualifier);
   // The first of the words present in the instruction; "" if none.
   std::string_view one_of(std::initializer_list<std::string_view> words);
   // Like one_of, but fails without a match.
-  std::string_view need(std::initializer_list<std::string_view> words);
+  std::string_view require_one_of(std::initializer_list<std::string_view> words);
   // The last remaining qualifier, which must be a type.
   const Type& type();
   // Like type(); null if the last qualifier is no type, or none remains.

@@ -68,8 +68,8 @@ std::string FunctionWriter::write() {
   if (function_.is_entry) {
     Layout layout;
     for (const Variable& parameter : function_.parameters) {
-      parameters.variables[parameter.name] = {"param",
-                                              "((u64)T->parameters + " + std::to_string(layout.place(parameter)) + ")"};
+      parameters.variables[parameter.name] = {
+          "param", "((u64)T->parameters + " + std::to_string(layout.allocate(parameter)) + ")"};
     }
   } else {
     for (const auto* all : {&function_.results, &function_.parameters}) {
@@ -116,7 +116,7 @@ void FunctionWriter::declare(const Variable& variable, Level& level) {
     if (variable.is_extern || (variable.is_array && variable.count == 0)) {
       level.variables[variable.name] = {"shared", "(u64)T->dynamic_shared"};
     } else {
-      level.variables[variable.name] = {"shared", std::to_string(shared_.place(variable)) + "ull"};
+      level.variables[variable.name] = {"shared", std::to_string(shared_.allocate(variable)) + "ull"};
     }
   } else if (variable.space == "local" || variable.space == "param") {
     const std::string name = c_name("v" + std::to_string(level.number) + "_", variable.name);
@@ -263,7 +263,7 @@ std::string FunctionWriter::address(const Operand& operand) {
   return offset == 0 ? text : text + " + " + hex(static_cast<std::uint64_t>(offset));
 }
 
-std::string FunctionWriter::place(std::string_view space, const Operand& operand, int bytes) {
+std::string FunctionWriter::pointer_to(std::string_view space, const Operand& operand, int bytes) {
   const std::string at = address(operand);
   if (space == "param") return "(char*)(" + at + ")";
   const std::string size = std::to_string(bytes);

@@ -13,14 +13,14 @@ const Type& word() {
 // bar{.cta}.sync, barrier{.cta}.sync{.aligned}, .arrive, .red.{popc.u32,and.pred,or.pred}; bar.warp.sync.
 void write_barrier(Decoder& instruction, FunctionWriter& writer) {
   writer.note_groups();
-  if (instruction.has("warp")) {
-    instruction.need({"sync"});
+  if (instruction.consume("warp")) {
+    instruction.require_one_of({"sync"});
     return writer.statement("tern_ptx_warp_barrier(" + writer.where() + ", " +
                             writer.value(instruction.operand(0), word()) + ");");
   }
-  instruction.has("cta");
-  instruction.has("aligned");
-  const std::string_view kind = instruction.need({"sync", "arrive", "red"});
+  instruction.consume("cta");
+  instruction.consume("aligned");
+  const std::string_view kind = instruction.require_one_of({"sync", "arrive", "red"});
   const auto optional = [&](std::size_t i) {
     return i < instruction.operands() ? writer.value(instruction.operand(i), word()) : std::string("0");
   };
@@ -30,7 +30,7 @@ void write_barrier(Decoder& instruction, FunctionWriter& writer) {
   if (kind == "arrive") {
     return writer.statement("tern_ptx_arrive(" + writer.where() + ", " + optional(0) + ", " + optional(1) + ");");
   }
-  const std::string_view operation = instruction.need({"popc", "and", "or"});
+  const std::string_view operation = instruction.require_one_of({"popc", "and", "or"});
   const Type& type = instruction.type();
   const std::size_t last = instruction.operands() - 1;
   const std::string threads = last == 3 ? writer.value(instruction.operand(2), word()) : "0",
@@ -47,10 +47,10 @@ void write_barrier(Decoder& instruction, FunctionWriter& writer) {
 // "shfl.sync.mode.b32 d[|p], a, b, c, membermask"
 void write_shfl(Decoder& instruction, FunctionWriter& writer) {
   writer.note_groups();
-  instruction.need({"sync"});
+  instruction.require_one_of({"sync"});
   const Type& type = instruction.type();
   if (type.name != "b32") writer.fail("a shuffle of another type than b32");
-  const std::string_view mode = instruction.need({"up", "down", "bfly", "idx"});
+  const std::string_view mode = instruction.require_one_of({"up", "down", "bfly", "idx"});
   const std::string name = mode == "up" ? "UP" : mode == "down" ? "DOWN" : mode == "bfly" ? "BFLY" : "IDX";
   const std::string in_range = writer.temporary(), result = writer.temporary();
   std::string operands;
@@ -65,9 +65,9 @@ void write_shfl(Decoder& instruction, FunctionWriter& writer) {
 // "vote.sync.{all,any,uni}.pred p, a, mask; vote.sync.ballot.b32 d, a, mask"
 void write_vote(Decoder& instruction, FunctionWriter& writer) {
   writer.note_groups();
-  instruction.need({"sync"});
+  instruction.require_one_of({"sync"});
   const Type& type = instruction.type();
-  const std::string_view mode = instruction.need({"all", "any", "uni", "ballot"});
+  const std::string_view mode = instruction.require_one_of({"all", "any", "uni", "ballot"});
   const std::string mask = writer.temporary(), votes = writer.temporary();
   writer.statement("u32 " + mask + " = " + writer.value(instruction.operand(2), word()) + ", " + votes +
                    " = tern_ptx_ballot(" + writer.where() + ", " + writer.predicate(instruction.operand(1)) + ", " +
@@ -84,8 +84,8 @@ void write_vote(Decoder& instruction, FunctionWriter& writer) {
 void write_match(Decoder& instruction, FunctionWriter& writer) {
   writer.note_groups();
   const Type& type = instruction.type();
-  const std::string_view mode = instruction.need({"any", "all"});
-  instruction.need({"sync"});
+  const std::string_view mode = instruction.require_one_of({"any", "all"});
+  instruction.require_one_of({"sync"});
   const std::string operands = writer.where() + ", " + writer.value(instruction.operand(1), type) + ", " +
                                writer.value(instruction.operand(2), word());
   const Operand& to = instruction.operand(0);
@@ -98,10 +98,10 @@ void write_match(Decoder& instruction, FunctionWriter& writer) {
 
 void write_redux(Decoder& instruction, FunctionWriter& writer) {
   writer.note_groups();
-  instruction.need({"sync"});
+  instruction.require_one_of({"sync"});
   const Type& type = instruction.type();
   if (type.bits != 32 || type.kind == TypeKind::kFloat) writer.fail("a reduction of another type than 32-bit integers");
-  std::string operation(instruction.need({"add", "min", "max", "and", "or", "xor"}));
+  std::string operation(instruction.require_one_of({"add", "min", "max", "and", "or", "xor"}));
   for (char& c : operation) c = static_cast<char>(c - 'a' + 'A');
   if (operation == "MIN" || operation == "MAX") operation += type.kind == TypeKind::kSigned ? "_S" : "_U";
   writer.assign(instruction.operand(0), type,
@@ -117,7 +117,7 @@ void write_activemask(Decoder& instruction, FunctionWriter& writer) {
 // "elect.sync d|p, membermask: one lane of the mask has p": the lowest lane.
 void write_elect(Decoder& instruction, FunctionWriter& writer) {
   writer.note_groups();
-  instruction.need({"sync"});
+  instruction.require_one_of({"sync"});
   const Operand& to = instruction.operand(0);
   if (to.kind != OperandKind::kPair) writer.fail("two results are needed");
   const std::string leader = writer.temporary(), mask = writer.value(instruction.operand(1), word());

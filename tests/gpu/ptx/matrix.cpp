@@ -54,13 +54,13 @@ void assign_all(const Operand& to, const Type& type, const std::string& from, Fu
 void write_matrix_access(Decoder& instruction, FunctionWriter& writer) {
   writer.note_groups();
   const bool loads = instruction.opcode() == "ldmatrix";
-  instruction.need({"sync"});
-  instruction.has("aligned");
-  instruction.need({"m8n8"});
-  const std::string count(instruction.need({"x1", "x2", "x4"}).substr(1));
-  const std::string transposed = instruction.has("trans") ? "1" : "0";
+  instruction.require_one_of({"sync"});
+  instruction.consume("aligned");
+  instruction.require_one_of({"m8n8"});
+  const std::string count(instruction.require_one_of({"x1", "x2", "x4"}).substr(1));
+  const std::string transposed = instruction.consume("trans") ? "1" : "0";
   instruction.one_of({"shared", "shared::cta"});
-  instruction.need({"b16"});
+  instruction.require_one_of({"b16"});
   const Operand &values = instruction.operand(loads ? 0 : 1), &address = instruction.operand(loads ? 1 : 0);
   if (std::to_string(registers(values).size()) != count) writer.fail("another number of registers than of matrices");
   const std::string call =
@@ -77,7 +77,7 @@ void write_matrix_access(Decoder& instruction, FunctionWriter& writer) {
 // "movmatrix.sync.aligned.m8n8.trans.b16 d, a"
 void write_movmatrix(Decoder& instruction, FunctionWriter& writer) {
   writer.note_groups();
-  for (std::string_view word : {"sync", "aligned", "m8n8", "trans", "b16"}) instruction.need({word});
+  for (std::string_view word : {"sync", "aligned", "m8n8", "trans", "b16"}) instruction.require_one_of({word});
   writer.assign(instruction.operand(0), word(),
                 "tern_ptx_movmatrix(" + writer.where() + ", " + writer.value(instruction.operand(1), word()) + ")");
 }
@@ -109,11 +109,12 @@ std::string upper(std::string_view text) {
 // "mma.sync.aligned.shape.row.col{.satfinite}.dtype.atype.btype.ctype d, a, b, c"
 void write_mma(Decoder& instruction, FunctionWriter& writer) {
   writer.note_groups();
-  for (std::string_view word : {"sync", "row", "col"}) instruction.need({word});
-  instruction.has("aligned");
-  const bool finite = instruction.has("satfinite");
-  const std::string_view shape = instruction.need({"m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32", "m8n8k16", "m8n8k4"});
-  instruction.has("kind::f8f6f4");
+  for (std::string_view word : {"sync", "row", "col"}) instruction.require_one_of({word});
+  instruction.consume("aligned");
+  const bool finite = instruction.consume("satfinite");
+  const std::string_view shape =
+      instruction.require_one_of({"m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32", "m8n8k16", "m8n8k4"});
+  instruction.consume("kind::f8f6f4");
   const Type &c_type = instruction.type(), &b_type = instruction.type(), &a_type = instruction.type(),
              &d_type = instruction.type();
   if (c_type.name != d_type.name) writer.fail("c and d of different types");

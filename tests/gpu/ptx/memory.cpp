@@ -10,12 +10,12 @@ namespace {
 void take_hints(Decoder& instruction) {
   instruction.one_of({"relaxed", "acquire", "release", "volatile", "weak", "mmio"});
   instruction.one_of({"cta", "cluster", "gpu", "sys"});
-  instruction.has("nc");
+  instruction.consume("nc");
   instruction.one_of({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});
   for (std::string_view hint :
        {"L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate",
         "L2::evict_normal", "L2::evict_first", "L2::evict_last", "L2::64B", "L2::128B", "L2::256B"}) {
-    instruction.has(hint);
+    instruction.consume(hint);
   }
 }
 
@@ -48,7 +48,7 @@ struct Access {
 Access take_access(Decoder& instruction) {
   const Type& type = instruction.type();
   Decoder look = instruction;
-  const bool waits = look.has("volatile") || look.has("acquire") || look.has("relaxed");
+  const bool waits = look.consume("volatile") || look.consume("acquire") || look.consume("relaxed");
   take_hints(instruction);
   const std::string space(take_space(instruction));
   return {type, vector_of(instruction), space, waits};
@@ -59,7 +59,7 @@ void write_ld(Decoder& instruction, FunctionWriter& writer) {
   const std::string c_type(access.type.c), at = writer.temporary();
   if (access.waits && access.space != "param") writer.statement("tern_ptx_pause(T);");
   writer.statement(c_type + "* " + at + " = (" + c_type + "*)" +
-                   writer.place(access.space, instruction.operand(1), access.type.bits / 8 * access.count) + ";");
+                   writer.pointer_to(access.space, instruction.operand(1), access.type.bits / 8 * access.count) + ";");
   const Operand& to = instruction.operand(0);
   if (access.count == 1) return writer.assign(to, access.type, "*" + at);
   // A result may be the register of the address.
@@ -76,7 +76,7 @@ void write_st(Decoder& instruction, FunctionWriter& writer) {
   const std::string c_type(access.type.c), at = writer.temporary();
   if (access.space == "const") writer.fail("a store to constants");
   writer.statement(c_type + "* " + at + " = (" + c_type + "*)" +
-                   writer.place(access.space, instruction.operand(0), access.type.bits / 8 * access.count) + ";");
+                   writer.pointer_to(access.space, instruction.operand(0), access.type.bits / 8 * access.count) + ";");
   for (int i = 0; i < access.count; ++i) {
     writer.statement(at + "[" + std::to_string(i) +
                      "] = " + writer.value(item(instruction.operand(1), i, access.count, writer), access.type) + ";");
@@ -86,7 +86,7 @@ void write_st(Decoder& instruction, FunctionWriter& writer) {
 // Generic addresses are host addresses, like all addresses except shared memory's. "cvta.to.space: from generic".
 void write_cvta(Decoder& instruction, FunctionWriter& writer) {
   const Type& type = instruction.type();
-  const bool from_generic = instruction.has("to");
+  const bool from_generic = instruction.consume("to");
   const std::string space(take_space(instruction));
   const Operand& from = instruction.operand(1);
   std::string value = writer.value(from, type);
@@ -95,7 +95,7 @@ void write_cvta(Decoder& instruction, FunctionWriter& writer) {
 }
 
 void write_isspacep(Decoder& instruction, FunctionWriter& writer) {
-  const std::string space(instruction.need({"global", "shared", "shared::cta", "const"}));
+  const std::string space(instruction.require_one_of({"global", "shared", "shared::cta", "const"}));
   const std::string is_shared = "is_shared(T, " + writer.value(instruction.operand(1), type_named("b64")) + ")";
   if (space == "const") writer.fail("constants have no addresses of their own here");
   writer.assign(instruction.operand(0), type_named("pred"), (space == "global" ? "!" : "") + is_shared);
@@ -105,20 +105,20 @@ void write_isspacep(Decoder& instruction, FunctionWriter& writer) {
 void write_nothing(Decoder& instruction, FunctionWriter&) {
   take_space(instruction);
   take_hints(instruction);
-  for (std::string_view word : {"L1", "L2", "uniform"}) instruction.has(word);
+  for (std::string_view word : {"L1", "L2", "uniform"}) instruction.consume(word);
   for (std::size_t i = 0; i < instruction.operands(); ++i) instruction.operand(i);
 }
 
 void write_cp(Decoder& instruction, FunctionWriter& writer) {
-  if (!instruction.has("async")) writer.fail("unknown copy");
-  if (instruction.has("commit_group")) return writer.statement("tern_ptx_copy_commit(T);");
-  if (instruction.has("wait_all")) return writer.statement("tern_ptx_copy_wait_all(T);");
-  if (instruction.has("wait_group")) {
+  if (!instruction.consume("async")) writer.fail("unknown copy");
+  if (instruction.consume("commit_group")) return writer.statement("tern_ptx_copy_commit(T);");
+  if (instruction.consume("wait_all")) return writer.statement("tern_ptx_copy_wait_all(T);");
+  if (instruction.consume("wait_group")) {
     return writer.statement("tern_ptx_copy_wait(T, " + writer.value(instruction.operand(0), type_named("u32")) + ");");
   }
-  instruction.need({"ca", "cg"});
-  instruction.need({"shared", "shared::cta"});
-  instruction.need({"global"});
+  instruction.require_one_of({"ca", "cg"});
+  instruction.require_one_of({"shared", "shared::cta"});
+  instruction.require_one_of({"global"});
   take_hints(instruction);
   const Operand &to = instruction.operand(0), &from = instruction.operand(1), &bytes = instruction.operand(2);
   if (bytes.kind != OperandKind::kInteger) writer.fail("a copy of no constant size");

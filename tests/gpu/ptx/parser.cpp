@@ -40,12 +40,12 @@ class Parser {
   }
 
  private:
-  const Token& peek(std::size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
-  const Token& take() { return tokens_[std::min(at_++, tokens_.size() - 1)]; }
-  bool is(std::string_view text) const { return peek().text == text && peek().kind != TokenKind::kString; }
+  const Token& peek(std::size_t ahead = 0) const { return tokens_[std::min(position_ + ahead, tokens_.size() - 1)]; }
+  const Token& next() { return tokens_[std::min(position_++, tokens_.size() - 1)]; }
+  bool is_next(std::string_view text) const { return peek().text == text && peek().kind != TokenKind::kString; }
   bool accept(std::string_view text) {
-    if (!is(text)) return false;
-    ++at_;
+    if (!is_next(text)) return false;
+    ++position_;
     return true;
   }
   [[noreturn]] void fail(const std::string& what) const { throw TranslationError(peek().line, what); }
@@ -54,15 +54,15 @@ class Parser {
   }
   std::string name() {
     if (peek().kind != TokenKind::kName) fail("expected a name before '" + std::string(peek().text) + "'");
-    return std::string(take().text);
+    return std::string(next().text);
   }
   void skip_past(std::string_view text) {
-    while (!is(text) && peek().kind != TokenKind::kEnd) ++at_;
+    while (!is_next(text) && peek().kind != TokenKind::kEnd) ++position_;
     expect(text);
   }
   void skip_line() {
     const int line = peek().line;
-    while (peek().line == line && peek().kind != TokenKind::kEnd) ++at_;
+    while (peek().line == line && peek().kind != TokenKind::kEnd) ++position_;
   }
 
   // ---- Numbers ----
@@ -73,7 +73,7 @@ class Parser {
   Number number() {
     const bool minus = accept("-");
     if (peek().kind != TokenKind::kNumber) fail("expected a number before '" + std::string(peek().text) + "'");
-    std::string text(take().text);
+    std::string text(next().text);
     if (text.size() > 2 && text[0] == '0' && std::strchr("fFdD", text[1])) {
       const bool single = text[1] == 'f' || text[1] == 'F';
       if (minus || text.size() != (single ? 10 : 18)) fail("'" + text + "' is not a number");
@@ -107,7 +107,7 @@ class Parser {
     variable.line = peek().line;
     variable.space = space.substr(1);
     while (peek().kind == TokenKind::kDotName) {
-      const std::string_view word = take().text;
+      const std::string_view word = next().text;
       if (word == ".align") {
         // A pointer parameter declares the alignment of its target.
         const std::uint64_t align = integer();
@@ -127,7 +127,7 @@ class Parser {
     variable.name = name();
     while (accept("[")) {
       variable.is_array = true;
-      variable.count *= is("]") ? 0 : integer();
+      variable.count *= is_next("]") ? 0 : integer();
       expect("]");
     }
     if (accept("=")) initializer(variable);
@@ -137,12 +137,12 @@ class Parser {
   void initializer(Variable& variable) {
     if (accept("{")) {
       while (!accept("}")) {
-        if (is("{")) {
+        if (is_next("{")) {
           initializer(variable);
         } else {
           variable.initial.push_back(initial());
         }
-        if (!is("}")) expect(",");
+        if (!is_next("}")) expect(",");
       }
     } else {
       variable.initial.push_back(initial());
@@ -156,7 +156,7 @@ class Parser {
         expect("(");
         value.symbol = name();
         expect(")");
-      } else if (is("(")) {
+      } else if (is_next("(")) {
         fail("'" + value.symbol + "(' in an initializer is not supported");
       }
       if (accept("+")) value.bits = integer();
@@ -172,10 +172,10 @@ class Parser {
     std::vector<Variable> all;
     expect("(");
     while (!accept(")")) {
-      const std::string_view space = take().text;
+      const std::string_view space = next().text;
       if (space != ".param" && space != ".reg") fail("expected a parameter before '" + std::string(space) + "'");
       all.push_back(variable(".param"));
-      if (!is(")")) expect(",");
+      if (!is_next(")")) expect(",");
     }
     return all;
   }
@@ -183,7 +183,7 @@ class Parser {
   // ---- The module ----
   void item() {
     bool is_extern = false;
-    while (among(kLinkage, peek().text)) is_extern |= take().text == ".extern";
+    while (among(kLinkage, peek().text)) is_extern |= next().text == ".extern";
     const std::string_view word = peek().text;
     if (word == ".version" || word == ".target" || word == ".address_size" || word == ".file" || word == ".loc") {
       if (word == ".address_size" && peek(1).text != "64") fail("only 64-bit addresses are supported");
@@ -194,7 +194,7 @@ class Parser {
     } else if (word == ".entry" || word == ".func") {
       function();
     } else if (among(kSpaces, word)) {
-      take();
+      next();
       module_.variables.push_back(variable(word));
       module_.variables.back().is_extern = is_extern;
       expect(";");
@@ -208,12 +208,12 @@ class Parser {
   void function() {
     Function function;
     function.line = peek().line;
-    function.is_entry = take().text == ".entry";
-    if (is("(")) function.results = parameters();
+    function.is_entry = next().text == ".entry";
+    if (is_next("(")) function.results = parameters();
     function.name = name();
-    if (is("(")) function.parameters = parameters();
-    while (!is("{") && !is(";")) {
-      const std::string_view word = take().text;
+    if (is_next("(")) function.parameters = parameters();
+    while (!is_next("{") && !is_next(";")) {
+      const std::string_view word = next().text;
       if (word == ".maxntid" || word == ".reqntid") {
         function.most_threads = 1;
         do function.most_threads *= integer();
@@ -221,7 +221,7 @@ class Parser {
       } else if (word == ".pragma") {
         skip_past(";");
       } else if (among(kHints, word)) {
-        while (peek().kind == TokenKind::kNumber || is(",")) take();
+        while (peek().kind == TokenKind::kNumber || is_next(",")) next();
       } else {
         fail("unknown directive '" + std::string(word) + "' of a function");
       }
@@ -247,7 +247,7 @@ class Parser {
         directive(scope);
       } else if (peek().kind == TokenKind::kName && peek(1).text == ":") {
         const std::string label = name();
-        take();
+        next();
         statement.kind = StatementKind::kLabel;
         statement.label = label;
         if (accept(".branchtargets")) {
@@ -255,7 +255,7 @@ class Parser {
           do statement.targets.push_back(name());
           while (accept(","));
           expect(";");
-        } else if (is(".callprototype") || is(".calltargets")) {
+        } else if (is_next(".callprototype") || is_next(".calltargets")) {
           fail("calls through pointers are not supported");
         }
         scope.statements.push_back(std::move(statement));
@@ -268,9 +268,9 @@ class Parser {
   }
 
   void directive(Scope& scope) {
-    const std::string_view word = take().text;
+    const std::string_view word = next().text;
     if (word == ".reg") {
-      const std::string type(take().text.substr(1));
+      const std::string type(next().text.substr(1));
       do {
         Registers registers{type, name(), -1};
         if (accept("<")) {
@@ -301,10 +301,10 @@ class Parser {
       instruction.guard = name();
     }
     instruction.opcode = name();
-    while (peek().kind == TokenKind::kDotName) instruction.qualifiers.emplace_back(take().text.substr(1));
+    while (peek().kind == TokenKind::kDotName) instruction.qualifiers.emplace_back(next().text.substr(1));
     while (!accept(";")) {
       instruction.operands.push_back(operand());
-      if (!is(";")) expect(",");
+      if (!is_next(";")) expect(",");
     }
     return instruction;
   }
@@ -332,19 +332,19 @@ class Parser {
       operand.items.push_back(this->operand());
       if (accept("+"))
         operand.offset = static_cast<std::int64_t>(integer());
-      else if (is("-"))
+      else if (is_next("-"))
         operand.offset = static_cast<std::int64_t>(integer());
       expect("]");
     } else if (accept("_")) {
       operand.kind = OperandKind::kSink;
-    } else if (is("!") || peek().kind == TokenKind::kName) {
+    } else if (is_next("!") || peek().kind == TokenKind::kName) {
       operand.kind = OperandKind::kName;
       operand.negated = accept("!");
       operand.name = name();
-      if (operand.name[0] == '%' && peek().kind == TokenKind::kDotName && !peek().spaced) operand.name += take().text;
+      if (operand.name[0] == '%' && peek().kind == TokenKind::kDotName && !peek().spaced) operand.name += next().text;
       // "variable+4", an address as a value
-      if (is("+") && peek(1).kind == TokenKind::kNumber) {
-        take();
+      if (is_next("+") && peek(1).kind == TokenKind::kNumber) {
+        next();
         operand.offset = static_cast<std::int64_t>(integer());
       }
     } else {
@@ -358,12 +358,12 @@ class Parser {
   void items(Operand& operand, std::string_view end) {
     while (!accept(end)) {
       operand.items.push_back(this->operand());
-      if (!is(end)) expect(",");
+      if (!is_next(end)) expect(",");
     }
   }
 
   std::vector<Token> tokens_;
-  std::size_t at_ = 0;
+  std::size_t position_ = 0;
   bool pointer_ = false;
   Module module_;
 };

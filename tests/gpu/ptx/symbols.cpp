@@ -32,7 +32,7 @@ int alignment_of(const Variable& variable) {
   return variable.align ? variable.align : type_bytes(variable);
 }
 
-std::uint64_t Layout::place(const Variable& variable) {
+std::uint64_t Layout::allocate(const Variable& variable) {
   const std::uint64_t align = alignment_of(variable);
   const std::uint64_t start = (end_ + align - 1) / align * align;
   end_ = start + size_of(variable);

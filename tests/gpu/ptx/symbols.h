@@ -27,7 +27,7 @@ struct Symbol {
 class Layout {
  public:
   explicit Layout(std::uint64_t start = 0) : end_(start) {}
-  std::uint64_t place(const Variable& variable);
+  std::uint64_t allocate(const Variable& variable);
   std::uint64_t end() const { return end_; }
 
  private:

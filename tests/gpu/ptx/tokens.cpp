@@ -20,32 +20,33 @@ class Tokenizer {
 
   std::vector<Token> run() {
     while (true) {
-      const std::size_t before = at_;
+      const std::size_t before = position_;
       skip_space();
-      const bool spaced = at_ != before;
-      if (at_ == text_.size()) break;
-      const std::size_t start = at_;
+      const bool spaced = position_ != before;
+      if (position_ == text_.size()) break;
+      const std::size_t start = position_;
       const TokenKind kind = next();
-      tokens_.push_back({kind, text_.substr(start, at_ - start), line_, spaced});
+      tokens_.push_back({kind, text_.substr(start, position_ - start), line_, spaced});
     }
     tokens_.push_back({TokenKind::kEnd, "", line_, true});
     return std::move(tokens_);
   }
 
  private:
-  char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+  char peek(std::size_t ahead = 0) const { return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0'; }
 
   void skip_space() {
-    while (at_ < text_.size()) {
+    while (position_ < text_.size()) {
       if (peek() == '/' && peek(1) == '/') {
-        while (at_ < text_.size() && peek() != '\n') ++at_;
+        while (position_ < text_.size() && peek() != '\n') ++position_;
       } else if (peek() == '/' && peek(1) == '*') {
-        const std::size_t end = text_.find("*/", at_ + 2);
+        const std::size_t end = text_.find("*/", position_ + 2);
         if (end == std::string_view::npos) throw TranslationError(line_, "a comment does not end");
-        for (; at_ < end + 2; ++at_) line_ += text_[at_] == '\n';
-      } else if (std::isspace(static_cast<unsigned char>(peek())) || (peek() == '\0' && at_ + 1 == text_.size())) {
+        for (; position_ < end + 2; ++position_) line_ += text_[position_] == '\n';
+      } else if (std::isspace(static_cast<unsigned char>(peek())) ||
+                 (peek() == '\0' && position_ + 1 == text_.size())) {
         line_ += peek() == '\n';  // a last zero is NVRTC's end of the string
-        ++at_;
+        ++position_;
       } else {
         return;
       }
@@ -54,36 +55,36 @@ class Tokenizer {
 
   TokenKind next() {
     if (starts_name(peek())) {
-      ++at_;
-      while (continues_name(peek())) ++at_;
+      ++position_;
+      while (continues_name(peek())) ++position_;
       return TokenKind::kName;
     }
     if (std::isdigit(static_cast<unsigned char>(peek()))) {
       while (std::isalnum(static_cast<unsigned char>(peek())) ||
              (peek() == '.' && std::isdigit(static_cast<unsigned char>(peek(1))))) {
-        ++at_;
+        ++position_;
       }
       return TokenKind::kNumber;
     }
     if (peek() == '.' && (continues_name(peek(1)))) {
-      ++at_;
+      ++position_;
       while (continues_name(peek()) || (peek() == ':' && peek(1) == ':' && continues_name(peek(2)))) {
-        at_ += peek() == ':' ? 2 : 1;
+        position_ += peek() == ':' ? 2 : 1;
       }
       return TokenKind::kDotName;
     }
     if (peek() == '"') {
-      const std::size_t end = text_.find('"', at_ + 1);
+      const std::size_t end = text_.find('"', position_ + 1);
       if (end == std::string_view::npos) throw TranslationError(line_, "a string does not end");
-      at_ = end + 1;
+      position_ = end + 1;
       return TokenKind::kString;
     }
-    ++at_;
+    ++position_;
     return TokenKind::kSymbol;
   }
 
   std::string_view text_;
-  std::size_t at_ = 0;
+  std::size_t position_ = 0;
   int line_ = 1;
   std::vector<Token> tokens_;
 };

@@ -77,7 +77,7 @@ std::string variables(const Module& module, Symbols& symbols) {
       symbols.variables[variable.name] = {"shared", "(u64)T->dynamic_shared"};
       symbols.dynamic_align = std::max(symbols.dynamic_align, alignment_of(variable));
     } else if (variable.space == "shared") {
-      symbols.variables[variable.name] = {"shared", std::to_string(shared.place(variable)) + "ull"};
+      symbols.variables[variable.name] = {"shared", std::to_string(shared.allocate(variable)) + "ull"};
     } else {
       if (variable.is_extern)
         throw TranslationError(variable.line, "the variable '" + variable.name + "' of another module");
@@ -119,7 +119,7 @@ std::string kernel_wrapper(const Written& written, bool uses_groups, int dynamic
   Layout layout;
   std::string parameters;
   for (const Variable& parameter : function.parameters) {
-    const std::uint64_t offset = layout.place(parameter);
+    const std::uint64_t offset = layout.allocate(parameter);
     parameters += "{" + std::to_string(offset) + ", " + std::to_string(size_of(parameter)) + "}, ";
   }
   const std::string name = function.name, body = c_name("f_", name);
@@ -134,7 +134,7 @@ std::string kernel_wrapper(const Written& written, bool uses_groups, int dynamic
 std::string kernel_record(const Written& written, bool uses_groups) {
   const Function& function = *written.function;
   Layout layout;
-  for (const Variable& parameter : function.parameters) layout.place(parameter);
+  for (const Variable& parameter : function.parameters) layout.allocate(parameter);
   return "{\"" + function.name + "\", " + std::to_string(layout.end()) + ", " +
          std::to_string(function.parameters.size()) + ", " + c_name("parameters_", function.name) + ", " +
          std::to_string(written.shared_bytes) + ", " + std::to_string(function.most_threads) + ", " +

@@ -48,7 +48,7 @@ TEST(QuantizeChart, ALayerHasItsOwnError) {
   LayerError l;
   l.name = "fc";
   l.format = "int4";
-  l.own.emplace().add(1, 0.9);  // 20 dB
+  l.isolated.emplace().add(1, 0.9);  // 20 dB
   l.accumulated.emplace().add(1, 0.5);
   Calibration c;
   c.function = "forward";

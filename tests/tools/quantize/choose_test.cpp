@@ -12,8 +12,8 @@
 namespace tern {
 namespace {
 
-using test::in_module;
 using test::random_floats;
+using test::set_module;
 using testing::floats;
 using testing::TestProgram;
 
@@ -25,7 +25,7 @@ struct ChooseLayers {
   explicit ChooseLayers(int count) {
     ValueId v = p.input(DType::f32, {4, kChooseWidth});
     for (int i = 0; i < count; ++i) {
-      in_module(p, "layer" + std::to_string(i));
+      set_module(p, "layer" + std::to_string(i));
       v = product(v, 2 + static_cast<unsigned>(i));
     }
     p.output(v);

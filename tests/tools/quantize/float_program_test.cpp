@@ -88,8 +88,8 @@ TEST(LayerErrors, OfLayersThatAreQuantizedAlone) {
   ASSERT_EQ(layers.size(), 2u);
   EXPECT_EQ(layers[1].name, "blocks.1.down");
   // The first layer reads exact values.
-  EXPECT_EQ(layers[0].own->sqnr(), layers[0].accumulated->sqnr());
-  EXPECT_GT(layers[1].own->sqnr(), layers[1].accumulated->sqnr());
+  EXPECT_EQ(layers[0].isolated->sqnr(), layers[0].accumulated->sqnr());
+  EXPECT_GT(layers[1].isolated->sqnr(), layers[1].accumulated->sqnr());
 }
 
 }  // namespace

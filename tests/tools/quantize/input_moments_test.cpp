@@ -12,8 +12,8 @@
 namespace tern {
 namespace {
 
-using test::in_module;
 using test::random_floats;
+using test::set_module;
 using testing::floats;
 using testing::TestProgram;
 
@@ -48,7 +48,7 @@ struct MomentLayers {
   MomentLayers() {
     ValueId v = p.input(DType::f32, {8, kMomentWidth});
     for (int i = 0; i < 2; ++i) {
-      in_module(p, "layer" + std::to_string(i));
+      set_module(p, "layer" + std::to_string(i));
       const ValueId w = p.state({kMomentWidth, kMomentWidth},
                                 random_floats(kMomentWidth * kMomentWidth, 2 + static_cast<unsigned>(i)), false);
       v = p.b().matmul(v, p.b().transpose(w, 0, 1));

@@ -10,7 +10,7 @@ namespace {
 
 using test::error_of;
 
-QuantizeArguments for_target(std::vector<std::string> formats) {
+QuantizeArguments target_arguments(std::vector<std::string> formats) {
   QuantizeArguments a;
   a.formats = std::move(formats);
   a.calibrate = {"samples"};
@@ -26,21 +26,21 @@ std::vector<std::string> names_of(const std::vector<QuantizeRule>& rules) {
 }
 
 TEST(QuantizeOptions, EachLadderEndsWithItsLastFormat) {
-  const std::vector<FormatLadder> ladders = parse_quantize(for_target({"mxfp4,int4,int8", "int8:lm_head"}));
+  const std::vector<FormatLadder> ladders = parse_quantize(target_arguments({"mxfp4,int4,int8", "int8:lm_head"}));
   EXPECT_EQ(rungs_of(ladders), 3u);
   EXPECT_EQ(names_of(rules_at(ladders, 0)), (std::vector<std::string>{"mxfp4:", "int8:lm_head"}));
   EXPECT_EQ(names_of(rules_at(ladders, 2)), (std::vector<std::string>{"int8:", "int8:lm_head"}));
 }
 
 TEST(QuantizeOptions, ATargetAloneHasALadder) {
-  const std::vector<FormatLadder> ladders = parse_quantize(for_target({}));
+  const std::vector<FormatLadder> ladders = parse_quantize(target_arguments({}));
   ASSERT_EQ(ladders.size(), 1u);
   EXPECT_EQ(names_of(rules_at(ladders, 0)), std::vector<std::string>{"mxfp4:"});
   EXPECT_EQ(names_of(rules_at(ladders, 9)), std::vector<std::string>{"int8:"});
 }
 
 TEST(QuantizeOptions, OptionsOfFormatsHoldInLists) {
-  QuantizeArguments a = for_target({"mxfp4,int4,int8"});
+  QuantizeArguments a = target_arguments({"mxfp4,int4,int8"});
   a.group = 64;
   a.scales = "bfloat16";
   a.mx_scales = "even";
@@ -56,7 +56,7 @@ TEST(QuantizeOptions, OptionsOfFormatsHoldInLists) {
 
 TEST(QuantizeOptions, TheRuleOfScalesIsASearchUnlessGiven) {
   using quantize::ScaleRule;
-  QuantizeArguments a = for_target({"mxfp4,int4,int8"});
+  QuantizeArguments a = target_arguments({"mxfp4,int4,int8"});
   const auto rules = [&] {
     std::vector<ScaleRule> all;
     const std::vector<FormatLadder> ladders = parse_quantize(a);
@@ -75,7 +75,7 @@ TEST(QuantizeOptions, TheRuleOfScalesIsASearchUnlessGiven) {
 }
 
 TEST(QuantizeOptions, ActivationsAreForTheFormatsThatCanHaveThem) {
-  QuantizeArguments a = for_target({"mxfp4,int4,float8,int8"});
+  QuantizeArguments a = target_arguments({"mxfp4,int4,float8,int8"});
   a.activations = "mx";
   a.mx_scales = "ceil";
   const std::vector<FormatLadder> ladders = parse_quantize(a);
@@ -88,17 +88,17 @@ TEST(QuantizeOptions, Refused) {
   const auto refused = [](const QuantizeArguments& a) {
     return error_of([&] { parse_quantize(a); }, ErrorCode::invalid_argument);
   };
-  EXPECT_EQ(refused(for_target({"int8,"})).find("--quantize takes int8, int4"), 0u);
-  EXPECT_EQ(refused(for_target({"int8,int9"})).find("--quantize takes int8, int4"), 0u);
-  EXPECT_NE(refused(for_target({"int8,int4,int8"})).find("'int8' occurs twice"), std::string::npos);
-  EXPECT_NE(refused(for_target({"int8:"})).find("a pattern must follow"), std::string::npos);
-  QuantizeArguments list = for_target({"int8,int4"});
+  EXPECT_EQ(refused(target_arguments({"int8,"})).find("--quantize takes int8, int4"), 0u);
+  EXPECT_EQ(refused(target_arguments({"int8,int9"})).find("--quantize takes int8, int4"), 0u);
+  EXPECT_NE(refused(target_arguments({"int8,int4,int8"})).find("'int8' occurs twice"), std::string::npos);
+  EXPECT_NE(refused(target_arguments({"int8:"})).find("a pattern must follow"), std::string::npos);
+  QuantizeArguments list = target_arguments({"int8,int4"});
   list.target.reset();
   EXPECT_NE(refused(list).find("give --target-sqnr"), std::string::npos);
-  QuantizeArguments no_data = for_target({"int8"});
+  QuantizeArguments no_data = target_arguments({"int8"});
   no_data.calibrate.clear();
   EXPECT_NE(refused(no_data).find("give them with --calibrate"), std::string::npos);
-  QuantizeArguments activations = for_target({"int4,int8"});
+  QuantizeArguments activations = target_arguments({"int4,int8"});
   activations.activations = "float8";
   EXPECT_NE(refused(activations).find("--activations float8 needs weights in float8"), std::string::npos);
   activations.activations = "mx";
@@ -106,7 +106,7 @@ TEST(QuantizeOptions, Refused) {
   EXPECT_NE(refused(activations).find("--activations mx needs weights in int4, mxfp4, "), std::string::npos);
   activations.activations = "bfloat16";
   EXPECT_NE(refused(activations).find("--activations takes int8, float8 or mx, not 'bfloat16'"), std::string::npos);
-  QuantizeArguments scales = for_target({"int8"});
+  QuantizeArguments scales = target_arguments({"int8"});
   scales.scales = "bfloat16";
   EXPECT_NE(refused(scales).find("--scales needs --quantize int4"), std::string::npos);
   scales.scales = "float32";

@@ -25,7 +25,7 @@ Total total_of(const Weights& weights, const std::vector<std::size_t>& rungs) {
 }
 
 /// The least noise of all combinations within the limit of bytes.
-double least_noise(const Weights& weights, std::uint64_t bytes) {
+double min_noise(const Weights& weights, std::uint64_t bytes) {
   double least = 1e300;
   std::vector<std::size_t> rungs(weights.size());
   while (true) {
@@ -55,14 +55,14 @@ TEST(RaisingOrder, EachPrefixIsTheBestUseOfItsBytes) {
     const RaisingOrder order = raising_order(weights);
     std::vector<std::size_t> rungs = order.start;
     Total last = total_of(weights, rungs);
-    EXPECT_DOUBLE_EQ(last.noise, least_noise(weights, last.bytes)) << seed;
+    EXPECT_DOUBLE_EQ(last.noise, min_noise(weights, last.bytes)) << seed;
     for (const Raise& r : order.raises) {
-      ASSERT_EQ(rungs[r.weight], r.from);
-      rungs[r.weight] = r.to;
+      ASSERT_EQ(rungs[r.weight], r.from_rung);
+      rungs[r.weight] = r.to_rung;
       const Total now = total_of(weights, rungs);
       EXPECT_GT(now.bytes, last.bytes);
       EXPECT_LT(now.noise, last.noise);
-      EXPECT_NEAR(now.noise, least_noise(weights, now.bytes), 1e-12) << seed;
+      EXPECT_NEAR(now.noise, min_noise(weights, now.bytes), 1e-12) << seed;
       last = now;
     }
     EXPECT_EQ(last.noise, 0);
@@ -74,16 +74,16 @@ TEST(RaisingOrder, PassesOverWhatCostsMoreThanItGives) {
   const RaisingOrder order = raising_order({{{10, 1}, {20, 0.9}, {30, 0.1}, {60, 0}}});
   EXPECT_EQ(order.start, std::vector<std::size_t>{0});
   ASSERT_EQ(order.raises.size(), 2u);
-  EXPECT_EQ(order.raises[0].to, 2u);
-  EXPECT_EQ(order.raises[1].to, 3u);
+  EXPECT_EQ(order.raises[0].to_rung, 2u);
+  EXPECT_EQ(order.raises[1].to_rung, 3u);
 }
 
 TEST(RaisingOrder, OrderOfTheOptionDoesNotMatter) {
   const RaisingOrder order = raising_order({{{30, 0.1}, {10, 1}, {10, 2}, {60, 0}}});
   EXPECT_EQ(order.start, std::vector<std::size_t>{1});
   ASSERT_EQ(order.raises.size(), 2u);
-  EXPECT_EQ(order.raises[0].from, 1u);
-  EXPECT_EQ(order.raises[0].to, 0u);
+  EXPECT_EQ(order.raises[0].from_rung, 1u);
+  EXPECT_EQ(order.raises[0].to_rung, 0u);
 }
 
 TEST(RaisingOrder, AWeightWithoutEffectStaysSmall) {

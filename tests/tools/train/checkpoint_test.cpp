@@ -156,7 +156,7 @@ TEST_F(TrainCheckpoint, RemovesAllOfThemAndAnEmptyFolder) {
   save_after_adding(1, 2);
   test::write_bytes(folder / "c/notes.txt", "mine");
   checkpoints.remove();
-  EXPECT_FALSE(checkpoints.any());
+  EXPECT_FALSE(checkpoints.has_checkpoint());
   EXPECT_TRUE(std::filesystem::exists(folder / "c/notes.txt"));
   std::filesystem::remove(folder / "c/notes.txt");
   save_after_adding(1, 1);

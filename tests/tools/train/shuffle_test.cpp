@@ -13,7 +13,7 @@ TEST(TrainShuffle, IsAPermutation) {
   for (const std::uint64_t n : {0, 1, 2, 7, 1000}) {
     std::vector<std::uint64_t> order = shuffled(n, 5, 3);
     std::ranges::sort(order);
-    EXPECT_EQ(order, in_order(n));
+    EXPECT_EQ(order, ascending_numbers(n));
   }
 }
 

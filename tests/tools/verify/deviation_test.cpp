@@ -14,14 +14,14 @@ namespace {
 constexpr double kDeviationInfinite = std::numeric_limits<double>::infinity();
 const double kDeviationNaN = std::nan("");
 
-Deviation of(const std::vector<std::pair<double, double>>& reference_and_actual) {
+Deviation deviation_between(const std::vector<std::pair<double, double>>& reference_and_actual) {
   Deviation d;
   for (const auto& [r, a] : reference_and_actual) d.add(r, a);
   return d;
 }
 
 TEST(Deviation, TwoVectors) {
-  const Deviation d = of({{3, 3}, {-4, -5}});
+  const Deviation d = deviation_between({{3, 3}, {-4, -5}});
   EXPECT_DOUBLE_EQ(d.cosine(), (9 + 20) / (5 * std::sqrt(34)));
   EXPECT_DOUBLE_EQ(d.sqnr(), 10 * std::log10(25.0 / 1));
   EXPECT_DOUBLE_EQ(d.largest_error, 1);
@@ -42,7 +42,7 @@ TEST(Deviation, NoiseOfKnownSize) {
 }
 
 TEST(Deviation, EqualVectors) {
-  const Deviation d = of({{0.1, 0.1}, {1e30, 1e30}, {0.0, -0.0}});
+  const Deviation d = deviation_between({{0.1, 0.1}, {1e30, 1e30}, {0.0, -0.0}});
   EXPECT_TRUE(d.exact());
   EXPECT_EQ(d.cosine(), 1);
   EXPECT_EQ(d.sqnr(), kDeviationInfinite);
@@ -50,7 +50,8 @@ TEST(Deviation, EqualVectors) {
 }
 
 TEST(Deviation, NothingIsDividedByZero) {
-  const Deviation none, zeros = of({{0, 0}, {0, 0}}), lost = of({{2, 0}}), made = of({{0, 2}});
+  const Deviation none, zeros = deviation_between({{0, 0}, {0, 0}}), lost = deviation_between({{2, 0}}),
+                        made = deviation_between({{0, 2}});
   for (const Deviation& d : {none, zeros}) {
     EXPECT_EQ(d.cosine(), 1);
     EXPECT_EQ(d.sqnr(), kDeviationInfinite);
@@ -65,19 +66,20 @@ TEST(Deviation, NothingIsDividedByZero) {
 }
 
 TEST(Deviation, OppositeVectors) {
-  EXPECT_DOUBLE_EQ(of({{1, -1}, {2, -2}}).cosine(), -1);
-  EXPECT_DOUBLE_EQ(of({{1, 0}, {0, 1}}).cosine(), 0);
+  EXPECT_DOUBLE_EQ(deviation_between({{1, -1}, {2, -2}}).cosine(), -1);
+  EXPECT_DOUBLE_EQ(deviation_between({{1, 0}, {0, 1}}).cosine(), 0);
 }
 
 TEST(Deviation, WhatIsNotFiniteCountsApart) {
-  const Deviation same = of({{kDeviationNaN, -kDeviationNaN}, {kDeviationInfinite, kDeviationInfinite}, {3, 3}});
+  const Deviation same =
+      deviation_between({{kDeviationNaN, -kDeviationNaN}, {kDeviationInfinite, kDeviationInfinite}, {3, 3}});
   EXPECT_TRUE(same.exact());
   EXPECT_EQ(same.not_finite, 0);
-  const Deviation d = of({{kDeviationNaN, 1},
-                          {1, kDeviationNaN},
-                          {kDeviationInfinite, -kDeviationInfinite},
-                          {1, kDeviationInfinite},
-                          {4, 2}});
+  const Deviation d = deviation_between({{kDeviationNaN, 1},
+                                         {1, kDeviationNaN},
+                                         {kDeviationInfinite, -kDeviationInfinite},
+                                         {1, kDeviationInfinite},
+                                         {4, 2}});
   EXPECT_EQ(d.not_finite, 4);
   EXPECT_EQ(d.unequal, 5);
   EXPECT_EQ(d.elements, 5);
@@ -87,16 +89,16 @@ TEST(Deviation, WhatIsNotFiniteCountsApart) {
 
 TEST(Deviation, SquaresNeitherOverflowNorVanish) {
   for (const double scale : {1e300, 1e-300}) {
-    const Deviation d = of({{3 * scale, 3 * scale}, {4 * scale, 5 * scale}});
+    const Deviation d = deviation_between({{3 * scale, 3 * scale}, {4 * scale, 5 * scale}});
     EXPECT_NEAR(d.sqnr(), 10 * std::log10(25), 1e-9) << scale;
     EXPECT_NEAR(d.cosine(), 29 / (5 * std::sqrt(34)), 1e-9) << scale;
   }
 }
 
 TEST(Deviation, CallsAddUp) {
-  Deviation sum = of({{3, 3}});
-  sum += of({{-4, -5}});
-  const Deviation whole = of({{3, 3}, {-4, -5}});
+  Deviation sum = deviation_between({{3, 3}});
+  sum += deviation_between({{-4, -5}});
+  const Deviation whole = deviation_between({{3, 3}, {-4, -5}});
   EXPECT_DOUBLE_EQ(sum.sqnr(), whole.sqnr());
   EXPECT_DOUBLE_EQ(sum.cosine(), whole.cosine());
   EXPECT_DOUBLE_EQ(sum.relative(), whole.relative());

@@ -16,8 +16,8 @@
 namespace tern {
 namespace {
 
-using test::in_module;
 using test::random_floats;
+using test::set_module;
 using test::Sides;
 using test::sides_of;
 using testing::floats;
@@ -41,7 +41,7 @@ struct NodesLayers {
     ValueId v = p.input(DType::f32, {1, kNodesWidth});
     for (int i = 0; i < count; ++i) {
       w.push_back(random_floats(kNodesWidth * kNodesWidth, 2 + static_cast<unsigned>(i)));
-      in_module(p, "layer" + std::to_string(i));
+      set_module(p, "layer" + std::to_string(i));
       v = p.b().matmul(v, p.b().transpose(p.state({kNodesWidth, kNodesWidth}, w.back(), false), 0, 1));
     }
     p.output(v);
@@ -67,9 +67,9 @@ TEST(VerifyNodes, OwnErrorIsThatOfRoundedWeights) {
     }
     expected.add(exact, narrow);
   }
-  ASSERT_TRUE(nodes[0].own);
-  EXPECT_NEAR(nodes[0].own->sqnr(), expected.sqnr(), 0.01);
-  EXPECT_NEAR(nodes[0].own->largest_error, expected.largest_error, 1e-5);
+  ASSERT_TRUE(nodes[0].isolated);
+  EXPECT_NEAR(nodes[0].isolated->sqnr(), expected.sqnr(), 0.01);
+  EXPECT_NEAR(nodes[0].isolated->largest_error, expected.largest_error, 1e-5);
   EXPECT_NEAR(nodes[0].accumulated.sqnr(), expected.sqnr(), 0.01);
 }
 
@@ -77,10 +77,10 @@ TEST(VerifyNodes, AKeptNodeHasNoErrorOfItsOwn) {
   const NodesLayers layers(3);
   const std::vector<NodeDeviation> nodes = measure(sides_of(layers.p, Precision::bfloat16, {"layer1"}), layers.calls());
   ASSERT_EQ(nodes.size(), 3u);
-  EXPECT_FALSE(nodes[0].own->exact());
-  EXPECT_TRUE(nodes[1].own->exact());
+  EXPECT_FALSE(nodes[0].isolated->exact());
+  EXPECT_TRUE(nodes[1].isolated->exact());
   EXPECT_FALSE(nodes[1].accumulated.exact()) << "it reads the error of layer 0";
-  EXPECT_FALSE(nodes[2].own->exact());
+  EXPECT_FALSE(nodes[2].isolated->exact());
 }
 
 TEST(VerifyNodes, TheLastNodeHasTheErrorOfTheResult) {
@@ -101,7 +101,7 @@ TEST(VerifyNodes, SomeNodesAlone) {
   const std::vector<NodeDeviation> one = measure(s, layers.calls(), request);
   ASSERT_EQ(one.size(), 1u);
   EXPECT_EQ(one[0].number, all[1].number);
-  EXPECT_DOUBLE_EQ(one[0].own->sqnr(), all[1].own->sqnr());
+  EXPECT_DOUBLE_EQ(one[0].isolated->sqnr(), all[1].isolated->sqnr());
   EXPECT_DOUBLE_EQ(one[0].accumulated.sqnr(), all[1].accumulated.sqnr());
 }
 
@@ -128,8 +128,8 @@ TEST(VerifyNodes, AFinishedProgramHasTheNodesOfTheOther) {
   const std::vector<NodeDeviation> nodes = measure(s, layers.calls());
   ASSERT_EQ(nodes.size(), 2u);
   // x and 2x: 0 dB; after two products 4x: the error is three times the value.
-  EXPECT_NEAR(nodes[0].own->sqnr(), 0, 1e-9);
-  EXPECT_NEAR(nodes[1].own->sqnr(), 0, 1e-9);
+  EXPECT_NEAR(nodes[0].isolated->sqnr(), 0, 1e-9);
+  EXPECT_NEAR(nodes[1].isolated->sqnr(), 0, 1e-9);
   EXPECT_NEAR(nodes[1].accumulated.sqnr(), -20 * std::log10(3), 1e-6);
 }
 
@@ -146,7 +146,7 @@ TEST(VerifyNodes, PortionsGiveTheSameErrors) {
   for (std::size_t i = 0; i < one.size(); ++i) {
     EXPECT_EQ(many[i].number, one[i].number);
     EXPECT_DOUBLE_EQ(many[i].accumulated.sqnr(), one[i].accumulated.sqnr());
-    EXPECT_DOUBLE_EQ(many[i].own->sqnr(), one[i].own->sqnr());
+    EXPECT_DOUBLE_EQ(many[i].isolated->sqnr(), one[i].isolated->sqnr());
   }
 }
 
@@ -200,12 +200,12 @@ TEST(VerifyNodes, StatesOfASequence) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {1, kNodesWidth});
   const std::vector<float> w = random_floats(kNodesWidth * kNodesWidth, 5);
-  in_module(p, "in");
+  set_module(p, "in");
   const ValueId state = p.state({1, kNodesWidth}, std::vector<float>(kNodesWidth, 0), true);
   const ValueId product = p.b().matmul(x, p.b().transpose(p.state({kNodesWidth, kNodesWidth}, w, false), 0, 1));
   const ValueId sum = p.b().expr("a + b", {{"a", state}, {"b", product}}, DType::f32);
   p.write_back(0, sum);
-  in_module(p, "out");
+  set_module(p, "out");
   const ValueId other = p.state({kNodesWidth, kNodesWidth}, random_floats(kNodesWidth * kNodesWidth, 6), false);
   p.output(p.b().matmul(state, p.b().transpose(other, 0, 1)));
   Calls calls;
@@ -213,13 +213,14 @@ TEST(VerifyNodes, StatesOfASequence) {
   const Sides s = sides_of(p, Precision::bfloat16, {"in"});
   const std::vector<NodeDeviation> nodes = measure(s, calls);
   ASSERT_EQ(nodes.size(), 3u);
-  EXPECT_TRUE(nodes[0].own->exact());
-  EXPECT_TRUE(nodes[1].own->exact());
-  ASSERT_FALSE(nodes[2].own->exact()) << "it reads the state of the calls before, which is not the one of the archive";
+  EXPECT_TRUE(nodes[0].isolated->exact());
+  EXPECT_TRUE(nodes[1].isolated->exact());
+  ASSERT_FALSE(nodes[2].isolated->exact())
+      << "it reads the state of the calls before, which is not the one of the archive";
   // The first call reads zeros, so its product is exact: the other two calls have all errors.
-  EXPECT_EQ(nodes[2].own->elements, 3 * kNodesWidth);
-  EXPECT_EQ(nodes[2].own->unequal, nodes[2].accumulated.unequal);
-  EXPECT_LE(nodes[2].own->unequal, 2 * kNodesWidth);
+  EXPECT_EQ(nodes[2].isolated->elements, 3 * kNodesWidth);
+  EXPECT_EQ(nodes[2].isolated->unequal, nodes[2].accumulated.unequal);
+  EXPECT_LE(nodes[2].isolated->unequal, 2 * kNodesWidth);
   const Verification v = verify_results(s.test, s.reference, {}, calls, [] {});
   ASSERT_EQ(v.compared.at(0).results.size(), 4u) << "three results, and the state after the last call";
   EXPECT_EQ(v.compared[0].results[3].name, "state state0");
@@ -246,10 +247,10 @@ TEST(VerifyNodes, SizesThatDependOnData) {
     for (const float v : call[0].span<const float>()) ones += v > 0 ? 1 : 0;
   }
   for (const NodeDeviation& node : nodes) {
-    ASSERT_TRUE(node.own);
-    EXPECT_EQ(node.own->elements, ones);
+    ASSERT_TRUE(node.isolated);
+    EXPECT_EQ(node.isolated->elements, ones);
     EXPECT_EQ(node.accumulated.elements, ones);
-    EXPECT_TRUE(node.own->exact());
+    EXPECT_TRUE(node.isolated->exact());
   }
 }
 

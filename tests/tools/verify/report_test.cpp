@@ -20,25 +20,25 @@ ResultDeviation deviating_result(const std::string& name, double error) {
   return r;
 }
 
-Limits least(std::optional<double> cosine, std::optional<double> sqnr, std::optional<double> agreement) {
+Limits make_limits(std::optional<double> cosine, std::optional<double> sqnr, std::optional<double> agreement) {
   return {cosine, sqnr, agreement};
 }
 
 TEST(VerifyLimits, AResultThatIsNotExactEnough) {
   const Compared c{"bfloat16", "float32", {deviating_result("a", 0), deviating_result("b", 0.5)}};  // 20 dB, 0.9956
   EXPECT_TRUE(broken_limits(c, {}, false).empty());
-  EXPECT_TRUE(broken_limits(c, least(0.99, 19, 1), false).empty());
-  const std::vector<std::string> sqnr = broken_limits(c, least({}, 21, {}), false);
+  EXPECT_TRUE(broken_limits(c, make_limits(0.99, 19, 1), false).empty());
+  const std::vector<std::string> sqnr = broken_limits(c, make_limits({}, 21, {}), false);
   ASSERT_EQ(sqnr.size(), 1u);
   EXPECT_EQ(sqnr[0], "b: 20.00 dB are 1.00 dB below --min-sqnr 21");
-  const std::vector<std::string> all = broken_limits(c, least(0.999, 21, {}), true);
+  const std::vector<std::string> all = broken_limits(c, make_limits(0.999, 21, {}), true);
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].find("b of call 0: the cosine is 0.99"), 0u) << all[0];
 }
 
 TEST(VerifyLimits, FirstAnswers) {
   const Compared c{"bfloat16", "float32", {deviating_result("b", 2)}};
-  const std::vector<std::string> broken = broken_limits(c, least({}, {}, 0.5), false);
+  const std::vector<std::string> broken = broken_limits(c, make_limits({}, {}, 0.5), false);
   ASSERT_EQ(broken.size(), 1u);
   EXPECT_EQ(broken[0], "b: 0 of 1 first answers (0.00 %) are the same, below --min-agreement 0.5");
 }
@@ -47,7 +47,7 @@ TEST(VerifyLimits, NaNFailsEveryLimit) {
   Compared c{"bfloat16", "float32", {deviating_result("a", 0)}};
   c.results[0].deviation.add(1, std::nan(""));
   EXPECT_TRUE(broken_limits(c, {}, false).empty());
-  const std::vector<std::string> broken = broken_limits(c, least({}, 3, {}), false);
+  const std::vector<std::string> broken = broken_limits(c, make_limits({}, 3, {}), false);
   ASSERT_EQ(broken.size(), 1u);
   EXPECT_EQ(broken[0], "a: NaN or infinite in only one of the runs: 1 of 3 elements");
 }
@@ -61,7 +61,7 @@ TEST(VerifyLimits, OtherSizesFailWithoutALimit) {
 TEST(VerifyLimits, ALimitThatNothingIsHeldToFails) {
   Compared c{"bfloat16", "float32", {deviating_result("a", 0)}};
   c.results[0].dtype = DType::i64;
-  const std::vector<std::string> broken = broken_limits(c, least({}, 30, {}), false);
+  const std::vector<std::string> broken = broken_limits(c, make_limits({}, 30, {}), false);
   ASSERT_EQ(broken.size(), 1u);
   EXPECT_EQ(broken[0], "--min-sqnr 30: the limit applies to no result");
 }
@@ -89,7 +89,7 @@ struct Sample {
     for (const double error : {0.5, 0.0, 1.0}) {
       NodeDeviation& n = report.nodes.emplace_back();
       n.number = static_cast<std::uint32_t>(report.nodes.size() - 1);
-      n.own = n.accumulated = deviating_result("", error).deviation;
+      n.isolated = n.accumulated = deviating_result("", error).deviation;
     }
   }
 };

@@ -11,7 +11,7 @@
 namespace tern::test {
 
 /// Nodes added from now on belong to this module.
-inline void in_module(testing::TestProgram& p, const std::string& module) {
+inline void set_module(testing::TestProgram& p, const std::string& module) {
   p.program().origins.push_back({"aten.linear.default", module, "model.py:1"});
   p.b().set_origin(static_cast<std::int32_t>(p.program().origins.size() - 1));
 }

@@ -32,7 +32,7 @@ json data_of(const std::string& page) {
 Shown shown(const std::string& path) {
   Shown s;
   s.models.push_back(open_viewed(path));
-  s.runs.emplace_back();
+  s.run_figures.emplace_back();
   return s;
 }
 

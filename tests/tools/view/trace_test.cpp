@@ -26,7 +26,7 @@ TEST(ViewTrace, AddsUpEventsOfNodes) {
   test::write_bytes(folder / "run.json", kViewedTrace);
   const RunFigures r = traced_run(folder / "run.json");
   EXPECT_EQ(r.source, "run.json");
-  EXPECT_EQ(r.runs, 2u);
+  EXPECT_EQ(r.run_count, 2u);
   ASSERT_EQ(r.nodes.size(), 2u);
   EXPECT_EQ(r.nodes[0].node, 3u);
   EXPECT_DOUBLE_EQ(r.nodes[0].seconds, 60e-6);

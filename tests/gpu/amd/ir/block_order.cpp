@@ -37,12 +37,12 @@ std::vector<Block> blocks_of(std::span<const std::string_view> lines) {
 // Tarjan's strongly connected components, applied recursively: a loop without the edges to its head is the next graph.
 class Order {
  public:
-  explicit Order(const std::vector<Block>& blocks) : blocks_(blocks), part_(blocks.size(), 0) {}
+  explicit Order(const std::vector<Block>& blocks) : blocks_(blocks), block_component_(blocks.size(), 0) {}
 
   // `head` comes first; the search ignores edges to the head.
   void visit(const std::vector<int>& nodes, int head) {
-    const int part = ++parts_;
-    for (const int node : nodes) part_[static_cast<std::size_t>(node)] = part;
+    const int part = ++component_count_;
+    for (const int node : nodes) block_component_[static_cast<std::size_t>(node)] = part;
     Search search{part, head, std::vector<int>(blocks_.size(), 0), {}, {}, {}, 0};
     search.low = std::vector<int>(blocks_.size(), 0);
     if (head >= 0) connect(search, head);
@@ -63,7 +63,7 @@ class Order {
 
  private:
   struct Search {
-    int part, head;
+    int component, head;
     std::vector<int> index, low, stack;
     std::vector<std::vector<int>> components;
     int count;
@@ -75,7 +75,7 @@ class Order {
     search.stack.push_back(node);
     for (const int next : blocks_[at].next) {
       const auto to = static_cast<std::size_t>(next);
-      if (next == search.head || part_[to] != search.part) continue;
+      if (next == search.head || block_component_[to] != search.component) continue;
       if (search.index[to] == 0) {
         connect(search, next);
         search.low[at] = std::min(search.low[at], search.low[to]);
@@ -93,8 +93,8 @@ class Order {
   }
 
   const std::vector<Block>& blocks_;
-  std::vector<int> part_;  // the innermost part of each block
-  int parts_ = 0;
+  std::vector<int> block_component_;  // the innermost part of each block
+  int component_count_ = 0;
 };
 
 }  // namespace

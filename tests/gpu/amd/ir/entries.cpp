@@ -24,9 +24,9 @@ std::string thread_function(const Kernel& kernel, const std::string& number) {
     const Parameter& parameter = kernel.parameters[i];
     const std::string index = std::to_string(i), type = plain(parameter.type.text);
     text += "  %at" + index + " = getelementptr i8, ptr %parameters, i64 " + std::to_string(parameter.offset) + '\n';
-    if (!parameter.by_reference) text += "  %v" + index + " = load " + type + ", ptr %at" + index + ", align 1\n";
+    if (!parameter.is_reference) text += "  %v" + index + " = load " + type + ", ptr %at" + index + ", align 1\n";
     operands += i == 0 ? "" : ", ";
-    operands += parameter.by_reference ? "ptr %at" + index : type + " %v" + index;
+    operands += parameter.is_reference ? "ptr %at" + index : type + " %v" + index;
   }
   return text + "  call void @" + kernel.name + '(' + operands + ")\n  ret void\n}\n";
 }
@@ -47,7 +47,7 @@ std::string entries(const Module& module, std::uint64_t local_bytes) {
   std::string table;
   for (std::size_t k = 0; k < module.kernels.size(); ++k) {
     const Kernel& kernel = module.kernels[k];
-    const KernelNeeds need = needs(module, kernel);
+    const KernelNeeds need = kernel_needs(module, kernel);
     const auto most = module.most_threads.find(kernel.attributes);
     const std::string number = std::to_string(k), groups = need.groups ? "1" : "0";
     const std::string name = unquoted(kernel.name), count = std::to_string(kernel.parameters.size());

@@ -35,7 +35,7 @@ constexpr std::string_view kNothing[] = {
     "s.dcache.inv", "s.dcache.wb",   "buffer.wbinvl1",      "s.incperflevel", "s.decperflevel", "s.nop"};
 
 // True if `name` is `base`, or `base` followed by operand types: rcp and rcp.f32, but not exp2 and exp.
-bool is(std::string_view name, std::string_view base) {
+bool is_overload(std::string_view name, std::string_view base) {
   if (!name.starts_with(base)) return false;
   std::string_view rest = name.substr(base.size());
   while (!rest.empty()) {
@@ -53,7 +53,8 @@ bool is(std::string_view name, std::string_view base) {
 
 Intrinsic find_intrinsic(std::string_view name) {
   const auto among = [&](const auto& names) {
-    return std::any_of(std::begin(names), std::end(names), [&](std::string_view base) { return is(name, base); });
+    return std::any_of(std::begin(names), std::end(names),
+                       [&](std::string_view base) { return is_overload(name, base); });
   };
   if (among(kPlain)) return Intrinsic::plain;
   if (among(kWave)) return Intrinsic::wave;

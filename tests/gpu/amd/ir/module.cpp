@@ -38,7 +38,7 @@ std::uint64_t place_locals(Module& module) {
   return end;
 }
 
-KernelNeeds needs(const Module& module, const Kernel& kernel) {
+KernelNeeds kernel_needs(const Module& module, const Kernel& kernel) {
   KernelNeeds result;
   std::set<std::string> seen;
   std::vector<std::string> open{kernel.name};

@@ -14,7 +14,7 @@ namespace tern::gpu::amd {
 
 struct Parameter {
   Type type;
-  bool by_reference = false;  // the kernel gets the parameter's address in the parameter block
+  bool is_reference = false;  // the kernel gets the parameter's address in the parameter block
   std::uint64_t offset = 0;
 };
 
@@ -61,7 +61,7 @@ struct KernelNeeds {
   std::uint64_t local_bytes = 0;
   bool groups = false;
 };
-KernelNeeds needs(const Module& module, const Kernel& kernel);
+KernelNeeds kernel_needs(const Module& module, const Kernel& kernel);
 
 }  // namespace tern::gpu::amd
 

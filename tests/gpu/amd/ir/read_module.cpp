@@ -42,7 +42,7 @@ void skip_to_type(std::string_view& text) {
 std::string plain_type(const Module& module, std::string_view& text) {
   if (take_prefix(text, "void")) return "void";
   References none;
-  return Rewriter(module).line(module.types.take(text).text, none);
+  return Rewriter(module).line(module.types.parse_type(text).text, none);
 }
 
 std::vector<std::string_view> operands(std::string_view list) {
@@ -69,7 +69,7 @@ void read_local(Module& module, std::string_view line) {
   LocalVariable variable;
   variable.dynamic = text.find(" external ") < text.find(kLocal);
   text.remove_prefix(text.find(kLocal) + kLocal.size());
-  variable.type = module.types.take(text);
+  variable.type = module.types.parse_type(text);
   variable.alignment = number_after(text, ", align ", variable.type.alignment);
   module.locals[name] = variable;
 }
@@ -84,12 +84,12 @@ void read_kernel(Module& module, std::string_view line) {
   for (std::string_view operand : operands(list)) {
     Parameter parameter;
     skip_spaces(operand);
-    parameter.type = module.types.take(operand);
+    parameter.type = module.types.parse_type(operand);
     // "The kernel argument segment ... byref: the type's size and alignment" (LLVM, User Guide for AMDGPU Backend)
     if (const std::size_t at = operand.find("byref("); at != std::string_view::npos) {
-      parameter.by_reference = true;
+      parameter.is_reference = true;
       std::string_view of = operand.substr(at + 6);
-      parameter.type = module.types.take(of);
+      parameter.type = module.types.parse_type(of);
       parameter.type.alignment = number_after(of, " align ", parameter.type.alignment);
     }
     const std::uint64_t alignment = parameter.type.alignment;

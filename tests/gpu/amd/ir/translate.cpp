@@ -22,7 +22,7 @@ constexpr std::string_view kHeader =
 
 // Functions of HIP's headers and of the device libraries that need the host, and their replacements.
 struct Replaced {
-  std::string_view name, by;
+  std::string_view name, replacement;
 };
 constexpr Replaced kReplaced[] = {
     {"__assert_fail", "tern_failed_assertion"},
@@ -32,11 +32,12 @@ constexpr Replaced kReplaced[] = {
 
 // Attributes valid for the rewritten function, too. All others are dropped: a function that reads no memory may call a
 // function of runtime/ that does.
-constexpr std::string_view kKept[] = {" convergent ", " noinline ", " alwaysinline ", " noreturn ", " cold "};
+constexpr std::string_view kPreservedAttributes[] = {" convergent ", " noinline ", " alwaysinline ", " noreturn ",
+                                                     " cold "};
 
 std::string attributes(std::string_view line) {
   std::string text = std::string(line.substr(0, line.find('{') + 1)) + " nounwind ";
-  for (const std::string_view word : kKept) {
+  for (const std::string_view word : kPreservedAttributes) {
     if (line.find(word) != std::string_view::npos) text += word;
   }
   return text + " }";
@@ -60,7 +61,7 @@ class Translation {
 
   std::string text() {
     std::string body;
-    for (at_ = 0; at_ < lines_.size(); ++at_) add(body, lines_[at_]);
+    for (line_ = 0; line_ < lines_.size(); ++line_) add(body, lines_[line_]);
     // 64 KiB, plus space to detect writes past the end (runtime/run.h).
     const std::string locals = "@tern.locals = internal thread_local global [65792 x i8] zeroinitializer, align 128\n";
     return std::string(kHeader) + locals + body + wrappers(module_) + entries(module_, local_bytes_);
@@ -101,14 +102,14 @@ class Translation {
     std::string_view text = line.substr(line.find('@'));
     const std::string name = take_name(text);
     references_ = &module_.functions[name];
-    const auto first = lines_.begin() + static_cast<std::ptrdiff_t>(at_) + 1;
+    const auto first = lines_.begin() + static_cast<std::ptrdiff_t>(line_) + 1;
     first_block_ += static_cast<unsigned>(order_.size());
     order_ = block_order({first, std::find(first, lines_.end(), "}")});
     begin_block("");
     body += rewriter_.line(defines_kernel(line) ? kernel_head(line) : std::string(line), nothing_) + '\n';
     for (const Replaced& replaced : kReplaced) {
       if (name != replaced.name) continue;
-      body += "  call void @" + std::string(replaced.by) + "()\n  unreachable\n}\n";
+      body += "  call void @" + std::string(replaced.replacement) + "()\n  unreachable\n}\n";
       skipping_ = true;
     }
   }
@@ -119,7 +120,7 @@ class Translation {
   }
 
   std::vector<std::string_view> lines_;
-  std::size_t at_ = 0;
+  std::size_t line_ = 0;
   std::map<std::string, unsigned> order_;  // order of the function's blocks
   unsigned first_block_ = 0;
   Module module_;

@@ -69,14 +69,14 @@ void Types::define(std::string_view line) {
   std::string name = take_name(line);
   expect(line, "= type");
   skip_spaces(line);
-  named_[std::move(name)] = std::string(line);
+  definitions_[std::move(name)] = std::string(line);
 }
 
 Type Types::structure(std::string_view& text, bool packed) const {
   Type type;
   skip_spaces(text);
   while (!take_prefix(text, "}")) {
-    const Type member = take(text);
+    const Type member = parse_type(text);
     const std::uint64_t alignment = packed ? 1 : member.alignment;
     type.size = round_up(type.size, alignment) + member.size;
     type.alignment = std::max(type.alignment, alignment);
@@ -88,7 +88,7 @@ Type Types::structure(std::string_view& text, bool packed) const {
   return type;
 }
 
-Type Types::take(std::string_view& text) const {
+Type Types::parse_type(std::string_view& text) const {
   skip_spaces(text);
   const std::string_view start = text;
   Type type;
@@ -123,7 +123,7 @@ Type Types::take(std::string_view& text) const {
   if (take_prefix(text, "<")) {
     const std::uint64_t count = take_number(text);
     expect(text, "x");
-    const Type element = take(text);
+    const Type element = parse_type(text);
     expect(text, ">");
     // "v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-...": rounded up to a power of two
     type.alignment = std::bit_ceil(count * element.size);
@@ -133,7 +133,7 @@ Type Types::take(std::string_view& text) const {
   if (take_prefix(text, "[")) {
     const std::uint64_t count = take_number(text);
     expect(text, "x");
-    const Type element = take(text);
+    const Type element = parse_type(text);
     expect(text, "]");
     type.alignment = element.alignment;
     type.size = count * element.size;
@@ -145,10 +145,10 @@ Type Types::take(std::string_view& text) const {
   }
   if (text.starts_with('%')) {
     const std::string name = take_name(text);
-    const auto found = named_.find(name);
-    if (found == named_.end()) throw Error("the type %" + name + " is not defined");
+    const auto found = definitions_.find(name);
+    if (found == definitions_.end()) throw Error("the type %" + name + " is not defined");
     std::string_view definition = found->second;
-    type = take(definition);
+    type = parse_type(definition);
     return finish();
   }
   if (text.size() > 1 && text[0] == 'i' && text[1] >= '0' && text[1] <= '9') {

@@ -20,11 +20,11 @@ class Types {
   // A line `%name = type { ... }`.
   void define(std::string_view line);
   // Removes the type at the front of `text`. Throws Error for a type without size.
-  Type take(std::string_view& text) const;
+  Type parse_type(std::string_view& text) const;
 
  private:
   Type structure(std::string_view& text, bool packed) const;
-  std::map<std::string, std::string, std::less<>> named_;
+  std::map<std::string, std::string, std::less<>> definitions_;
 };
 
 // Skips spaces.

@@ -24,7 +24,7 @@ bool small(std::string_view type) {
   return type == "i1" || type == "i8" || type == "i16";
 }
 
-bool by_address(std::string_view type) {
+bool is_passed_by_address(std::string_view type) {
   return type[0] == '<' || type[0] == '{' || type[0] == '[' || type[0] == '%';
 }
 
@@ -51,18 +51,18 @@ std::string wrapper(const std::string& name, const RuntimeCall& call) {
     if (small(type)) {
       body += "  " + converted + " = zext " + type + ' ' + operand + " to i32\n";
       passed.push_back("i32 " + converted);
-    } else if (by_address(type)) {
+    } else if (is_passed_by_address(type)) {
       body +=
           "  " + converted + " = alloca " + type + "\n  store " + type + ' ' + operand + ", ptr " + converted + "\n";
       passed.push_back("ptr " + converted);
     } else {
       passed.push_back(type + ' ' + operand);
     }
-    types.push_back(small(type) ? "i32" : by_address(type) ? "ptr" : type);
+    types.push_back(small(type) ? "i32" : is_passed_by_address(type) ? "ptr" : type);
   }
   const std::string& result = call.result;
   std::string c_result = small(result) ? "i32" : result, end = "  ret " + result + " %result\n";
-  if (by_address(result)) {
+  if (is_passed_by_address(result)) {
     body += "  %to = alloca " + result + '\n';
     passed.push_back("ptr %to");
     types.push_back("ptr");

@@ -23,7 +23,7 @@ DType type_of(int type) {
 }
 
 bool flag(const Object& tensor, int name) {
-  return tensor.has(name) && tensor.one<char>(name) != 0;
+  return tensor.has_value(name) && tensor.element<char>(name) != 0;
 }
 
 /// The operands of each kind of operation.
@@ -46,12 +46,12 @@ class Reader {
  private:
   int tensor(const Object& o) {
     GraphTensor t;
-    t.number = o.one<std::int64_t>(kTensorNumber);
-    t.dtype = type_of(o.one<int>(kTensorType));
-    t.alignment = o.one<std::int64_t>(kTensorAlignment);
+    t.number = o.element<std::int64_t>(kTensorNumber);
+    t.dtype = type_of(o.element<int>(kTensorType));
+    t.alignment = o.element<std::int64_t>(kTensorAlignment);
     t.is_virtual = flag(o, kTensorVirtual);
     t.is_value = flag(o, kTensorByValue);
-    const auto sizes = o.all<std::int64_t>(kTensorSizes), strides = o.all<std::int64_t>(kTensorStrides);
+    const auto sizes = o.elements<std::int64_t>(kTensorSizes), strides = o.elements<std::int64_t>(kTensorStrides);
     if (sizes.size() != 4 || strides.size() != 4) misuse("cuDNN: attention has four axes, not %zu", sizes.size());
     std::ranges::copy(sizes, t.sizes);
     std::ranges::copy(strides, t.strides);
@@ -59,7 +59,7 @@ class Reader {
       if (sizes[static_cast<std::size_t>(i)] < 1 || strides[static_cast<std::size_t>(i)] < 1)
         misuse("cuDNN: size %lld, stride %lld", ll{t.sizes[i]}, ll{t.strides[i]});
     // "A unique integer identifier": equal numbers mean the same tensor.
-    const auto [at, is_new] = places_.try_emplace(t.number, static_cast<int>(graph_.tensors.size()));
+    const auto [at, is_new] = tensor_indices_.try_emplace(t.number, static_cast<int>(graph_.tensors.size()));
     if (is_new) {
       graph_.tensors.push_back(t);
       objects_.push_back(&o);
@@ -73,9 +73,9 @@ class Reader {
   }
 
   int operand(const Object& operation, int name) {
-    if (name < 0 || !operation.has(name)) return -1;
+    if (name < 0 || !operation.has_value(name)) return -1;
     const int at = tensor(operation.object(name));
-    if (graph_.tensors[static_cast<std::size_t>(at)].is_virtual && !made_[at])
+    if (graph_.tensors[static_cast<std::size_t>(at)].is_virtual && !is_computed_[at])
       misuse("cuDNN: tensor %lld is read before an operation makes it",
              ll{graph_.tensors[static_cast<std::size_t>(at)].number});
     return at;
@@ -86,30 +86,30 @@ class Reader {
     if (names == std::end(kNames)) misuse("cuDNN: an operation of kind %d in attention", operation.kind);
     const Object& d = operation.object(names->descriptor);
     GraphStep s{operation.kind, 0, -1, 0, -1, -1, 0};
-    if (operation.kind == kPointwiseOperation) s.mode = d.one<int>(kPointwiseMode);
-    if (operation.kind == kReductionOperation) s.mode = d.one<int>(kReductionMode);
+    if (operation.kind == kPointwiseOperation) s.mode = d.element<int>(kPointwiseMode);
+    if (operation.kind == kReductionOperation) s.mode = d.element<int>(kReductionMode);
     const int compute = operation.kind == kPointwiseOperation   ? kPointwisePrecision
                         : operation.kind == kReductionOperation ? kReductionType
                                                                 : kMatmulType;
-    if (d.one<int>(compute) != kFloat) misuse("cuDNN: attention computes in float32");
-    if (d.has(kPointwiseAxis)) s.axis = d.one<std::int64_t>(kPointwiseAxis);
+    if (d.element<int>(compute) != kFloat) misuse("cuDNN: attention computes in float32");
+    if (d.has_value(kPointwiseAxis)) s.axis = d.element<std::int64_t>(kPointwiseAxis);
     s.x = operand(operation, names->x);
     s.b = operand(operation, names->b);
     s.t = operand(operation, names->t);
     s.y = tensor(operation.object(names->y));
-    if (made_[s.y]) misuse("cuDNN: two operations make one tensor");
-    made_[s.y] = true;
+    if (is_computed_[s.y]) misuse("cuDNN: two operations make one tensor");
+    is_computed_[s.y] = true;
     check(s);
     graph_.steps.push_back(s);
   }
 
-  const GraphTensor& at(int i) const { return graph_.tensors.at(static_cast<std::size_t>(i)); }
+  const GraphTensor& tensor_at(int i) const { return graph_.tensors.at(static_cast<std::size_t>(i)); }
 
   void check(const GraphStep& s) const {
-    const GraphTensor &x = at(s.x), &y = at(s.y);
+    const GraphTensor &x = tensor_at(s.x), &y = tensor_at(s.y);
     if (y.is_value) misuse("cuDNN: a result on the host");
     if (s.kind == kMatmulOperation) {
-      const GraphTensor& b = at(s.b);
+      const GraphTensor& b = tensor_at(s.b);
       // "Matmul": [.., m, k] and [.., k, n]; a batch axis may be a multiple of B's.
       for (int i = 0; i < 2; ++i)
         if (x.sizes[i] != y.sizes[i] || y.sizes[i] % b.sizes[i] != 0) misuse("cuDNN: the batches of a product");
@@ -123,19 +123,19 @@ class Reader {
         continue;
       }
       for (const int k : {s.x, s.b, s.t})
-        if (k >= 0 && at(k).sizes[i] != y.sizes[i] && at(k).sizes[i] != 1)
+        if (k >= 0 && tensor_at(k).sizes[i] != y.sizes[i] && tensor_at(k).sizes[i] != 1)
           misuse("cuDNN: the sizes of a pointwise operation of mode %d", s.mode);
     }
-    if ((s.mode == kSelect) != (s.t >= 0) || (s.t >= 0 && at(s.t).dtype != DType::boolean))
+    if ((s.mode == kSelect) != (s.t >= 0) || (s.t >= 0 && tensor_at(s.t).dtype != DType::boolean))
       misuse("cuDNN: a selection without booleans");
     if ((s.kind == kPointwiseOperation && s.mode == kGenIndex) != (s.axis >= 0))
       misuse("cuDNN: an index without an axis");
   }
 
   AttentionGraph graph_;
-  std::map<std::int64_t, int> places_;
+  std::map<std::int64_t, int> tensor_indices_;
   std::vector<const Object*> objects_;
-  std::map<int, bool> made_;
+  std::map<int, bool> is_computed_;
 };
 
 /// The modes between the two products of attention, except the modes of the scores.

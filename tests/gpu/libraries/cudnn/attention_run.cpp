@@ -16,7 +16,8 @@ using Values = std::vector<double>;
 
 /// Position of element `i` of a box of `sizes` in a tensor that broadcasts along axes of size 1; each head of a product
 /// serves several heads, too.
-std::int64_t place(std::int64_t i, const std::int64_t* sizes, const GraphTensor& t, const std::int64_t* strides) {
+std::int64_t broadcast_offset(std::int64_t i, const std::int64_t* sizes, const GraphTensor& t,
+                              const std::int64_t* strides) {
   std::int64_t at = 0;
   for (int a = 4; a-- > 0; i /= sizes[a]) at += i % sizes[a] * t.sizes[a] / sizes[a] * strides[a];
   return at;
@@ -31,7 +32,8 @@ Values load(const GraphTensor& t) {
   if (t.is_value) return {t.value};
   Values values(static_cast<std::size_t>(t.count()));
   for (std::int64_t i = 0; i < t.count(); ++i) {
-    const char* from = emulator::pointer<char>(t.address) + place(i, t.sizes, t, t.strides) * element_size(t.dtype);
+    const char* from =
+        emulator::pointer<char>(t.address) + broadcast_offset(i, t.sizes, t, t.strides) * element_size(t.dtype);
     convert(from, t.dtype, &values[static_cast<std::size_t>(i)], DType::f64, 1);
   }
   return values;
@@ -47,7 +49,7 @@ void store(const GraphTensor& t, Values& values) {
     convert(&v, DType::f64, rounded, type, 1);
     convert(rounded, type, &v, DType::f64, 1);
     if (t.is_virtual) continue;
-    char* to = emulator::pointer<char>(t.address) + place(i, t.sizes, t, t.strides) * element_size(t.dtype);
+    char* to = emulator::pointer<char>(t.address) + broadcast_offset(i, t.sizes, t, t.strides) * element_size(t.dtype);
     std::copy_n(rounded, element_size(t.dtype), to);
   }
 }
@@ -71,7 +73,7 @@ class Run {
  public:
   explicit Run(const AttentionGraph& graph) : g_(graph), values_(graph.tensors.size()) {}
 
-  void all() {
+  void run_steps() {
     for (const GraphStep& s : g_.steps) {
       const GraphTensor& y = tensor(s.y);
       Values made(static_cast<std::size_t>(y.count()));
@@ -104,7 +106,7 @@ class Run {
     const GraphTensor& t = tensor(operand);
     std::int64_t strides[4];
     row_major(t, strides);
-    return values(operand)[static_cast<std::size_t>(place(i, box.sizes, t, strides))];
+    return values(operand)[static_cast<std::size_t>(broadcast_offset(i, box.sizes, t, strides))];
   }
 
   void multiply(const GraphStep& s, Values& made) {
@@ -128,7 +130,7 @@ class Run {
     std::int64_t strides[4];
     row_major(y, strides);
     for (std::int64_t i = 0; i < x.count(); ++i) {
-      double& to = made[static_cast<std::size_t>(place(i, x.sizes, y, strides))];
+      double& to = made[static_cast<std::size_t>(broadcast_offset(i, x.sizes, y, strides))];
       const double v = values(s.x)[static_cast<std::size_t>(i)];
       to = s.mode == kReduceMax ? std::max(to, v) : to + v;
     }
@@ -141,7 +143,7 @@ class Run {
 }  // namespace
 
 void run_attention(const AttentionGraph& graph) {
-  Run(graph).all();
+  Run(graph).run_steps();
 }
 
 }  // namespace tern::stand_in

@@ -47,7 +47,7 @@ void fill(CudnnDescriptor handle, int kind, const ObjectPointer& made) {
 }
 
 ObjectPointer engine_object(int kind, const ObjectPointer& graph, std::int64_t engine) {
-  ObjectPointer made = make(kind);
+  ObjectPointer made = create_object(kind);
   made->values[kHeuristicGraph].objects = {graph};
   made->engine = engine;
   made->is_final = true;
@@ -119,11 +119,11 @@ int write(const ObjectPointer& plan, std::int64_t wanted, std::int64_t* count, v
 
 /// A plan has an engine configuration or a serialized plan.
 bool restore(Object& plan) {
-  if (!plan.has(kPlanJson)) {
-    if (!plan.has(kPlanEngineConfig)) misuse("cuDNN: a plan without an engine");
+  if (!plan.has_value(kPlanJson)) {
+    if (!plan.has_value(kPlanEngineConfig)) misuse("cuDNN: a plan without an engine");
     return true;
   }
-  const std::vector<char> text = plan.all<char>(kPlanJson);
+  const std::vector<char> text = plan.elements<char>(kPlanJson);
   const auto at = written().find(std::string(text.begin(), text.end()));
   if (at == written().end()) return false;
   plan.values[kPlanEngineConfig].objects = {at->second};
@@ -131,11 +131,11 @@ bool restore(Object& plan) {
 }
 
 std::uint64_t address_of(const Object& pack, const Object& tensor, std::uint64_t alignment) {
-  const auto numbers = pack.all<std::int64_t>(kPackNumbers);
-  const auto addresses = pack.all<std::uint64_t>(kPackAddresses);
+  const auto numbers = pack.elements<std::int64_t>(kPackNumbers);
+  const auto addresses = pack.elements<std::uint64_t>(kPackAddresses);
   if (numbers.size() != addresses.size())
     misuse("cuDNN: %zu numbers and %zu addresses", numbers.size(), addresses.size());
-  const auto at = std::ranges::find(numbers, tensor.one<std::int64_t>(kTensorNumber));
+  const auto at = std::ranges::find(numbers, tensor.element<std::int64_t>(kTensorNumber));
   if (at == numbers.end()) misuse("cuDNN: a tensor without an address");
   const std::uint64_t address = addresses[static_cast<std::size_t>(at - numbers.begin())];
   if (address == 0 || address % alignment != 0)
@@ -144,11 +144,11 @@ std::uint64_t address_of(const Object& pack, const Object& tensor, std::uint64_t
   return address;
 }
 std::uint64_t address_of(const Object& pack, const Object& tensor) {
-  return address_of(pack, tensor, static_cast<std::uint64_t>(tensor.one<std::int64_t>(kTensorAlignment)));
+  return address_of(pack, tensor, static_cast<std::uint64_t>(tensor.element<std::int64_t>(kTensorAlignment)));
 }
 
 std::uint64_t workspace_of(const Object& pack) {
-  const auto workspace = pack.one<std::uint64_t>(kPackWorkspace);
+  const auto workspace = pack.element<std::uint64_t>(kPackWorkspace);
   if (workspace == 0 || workspace % 16 != 0) misuse("cuDNN: no workspace");
   return workspace;
 }
@@ -158,7 +158,7 @@ const Object& tensor_of(const Object& graph, std::int64_t number) {
   for (const ObjectPointer& operation : graph.values.at(kGraphOperations).objects)
     for (const auto& [name, value] : operation->values)
       for (const ObjectPointer& o : value.objects)
-        if (o->kind == kTensor && o->one<std::int64_t>(kTensorNumber) == number) return *o;
+        if (o->kind == kTensor && o->element<std::int64_t>(kTensorNumber) == number) return *o;
   misuse("cuDNN: no tensor %lld", static_cast<long long>(number));
 }
 
@@ -207,7 +207,7 @@ STAND_IN int cudnnSetStream(CudnnHandle handle, Stream stream) {
 
 STAND_IN int cudnnBackendCreateDescriptor(int kind, CudnnDescriptor* descriptor) {
   if (is_to_fail("cudnnBackendCreateDescriptor")) return kBadParameter;
-  *descriptor = new ObjectPointer(make(kind));
+  *descriptor = new ObjectPointer(create_object(kind));
   return kSuccess;
 }
 STAND_IN int cudnnBackendDestroyDescriptor(CudnnDescriptor descriptor) {

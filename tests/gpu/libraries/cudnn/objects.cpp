@@ -10,13 +10,13 @@ namespace {
 
 using namespace gpu::cudnn;
 
-enum Need { needed, optional };
+enum Presence { needed, optional };
 
 /// Descriptor types of the "cuDNN backend API".
 struct Rule {
   int kind, name, type;
-  std::int64_t least, most;  ///< elements
-  Need need;
+  std::int64_t min_count, max_count;  ///< elements
+  Presence presence;
 };
 constexpr Rule kRules[] = {
     {kTensor, kTensorType, kTypeData, 1, 1, needed},
@@ -87,7 +87,7 @@ std::size_t bytes_of(int type) {
 
 }  // namespace
 
-ObjectPointer make(int kind) {
+ObjectPointer create_object(int kind) {
   auto object = std::make_shared<Object>();
   object->kind = kind;
   return object;
@@ -104,7 +104,7 @@ void set(Object& object, int name, int type, std::int64_t count, const void* val
       kRules, [&](const Rule& r) { return r.kind == object.kind && r.name == name && r.type == type; });
   if (rule == std::end(kRules))
     misuse("cuDNN: attribute %d of type %d for a descriptor of kind %d", name, type, object.kind);
-  if (count < rule->least || count > rule->most || values == nullptr)
+  if (count < rule->min_count || count > rule->max_count || values == nullptr)
     misuse("cuDNN: %lld values for attribute %d", static_cast<long long>(count), name);
   Value& value = object.values[name];
   if (type == kTypeDescriptor) {
@@ -121,7 +121,7 @@ void set(Object& object, int name, int type, std::int64_t count, const void* val
 
 void finalize(Object& object) {
   for (const Rule& r : kRules)
-    if (r.kind == object.kind && r.need == needed && !object.has(r.name))
+    if (r.kind == object.kind && r.presence == needed && !object.has_value(r.name))
       misuse("cuDNN: a descriptor of kind %d without attribute %d", object.kind, r.name);
   object.is_final = true;
 }

@@ -19,7 +19,7 @@ struct Value {
   std::vector<ObjectPointer> objects;
 
   template <class T>
-  [[nodiscard]] std::vector<T> all() const {
+  [[nodiscard]] std::vector<T> elements() const {
     const auto* first = reinterpret_cast<const T*>(bytes.data());
     return {first, first + bytes.size() / sizeof(T)};
   }
@@ -31,20 +31,20 @@ struct Object {
   std::map<int, Value> values;
   std::int64_t engine = 0;  ///< engines and their configurations: 0 rounds to TF32, 1 is exact, 2 compiles
 
-  [[nodiscard]] bool has(int name) const { return values.contains(name); }
+  [[nodiscard]] bool has_value(int name) const { return values.contains(name); }
   template <class T>
-  [[nodiscard]] std::vector<T> all(int name) const {
+  [[nodiscard]] std::vector<T> elements(int name) const {
     const auto at = values.find(name);
-    return at == values.end() ? std::vector<T>() : at->second.all<T>();
+    return at == values.end() ? std::vector<T>() : at->second.elements<T>();
   }
   template <class T>
-  [[nodiscard]] T one(int name) const {
+  [[nodiscard]] T element(int name) const {
     return all<T>(name).at(0);
   }
   [[nodiscard]] const Object& object(int name, std::size_t i = 0) const { return *values.at(name).objects.at(i); }
 };
 
-ObjectPointer make(int kind);
+ObjectPointer create_object(int kind);
 /// The object behind a handle; ends the process for an invalid handle.
 ObjectPointer& find(gpu::CudnnDescriptor handle);
 void set(Object& object, int name, int type, std::int64_t count, const void* values);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kBadParameter = 3, kNotImplemented = 6, kUnknown = 7;  // miopenStatus_t
 // Solutions, in order of proposal: a slow one, one with a huge workspace, one that fails to compile, and a good one.
-constexpr std::uint64_t kSlow = 11, kGreedy = 12, kBroken = 13, kGood = 14;
+constexpr std::uint64_t kSlow = 11, kGreedy = 12, kBroken = 13, kUsable = 14;
 constexpr std::size_t kWorkspace = 4096;
 
 struct Handle {
@@ -69,7 +69,7 @@ ImageCall image(const TensorDescriptor& t) {
   return call;
 }
 
-void same(long long a, long long b, const char* what) {
+void require_equal(long long a, long long b, const char* what) {
   if (a != b) misuse("MIOpen: %s: %lld and %lld", what, a, b);
 }
 
@@ -82,23 +82,23 @@ ConvolutionCall read(void* w_handle, void* x_handle, void* window_handle, void* 
     misuse("%s: a descriptor that nobody has set", function);
   const std::size_t axes = window.padding.size();
   for (const TensorDescriptor* t : {&x, &w, &y})
-    same(static_cast<long long>(t->sizes.size()), static_cast<long long>(axes) + 2, "axes");
+    require_equal(static_cast<long long>(t->sizes.size()), static_cast<long long>(axes) + 2, "axes");
   ConvolutionCall c{};
   c.x = image(x);
   c.w = image(w);
   c.y = image(y);
   c.axes = static_cast<std::int32_t>(axes);
   for (std::size_t a = 0; a < axes; ++a) {
-    c.before[a] = window.padding[a];
+    c.padding_before[a] = window.padding[a];
     c.strides[a] = window.strides[a];
     c.dilations[a] = window.dilations[a];
-    const std::int64_t room = c.x.sizes[a + 2] + 2 * c.before[a] - (c.w.sizes[a + 2] - 1) * c.dilations[a] - 1;
-    same(c.y.sizes[a + 2], room / c.strides[a] + 1, "a size of the result");
+    const std::int64_t room = c.x.sizes[a + 2] + 2 * c.padding_before[a] - (c.w.sizes[a + 2] - 1) * c.dilations[a] - 1;
+    require_equal(c.y.sizes[a + 2], room / c.strides[a] + 1, "a size of the result");
   }
-  same(x.sizes[0], y.sizes[0], "the numbers of images");
-  same(w.sizes[0], y.sizes[1], "the channels of the result");
-  same(x.sizes[1], std::int64_t{w.sizes[1]} * window.groups, "the channels of the groups");
-  same(w.sizes[0] % window.groups, 0, "channels of the result that are no whole groups");
+  require_equal(x.sizes[0], y.sizes[0], "the numbers of images");
+  require_equal(w.sizes[0], y.sizes[1], "the channels of the result");
+  require_equal(x.sizes[1], std::int64_t{w.sizes[1]} * window.groups, "the channels of the groups");
+  require_equal(w.sizes[0] % window.groups, 0, "channels of the result that are no whole groups");
   if (w.type != x.type || y.type != x.type) misuse("MIOpen: the types %d, %d and %d", x.type, w.type, y.type);
   switch (x.type) {
     case miopen::kHalf: c.dtype = DType::f16; break;
@@ -197,7 +197,7 @@ STAND_IN miopenConvolutionForwardGetSolution(MiopenHandle handle, MiopenTensor w
   *count = 0;
   read(w, x, convolution, y, kName);
   const MiopenSolution all[] = {
-      {4, 0, kSlow, 0}, {1, std::size_t{1} << 31, kGreedy, 1}, {2, 0, kBroken, 3}, {3, kWorkspace, kGood, 5}};
+      {4, 0, kSlow, 0}, {1, std::size_t{1} << 31, kGreedy, 1}, {2, 0, kBroken, 3}, {3, kWorkspace, kUsable, 5}};
   *count = std::min(most, std::size(all));
   std::copy_n(all, *count, solutions);
   return kSuccess;
@@ -209,7 +209,7 @@ STAND_IN miopenConvolutionForwardCompileSolution(MiopenHandle handle, MiopenTens
   if (is_to_fail(kName)) return kUnknown;
   object<Handle>(handle, kName);
   read(w, x, convolution, y, kName);
-  if (solution < kSlow || solution > kGood) misuse("%s: no such solution", kName);
+  if (solution < kSlow || solution > kUsable) misuse("%s: no such solution", kName);
   if (solution == kBroken) return kNotImplemented;
   object<Window>(convolution, kName).compiled.insert(solution);
   return kSuccess;
@@ -225,7 +225,7 @@ STAND_IN miopenConvolutionForwardImmediate(MiopenHandle handle, MiopenTensor w_t
   // Must be compiled before: a recorded graph holds launches, not compilations.
   if (!object<Window>(convolution, kName).compiled.contains(solution)) misuse("%s: of what was not compiled", kName);
   ConvolutionCall c = read(w_tensor, x_tensor, convolution, y_tensor, kName);
-  if (solution != kGood) misuse("%s: a solution that is slow or has too much of a workspace", kName);
+  if (solution != kUsable) misuse("%s: a solution that is slow or has too much of a workspace", kName);
   if (workspace == nullptr || bytes < kWorkspace) misuse("%s: a workspace of %zu bytes", kName, bytes);
   c.workspace = reinterpret_cast<std::uint64_t>(workspace);
   c.workspace_bytes = kWorkspace;

@@ -4,7 +4,7 @@
 namespace tern::stand_in {
 
 struct CollectiveCall {
-  void (*work)(void* context);
+  void (*function)(void* context);
   void* context;
 };
 

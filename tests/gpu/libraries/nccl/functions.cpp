@@ -40,17 +40,17 @@ const Handle& handle(NcclComm comm) {
 }
 
 /// Messages of a call or group, and the subsequent reduction.
-struct Work {
+struct PendingCall {
   Handle comm;
   std::vector<Message> messages;
-  std::vector<std::byte> all;  ///< the elements of each rank
+  std::vector<std::byte> gathered;  ///< the elements of each rank
   std::byte* out = nullptr;
   std::size_t count = 0;  ///< elements of the result
   int type = 0, op = -1;
 };
 
 void run(void* context) {
-  const std::unique_ptr<Work> w(static_cast<Work*>(context));
+  const std::unique_ptr<PendingCall> w(static_cast<PendingCall*>(context));
   Communicator& c = *w->comm;
   ++c.calls;
   std::vector<Message> others;
@@ -66,14 +66,14 @@ void run(void* context) {
   }
   c.boxes->exchange(others, c.aborted);
   if (w->op < 0 || c.aborted) return;
-  reduce(w->type, w->op, w->all.data(), c.ranks, w->count, w->out);
+  reduce(w->type, w->op, w->gathered.data(), c.ranks, w->count, w->out);
 }
 
-thread_local std::unique_ptr<Work> group;
+thread_local std::unique_ptr<PendingCall> group;
 thread_local Stream group_stream = nullptr;
-thread_local bool in_group = false;
+thread_local bool is_grouped = false;
 
-int submit(std::unique_ptr<Work> w, Stream stream) {
+int submit(std::unique_ptr<PendingCall> w, Stream stream) {
   const CollectiveCall call{run, w.get()};
   const Status status = launch(w->comm->kernel, &call, stream);
   if (status != kSuccess) return 1;  // ncclUnhandledCudaError
@@ -85,25 +85,25 @@ std::byte* bytes(const void* data) {
   return static_cast<std::byte*>(const_cast<void*>(data));
 }
 
-std::unique_ptr<Work> work(NcclComm comm) {
-  auto w = std::make_unique<Work>();
+std::unique_ptr<PendingCall> create_call(NcclComm comm) {
+  auto w = std::make_unique<PendingCall>();
   w->comm = handle(comm);
   return w;
 }
 
 /// Reduces all elements, or each rank's part.
 int reduction(const void* in, void* out, std::size_t each, bool parts, int type, int op, NcclComm comm, Stream stream) {
-  auto w = work(comm);
+  auto w = create_call(comm);
   const std::size_t size = bytes_of(type), share = each * size;
   const int ranks = w->comm->ranks;
   w->type = type;
   w->op = op;
   w->count = each;
   w->out = bytes(out);
-  w->all.resize(share * static_cast<std::size_t>(ranks));
+  w->gathered.resize(share * static_cast<std::size_t>(ranks));
   for (int r = 0; r < ranks; ++r) {
     w->messages.push_back({true, r, bytes(in) + (parts ? share * static_cast<std::size_t>(r) : 0), share});
-    w->messages.push_back({false, r, w->all.data() + share * static_cast<std::size_t>(r), share});
+    w->messages.push_back({false, r, w->gathered.data() + share * static_cast<std::size_t>(r), share});
   }
   return submit(std::move(w), stream);
 }
@@ -158,20 +158,20 @@ STAND_IN(int) ncclCommAbort(NcclComm comm) {
 }
 
 STAND_IN(int) ncclGroupStart() {
-  if (in_group) misuse("a group in a group");
-  in_group = true;
+  if (is_grouped) misuse("a group in a group");
+  is_grouped = true;
   return kNcclSuccess;
 }
 STAND_IN(int) ncclGroupEnd() {
-  if (!in_group) misuse("the end of no group");
-  in_group = false;
+  if (!is_grouped) misuse("the end of no group");
+  is_grouped = false;
   if (group == nullptr) return kNcclSuccess;
   return submit(std::move(group), group_stream);
 }
 namespace {
 int message(bool sends, const void* data, std::size_t count, int type, int peer, NcclComm comm, Stream stream) {
-  const bool alone = !in_group;
-  if (group == nullptr) group = work(comm);
+  const bool alone = !is_grouped;
+  if (group == nullptr) group = create_call(comm);
   if (peer < 0 || peer >= group->comm->ranks) misuse("there is no rank %d", peer);
   group->messages.push_back({sends, peer, bytes(data), count * bytes_of(type)});
   group_stream = stream;
@@ -194,7 +194,7 @@ ncclReduceScatter(const void* in, void* out, std::size_t count, int type, int op
   return reduction(in, out, count, true, type, op, comm, stream);
 }
 STAND_IN(int) ncclAllGather(const void* in, void* out, std::size_t count, int type, NcclComm comm, Stream stream) {
-  auto w = work(comm);
+  auto w = create_call(comm);
   const std::size_t share = count * bytes_of(type);
   for (int r = 0; r < w->comm->ranks; ++r) {
     w->messages.push_back({true, r, bytes(in), share});
@@ -204,7 +204,7 @@ STAND_IN(int) ncclAllGather(const void* in, void* out, std::size_t count, int ty
 }
 STAND_IN(int)
 ncclBroadcast(const void* in, void* out, std::size_t count, int type, int root, NcclComm comm, Stream stream) {
-  auto w = work(comm);
+  auto w = create_call(comm);
   const std::size_t whole = count * bytes_of(type);
   if (w->comm->rank == root) {
     for (int r = 0; r < w->comm->ranks; ++r) w->messages.push_back({true, r, bytes(in), whole});

@@ -53,11 +53,11 @@ bool Mailboxes::move(Message& m) {
   Box& b = m.sends ? box(rank_, m.peer) : box(m.peer, rank_);
   const std::size_t full = b.full.load(std::memory_order_acquire);
   if (m.sends != (full == 0)) return false;
-  const std::size_t left = m.bytes - m.done;
+  const std::size_t left = m.bytes - m.transferred;
   const std::size_t n = m.sends ? std::min(left, sizeof b.data) : full;
   if (n > left) return false;  // the ranks make different calls: waits forever, possible for the real library, too
-  std::memcpy(m.sends ? b.data : m.data + m.done, m.sends ? m.data + m.done : b.data, n);
-  m.done += n;
+  std::memcpy(m.sends ? b.data : m.data + m.transferred, m.sends ? m.data + m.transferred : b.data, n);
+  m.transferred += n;
   b.full.store(m.sends ? n : 0, std::memory_order_release);
   return true;
 }
@@ -68,7 +68,7 @@ void Mailboxes::exchange(std::vector<Message>& messages, const std::atomic<bool>
     bool moved = false;
     std::set<std::pair<bool, int>> busy;  // pairs with an unfinished first message
     for (Message& m : messages) {
-      if (m.done == m.bytes || !busy.insert({m.sends, m.peer}).second) continue;
+      if (m.transferred == m.bytes || !busy.insert({m.sends, m.peer}).second) continue;
       pending = true;
       moved = move(m) || moved;
     }

@@ -13,7 +13,7 @@ struct Message {
   int peer;
   std::byte* data;
   std::size_t bytes;
-  std::size_t done = 0;
+  std::size_t transferred = 0;
 };
 
 class Mailboxes {

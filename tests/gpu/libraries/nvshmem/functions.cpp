@@ -37,10 +37,10 @@ World* world = nullptr;  // never freed
 const std::atomic<bool> kNever{false};
 
 /// A call: receives the inputs of all ranks, preceded by each rank's heap offset; all offsets must be equal.
-struct Work {
-  std::uint64_t place = 0;
-  std::vector<std::uint64_t> places;
-  std::vector<std::byte> all;
+struct PendingCall {
+  std::uint64_t heap_offset = 0;
+  std::vector<std::uint64_t> heap_offsets;
+  std::vector<std::byte> gathered;
   std::vector<Message> messages;
   std::byte* out = nullptr;
   std::size_t count = 0;
@@ -52,15 +52,15 @@ std::byte* bytes(const void* data) {
 }
 
 void run(void* context) {
-  const std::unique_ptr<Work> w(static_cast<Work*>(context));
+  const std::unique_ptr<PendingCall> w(static_cast<PendingCall*>(context));
   world->boxes->exchange(w->messages, kNever);
-  for (const std::uint64_t place : w->places)
-    if (place != w->places[0]) misuse("ranks name other places of symmetric memory");
+  for (const std::uint64_t place : w->heap_offsets)
+    if (place != w->heap_offsets[0]) misuse("ranks name other places of symmetric memory");
   ++world->calls;
   if (w->type < 0) {
-    std::memcpy(w->out, w->all.data(), w->all.size());
+    std::memcpy(w->out, w->gathered.data(), w->gathered.size());
   } else {
-    reduce(w->type, kNcclSum, w->all.data(), world->ranks, w->count, w->out);
+    reduce(w->type, kNcclSum, w->gathered.data(), world->ranks, w->count, w->out);
   }
 }
 
@@ -74,20 +74,20 @@ int submit(std::int32_t team, void* out, const void* in, std::size_t size, std::
   if (world == nullptr) misuse("a call before nvshmemx_hostlib_init_attr");
   if (team != kNvshmemWorld) misuse("there is no team %d", team);
   const auto ranks = static_cast<std::size_t>(world->ranks);
-  auto w = std::make_unique<Work>();
-  w->place = place_of(in, size) << 32 | place_of(out, type < 0 ? size * ranks : size);
-  w->places.resize(ranks);
-  w->all.resize(size * ranks);
+  auto w = std::make_unique<PendingCall>();
+  w->heap_offset = place_of(in, size) << 32 | place_of(out, type < 0 ? size * ranks : size);
+  w->heap_offsets.resize(ranks);
+  w->gathered.resize(size * ranks);
   w->out = bytes(out);
   w->count = count;
   w->type = type;
   // Messages of a pair keep their order. A rank already has its own part.
   for (int r = 0; r < world->ranks; ++r) {
     const auto at = static_cast<std::size_t>(r);
-    w->messages.push_back({true, r, bytes(&w->place), sizeof w->place});
-    w->messages.push_back({false, r, bytes(&w->places[at]), sizeof w->place});
+    w->messages.push_back({true, r, bytes(&w->heap_offset), sizeof w->heap_offset});
+    w->messages.push_back({false, r, bytes(&w->heap_offsets[at]), sizeof w->heap_offset});
     w->messages.push_back({true, r, bytes(in), size});
-    w->messages.push_back({false, r, w->all.data() + size * at, size});
+    w->messages.push_back({false, r, w->gathered.data() + size * at, size});
   }
   const CollectiveCall call{run, w.get()};
   if (launch(world->kernel, &call, stream) != kSuccess) return 7;  // NVSHMEMX_ERROR_INTERNAL

@@ -21,7 +21,7 @@ struct SolverCall {
   std::uint64_t u, v;
   std::int32_t u_columns, v_rows;  ///< computed columns of U and rows of V
   bool v_is_plain;                 ///< V instead of its adjoint
-  std::uint64_t work, work_bytes;
+  std::uint64_t workspace, work_bytes;
 };
 
 constexpr const char* kSolverKernel = "stand_in_solver";

@@ -64,7 +64,7 @@ int end_handle(void* handle, const char* function) {
   return kSuccess;
 }
 
-int done(void* handle, const SolverCall& call, const char* function) {
+int execute(void* handle, const SolverCall& call, const char* function) {
   const Handle& h = handle_of(handle, function);
   if (h.stream == nullptr) misuse("%s: on the default stream", function);
   return solve(call, h.kernel, h.stream, function) == kSuccess ? kSuccess : 6;  // EXECUTION_FAILED
@@ -142,7 +142,7 @@ int tell(int* length, int needed) {
   return kSuccess;
 }
 SolverCall with_work(SolverCall c, Address work, int length) {
-  c.work = work;
+  c.workspace = work;
   c.work_bytes = static_cast<std::uint64_t>(length) * element(c.type);
   return c;
 }
@@ -183,7 +183,7 @@ int potrf_batched(int type, void* h, int uplo, int n, Address a, int lda, Addres
   c.upper = is_upper(uplo, "potrfBatched");
   c.a_is_list = true;
   c.info = info;
-  return done(h, c, "potrfBatched");
+  return execute(h, c, "potrfBatched");
 }
 int potrf_size(int, void*, int, int n, Address, int, int* length) {
   return tell(length, length_for(n, n));
@@ -193,7 +193,7 @@ int potrf(int type, void* h, int uplo, int n, Address a, int lda, Address work, 
   SolverCall c = with_work(solver_call(SolverRoutine::potrf, type, n, n, a, lda, 1), work, length);
   c.upper = is_upper(uplo, "potrf");
   c.info = info;
-  return done(h, c, "potrf");
+  return execute(h, c, "potrf");
 }
 int getrf_size(int, void*, int m, int n, Address, int, int* length) {
   return tell(length, length_for(m, n));
@@ -202,7 +202,7 @@ int getrf(int type, void* h, int m, int n, Address a, int lda, Address work, Add
   SolverCall c = with_work(solver_call(SolverRoutine::getrf, type, m, n, a, lda, 1), work, length_for(m, n));
   c.pivots = pivots;
   c.info = info;
-  return done(h, c, "getrf");
+  return execute(h, c, "getrf");
 }
 int geqrf_size(int, void*, int m, int n, Address, int, int* length) {
   return tell(length, length_for(m, n));
@@ -212,7 +212,7 @@ int geqrf(int type, void* h, int m, int n, Address a, int lda, Address tau, Addr
   SolverCall c = with_work(solver_call(SolverRoutine::geqrf, type, m, n, a, lda, 1), work, length);
   c.tau = tau;
   if (info == 0) misuse("geqrf: info is null");
-  return done(h, c, "geqrf");
+  return execute(h, c, "geqrf");
 }
 int orgqr_size(int, void*, int m, int n, int, Address, int, Address, int* length) {
   return tell(length, length_for(m, n));
@@ -224,7 +224,7 @@ int orgqr(int type, void* h, int m, int n, int k, Address a, int lda, Address ta
   c.k = k;
   c.tau = tau;
   if (info == 0) misuse("orgqr: info is null");
-  return done(h, c, "orgqr");
+  return execute(h, c, "orgqr");
 }
 
 SolverCall syev_call(int type, int vectors, bool upper, int n, Address a, int lda, Address w, Address info, int count) {
@@ -246,7 +246,8 @@ int syevj_batched(int type, void* h, int vectors, int uplo, int n, Address a, in
   check_tolerance(options, kSyevj, type, "syevjBatched");
   check_length("syevjBatched", length, length_for(n, n, count));
   const bool upper = is_upper(uplo, "syevjBatched");
-  return done(h, with_work(syev_call(type, vectors, upper, n, a, lda, w, info, count), work, length), "syevjBatched");
+  return execute(h, with_work(syev_call(type, vectors, upper, n, a, lda, w, info, count), work, length),
+                 "syevjBatched");
 }
 
 SolverCall gesvd_call(int type, int vectors, bool full, int m, int n, Address a, int lda, Address s, Address u, int ldu,
@@ -277,8 +278,9 @@ int gesvdj_batched(int type, void* h, int vectors, int m, int n, Address a, int 
   check_tolerance(options, kGesvdj, type, "gesvdjBatched");
   check_length("gesvdjBatched", length, length_for(m, n, count));
   if (m > 32 || n > 32) misuse("gesvdjBatched: %d x %d", m, n);
-  return done(h, with_work(gesvd_call(type, vectors, true, m, n, a, lda, s, u, ldu, v, ldv, info, count), work, length),
-              "gesvdjBatched");
+  return execute(h,
+                 with_work(gesvd_call(type, vectors, true, m, n, a, lda, s, u, ldu, v, ldv, info, count), work, length),
+                 "gesvdjBatched");
 }
 int gesvdj_size(int type, void*, int, int, int m, int n, Address, int, Address, Address, int, Address, int, int* length,
                 void* options) {
@@ -289,9 +291,9 @@ int gesvdj(int type, void* h, int vectors, int econ, int m, int n, Address a, in
            Address v, int ldv, Address work, int length, Address info, void* options) {
   check_tolerance(options, kGesvdj, type, "gesvdj");
   check_length("gesvdj", length, length_for(m, n));
-  return done(h,
-              with_work(gesvd_call(type, vectors, econ == 0, m, n, a, lda, s, u, ldu, v, ldv, info, 1), work, length),
-              "gesvdj");
+  return execute(
+      h, with_work(gesvd_call(type, vectors, econ == 0, m, n, a, lda, s, u, ldu, v, ldv, info, 1), work, length),
+      "gesvdj");
 }
 
 }  // namespace
@@ -428,9 +430,9 @@ STAND_IN cusolverDnXsyevBatched(SolverHandle h, SolverOptions options, int vecto
   std::fill_n(static_cast<char*>(host), kHostBytes, '\xA5');
   SolverCall c = syev_call(type, vectors, is_upper(uplo, "XsyevBatched"), static_cast<int>(n), a, static_cast<int>(lda),
                            w, info, static_cast<int>(count));
-  c.work = work;
+  c.workspace = work;
   c.work_bytes = bytes;
-  return done(h, c, "XsyevBatched");
+  return execute(h, c, "XsyevBatched");
 }
 #endif
 

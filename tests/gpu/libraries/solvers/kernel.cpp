@@ -19,15 +19,15 @@ using namespace tern::stand_in;
 using tern::emulator::pointer;
 
 template <class T>
-struct Parts {
+struct ScalarTraits {
   using Real = T;
 };
 template <class R>
-struct Parts<std::complex<R>> {
+struct ScalarTraits<std::complex<R>> {
   using Real = R;
 };
 template <class T>
-using Real = typename Parts<T>::Real;
+using Real = typename ScalarTraits<T>::Real;
 
 /// LAPACK's routines of a type.
 template <class T>
@@ -150,7 +150,7 @@ void factor_all(const SolverCall& c, int leaves) {
 void tern::stand_in::solver(const tern_emulated_launch* launch) {
   SolverCall c;
   std::memcpy(&c, launch->parameters, sizeof c);
-  if (c.work != 0) std::memset(pointer(c.work), 0xA5, c.work_bytes);
+  if (c.workspace != 0) std::memset(pointer(c.workspace), 0xA5, c.work_bytes);
   const char* text = std::getenv("TERN_STAND_IN_LEAVES");
   const int leaves = text == nullptr ? 0 : std::atoi(text);
   if (c.type == 0) factor_all<float>(c, leaves);

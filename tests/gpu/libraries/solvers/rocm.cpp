@@ -93,7 +93,7 @@ STAND_IN rocblas_stop_device_memory_size_query(RocblasHandle handle, std::size_t
 STAND_IN rocblas_set_workspace(RocblasHandle handle, Address memory, std::size_t bytes) {
   if (is_to_fail("rocblas_set_workspace")) return kInvalid;
   RocmHandle& h = handle_of(handle, "set_workspace");
-  h.work = memory;
+  h.workspace = memory;
   h.work_bytes = bytes;
   return kSuccess;
 }
@@ -108,7 +108,7 @@ std::size_t needed_for(const SolverCall& c) {
          (static_cast<std::size_t>(c.m + c.n) * element(c.type) + static_cast<std::size_t>(more_work()));
 }
 
-int done(void* handle, SolverCall c, const char* function) {
+int execute(void* handle, SolverCall c, const char* function) {
   RocmHandle& h = handle_of(handle, function);
   const std::size_t needed = needed_for(c);
   if (h.is_asked) {
@@ -119,7 +119,7 @@ int done(void* handle, SolverCall c, const char* function) {
   }
   if (h.stream == nullptr) misuse("%s: on the default stream", function);
   if (h.work_bytes < needed) misuse("%s: a workspace of %zu bytes, needs %zu", function, h.work_bytes, needed);
-  c.work = h.work;
+  c.workspace = h.workspace;
   c.work_bytes = needed;
   return solve(c, h.kernel, h.stream, function) == kSuccess ? kSuccess : 6;  // rocblas_status_internal_error
 }
@@ -141,7 +141,7 @@ int potrf(int type, void* h, int uplo, int n, Address a, int lda, std::int64_t s
   c.a_stride = stride;
   c.info = info;
   check_stride(stride, static_cast<std::int64_t>(lda) * n, "potrf");
-  return done(h, c, "potrf");
+  return execute(h, c, "potrf");
 }
 int getrf(int type, void* h, int m, int n, Address a, int lda, std::int64_t stride, Address pivots,
           std::int64_t pivot_stride, Address info, int count) {
@@ -152,7 +152,7 @@ int getrf(int type, void* h, int m, int n, Address a, int lda, std::int64_t stri
   c.info = info;
   check_stride(stride, static_cast<std::int64_t>(lda) * n, "getrf");
   check_stride(pivot_stride, std::min(m, n), "getrf");
-  return done(h, c, "getrf");
+  return execute(h, c, "getrf");
 }
 int geqrf(int type, void* h, int m, int n, Address a, int lda, std::int64_t stride, Address tau,
           std::int64_t tau_stride, int count) {
@@ -162,13 +162,13 @@ int geqrf(int type, void* h, int m, int n, Address a, int lda, std::int64_t stri
   c.steps = tau_stride;
   check_stride(stride, static_cast<std::int64_t>(lda) * n, "geqrf");
   check_stride(tau_stride, std::min(m, n), "geqrf");
-  return done(h, c, "geqrf");
+  return execute(h, c, "geqrf");
 }
 int orgqr(int type, void* h, int m, int n, int k, Address a, int lda, Address tau) {
   SolverCall c = solver_call(SolverRoutine::orgqr, type, m, n, a, lda, 1);
   c.k = k;
   c.tau = tau;
-  return done(h, c, "orgqr");
+  return execute(h, c, "orgqr");
 }
 SolverCall syev_call(int type, int vectors, int uplo, int n, Address a, int lda, std::int64_t stride, Address w,
                      std::int64_t w_stride, Address info, int count) {
@@ -191,7 +191,7 @@ int syevd(int type, void* h, int vectors, int uplo, int n, Address a, int lda, s
           std::int64_t w_stride, Address e, std::int64_t e_stride, Address info, int count) {
   check_array(h, e, "off-diagonal of syevd");
   check_stride(e_stride, n, "syevd");
-  return done(h, syev_call(type, vectors, uplo, n, a, lda, stride, w, w_stride, info, count), "syevd");
+  return execute(h, syev_call(type, vectors, uplo, n, a, lda, stride, w, w_stride, info, count), "syevd");
 }
 template <class Real>
 int syevj(int type, void* h, int sort, int vectors, int uplo, int n, Address a, int lda, std::int64_t stride,
@@ -200,7 +200,7 @@ int syevj(int type, void* h, int sort, int vectors, int uplo, int n, Address a, 
   if (sort != rocsolver::kAscending || tolerance != 0 || most_sweeps < 1) misuse("syevj: order, tolerance or sweeps");
   check_array(h, residual, "residuals of syevj");
   check_array(h, sweeps, "sweeps of syevj");
-  return done(h, syev_call(type, vectors, uplo, n, a, lda, stride, w, w_stride, info, count), "syevj");
+  return execute(h, syev_call(type, vectors, uplo, n, a, lda, stride, w, w_stride, info, count), "syevj");
 }
 int gesvd(int type, void* h, int left, int right, int m, int n, Address a, int lda, std::int64_t stride, Address s,
           std::int64_t s_stride, Address u, int ldu, std::int64_t u_stride, Address v, int ldv, std::int64_t v_stride,
@@ -222,7 +222,7 @@ int gesvd(int type, void* h, int left, int right, int m, int n, Address a, int l
   if (c.has_vectors && (ldu != m || ldv != c.v_rows || u_stride != static_cast<std::int64_t>(m) * c.u_columns ||
                         v_stride != static_cast<std::int64_t>(n) * c.v_rows))
     misuse("gesvd: ldu %d, ldv %d or strides", ldu, ldv);
-  return done(h, c, "gesvd");
+  return execute(h, c, "gesvd");
 }
 
 }  // namespace

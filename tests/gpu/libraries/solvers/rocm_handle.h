@@ -12,7 +12,7 @@ struct RocmHandle {
   std::uint32_t magic = 0x726f636d;
   gpu::Function kernel = nullptr;
   gpu::Stream stream = nullptr;
-  gpu::Address work = 0;
+  gpu::Address workspace = 0;
   std::size_t work_bytes = 0;
   bool is_asked = false;   ///< during a query of the workspace size
   std::size_t needed = 0;  ///< the largest size of the query

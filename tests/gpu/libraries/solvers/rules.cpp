@@ -17,13 +17,14 @@ void check_apart(const SolverCall& c, const char* function) {
   if (c.u_columns == 0) return;
   const std::uint64_t number = element(c.type), count = static_cast<std::uint64_t>(c.count);
   const struct {
-    std::uint64_t at, bytes;
+    std::uint64_t begin, bytes;
   } arrays[] = {{c.u, count * static_cast<std::uint64_t>(c.m) * static_cast<std::uint64_t>(c.u_columns) * number},
                 {c.v, count * static_cast<std::uint64_t>(c.n) * static_cast<std::uint64_t>(c.v_rows) * number},
-                {c.work, c.work_bytes}};
+                {c.workspace, c.work_bytes}};
   for (const auto& a : arrays)
     for (const auto& b : arrays)
-      if (&a != &b && a.at < b.at + b.bytes && b.at < a.at + a.bytes) misuse("%s: U, V or work overlap", function);
+      if (&a != &b && a.begin < b.begin + b.bytes && b.begin < a.begin + a.bytes)
+        misuse("%s: U, V or work overlap", function);
 }
 
 }  // namespace
@@ -52,7 +53,7 @@ void check_arrays(const SolverCall& c, const char* function) {
   check(c.info, 4, false, "info", function);
   check(c.u, number, c.u_columns != 0, "U", function);
   check(c.v, number, c.v_rows != 0, "V", function);
-  check(c.work, 16, c.work_bytes != 0, "the workspace", function);
+  check(c.workspace, 16, c.work_bytes != 0, "the workspace", function);
   check_apart(c, function);
 }
 

@@ -14,10 +14,10 @@ class Metal4 : public testing::Test {
     pool = send<void*>(send<void*>(objc_lookUpClass("NSAutoreleasePool"), "alloc"), "init");
     devices = MTLCopyAllDevices();
     device = send<void*>(devices, "objectAtIndex:", uint64_t{0});
-    queue = made("newMTL4CommandQueue");
-    allocator = made("newCommandAllocator");
-    commands = made("newCommandBuffer");
-    done = made("newSharedEvent");
+    queue = create_object("newMTL4CommandQueue");
+    allocator = create_object("newCommandAllocator");
+    commands = create_object("newCommandBuffer");
+    event = create_object("newSharedEvent");
     void* descriptor = send<void*>(send<void*>(objc_lookUpClass("MTLResidencySetDescriptor"), "alloc"), "init");
     owned.push_back(descriptor);
     set = send<void*>(device, "newResidencySetWithDescriptor:error:", descriptor, static_cast<void**>(nullptr));
@@ -34,7 +34,7 @@ class Metal4 : public testing::Test {
     send<void>(pool, "release");
   }
 
-  void* made(const char* selector) {
+  void* create_object(const char* selector) {
     owned.push_back(send<void*>(device, selector));
     return owned.back();
   }
@@ -61,13 +61,13 @@ class Metal4 : public testing::Test {
     void* const given[] = {commands};
     send<void>(queue, "commit:count:options:", static_cast<void* const*>(given), uint64_t{1},
                static_cast<void*>(nullptr));
-    send<void>(queue, "signalEvent:value:", done, ++value);
+    send<void>(queue, "signalEvent:value:", event, ++value);
   }
-  void wait() { send<bool>(done, "waitUntilSignaledValue:timeoutMS:", value, uint64_t{1000}); }
-  char& at(int buffer) { return *static_cast<char*>(send<void*>(buffers[buffer], "contents")); }
+  void wait() { send<bool>(event, "waitUntilSignaledValue:timeoutMS:", value, uint64_t{1000}); }
+  char& buffer_byte(int buffer) { return *static_cast<char*>(send<void*>(buffers[buffer], "contents")); }
 
   void *pool = nullptr, *devices = nullptr, *device = nullptr, *queue = nullptr, *allocator = nullptr,
-       *commands = nullptr, *done = nullptr, *set = nullptr, *buffers[3] = {};
+       *commands = nullptr, *event = nullptr, *set = nullptr, *buffers[3] = {};
   std::vector<void*> owned;
   uint64_t value = 0;
 };
@@ -75,7 +75,7 @@ class Metal4 : public testing::Test {
 TEST_F(Metal4, CommandsWithoutABarrierRunInTheOtherOrder) {
   reside();
   for (const bool barrier : {false, true}) {
-    for (int i = 0; i < 3; ++i) at(i) = static_cast<char>('a' + i);
+    for (int i = 0; i < 3; ++i) buffer_byte(i) = static_cast<char>('a' + i);
     void* on = encoder();
     copy(on, 0, 1);
     if (barrier)
@@ -83,9 +83,9 @@ TEST_F(Metal4, CommandsWithoutABarrierRunInTheOtherOrder) {
     copy(on, 1, 2);
     end(on);
     commit();
-    EXPECT_EQ(at(1), 'b') << "work is late";
+    EXPECT_EQ(buffer_byte(1), 'b') << "work is late";
     wait();
-    EXPECT_EQ(at(2), barrier ? 'a' : 'b');
+    EXPECT_EQ(buffer_byte(2), barrier ? 'a' : 'b');
     send<void>(allocator, "reset");
   }
 }

@@ -9,20 +9,20 @@ class Stream : public MetalTest {
     MetalTest::SetUp();
     SUCCEEDS(load(kScale, &module));
     SUCCEEDS(plugin().module_kernel(0, module, "scale", &scale));
-    before_ = tern_emulator_launches("scale");
+    previous_launches_ = tern_emulator_launches("scale");
   }
   void TearDown() override {
     SUCCEEDS(plugin().module_unload(0, module));
     MetalTest::TearDown();
   }
   // Kernels run in this test.
-  uint64_t launches() const { return tern_emulator_launches("scale") - before_; }
+  uint64_t launches() const { return tern_emulator_launches("scale") - previous_launches_; }
 
   tern_device_module module = nullptr;
   tern_device_kernel scale = nullptr;
 
  private:
-  uint64_t before_ = 0;
+  uint64_t previous_launches_ = 0;
 };
 
 TEST_F(Stream, WorkRunsInOrder) {
@@ -70,13 +70,13 @@ TEST_F(Stream, CopiesTakeAnyNumberOfBytesAtAnyOffset) {
 TEST_F(Stream, AStreamWaitsForAnEventOfAnother) {
   tern_device_event event = nullptr;
   SUCCEEDS(plugin().event_create(0, &event));
-  SUCCEEDS(plugin().stream_wait(0, other, event));  // never recorded
+  SUCCEEDS(plugin().stream_wait(0, second_stream, event));  // never recorded
   write(1, stream);
   SUCCEEDS(run(scale, memory, 3, kNumbers, stream));
   SUCCEEDS(plugin().event_record(0, event, stream));
-  SUCCEEDS(plugin().stream_wait(0, other, event));
-  SUCCEEDS(run(scale, memory, 1, kNumbers, other));
-  SUCCEEDS(plugin().event_record(0, event, other));
+  SUCCEEDS(plugin().stream_wait(0, second_stream, event));
+  SUCCEEDS(run(scale, memory, 1, kNumbers, second_stream));
+  SUCCEEDS(plugin().event_record(0, event, second_stream));
   SUCCEEDS(plugin().stream_wait(0, stream, event));
   SUCCEEDS(run(scale, memory, 0, kNumbers, stream));
   EXPECT_EQ(read(stream), 22);
@@ -121,7 +121,7 @@ TEST_F(Stream, AFailureIsReportedByEachLaterWait) {
   FAILS(TERN_DEVICE_FAILED, plugin().stream_synchronize(0, stream));
   EXPECT_NE(std::string(plugin().last_message()).find("the emulated GPU fails"), std::string::npos);
   FAILS(TERN_DEVICE_FAILED, plugin().stream_synchronize(0, stream));
-  SUCCEEDS(plugin().stream_synchronize(0, other));
+  SUCCEEDS(plugin().stream_synchronize(0, second_stream));
 }
 
 TEST_F(Stream, AFailureIsReportedByItsEvent) {
@@ -132,7 +132,7 @@ TEST_F(Stream, AFailureIsReportedByItsEvent) {
   tern_emulator_fail(commit_call(), 1);
   SUCCEEDS(plugin().event_record(0, event, stream));
   FAILS(TERN_DEVICE_FAILED, plugin().event_synchronize(0, event));
-  FAILS(TERN_DEVICE_FAILED, plugin().stream_wait(0, other, event));
+  FAILS(TERN_DEVICE_FAILED, plugin().stream_wait(0, second_stream, event));
   SUCCEEDS(plugin().event_destroy(0, event));
 }
 
@@ -143,9 +143,9 @@ TEST_F(Stream, AStreamDoesNotWaitForEverForOneThatFailed) {
   SUCCEEDS(run(scale, memory, 0, kNumbers, stream));
   tern_emulator_fail(commit_call(), 1);
   SUCCEEDS(plugin().event_record(0, event, stream));
-  SUCCEEDS(plugin().stream_wait(0, other, event));
-  SUCCEEDS(run(scale, memory, 5, kNumbers, other));
-  EXPECT_EQ(read(other), 7);
+  SUCCEEDS(plugin().stream_wait(0, second_stream, event));
+  SUCCEEDS(run(scale, memory, 5, kNumbers, second_stream));
+  EXPECT_EQ(read(second_stream), 7);
   FAILS(TERN_DEVICE_FAILED, plugin().stream_synchronize(0, stream));
   SUCCEEDS(plugin().event_destroy(0, event));
 }

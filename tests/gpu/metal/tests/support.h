@@ -58,13 +58,13 @@ class MetalTest : public testing::Test {
   void SetUp() override {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     SUCCEEDS(plugin().stream_create(0, &stream));
-    SUCCEEDS(plugin().stream_create(0, &other));
+    SUCCEEDS(plugin().stream_create(0, &second_stream));
     SUCCEEDS(plugin().allocate(0, kBytes, &memory));
   }
   void TearDown() override {
     tern_emulator_fail(commit_call(), 0);
     plugin().stream_destroy(0, stream);
-    plugin().stream_destroy(0, other);
+    plugin().stream_destroy(0, second_stream);
     SUCCEEDS(plugin().free(0, memory));
     EXPECT_EQ(tern_emulator_objects("MTLCommandBuffer"), 0u);
     for (const char* name : {"MTLCommandQueue", "MTL4CommandQueue", "MTL4CommandBuffer", "MTL4CommandAllocator"})
@@ -109,7 +109,7 @@ class MetalTest : public testing::Test {
   }
 
   static constexpr uint64_t kBytes = kNumbers * sizeof(float);
-  tern_device_stream stream = nullptr, other = nullptr;
+  tern_device_stream stream = nullptr, second_stream = nullptr;
   tern_device_address memory = 0;
   std::vector<float> numbers;
 };

@@ -9,9 +9,9 @@ namespace {
 struct Format {
   int exponent_bits, mantissa_bits;
   bool has_sign, has_infinity;
-  u32 most;   // the greatest finite code, without a sign
-  u32 nan;    // 0: no NaN
-  int shift;  // shift of the code in its register
+  u32 max_code;  // the greatest finite code, without a sign
+  u32 nan;       // 0: no NaN
+  int shift;     // shift of the code in its register
 };
 
 // Ordered like device.h. "e4m3 has no infinity; NaN is 0x7f"; "e2m1, e2m3, e3m2: no NaN, no infinity".
@@ -47,7 +47,7 @@ long double rounded(long double value, int mode, bool negative) {
 
 u32 overflow(const Format& format, int mode, bool finite, bool negative) {
   const bool away = mode == TERN_RN || mode == TERN_RNA || mode == (negative ? TERN_RM : TERN_RP);
-  return finite || !format.has_infinity || !away ? format.most : format.most + 1;
+  return finite || !format.has_infinity || !away ? format.max_code : format.max_code + 1;
 }
 
 // The unsigned code of a finite magnitude.
@@ -60,7 +60,7 @@ u32 magnitude(const Format& format, int mode, bool finite, bool negative, long d
   const long double units = rounded(std::ldexp(value, format.mantissa_bits - exponent), mode, negative);
   // A carry into the exponent is correct: codes are ordered by value.
   const long double code = units + std::ldexp(static_cast<long double>(exponent - least), format.mantissa_bits);
-  return code > format.most ? overflow(format, mode, finite, negative) : static_cast<u32>(code);
+  return code > format.max_code ? overflow(format, mode, finite, negative) : static_cast<u32>(code);
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ extern "C" {
 u32 tern_ptx_encode(int number, int mode, int finite, long double value) {
   const Format& format = kFormats[number];
   // "NaN is converted to positive MAX_NORM" in formats without NaN.
-  if (std::isnan(value)) return (format.nan ? format.nan : format.most) << format.shift;
+  if (std::isnan(value)) return (format.nan ? format.nan : format.max_code) << format.shift;
   if (number == TERN_UE8M0) {  // only powers of two, from 2^-127 on
     if (value <= 0) return 0;
     int exponent = 0;
@@ -82,7 +82,7 @@ u32 tern_ptx_encode(int number, int mode, int finite, long double value) {
   const long double size = std::fabs(value);
   u32 code = 0;
   if (std::isinf(size)) {
-    code = finite || !format.has_infinity ? format.most : format.most + 1;
+    code = finite || !format.has_infinity ? format.max_code : format.max_code + 1;
   } else {
     code = magnitude(format, mode, finite, negative, size);
   }
@@ -99,8 +99,8 @@ f64 tern_ptx_decode(int number, u32 code) {
   const bool negative = code >> bits & 1;
   code &= (1u << bits) - 1;
   f64 value = 0;
-  if (code > format.most) {
-    const bool infinite = format.has_infinity && code == format.most + 1;
+  if (code > format.max_code) {
+    const bool infinite = format.has_infinity && code == format.max_code + 1;
     value = infinite ? std::numeric_limits<f64>::infinity() : std::numeric_limits<f64>::quiet_NaN();
   } else {
     const u32 exponent = code >> format.mantissa_bits, mantissa = code & ((1u << format.mantissa_bits) - 1);

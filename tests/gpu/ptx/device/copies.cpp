@@ -9,8 +9,8 @@
 namespace {
 
 struct Copy {
-  char* to;
-  u64 from;
+  char* target;
+  u64 source;
   u32 bytes, read_bytes;
 };
 
@@ -24,10 +24,10 @@ Copies& copies_of(tern_thread* thread) {
   return *static_cast<Copies*>(thread->copies);
 }
 
-void make(const std::vector<Copy>& copies) {
+void run_copies(const std::vector<Copy>& copies) {
   for (const Copy& copy : copies) {
-    std::memcpy(copy.to, reinterpret_cast<const void*>(copy.from), copy.read_bytes);
-    std::memset(copy.to + copy.read_bytes, 0, copy.bytes - copy.read_bytes);
+    std::memcpy(copy.target, reinterpret_cast<const void*>(copy.source), copy.read_bytes);
+    std::memset(copy.target + copy.read_bytes, 0, copy.bytes - copy.read_bytes);
   }
 }
 
@@ -61,7 +61,7 @@ void tern_ptx_copy_wait(tern_thread* thread, u32 groups_left) {
   Copies& copies = copies_of(thread);
   if (copies.groups.size() <= groups_left) return;
   const auto end = copies.groups.end() - groups_left;
-  std::for_each(copies.groups.begin(), end, make);
+  std::for_each(copies.groups.begin(), end, run_copies);
   copies.groups.erase(copies.groups.begin(), end);
 }
 

@@ -36,7 +36,7 @@ void Counting::access(const tern_thread& thread, int line, tern_access_kind kind
     if (recording_) local_bytes_ += bytes;
     return;
   }
-  if (!decided_ || whole_) {
+  if (!decided_ || runs_all_blocks_) {
     for (std::uint64_t s = address / kSector; s <= (address + bytes - 1) / kSector; ++s) touched_[kind].add(s);
   }
   if (recording_) record(thread, {static_cast<std::uint32_t>(line), kind, false}, address, bytes);
@@ -66,7 +66,8 @@ void Counting::end_thread(const tern_thread& thread) {
 void Counting::end_block() {
   recorder_.close();
   recorded_blocks_ += recording_;
-  if (!decided_) whole_ = blocks_ <= kRecorded || block_work_ * static_cast<double>(blocks_) <= counts_.most_work;
+  if (!decided_)
+    runs_all_blocks_ = blocks_ <= kRecorded || block_work_ * static_cast<double>(blocks_) <= counts_.most_work;
   decided_ = true;
   block_work_ = 0;
 }
@@ -79,28 +80,28 @@ void Counting::finish() {
     if (site.shared) {
       counts_.shared_requests += sums.requests * scale;
       counts_.shared_passes += sums.touched * scale;
-      counts_.shared_least_passes += sums.least * scale;
+      counts_.shared_least_passes += sums.minimum * scale;
       continue;
     }
     tern_emulated_accesses& of = *accesses[site.kind];
     of.requests += sums.requests * scale;
     of.sectors += sums.touched * scale;
-    of.least_sectors += sums.least * scale;
-    if (sums.touched - sums.least > worst) {
-      worst = sums.touched - sums.least;
+    of.least_sectors += sums.minimum * scale;
+    if (sums.touched - sums.minimum > worst) {
+      worst = sums.touched - sums.minimum;
       counts_.worst_line = site.line;
       counts_.worst_sectors = sums.touched / sums.requests;
-      counts_.worst_least_sectors = sums.least / sums.requests;
+      counts_.worst_least_sectors = sums.minimum / sums.requests;
     }
   }
-  for (int kind = 0; kind < TERN_ACCESS_KINDS && whole_; ++kind)
+  for (int kind = 0; kind < TERN_ACCESS_KINDS && runs_all_blocks_; ++kind)
     accesses[kind]->memory_bytes = static_cast<double>(touched_[kind].size() * kSector);
   counts_.operations = operations_ * scale;
   counts_.tensor_operations = tensor_operations_ * scale;
   counts_.local_bytes = local_bytes_ * scale;
   counts_.blocks = blocks_;
   counts_.recorded_blocks = recorded_blocks_;
-  counts_.ran_whole = whole_;
+  counts_.ran_whole = runs_all_blocks_;
 }
 
 }  // namespace tern::emulated

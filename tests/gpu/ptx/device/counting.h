@@ -15,7 +15,7 @@ class Counting {
   Counting(tern_emulated_counts& counts, std::uint64_t blocks) : counts_(counts), blocks_(blocks) {}
 
   // True if a block must run. The first block always runs: its work decides about all others.
-  bool runs(std::uint64_t block) const { return !decided_ || whole_ || recorded(block); }
+  bool must_run(std::uint64_t block) const { return !decided_ || runs_all_blocks_ || recorded(block); }
   void begin_block(std::uint64_t block) { recording_ = recorded(block); }
   void end_thread(const tern_thread& thread);
   void end_block();
@@ -41,7 +41,7 @@ class Counting {
   double block_work_ = 0;                                            // work of the running block
   std::uint64_t recorded_blocks_ = 0;
   std::uint32_t warp_ = 0;  // last recorded warp
-  bool recording_ = false, decided_ = false, whole_ = false;
+  bool recording_ = false, decided_ = false, runs_all_blocks_ = false;
 };
 
 }  // namespace tern::emulated

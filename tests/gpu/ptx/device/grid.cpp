@@ -25,8 +25,8 @@ class SharedMemory {
   explicit SharedMemory(std::size_t bytes) {
     const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     usable_ = (bytes + page - 1) / page * page;
-    all_ = usable_ + 2 * page;
-    start_ = static_cast<char*>(mmap(nullptr, all_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    mapped_bytes_ = usable_ + 2 * page;
+    start_ = static_cast<char*>(mmap(nullptr, mapped_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     if (start_ == MAP_FAILED || (usable_ && mprotect(start_ + page, usable_, PROT_READ | PROT_WRITE))) {
       std::perror("shared memory of an emulated GPU");
       std::abort();
@@ -34,14 +34,14 @@ class SharedMemory {
     // Aligned to 1024 bytes like the hardware's, and as near to the end as possible.
     data_ = start_ + page + (usable_ - (bytes + 1023) / 1024 * 1024);
   }
-  ~SharedMemory() { munmap(start_, all_); }
+  ~SharedMemory() { munmap(start_, mapped_bytes_); }
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
   char* data() const { return data_; }
 
  private:
   char *start_, *data_;
-  std::size_t usable_, all_;
+  std::size_t usable_, mapped_bytes_;
 };
 
 struct Block {
@@ -109,7 +109,7 @@ void tern_ptx_run(const tern_emulated_launch* launch, const tern_ptx_kernel* ker
   const bool backwards = reversed();
   for (std::uint64_t i = 0; i < blocks; ++i) {
     const std::uint64_t at = backwards ? blocks - 1 - i : i;
-    if (counting && !counting->runs(at)) continue;
+    if (counting && !counting->must_run(at)) continue;
     if (counting) counting->begin_block(at);
     first.block[0] = static_cast<u32>(at % first.blocks[0]);
     first.block[1] = static_cast<u32>(at / first.blocks[0] % first.blocks[1]);

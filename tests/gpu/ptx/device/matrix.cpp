@@ -72,7 +72,7 @@ void combine_movmatrix(uint64_t, tern_fibers_words words, void*) {
 struct Product {
   int m, k;
   tern_mma_type a, b;
-  tern_mma_into into;
+  tern_mma_into accumulator;
 };
 
 int bits_of(tern_mma_type type) {
@@ -110,21 +110,21 @@ double decoded(tern_mma_type type, const u32* words, int index) {
 // Position of a thread's i-th value of a fragment. The figures give, for values of w bits, with g = lane / 4, t = lane
 // % 4 and n = 32 / w values in a register (a single value of 32 or 64 bits): registers of `a` go down 8 rows first,
 // then right by 4n columns; registers of `b` go down 4n rows; registers of `c` have two columns, and go down 8 rows.
-struct Place {
+struct ElementPosition {
   int row, column;
 };
 int per_register(tern_mma_type type) {
   return bits_of(type) >= 32 ? 1 : 32 / bits_of(type);
 }
-Place place_of_a(tern_mma_type type, int m, int lane, int i) {
+ElementPosition place_of_a(tern_mma_type type, int m, int lane, int i) {
   const int n = per_register(type), reg = i / n, tall = m / 8;
   return {lane / 4 + 8 * (reg % tall), lane % 4 * n + i % n + 4 * n * (reg / tall)};
 }
-Place place_of_b(tern_mma_type type, int lane, int i) {
+ElementPosition place_of_b(tern_mma_type type, int lane, int i) {
   const int n = per_register(type), reg = i / n;
   return {lane % 4 * n + i % n + 4 * n * reg, lane / 4};
 }
-Place place_of_c(int lane, int i) {
+ElementPosition place_of_c(int lane, int i) {
   return {lane / 4 + 8 * (i / 2), lane % 4 * 2 + i % 2};
 }
 
@@ -132,7 +132,7 @@ Place place_of_c(int lane, int i) {
 constexpr int kB = 4, kC = 8;
 
 double value_of_c(const Product& product, const u32* words, int i) {
-  switch (product.into) {
+  switch (product.accumulator) {
     case TERN_MMA_INTO_F32: {
       float value = 0;
       std::memcpy(&value, words + i, sizeof value);
@@ -145,7 +145,7 @@ double value_of_c(const Product& product, const u32* words, int i) {
 }
 
 void put_d(const Product& product, u32* words, int i, double value, s64 integer) {
-  switch (product.into) {
+  switch (product.accumulator) {
     case TERN_MMA_INTO_F32: {
       const u32 code = tern_ptx_encode(TERN_F32, TERN_RN, 0, value);
       words[i] = code;
@@ -168,21 +168,21 @@ void combine_products(uint64_t, tern_fibers_words words, void* user) {
   double a[16][32] = {}, b[32][8] = {};
   for (int lane = 0; lane < 32; ++lane) {
     for (int i = 0; i < product.m * product.k / 32; ++i) {
-      const Place at = place_of_a(product.a, product.m, lane, i);
+      const ElementPosition at = place_of_a(product.a, product.m, lane, i);
       a[at.row][at.column] = decoded(product.a, words[lane], i);
     }
     for (int i = 0; i < product.k * 8 / 32; ++i) {
-      const Place at = place_of_b(product.b, lane, i);
+      const ElementPosition at = place_of_b(product.b, lane, i);
       b[at.row][at.column] = decoded(product.b, words[lane] + kB, i);
     }
   }
   for (int lane = 0; lane < 32; ++lane) {
     for (int i = 0; i < product.m * 8 / 32; ++i) {
-      const Place at = place_of_c(lane, i);
+      const ElementPosition at = place_of_c(lane, i);
       const double c = value_of_c(product, words[lane] + kC, i);
       double sum = c;
       for (int k = 0; k < product.k; ++k) sum += a[at.row][k] * b[k][at.column];
-      const bool whole = product.into == TERN_MMA_INTO_S32 || product.into == TERN_MMA_INTO_S32_SATURATED;
+      const bool whole = product.accumulator == TERN_MMA_INTO_S32 || product.accumulator == TERN_MMA_INTO_S32_SATURATED;
       put_d(product, words[lane], i, sum, whole ? static_cast<s64>(sum) : 0);
     }
   }

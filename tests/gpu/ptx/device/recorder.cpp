@@ -18,7 +18,7 @@ void Recorder::add(std::uint32_t warp, std::uint32_t lane, const Site& site, std
     executions->site = site;
     executions->bytes = bytes;
   }
-  ++executions->all;
+  ++executions->total;
   std::vector<std::uint64_t>& addresses = executions->addresses[lane];
   if (addresses.size() < kMostExecutions) addresses.push_back(address);
 }
@@ -29,10 +29,10 @@ void Recorder::close() {
 
 void Recorder::close(Warp& warp) {
   for (std::unique_ptr<Executions>& executions : warp) {
-    if (!executions || executions->all == 0) continue;
+    if (!executions || executions->total == 0) continue;
     sums_[executions->site].add(sums_of(*executions));
     for (std::vector<std::uint64_t>& addresses : executions->addresses) addresses.clear();
-    executions->all = 0;
+    executions->total = 0;
   }
 }
 
@@ -55,14 +55,14 @@ RequestSums Recorder::sums_of(const Executions& executions) {
     }
     if (executions.site.shared) {
       const SharedRequest request = shared_request(addresses, lanes, executions.bytes);
-      sums.add({1, double(request.passes), double(request.least)});
+      sums.add({1, double(request.passes), double(request.minimum)});
     } else {
       const GlobalRequest request = global_request(addresses, executions.bytes);
-      sums.add({1, double(request.sectors), double(request.least)});
+      sums.add({1, double(request.sectors), double(request.minimum)});
     }
   }
-  const double scale = static_cast<double>(executions.all) / static_cast<double>(recorded);
-  return {sums.requests * scale, sums.touched * scale, sums.least * scale};
+  const double scale = static_cast<double>(executions.total) / static_cast<double>(recorded);
+  return {sums.requests * scale, sums.touched * scale, sums.minimum * scale};
 }
 
 }  // namespace tern::emulated

@@ -15,8 +15,8 @@ constexpr std::uint32_t kLanes = 32;
 
 // Sums over requests.
 struct RequestSums {
-  double requests = 0, touched = 0, least = 0;  // touched: sectors, or passes over the banks
-  void add(const RequestSums& other) { requests += other.requests, touched += other.touched, least += other.least; }
+  double requests = 0, touched = 0, minimum = 0;  // touched: sectors, or passes over the banks
+  void add(const RequestSums& other) { requests += other.requests, touched += other.touched, minimum += other.minimum; }
 };
 
 struct Site {  // an instruction and its memory space
@@ -41,7 +41,7 @@ class Recorder {
     Site site;
     std::uint32_t bytes = 0;
     std::array<std::vector<std::uint64_t>, kLanes> addresses;
-    std::uint64_t all = 0;  // of all lanes
+    std::uint64_t total = 0;  // sum over all lanes
   };
   using Warp = std::vector<std::unique_ptr<Executions>>;  // keyed by line and space
 

@@ -48,7 +48,7 @@ SharedRequest shared_request(std::span<const std::uint64_t> addresses, std::span
         words.push_back(w);
     }
     result.passes += passes(words);
-    ++result.least;
+    ++result.minimum;
   }
   return result;
 }

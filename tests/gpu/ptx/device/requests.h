@@ -13,7 +13,7 @@ constexpr std::uint64_t kSector = 32;
 
 struct GlobalRequest {
   std::uint32_t sectors = 0;  // touched
-  std::uint32_t least = 0;    // enough for the different bytes
+  std::uint32_t minimum = 0;  // enough for the different bytes
 };
 
 // `addresses`: accesses of `bytes` each, by the participating lanes.
@@ -21,7 +21,7 @@ GlobalRequest global_request(std::span<const std::uint64_t> addresses, std::uint
 
 struct SharedRequest {
   std::uint32_t passes = 0;
-  std::uint32_t least = 0;  // without conflicts
+  std::uint32_t minimum = 0;  // without conflicts
 };
 
 // CUDA C++ Programming Guide, "Shared Memory": "Shared memory has 32 banks that are organized such that successive

@@ -10,7 +10,7 @@ namespace {
 
 // min of PTX: "If one of the inputs is NaN, the other is the result", for any NaN, and -0 is less than 0.
 template <class T>
-T least(T a, T b) {
+T ptx_min(T a, T b) {
   if (a != a) return b;
   if (b != b) return a;
   if (a == b) return std::signbit(a) ? a : b;
@@ -18,7 +18,7 @@ T least(T a, T b) {
 }
 
 template <class T>
-std::vector<Expression<T>> of_floats() {
+std::vector<Expression<T>> float_expressions() {
   return {
       {"a + b", [](T a, T b, T) { return a + b; }},
       {"a - b", [](T a, T b, T) { return a - b; }},
@@ -32,8 +32,8 @@ std::vector<Expression<T>> of_floats() {
       {"fma(a, b, c)", [](T a, T b, T c) { return std::fma(a, b, c); }},
       {"sqrt(a)", [](T a, T, T) { return std::sqrt(a); }},
       {"-fabs(a)", [](T a, T, T) { return -std::fabs(a); }},
-      {"fmin(a, b)", [](T a, T b, T) { return least(a, b); }},
-      {"fmax(a, b)", [](T a, T b, T) { return -least(-a, -b); }},
+      {"fmin(a, b)", [](T a, T b, T) { return ptx_min(a, b); }},
+      {"fmax(a, b)", [](T a, T b, T) { return -ptx_min(-a, -b); }},
       {"copysign(a, b)", [](T a, T b, T) { return std::copysign(a, b); }},
       {"floor(a)", [](T a, T, T) { return std::floor(a); }},
       {"ceil(a)", [](T a, T, T) { return std::ceil(a); }},
@@ -47,12 +47,12 @@ std::vector<Expression<T>> of_floats() {
 }
 
 TEST(Arithmetic, Floats) {
-  expect_same_bits<float>("float", of_floats<float>());
-  expect_same_bits<double>("double", of_floats<double>());
+  expect_same_bits<float>("float", float_expressions<float>());
+  expect_same_bits<double>("double", float_expressions<double>());
 }
 
 template <class T>
-std::vector<Expression<T>> of_integers() {
+std::vector<Expression<T>> integer_expressions() {
   using U = std::make_unsigned_t<T>;
   // Avoids operations undefined in C: b | 1 is not 0, and only -1 overflows in the division of the least number.
   static constexpr auto divisor = [](T b) { return static_cast<T>(b | 1) == static_cast<T>(-1) ? T(5) : T(b | 1); };
@@ -83,12 +83,12 @@ std::vector<Expression<T>> of_integers() {
 }
 
 TEST(Arithmetic, Integers) {
-  expect_same_bits<std::int16_t>("short", of_integers<std::int16_t>());
-  expect_same_bits<std::uint16_t>("unsigned short", of_integers<std::uint16_t>());
-  expect_same_bits<std::int32_t>("int", of_integers<std::int32_t>());
-  expect_same_bits<std::uint32_t>("unsigned", of_integers<std::uint32_t>());
-  expect_same_bits<std::int64_t>("long long", of_integers<std::int64_t>());
-  expect_same_bits<std::uint64_t>("unsigned long long", of_integers<std::uint64_t>());
+  expect_same_bits<std::int16_t>("short", integer_expressions<std::int16_t>());
+  expect_same_bits<std::uint16_t>("unsigned short", integer_expressions<std::uint16_t>());
+  expect_same_bits<std::int32_t>("int", integer_expressions<std::int32_t>());
+  expect_same_bits<std::uint32_t>("unsigned", integer_expressions<std::uint32_t>());
+  expect_same_bits<std::int64_t>("long long", integer_expressions<std::int64_t>());
+  expect_same_bits<std::uint64_t>("unsigned long long", integer_expressions<std::uint64_t>());
 }
 
 // "Division by zero yields an unspecified, machine-specific value" and does not end the process.

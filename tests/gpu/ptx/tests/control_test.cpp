@@ -114,7 +114,7 @@ TEST(Control, Switches) {
 }
 
 TEST(Control, BranchesByATable) {
-  const Kernels kernels = Kernels::of_ptx(R"(
+  const Kernels kernels = Kernels::from_ptx(R"(
 .version 8.0
 .target sm_90
 .address_size 64
@@ -165,7 +165,7 @@ TEST(Control, LocalArraysAndPointersToThem) {
 }
 
 TEST(Control, ParametersAndIndicesOfGrids) {
-  struct Parts {
+  struct Fields {
     char a;
     double b;
     short c[3];
@@ -179,7 +179,7 @@ TEST(Control, ParametersAndIndicesOfGrids) {
           small + parts.a + parts.b * parts.c[threadIdx.z] + 1000.0 * (100 * blockIdx.z + 10 * blockIdx.y + blockIdx.x);
     })");
   EXPECT_EQ(kernels.kernel("k").most_threads, 128u);
-  const Parts parts{-3, 0.5, {2, 4, 6}};
+  const Fields parts{-3, 0.5, {2, 4, 6}};
   std::vector<double> y(3 * 2 * 4 * 24, -1);
   kernels.run("k", {{3, 2, 4}, {4, 2, 3}}, static_cast<unsigned char>(200), parts, y.data());
   for (int i = 0; i < static_cast<int>(y.size()); ++i) {

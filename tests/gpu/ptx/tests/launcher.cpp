@@ -23,7 +23,7 @@ void set_conditional(void* conditionals, std::uint64_t handle, std::uint32_t val
 
 }  // namespace
 
-Kernels Kernels::of_ptx(const std::string& ptx) {
+Kernels Kernels::from_ptx(const std::string& ptx) {
   Kernels kernels;
   kernels.load(ptx, Counts::off);
   return kernels;
@@ -39,9 +39,9 @@ void Kernels::load(const std::string& ptx, Counts counts) {
 }
 
 const tern_emulated_kernel& Kernels::kernel(const std::string& name) const {
-  using All = const tern_emulated_kernel* (*)(std::uint32_t*);
+  using KernelTable = const tern_emulated_kernel* (*)(std::uint32_t*);
   std::uint32_t count = 0;
-  const tern_emulated_kernel* all = reinterpret_cast<All>(dlsym(handle_, "tern_emulated_kernels"))(&count);
+  const tern_emulated_kernel* all = reinterpret_cast<KernelTable>(dlsym(handle_, "tern_emulated_kernels"))(&count);
   for (std::uint32_t i = 0; i < count; ++i) {
     if (all[i].name == name) return all[i];
   }

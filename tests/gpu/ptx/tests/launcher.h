@@ -23,9 +23,9 @@ struct Grid {
 
 class Kernels {
  public:
-  // Compiles CUDA source; of_ptx: PTX.
+  // Compiles CUDA source; from_ptx: PTX.
   explicit Kernels(const std::string& cuda, Counts counts = Counts::off) { load(ptx_of(cuda), counts); }
-  static Kernels of_ptx(const std::string& ptx);
+  static Kernels from_ptx(const std::string& ptx);
   ~Kernels();
   Kernels(Kernels&& other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
   Kernels& operator=(Kernels&&) = delete;

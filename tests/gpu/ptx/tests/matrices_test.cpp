@@ -36,17 +36,17 @@ constexpr int kM = 16, kN = 8, kK = 16;
 struct Product {
   alignas(16) std::uint16_t a[kM * kK], b[kN * kK];
   std::vector<float> c = std::vector<float>(kM * kN), d = c;
-  std::vector<double> wanted = std::vector<double>(kM * kN), size = wanted;
+  std::vector<double> expected = std::vector<double>(kM * kN), size = expected;
 
   explicit Product(std::uint16_t (*bits)(float)) {
     for (int i = 0; i < kM * kK; ++i) a[i] = bits(element(i / kK, i % kK));
     for (int i = 0; i < kN * kK; ++i) b[i] = bits(element(i % kK + 40, i / kK));
     for (int i = 0; i < kM * kN; ++i) {
       c[i] = static_cast<float>(i) / 8;
-      wanted[i] = size[i] = static_cast<double>(c[i]);
+      expected[i] = size[i] = static_cast<double>(c[i]);
       for (int k = 0; k < kK; ++k) {
         const double one = static_cast<double>(element(i / kN, k)) * static_cast<double>(element(k + 40, i % kN));
-        wanted[i] += one;
+        expected[i] += one;
         size[i] += std::fabs(one);
       }
     }
@@ -54,7 +54,7 @@ struct Product {
 
   void check() const {
     for (int i = 0; i < kM * kN; ++i) {
-      EXPECT_NEAR(static_cast<double>(d[i]), wanted[i], size[i] * std::ldexp(1.0, -22)) << i / kN << ", " << i % kN;
+      EXPECT_NEAR(static_cast<double>(d[i]), expected[i], size[i] * std::ldexp(1.0, -22)) << i / kN << ", " << i % kN;
     }
   }
 };
