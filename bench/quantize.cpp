@@ -81,7 +81,7 @@ void measure_quantize(std::string_view only) {
       for (const quantize::Format& f : quantize::formats()) {
         if (!only.empty() && only != f.name) continue;
         const quantize::FloatMatrix m{
-            .at = weight.data(), .type = type, .rows = kRows, .columns = kColumns, .row_stride = kColumns};
+            .data = weight.data(), .type = type, .rows = kRows, .columns = kColumns, .row_stride = kColumns};
         const quantize::Recipe recipe{.format = &f, .block = f.block};
         times[f.name].measure([&] { sizes[f.name] = quantize::quantize(m, recipe).bytes.size(); });
       }

@@ -58,7 +58,7 @@ WriteReport write_archive(const Program& program, const std::string& path, const
   writing::FileSink sink(file);
   const WriteReport report = write(program, sink, options);
   if (const std::string& written = file.temporary_path(); !written.empty())
-    with_target_name(written, path, [&] { check_written(FileBytes::open(written, Access::map)); });
+    report_target_name(written, path, [&] { check_written(FileBytes::open(written, Access::map)); });
   file.commit();
   return report;
 }
@@ -66,7 +66,7 @@ WriteReport write_archive(const Program& program, const std::string& path, const
 std::vector<std::byte> archive_bytes(const Program& program, const WriteOptions& options) {
   writing::MemorySink sink;
   write(program, sink, options);
-  return sink.take();
+  return sink.release_bytes();
 }
 
 }  // namespace tern

@@ -17,8 +17,8 @@ std::span<const std::byte> ExtendableSource::bytes(std::uint32_t storage) {
     const std::lock_guard lock(mutex_);
     Replacement& r = found->second;
     if (r.bytes.empty()) {
-      r.bytes = r.changes.front()(original_bytes(storage));
-      for (std::size_t i = 1; i < r.changes.size(); ++i) r.bytes = r.changes[i](r.bytes);
+      r.bytes = r.updates.front()(original_bytes(storage));
+      for (std::size_t i = 1; i < r.updates.size(); ++i) r.bytes = r.updates[i](r.bytes);
     }
     return r.bytes;
   }
@@ -46,9 +46,9 @@ std::uint32_t ExtendableSource::add(RawBytes bytes) {
   return base_count_ + static_cast<std::uint32_t>(added_.size()) - 1;
 }
 
-void ExtendableSource::replace(std::uint32_t storage, Change change) {
+void ExtendableSource::replace(std::uint32_t storage, ByteUpdate change) {
   Replacement& r = replaced_[storage];
-  r.changes.push_back(std::move(change));
+  r.updates.push_back(std::move(change));
   r.bytes = std::vector<std::byte>();
 }
 

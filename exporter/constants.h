@@ -28,15 +28,15 @@ class ExtendableSource : public StorageSource {
   std::uint32_t add(std::vector<std::byte> bytes);
   std::uint32_t add(RawBytes bytes);
   /// Computes a storage's new bytes from its old bytes.
-  using Change = std::function<std::vector<std::byte>(std::span<const std::byte> before)>;
+  using ByteUpdate = std::function<std::vector<std::byte>(std::span<const std::byte> before)>;
   /// Replaces the storage's bytes by the result of `change`, applied after earlier changes. The first request for the
   /// bytes applies the changes; `discard` invalidates spans of them, and the next request applies the changes again.
-  void replace(std::uint32_t storage, Change change);
+  void replace(std::uint32_t storage, ByteUpdate change);
   void discard(std::uint32_t storage);
 
  private:
   struct Replacement {
-    std::vector<Change> changes;
+    std::vector<ByteUpdate> updates;
     std::vector<std::byte> bytes;
   };
   std::span<const std::byte> original_bytes(std::uint32_t storage);

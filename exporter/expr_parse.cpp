@@ -36,17 +36,17 @@ class Parser {
 
   ExprTree parse() {
     while (true) {
-      const std::size_t start = at_;
+      const std::size_t start = position_;
       const std::string_view name = word();
-      if (!name.empty() && take('=') && peek() != '=') {
-        parts_[name] = choice();
+      if (!name.empty() && consume('=') && peek() != '=') {
+        node_indices_[name] = choice();
         expect(';');
         continue;
       }
-      at_ = start;
+      position_ = start;
       tree_.root = choice();
       skip();
-      if (at_ != text_.size()) wrong("more text than an expression");
+      if (position_ != text_.size()) wrong("more text than an expression");
       return std::move(tree_);
     }
   }
@@ -55,26 +55,26 @@ class Parser {
   using Kind = ExprSyntax::Kind;
 
   [[noreturn]] void wrong(std::string_view what) const {
-    fail(ErrorCode::internal, fmt::format("expression \"{}\", column {}: {}", text_, at_ + 1, what));
+    fail(ErrorCode::internal, fmt::format("expression \"{}\", column {}: {}", text_, position_ + 1, what));
   }
   void skip() {
-    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    while (position_ < text_.size() && text_[position_] == ' ') ++position_;
   }
-  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
-  bool take(char c) {
+  char peek() const { return position_ < text_.size() ? text_[position_] : '\0'; }
+  bool consume(char c) {
     skip();
     if (peek() != c) return false;
-    ++at_;
+    ++position_;
     return true;
   }
   void expect(char c) {
-    if (!take(c)) wrong(fmt::format("'{}' expected", c));
+    if (!consume(c)) wrong(fmt::format("'{}' expected", c));
   }
   std::string_view word() {
     skip();
-    const std::size_t start = at_;
-    while (is_letter(peek()) || (at_ > start && is_digit(peek()))) ++at_;
-    return text_.substr(start, at_ - start);
+    const std::size_t start = position_;
+    while (is_letter(peek()) || (position_ > start && is_digit(peek()))) ++position_;
+    return text_.substr(start, position_ - start);
   }
 
   std::size_t push(ExprSyntax node) {
@@ -85,7 +85,7 @@ class Parser {
     ExprSyntax n;
     n.kind = kind;
     n.op = op;
-    n.parts = std::move(parts);
+    n.operands = std::move(parts);
     return push(std::move(n));
   }
   std::size_t push_number(double value) {
@@ -96,7 +96,7 @@ class Parser {
 
   std::size_t choice() {
     const std::size_t condition = binary(1);
-    if (!take('?')) return condition;
+    if (!consume('?')) return condition;
     const std::size_t a = choice();
     expect(':');
     return push(Kind::operation, {condition, a, choice()}, Scalar::where);
@@ -105,7 +105,7 @@ class Parser {
   const BinaryOp* binary_op(int level) {
     skip();
     for (const BinaryOp& op : kBinaryOps) {
-      if (!text_.substr(at_).starts_with(op.text)) continue;
+      if (!text_.substr(position_).starts_with(op.text)) continue;
       return op.level >= level ? &op : nullptr;
     }
     return nullptr;
@@ -114,7 +114,7 @@ class Parser {
   std::size_t binary(int level) {
     std::size_t left = unary();
     while (const BinaryOp* op = binary_op(level)) {
-      at_ += op->text.size();
+      position_ += op->text.size();
       const std::size_t right = binary(op->level + 1);
       const Kind kind = op->text == "||" ? Kind::boolean_or : op->text == "&&" ? Kind::boolean_and : Kind::operation;
       left = push(kind, {left, right}, op->op);
@@ -123,10 +123,10 @@ class Parser {
   }
 
   std::size_t unary() {
-    if (take('-')) return push(Kind::operation, {unary()}, Scalar::neg);
-    if (take('!')) return push(Kind::boolean_not, {unary()});
-    if (take('~')) return push(Kind::operation, {unary()}, Scalar::not_);
-    if (take('(')) {
+    if (consume('-')) return push(Kind::operation, {unary()}, Scalar::neg);
+    if (consume('!')) return push(Kind::boolean_not, {unary()});
+    if (consume('~')) return push(Kind::operation, {unary()}, Scalar::not_);
+    if (consume('(')) {
       const std::size_t inner = choice();
       expect(')');
       return inner;
@@ -134,8 +134,8 @@ class Parser {
     if (is_digit(peek()) || peek() == '.') return number();
     const std::string_view name = word();
     if (name.empty()) wrong("an operand expected");
-    if (take('(')) return call(name);
-    if (const auto part = parts_.find(name); part != parts_.end()) return part->second;
+    if (consume('(')) return call(name);
+    if (const auto part = node_indices_.find(name); part != node_indices_.end()) return part->second;
     if (name == "pi") return push_number(std::numbers::pi);
     if (name == "inf") return push_number(std::numeric_limits<double>::infinity());
     if (name == "nan") return push_number(std::numeric_limits<double>::quiet_NaN());
@@ -149,21 +149,21 @@ class Parser {
 
   std::size_t number() {
     ExprSyntax n;
-    const char* first = text_.data() + at_;
+    const char* first = text_.data() + position_;
     const char* last = text_.data() + text_.size();
     const auto [end, error] = std::from_chars(first, last, n.number);
     if (error != std::errc()) wrong("a number expected");
-    const auto whole = std::from_chars(first, last, n.integer);
-    n.is_integer = whole.ec == std::errc() && whole.ptr == end;
-    at_ += static_cast<std::size_t>(end - first);
+    const auto parsed = std::from_chars(first, last, n.integer);
+    n.is_integer = parsed.ec == std::errc() && parsed.ptr == end;
+    position_ += static_cast<std::size_t>(end - first);
     return push(std::move(n));
   }
 
   std::size_t call(std::string_view name) {
     std::vector<std::size_t> parts;
-    if (!take(')')) {
+    if (!consume(')')) {
       do parts.push_back(choice());
-      while (take(','));
+      while (consume(','));
       expect(')');
     }
     const auto takes = [&](std::size_t count) {
@@ -196,9 +196,9 @@ class Parser {
   }
 
   std::string_view text_;
-  std::size_t at_ = 0;
+  std::size_t position_ = 0;
   ExprTree tree_;
-  std::map<std::string_view, std::size_t> parts_;
+  std::map<std::string_view, std::size_t> node_indices_;
 };
 
 }  // namespace

@@ -14,8 +14,8 @@ namespace tern {
 struct ExprSyntax {
   enum class Kind { number, name, operation, boolean_and, boolean_or, boolean_not, to_boolean, rounded, typed };
   Kind kind = Kind::number;
-  Scalar op = Scalar::invalid;     ///< operation
-  std::vector<std::size_t> parts;  ///< operands, numbers of earlier nodes
+  Scalar op = Scalar::invalid;        ///< operation
+  std::vector<std::size_t> operands;  ///< operands, numbers of earlier nodes
   double number = 0;
   std::int64_t integer = 0;  ///< value of an integer literal; axis of an index
   bool is_integer = false;

@@ -75,27 +75,27 @@ class ExpressionCompiler {
   }
 
  private:
-  const ExprSyntax& at(std::size_t node) const { return tree_.nodes[node]; }
+  const ExprSyntax& syntax(std::size_t node) const { return tree_.nodes[node]; }
 
   /// Value of a subexpression, if known here.
-  std::optional<Number> known(std::size_t node) const {
-    const ExprSyntax& n = at(node);
+  std::optional<Number> known_value(std::size_t node) const {
+    const ExprSyntax& n = syntax(node);
     if (n.kind == ExprSyntaxKind::number) return Number(n.number);
     if (n.kind == ExprSyntaxKind::name) {
       const ExprArg& a = args_[find(n.name)];
       return a.value == kNoValue ? std::optional(a.number) : std::nullopt;
     }
     if (n.kind == ExprSyntaxKind::rounded) {
-      const std::optional<Number> x = known(n.parts[0]);
+      const std::optional<Number> x = known_value(n.operands[0]);
       if (compute_ == result_) return x;  // the arithmetic rounds the value; other readers see it unrounded
       return x ? std::optional<Number>({rounded_to(x->real(), result_), rounded_to(x->imag(), result_)}) : x;
     }
-    if (n.kind != ExprSyntaxKind::operation || n.parts.empty() || n.parts.size() > 2) return std::nullopt;
-    const std::optional<Number> x = known(n.parts[0]);
+    if (n.kind != ExprSyntaxKind::operation || n.operands.empty() || n.operands.size() > 2) return std::nullopt;
+    const std::optional<Number> x = known_value(n.operands[0]);
     if (!x || x->imag() != 0) return std::nullopt;
     if (n.op == Scalar::neg) return Number(-x->real());
-    if (n.parts.size() != 2) return std::nullopt;
-    const std::optional<Number> y = known(n.parts[1]);
+    if (n.operands.size() != 2) return std::nullopt;
+    const std::optional<Number> y = known_value(n.operands[1]);
     if (!y || y->imag() != 0) return std::nullopt;
     switch (n.op) {
       case Scalar::add: return Number(x->real() + y->real());
@@ -115,15 +115,15 @@ class ExpressionCompiler {
 
   /// Type of a subexpression before its reader's conversion. Numbers adapt: their type is the narrowest, `part`.
   DType natural(std::size_t node) const {
-    const ExprSyntax& n = at(node);
-    if (const std::optional<Number> v = known(node)) return v->imag() != 0 ? compute_ : part_of(compute_);
+    const ExprSyntax& n = syntax(node);
+    if (const std::optional<Number> v = known_value(node)) return v->imag() != 0 ? compute_ : part_of(compute_);
     switch (n.kind) {
       case ExprSyntaxKind::name: return compute_;
       case ExprSyntaxKind::boolean_and:
       case ExprSyntaxKind::boolean_or:
       case ExprSyntaxKind::boolean_not:
       case ExprSyntaxKind::to_boolean: return DType::boolean;
-      case ExprSyntaxKind::rounded: return natural(n.parts[0]);
+      case ExprSyntaxKind::rounded: return natural(n.operands[0]);
       case ExprSyntaxKind::typed: return compute_;
       default: break;
     }
@@ -131,7 +131,7 @@ class ExpressionCompiler {
     if (n.op == Scalar::index || n.op == Scalar::frexp_exponent) return DType::i64;
     if (n.op == Scalar::complex) return complex_of(compute_);
     if (gives_part(n.op)) return part_of(compute_);
-    if (n.op == Scalar::where) return common(n.parts[1], n.parts[2]);
+    if (n.op == Scalar::where) return common(n.operands[1], n.operands[2]);
     return operand_type(n);
   }
   /// Arithmetic treats booleans and positions as numbers; real values stay real among real values.
@@ -142,8 +142,8 @@ class ExpressionCompiler {
     return a == compute_ || b == compute_ || a != b || a != part_of(compute_) ? compute_ : a;
   }
   DType operand_type(const ExprSyntax& n) const {
-    DType t = n.op == Scalar::complex ? part_of(compute_) : natural(n.parts[0]);
-    for (std::size_t p : n.parts) {
+    DType t = n.op == Scalar::complex ? part_of(compute_) : natural(n.operands[0]);
+    for (std::size_t p : n.operands) {
       if (n.op != Scalar::complex && natural(p) != t) t = compute_;
     }
     const bool logic = n.op == Scalar::and_ || n.op == Scalar::or_ || n.op == Scalar::xor_ || n.op == Scalar::not_ ||
@@ -203,24 +203,24 @@ class ExpressionCompiler {
 
   std::uint16_t emit(std::size_t node, DType want) {
     const auto key = std::tuple(node, compute_, want);
-    if (const auto done = done_.find(key); done != done_.end()) return done->second;
+    if (const auto done = emitted_.find(key); done != emitted_.end()) return done->second;
     const std::uint16_t x = emit_new(node, want);
-    done_.emplace(key, x);
+    emitted_.emplace(key, x);
     return x;
   }
 
   std::uint16_t emit_new(std::size_t node, DType want) {
-    const ExprSyntax& n = at(node);
-    if (const std::optional<Number> v = known(node)) return emit_known(*v, n, want);
+    const ExprSyntax& n = syntax(node);
+    if (const std::optional<Number> v = known_value(node)) return emit_known(*v, n, want);
     switch (n.kind) {
       case ExprSyntaxKind::name: return load(n, want);
       case ExprSyntaxKind::boolean_and: return convert(logic(n, Scalar::and_), want);
       case ExprSyntaxKind::boolean_or: return convert(logic(n, Scalar::or_), want);
       case ExprSyntaxKind::boolean_not: return convert(logic(n, Scalar::not_), want);
-      case ExprSyntaxKind::to_boolean: return convert(emit(n.parts[0], DType::boolean), want);
+      case ExprSyntaxKind::to_boolean: return convert(emit(n.operands[0], DType::boolean), want);
       case ExprSyntaxKind::rounded: {
-        const DType t = natural(n.parts[0]);
-        return convert(convert(convert(emit(n.parts[0], t), result_), t), want);
+        const DType t = natural(n.operands[0]);
+        return convert(convert(convert(emit(n.operands[0], t), result_), t), want);
       }
       case ExprSyntaxKind::typed: return convert(convert(typed(n), compute_), want);
       default: return convert(operation(n), want);
@@ -230,7 +230,7 @@ class ExpressionCompiler {
   /// The part in another type of arithmetic, rounded.
   std::uint16_t typed(const ExprSyntax& n) {
     const DType outer = std::exchange(compute_, compute_type(n.dtype));
-    const std::uint16_t x = convert(emit(n.parts[0], compute_), n.dtype);
+    const std::uint16_t x = convert(emit(n.operands[0], compute_), n.dtype);
     compute_ = outer;
     return x;
   }
@@ -251,8 +251,8 @@ class ExpressionCompiler {
     Instruction i;
     i.op = op;
     i.dtype = DType::boolean;
-    i.a = emit(n.parts[0], DType::boolean);
-    if (n.parts.size() > 1) i.b = emit(n.parts[1], DType::boolean);
+    i.a = emit(n.operands[0], DType::boolean);
+    if (n.operands.size() > 1) i.b = emit(n.operands[1], DType::boolean);
     return push(i);
   }
 
@@ -265,21 +265,21 @@ class ExpressionCompiler {
       return push(i);
     }
     if (n.op == Scalar::where) {
-      i.dtype = common(n.parts[1], n.parts[2]);
-      i.a = emit(n.parts[0], DType::boolean);
-      i.b = emit(n.parts[1], i.dtype);
-      i.c = emit(n.parts[2], i.dtype);
+      i.dtype = common(n.operands[1], n.operands[2]);
+      i.a = emit(n.operands[0], DType::boolean);
+      i.b = emit(n.operands[1], i.dtype);
+      i.c = emit(n.operands[2], i.dtype);
       return push(i);
     }
     const DType t = operand_type(n);
     if (n.op == Scalar::mul) {  // times 1, mostly by alpha
       for (std::size_t k = 0; k < 2; ++k) {
-        if (const auto v = known(n.parts[k]); v && *v == Number(1)) return emit(n.parts[1 - k], t);
+        if (const auto v = known_value(n.operands[k]); v && *v == Number(1)) return emit(n.operands[1 - k], t);
       }
     }
-    i.a = emit(n.parts[0], t);
-    if (n.parts.size() > 1) i.b = emit(n.parts[1], t);
-    if (n.parts.size() > 2) i.c = emit(n.parts[2], t);
+    i.a = emit(n.operands[0], t);
+    if (n.operands.size() > 1) i.b = emit(n.operands[1], t);
+    if (n.operands.size() > 2) i.c = emit(n.operands[2], t);
     i.dtype = gives_boolean(n.op)              ? DType::boolean
               : gives_part(n.op)               ? part_of(t)
               : n.op == Scalar::complex        ? complex_of(t)
@@ -293,7 +293,7 @@ class ExpressionCompiler {
     std::vector<Instruction>& code = out_.code;
     std::vector<bool> needed(code.size(), false);
     needed[last] = true;
-    std::vector<std::uint16_t> place(code.size(), 0);
+    std::vector<std::uint16_t> new_indices(code.size(), 0);
     for (std::size_t i = last + 1U; i-- > 0;) {
       if (!needed[i]) continue;
       const int operands = scalar_info(code[i].op).operands;
@@ -301,17 +301,17 @@ class ExpressionCompiler {
       if (operands > 1) needed[code[i].b] = true;
       if (operands > 2) needed[code[i].c] = true;
     }
-    std::size_t kept = 0;
+    std::size_t live_count = 0;
     for (std::size_t i = 0; i <= last; ++i) {
       if (!needed[i]) continue;
       Instruction x = code[i];
-      x.a = place[x.a];
-      x.b = place[x.b];
-      x.c = place[x.c];
-      place[i] = static_cast<std::uint16_t>(kept);
-      code[kept++] = x;
+      x.a = new_indices[x.a];
+      x.b = new_indices[x.b];
+      x.c = new_indices[x.c];
+      new_indices[i] = static_cast<std::uint16_t>(live_count);
+      code[live_count++] = x;
     }
-    code.resize(kept);
+    code.resize(live_count);
   }
 
   const ExprTree& tree_;
@@ -320,7 +320,7 @@ class ExpressionCompiler {
   DType compute_;
   DType result_;
   PointwiseExpr out_;
-  std::map<std::tuple<std::size_t, DType, DType>, std::uint16_t> done_;  ///< keyed by node and types
+  std::map<std::tuple<std::size_t, DType, DType>, std::uint16_t> emitted_;  ///< keyed by node and types
 };
 
 }  // namespace

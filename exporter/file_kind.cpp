@@ -122,7 +122,7 @@ bool is_text(std::string_view start) {
 
 /// Tests of further formats, tried in this order after kMagics.
 struct FileKindForm {
-  bool (*is)(std::string_view start);
+  bool (*matches)(std::string_view start);
   const char *name, *advice;
   ErrorCode code = ErrorCode::unsupported;
   const char* format = "";
@@ -179,7 +179,7 @@ FileKind kind_of(std::span<const std::byte> bytes) {
       return {m.name, m.advice, m.code, m.format};
   }
   for (const FileKindForm& f : kForms) {
-    if (f.is(start)) return {f.name, f.advice, f.code, f.format};
+    if (f.matches(start)) return {f.name, f.advice, f.code, f.format};
   }
   return {};
 }

@@ -87,7 +87,7 @@ void add_for_training(Importer& importer, const std::vector<pt2::Program>& model
   if (models.size() != 1)
     fail(ErrorCode::invalid_argument,
          fmt::format("training takes a file with one model, but this one has {}", models.size()));
-  if (!is_joint(models[0])) importer.add(in_evaluation_mode(models[0]), std::string(training::kForward), "");
+  if (!is_joint(models[0])) importer.add(evaluation_model(models[0]), std::string(training::kForward), "");
   importer.add(models[0], std::string(training::kTrainStep), "");
 }
 

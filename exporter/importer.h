@@ -28,7 +28,7 @@ struct ImportOptions {
   std::vector<QuantizeRule>
       quantize;  ///< formats for weights (quantize_weights of exporter/passes/passes.h); of float32 before `precision`
   /// Nodes whose products and weights `precision` and `quantize` leave: patterns as for `matches`.
-  std::vector<std::string> keep;
+  std::vector<std::string> full_precision_nodes;
   QuantizeChoices choices;                    ///< exceptions for single weights
   std::shared_ptr<const SampleData> samples;  ///< facts from example inputs; null without
   /// Imports a file of one model as two functions: "train_step" as exported, and "forward" in evaluation mode

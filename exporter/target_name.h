@@ -9,13 +9,13 @@ namespace tern {
 
 /// Returns act(). Its errors name `target` in place of `temporary`.
 template <class Act>
-auto with_target_name(const std::string& temporary, const std::string& target, Act act) {
+auto report_target_name(const std::string& temporary, const std::string& target, Act act) {
   try {
     return act();
   } catch (const Error& e) {
     std::string message = e.what();
-    for (std::size_t at = 0; (at = message.find(temporary, at)) != std::string::npos; at += target.size())
-      message.replace(at, temporary.size(), target);
+    for (std::size_t index = 0; (index = message.find(temporary, index)) != std::string::npos; index += target.size())
+      message.replace(index, temporary.size(), target);
     throw Error(e.code(), message);
   }
 }

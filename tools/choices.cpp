@@ -69,14 +69,14 @@ class ChoiceMeasurement {
   void add(AlgorithmChoice a, const Tuning& tuning) {
     AlgorithmTrial t{a, std::make_unique<Trial>(model_, tuning, precision_), {}};
     t.trial->run(workload_, {});
-    const auto takes = [&](const auto& step) { return step.second.taken == a; };
+    const auto takes = [&](const auto& step) { return step.second.chosen == a; };
     if (a == Algorithm::none || std::ranges::any_of(t.trial->steps(), takes)) trials_.push_back(std::move(t));
   }
 
   std::vector<NodeChoice> choices() const {
     std::map<std::string, std::vector<StepPlace>> kinds;
     for (const auto& [place, step] : trials_[0].trial->steps()) {
-      if (step.taken != Algorithm::none) kinds[step.kind].push_back(place);
+      if (step.chosen != Algorithm::none) kinds[step.kind].push_back(place);
     }
     std::vector<NodeChoice> node_choices;
     for (const auto& [kind, places] : kinds) {
@@ -92,16 +92,16 @@ class ChoiceMeasurement {
     const Trial& rules = *trials_[0].trial;
     const SeenStep& step = rules.steps().at(places[0]);
     NodeChoice choice{
-        model_.program()->functions[places[0].first].name, places[0].second, step.what, places.size(), {}};
+        model_.program()->functions[places[0].first].name, places[0].second, step.description, places.size(), {}};
     const std::vector<AlgorithmCost> estimates = rules.estimates(places[0]);
     for (const AlgorithmTrial& t : trials_) {
       const bool chosen = t.algorithm == Algorithm::none;
-      const AlgorithmChoice taken = chosen ? step.taken : t.algorithm;
+      const AlgorithmChoice taken = chosen ? step.chosen : t.algorithm;
       const auto takes = [&](const StepPlace& p) {
         const auto found = t.trial->steps().find(p);
-        return found != t.trial->steps().end() && found->second.taken == taken;
+        return found != t.trial->steps().end() && found->second.chosen == taken;
       };
-      if ((!chosen && taken == step.taken) || !std::ranges::all_of(places, takes)) continue;
+      if ((!chosen && taken == step.chosen) || !std::ranges::all_of(places, takes)) continue;
       double seconds = 0;
       for (const StepPlace& p : places) {
         const auto found = t.seconds.find({model_.program()->functions[p.first].name, p.second});

@@ -93,24 +93,27 @@ void verify_archive(const std::string& path) {
 Json tune_report_json(const TuneReport& t) {
   Json j = {{"processor", t.tuning.processor},
             {"threads", t.tuning.threads},
-            {"before_ms", json_rounded(t.before * 1e3, 4)},
-            {"after_ms", json_rounded(t.after * 1e3, 4)},
+            {"before_ms", json_rounded(t.seconds_before * 1e3, 4)},
+            {"after_ms", json_rounded(t.seconds_after * 1e3, 4)},
             {"trials", t.trials},
             {"complete", t.complete},
             {"kinds", Json::array()}};
   for (const TunedKind& k : t.kinds)
-    j["kinds"].push_back(
-        {{"what", k.what}, {"nodes", k.nodes}, {"before", name_of(k.before)}, {"after", name_of(k.after)}});
+    j["kinds"].push_back({{"what", k.description},
+                          {"nodes", k.nodes},
+                          {"before", name_of(k.rule_choice)},
+                          {"after", name_of(k.tuned_choice)}});
   return j;
 }
 
 void print_tuning(const TuneReport& t) {
   for (const std::string& f : t.left_out) print_output(fmt::format("not tuned: {}\n", escape_name(f, 400)));
   for (const TunedKind& k : t.kinds)
-    print_output(fmt::format("{} x {}: {} instead of {}\n", k.nodes, k.what, name_of(k.after), name_of(k.before)));
-  const std::string gain = t.kinds.empty()
-                               ? "no algorithm is faster than the default choice"
-                               : fmt::format("{:.3f} ms a run for {:.3f} before", t.after * 1e3, t.before * 1e3);
+    print_output(fmt::format("{} x {}: {} instead of {}\n", k.nodes, k.description, name_of(k.tuned_choice),
+                             name_of(k.rule_choice)));
+  const std::string gain =
+      t.kinds.empty() ? "no algorithm is faster than the default choice"
+                      : fmt::format("{:.3f} ms a run for {:.3f} before", t.seconds_after * 1e3, t.seconds_before * 1e3);
   print_output(fmt::format("tuned for {}, {} thread{}: {} ({} trials{})\n", t.tuning.processor, t.tuning.threads,
                            t.tuning.threads == 1 ? "" : "s", gain, t.trials,
                            t.complete ? "" : "; more were left when the time was up: --tune-seconds"));
@@ -200,10 +203,10 @@ void add_target(Program& program, const std::string& name, const SymbolSizes& si
 [[noreturn]] void refuse_nothing_quantized(const QuantizeReport& report) {
   constexpr std::size_t kMost = 5;
   std::string reasons;
-  for (std::size_t i = 0; i < std::min(kMost, report.kept.size()); ++i)
-    reasons += fmt::format("{}{}: {}", i == 0 ? "" : "; ", escape_name(report.kept[i].name),
-                           escape_name(report.kept[i].reason, 400));
-  if (report.kept.size() > kMost) reasons += fmt::format("; and {} more", report.kept.size() - kMost);
+  for (std::size_t i = 0; i < std::min(kMost, report.unquantized.size()); ++i)
+    reasons += fmt::format("{}{}: {}", i == 0 ? "" : "; ", escape_name(report.unquantized[i].name),
+                           escape_name(report.unquantized[i].reason, 400));
+  if (report.unquantized.size() > kMost) reasons += fmt::format("; and {} more", report.unquantized.size() - kMost);
   fail(ErrorCode::invalid_argument,
        reasons.empty() ? "--quantize: the program has no floating-point weight that a product or an embedding reads"
                        : "--quantize: no weight is quantized. " + reasons);
@@ -277,7 +280,7 @@ int run_export(ExportArguments& a) {
   import_options.fold = !a.no_fold;
   import_options.origins = !a.no_origins;
   import_options.precision = parse_precision(a.precision);
-  import_options.keep = a.kept_patterns;
+  import_options.full_precision_nodes = a.kept_patterns;
   std::optional<TrainingOptions> training = parse_train(a.train);
   if (training) training->precision = import_options.precision;
   check_loss_scale(a.train, import_options.precision);

@@ -39,8 +39,8 @@ std::optional<TuneGain> measure_tuning(const Side& plain) {
   options.seconds = kTuneSeconds;
   const ThreadScope scope(Threads::chosen(plain.options.threads));
   const TuneReport report = tune(Model(plain.program), options);
-  if (report.before <= 0) return std::nullopt;
-  return TuneGain{report.before, report.after, report.kinds.size(), report.complete};
+  if (report.seconds_before <= 0) return std::nullopt;
+  return TuneGain{report.seconds_before, report.seconds_after, report.kinds.size(), report.complete};
 }
 
 }  // namespace

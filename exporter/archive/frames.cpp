@@ -17,8 +17,8 @@ void Frames::compress(std::span<const std::byte> bytes, std::vector<std::byte>& 
   std::vector<std::size_t> results(count);
   parallel_for(static_cast<std::int64_t>(count), 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      const std::size_t at = i * kFrameSize;
-      const auto piece = bytes.subspan(at, std::min<std::size_t>(kFrameSize, bytes.size() - at));
+      const std::size_t index = i * kFrameSize;
+      const auto piece = bytes.subspan(index, std::min<std::size_t>(kFrameSize, bytes.size() - index));
       frames[i].resize(ZSTD_compressBound(piece.size()));
       results[i] = ZSTD_compress(frames[i].data(), frames[i].size(), piece.data(), piece.size(), level_);
     }

@@ -37,10 +37,10 @@ class Storages {
       const auto bytes = bytes_of(old);
       entry.segment = find_equal(old, bytes);
       if (entry.segment < 0) entry.segment = add(old, bytes);
-      done_ += entry.size;
+      written_bytes_ += entry.size;
       progress();
       program_.source->release(old);
-      if (auto* made = dynamic_cast<ExtendableSource*>(program_.source.get())) made->discard(old);
+      if (auto* extendable = dynamic_cast<ExtendableSource*>(program_.source.get())) extendable->discard(old);
     }
     return std::move(out_);
   }
@@ -80,7 +80,7 @@ class Storages {
     out_.storages.push_back({size, -1});
     order_.push_back(storage);
     total_ += size;
-    ++of_size_[size];
+    ++counts_by_size_[size];
   }
 
   std::span<const std::byte> bytes_of(std::uint32_t storage) const {
@@ -95,10 +95,10 @@ class Storages {
 
   /// The segment with the same bytes, or -1. Only storages of equal sizes are hashed.
   std::int32_t find_equal(std::uint32_t storage, std::span<const std::byte> bytes) {
-    if (of_size_[bytes.size()] < 2) return -1;
+    if (counts_by_size_[bytes.size()] < 2) return -1;
     const Hash128 hash = segment_hash(bytes);
-    auto& same_size = seen_[bytes.size()];
-    for (const Seen& s : same_size) {
+    auto& same_size = written_by_size_[bytes.size()];
+    for (const WrittenContent& s : same_size) {
       if (!(s.hash == hash)) continue;
       const auto other = bytes_of(s.storage);
       if (std::memcmp(other.data(), bytes.data(), bytes.size()) == 0) return s.segment;
@@ -119,11 +119,11 @@ class Storages {
       segment.stored_size = segment.size;
       align(segment);
       SegmentHasher hasher;
-      for (std::uint64_t at = 0; at < bytes.size(); at += kBatch) {
-        const auto batch = bytes.subspan(at, std::min<std::uint64_t>(kBatch, bytes.size() - at));
+      for (std::uint64_t offset = 0; offset < bytes.size(); offset += kBatch) {
+        const auto batch = bytes.subspan(offset, std::min<std::uint64_t>(kBatch, bytes.size() - offset));
         hasher.add(batch);
         write_sparse(batch);
-        if (options_.on_progress) options_.on_progress(done_ + at, total_);
+        if (options_.on_progress) options_.on_progress(written_bytes_ + offset, total_);
       }
       segment.hash = hasher.finish();
     }
@@ -136,11 +136,11 @@ class Storages {
     Frames frames(options_.level);
     const std::uint64_t limit = bytes.size() - bytes.size() / 16;
     std::vector<std::byte> stored;
-    for (std::uint64_t at = 0; at < bytes.size(); at += Frames::kBatch) {
-      frames.compress(bytes.subspan(at, std::min<std::uint64_t>(Frames::kBatch, bytes.size() - at)), stored,
+    for (std::uint64_t offset = 0; offset < bytes.size(); offset += Frames::kBatch) {
+      frames.compress(bytes.subspan(offset, std::min<std::uint64_t>(Frames::kBatch, bytes.size() - offset)), stored,
                       segment.frames);
       if (stored.size() >= limit) return false;
-      if (options_.on_progress) options_.on_progress(done_ + at, total_);
+      if (options_.on_progress) options_.on_progress(written_bytes_ + offset, total_);
     }
     const std::uint64_t file = sink_.size() + stored.size();
     if (expanded_ + bytes.size() > file * kMaxExpansion + kFreeExpansion) {
@@ -164,10 +164,10 @@ class Storages {
   /// Pieces of zeros become holes of the file.
   void write_sparse(std::span<const std::byte> bytes) {
     std::uint64_t pending = 0;  // unwritten bytes before `at`
-    for (std::uint64_t at = 0; at < bytes.size(); at += kHashPiece) {
-      const std::uint64_t size = std::min<std::uint64_t>(kHashPiece, bytes.size() - at);
-      if (size == kHashPiece && all_zero(bytes.subspan(at, size))) {
-        sink_.write(bytes.subspan(at - pending, pending));
+    for (std::uint64_t offset = 0; offset < bytes.size(); offset += kHashPiece) {
+      const std::uint64_t size = std::min<std::uint64_t>(kHashPiece, bytes.size() - offset);
+      if (size == kHashPiece && all_zero(bytes.subspan(offset, size))) {
+        sink_.write(bytes.subspan(offset - pending, pending));
         sink_.write_zeros(size);
         pending = 0;
       } else {
@@ -178,10 +178,10 @@ class Storages {
   }
 
   void progress() {
-    if (options_.on_progress) options_.on_progress(done_, total_);
+    if (options_.on_progress) options_.on_progress(written_bytes_, total_);
   }
 
-  struct Seen {
+  struct WrittenContent {
     Hash128 hash;
     std::uint32_t storage;
     std::int32_t segment;
@@ -192,9 +192,9 @@ class Storages {
   WrittenStorages out_;
   std::vector<std::uint32_t> order_;
   std::set<std::uint32_t> files_;  ///< storages of attached files
-  std::map<std::uint64_t, std::uint32_t> of_size_;
-  std::map<std::uint64_t, std::vector<Seen>> seen_;
-  std::uint64_t done_ = 0, total_ = 0, expanded_ = 0;
+  std::map<std::uint64_t, std::uint32_t> counts_by_size_;
+  std::map<std::uint64_t, std::vector<WrittenContent>> written_by_size_;
+  std::uint64_t written_bytes_ = 0, total_ = 0, expanded_ = 0;
 };
 
 }  // namespace

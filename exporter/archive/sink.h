@@ -40,7 +40,7 @@ class MemorySink : public Sink {
     std::copy(bytes.begin(), bytes.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(offset));
   }
   std::uint64_t size() const override { return bytes_.size(); }
-  std::vector<std::byte> take() { return std::move(bytes_); }
+  std::vector<std::byte> release_bytes() { return std::move(bytes_); }
 
  private:
   std::vector<std::byte> bytes_;

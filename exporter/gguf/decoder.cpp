@@ -31,8 +31,8 @@ class DecoderProgram {
     take_rotations();
     const TensorRecord& table = weights_.require("token_embd.weight", {-1, c_.width});
     vocabulary_ = table.sizes[0];
-    at("model.embed_tokens");
-    const ValueId embedding = weights_.whole(table, "model.embed_tokens.weight");
+    enter_module("model.embed_tokens");
+    const ValueId embedding = weights_.full_tensor(table, "model.embed_tokens.weight");
     ValueId x = rows_of_table(embedding);
     if (c_.architecture->scales_embedding)
       x = b_.expr("x * s", {{"x", x}, {"s", std::sqrt(static_cast<double>(c_.width))}}, DType::f32);
@@ -48,7 +48,7 @@ class DecoderProgram {
   }
 
   // Origins name modules, for messages and for the patterns of --quantize.
-  void at(const std::string& module) {
+  void enter_module(const std::string& module) {
     Program& program = b_.program();
     program.origins.push_back({"gguf", module, {}});
     b_.set_origin(static_cast<std::int32_t>(program.origins.size()) - 1);
@@ -60,7 +60,7 @@ class DecoderProgram {
     const ValueId position = b_.add_value({DType::i64, {1}}, "cache_position");
     b_.function().inputs.push_back({FunctionInput::Kind::user, tokens_, 0, "input_ids", {}});
     b_.function().inputs.push_back({FunctionInput::Kind::user, position, 0, "cache_position", {}});
-    at("model");
+    enter_module("model");
     start_ = b_.reshape(position, {});
     positions_ = b_.expr("i + p", {{"i", b_.iota(count_, DType::i64)}, {"p", start_}}, DType::i64);
   }
@@ -72,7 +72,7 @@ class DecoderProgram {
   };
 
   Waves waves(const Rotation& r, const std::string& name) {
-    at("model." + name);
+    enter_module("model." + name);
     const auto half = static_cast<std::int64_t>(r.frequencies.size());
     const ValueId frequencies =
         weights_.numbers(std::vector<float>(r.frequencies.begin(), r.frequencies.end()), "model." + name + ".inv_freq");
@@ -96,8 +96,8 @@ class DecoderProgram {
   /// Rotates the first dimensions of heads [1, heads, tokens, head].
   ValueId rotate(ValueId x, const Waves& w) {
     const Dims shape = b_.shape(x);
-    const ValueId part = b_.slice(x, 3, 0, w.dimensions);
-    const ValueId halves = b_.reshape(part, {shape[0], shape[1], shape[2], 2, w.dimensions / 2});
+    const ValueId slice = b_.slice(x, 3, 0, w.dimensions);
+    const ValueId halves = b_.reshape(slice, {shape[0], shape[1], shape[2], 2, w.dimensions / 2});
     const ValueId turned = b_.expr(
         "x * c + y * s", {{"x", halves}, {"c", w.cosines}, {"y", b_.flip(halves, {3})}, {"s", w.sines}}, DType::f32);
     const ValueId rotated = b_.reshape(turned, {shape[0], shape[1], shape[2], w.dimensions});
@@ -107,11 +107,11 @@ class DecoderProgram {
 
   ValueId norm(ValueId x, const Names& names, std::int64_t size) {
     const TensorRecord& tensor = weights_.require(names.tensor + ".weight", {size});
-    at(names.module);
+    enter_module(names.module);
     const ValueId weight = weights_.floats(tensor, names.module + ".weight", {size}, {0, size});
     return b_.add(Op::rms_norm, {x, weight}, {attr(AttrKey::k, Dim(1)), attr_number(AttrKey::epsilon, c_.epsilon)});
   }
-  bool has(const std::string& tensor) { return weights_.find(tensor + ".weight") != nullptr; }
+  bool has_tensor(const std::string& tensor) { return weights_.find(tensor + ".weight") != nullptr; }
 
   ValueId product(ValueId x, ValueId weight, ValueId bias = kNoValue) {
     const ValueId right = b_.type(weight).quantized() ? weight : b_.transpose(weight, 0, 1);
@@ -121,7 +121,7 @@ class DecoderProgram {
   /// x times rows of a matrix [`all`, in], plus their bias if the file has one.
   ValueId linear(ValueId x, const Names& names, std::int64_t all, std::int64_t in, const RowRange& rows) {
     const TensorRecord& tensor = weights_.require(names.tensor + ".weight", {all, in});
-    at(names.module);
+    enter_module(names.module);
     const ValueId weight = weights_.matrix(tensor, names.module + ".weight", rows);
     ValueId bias = kNoValue;
     if (weights_.find(names.tensor + ".bias") != nullptr)
@@ -137,21 +137,21 @@ class DecoderProgram {
 
   ValueId layer(std::int64_t i, ValueId x) {
     const std::string tensors = fmt::format("blk.{}.", i), modules = fmt::format("model.layers.{}.", i);
-    const bool is_sparse = has(tensors + "ffn_gate_inp");
+    const bool is_sparse = has_tensor(tensors + "ffn_gate_inp");
     // gpt-oss calls the norm before its experts by another name.
-    const bool norms_results = has(tensors + "post_ffw_norm");
+    const bool norms_results = has_tensor(tensors + "post_ffw_norm");
     ValueId y = norm(x, {tensors + "attn_norm", modules + "input_layernorm"}, c_.width);
     y = attention(i, y, tensors, modules + "self_attn.");
     if (norms_results) y = norm(y, {tensors + "post_attention_norm", modules + "post_attention_layernorm"}, c_.width);
-    at(modules + "residual");
+    enter_module(modules + "residual");
     x = add(x, y);
-    const std::string before = has(tensors + "ffn_norm") ? "ffn_norm" : "post_attention_norm";
+    const std::string before = has_tensor(tensors + "ffn_norm") ? "ffn_norm" : "post_attention_norm";
     y = norm(x,
              {tensors + before, modules + (norms_results ? "pre_feedforward_layernorm" : "post_attention_layernorm")},
              c_.width);
     y = is_sparse ? experts(y, tensors, modules + "mlp.") : feed_forward(y, tensors, modules + "mlp.");
     if (norms_results) y = norm(y, {tensors + "post_ffw_norm", modules + "post_feedforward_layernorm"}, c_.width);
-    at(modules + "residual");
+    enter_module(modules + "residual");
     return add(x, y);
   }
 
@@ -160,7 +160,7 @@ class DecoderProgram {
   /// Heads [1, heads, tokens, head] of a product.
   ValueId heads(ValueId x, std::int64_t count, const Names& norms) {
     x = b_.reshape(x, {1, count_, count, c_.head});
-    if (has(norms.tensor)) x = norm(x, norms, c_.head);
+    if (has_tensor(norms.tensor)) x = norm(x, norms, c_.head);
     return b_.permute(x, {0, 2, 1, 3});
   }
 
@@ -169,7 +169,7 @@ class DecoderProgram {
                                    const std::string& modules) {
     const std::int64_t q = c_.heads * c_.head, k = key_heads * c_.head, all = q + 2 * k;
     const std::string joined = tensors + "attn_qkv";
-    if (has(joined))
+    if (has_tensor(joined))
       return {linear(x, {joined, modules + "q_proj"}, all, c_.width, {0, q}),
               linear(x, {joined, modules + "k_proj"}, all, c_.width, {q, k}),
               linear(x, {joined, modules + "v_proj"}, all, c_.width, {q + k, k})};
@@ -184,7 +184,7 @@ class DecoderProgram {
     const std::vector<ValueId> all = projections(x, l.key_heads, tensors, modules);
     ValueId q = heads(all[0], c_.heads, {tensors + "attn_q_norm", modules + "q_norm"});
     ValueId k = heads(all[1], l.key_heads, {tensors + "attn_k_norm", modules + "k_norm"});
-    at(modules.substr(0, modules.size() - 1));
+    enter_module(modules.substr(0, modules.size() - 1));
     const ValueId v = b_.permute(b_.reshape(all[2], {1, count_, l.key_heads, c_.head}), {0, 2, 1, 3});
     const Waves& w = l.local_rotation ? local_waves_ : waves_;
     q = rotate(q, w);
@@ -222,12 +222,12 @@ class DecoderProgram {
     if (found != masks_.end()) return found->second;
     const ValueId key = b_.reshape(b_.iota(c_.context, DType::i64), {1, 1, 1, c_.context}),
                   query = b_.reshape(positions_, {1, 1, count_, 1});
-    const ValueId made =
+    const ValueId result =
         window == 0 ? b_.expr("k <= q", {{"k", key}, {"q", query}}, DType::i64, DType::boolean)
                     : b_.expr("k <= q && k > q - w", {{"k", key}, {"q", query}, {"w", static_cast<double>(window)}},
                               DType::i64, DType::boolean);
-    masks_.emplace(window, made);
-    return made;
+    masks_.emplace(window, result);
+    return result;
   }
 
   /// Positions that attention outside of the op reads: the filled ones, rounded up (llm::kSlotBlock).
@@ -292,7 +292,7 @@ class DecoderProgram {
     const std::int64_t rows = weights_.require(tensors + "ffn_up.weight", {-1, c_.width}).sizes[0];
     ValueId gate = kNoValue, up = kNoValue;
     std::int64_t inner = rows;
-    if (has(tensors + "ffn_gate")) {
+    if (has_tensor(tensors + "ffn_gate")) {
       gate = linear(x, {tensors + "ffn_gate", modules + "gate_proj"}, rows, c_.width);
       up = linear(x, {tensors + "ffn_up", modules + "up_proj"}, rows, c_.width);
     } else {
@@ -304,11 +304,11 @@ class DecoderProgram {
   }
 
   /// Rows of the experts' matrices, whose rows `offsets` divides among the experts, plus the bias of each row's expert.
-  ValueId by_expert(ValueId rows, ValueId expert, ValueId offsets, const Names& names, std::int64_t out,
-                    std::int64_t in) {
+  ValueId expert_product(ValueId rows, ValueId expert, ValueId offsets, const Names& names, std::int64_t out,
+                         std::int64_t in) {
     const TensorRecord& tensor = weights_.require(names.tensor + ".weight", {c_.experts, out, in});
-    at(names.module);
-    ValueId weight = weights_.whole(tensor, names.module + ".weight");
+    enter_module(names.module);
+    ValueId weight = weights_.full_tensor(tensor, names.module + ".weight");
     if (!b_.type(weight).quantized()) weight = b_.cast(b_.transpose(weight, 1, 2), DType::f32);
     const ValueId y = b_.add(Op::grouped_matmul, {rows, weight, offsets}, {attr_dtype(DType::f32)});
     if (weights_.find(names.tensor + ".bias") == nullptr) return y;
@@ -344,10 +344,11 @@ class DecoderProgram {
     const std::int64_t inner = weights_.require(tensors + "ffn_up_exps.weight", {c_.experts, -1, c_.width}).sizes[1];
     const std::string module = modules + "experts.";
     const ValueId gate =
-        by_expert(rows, expert, offsets, {tensors + "ffn_gate_exps", module + "gate_proj"}, inner, c_.width);
-    const ValueId up = by_expert(rows, expert, offsets, {tensors + "ffn_up_exps", module + "up_proj"}, inner, c_.width);
-    ValueId y =
-        by_expert(gated(gate, up), expert, offsets, {tensors + "ffn_down_exps", module + "down_proj"}, c_.width, inner);
+        expert_product(rows, expert, offsets, {tensors + "ffn_gate_exps", module + "gate_proj"}, inner, c_.width);
+    const ValueId up =
+        expert_product(rows, expert, offsets, {tensors + "ffn_up_exps", module + "up_proj"}, inner, c_.width);
+    ValueId y = expert_product(gated(gate, up), expert, offsets, {tensors + "ffn_down_exps", module + "down_proj"},
+                               c_.width, inner);
     const ValueId own = b_.index_select(y, sorted(call)[1], 0);  // restores the order of tokens
     y = b_.expr("y * s",
                 {{"y", b_.reshape(own, {count_, used, c_.width})}, {"s", b_.reshape(shares, {count_, used, 1})}},
@@ -360,7 +361,7 @@ class DecoderProgram {
     if (weights_.find("output.weight") != nullptr) {
       y = linear(x, {"output", "lm_head"}, vocabulary_, c_.width);
     } else {
-      at("lm_head");
+      enter_module("lm_head");
       y = product(x, embedding);
     }
     if (c_.logit_cap == 0) return y;

@@ -55,7 +55,7 @@ std::vector<bool> windowed_layers(const Metadata& metadata, const Architecture& 
   constexpr const char* kPattern = ".attention.sliding_window_pattern";
   std::vector<bool> windowed(static_cast<std::size_t>(layers), true);
   std::int64_t period = a.window_period;
-  if (metadata.has(kPattern)) {
+  if (metadata.has_key(kPattern)) {
     const std::vector<std::int64_t> pattern = metadata.each_layer(kPattern, layers, 0, kMostLayers);
     if (std::ranges::all_of(pattern, [](std::int64_t n) { return n <= 1; })) {
       for (std::size_t i = 0; i < pattern.size(); ++i) windowed[i] = pattern[i] != 0;
@@ -71,7 +71,7 @@ void read_layers(const Metadata& metadata, DecoderConfig& c) {
   const std::int64_t window = metadata.integer(".attention.sliding_window", 0, kMostContext).value_or(0);
   const std::vector<bool> windowed = windowed_layers(metadata, *c.architecture, c.layers);
   const std::vector<std::int64_t> key_heads =
-      metadata.has(".attention.head_count_kv")
+      metadata.has_key(".attention.head_count_kv")
           ? metadata.each_layer(".attention.head_count_kv", c.layers, 1, kMostHeads)
           : std::vector<std::int64_t>(static_cast<std::size_t>(c.layers), c.heads);
   for (std::size_t i = 0; i < key_heads.size(); ++i) {

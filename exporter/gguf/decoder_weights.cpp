@@ -58,7 +58,7 @@ ValueId DecoderWeights::matrix(const TensorRecord& tensor, const std::string& st
              false);
 }
 
-ValueId DecoderWeights::whole(const TensorRecord& tensor, const std::string& state) {
+ValueId DecoderWeights::full_tensor(const TensorRecord& tensor, const std::string& state) {
   return add(state, type_of(tensor), source_->add(tensor, {0, row_count(tensor)}, b_.program()), State::Kind::parameter,
              false);
 }

@@ -25,7 +25,7 @@ class DecoderWeights {
 
   /// Rows of a matrix, or a whole tensor of more axes, as the state `state`.
   ValueId matrix(const TensorRecord& tensor, const std::string& state, const RowRange& rows);
-  ValueId whole(const TensorRecord& tensor, const std::string& state);
+  ValueId full_tensor(const TensorRecord& tensor, const std::string& state);
   /// Numbers of a small tensor in float32, in the shape `sizes`.
   ValueId floats(const TensorRecord& tensor, const std::string& state, Dims sizes, const RowRange& elements);
   ValueId numbers(std::vector<float> numbers, const std::string& state);

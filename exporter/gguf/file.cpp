@@ -69,38 +69,39 @@ class HeaderReader {
   }
 
  private:
-  [[noreturn]] void refuse(std::uint64_t at, const std::string& what, ErrorCode code = ErrorCode::bad_file) const {
-    fail(code, fmt::format("{}: at byte {}: {}", label_, at, what));
+  [[noreturn]] void refuse(std::uint64_t offset, const std::string& what, ErrorCode code = ErrorCode::bad_file) const {
+    fail(code, fmt::format("{}: at byte {}: {}", label_, offset, what));
   }
 
-  std::span<const std::byte> take(std::uint64_t size, const char* what) {
-    if (size > bytes_.size() - at_)
-      refuse(at_, fmt::format("{} of {} bytes ends behind the end of the file, {} bytes; the file may be truncated: "
-                              "download it again",
-                              what, size, bytes_.size()));
-    const auto taken = bytes_.subspan(at_, size);
-    at_ += size;
-    return taken;
+  std::span<const std::byte> read_bytes(std::uint64_t size, const char* what) {
+    if (size > bytes_.size() - offset_)
+      refuse(offset_,
+             fmt::format("{} of {} bytes ends behind the end of the file, {} bytes; the file may be truncated: "
+                         "download it again",
+                         what, size, bytes_.size()));
+    const auto bytes = bytes_.subspan(offset_, size);
+    offset_ += size;
+    return bytes;
   }
 
   template <class T>
   T number(const char* what) {
     T value;
-    std::memcpy(&value, take(sizeof value, what).data(), sizeof value);
+    std::memcpy(&value, read_bytes(sizeof value, what).data(), sizeof value);
     return value;
   }
 
   std::string_view text(const char* what, std::size_t longest) {
-    const std::uint64_t at = at_;
+    const std::uint64_t start = offset_;
     const auto size = number<std::uint64_t>(what);
-    if (size > longest) refuse(at, fmt::format("{} has {} bytes; at most {} are allowed", what, size, longest));
-    const auto taken = take(size, what);
-    return {reinterpret_cast<const char*>(taken.data()), taken.size()};
+    if (size > longest) refuse(start, fmt::format("{} has {} bytes; at most {} are allowed", what, size, longest));
+    const auto bytes = read_bytes(size, what);
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 
   template <class S>
   void read_prologue(S& s) {
-    const auto magic = take(4, "the magic");
+    const auto magic = read_bytes(4, "the magic");
     if (std::memcmp(magic.data(), "GGUF", 4) != 0) refuse(0, "the file does not begin with GGUF");
     s.version = number<std::uint32_t>("the version");
     if (s.version == 1 || (s.version & 0xffff) == 0)
@@ -118,28 +119,29 @@ class HeaderReader {
   }
 
   /// A number of items of at least `least` bytes each.
-  std::uint64_t count(const char* what, std::uint64_t least) {
-    const std::uint64_t at = at_;
+  std::uint64_t count(const char* what, std::uint64_t lower) {
+    const std::uint64_t start = offset_;
     const auto n = number<std::uint64_t>(what);
-    if (n > (bytes_.size() - at_) / least)
-      refuse(at, fmt::format("{}, {}, does not fit the rest of the file, {} bytes", what, n, bytes_.size() - at_));
+    if (n > (bytes_.size() - offset_) / lower)
+      refuse(start,
+             fmt::format("{}, {}, does not fit the rest of the file, {} bytes", what, n, bytes_.size() - offset_));
     return n;
   }
 
   ValueType value_type() {
-    const std::uint64_t at = at_;
+    const std::uint64_t start = offset_;
     const auto n = number<std::uint32_t>("a type of metadata");
-    if (n > static_cast<std::uint32_t>(ValueType::f64)) refuse(at, fmt::format("metadata of unknown type {}", n));
+    if (n > static_cast<std::uint32_t>(ValueType::f64)) refuse(start, fmt::format("metadata of unknown type {}", n));
     return static_cast<ValueType>(n);
   }
 
   template <class S>
   void read_entry(S& s) {
-    const std::uint64_t at = at_;
+    const std::uint64_t start = offset_;
     const std::string_view key = text("a key of the metadata", kLongestKey);
     MetadataValue v;
     v.type = value_type();
-    v.offset = at_;
+    v.offset = offset_;
     if (v.type == ValueType::array) {
       v.element = value_type();
       if (v.element == ValueType::array) refuse(v.offset, fmt::format("{} is an array of arrays", name_text(key)));
@@ -148,46 +150,46 @@ class HeaderReader {
       const std::string_view t = text("a text of the metadata", std::numeric_limits<std::size_t>::max());
       v.bytes = std::as_bytes(std::span(t.data(), t.size()));
     } else {
-      v.bytes = take(scalar_size(v.type), "a value of the metadata");
+      v.bytes = read_bytes(scalar_size(v.type), "a value of the metadata");
       if (v.type == ValueType::boolean && v.bytes[0] > std::byte{1})
         refuse(v.offset, fmt::format("{} is neither true nor false", name_text(key)));
     }
     if (!s.keys.emplace(key, s.metadata.size()).second)
-      refuse(at, fmt::format("the key {} occurs twice", name_text(key)));
+      refuse(start, fmt::format("the key {} occurs twice", name_text(key)));
     s.metadata.emplace_back(key, v);
   }
 
   void read_array(MetadataValue& v) {
     const std::uint64_t size = v.element == ValueType::text ? sizeof(std::uint64_t) : scalar_size(v.element);
     v.count = count("the length of an array", size);
-    const std::uint64_t begin = at_;
+    const std::uint64_t begin = offset_;
     if (v.element != ValueType::text) {
-      v.bytes = take(v.count * size, "an array");
+      v.bytes = read_bytes(v.count * size, "an array");
       return;
     }
     for (std::uint64_t i = 0; i < v.count; ++i) text("a text of an array", std::numeric_limits<std::size_t>::max());
-    v.bytes = bytes_.subspan(begin, at_ - begin);
+    v.bytes = bytes_.subspan(begin, offset_ - begin);
   }
 
   template <class S>
   void read_record(S& s) {
     TensorRecord t;
-    t.record_offset = at_;
+    t.record_offset = offset_;
     t.name = text("a tensor's name", kLongestTensorName);
-    const std::uint64_t at = at_;
+    const std::uint64_t start = offset_;
     const auto axes = number<std::uint32_t>("a tensor's number of axes");
     if (axes == 0 || axes > kMostAxes)
-      refuse(at, fmt::format("tensor {} has {} axes; 1 to {} are allowed", name_text(t.name), axes, kMostAxes));
+      refuse(start, fmt::format("tensor {} has {} axes; 1 to {} are allowed", name_text(t.name), axes, kMostAxes));
     t.sizes.resize(axes);
     for (std::uint32_t i = axes; i-- > 0;) {
-      const std::uint64_t at_size = at_;
+      const std::uint64_t at_size = offset_;
       const auto size = number<std::uint64_t>("a tensor's size");
       if (size == 0 || size > (std::uint64_t{1} << 40))
         refuse(at_size, fmt::format("tensor {} has the size {}", name_text(t.name), size));
       t.sizes[i] = static_cast<std::int64_t>(size);
     }
     t.type = number<std::uint32_t>("a tensor's type");
-    const std::uint64_t at_offset = at_;
+    const std::uint64_t at_offset = offset_;
     t.offset = number<std::uint64_t>("a tensor's offset");
     if (!s.names.emplace(t.name, s.tensors.size()).second)
       refuse(t.record_offset, fmt::format("the tensor {} occurs twice", name_text(t.name)));
@@ -212,9 +214,9 @@ class HeaderReader {
   void place_tensors(S& s) const {
     const std::uint64_t align = alignment(s);
     if (s.tensors.empty()) return;
-    const std::uint64_t begin = (at_ + align - 1) / align * align;
+    const std::uint64_t begin = (offset_ + align - 1) / align * align;
     if (begin > bytes_.size())
-      refuse(at_, "the file ends before the data of its tensors; it may be truncated: download it again");
+      refuse(offset_, "the file ends before the data of its tensors; it may be truncated: download it again");
     for (std::size_t i = 0; i < s.tensors.size(); ++i) {
       TensorRecord& t = s.tensors[i];
       if (t.offset % align != 0)
@@ -252,7 +254,7 @@ class HeaderReader {
 
   std::span<const std::byte> bytes_;
   const std::string& label_;
-  std::uint64_t at_ = 0, records_ = 0, entries_ = 0;
+  std::uint64_t offset_ = 0, records_ = 0, entries_ = 0;
   std::vector<std::uint64_t> offsets_;  ///< file offsets of the tensors' offsets
 };
 

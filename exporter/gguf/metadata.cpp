@@ -20,18 +20,18 @@ T load(const std::byte* from) {
 }
 
 /// Empty for types other than integers, and for numbers above int64.
-std::optional<std::int64_t> integer_at(ValueType t, const std::byte* at) {
+std::optional<std::int64_t> integer_at(ValueType t, const std::byte* address) {
   switch (t) {
-    case ValueType::u8: return load<std::uint8_t>(at);
-    case ValueType::i8: return load<std::int8_t>(at);
-    case ValueType::u16: return load<std::uint16_t>(at);
-    case ValueType::i16: return load<std::int16_t>(at);
-    case ValueType::u32: return load<std::uint32_t>(at);
-    case ValueType::i32: return load<std::int32_t>(at);
-    case ValueType::i64: return load<std::int64_t>(at);
-    case ValueType::boolean: return load<std::uint8_t>(at);
+    case ValueType::u8: return load<std::uint8_t>(address);
+    case ValueType::i8: return load<std::int8_t>(address);
+    case ValueType::u16: return load<std::uint16_t>(address);
+    case ValueType::i16: return load<std::int16_t>(address);
+    case ValueType::u32: return load<std::uint32_t>(address);
+    case ValueType::i32: return load<std::int32_t>(address);
+    case ValueType::i64: return load<std::int64_t>(address);
+    case ValueType::boolean: return load<std::uint8_t>(address);
     case ValueType::u64: {
-      const auto n = load<std::uint64_t>(at);
+      const auto n = load<std::uint64_t>(address);
       if (n > static_cast<std::uint64_t>(INT64_MAX)) return {};
       return static_cast<std::int64_t>(n);
     }
@@ -39,10 +39,10 @@ std::optional<std::int64_t> integer_at(ValueType t, const std::byte* at) {
   }
 }
 
-std::optional<double> number_at(ValueType t, const std::byte* at) {
-  if (t == ValueType::f32) return static_cast<double>(load<float>(at));
-  if (t == ValueType::f64) return load<double>(at);
-  const auto n = integer_at(t, at);
+std::optional<double> number_at(ValueType t, const std::byte* address) {
+  if (t == ValueType::f32) return static_cast<double>(load<float>(address));
+  if (t == ValueType::f64) return load<double>(address);
+  const auto n = integer_at(t, address);
   if (!n) return {};
   return static_cast<double>(*n);
 }
@@ -80,17 +80,17 @@ void Metadata::refuse(std::string_view key, const std::string& what) const {
   fail(ErrorCode::bad_file, fmt::format("{}: at byte {}: {} {}", file_.label(), v->offset, name, what));
 }
 
-std::optional<std::int64_t> Metadata::integer(std::string_view key, std::int64_t least, std::int64_t most) const {
+std::optional<std::int64_t> Metadata::integer(std::string_view key, std::int64_t lower, std::int64_t upper) const {
   const MetadataValue* v = find(key);
   if (v == nullptr) return {};
   const auto n = v->type == ValueType::array ? std::nullopt : integer_at(v->type, v->bytes.data());
   if (!n) refuse(key, "is not an integer");
-  if (*n < least || *n > most) refuse(key, fmt::format("is {}, which is not from {} to {}", *n, least, most));
+  if (*n < lower || *n > upper) refuse(key, fmt::format("is {}, which is not from {} to {}", *n, lower, upper));
   return n;
 }
 
-std::int64_t Metadata::required_integer(std::string_view key, std::int64_t least, std::int64_t most) const {
-  const auto n = integer(key, least, most);
+std::int64_t Metadata::required_integer(std::string_view key, std::int64_t lower, std::int64_t upper) const {
+  const auto n = integer(key, lower, upper);
   if (!n) refuse(key, "which the decoder needs");
   return *n;
 }
@@ -123,11 +123,11 @@ std::vector<std::string_view> Metadata::texts(std::string_view key) const {
   if (v->type != ValueType::array || v->element != ValueType::text) refuse(key, "is not an array of texts");
   std::vector<std::string_view> list;
   list.reserve(v->count);
-  std::span<const std::byte> rest = v->bytes;  // the reader has checked the lengths
+  std::span<const std::byte> remaining = v->bytes;  // the reader has checked the lengths
   for (std::uint64_t i = 0; i < v->count; ++i) {
-    const auto size = load<std::uint64_t>(rest.data());
-    list.push_back(view(rest.subspan(sizeof size, size)));
-    rest = rest.subspan(sizeof size + size);
+    const auto size = load<std::uint64_t>(remaining.data());
+    list.push_back(view(remaining.subspan(sizeof size, size)));
+    remaining = remaining.subspan(sizeof size + size);
   }
   return list;
 }
@@ -158,16 +158,16 @@ std::vector<double> Metadata::numbers(std::string_view key) const {
   return list;
 }
 
-std::vector<std::int64_t> Metadata::each_layer(std::string_view key, std::int64_t layers, std::int64_t least,
-                                               std::int64_t most) const {
+std::vector<std::int64_t> Metadata::each_layer(std::string_view key, std::int64_t layers, std::int64_t lower,
+                                               std::int64_t upper) const {
   const MetadataValue* v = find(key);
   if (v == nullptr) refuse(key, "which the decoder needs");
   if (v->type != ValueType::array)
-    return std::vector<std::int64_t>(static_cast<std::size_t>(layers), *integer(key, least, most));
+    return std::vector<std::int64_t>(static_cast<std::size_t>(layers), *integer(key, lower, upper));
   const std::vector<std::int64_t> list = integers(key);
   if (std::ssize(list) != layers) refuse(key, fmt::format("has {} numbers for {} layers", list.size(), layers));
   for (const std::int64_t n : list) {
-    if (n < least || n > most) refuse(key, fmt::format("has {}, which is not from {} to {}", n, least, most));
+    if (n < lower || n > upper) refuse(key, fmt::format("has {}, which is not from {} to {}", n, lower, upper));
   }
   return list;
 }

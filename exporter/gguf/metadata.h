@@ -17,10 +17,10 @@ class Metadata {
   explicit Metadata(const File& file);
 
   const std::string& architecture() const { return architecture_; }
-  bool has(std::string_view key) const { return find(key) != nullptr; }
+  bool has_key(std::string_view key) const { return find(key) != nullptr; }
 
   /// Empty if absent. Fails (bad_file) for a value of another type, or out of range.
-  std::optional<std::int64_t> integer(std::string_view key, std::int64_t least, std::int64_t most) const;
+  std::optional<std::int64_t> integer(std::string_view key, std::int64_t lower, std::int64_t upper) const;
   std::optional<double> number(std::string_view key) const;
   std::optional<bool> boolean(std::string_view key) const;
   std::optional<std::string_view> text(std::string_view key) const;
@@ -29,11 +29,11 @@ class Metadata {
   std::vector<double> numbers(std::string_view key) const;
 
   /// An integer for each layer: one for all, or an array.
-  std::vector<std::int64_t> each_layer(std::string_view key, std::int64_t layers, std::int64_t least,
-                                       std::int64_t most) const;
+  std::vector<std::int64_t> each_layer(std::string_view key, std::int64_t layers, std::int64_t lower,
+                                       std::int64_t upper) const;
 
   /// The same, but absence fails.
-  std::int64_t required_integer(std::string_view key, std::int64_t least, std::int64_t most) const;
+  std::int64_t required_integer(std::string_view key, std::int64_t lower, std::int64_t upper) const;
 
   [[noreturn]] void refuse(std::string_view key, const std::string& what) const;
 

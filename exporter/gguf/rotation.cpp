@@ -109,7 +109,7 @@ void read_rotations(const File& file, const Metadata& metadata, DecoderConfig& c
   r.base = base_of(metadata, ".rope.freq_base", kDefaultBase);
   r.frequencies = plain_frequencies(r.base, r.dimensions);
   // Gemma 3's layers with a window have frequencies of their own, without scaling.
-  const bool has_local = std::string_view(c.architecture->name) == "gemma3" || metadata.has(".rope.freq_base_swa");
+  const bool has_local = std::string_view(c.architecture->name) == "gemma3" || metadata.has_key(".rope.freq_base_swa");
   scale(file, metadata, c, r);
   c.local_rotation = r;
   if (!has_local) return;

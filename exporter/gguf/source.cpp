@@ -56,25 +56,25 @@ TensorType type_of(const TensorRecord& tensor) {
   return {type.dtype, Dims(tensor.sizes.begin(), tensor.sizes.end()), type.blocks};
 }
 
-std::uint32_t GgufSource::add(Part part, Program& program) {
+std::uint32_t GgufSource::add(Region region, Program& program) {
   const auto number = static_cast<std::uint32_t>(program.storages.size());
-  program.storages.push_back({part.size});
-  parts_.push_back(std::move(part));
+  program.storages.push_back({region.size});
+  regions_.push_back(std::move(region));
   return number;
 }
 
 std::uint32_t GgufSource::add(const TensorRecord& tensor, const RowRange& rows, Program& program) {
   const BlockType& type = *find_block_type(tensor.type);
-  Part part{.tensor = &tensor, .rows = rows};
-  if (!byte_size(type_of(tensor, rows.count), &part.size))
+  Region region{.tensor = &tensor, .rows = rows};
+  if (!byte_size(type_of(tensor, rows.count), &region.size))
     fail(ErrorCode::bad_file,
          fmt::format("{}: at byte {}: the tensor is too large", file_.label(), tensor.record_offset));
   if (type.plain() && rows.head == 0) {
     const std::uint64_t row = static_cast<std::uint64_t>(tensor.sizes.back() * type.bytes);
-    const auto bytes = tensor.bytes.subspan(static_cast<std::uint64_t>(rows.first) * row, part.size);
-    if (reinterpret_cast<std::uintptr_t>(bytes.data()) % kAlignment == 0) part.mapped = bytes;
+    const auto bytes = tensor.bytes.subspan(static_cast<std::uint64_t>(rows.first) * row, region.size);
+    if (reinterpret_cast<std::uintptr_t>(bytes.data()) % kAlignment == 0) region.mapped = bytes;
   }
-  return add(std::move(part), program);
+  return add(std::move(region), program);
 }
 
 std::uint32_t GgufSource::add_floats(const TensorRecord& tensor, const RowRange& elements, Program& program) {
@@ -82,42 +82,42 @@ std::uint32_t GgufSource::add_floats(const TensorRecord& tensor, const RowRange&
     fail(ErrorCode::unsupported, fmt::format("{}: at byte {}: tensor {} has the type {}; only F32, F16 and BF16 are "
                                              "supported for biases, norms and other small tensors",
                                              file_.label(), tensor.record_offset, tensor.name, type_text(tensor.type)));
-  Part part{.tensor = &tensor, .rows = elements, .widens = true};
-  part.size = static_cast<std::uint64_t>(elements.count) * sizeof(float);
-  return add(std::move(part), program);
+  Region region{.tensor = &tensor, .rows = elements, .widens = true};
+  region.size = static_cast<std::uint64_t>(elements.count) * sizeof(float);
+  return add(std::move(region), program);
 }
 
 std::uint32_t GgufSource::add_numbers(std::vector<float> numbers, Program& program) {
-  Part part;
-  part.size = numbers.size() * sizeof(float);
-  part.numbers = std::move(numbers);
-  const std::uint32_t number = add(std::move(part), program);
-  parts_[number].mapped = std::as_bytes(std::span(parts_[number].numbers));
+  Region region;
+  region.size = numbers.size() * sizeof(float);
+  region.numbers = std::move(numbers);
+  const std::uint32_t number = add(std::move(region), program);
+  regions_[number].mapped = std::as_bytes(std::span(regions_[number].numbers));
   return number;
 }
 
 std::uint32_t GgufSource::add_zeros(std::uint64_t size, Program& program) {
-  Part part;
-  part.size = size;
-  return add(std::move(part), program);
+  Region region;
+  region.size = size;
+  return add(std::move(region), program);
 }
 
-void GgufSource::move(const Part& part) {
-  const TensorRecord& tensor = *part.tensor;
+void GgufSource::move(const Region& region) {
+  const TensorRecord& tensor = *region.tensor;
   const BlockType& type = *find_block_type(tensor.type);
   const std::int64_t columns = tensor.sizes.back(), row_bytes = columns / type.elements * type.bytes;
-  std::byte* const to = part.pages->data();
-  if (part.widens) {
-    for (std::int64_t i = 0; i < part.rows.count; ++i)
-      convert(tensor.bytes.data() + file_row(part.rows, i) * type.bytes, type.dtype,
+  std::byte* const to = region.pages->data();
+  if (region.widens) {
+    for (std::int64_t i = 0; i < region.rows.count; ++i)
+      convert(tensor.bytes.data() + file_row(region.rows, i) * type.bytes, type.dtype,
               to + i * std::int64_t{sizeof(float)}, DType::f32, 1);
     return;
   }
-  const QuantizedMatrix m{type.dtype, part.rows.count, columns, type.blocks};
-  parallel_for(part.rows.count, std::max<std::int64_t>(1, kRowsWorthAThread / columns),
+  const QuantizedMatrix m{type.dtype, region.rows.count, columns, type.blocks};
+  parallel_for(region.rows.count, std::max<std::int64_t>(1, kRowsWorthAThread / columns),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t r = begin; r < end; ++r) {
-                   const std::int64_t from = file_row(part.rows, r);
+                   const std::int64_t from = file_row(region.rows, r);
                    if (type.plain()) {
                      std::memcpy(to + r * row_bytes, tensor.bytes.data() + from * row_bytes,
                                  static_cast<std::size_t>(row_bytes));
@@ -129,23 +129,23 @@ void GgufSource::move(const Part& part) {
 }
 
 std::span<const std::byte> GgufSource::bytes(std::uint32_t storage) {
-  if (storage >= parts_.size()) fail(ErrorCode::internal, fmt::format("storage {} is not in the file", storage));
-  Part& part = parts_[storage];
-  if (!part.mapped.empty()) return part.mapped;
+  if (storage >= regions_.size()) fail(ErrorCode::internal, fmt::format("storage {} is not in the file", storage));
+  Region& region = regions_[storage];
+  if (!region.mapped.empty()) return region.mapped;
   const std::lock_guard lock(mutex_);
-  if (part.pages == nullptr) part.pages = std::make_unique<Pages>(part.size);
-  if (part.tensor != nullptr && !part.is_moved) move(part);
-  part.is_moved = true;
-  return {part.pages->data(), part.size};
+  if (region.pages == nullptr) region.pages = std::make_unique<Pages>(region.size);
+  if (region.tensor != nullptr && !region.is_moved) move(region);
+  region.is_moved = true;
+  return {region.pages->data(), region.size};
 }
 
 void GgufSource::release(std::uint32_t storage) {
   const std::lock_guard lock(mutex_);
-  if (storage >= parts_.size()) return;
-  Part& part = parts_[storage];
-  if (part.pages == nullptr) return;
-  part.pages->forget();
-  part.is_moved = false;
+  if (storage >= regions_.size()) return;
+  Region& region = regions_[storage];
+  if (region.pages == nullptr) return;
+  region.pages->forget();
+  region.is_moved = false;
 }
 
 }  // namespace tern::gguf

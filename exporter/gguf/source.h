@@ -55,7 +55,7 @@ class GgufSource : public StorageSource {
     std::byte* data_;
     std::size_t size_;
   };
-  struct Part {
+  struct Region {
     const TensorRecord* tensor = nullptr;  ///< null: zeros
     RowRange rows;
     bool widens = false;                ///< numbers to float32
@@ -66,11 +66,11 @@ class GgufSource : public StorageSource {
     bool is_moved = false;
   };
 
-  std::uint32_t add(Part part, Program& program);
-  static void move(const Part& part);
+  std::uint32_t add(Region region, Program& program);
+  static void move(const Region& region);
 
   File file_;
-  std::deque<Part> parts_;
+  std::deque<Region> regions_;
   std::mutex mutex_;
 };
 

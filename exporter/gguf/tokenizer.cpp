@@ -24,8 +24,8 @@ using nlohmann::json;
 enum class TokenType : std::int64_t { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
 
 /// Control tokens that end an answer, where the metadata name one end only.
-constexpr std::array<std::string_view, 7> kEnds = {"<|eot_id|>", "<|im_end|>",    "<|end|>", "<end_of_turn>",
-                                                   "<|eom_id|>", "<|endoftext|>", "<EOT>"};
+constexpr std::array<std::string_view, 7> kEndTokens = {"<|eot_id|>", "<|im_end|>",    "<|end|>", "<end_of_turn>",
+                                                        "<|eom_id|>", "<|endoftext|>", "<EOT>"};
 
 /// Vocabulary, and the ids with a use of their own.
 class Vocabulary {
@@ -170,9 +170,9 @@ json merges_of_scores(const Metadata& metadata, const Vocabulary& v) {
     const TokenType type = v.type(i);
     if (type != TokenType::normal && type != TokenType::user_defined) continue;
     std::vector<Merge> of_token;
-    for (std::size_t at = 1; at < std::min<std::size_t>(token.size(), 512); ++at) {
-      if ((static_cast<unsigned char>(token[at]) & 0xc0) == 0x80) continue;  // the middle of a character
-      const auto left = v.find(token.substr(0, at)), right = v.find(token.substr(at));
+    for (std::size_t index = 1; index < std::min<std::size_t>(token.size(), 512); ++index) {
+      if ((static_cast<unsigned char>(token[index]) & 0xc0) == 0x80) continue;  // the middle of a character
+      const auto left = v.find(token.substr(0, index)), right = v.find(token.substr(index));
       if (left && right) of_token.push_back({scores[i], *left, *right});
     }
     std::ranges::sort(of_token, {}, [](const Merge& m) { return std::pair(m.left, m.right); });
@@ -245,7 +245,7 @@ std::vector<std::int64_t> end_tokens(const Vocabulary& v) {
     add(v.id(key));
   // gpt-oss ends each part of an answer by <|end|>, and the answer by <|return|>.
   const bool has_parts = v.find("<|return|>") && v.find("<|call|>");
-  for (const std::string_view name : kEnds) {
+  for (const std::string_view name : kEndTokens) {
     const auto id = v.find(name);
     if (id && v.type(static_cast<std::size_t>(*id)) == TokenType::control && !(has_parts && name == "<|end|>")) add(id);
   }

@@ -51,14 +51,14 @@ const std::uint8_t* bytes_of(const std::byte* from) {
   return reinterpret_cast<const std::uint8_t*>(from);
 }
 
-void copy_half(const std::byte* from, std::byte* to, std::int64_t at) {
-  std::memcpy(to + at * kHalf, from, kHalf);
+void copy_half(const std::byte* from, std::byte* to, std::int64_t offset) {
+  std::memcpy(to + offset * kHalf, from, kHalf);
 }
 
 /// A unit of minima is subtracted in the file and added in Tern.
-void copy_negated_half(const std::byte* from, std::byte* to, std::int64_t at) {
-  copy_half(from, to, at);
-  to[at * kHalf + 1] ^= std::byte{0x80};
+void copy_negated_half(const std::byte* from, std::byte* to, std::int64_t offset) {
+  copy_half(from, to, offset);
+  to[offset * kHalf + 1] ^= std::byte{0x80};
 }
 
 // Blocks of 32 elements.
@@ -157,10 +157,10 @@ void move_q6_k(const std::byte* from, const RowPlaces& to) {
   pack(codes, kSuper, 6, to.block * kSuper, to);
 }
 
-constexpr Blocks by_halves(std::uint8_t bits) {
+constexpr Blocks half_scales(std::uint8_t bits) {
   return {.columns = kBlock, .scale = DType::f16, .bits = bits};
 }
-constexpr Blocks with_minima(std::uint8_t bits) {
+constexpr Blocks half_minima(std::uint8_t bits) {
   return {.columns = kBlock, .scale = DType::f16, .zero_point = ZeroPoint::added, .zero = DType::f16, .bits = bits};
 }
 constexpr Blocks super_minima(std::uint8_t bits) {
@@ -177,11 +177,11 @@ constexpr BlockType kTypes[] = {
     {0, "F32", 1, 4, DType::f32, {}},
     {1, "F16", 1, 2, DType::f16, {}},
     {30, "BF16", 1, 2, DType::bf16, {}},
-    {2, "Q4_0", kBlock, 18, DType::i4, by_halves(0), move_q4_0},
-    {3, "Q4_1", kBlock, 20, DType::u8, with_minima(4), move_q4_1},
-    {6, "Q5_0", kBlock, 22, DType::i8, by_halves(5), move_q5_0},
-    {7, "Q5_1", kBlock, 24, DType::u8, with_minima(5), move_q5_1},
-    {8, "Q8_0", kBlock, 34, DType::i8, by_halves(0), move_q8_0},
+    {2, "Q4_0", kBlock, 18, DType::i4, half_scales(0), move_q4_0},
+    {3, "Q4_1", kBlock, 20, DType::u8, half_minima(4), move_q4_1},
+    {6, "Q5_0", kBlock, 22, DType::i8, half_scales(5), move_q5_0},
+    {7, "Q5_1", kBlock, 24, DType::u8, half_minima(5), move_q5_1},
+    {8, "Q8_0", kBlock, 34, DType::i8, half_scales(0), move_q8_0},
     {12, "Q4_K", kSuper, 144, DType::u8, super_minima(4), move_q4_k},
     {13, "Q5_K", kSuper, 176, DType::u8, super_minima(5), move_q5_k},
     {14,
@@ -212,7 +212,7 @@ const BlockType* find_block_type(std::uint32_t number) {
 }
 
 std::string type_text(std::uint32_t number) {
-  if (const BlockType* known = find_block_type(number)) return known->name;
+  if (const BlockType* type = find_block_type(number)) return type->name;
   const auto found = std::ranges::find(kOtherTypes, number, &OtherType::number);
   return found == std::end(kOtherTypes) ? std::to_string(number) : found->name;
 }
@@ -226,16 +226,16 @@ std::string supported_types_text() {
 void move_row(const BlockType& type, const QuantizedMatrix& m, std::span<const std::byte> rows, std::int64_t row,
               std::int64_t to_row, std::byte* to) {
   const std::int64_t blocks = m.columns / type.elements, scales = m.scales().columns, units = m.row_units() * kHalf;
-  RowPlaces places{.elements = reinterpret_cast<std::uint8_t*>(to) + to_row * m.row_bytes(),
-                   .scales = to + m.scale_offset() + to_row * scales * element_size(m.blocks.scale),
-                   .zeros = to + m.zero_offset(),
-                   .scale_units = to + m.scale_unit_offset() + to_row * units,
-                   .zero_units = to + m.zero_unit_offset() + to_row * units,
-                   .columns = m.columns,
-                   .block = 0};
-  if (m.blocks.zero_point != ZeroPoint::none) places.zeros += to_row * scales * element_size(m.blocks.zero);
+  RowPlaces positions{.elements = reinterpret_cast<std::uint8_t*>(to) + to_row * m.row_bytes(),
+                      .scales = to + m.scale_offset() + to_row * scales * element_size(m.blocks.scale),
+                      .zeros = to + m.zero_offset(),
+                      .scale_units = to + m.scale_unit_offset() + to_row * units,
+                      .zero_units = to + m.zero_unit_offset() + to_row * units,
+                      .columns = m.columns,
+                      .block = 0};
+  if (m.blocks.zero_point != ZeroPoint::none) positions.zeros += to_row * scales * element_size(m.blocks.zero);
   const std::byte* from = rows.data() + row * blocks * type.bytes;
-  for (; places.block < blocks; ++places.block, from += type.bytes) type.move(from, places);
+  for (; positions.block < blocks; ++positions.block, from += type.bytes) type.move(from, positions);
 }
 
 }  // namespace tern::gguf

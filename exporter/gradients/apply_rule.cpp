@@ -6,19 +6,19 @@
 namespace tern {
 
 std::vector<ValueId> apply_gradient_rule(Builder& b, const Node& forward, std::vector<ValueId> grads,
-                                         std::vector<bool> wanted) {
-  if (wanted.empty()) wanted.assign(forward.inputs.size(), true);
+                                         std::vector<bool> needed) {
+  if (needed.empty()) needed.assign(forward.inputs.size(), true);
   // Rules take the number of a node. This one stands in the function until its rule is done.
   const std::size_t index = b.function().nodes.size();
   b.function().nodes.push_back(forward);
   BackwardFunctions functions;
   Producers producers;
-  GradientCall call(b, index, std::move(grads), std::move(wanted), functions, producers);
+  GradientCall call(b, index, std::move(grads), std::move(needed), functions, producers);
   find_gradient_rule(forward.op)(call);
   std::vector<Node>& nodes = b.function().nodes;
   nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(index));
   std::vector<ValueId> gradients;
-  for (std::size_t i = 0; i < forward.inputs.size(); ++i) gradients.push_back(call.given(i));
+  for (std::size_t i = 0; i < forward.inputs.size(); ++i) gradients.push_back(call.operand_gradient(i));
   return gradients;
 }
 

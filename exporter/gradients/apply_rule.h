@@ -10,6 +10,6 @@ namespace tern {
 /// its rule reads. The gradients have the types of the operands; kNoValue for operands that are absent or not `wanted`
 /// (empty: all are wanted).
 std::vector<ValueId> apply_gradient_rule(Builder& b, const Node& forward, std::vector<ValueId> grads,
-                                         std::vector<bool> wanted = {});
+                                         std::vector<bool> needed = {});
 
 }  // namespace tern

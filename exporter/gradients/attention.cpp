@@ -15,12 +15,12 @@ ValueId times(Builder& b, ValueId a, ValueId other, DType t) {
 }
 
 /// [..., heads, rows, columns] as [..., groups, heads / groups, rows, columns].
-ValueId in_groups(Builder& b, ValueId v, Dim groups) {
+ValueId split_head_groups(Builder& b, ValueId v, Dim groups) {
   Dims sizes = b.shape(v);
-  const std::size_t at = sizes.size() - 3;
-  const Dim heads = sizes[at];
-  sizes[at] = groups;
-  sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(at) + 1, b.pool().floordiv(heads, groups));
+  const std::size_t index = sizes.size() - 3;
+  const Dim heads = sizes[index];
+  sizes[index] = groups;
+  sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(index) + 1, b.pool().floordiv(heads, groups));
   return b.reshape(v, sizes);
 }
 
@@ -42,10 +42,10 @@ void differentiate_attention(GradientCall& c) {
   ValueId q = c.in(0), k = c.in(1), v = c.in(2), g = c.grad(0), mask = c.in(3);
   if (shared) {
     if (mask != kNoValue && b.rank(mask) >= 3) {
-      mask = b.size(mask, -3).is(1) ? b.unsqueeze(mask, -3) : in_groups(b, mask, groups);
+      mask = b.size(mask, -3).is(1) ? b.unsqueeze(mask, -3) : split_head_groups(b, mask, groups);
     }
-    q = in_groups(b, q, groups);
-    g = in_groups(b, g, groups);
+    q = split_head_groups(b, q, groups);
+    g = split_head_groups(b, g, groups);
     k = b.unsqueeze(k, -3);
     v = b.unsqueeze(v, -3);
   }
@@ -83,17 +83,17 @@ void differentiate_attention(GradientCall& c) {
     } else if (shared) {
       gradient = b.reduce(gradient, "sum", {-3}, false, wide);
     }
-    c.give(i, gradient);
+    c.add_gradient(i, gradient);
   };
-  if (c.wants(2)) give(2, times(b, b.transpose(p, -2, -1), wide_g, wide));
-  if (!c.wants(0) && !c.wants(1) && !c.wants(3)) return;
+  if (c.needs_gradient(2)) give(2, times(b, b.transpose(p, -2, -1), wide_g, wide));
+  if (!c.needs_gradient(0) && !c.needs_gradient(1) && !c.needs_gradient(3)) return;
   const ValueId gp = times(b, wide_g, b.transpose(b.cast(v, wide), -2, -1), wide);
   // Equal to the sum of dy * y, but rows of dS add up to zero as closely as p and dP are held.
   const ValueId dot = b.reduce(b.expr("p * g", {{"p", p}, {"g", gp}}, wide), "sum", {-1}, true, wide);
   const ValueId gs = b.expr("p * (g - d)", {{"p", p}, {"g", gp}, {"d", dot}}, wide);
-  if (c.wants(0)) give(0, b.expr("g * f", {{"g", times(b, gs, wide_k, wide)}, scale}, wide));
-  if (c.wants(1)) give(1, times(b, b.transpose(gs, -2, -1), scaled_q, wide));
-  if (c.wants(3)) c.give(3, b.reshape(gradient_like(b, gs, mask), b.shape(c.in(3))));
+  if (c.needs_gradient(0)) give(0, b.expr("g * f", {{"g", times(b, gs, wide_k, wide)}, scale}, wide));
+  if (c.needs_gradient(1)) give(1, times(b, b.transpose(gs, -2, -1), scaled_q, wide));
+  if (c.needs_gradient(3)) c.add_gradient(3, b.reshape(gradient_like(b, gs, mask), b.shape(c.in(3))));
 }
 
 }  // namespace tern

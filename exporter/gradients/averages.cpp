@@ -48,16 +48,16 @@ ValueId average_gradient(Builder& b, ValueId g, Dims shape, const Windows& w, co
   if (divisor) each = b.expr("g / d", {{"g", each}, {"d", *divisor}}, wide);
   for (std::size_t i = 0; i < n && !divisor; ++i) {
     const ValueId lengths = window_lengths(b, b.shape(each)[lead + i], shape[lead + i], kernel[i].value(), w.strides[i],
-                                           w.before[i], count_pads, wide);
+                                           w.padding_before[i], count_pads, wide);
     each = b.expr("g / d", {{"g", each}, {"d", along(b, lengths, lead + i, rank)}}, wide);
   }
   const Dims windows = b.shape(each);
-  const auto at = static_cast<std::ptrdiff_t>(lead);
+  const auto index = static_cast<std::ptrdiff_t>(lead);
   Dims one = {b.pool().product(std::span<const Dim>(shape).first(lead)), 1}, ones = {1, 1};
-  one.insert(one.end(), windows.begin() + at, windows.end());
+  one.insert(one.end(), windows.begin() + index, windows.end());
   ones.insert(ones.end(), kernel.begin(), kernel.end());
   const ValueId y =
-      image_gradient(b, b.reshape(each, one), b.full(ones, 1, wide), w, Dims(shape.begin() + at, shape.end()));
+      image_gradient(b, b.reshape(each, one), b.full(ones, 1, wide), w, Dims(shape.begin() + index, shape.end()));
   return b.reshape(y, shape);
 }
 

@@ -85,10 +85,10 @@ ValueId input_value(const Program& program, std::uint32_t function, std::size_t 
   return kNoValue;
 }
 
-KeptBody keep_random(GradientCall& c, std::uint32_t body) {
+AugmentedBody keep_random(GradientCall& c, std::uint32_t body) {
   Program& program = c.b.program();
-  const auto known = c.backward.bodies.find(body);
-  if (known != c.backward.bodies.end()) return known->second;
+  const auto cached = c.backward.bodies.find(body);
+  if (cached != c.backward.bodies.end()) return cached->second;
   const auto binds = [](const Node& n) { return n.op != Op::cond && has_trait(n.op, Trait::data_sized); };
   const auto random = [](const Node& n) { return has_trait(n.op, Trait::random); };
   const auto symbols = [](const Node& n) { return n.op == Op::cond && n.has(AttrKey::symbols); };
@@ -98,64 +98,64 @@ KeptBody keep_random(GradientCall& c, std::uint32_t body) {
   if (any_node(program, functions_of(program.functions[body]), random)) {
     c.refuse("nested control flow draws random numbers");
   }
-  KeptBody kept;
-  kept.function = body;
-  kept.outputs = program.functions[body].outputs.size();
+  AugmentedBody saved;
+  saved.function = body;
+  saved.outputs = program.functions[body].outputs.size();
   const std::vector<Node>& nodes = program.functions[body].nodes;
-  if (std::ranges::none_of(nodes, random)) return c.backward.bodies[body] = kept;
+  if (std::ranges::none_of(nodes, random)) return c.backward.bodies[body] = saved;
   Function copy = program.functions[body];
   for (const Node& n : copy.nodes) {
     if (!random(n)) continue;
     FunctionOutput out;
     out.value = n.outputs.at(0);
-    kept.kept.push_back(copy.values[static_cast<std::size_t>(out.value)].type);
+    saved.saved_types.push_back(copy.values[static_cast<std::size_t>(out.value)].type);
     copy.outputs.push_back(std::move(out));
   }
   program.functions.push_back(std::move(copy));
-  kept.function = static_cast<std::uint32_t>(program.functions.size() - 1);
-  return c.backward.bodies[body] = kept;
+  saved.function = static_cast<std::uint32_t>(program.functions.size() - 1);
+  return c.backward.bodies[body] = saved;
 }
 
-BackwardBody::BackwardBody(Builder& b, const KeptBody& body, const std::vector<ValueId>& inputs,
-                           const std::vector<ValueId>& kept)
+BackwardBody::BackwardBody(Builder& b, const AugmentedBody& body, const std::vector<ValueId>& inputs,
+                           const std::vector<ValueId>& saved)
     : b_(b), inputs_(inputs) {
   const Function from = b.program().functions[body.function];  // a copy: adding values moves functions' lists
-  std::vector<ValueId> place(from.values.size(), kNoValue);
+  std::vector<ValueId> new_values(from.values.size(), kNoValue);
   std::size_t next = 0;
   for (const FunctionInput& in : from.inputs) {
     if (in.value == kNoValue) continue;
-    place[static_cast<std::size_t>(in.value)] =
+    new_values[static_cast<std::size_t>(in.value)] =
         in.kind == FunctionInput::Kind::state ? value_of_state(b.program(), b.function(), in.state) : inputs.at(next++);
   }
   std::size_t random = 0;
   for (const Node& n : from.nodes) {
     if (is_assertion(n.op)) continue;
     if (has_trait(n.op, Trait::random)) {
-      place[static_cast<std::size_t>(n.outputs.at(0))] = kept.at(random++);
+      new_values[static_cast<std::size_t>(n.outputs.at(0))] = saved.at(random++);
       continue;
     }
     Node copy = n;
-    for (ValueId& v : copy.inputs) v = v == kNoValue ? v : place[static_cast<std::size_t>(v)];
+    for (ValueId& v : copy.inputs) v = v == kNoValue ? v : new_values[static_cast<std::size_t>(v)];
     for (ValueId& v : copy.outputs) {
       if (v == kNoValue) continue;
       const Value& value = from.values[static_cast<std::size_t>(v)];
-      v = place[static_cast<std::size_t>(v)] = b.add_value(value.type, value.name);
+      v = new_values[static_cast<std::size_t>(v)] = b.add_value(value.type, value.name);
     }
     b.function().nodes.push_back(std::move(copy));
   }
   for (std::size_t i = 0; i < body.outputs; ++i) {
-    outputs_.push_back(place[static_cast<std::size_t>(from.outputs[i].value)]);
+    outputs_.push_back(new_values[static_cast<std::size_t>(from.outputs[i].value)]);
   }
 }
 
-std::vector<ValueId> BackwardBody::gradients(const std::vector<ValueId>& seeds, const std::vector<std::size_t>& wanted,
+std::vector<ValueId> BackwardBody::gradients(const std::vector<ValueId>& seeds, const std::vector<std::size_t>& needed,
                                              BackwardFunctions& known) {
   std::vector<GradientSeed> arriving;
   for (std::size_t i = 0; i < seeds.size(); ++i) {
     if (seeds[i] != kNoValue) arriving.push_back({outputs_.at(i), seeds[i]});
   }
   std::vector<ValueId> wrt;
-  for (std::size_t i : wanted) wrt.push_back(inputs_.at(i));
+  for (std::size_t i : needed) wrt.push_back(inputs_.at(i));
   std::vector<ValueId> result = differentiate(b_, arriving, wrt, known);
   for (std::size_t i = 0; i < result.size(); ++i) {
     if (result[i] == kNoValue) result[i] = zeros_like(b_, wrt[i]);

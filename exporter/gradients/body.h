@@ -11,7 +11,7 @@ namespace tern {
 
 /// Copies the body with its random numbers as additional results, once for all its calls; returns the body itself if
 /// free of random numbers. Refuses bodies with data-dependent sizes, and random numbers in nested bodies.
-KeptBody keep_random(GradientCall& c, std::uint32_t body);
+AugmentedBody keep_random(GradientCall& c, std::uint32_t body);
 
 /// Types of the body's inputs of kind user, and of its results.
 std::vector<TensorType> input_types(const Program& program, std::uint32_t function);
@@ -25,13 +25,14 @@ class BackwardBody {
  public:
   /// `inputs` and `kept` are values of the function of `b`: the body's user inputs, and the random numbers of its first
   /// run.
-  BackwardBody(Builder& b, const KeptBody& body, const std::vector<ValueId>& inputs, const std::vector<ValueId>& kept);
+  BackwardBody(Builder& b, const AugmentedBody& body, const std::vector<ValueId>& inputs,
+               const std::vector<ValueId>& saved);
 
   ValueId output(std::size_t i) const { return outputs_[i]; }
   /// Gradients of the inputs `wanted`; zeros for inputs without a gradient. `seeds` has an entry for each result of the
   /// body, or kNoValue.
-  std::vector<ValueId> gradients(const std::vector<ValueId>& seeds, const std::vector<std::size_t>& wanted,
-                                 BackwardFunctions& known);
+  std::vector<ValueId> gradients(const std::vector<ValueId>& seeds, const std::vector<std::size_t>& needed,
+                                 BackwardFunctions& functions);
 
  private:
   Builder& b_;

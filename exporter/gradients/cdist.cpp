@@ -30,16 +30,16 @@ void differentiate_cdist(GradientCall& c) {
   const DType wide = compute_type(b.dtype(x));
   const double p = c.node.number(AttrKey::p);
   if (p == 0) {
-    c.give(0, b.full(b.shape(x), 0, b.dtype(x)));
-    return c.give(1, b.full(b.shape(y), 0, b.dtype(y)));
+    c.add_gradient(0, b.full(b.shape(x), 0, b.dtype(x)));
+    return c.add_gradient(1, b.full(b.shape(y), 0, b.dtype(y)));
   }
   if (p == 2 && (is_long(b.size(x, -2)) || is_long(b.size(y, -2)))) {
     // sum_j r_ij (x_i - y_j) = x_i sum_j r_ij - (r y)_i
     const ValueId r = b.expr("d == 0 ? 0 : g / d", {{"g", g}, {"d", d}}, wide);
     const auto side = [&](std::size_t i, ValueId from, ValueId to, ValueId ratio) {
-      if (!c.wants(i)) return;
+      if (!c.needs_gradient(i)) return;
       const ValueId rows = b.reduce(ratio, "sum", {-1}, true, wide), moved = b.matmul(ratio, b.cast(to, wide));
-      c.give(i, b.expr("x * r - m", {{"x", from}, {"r", rows}, {"m", moved}}, wide));
+      c.add_gradient(i, b.expr("x * r - m", {{"x", from}, {"r", rows}, {"m", moved}}, wide));
     };
     side(0, x, y, r);
     return side(1, y, x, b.transpose(r, -2, -1));
@@ -51,8 +51,8 @@ void differentiate_cdist(GradientCall& c) {
                                {"g", b.unsqueeze(g, -1)},
                                {"p", p}},
                               wide);
-  if (c.wants(0)) c.give(0, b.reduce(each, "sum", {-2}, false, wide));
-  if (c.wants(1)) c.give(1, b.expr("-g", {{"g", b.reduce(each, "sum", {-3}, false, wide)}}, wide));
+  if (c.needs_gradient(0)) c.add_gradient(0, b.reduce(each, "sum", {-2}, false, wide));
+  if (c.needs_gradient(1)) c.add_gradient(1, b.expr("-g", {{"g", b.reduce(each, "sum", {-3}, false, wide)}}, wide));
 }
 
 }  // namespace tern

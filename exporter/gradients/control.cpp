@@ -24,51 +24,53 @@ std::vector<ValueId> run_instead(GradientCall& c, const std::vector<std::uint32_
 }
 
 std::vector<std::size_t> wanted_from(GradientCall& c, std::size_t first, std::size_t count) {
-  std::vector<std::size_t> wanted;
+  std::vector<std::size_t> needed;
   for (std::size_t i = 0; i < count; ++i) {
-    if (c.wants(first + i)) wanted.push_back(i);
+    if (c.needs_gradient(first + i)) needed.push_back(i);
   }
-  return wanted;
+  return needed;
 }
 
 /// Creates the body's backward function. Inputs: the operands, the gradients of results with a gradient, the kept
 /// values. Results: the gradients of the wanted operands. Of the values in `all_kept`, the body's own start at `first`.
-std::uint32_t branch(GradientCall& c, const KeptBody& body, const std::vector<std::size_t>& wanted,
+std::uint32_t branch(GradientCall& c, const AugmentedBody& body, const std::vector<std::size_t>& needed,
                      const std::vector<TensorType>& all_kept, std::size_t first) {
   Program& program = c.b.program();
   std::vector<bool> arriving;
   for (std::size_t i = 0; i < body.outputs; ++i) arriving.push_back(c.grad(i) != kNoValue);
-  const bool shared = all_kept.size() == body.kept.size();  // false: another branch has values in it
-  const auto key = std::tuple(body.function, arriving, wanted);
-  if (const auto known = c.backward.made.find(key); shared && known != c.backward.made.end()) return known->second;
+  const bool shared = all_kept.size() == body.saved_types.size();  // false: another branch has values in it
+  const auto key = std::tuple(body.function, arriving, needed);
+  if (const auto cached = c.backward.functions.find(key); shared && cached != c.backward.functions.end())
+    return cached->second;
   const std::uint32_t number = new_function(program, program.functions[body.function].name + ".gradient");
-  if (shared) c.backward.made.emplace(key, number);
+  if (shared) c.backward.functions.emplace(key, number);
   Builder b(program, number);
-  std::vector<ValueId> inputs, seeds, kept;
+  std::vector<ValueId> inputs, seeds, saved;
   for (const TensorType& t : input_types(program, body.function)) inputs.push_back(new_input(b, t, "operand"));
   const std::vector<TensorType> results = output_types(program, body.function);
   for (std::size_t i = 0; i < body.outputs; ++i) {
     seeds.push_back(c.grad(i) == kNoValue ? kNoValue : new_input(b, results[i], "gradient"));
   }
-  for (const TensorType& t : all_kept) kept.push_back(new_input(b, t, "kept"));
-  const auto own = kept.begin() + static_cast<std::ptrdiff_t>(first);
-  BackwardBody backward(b, body, inputs, {own, own + static_cast<std::ptrdiff_t>(body.kept.size())});
-  for (ValueId v : backward.gradients(seeds, wanted, c.backward)) new_output(b, v);
+  for (const TensorType& t : all_kept) saved.push_back(new_input(b, t, "kept"));
+  const auto own = saved.begin() + static_cast<std::ptrdiff_t>(first);
+  BackwardBody backward(b, body, inputs, {own, own + static_cast<std::ptrdiff_t>(body.saved_types.size())});
+  for (ValueId v : backward.gradients(seeds, needed, c.backward)) new_output(b, v);
   return number;
 }
 
 /// Operands, gradients and kept values, in the order of branch()'s inputs.
-std::vector<ValueId> branch_operands(GradientCall& c, std::size_t first, const std::vector<ValueId>& kept) {
+std::vector<ValueId> branch_operands(GradientCall& c, std::size_t first, const std::vector<ValueId>& saved) {
   std::vector<ValueId> operands(c.node.inputs.begin() + static_cast<std::ptrdiff_t>(first), c.node.inputs.end());
   for (std::size_t i = 0; i < c.output_count(); ++i) {
     if (c.grad(i) != kNoValue) operands.push_back(c.grad(i));
   }
-  operands.insert(operands.end(), kept.begin(), kept.end());
+  operands.insert(operands.end(), saved.begin(), saved.end());
   return operands;
 }
 
 /// Copies the branch and adds zeros for the other branch's kept values, before or behind its own.
-std::uint32_t with_zeros(Program& program, const KeptBody& body, const std::vector<TensorType>& other, bool before) {
+std::uint32_t append_zero_outputs(Program& program, const AugmentedBody& body, const std::vector<TensorType>& other,
+                                  bool before) {
   if (other.empty()) return body.function;
   Function copy = program.functions[body.function];
   program.functions.push_back(std::move(copy));
@@ -88,35 +90,38 @@ std::uint32_t with_zeros(Program& program, const KeptBody& body, const std::vect
 
 void cond(GradientCall& c) {
   Program& program = c.b.program();
-  const KeptBody yes = keep_random(c, c.node.functions[0]), no = keep_random(c, c.node.functions[1]);
-  std::vector<TensorType> types = yes.kept;
-  types.insert(types.end(), no.kept.begin(), no.kept.end());
-  std::vector<ValueId> kept;
+  const AugmentedBody yes = keep_random(c, c.node.functions[0]), no = keep_random(c, c.node.functions[1]);
+  std::vector<TensorType> types = yes.saved_types;
+  types.insert(types.end(), no.saved_types.begin(), no.saved_types.end());
+  std::vector<ValueId> saved;
   if (!types.empty()) {
-    kept = run_instead(c, {with_zeros(program, yes, no.kept, false), with_zeros(program, no, yes.kept, true)}, types);
+    saved = run_instead(c,
+                        {append_zero_outputs(program, yes, no.saved_types, false),
+                         append_zero_outputs(program, no, yes.saved_types, true)},
+                        types);
   }
-  const std::vector<std::size_t> wanted = wanted_from(c, 1, c.input_count() - 1);
+  const std::vector<std::size_t> needed = wanted_from(c, 1, c.input_count() - 1);
   Node n;
   n.op = Op::cond;
-  n.functions = {branch(c, yes, wanted, types, 0), branch(c, no, wanted, types, yes.kept.size())};
+  n.functions = {branch(c, yes, needed, types, 0), branch(c, no, needed, types, yes.saved_types.size())};
   n.inputs = {c.in(0)};
-  const std::vector<ValueId> operands = branch_operands(c, 1, kept);
+  const std::vector<ValueId> operands = branch_operands(c, 1, saved);
   n.inputs.insert(n.inputs.end(), operands.begin(), operands.end());
   const std::vector<ValueId> gradients = c.b.add(std::move(n));
-  for (std::size_t i = 0; i < wanted.size(); ++i) c.give(1 + wanted[i], gradients[i]);
+  for (std::size_t i = 0; i < needed.size(); ++i) c.add_gradient(1 + needed[i], gradients[i]);
 }
 
 void call(GradientCall& c) {
-  const KeptBody body = keep_random(c, c.node.functions[0]);
-  std::vector<ValueId> kept;
-  if (!body.kept.empty()) kept = run_instead(c, {body.function}, body.kept);
-  const std::vector<std::size_t> wanted = wanted_from(c, 0, c.input_count());
+  const AugmentedBody body = keep_random(c, c.node.functions[0]);
+  std::vector<ValueId> saved;
+  if (!body.saved_types.empty()) saved = run_instead(c, {body.function}, body.saved_types);
+  const std::vector<std::size_t> needed = wanted_from(c, 0, c.input_count());
   Node n;
   n.op = Op::call;
-  n.functions = {branch(c, body, wanted, body.kept, 0)};
-  n.inputs = branch_operands(c, 0, kept);
+  n.functions = {branch(c, body, needed, body.saved_types, 0)};
+  n.inputs = branch_operands(c, 0, saved);
   const std::vector<ValueId> gradients = c.b.add(std::move(n));
-  for (std::size_t i = 0; i < wanted.size(); ++i) c.give(wanted[i], gradients[i]);
+  for (std::size_t i = 0; i < needed.size(); ++i) c.add_gradient(needed[i], gradients[i]);
 }
 
 /// Loop over slices, with values carried from round to round: scan_loop, or map_loop without carried values.
@@ -137,7 +142,7 @@ class LoopGradient {
     }
   }
 
-  void give() {
+  void add_loop_gradients() {
     const std::vector<ValueId> stacked = keep_rounds();
     Node n;
     n.op = Op::scan_loop;
@@ -155,9 +160,9 @@ class LoopGradient {
     for (std::size_t i = 0; i < additional_; ++i) n.inputs.push_back(c_.in(carried_ + mapped_ + i));
     const std::vector<ValueId> results = b_.add(std::move(n));
     std::size_t next = 0;
-    for (std::size_t i : flowing_) c_.give(i, results[next++]);
-    for (std::size_t i : wanted_additional_) c_.give(carried_ + mapped_ + i, results[next++]);
-    for (std::size_t i : wanted_slices_) c_.give(carried_ + i, backwards(results[next++]));
+    for (std::size_t i : flowing_) c_.add_gradient(i, results[next++]);
+    for (std::size_t i : wanted_additional_) c_.add_gradient(carried_ + mapped_ + i, results[next++]);
+    for (std::size_t i : wanted_slices_) c_.add_gradient(carried_ + i, backwards(results[next++]));
   }
 
  private:
@@ -165,7 +170,7 @@ class LoopGradient {
 
   /// Stacks the values of a round beyond recomputation: the initial carried values and the random numbers.
   std::vector<ValueId> keep_rounds() {
-    if (carried_ == 0 && body_.kept.empty()) return {};
+    if (carried_ == 0 && body_.saved_types.empty()) return {};
     Program& program = b_.program();
     Function copy = program.functions[body_.function];
     for (std::size_t i = 0; i < carried_; ++i) {
@@ -174,7 +179,7 @@ class LoopGradient {
       copy.outputs.push_back(std::move(out));
     }
     program.functions.push_back(std::move(copy));
-    std::vector<TensorType> types = body_.kept;
+    std::vector<TensorType> types = body_.saved_types;
     types.insert(types.end(), types_.begin(), types_.begin() + static_cast<std::ptrdiff_t>(carried_));
     const Dim rounds = b_.size(c_.in(carried_), 0);
     for (TensorType& t : types) t.shape.insert(t.shape.begin(), rounds);
@@ -189,22 +194,22 @@ class LoopGradient {
     const std::uint32_t number = new_function(program, program.functions[body_.function].name + ".gradient");
     Builder b(program, number);
     const std::vector<TensorType> results = output_types(program, body_.function);
-    std::vector<ValueId> seeds(body_.outputs, kNoValue), sums, kept, inputs;
+    std::vector<ValueId> seeds(body_.outputs, kNoValue), sums, saved, inputs;
     const auto type_of = [&](std::size_t i) { return types_[carried_ + mapped_ + i]; };
     for (std::size_t i : flowing_) seeds[i] = new_input(b, types_[i], "gradient");
     for (std::size_t i : wanted_additional_) sums.push_back(new_input(b, type_of(i), "sum"));
-    for (const TensorType& t : body_.kept) kept.push_back(new_input(b, t, "kept"));
+    for (const TensorType& t : body_.saved_types) saved.push_back(new_input(b, t, "kept"));
     for (std::size_t i = 0; i < carried_ + mapped_; ++i) inputs.push_back(new_input(b, types_[i], "slice"));
     for (std::size_t i = carried_; i < body_.outputs; ++i) {
       if (c_.grad(i) != kNoValue) seeds[i] = new_input(b, results[i], "gradient");
     }
     for (std::size_t i = 0; i < additional_; ++i) inputs.push_back(new_input(b, type_of(i), "operand"));
 
-    std::vector<std::size_t> wanted = flowing_;
-    for (std::size_t i : wanted_additional_) wanted.push_back(carried_ + mapped_ + i);
-    for (std::size_t i : wanted_slices_) wanted.push_back(carried_ + i);
-    BackwardBody backward(b, body_, inputs, kept);
-    const std::vector<ValueId> gradients = backward.gradients(seeds, wanted, c_.backward);
+    std::vector<std::size_t> needed = flowing_;
+    for (std::size_t i : wanted_additional_) needed.push_back(carried_ + mapped_ + i);
+    for (std::size_t i : wanted_slices_) needed.push_back(carried_ + i);
+    BackwardBody backward(b, body_, inputs, saved);
+    const std::vector<ValueId> gradients = backward.gradients(seeds, needed, c_.backward);
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       const bool summed = i >= flowing_.size() && i < flowing_.size() + sums.size();
       new_output(b, summed ? add_gradients(b, sums[i - flowing_.size()], gradients[i]) : gradients[i]);
@@ -215,14 +220,14 @@ class LoopGradient {
   GradientCall& c_;
   Builder& b_;
   const std::size_t carried_, mapped_, additional_;
-  const KeptBody body_;
+  const AugmentedBody body_;
   const std::vector<TensorType> types_;
   const std::vector<std::size_t> wanted_slices_, wanted_additional_;
   std::vector<std::size_t> flowing_;  ///< carried values with gradients
 };
 
 void loop(GradientCall& c) {
-  LoopGradient(c).give();
+  LoopGradient(c).add_loop_gradients();
 }
 
 constexpr GradientEntry kControlRules[] = {

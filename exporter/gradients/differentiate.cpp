@@ -22,48 +22,52 @@ bool carries(const TensorType& t) {
 /// Nodes between `wrt` and the seeds, and the backward walk over them.
 class Walk {
  public:
-  Walk(Builder& b, std::span<const GradientSeed> seeds, std::span<const ValueId> wrt, BackwardFunctions& known)
-      : b_(b), known_(known), nodes_(b.function().nodes.size()), depends_(values(), false), reaches_(values(), false) {
+  Walk(Builder& b, std::span<const GradientSeed> seeds, std::span<const ValueId> wrt, BackwardFunctions& functions)
+      : b_(b),
+        backward_functions_(functions),
+        nodes_(b.function().nodes.size()),
+        depends_(values(), false),
+        reaches_(values(), false) {
     find_dependent(wrt);
     refuse_states_of_bodies(wrt);
-    for (const GradientSeed& s : seeds) reaches_[at(s.value)] = true;
+    for (const GradientSeed& s : seeds) reaches_[index_of(s.value)] = true;
     find_reaching();
     refuse_missing();
     grads_.assign(values(), kNoValue);
     for (const GradientSeed& s : seeds) {
-      if (depends_[at(s.value)]) add(s.value, gradient_like(b_, s.gradient, s.value));
+      if (depends_[index_of(s.value)]) add(s.value, gradient_like(b_, s.gradient, s.value));
     }
   }
 
   std::vector<ValueId> run(std::span<const ValueId> wrt) {
     for (std::size_t n = nodes_; n-- > 0;) visit(n);
     std::vector<ValueId> result;
-    for (ValueId v : wrt) result.push_back(grads_[at(v)]);
+    for (ValueId v : wrt) result.push_back(grads_[index_of(v)]);
     return result;
   }
 
  private:
-  static std::size_t at(ValueId v) { return static_cast<std::size_t>(v); }
+  static std::size_t index_of(ValueId v) { return static_cast<std::size_t>(v); }
   std::size_t values() const { return b_.function().values.size(); }
   const Node& node(std::size_t n) const { return b_.function().nodes[n]; }
 
   /// Marks the values depending on `wrt` through differentiable ops.
   void find_dependent(std::span<const ValueId> wrt) {
     for (ValueId v : wrt) {
-      if (v < 0 || at(v) >= values()) fail(ErrorCode::internal, "differentiate: the value does not exist");
+      if (v < 0 || index_of(v) >= values()) fail(ErrorCode::internal, "differentiate: the value does not exist");
       if (!carries(b_.type(v))) {
         fail(ErrorCode::invalid_argument,
              fmt::format("value '{}' is {}: only floating and complex values have gradients",
-                         b_.function().values[at(v)].name, text_of(b_.type(v), b_.pool())));
+                         b_.function().values[index_of(v)].name, text_of(b_.type(v), b_.pool())));
       }
-      depends_[at(v)] = true;
+      depends_[index_of(v)] = true;
     }
     for (std::size_t n = 0; n < nodes_; ++n) {
       const NoGradient* none = find_no_gradient(node(n).op);
       if (none != nullptr && none->kind == NoGradient::Kind::zero) continue;
       if (!reads_dependent(n)) continue;
       for (ValueId v : node(n).outputs) {
-        if (v != kNoValue && carries(b_.type(v))) depends_[at(v)] = true;
+        if (v != kNoValue && carries(b_.type(v))) depends_[index_of(v)] = true;
       }
     }
   }
@@ -72,11 +76,11 @@ class Walk {
   void find_reaching() {
     for (std::size_t n = nodes_; n-- > 0;) {
       bool any = false;
-      for (ValueId v : node(n).outputs) any = any || (v != kNoValue && depends_[at(v)] && reaches_[at(v)]);
+      for (ValueId v : node(n).outputs) any = any || (v != kNoValue && depends_[index_of(v)] && reaches_[index_of(v)]);
       if (!any) continue;
       for (std::size_t i = 0; i < node(n).inputs.size(); ++i) {
         const ValueId v = node(n).inputs[i];
-        if (v != kNoValue && flows_to(node(n), i)) reaches_[at(v)] = true;
+        if (v != kNoValue && flows_to(node(n), i)) reaches_[index_of(v)] = true;
       }
     }
   }
@@ -110,15 +114,15 @@ class Walk {
   bool reads_dependent(std::size_t n) const {
     const std::vector<ValueId>& inputs = node(n).inputs;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i] != kNoValue && depends_[at(inputs[i])] && flows_to(node(n), i)) return true;
+      if (inputs[i] != kNoValue && depends_[index_of(inputs[i])] && flows_to(node(n), i)) return true;
     }
     return false;
   }
 
-  bool on_path(std::size_t n) const {
+  bool is_on_path(std::size_t n) const {
     const bool in = reads_dependent(n);
     bool out = false;
-    for (ValueId v : node(n).outputs) out = out || (v != kNoValue && depends_[at(v)] && reaches_[at(v)]);
+    for (ValueId v : node(n).outputs) out = out || (v != kNoValue && depends_[index_of(v)] && reaches_[index_of(v)]);
     return in && out;
   }
 
@@ -128,7 +132,7 @@ class Walk {
     std::string list;
     int count = 0;
     for (std::size_t n = 0; n < nodes_; ++n) {
-      if (!on_path(n) || find_gradient_rule(node(n).op) != nullptr) continue;
+      if (!is_on_path(n) || find_gradient_rule(node(n).op) != nullptr) continue;
       if (++count > kListed) continue;
       const NoGradient* none = find_no_gradient(node(n).op);
       list += fmt::format("{}{}: {}", list.empty() ? "" : "; ", describe(b_.program(), b_.function(), n),
@@ -139,24 +143,24 @@ class Walk {
     fail(ErrorCode::unsupported, "no gradient of " + list);
   }
 
-  void add(ValueId v, ValueId gradient) { grads_[at(v)] = add_gradients(b_, grads_[at(v)], gradient); }
+  void add(ValueId v, ValueId gradient) { grads_[index_of(v)] = add_gradients(b_, grads_[index_of(v)], gradient); }
 
   void visit(std::size_t n) {
-    if (!on_path(n)) return;
+    if (!is_on_path(n)) return;
     std::vector<ValueId> grads;
     bool any = false;
     for (ValueId v : node(n).outputs) {
-      grads.push_back(v == kNoValue ? kNoValue : grads_[at(v)]);
+      grads.push_back(v == kNoValue ? kNoValue : grads_[index_of(v)]);
       any = any || grads.back() != kNoValue;
     }
     if (!any) return;
-    std::vector<bool> wanted;
-    for (ValueId v : node(n).inputs) wanted.push_back(v != kNoValue && depends_[at(v)]);
+    std::vector<bool> needed;
+    for (ValueId v : node(n).inputs) needed.push_back(v != kNoValue && depends_[index_of(v)]);
     b_.set_origin(origin_of_gradient(node(n).origin), annotations_of_gradient(node(n)));
-    GradientCall call(b_, n, std::move(grads), std::move(wanted), known_, producers_);
+    GradientCall call(b_, n, std::move(grads), std::move(needed), backward_functions_, producers_);
     find_gradient_rule(call.node.op)(call);
     for (std::size_t i = 0; i < call.input_count(); ++i) {
-      if (call.wants(i) && call.given(i) != kNoValue) add(call.in(i), call.given(i));
+      if (call.needs_gradient(i) && call.operand_gradient(i) != kNoValue) add(call.in(i), call.operand_gradient(i));
     }
   }
 
@@ -167,17 +171,18 @@ class Walk {
     if (forward < 0) return forward;
     const std::string& op = origins[static_cast<std::size_t>(forward)].op;
     if (op.empty() || op.starts_with(kGradientOf)) return forward;
-    const auto [known, added] = known_.origins.try_emplace(forward, static_cast<std::int32_t>(origins.size()));
+    const auto [functions, added] =
+        backward_functions_.origins.try_emplace(forward, static_cast<std::int32_t>(origins.size()));
     if (added) {
       Origin origin = origins[static_cast<std::size_t>(forward)];
       origin.op = std::string(kGradientOf) + origin.op;
       origins.push_back(std::move(origin));
     }
-    return known->second;
+    return functions->second;
   }
 
   Builder& b_;
-  BackwardFunctions& known_;
+  BackwardFunctions& backward_functions_;
   Producers producers_;
   const std::size_t nodes_;
   std::vector<bool> depends_, reaches_;  ///< cover the values of the original function
@@ -187,13 +192,13 @@ class Walk {
 }  // namespace
 
 std::vector<ValueId> differentiate(Builder& b, std::span<const GradientSeed> seeds, std::span<const ValueId> wrt) {
-  BackwardFunctions known;
-  return differentiate(b, seeds, wrt, known);
+  BackwardFunctions functions;
+  return differentiate(b, seeds, wrt, functions);
 }
 
 std::vector<ValueId> differentiate(Builder& b, std::span<const GradientSeed> seeds, std::span<const ValueId> wrt,
-                                   BackwardFunctions& known) {
-  std::vector<ValueId> gradients = Walk(b, seeds, wrt, known).run(wrt);
+                                   BackwardFunctions& functions) {
+  std::vector<ValueId> gradients = Walk(b, seeds, wrt, functions).run(wrt);
   b.set_origin(-1);
   return gradients;
 }

@@ -35,7 +35,7 @@ std::vector<ValueId> differentiate(Builder& b, std::span<const GradientSeed> see
 
 /// Differentiates inside another differentiate(), sharing its backward functions.
 std::vector<ValueId> differentiate(Builder& b, std::span<const GradientSeed> seeds, std::span<const ValueId> wrt,
-                                   BackwardFunctions& known);
+                                   BackwardFunctions& functions);
 
 /// Zeros of the type of a value.
 ValueId zeros_like(Builder& b, ValueId value);

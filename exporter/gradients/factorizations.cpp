@@ -14,7 +14,7 @@ ValueId qr_gradient(Builder& b, ValueId q, ValueId r, ValueId gq, ValueId gr) {
     m = m == kNoValue ? b.expr("-x", {{"x", from_q}}, b.dtype(q))
                       : b.expr("m - x", {{"m", m}, {"x", from_q}}, b.dtype(q));
   }
-  const ValueId sum = plus(b, times(b, q, with_adjoint(b, lower_half(b, hermitian(b, m)))), gq);
+  const ValueId sum = plus(b, times(b, q, add_adjoint(b, lower_half(b, hermitian(b, m)))), gq);
   return triangular_solve(b, r, sum, {.upper = true, .left = false, .op = TransposeKind::adjoint});
 }
 
@@ -22,18 +22,18 @@ ValueId qr_gradient(Builder& b, ValueId q, ValueId r, ValueId gq, ValueId gr) {
 ValueId permuted(Builder& b, ValueId pivots, ValueId x, TransposeKind op) {
   const Dim m = b.size(x, -2), k = b.size(pivots, -1);
   if (!b.pool().proved_equal(m, k)) {  // rows behind the pivots stay
-    const Dim rest = b.pool().sub(m, k);
+    const Dim remaining = b.pool().sub(m, k);
     Dims sizes(b.shape(pivots).begin(), b.shape(pivots).end() - 1);
-    sizes.push_back(rest);
-    pivots = b.concat({pivots, b.expand(b.slice(b.iota(m, DType::i32, 1), 0, k, rest), sizes)}, -1);
+    sizes.push_back(remaining);
+    pivots = b.concat({pivots, b.expand(b.slice(b.iota(m, DType::i32, 1), 0, k, remaining), sizes)}, -1);
   }
   Dims batch(b.shape(pivots).begin(), b.shape(pivots).end() - 1);
-  const ValueId ones = b.expand(identity(b, m, b.dtype(x)), with_sizes(batch, {m, m}));
+  const ValueId ones = b.expand(identity(b, m, b.dtype(x)), append_sizes(batch, {m, m}));
   return lu_solve(b, ones, pivots, x, true, op);
 }
 
 /// Replaces zeros on the diagonal by the machine epsilon: the determinant of a singular matrix then has a gradient.
-ValueId without_zeros(Builder& b, ValueId upper) {
+ValueId replace_diagonal_zeros(Builder& b, ValueId upper) {
   const ValueId one = identity(b, b.size(upper, -1), DType::boolean);
   return b.expr("o && u == 0 ? e : u", {{"o", one}, {"u", upper}, {"e", machine_epsilon(b.dtype(upper))}},
                 b.dtype(upper));
@@ -49,7 +49,7 @@ void differentiate_cholesky(GradientCall& c) {
   const ValueId g = upper ? hermitian(b, c.grad(0)) : c.grad(0);
   const ValueId phi = lower_half(b, times(b, hermitian(b, l), g));
   const ValueId left = triangular_solve(b, l, phi, {.op = TransposeKind::adjoint});
-  c.give(0, hermitian_part(b, triangular_solve(b, l, left, {.left = false})));
+  c.add_gradient(0, hermitian_part(b, triangular_solve(b, l, left, {.left = false})));
 }
 
 void differentiate_qr(GradientCall& c) {
@@ -57,9 +57,9 @@ void differentiate_qr(GradientCall& c) {
   const ValueId a = c.in(0);
   const auto mode = static_cast<QrKind>(c.node.integer(AttrKey::mode));
   const Dim m = b.size(a, -2), n = b.size(a, -1);
-  const bool known = m.is_const() && n.is_const();
+  const bool is_static = m.is_const() && n.is_const();
   if (mode == QrKind::reflectors) c.refuse("PyTorch has no gradient of reflectors");
-  if (!known) c.refuse("whether there are more rows than columns must be known");
+  if (!is_static) c.refuse("whether there are more rows than columns must be known");
   if (mode == QrKind::complete && m.value() > n.value()) {
     c.refuse("a complete QR of more rows than columns is not unique");
   }
@@ -71,17 +71,17 @@ void differentiate_qr(GradientCall& c) {
   }
   const ValueId r = c.out(1), gr = c.grad(1);
   ValueId gq = mode == QrKind::r ? kNoValue : c.grad(0);
-  if (m.value() >= n.value()) return c.give(0, qr_gradient(b, q, r, gq, gr));
+  if (m.value() >= n.value()) return c.add_gradient(0, qr_gradient(b, q, r, gq, gr));
   // A = [X Y], R = [U V]: V = Q^H Y adds to the gradient of Q.
-  const Dim rest = b.pool().sub(n, m);
-  ValueId gu = kNoValue, gy = b.full(with_sizes(batch_of(b, a), {m, rest}), 0, b.dtype(a));
+  const Dim remaining = b.pool().sub(n, m);
+  ValueId gu = kNoValue, gy = b.full(append_sizes(batch_of(b, a), {m, remaining}), 0, b.dtype(a));
   if (gr != kNoValue) {
     gu = b.slice(gr, -1, 0, m);
-    const ValueId gv = b.slice(gr, -1, m, rest);
+    const ValueId gv = b.slice(gr, -1, m, remaining);
     gy = times(b, q, gv);
-    gq = plus(b, gq, times(b, b.slice(a, -1, m, rest), hermitian(b, gv)));
+    gq = plus(b, gq, times(b, b.slice(a, -1, m, remaining), hermitian(b, gv)));
   }
-  c.give(0, b.concat({qr_gradient(b, q, b.slice(r, -1, 0, m), gq, gu), gy}, -1));
+  c.add_gradient(0, b.concat({qr_gradient(b, q, b.slice(r, -1, 0, m), gq, gu), gy}, -1));
 }
 
 /// Let k = min(m, n), L = [L1; L2], U = [U1 U2]: L2 = A2 U1^-1 and U2 = L1^-1 A2, rows in the order of L.
@@ -94,7 +94,7 @@ void differentiate_lu_factor(GradientCall& c) {
   const ValueId square = b.slice(b.slice(lu, -2, 0, k), -1, 0, k), g1 = b.slice(b.slice(g, -2, 0, k), -1, 0, k);
   const ValueId ones = identity(b, k, t);
   const ValueId l1 = b.expr("l + o", {{"l", triangle(b, square, true, -1)}, {"o", ones}}, t);
-  const ValueId u1 = without_zeros(b, triangle(b, square, false));
+  const ValueId u1 = replace_diagonal_zeros(b, triangle(b, square, false));
   ValueId lower = times(b, hermitian(b, l1), triangle(b, g1, true, -1));
   ValueId upper = times(b, triangle(b, g1, false), hermitian(b, u1));
   const auto subtract = [&](ValueId from, ValueId x) { return b.expr("f - x", {{"f", from}, {"x", x}}, t); };
@@ -102,14 +102,14 @@ void differentiate_lu_factor(GradientCall& c) {
   const Triangle behind_u{.upper = true, .left = false, .op = TransposeKind::adjoint};
   ValueId below = kNoValue, beside = kNoValue;
   if (!b.pool().proved_equal(m, k)) {
-    const Dim rest = b.pool().sub(m, k);
-    const ValueId l2 = b.slice(lu, -2, k, rest), g2 = b.slice(g, -2, k, rest);
+    const Dim remaining = b.pool().sub(m, k);
+    const ValueId l2 = b.slice(lu, -2, k, remaining), g2 = b.slice(g, -2, k, remaining);
     upper = subtract(upper, times(b, hermitian(b, l2), g2));
     below = triangular_solve(b, u1, g2, behind_u);
   }
   if (!b.pool().proved_equal(n, k)) {
-    const Dim rest = b.pool().sub(n, k);
-    const ValueId u2 = b.slice(lu, -1, k, rest), g2 = b.slice(g, -1, k, rest);
+    const Dim remaining = b.pool().sub(n, k);
+    const ValueId u2 = b.slice(lu, -1, k, remaining), g2 = b.slice(g, -1, k, remaining);
     lower = subtract(lower, times(b, g2, hermitian(b, u2)));
     beside = triangular_solve(b, l1, g2, under_l);
   }
@@ -117,7 +117,7 @@ void differentiate_lu_factor(GradientCall& c) {
   ValueId ga = triangular_solve(b, u1, triangular_solve(b, l1, phi, under_l), behind_u);
   if (below != kNoValue) ga = b.concat({ga, below}, -2);
   if (beside != kNoValue) ga = b.concat({ga, beside}, -1);
-  c.give(0, permuted(b, c.out(1), ga, TransposeKind::transpose));
+  c.add_gradient(0, permuted(b, c.out(1), ga, TransposeKind::transpose));
 }
 
 /// Rule for X of op(A) X = B, or X op(A) = B: B gets the solution with op(A)^H; the gradient of op(A) goes on to the
@@ -134,8 +134,8 @@ void differentiate_lu_solve(GradientCall& c) {
   } else {
     gb = lu_solve(b, lu, pivots, g, left, op == TransposeKind::none ? TransposeKind::adjoint : TransposeKind::none);
   }
-  c.give(2, gb);
-  if (!c.wants(0)) return;
+  c.add_gradient(2, gb);
+  if (!c.needs_gradient(0)) return;
   ValueId ga = left ? times(b, gb, hermitian(b, x)) : times(b, hermitian(b, x), gb);
   if (op == TransposeKind::adjoint) ga = hermitian(b, ga);
   if (op == TransposeKind::transpose) ga = transposed(b, ga);
@@ -152,7 +152,7 @@ void differentiate_lu_solve(GradientCall& c) {
   const ValueId l = b.expr("l + o", {{"l", triangle(b, lu, true, -1)}, {"o", ones}}, t);
   const ValueId upper = times(b, hermitian(b, l), rows);
   const ValueId lower = times(b, rows, hermitian(b, triangle(b, lu, false)));
-  c.give(0, b.expr("-(l + u)", {{"l", triangle(b, lower, true, -1)}, {"u", triangle(b, upper, false)}}, t));
+  c.add_gradient(0, b.expr("-(l + u)", {{"l", triangle(b, lower, true, -1)}, {"u", triangle(b, upper, false)}}, t));
 }
 
 }  // namespace tern

@@ -10,9 +10,9 @@ namespace {
 ValueId weigh(Builder& b, ValueId v, std::int64_t axis, Dim length, double edge, double inner) {
   Dims along(b.shape(v).size(), 1);
   along[static_cast<std::size_t>(axis)] = b.size(v, axis);
-  const ValueId place = b.reshape(b.iota(b.size(v, axis), DType::i64), along);
+  const ValueId position = b.reshape(b.iota(b.size(v, axis), DType::i64), along);
   const ValueId once =
-      b.expr("i == 0 || 2 * i == n", {{"i", place}, {"n", b.from_dim(length)}}, DType::i64, DType::boolean);
+      b.expr("i == 0 || 2 * i == n", {{"i", position}, {"n", b.from_dim(length)}}, DType::i64, DType::boolean);
   return b.expr("o ? v * e : v * f", {{"o", once}, {"v", v}, {"e", edge}, {"f", inner}}, b.dtype(v));
 }
 
@@ -30,14 +30,14 @@ void differentiate_fft(GradientCall& c) {
     if (length != nullptr) attrs.push_back(attr(AttrKey::length, *length));
     return b.add(Op::fft, {v}, std::move(attrs));
   };
-  if (kind == FftKind::complex_to_complex) return c.give(0, transform(g, kind, nullptr));
+  if (kind == FftKind::complex_to_complex) return c.add_gradient(0, transform(g, kind, nullptr));
   const std::int64_t last = b.normal_axis(x, axes.back().value());
   if (kind == FftKind::real_to_complex) {
     const Dim length = b.size(x, last);
-    return c.give(0, transform(weigh(b, g, last, length, 1, 0.5), FftKind::complex_to_real, &length));
+    return c.add_gradient(0, transform(weigh(b, g, last, length, 1, 0.5), FftKind::complex_to_real, &length));
   }
   const Dim length = b.size(c.out(0), last);
-  c.give(0, weigh(b, transform(g, FftKind::real_to_complex, nullptr), last, length, 1, 2));
+  c.add_gradient(0, weigh(b, transform(g, FftKind::real_to_complex, nullptr), last, length, 1, 2));
 }
 
 }  // namespace tern

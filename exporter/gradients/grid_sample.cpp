@@ -10,7 +10,7 @@ namespace {
 
 /// Tap of one axis, each value of shape [n, points]; `slope` is d weight / d grid, kNoValue if 0.
 struct Tap {
-  ValueId place = kNoValue, inside = kNoValue, weight = kNoValue, slope = kNoValue;
+  ValueId position = kNoValue, inside = kNoValue, weight = kNoValue, slope = kNoValue;
 };
 
 class Sampling {
@@ -34,41 +34,43 @@ class Sampling {
     }
     x_ = flatten_from(b_, c_.in(0), 2);
     g_ = flatten_from(b_, b_.cast(c_.grad(0), wide_), 2);
-    if (c_.wants(0)) to_image_ = b_.full(b_.shape(x_), 0, wide_);
+    if (c_.needs_gradient(0)) to_image_ = b_.full(b_.shape(x_), 0, wide_);
     to_grid_.assign(axes_, kNoValue);
-    std::vector<std::size_t> at(axes_, 0);
+    std::vector<std::size_t> tap_indices(axes_, 0);
     for (bool more = true; more;) {
-      visit(taps, at);
+      visit(taps, tap_indices);
       more = false;
       for (std::size_t a = 0; a < axes_ && !more; ++a) {
-        more = ++at[a] < taps[a].size();
-        if (!more) at[a] = 0;
+        more = ++tap_indices[a] < taps[a].size();
+        if (!more) tap_indices[a] = 0;
       }
     }
-    if (c_.wants(0)) c_.give(0, b_.reshape(to_image_, image));
-    if (!c_.wants(1)) return;
+    if (c_.needs_gradient(0)) c_.add_gradient(0, b_.reshape(to_image_, image));
+    if (!c_.needs_gradient(1)) return;
     std::vector<ValueId> columns;
     for (ValueId v : to_grid_) {
       columns.push_back(b_.unsqueeze(v == kNoValue ? b_.full({grid[0], points_}, 0, wide_) : v, -1));
     }
-    c_.give(1, b_.reshape(b_.concat(columns, -1), grid));
+    c_.add_gradient(1, b_.reshape(b_.concat(columns, -1), grid));
   }
 
  private:
   /// Positions in elements, and their slope: d position / d grid.
   std::pair<ValueId, ValueId> unnormalised(ValueId v, Dim size) {
     const ExprArg n = size_arg(b_, "n", size);
-    const ValueId at = b_.expr(corners_ ? "(v + 1) * ((n - 1) / 2)" : "(v + 1) * (n / 2) - 0.5", {{"v", v}, n}, wide_);
-    return {at, b_.expr(corners_ ? "v * 0 + (n - 1) / 2" : "v * 0 + n / 2", {{"v", v}, n}, wide_)};
+    const ValueId position =
+        b_.expr(corners_ ? "(v + 1) * ((n - 1) / 2)" : "(v + 1) * (n / 2) - 0.5", {{"v", v}, n}, wide_);
+    return {position, b_.expr(corners_ ? "v * 0 + (n - 1) / 2" : "v * 0 + n / 2", {{"v", v}, n}, wide_)};
   }
   /// Reflects or clamps positions into the image; the slope is 0 for clamped positions.
   std::pair<ValueId, ValueId> padded(ValueId v, ValueId slope, Dim size) {
     const ExprArg n = size_arg(b_, "n", size);
     if (padding_ == GridPadding::reflection) {
       const std::string span = corners_ ? "low = 0; span = n - 1; " : "low = -0.5; span = n; ";
-      const std::string rest = span + "d = abs(v - low); r = fmod(d, 2 * span); ";
-      const ValueId turned = b_.expr(rest + "(v < low) != (r > span) ? -s : s", {{"v", v}, {"s", slope}, n}, wide_);
-      v = b_.expr(rest + "span == 0 ? 0 : (r > span ? 2 * span - r : r) + low", {{"v", v}, n}, wide_);
+      const std::string remaining = span + "d = abs(v - low); r = fmod(d, 2 * span); ";
+      const ValueId turned =
+          b_.expr(remaining + "(v < low) != (r > span) ? -s : s", {{"v", v}, {"s", slope}, n}, wide_);
+      v = b_.expr(remaining + "span == 0 ? 0 : (r > span ? 2 * span - r : r) + low", {{"v", v}, n}, wide_);
       slope = turned;
     }
     if (padding_ == GridPadding::zeros) return {v, slope};
@@ -76,10 +78,10 @@ class Sampling {
             b_.expr("v > 0 && v < n - 1 ? s : 0", {{"v", v}, {"s", slope}, n}, wide_)};
   }
 
-  Tap tap(ValueId place, Dim size) {
+  Tap tap(ValueId position, Dim size) {
     const ExprArg n = size_arg(b_, "n", size);
-    const ValueId inside = b_.expr("i >= 0 && i < n", {{"i", place}, n}, DType::i64, DType::boolean);
-    return {b_.expr("max(min(i, n - 1), 0)", {{"i", place}, n}, DType::i64), inside, kNoValue, kNoValue};
+    const ValueId inside = b_.expr("i >= 0 && i < n", {{"i", position}, n}, DType::i64, DType::boolean);
+    return {b_.expr("max(min(i, n - 1), 0)", {{"i", position}, n}, DType::i64), inside, kNoValue, kNoValue};
   }
 
   std::vector<Tap> taps_of(ValueId grid, Dim size) {
@@ -91,12 +93,13 @@ class Sampling {
       t.weight = b_.full({}, 1, wide_);
       return {t};
     }
-    const ValueId low = b_.expr("floor(v)", {{"v", v}}, wide_), rest = b_.expr("v - l", {{"v", v}, {"l", low}}, wide_);
+    const ValueId low = b_.expr("floor(v)", {{"v", v}}, wide_),
+                  remaining = b_.expr("v - l", {{"v", v}, {"l", low}}, wide_);
     std::vector<Tap> taps;
     if (mode_ == GridMode::linear) {
       for (const bool up : {false, true}) {
         Tap t = tap(b_.expr("l + k", {{"l", low}, {"k", up ? 1.0 : 0.0}}, wide_, DType::i64), size);
-        t.weight = up ? rest : b_.expr("1 - t", {{"t", rest}}, wide_);
+        t.weight = up ? remaining : b_.expr("1 - t", {{"t", remaining}}, wide_);
         t.slope = up ? slope : b_.expr("-s", {{"s", slope}}, wide_);
         taps.push_back(t);
       }
@@ -110,47 +113,48 @@ class Sampling {
         "x = t + 1; s * ((3 * a * x - 10 * a) * x + 8 * a)", "s * (3 * (a + 2) * t - 2 * (a + 3)) * t",
         "x = 1 - t; -s * (3 * (a + 2) * x - 2 * (a + 3)) * x", "x = 2 - t; -s * ((3 * a * x - 10 * a) * x + 8 * a)"};
     for (int k = 0; k < 4; ++k) {
-      ValueId place = b_.expr("l + k", {{"l", low}, {"k", static_cast<double>(k - 1)}}, wide_);
-      place = padded(place, slope, size).first;
-      Tap t = tap(b_.cast(place, DType::i64), size);
-      t.weight = b_.expr(kWeights[k], {{"t", rest}, {"a", -0.75}}, wide_);
-      t.slope = b_.expr(kSlopes[k], {{"t", rest}, {"a", -0.75}, {"s", slope}}, wide_);
+      ValueId position = b_.expr("l + k", {{"l", low}, {"k", static_cast<double>(k - 1)}}, wide_);
+      position = padded(position, slope, size).first;
+      Tap t = tap(b_.cast(position, DType::i64), size);
+      t.weight = b_.expr(kWeights[k], {{"t", remaining}, {"a", -0.75}}, wide_);
+      t.slope = b_.expr(kSlopes[k], {{"t", remaining}, {"a", -0.75}, {"s", slope}}, wide_);
       taps.push_back(t);
     }
     return taps;
   }
 
   /// Adds the element at tap at[a] of each axis a.
-  void visit(const std::vector<std::vector<Tap>>& taps, const std::vector<std::size_t>& at) {
+  void visit(const std::vector<std::vector<Tap>>& taps, const std::vector<std::size_t>& tap_indices) {
     const Dims shape = b_.shape(c_.in(0));
     Dim stride = 1;
-    ValueId place = kNoValue, inside = kNoValue;
+    ValueId position = kNoValue, inside = kNoValue;
     for (std::size_t a = 0; a < axes_; ++a) {
-      const Tap& t = taps[a][at[a]];
-      place = place == kNoValue
-                  ? t.place
-                  : b_.expr("p + i * s", {{"p", place}, {"i", t.place}, size_arg(b_, "s", stride)}, DType::i64);
+      const Tap& t = taps[a][tap_indices[a]];
+      position =
+          position == kNoValue
+              ? t.position
+              : b_.expr("p + i * s", {{"p", position}, {"i", t.position}, size_arg(b_, "s", stride)}, DType::i64);
       inside = inside == kNoValue ? t.inside
                                   : b_.expr("a && b", {{"a", inside}, {"b", t.inside}}, DType::i64, DType::boolean);
       stride = b_.pool().mul(stride, shape[shape.size() - 1 - a]);
     }
-    const ValueId index = b_.expand(b_.unsqueeze(place, 1), b_.shape(g_));
+    const ValueId index = b_.expand(b_.unsqueeze(position, 1), b_.shape(g_));
     /// Product of the weights of all axes, the weight of axis `sloping` replaced by its slope.
     const auto weight = [&](std::size_t sloping) {
       ValueId w = kNoValue;
       for (std::size_t a = 0; a < axes_; ++a) {
-        const Tap& t = taps[a][at[a]];
+        const Tap& t = taps[a][tap_indices[a]];
         const ValueId v = a == sloping ? t.slope : t.weight;
         w = w == kNoValue ? v : b_.expr("w * v", {{"w", w}, {"v", v}}, wide_);
       }
       return b_.expr("i ? w : 0", {{"i", inside}, {"w", w}}, wide_);
     };
-    if (c_.wants(0)) {
+    if (c_.needs_gradient(0)) {
       const ValueId src = b_.expr("g * w", {{"g", g_}, {"w", b_.unsqueeze(weight(axes_), 1)}}, wide_);
       to_image_ = b_.add(Op::scatter, {to_image_, index, src},
                          {attr(AttrKey::axis, Dim(2)), attr(AttrKey::kind, Dim(static_cast<int>(ScatterKind::sum)))});
     }
-    if (!c_.wants(1) || mode_ == GridMode::nearest) return;
+    if (!c_.needs_gradient(1) || mode_ == GridMode::nearest) return;
     const ValueId products = b_.expr("g * x", {{"g", g_}, {"x", b_.gather(x_, index, 2)}}, wide_);
     const ValueId dot = b_.reduce(products, "sum", {1}, false, wide_);
     for (std::size_t a = 0; a < axes_; ++a) {

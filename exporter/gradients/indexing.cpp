@@ -18,7 +18,7 @@ ValueId put_sum(Builder& b, ValueId x, ValueId values, std::vector<ValueId> indi
 
 void gather(GradientCall& c) {
   const auto axis = static_cast<std::int64_t>(c.axis());
-  c.give(0, scatter_sum(c.b, c.b.shape(c.in(0)), axis, c.in(1), c.grad(0)));
+  c.add_gradient(0, scatter_sum(c.b, c.b.shape(c.in(0)), axis, c.in(1), c.grad(0)));
 }
 
 /// Applies PyTorch's embedding options: row padding_idx gets no gradient; scale_grad_by_freq divides rows by their read
@@ -42,7 +42,7 @@ void index_select_rule(GradientCall& c) {
   Builder& b = c.b;
   const ValueId x = c.in(0), index = c.in(1);
   const auto axis = static_cast<std::int64_t>(c.axis());
-  if (axis == 0) return c.give(0, put_sum(b, x, table_gradient(c, c.grad(0)), {index}));
+  if (axis == 0) return c.add_gradient(0, put_sum(b, x, table_gradient(c, c.grad(0)), {index}));
   // Moves the axes of the index, and the indexed axis of x, to the front.
   const std::int64_t k = b.rank(index);
   std::vector<std::int64_t> order(static_cast<std::size_t>(k));
@@ -55,11 +55,11 @@ void index_select_rule(GradientCall& c) {
   sizes.erase(sizes.begin() + axis);
   sizes.insert(sizes.begin(), n);
   const ValueId moved = put_sum(b, b.full(sizes, 0, b.dtype(x)), b.permute(c.grad(0), order), {index});
-  c.give(0, b.move_axis(moved, 0, axis));
+  c.add_gradient(0, b.move_axis(moved, 0, axis));
 }
 
 void index(GradientCall& c) {
-  c.give(0, put_sum(c.b, c.in(0), c.grad(0), {c.node.inputs.begin() + 1, c.node.inputs.end()}));
+  c.add_gradient(0, put_sum(c.b, c.in(0), c.grad(0), {c.node.inputs.begin() + 1, c.node.inputs.end()}));
 }
 
 /// The result's gradient with zeros at positions `indices`.
@@ -74,17 +74,17 @@ ValueId written(GradientCall& c, const std::vector<ValueId>& indices) {
 void index_put(GradientCall& c) {
   Builder& b = c.b;
   const std::vector<ValueId> indices(c.node.inputs.begin() + 2, c.node.inputs.end());
-  if (c.wants(0) && c.flag(AttrKey::accumulate)) c.give(0, c.grad(0));
-  if (c.wants(0) && !c.flag(AttrKey::accumulate)) c.give(0, written(c, indices));
-  if (c.wants(1) && c.operator_name().starts_with("aten.index_fill")) {
+  if (c.needs_gradient(0) && c.flag(AttrKey::accumulate)) c.add_gradient(0, c.grad(0));
+  if (c.needs_gradient(0) && !c.flag(AttrKey::accumulate)) c.add_gradient(0, written(c, indices));
+  if (c.needs_gradient(1) && c.operator_name().starts_with("aten.index_fill")) {
     // A single value for all positions: each position counts once, however often listed.
-    const ValueId kept = c.given(0) != kNoValue ? c.given(0) : written(c, indices);
-    const ValueId filled = b.expr("g - k", {{"g", c.grad(0)}, {"k", kept}}, b.dtype(c.in(1)));
-    c.give(1, b.reduce(filled, "sum", b.all_axes(filled), false, b.dtype(filled)));
-  } else if (c.wants(1)) {
+    const ValueId saved = c.operand_gradient(0) != kNoValue ? c.operand_gradient(0) : written(c, indices);
+    const ValueId filled = b.expr("g - k", {{"g", c.grad(0)}, {"k", saved}}, b.dtype(c.in(1)));
+    c.add_gradient(1, b.reduce(filled, "sum", b.all_axes(filled), false, b.dtype(filled)));
+  } else if (c.needs_gradient(1)) {
     std::vector<ValueId> inputs = {c.grad(0)};
     inputs.insert(inputs.end(), indices.begin(), indices.end());
-    c.give(1, b.add(Op::index, std::move(inputs)));
+    c.add_gradient(1, b.add(Op::index, std::move(inputs)));
   }
 }
 
@@ -98,9 +98,9 @@ void masked_select_rule(GradientCall& c) {
   const ValueId count = scan_along(b, flat, ScanKind::cumsum, 0, DType::i64);
   // Appends a spare element, read if the mask selects nothing.
   const ValueId padded = b.pad(c.grad(0), {0}, {1});
-  const ValueId place = b.expr("m ? n - 1 : 0", {{"m", flat}, {"n", count}}, DType::i64);
-  const ValueId taken = b.index_select(padded, place, 0);
-  c.give(0, b.reshape(b.expr("m ? t : 0", {{"m", flat}, {"t", taken}}, b.dtype(x)), shape));
+  const ValueId position = b.expr("m ? n - 1 : 0", {{"m", flat}, {"n", count}}, DType::i64);
+  const ValueId gathered = b.index_select(padded, position, 0);
+  c.add_gradient(0, b.reshape(b.expr("m ? t : 0", {{"m", flat}, {"t", gathered}}, b.dtype(x)), shape));
 }
 
 /// Sums the gradient over the repetitions of each element.
@@ -112,13 +112,13 @@ void repeat_interleave(GradientCall& c) {
   // Element j came from the first slice ending behind j.
   const ValueId repeats = b.expand(b.cast(c.in(1), DType::i64), {n});
   const ValueId ends = scan_along(b, repeats, ScanKind::cumsum, 0, DType::i64);
-  const ValueId places = b.add(Op::searchsorted, {ends, b.iota(b.size(c.grad(0), axis), DType::i64)},
-                               {attr(AttrKey::right, Dim(1)), attr_dtype(DType::i64)});
+  const ValueId positions = b.add(Op::searchsorted, {ends, b.iota(b.size(c.grad(0), axis), DType::i64)},
+                                  {attr(AttrKey::right, Dim(1)), attr_dtype(DType::i64)});
   Dims sizes = b.shape(x);
   sizes.erase(sizes.begin() + axis);
   sizes.insert(sizes.begin(), n);
-  const ValueId sum = put_sum(b, b.full(sizes, 0, b.dtype(x)), b.move_axis(c.grad(0), axis, 0), {places});
-  c.give(0, b.move_axis(sum, 0, axis));
+  const ValueId sum = put_sum(b, b.full(sizes, 0, b.dtype(x)), b.move_axis(c.grad(0), axis, 0), {positions});
+  c.add_gradient(0, b.move_axis(sum, 0, axis));
 }
 
 constexpr GradientEntry kIndexingRules[] = {

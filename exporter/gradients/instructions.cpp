@@ -23,8 +23,8 @@ DType wider(DType a, DType b) {
 }
 
 Instructions::Ref Instructions::push(Instruction i) {
-  const auto known = std::ranges::find(code_, i);
-  if (known != code_.end()) return static_cast<Ref>(known - code_.begin());
+  const auto cached = std::ranges::find(code_, i);
+  if (cached != code_.end()) return static_cast<Ref>(cached - code_.begin());
   if (code_.size() >= kMaxInstructions) fail(ErrorCode::unsupported, "the gradient has too many instructions");
   code_.push_back(i);
   return static_cast<Ref>(code_.size() - 1);
@@ -59,24 +59,24 @@ Instructions::Ref Instructions::load(std::size_t input, DType type) {
 
 Instructions::Ref Instructions::convert(Ref x, DType to) {
   if (dtype(x) == to) return x;
-  if (is_complex(dtype(x)) && !is_complex(to)) x = part(Scalar::real, x);
+  if (is_complex(dtype(x)) && !is_complex(to)) x = component(Scalar::real, x);
   return dtype(x) == to ? x : emit(Scalar::convert, to, x);
 }
 
-Instructions::Ref Instructions::both(Scalar op, Ref a, Ref b) {
+Instructions::Ref Instructions::emit_binary(Scalar op, Ref a, Ref b) {
   const DType t = wider(dtype(a), dtype(b));
   a = convert(a, t);
   b = convert(b, t);
   return emit(op, t, a, b);
 }
 
-Instructions::Ref Instructions::scaled(Ref a, std::complex<double> by) {
-  const DType t = by.imag() != 0 ? complex_type(dtype(a)) : dtype(a);
+Instructions::Ref Instructions::scaled(Ref a, std::complex<double> factor) {
+  const DType t = factor.imag() != 0 ? complex_type(dtype(a)) : dtype(a);
   a = convert(a, t);
-  return emit(Scalar::mul, t, a, constant(by, t));
+  return emit(Scalar::mul, t, a, constant(factor, t));
 }
 
-Instructions::Ref Instructions::part(Scalar op, Ref x) {
+Instructions::Ref Instructions::component(Scalar op, Ref x) {
   const DType t = dtype(x);
   if (!is_complex(t)) return op == Scalar::imag ? constant(0, t) : x;
   return emit(op, op == Scalar::conj ? t : part_type(t), x);
@@ -93,19 +93,19 @@ Instructions::Ref Instructions::text(std::string_view text,
     types.push_back(t);
     refs.push_back(ref);
   }
-  std::vector<Ref> place;
+  std::vector<Ref> new_indices;
   for (Instruction i : compile_expr(text, args, types, t, t).code) {
     if (i.op == Scalar::load) {
-      place.push_back(refs[static_cast<std::size_t>(i.integer)]);
+      new_indices.push_back(refs[static_cast<std::size_t>(i.integer)]);
       continue;
     }
     const int operands = scalar_info(i.op).operands;
-    if (operands > 0) i.a = place[i.a];
-    if (operands > 1) i.b = place[i.b];
-    if (operands > 2) i.c = place[i.c];
-    place.push_back(push(i));
+    if (operands > 0) i.a = new_indices[i.a];
+    if (operands > 1) i.b = new_indices[i.b];
+    if (operands > 2) i.c = new_indices[i.c];
+    new_indices.push_back(push(i));
   }
-  return place.back();
+  return new_indices.back();
 }
 
 PointwiseExpr Instructions::finish(Ref last, std::vector<std::size_t>* inputs) const {
@@ -119,21 +119,21 @@ PointwiseExpr Instructions::finish(Ref last, std::vector<std::size_t>* inputs) c
     if (operands > 2) needed[code_[i].c] = true;
   }
   PointwiseExpr expr;
-  std::vector<Ref> place(code_.size(), 0);
+  std::vector<Ref> new_indices(code_.size(), 0);
   for (std::size_t i = 0; i <= last; ++i) {
     if (!needed[i]) continue;
     Instruction x = code_[i];
     const int operands = scalar_info(x.op).operands;
-    x.a = operands > 0 ? place[x.a] : Ref{0};
-    x.b = operands > 1 ? place[x.b] : Ref{0};
-    x.c = operands > 2 ? place[x.c] : Ref{0};
+    x.a = operands > 0 ? new_indices[x.a] : Ref{0};
+    x.b = operands > 1 ? new_indices[x.b] : Ref{0};
+    x.c = operands > 2 ? new_indices[x.c] : Ref{0};
     if (x.op == Scalar::load) {
       const auto input = static_cast<std::size_t>(x.integer);
-      const auto at = std::ranges::find(*inputs, input);
-      x.integer = at - inputs->begin();
-      if (at == inputs->end()) inputs->push_back(input);
+      const auto it = std::ranges::find(*inputs, input);
+      x.integer = it - inputs->begin();
+      if (it == inputs->end()) inputs->push_back(input);
     }
-    place[i] = static_cast<Ref>(expr.code.size());
+    new_indices[i] = static_cast<Ref>(expr.code.size());
     expr.code.push_back(x);
   }
   return expr;

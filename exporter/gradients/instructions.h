@@ -26,10 +26,10 @@ class Instructions {
   bool is_constant(Ref x) const { return code_[x].op == Scalar::constant; }
 
   // Operands of two types are converted to the wider type, real to complex.
-  Ref add(Ref a, Ref b) { return both(Scalar::add, a, b); }
-  Ref mul(Ref a, Ref b) { return both(Scalar::mul, a, b); }
-  Ref scaled(Ref a, std::complex<double> by);  ///< complex for a complex `by`
-  Ref part(Scalar op, Ref x);                  ///< real, imag or conj; a real x yields x itself (imag: 0)
+  Ref add(Ref a, Ref b) { return emit_binary(Scalar::add, a, b); }
+  Ref mul(Ref a, Ref b) { return emit_binary(Scalar::mul, a, b); }
+  Ref scaled(Ref a, std::complex<double> factor);  ///< complex for a complex `by`
+  Ref component(Scalar op, Ref x);                 ///< real, imag or conj; a real x yields x itself (imag: 0)
 
   /// Text of exporter/expr_text.h over named values of one type, also the result's type.
   Ref text(std::string_view text, std::initializer_list<std::pair<std::string_view, Ref>> names);
@@ -39,7 +39,7 @@ class Instructions {
   PointwiseExpr finish(Ref last, std::vector<std::size_t>* inputs) const;
 
  private:
-  Ref both(Scalar op, Ref a, Ref b);
+  Ref emit_binary(Scalar op, Ref a, Ref b);
   std::vector<Instruction> code_;
 };
 

@@ -6,7 +6,7 @@ namespace tern {
 namespace {
 
 /// Boolean matrix, true on the diagonal.
-ValueId on_diagonal(Builder& b, ValueId x) {
+ValueId diagonal_mask(Builder& b, ValueId x) {
   const Dim rows = b.size(x, -2), columns = b.size(x, -1);
   const ValueId row = b.reshape(b.iota(rows, DType::i64), {rows, 1}), column = b.iota(columns, DType::i64);
   return b.expr("r == c", {{"r", row}, {"c", column}}, DType::i64, DType::boolean);
@@ -21,13 +21,13 @@ ValueId hermitian(Builder& b, ValueId x) {
   return adjoint(b, x);
 }
 ValueId diagonal_part(Builder& b, ValueId x) {
-  return b.expr("d ? x : 0", {{"d", on_diagonal(b, x)}, {"x", x}}, b.dtype(x));
+  return b.expr("d ? x : 0", {{"d", diagonal_mask(b, x)}, {"x", x}}, b.dtype(x));
 }
 ValueId lower_half(Builder& b, ValueId x) {
   const ValueId lower = triangle(b, x, true);
-  return b.expr("d ? x * 0.5 : x", {{"d", on_diagonal(b, x)}, {"x", lower}}, b.dtype(x));
+  return b.expr("d ? x * 0.5 : x", {{"d", diagonal_mask(b, x)}, {"x", lower}}, b.dtype(x));
 }
-ValueId with_adjoint(Builder& b, ValueId x) {
+ValueId add_adjoint(Builder& b, ValueId x) {
   return b.expr("x + y", {{"x", x}, {"y", adjoint(b, x)}}, b.dtype(x));
 }
 ValueId hermitian_part(Builder& b, ValueId x) {
@@ -47,7 +47,7 @@ ValueId plus(Builder& b, ValueId x, ValueId y) {
 }
 ValueId imaginary_diagonal(Builder& b, ValueId x) {
   const DType t = b.dtype(x);
-  return b.expr("d ? complex(0 * real(x), imag(x)) : 0", {{"d", on_diagonal(b, x)}, {"x", x}}, t);
+  return b.expr("d ? complex(0 * real(x), imag(x)) : 0", {{"d", diagonal_mask(b, x)}, {"x", x}}, t);
 }
 
 }  // namespace tern

@@ -14,7 +14,7 @@ ValueId diagonal_part(Builder& b, ValueId x);
 /// Lower triangle with half of the diagonal: a hermitian matrix is the sum of this triangle and its adjoint.
 ValueId lower_half(Builder& b, ValueId x);
 /// x + x^H, and half of x + x^H.
-ValueId with_adjoint(Builder& b, ValueId x);
+ValueId add_adjoint(Builder& b, ValueId x);
 ValueId hermitian_part(Builder& b, ValueId x);
 /// x with column j, or row i, multiplied by v[..., j] or v[..., i].
 ValueId scale_columns(Builder& b, ValueId x, ValueId v);

@@ -12,7 +12,7 @@ Dims sizes_of(GradientCall& c, std::size_t i) {
 }
 
 void reshape(GradientCall& c) {
-  c.give(0, c.b.reshape(c.grad(0), sizes_of(c, 0)));
+  c.add_gradient(0, c.b.reshape(c.grad(0), sizes_of(c, 0)));
 }
 
 void permute(GradientCall& c) {
@@ -22,7 +22,7 @@ void permute(GradientCall& c) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     back[static_cast<std::size_t>(c.b.normal_axis(c.in(0), axes[i].value()))] = static_cast<std::int64_t>(i);
   }
-  c.give(0, permuted(c, c.grad(0), back));
+  c.add_gradient(0, permuted(c, c.grad(0), back));
 }
 
 /// Zeros of the type of `like` around the elements `g` of a slice.
@@ -42,43 +42,45 @@ ValueId around_slice(GradientCall& c, ValueId like, ValueId g, std::int64_t axis
 
 void slice_rule(GradientCall& c) {
   const auto axis = static_cast<std::int64_t>(c.axis());
-  c.give(0, around_slice(c, c.in(0), c.grad(0), axis, c.node.dim(AttrKey::start), c.node.integer(AttrKey::step)));
+  c.add_gradient(0,
+                 around_slice(c, c.in(0), c.grad(0), axis, c.node.dim(AttrKey::start), c.node.integer(AttrKey::step)));
 }
 
 void expand(GradientCall& c) {
-  c.give(0, c.grad(0));
+  c.add_gradient(0, c.grad(0));
 }
 
 /// Positions read by a strided view in the underlying storage, one per element of the view.
-ValueId places(Builder& b, Dims sizes, const Dims& strides, Dim offset) {
-  ValueId at = b.from_dim(offset);
+ValueId strided_positions(Builder& b, Dims sizes, const Dims& strides, Dim offset) {
+  ValueId position = b.from_dim(offset);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     Dims along(sizes.size(), 1);
     along[i] = sizes[i];
     const ValueId steps = b.reshape(b.iota(sizes[i], DType::i64), along);
-    at = b.expr("at + i * s", {{"at", at}, {"i", steps}, {"s", b.from_dim(strides[i])}}, DType::i64);
+    position = b.expr("at + i * s", {{"at", position}, {"i", steps}, {"s", b.from_dim(strides[i])}}, DType::i64);
   }
-  return b.reshape(b.expand(at, sizes), {b.pool().product(sizes)});
+  return b.reshape(b.expand(position, sizes), {b.pool().product(sizes)});
 }
 
 /// Adds `g` at the positions of a strided view to zeros of the type of `like`.
 ValueId around_strided(GradientCall& c, ValueId like, ValueId g) {
   Builder& b = c.b;
-  const ValueId at = places(b, Dims(b.shape(g)), c.node.dims(AttrKey::strides), c.node.dim(AttrKey::offset));
+  const ValueId position =
+      strided_positions(b, Dims(b.shape(g)), c.node.dims(AttrKey::strides), c.node.dim(AttrKey::offset));
   const ValueId zeros = b.full({b.numel(like)}, 0, b.dtype(like));
-  const ValueId sum = b.add(Op::index_put, {zeros, b.flatten(g), at}, {attr(AttrKey::accumulate, 1)});
+  const ValueId sum = b.add(Op::index_put, {zeros, b.flatten(g), position}, {attr(AttrKey::accumulate, 1)});
   return b.reshape(sum, Dims(b.shape(like)));
 }
 
 void as_strided(GradientCall& c) {
-  c.give(0, around_strided(c, c.in(0), c.grad(0)));
+  c.add_gradient(0, around_strided(c, c.in(0), c.grad(0)));
 }
 
 /// A complex value and its two real components differ by the view alone. Bytes reinterpreted as another type have no
 /// gradient, as in PyTorch.
 void bitcast(GradientCall& c) {
   if (!c.flag(AttrKey::k)) return;
-  c.give(0, c.b.add(Op::bitcast, {c.grad(0)}, {attr_dtype(c.b.dtype(c.in(0))), attr(AttrKey::k, 1)}));
+  c.add_gradient(0, c.b.add(Op::bitcast, {c.grad(0)}, {attr_dtype(c.b.dtype(c.in(0))), attr(AttrKey::k, 1)}));
 }
 
 void concat(GradientCall& c) {
@@ -86,7 +88,7 @@ void concat(GradientCall& c) {
   Dim start = 0;
   for (std::size_t i = 0; i < c.input_count(); ++i) {
     const Dim length = c.b.size(c.in(i), axis);
-    if (c.wants(i)) c.give(i, c.b.slice(c.grad(0), axis, start, length));
+    if (c.needs_gradient(i)) c.add_gradient(i, c.b.slice(c.grad(0), axis, start, length));
     start = c.b.pool().add(start, length);
   }
 }
@@ -99,18 +101,18 @@ ValueId unpadded(Builder& b, ValueId g, std::int64_t axis, Dim before, Dim after
   const Dim size = p.sub(p.sub(b.size(g, axis), before), after);
   ValueId total = b.slice(g, axis, before, size);
   /// Adds elements start, start + 1, ... of g, `length` of them, to position `at` and its successors.
-  const auto add_back = [&](Dim start, Dim length, Dim at) {
+  const auto add_back = [&](Dim start, Dim length, Dim index) {
     if (length.is(0)) return;
-    ValueId part = b.slice(g, axis, start, length);
-    if (mode == reflect) part = b.flip(part, {axis});
+    ValueId slice = b.slice(g, axis, start, length);
+    if (mode == reflect) slice = b.flip(slice, {axis});
     if (mode == replicate) {
-      part = b.reduce(part, "sum", {axis}, true, b.dtype(g));
+      slice = b.reduce(slice, "sum", {axis}, true, b.dtype(g));
       length = 1;
     }
     Dims front(b.shape(g).size(), 0), back = front;
-    front[static_cast<std::size_t>(axis)] = at;
-    back[static_cast<std::size_t>(axis)] = p.sub(p.sub(size, at), length);
-    total = add_gradients(b, total, b.pad(part, front, back));
+    front[static_cast<std::size_t>(axis)] = index;
+    back[static_cast<std::size_t>(axis)] = p.sub(p.sub(size, index), length);
+    total = add_gradients(b, total, b.pad(slice, front, back));
   };
   const Dim end = p.add(before, size), last = p.sub(size, 1);
   const bool turns = mode == reflect, repeats = mode == replicate;
@@ -127,13 +129,13 @@ void pad(GradientCall& c) {
     for (Dims* list : {&before, &after}) {
       for (Dim& d : *list) d = b.pool().neg(d);
     }
-    return c.give(0, b.pad(c.grad(0), before, after));
+    return c.add_gradient(0, b.pad(c.grad(0), before, after));
   }
   ValueId g = c.grad(0);
   for (std::size_t i = 0; i < before.size(); ++i) {
     g = unpadded(b, g, static_cast<std::int64_t>(i), before[i], after[i], mode);
   }
-  c.give(0, g);
+  c.add_gradient(0, g);
 }
 
 void slice_scatter(GradientCall& c) {
@@ -141,23 +143,23 @@ void slice_scatter(GradientCall& c) {
   const auto axis = static_cast<std::int64_t>(c.axis());
   const Dim start = c.node.dim(AttrKey::start), length = b.size(c.in(1), axis);
   const std::int64_t step = c.node.integer(AttrKey::step);
-  if (c.wants(0)) {
-    c.give(0, b.add(Op::slice_scatter, {c.grad(0), zeros_like(b, c.in(1))},
-                    {attr(AttrKey::axis, axis), attr(AttrKey::start, start), attr(AttrKey::length, length),
-                     attr(AttrKey::step, step)}));
+  if (c.needs_gradient(0)) {
+    c.add_gradient(0, b.add(Op::slice_scatter, {c.grad(0), zeros_like(b, c.in(1))},
+                            {attr(AttrKey::axis, axis), attr(AttrKey::start, start), attr(AttrKey::length, length),
+                             attr(AttrKey::step, step)}));
   }
-  if (c.wants(1)) c.give(1, b.slice(c.grad(0), axis, start, length, step));
+  if (c.needs_gradient(1)) c.add_gradient(1, b.slice(c.grad(0), axis, start, length, step));
 }
 
 void as_strided_scatter(GradientCall& c) {
   Builder& b = c.b;
   const Dims& strides = c.node.dims(AttrKey::strides);
   const Dim offset = c.node.dim(AttrKey::offset);
-  if (c.wants(0)) {
-    c.give(0, b.add(Op::as_strided_scatter, {c.grad(0), zeros_like(b, c.in(1))},
-                    {attr(AttrKey::strides, strides), attr(AttrKey::offset, offset)}));
+  if (c.needs_gradient(0)) {
+    c.add_gradient(0, b.add(Op::as_strided_scatter, {c.grad(0), zeros_like(b, c.in(1))},
+                            {attr(AttrKey::strides, strides), attr(AttrKey::offset, offset)}));
   }
-  if (c.wants(1)) c.give(1, b.as_strided(c.grad(0), sizes_of(c, 1), strides, offset));
+  if (c.needs_gradient(1)) c.add_gradient(1, b.as_strided(c.grad(0), sizes_of(c, 1), strides, offset));
 }
 
 constexpr GradientEntry kMovementRules[] = {

@@ -38,9 +38,9 @@ void layer_norm(GradientCall& c) {
   Normalized n{x, c.out(1), c.out(2), c.in(1), {}};
   for (int i = b.rank(x) - k; i < b.rank(x); ++i) n.axes.push_back(i);
   const NormalizedGradients p = normalized_gradients(b, n, c.grad(0));
-  c.give(0, p.x);
-  c.give(1, p.weight);
-  c.give(2, p.bias);
+  c.add_gradient(0, p.x);
+  c.add_gradient(1, p.weight);
+  c.add_gradient(2, p.bias);
 }
 
 /// h = x * r with r = rsqrt(mean(x^2) + epsilon): r * (g - h * mean(g * h)).
@@ -54,12 +54,12 @@ void rms_norm(GradientCall& c) {
   const ValueId squares = b.reduce(b.expr("x * x", {{"x", x}}, wide), "mean", axes, true, wide);
   const ValueId r = b.expr("rsqrt(s + e)", {{"s", squares}, {"e", c.node.number(AttrKey::epsilon)}}, wide);
   const ValueId hat = b.expr("x * r", {{"x", x}, {"r", r}}, wide);
-  if (c.wants(0)) {
-    const ValueId g = c.has(1) ? b.expr("g * w", {{"g", grad}, {"w", c.in(1)}}, wide) : b.cast(grad, wide);
+  if (c.needs_gradient(0)) {
+    const ValueId g = c.has_operand(1) ? b.expr("g * w", {{"g", grad}, {"w", c.in(1)}}, wide) : b.cast(grad, wide);
     const ValueId mean = b.reduce(b.expr("g * h", {{"g", g}, {"h", hat}}, wide), "mean", axes, true, wide);
-    c.give(0, b.expr("r * (g - h * m)", {{"r", r}, {"g", g}, {"h", hat}, {"m", mean}}, wide));
+    c.add_gradient(0, b.expr("r * (g - h * m)", {{"r", r}, {"g", g}, {"h", hat}, {"m", mean}}, wide));
   }
-  if (c.wants(1)) c.give(1, b.expr("g * h", {{"g", grad}, {"h", hat}}, wide));
+  if (c.needs_gradient(1)) c.add_gradient(1, b.expr("g * h", {{"g", grad}, {"h", hat}}, wide));
 }
 
 void group_norm(GradientCall& c) {
@@ -78,12 +78,12 @@ void group_norm(GradientCall& c) {
                      in_groups(c.in(1), {1, groups, each, 1}),
                      {2, 3}};
   const NormalizedGradients p = normalized_gradients(b, n, b.reshape(c.grad(0), grouped));
-  c.give(0, b.reshape(p.x, shape));
+  c.add_gradient(0, b.reshape(p.x, shape));
   const auto by_channel = [&](ValueId v) {
     return b.reshape(b.reduce(v, "sum", {0, 3}, false, b.dtype(v)), {channels});
   };
-  if (c.wants(1)) c.give(1, by_channel(p.weight));
-  if (c.wants(2)) c.give(2, by_channel(p.bias));
+  if (c.needs_gradient(1)) c.add_gradient(1, by_channel(p.weight));
+  if (c.needs_gradient(2)) c.add_gradient(2, by_channel(p.bias));
 }
 
 /// Mean and variance are operands: their gradients flow to x through the reductions.
@@ -97,19 +97,19 @@ void batch_norm(GradientCall& c) {
   const auto by_channel = [&](ValueId v) { return b.reduce(v, "sum", axes_but(b, v, {1}), false, wide); };
   const ValueId mean = spread(c.in(1));
   const ValueId rstd = b.expr("rsqrt(v + e)", {{"v", spread(c.in(2))}, {"e", c.node.number(AttrKey::epsilon)}}, wide);
-  const ValueId scale = c.has(3) ? b.expr("r * w", {{"r", rstd}, {"w", spread(c.in(3))}}, wide) : rstd;
-  c.give(0, b.expr("g * s", {{"g", grad}, {"s", scale}}, wide));
+  const ValueId scale = c.has_operand(3) ? b.expr("r * w", {{"r", rstd}, {"w", spread(c.in(3))}}, wide) : rstd;
+  c.add_gradient(0, b.expr("g * s", {{"g", grad}, {"s", scale}}, wide));
   // All others are multiples of two sums over each channel: of g, and of g * h.
   const auto per_channel_of = [&](ValueId v) { return b.reshape(v, {b.size(x, 1)}); };
   const ValueId s = per_channel_of(scale), r = per_channel_of(rstd);
-  const ValueId sum = c.wants(1) || c.wants(4) ? by_channel(grad) : kNoValue;
-  if (c.wants(1)) c.give(1, b.expr("-s * g", {{"s", s}, {"g", sum}}, wide));
-  if (c.wants(4)) c.give(4, sum);
-  if (!c.wants(2) && !c.wants(3)) return;
+  const ValueId sum = c.needs_gradient(1) || c.needs_gradient(4) ? by_channel(grad) : kNoValue;
+  if (c.needs_gradient(1)) c.add_gradient(1, b.expr("-s * g", {{"s", s}, {"g", sum}}, wide));
+  if (c.needs_gradient(4)) c.add_gradient(4, sum);
+  if (!c.needs_gradient(2) && !c.needs_gradient(3)) return;
   const ValueId weighted =
       by_channel(b.expr("g * ((x - m) * r)", {{"g", grad}, {"x", x}, {"m", mean}, {"r", rstd}}, wide));
-  if (c.wants(2)) c.give(2, b.expr("-0.5 * s * r * w", {{"s", s}, {"r", r}, {"w", weighted}}, wide));
-  c.give(3, weighted);
+  if (c.needs_gradient(2)) c.add_gradient(2, b.expr("-0.5 * s * r * w", {{"s", s}, {"r", r}, {"w", weighted}}, wide));
+  c.add_gradient(3, weighted);
 }
 
 constexpr GradientEntry kNormalizationsRules[] = {

@@ -43,13 +43,13 @@ constexpr OperatorSlope kOperatorSlopesSlopes[] = {
 };
 
 /// "aten.clamp_max.Scalar" for "aten._foreach_clamp_max.Scalar".
-std::string of_one_tensor(std::string_view op) {
+std::string single_tensor_name(std::string_view op) {
   constexpr std::string_view list = "aten._foreach_";
   return op.starts_with(list) ? "aten." + std::string(op.substr(list.size())) : std::string(op);
 }
 
 bool begins_with_one_of(std::string_view op, std::span<const std::string_view> begins) {
-  const std::string name = of_one_tensor(op);
+  const std::string name = single_tensor_name(op);
   return std::ranges::any_of(begins, [&](std::string_view b) { return name.starts_with(b); });
 }
 

@@ -28,7 +28,7 @@ bool has_no_formula(std::string_view op);
 struct OperatorSlope {
   std::string_view op;
   Scalar core, log;
-  std::string_view by_argument, by_factor;  ///< over x and f; empty: f is no operand
+  std::string_view argument_slope, factor_slope;  ///< over x and f; empty: f is no operand
 };
 const OperatorSlope* find_operator_slope(std::string_view op);
 

@@ -7,7 +7,7 @@ namespace {
 
 /// Permute node producing x, or null.
 const Node* producer(GradientCall& c, ValueId x) {
-  const Node* node = c.producers.of(c.b.function(), x);
+  const Node* node = c.producers.producer_of(c.b.function(), x);
   return node != nullptr && node->op == Op::permute ? node : nullptr;
 }
 

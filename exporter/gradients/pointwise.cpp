@@ -35,25 +35,25 @@ class OperandGradient {
         flat_at_zero_(is_flat_at_zero(c.operator_name())),
         forward_(in_.size()),
         slopes_(in_.size()) {
-    find_own();
+    find_formula();
   }
 
-  void give() {
+  void add_gradient() {
     const std::size_t last = in_.size() - 1;
     const Slopes s = slopes(last);
     const DType t = in_[last].dtype;
     const Ref g = out_.load(kGradient, t);
-    Slope total = s.dz.part(out_, Scalar::conj).times(out_, g);
+    Slope total = s.dz.component(out_, Scalar::conj).times(out_, g);
     if (complex_ && is_complex(t)) {
-      total = total.plus(out_, s.dzbar.times(out_, out_.part(Scalar::conj, g)));
+      total = total.plus(out_, s.dzbar.times(out_, out_.component(Scalar::conj, g)));
     } else if (complex_) {
       total = total.scaled(out_, 2);
     } else {
-      total = total.part(out_, Scalar::real);
+      total = total.component(out_, Scalar::real);
     }
     if (total.is_zero()) return;
     if (s.dz.is_one() && t == type_ && s.dzbar.is_zero() && complex_ == is_complex(t))
-      return c_.give(operand_, c_.grad(0));
+      return c_.add_gradient(operand_, c_.grad(0));
     const DType wide = wider(compute_type(type_), compute_type(t));
     Ref result = total.materialize(out_, complex_ ? wide : part_type(wide));
     // A sum over broadcast axes follows: round afterwards.
@@ -63,19 +63,19 @@ class OperandGradient {
     n.op = Op::pointwise;
     n.expr = out_.finish(result, &inputs);
     for (std::size_t i : inputs) n.inputs.push_back(i == kGradient ? c_.grad(0) : i == kResult ? c_.out(0) : c_.in(i));
-    c_.give(operand_, c_.b.add(std::move(n)).front());
+    c_.add_gradient(operand_, c_.b.add(std::move(n)).front());
   }
 
  private:
   static constexpr std::size_t kGradient = 1U << 20, kResult = kGradient + 1;
 
   /// Instructions covered by the operator's own derivatives.
-  struct Own {
+  struct OperatorFormula {
     const OperatorSlope* slope = nullptr;
     std::size_t core = 0, argument = 0, factor = 0;
   };
-  void find_own() {
-    Own own{find_operator_slope(c_.operator_name())};
+  void find_formula() {
+    OperatorFormula own{find_operator_slope(c_.operator_name())};
     if (own.slope == nullptr) return;
     bool core = false, product = false;
     std::optional<std::size_t> log;
@@ -94,14 +94,15 @@ class OperandGradient {
       own.factor = i.a;
       product = true;
     }
-    if (core && product) own_ = own;
+    if (core && product) formula_ = own;
   }
-  Slopes own_slopes() {
-    const Ref x = forward(own_->argument), f = forward(own_->factor);
-    const auto part = [&](std::size_t k, std::string_view text) {
+  Slopes formula_slopes() {
+    const Ref x = forward(formula_->argument), f = forward(formula_->factor);
+    const auto operand_slopes = [&](std::size_t k, std::string_view text) {
       return text.empty() || !depends(k) ? Slopes{} : times(k, out_.text(text, {{"x", x}, {"f", f}}));
     };
-    return plus(part(own_->argument, own_->slope->by_argument), part(own_->factor, own_->slope->by_factor));
+    return plus(operand_slopes(formula_->argument, formula_->slope->argument_slope),
+                operand_slopes(formula_->factor, formula_->slope->factor_slope));
   }
 
   /// The value of an instruction of the forward expression.
@@ -123,19 +124,21 @@ class OperandGradient {
   }
 
   const Slopes& slopes(std::size_t k) {
-    if (!slopes_[k]) slopes_[k] = is_number(in_[k].dtype) ? made(k) : Slopes{};
+    if (!slopes_[k]) slopes_[k] = is_number(in_[k].dtype) ? compute_slopes(k) : Slopes{};
     return *slopes_[k];
   }
   Slope dz(std::size_t k) { return slopes(k).dz; }
   /// Derivative by the conjugate of a complex operand.
   Slope dzbar(std::size_t k) {
     if (!complex_) return Slope::zero();
-    return is_complex(in_[k].dtype) ? slopes(k).dzbar : dz(k).part(out_, Scalar::conj);
+    return is_complex(in_[k].dtype) ? slopes(k).dzbar : dz(k).component(out_, Scalar::conj);
   }
   bool depends(std::size_t k) { return !dz(k).is_zero() || !dzbar(k).is_zero(); }
 
-  Slopes times(std::size_t k, Ref by) { return {dz(k).times(out_, by), stored_bar(k).times(out_, by)}; }
-  Slopes scaled(std::size_t k, double by) { return {dz(k).scaled(out_, by), stored_bar(k).scaled(out_, by)}; }
+  Slopes times(std::size_t k, Ref factor) { return {dz(k).times(out_, factor), stored_bar(k).times(out_, factor)}; }
+  Slopes scaled(std::size_t k, double factor) {
+    return {dz(k).scaled(out_, factor), stored_bar(k).scaled(out_, factor)};
+  }
   Slopes plus(const Slopes& a, const Slopes& b) { return {a.dz.plus(out_, b.dz), a.dzbar.plus(out_, b.dzbar)}; }
   Slopes choice(Ref condition, const Slopes& a, const Slopes& b) {
     return {Slope::choice(condition, a.dz, b.dz), Slope::choice(condition, a.dzbar, b.dzbar)};
@@ -143,8 +146,8 @@ class OperandGradient {
   Slope stored_bar(std::size_t k) { return is_complex(in_[k].dtype) ? slopes(k).dzbar : Slope::zero(); }
   Ref compare(Scalar op, Ref a, Ref b) { return out_.emit(op, DType::boolean, a, b); }
 
-  Slopes made(std::size_t k) {
-    if (own_ && own_->core == k) return own_slopes();
+  Slopes compute_slopes(std::size_t k) {
+    if (formula_ && formula_->core == k) return formula_slopes();
     const Instruction& i = in_[k];
     switch (i.op) {
       case Scalar::load:
@@ -169,7 +172,7 @@ class OperandGradient {
       case Scalar::complex:
       case Scalar::angle:
       case Scalar::sgn:
-      case Scalar::abs: return of_parts(i);
+      case Scalar::abs: return component_slopes(i);
       case Scalar::log1p:
         if (in_[i.a].op == Scalar::exp && depends(i.a)) {  // log(1 + e^u) has e^u / (1 + e^u): no overflow
           const std::size_t u = in_[i.a].a;
@@ -181,10 +184,10 @@ class OperandGradient {
         break;
       default: break;
     }
-    return by_table(k);
+    return table_slopes(k);
   }
 
-  Slopes by_table(std::size_t k) {
+  Slopes table_slopes(std::size_t k) {
     const Instruction& i = in_[k];
     const ScalarSlope* row = find_scalar_slope(i.op);
     if (row == nullptr) return {};  // integers and booleans
@@ -192,7 +195,7 @@ class OperandGradient {
     for (int side = 0; side < scalar_info(i.op).operands; ++side) {
       const std::size_t x = side == 0 ? i.a : i.b;
       if (!depends(x)) continue;
-      std::string_view text = side == 0 ? row->for_a : row->for_b;
+      std::string_view text = side == 0 ? row->slope_a : row->slope_b;
       const std::string_view other = side == 0 ? row->complex_a : row->complex_b;
       if (is_complex(i.dtype) && !other.empty()) text = other;
       if (flat_at_zero_ && i.op == Scalar::sqrt) text = "r == 0 ? 0 : 0.5 / r";
@@ -238,8 +241,8 @@ class OperandGradient {
     return in_[k].op == Scalar::constant || (in_[k].op == Scalar::convert && is_fixed(in_[k].a));
   }
 
-  Slopes extreme(std::size_t at) {
-    const Instruction& i = in_[at];
+  Slopes extreme(std::size_t index) {
+    const Instruction& i = in_[index];
     const bool first = depends(i.a), second = depends(i.b);
     if (!first && !second) return {};
     const Ref a = forward(i.a), b = forward(i.b);
@@ -253,20 +256,20 @@ class OperandGradient {
       const std::size_t k = side == 0 ? i.a : i.b;
       const Ref mine = side == 0 ? a : b, other = side == 0 ? b : a;
       const Ref loses = compare(behind, mine, other);
-      Slopes part = slopes(k);
+      Slopes slope = slopes(k);
       if (ties == Ties::split) {
-        part = choice(loses, {}, choice(compare(Scalar::eq, mine, other), scaled(k, 0.5), part));
+        slope = choice(loses, {}, choice(compare(Scalar::eq, mine, other), scaled(k, 0.5), slope));
       } else if (ties == Ties::inclusive) {
         const bool at_bound = bounded || side == 0;
         const Scalar has = !at_bound ? ahead : is_max ? Scalar::ge : Scalar::le;
-        part = choice(compare(has, mine, other), part, {});
+        slope = choice(compare(has, mine, other), slope, {});
       } else {  // the bound wins, but a NaN has the gradient of the operand
-        const Ref x = at + 1 == in_.size() ? forward(at) : mine;  // the result serves for the comparison too
+        const Ref x = index + 1 == in_.size() ? forward(index) : mine;  // the result serves for the comparison too
         const Ref wins = compare(ahead, x, other);
         const Ref keeps = out_.emit(Scalar::or_, DType::boolean, wins, out_.emit(Scalar::isnan, DType::boolean, x));
-        part = choice(keeps, part, {});
+        slope = choice(keeps, slope, {});
       }
-      total = plus(total, part);
+      total = plus(total, slope);
     }
     return total;
   }
@@ -300,23 +303,23 @@ class OperandGradient {
 
   /// d re(f) = (f_z + conj(f_zbar)) / 2 dz + conjugate.
   Slopes real_part(std::size_t k) {
-    if (!complex_) return {dz(k).part(out_, Scalar::real), Slope::zero()};
-    return {dz(k).plus(out_, dzbar(k).part(out_, Scalar::conj)).scaled(out_, 0.5), Slope::zero()};
+    if (!complex_) return {dz(k).component(out_, Scalar::real), Slope::zero()};
+    return {dz(k).plus(out_, dzbar(k).component(out_, Scalar::conj)).scaled(out_, 0.5), Slope::zero()};
   }
   Slopes imaginary_part(std::size_t k) {
-    if (!complex_) return {dz(k).part(out_, Scalar::imag), Slope::zero()};
-    const Slope other = dzbar(k).part(out_, Scalar::conj).scaled(out_, -1);
+    if (!complex_) return {dz(k).component(out_, Scalar::imag), Slope::zero()};
+    const Slope other = dzbar(k).component(out_, Scalar::conj).scaled(out_, -1);
     return {dz(k).plus(out_, other).scaled(out_, {0, -0.5}), Slope::zero()};
   }
   /// d re(conj(s) f), for a factor s.
   Slopes real_part_along(std::size_t k, Ref s) {
-    const Ref conj = out_.part(Scalar::conj, s);
-    if (!complex_) return {dz(k).times(out_, conj).part(out_, Scalar::real), Slope::zero()};
-    const Slope back = dzbar(k).part(out_, Scalar::conj).times(out_, s);
+    const Ref conj = out_.component(Scalar::conj, s);
+    if (!complex_) return {dz(k).times(out_, conj).component(out_, Scalar::real), Slope::zero()};
+    const Slope back = dzbar(k).component(out_, Scalar::conj).times(out_, s);
     return {dz(k).times(out_, conj).plus(out_, back).scaled(out_, 0.5), Slope::zero()};
   }
 
-  Slopes of_parts(const Instruction& i) {
+  Slopes component_slopes(const Instruction& i) {
     const std::size_t a = i.a;
     const bool binary = i.op == Scalar::complex;
     if (!depends(a) && !(binary && depends(i.b))) return {};
@@ -325,8 +328,8 @@ class OperandGradient {
       case Scalar::real: return real_part(a);
       case Scalar::imag: return imaginary_part(a);
       case Scalar::conj:
-        if (!complex_) return {dz(a).part(out_, Scalar::conj), Slope::zero()};
-        return {dzbar(a).part(out_, Scalar::conj), dz(a).part(out_, Scalar::conj)};
+        if (!complex_) return {dz(a).component(out_, Scalar::conj), Slope::zero()};
+        return {dzbar(a).component(out_, Scalar::conj), dz(a).component(out_, Scalar::conj)};
       case Scalar::complex:
         return {dz(a).plus(out_, dz(i.b).scaled(out_, {0, 1})), dzbar(a).plus(out_, dzbar(i.b).scaled(out_, {0, 1}))};
       case Scalar::abs:
@@ -344,9 +347,9 @@ class OperandGradient {
     const Ref f = forward(a), s = out_.emit(Scalar::sgn, t, f);
     const Slope along = real_part_along(a, s).dz;
     const Ref scale = out_.text("x == 0 ? 0 : 1 / abs(x)", {{"x", f}});
-    const Slope back = complex_ ? along.part(out_, Scalar::conj) : Slope::zero();
-    const auto off = [&](const Slope& whole, const Slope& part) {
-      return whole.plus(out_, part.times(out_, s).scaled(out_, -1)).times(out_, scale);
+    const Slope back = complex_ ? along.component(out_, Scalar::conj) : Slope::zero();
+    const auto off = [&](const Slope& total, const Slope& radial) {
+      return total.plus(out_, radial.times(out_, s).scaled(out_, -1)).times(out_, scale);
     };
     return {off(dz(a), along), off(dzbar(a), back)};
   }
@@ -360,15 +363,15 @@ class OperandGradient {
   Instructions out_;
   std::vector<std::optional<Ref>> forward_;
   std::vector<std::optional<Slopes>> slopes_;
-  std::optional<Own> own_;
+  std::optional<OperatorFormula> formula_;
 };
 
 void pointwise(GradientCall& c) {
   // A detached node with a gradient is a view after a write; the gradient goes to the written tensor.
-  if (is_detached(c.node)) return c.give(0, c.grad(0));
+  if (is_detached(c.node)) return c.add_gradient(0, c.grad(0));
   if (has_no_formula(c.operator_name())) c.refuse("PyTorch has its own formula for it, and Tern has none yet");
   for (std::size_t i = 0; i < c.input_count(); ++i) {
-    if (c.wants(i)) OperandGradient(c, i).give();
+    if (c.needs_gradient(i)) OperandGradient(c, i).add_gradient();
   }
 }
 

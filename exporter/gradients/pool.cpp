@@ -27,18 +27,18 @@ void differentiate_pool(GradientCall& c) {
   const Dims kernel = c.node.dims(AttrKey::kernel);
   const std::size_t n = kernel.size();
   if (static_cast<PoolKind>(c.node.integer(AttrKey::kind)) == PoolKind::max) {
-    return c.give(0, to_places(b, c.in(0), c.out(1), c.grad(0), n));
+    return c.add_gradient(0, to_places(b, c.in(0), c.out(1), c.grad(0), n));
   }
   Windows w;
   for (std::size_t i = 0; i < n; ++i) {
     w.strides.push_back(c.node.has(AttrKey::strides) ? c.node.integer_at(AttrKey::strides, i) : kernel[i].value());
     w.dilations.push_back(1);
-    w.before.push_back(c.node.integer_at(AttrKey::before, i));
+    w.padding_before.push_back(c.node.integer_at(AttrKey::before, i));
   }
-  w.after = w.before;
+  w.padding_after = w.padding_before;
   std::optional<double> divisor;
   if (c.node.has(AttrKey::divisor)) divisor = static_cast<double>(c.node.integer(AttrKey::divisor));
-  c.give(0, average_gradient(b, c.grad(0), b.shape(c.in(0)), w, kernel, c.flag(AttrKey::count_pads), divisor));
+  c.add_gradient(0, average_gradient(b, c.grad(0), b.shape(c.in(0)), w, kernel, c.flag(AttrKey::count_pads), divisor));
 }
 
 void differentiate_adaptive_pool(GradientCall& c) {
@@ -47,14 +47,14 @@ void differentiate_adaptive_pool(GradientCall& c) {
   const ValueId x = c.in(0);
   const std::size_t n = c.node.dims(AttrKey::sizes).size();
   if (static_cast<PoolKind>(c.node.integer(AttrKey::kind)) == PoolKind::max) {
-    return c.give(0, to_places(b, x, c.out(1), c.grad(0), n));
+    return c.add_gradient(0, to_places(b, x, c.out(1), c.grad(0), n));
   }
-  c.give(0, adaptive_average_gradient(b, c.grad(0), b.shape(x), n));
+  c.add_gradient(0, adaptive_average_gradient(b, c.grad(0), b.shape(x), n));
 }
 
 void differentiate_fractional_pool(GradientCall& c) {
   if (c.grad(0) == kNoValue) return;
-  c.give(0, to_places(c.b, c.in(0), c.out(1), c.grad(0), c.node.dims(AttrKey::kernel).size()));
+  c.add_gradient(0, to_places(c.b, c.in(0), c.out(1), c.grad(0), c.node.dims(AttrKey::kernel).size()));
 }
 
 /// Each column gets the gradient of the window it was added to.
@@ -79,7 +79,7 @@ void differentiate_fold(GradientCall& c) {
   }
   sizes.insert(sizes.end(), counts.begin(), counts.end());
   strides.insert(strides.end(), jumps.begin(), jumps.end());
-  c.give(0, b.reshape(b.as_strided(g, sizes, strides, 0), b.shape(c.in(0))));
+  c.add_gradient(0, b.reshape(b.as_strided(g, sizes, strides, 0), b.shape(c.in(0))));
 }
 
 }  // namespace tern

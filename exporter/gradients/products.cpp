@@ -24,20 +24,20 @@ void matmul(GradientCall& c) {
   // A product in the dtype of the result: 16-bit operands can have a float32 result.
   const DType t = b.dtype(c.in(0));
   const ValueId g = b.cast(c.grad(0), t);
-  c.give(2, c.grad(0));
+  c.add_gradient(2, c.grad(0));
   if (b.type(c.in(1)).quantized()) {  // held by columns: transposed already
-    return c.give(0, b.matmul(g, numbers(b, c.in(1), t)));
+    return c.add_gradient(0, b.matmul(g, numbers(b, c.in(1), t)));
   }
   const ValueId x = b.cast(c.in(0), t), w = b.cast(c.in(1), t);
-  if (c.wants(0)) c.give(0, b.matmul(g, c.conj(transposed_matrix(c, w))));
-  if (c.wants(1)) {
+  if (c.needs_gradient(0)) c.add_gradient(0, b.matmul(g, c.conj(transposed_matrix(c, w))));
+  if (c.needs_gradient(1)) {
     const bool shared = b.rank(w) == 2 && b.rank(x) > 2;
     const ValueId rows = shared ? as_rows(b, x) : x, of_rows = shared ? as_rows(b, g) : g;
     // A transposed weight gets its gradient in the stored order: (a^H g)^T = g^T conj(a).
     if (b.rank(rows) == 2 && is_transposed(c, w)) {
-      c.give(1, transposed_matrix(c, b.matmul(transposed_matrix(c, of_rows), c.conj(rows))));
+      c.add_gradient(1, transposed_matrix(c, b.matmul(transposed_matrix(c, of_rows), c.conj(rows))));
     } else {
-      c.give(1, b.matmul(c.conj(transposed_matrix(c, rows)), of_rows));
+      c.add_gradient(1, b.matmul(c.conj(transposed_matrix(c, rows)), of_rows));
     }
   }
 }
@@ -49,19 +49,19 @@ void grouped_matmul(GradientCall& c) {
   const ValueId x = c.in(0), weight = c.in(1), offsets = c.in(2);
   const DType t = b.dtype(x);
   const ValueId g = b.cast(c.grad(0), t);
-  if (c.wants(0)) {
+  if (c.needs_gradient(0)) {
     const bool quantized = b.type(weight).quantized();
     const ValueId back = quantized ? numbers(b, weight, t) : c.conj(b.transpose(b.cast(weight, t), -1, -2));
-    c.give(0, b.add(Op::grouped_matmul, {g, back, offsets}, {attr_dtype(t)}));
+    c.add_gradient(0, b.add(Op::grouped_matmul, {g, back, offsets}, {attr_dtype(t)}));
   }
-  if (!c.wants(1)) return;
+  if (!c.needs_gradient(1)) return;
   const ValueId row = b.iota(b.size(x, 0), b.dtype(offsets));
   const ValueId group = b.add(Op::searchsorted, {offsets, row}, {attr(AttrKey::right, Dim(1)), attr_dtype(DType::i64)});
   const Dim groups = b.size(weight, 0);
   const ValueId own = b.expr("g == e", {{"g", group}, {"e", b.reshape(b.iota(groups, DType::i64), {groups, 1, 1})}},
                              DType::i64, DType::boolean);
   const ValueId rows = b.expr("o ? x : 0", {{"o", own}, {"x", c.conj(b.transpose(x, 0, 1))}}, t);
-  c.give(1, b.matmul(rows, g));
+  c.add_gradient(1, b.matmul(rows, g));
 }
 
 constexpr GradientEntry kProductsRules[] = {{Op::matmul, matmul}, {Op::grouped_matmul, grouped_matmul}};

@@ -17,7 +17,7 @@ std::vector<std::int64_t> reduced_axes(GradientCall& c) {
 }
 
 /// A value of the result's shape with the reduced axes again, of size 1.
-ValueId with_axes(GradientCall& c, ValueId v, const std::vector<std::int64_t>& axes) {
+ValueId restore_reduced_axes(GradientCall& c, ValueId v, const std::vector<std::int64_t>& axes) {
   Dims sizes = c.b.shape(c.in(0));
   for (std::int64_t a : axes) sizes[static_cast<std::size_t>(a)] = 1;
   return c.b.reshape(v, sizes);
@@ -38,11 +38,11 @@ ExprArg as_operand(Builder& b, std::string_view name, Dim d) {
 ValueId product_of_others(Builder& b, ValueId lines) {
   const std::int64_t last = b.rank(lines) - 1;
   const auto before = [&](ValueId x) {
-    const Dim rest = b.pool().sub(b.size(x, last), 1);
+    const Dim remaining = b.pool().sub(b.size(x, last), 1);
     Dims one = b.shape(x);
     one.back() = 1;
     const ValueId products =
-        b.add(Op::scan, {b.slice(x, last, 0, rest)},
+        b.add(Op::scan, {b.slice(x, last, 0, remaining)},
               {attr(AttrKey::kind, static_cast<std::int64_t>(ScanKind::cumprod)), attr(AttrKey::axis, last)});
     return b.concat({b.full(one, 1, b.dtype(x)), products}, last);
   };
@@ -58,31 +58,31 @@ void prod(GradientCall& c, ValueId g, const std::vector<std::int64_t>& axes) {
   for (std::int64_t a : b.all_axes(x)) {
     if (std::ranges::find(axes, a) == axes.end()) order.push_back(a);
   }
-  const std::size_t kept = order.size();
+  const std::size_t saved = order.size();
   order.insert(order.end(), axes.begin(), axes.end());
   const ValueId moved = b.permute(x, order);
   const Dims sizes = b.shape(moved);
-  Dims lines(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(kept));
+  Dims lines(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(saved));
   lines.push_back(count_of(c, axes));
   const ValueId others = b.reshape(product_of_others(b, b.reshape(moved, lines)), sizes);
   std::vector<std::int64_t> back(order.size());
   for (std::size_t i = 0; i < order.size(); ++i)
     back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
   const ValueId o = c.conj(b.permute(others, back));
-  c.give(0, c.expr("isnan(x) ? x : g * o", {{"g", g}, {"o", o}, {"x", c.in(0)}}, g));
+  c.add_gradient(0, c.expr("isnan(x) ? x : g * o", {{"g", g}, {"o", o}, {"x", c.in(0)}}, g));
 }
 
 /// All elements equal to the extreme share its gradient. For a NaN extreme, max() and min() give the gradient to the
 /// NaN; amax and amin make the line's gradient NaN.
 void extreme(GradientCall& c, ValueId g, const std::vector<std::int64_t>& axes) {
   Builder& b = c.b;
-  const ValueId x = c.in(0), y = with_axes(c, c.out(0), axes);
+  const ValueId x = c.in(0), y = restore_reduced_axes(c, c.out(0), axes);
   const std::string_view op = c.operator_name();
   const bool of_all = op == "aten.max.default" || op == "aten.min.default";
   const ValueId same = b.expr(of_all ? "x == y || (isnan(x) && isnan(y))" : "x == y", {{"x", x}, {"y", y}},
                               compute_type(b.dtype(x)), DType::boolean);
   const ValueId count = b.reduce(same, "sum", axes, true, DType::i64);
-  c.give(0, c.expr(of_all ? "s ? g / n : 0" : "s * g / n", {{"s", same}, {"g", g}, {"n", count}}, g));
+  c.add_gradient(0, c.expr(of_all ? "s ? g / n : 0" : "s * g / n", {{"s", same}, {"g", g}, {"n", count}}, g));
 }
 
 void variance(GradientCall& c, ValueId g, const std::vector<std::int64_t>& axes) {
@@ -93,16 +93,17 @@ void variance(GradientCall& c, ValueId g, const std::vector<std::int64_t>& axes)
   const ValueId scale =
       b.expr("2 / max(0, n - k)", {as_operand(b, "n", count_of(c, axes)), {"k", c.node.number(AttrKey::correction)}},
              DType::f64);
-  c.give(0, b.expr("g * scale * (x - mean)", {{"g", g}, {"scale", scale}, {"x", x}, {"mean", mean}}, t));
+  c.add_gradient(0, b.expr("g * scale * (x - mean)", {{"g", g}, {"scale", scale}, {"x", x}, {"mean", mean}}, t));
 }
 
 void reduce(GradientCall& c) {
   Builder& b = c.b;
   const std::vector<std::int64_t> axes = reduced_axes(c);
-  const ValueId g = with_axes(c, c.grad(0), axes);
+  const ValueId g = restore_reduced_axes(c, c.grad(0), axes);
   switch (static_cast<ReduceKind>(c.node.integer(AttrKey::kind))) {
-    case ReduceKind::sum: return c.give(0, g);
-    case ReduceKind::mean: return c.give(0, c.expr("g / n", {{"g", g}, as_operand(b, "n", count_of(c, axes))}, g));
+    case ReduceKind::sum: return c.add_gradient(0, g);
+    case ReduceKind::mean:
+      return c.add_gradient(0, c.expr("g / n", {{"g", g}, as_operand(b, "n", count_of(c, axes))}, g));
     case ReduceKind::prod: return prod(c, g, axes);
     case ReduceKind::max:
     case ReduceKind::min: return extreme(c, g, axes);
@@ -123,10 +124,10 @@ void select_reduce(GradientCall& c) {
   const auto axis = static_cast<std::int64_t>(c.axis());
   Dims along(b.shape(x).size(), 1);
   along[static_cast<std::size_t>(axis)] = b.size(x, axis);
-  const ValueId place = b.reshape(b.iota(b.size(x, axis), DType::i64), along);
+  const ValueId position = b.reshape(b.iota(b.size(x, axis), DType::i64), along);
   const ValueId there =
-      b.expr("i == k", {{"i", place}, {"k", with_axes(c, c.out(1), {axis})}}, DType::i64, DType::boolean);
-  c.give(0, b.expr("t ? g : 0", {{"t", there}, {"g", with_axes(c, c.grad(0), {axis})}}, b.dtype(x)));
+      b.expr("i == k", {{"i", position}, {"k", restore_reduced_axes(c, c.out(1), {axis})}}, DType::i64, DType::boolean);
+  c.add_gradient(0, b.expr("t ? g : 0", {{"t", there}, {"g", restore_reduced_axes(c, c.grad(0), {axis})}}, b.dtype(x)));
 }
 
 /// y (g - sum(g y)), and g - exp(y) sum(g) of the logarithm.
@@ -137,7 +138,8 @@ void softmax(GradientCall& c) {
   const DType wide = compute_type(b.dtype(y));
   const bool log = c.flag(AttrKey::log);
   const ValueId sum = b.reduce(log ? g : c.expr("g * y", {{"g", g}, {"y", y}}, y), "sum", {axis}, true, wide);
-  c.give(0, b.expr(log ? "g - exp(y) * s" : "y * (g - s)", {{"g", g}, {"y", y}, {"s", sum}}, wide, b.dtype(c.in(0))));
+  c.add_gradient(
+      0, b.expr(log ? "g - exp(y) * s" : "y * (g - s)", {{"g", g}, {"y", y}, {"s", sum}}, wide, b.dtype(c.in(0))));
 }
 
 constexpr GradientEntry kReductionsRules[] = {

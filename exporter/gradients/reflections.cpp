@@ -8,7 +8,7 @@ namespace tern {
 namespace {
 
 /// Each reflection adds a dozen nodes: bounds a file's demand.
-constexpr std::int64_t kMost = 1024;
+constexpr std::int64_t kMaxReflections = 1024;
 
 struct ReflectionsStep {
   std::int64_t column;
@@ -19,10 +19,11 @@ struct ReflectionsStep {
 ValueId vector_of(Builder& b, ValueId vectors, std::int64_t k) {
   const Dim rows = b.size(vectors, -2);
   const ValueId row = b.reshape(b.iota(rows, DType::i64), {rows, 1});
-  const ValueId place = b.expr("r - k", {{"r", row}, {"k", static_cast<double>(k)}}, DType::i64);
-  const ValueId before = b.expr("p < 0", {{"p", place}}, DType::i64, DType::boolean);
-  const ValueId at = b.expr("p == 0", {{"p", place}}, DType::i64, DType::boolean);
-  return b.expr("n ? 0 : a ? 1 : v", {{"n", before}, {"a", at}, {"v", b.slice(vectors, -1, k, 1)}}, b.dtype(vectors));
+  const ValueId position = b.expr("r - k", {{"r", row}, {"k", static_cast<double>(k)}}, DType::i64);
+  const ValueId before = b.expr("p < 0", {{"p", position}}, DType::i64, DType::boolean);
+  const ValueId is_pivot = b.expr("p == 0", {{"p", position}}, DType::i64, DType::boolean);
+  return b.expr("n ? 0 : a ? 1 : v", {{"n", before}, {"a", is_pivot}, {"v", b.slice(vectors, -1, k, 1)}},
+                b.dtype(vectors));
 }
 
 }  // namespace
@@ -33,9 +34,9 @@ void differentiate_householder(GradientCall& c) {
   const DType t = b.dtype(vectors);
   const Dim count = b.size(tau, -1);
   if (!count.is_const()) c.refuse("the number of reflections must be known");
-  if (count.value() > kMost)
-    c.refuse(
-        fmt::format("it has {} reflections, each with its own nodes; at most {} are supported", count.value(), kMost));
+  if (count.value() > kMaxReflections)
+    c.refuse(fmt::format("it has {} reflections, each with its own nodes; at most {} are supported", count.value(),
+                         kMaxReflections));
   const bool product = static_cast<HouseholderKind>(c.node.integer(AttrKey::kind)) == HouseholderKind::product;
   // C op(Q) is the adjoint of op(Q)^H C^H.
   const bool right = !product && !c.flag(AttrKey::left);
@@ -75,14 +76,14 @@ void differentiate_householder(GradientCall& c) {
         {{"u", c.conj(s.t)}, {"p", times(b, g, wh)}, {"s", s.t}, {"q", times(b, before[i], hermitian(b, vg))}}, t);
     g = b.expr("g - u * p", {{"g", g}, {"u", c.conj(s.t)}, {"p", times(b, s.v, vg)}}, t);
   }
-  if (!product) c.give(2, right ? hermitian(b, g) : g);
+  if (!product) c.add_gradient(2, right ? hermitian(b, g) : g);
   if (steps.empty()) return;
-  if (c.wants(0)) {
+  if (c.needs_gradient(0)) {
     const Dim spare = b.pool().sub(b.size(vectors, -1), count);
-    if (!spare.is(0)) gv.push_back(b.full(with_sizes(batch_of(b, vectors), {b.size(vectors, -2), spare}), 0, t));
-    c.give(0, triangle(b, b.concat(gv, -1), true, -1));
+    if (!spare.is(0)) gv.push_back(b.full(append_sizes(batch_of(b, vectors), {b.size(vectors, -2), spare}), 0, t));
+    c.add_gradient(0, triangle(b, b.concat(gv, -1), true, -1));
   }
-  if (c.wants(1)) c.give(1, b.concat(gt, -1));
+  if (c.needs_gradient(1)) c.add_gradient(1, b.concat(gt, -1));
 }
 
 }  // namespace tern

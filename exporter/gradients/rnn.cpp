@@ -57,7 +57,7 @@ struct LayerGradients {
 class Cells {
  public:
   Cells(Builder& b, RnnKind kind, const Layer& l) : b_(b), kind_(kind), l_(l), t_(b.dtype(l.x)) {
-    before_ = shifted(l.h0, l.h);
+    previous_states_ = shifted(l.h0, l.h);
   }
 
   LayerGradients run() {
@@ -96,7 +96,7 @@ class Cells {
     r.x = b_.matmul(from_x, l_.w_ih);
     r.h0 = h0;
     r.w_ih = over_steps(from_x, l_.x);
-    r.w_hh = over_steps(from_h, before_);
+    r.w_hh = over_steps(from_h, previous_states_);
     r.b_ih = summed(from_x);
     r.b_hh = summed(from_h);
     return r;
@@ -119,7 +119,7 @@ class Cells {
 
   LayerGradients gru() {
     const Dim hidden = b_.size(l_.h, -1);
-    const ValueId from_x = product(l_.x, l_.w_ih, l_.b_ih), from_h = product(before_, l_.w_hh, l_.b_hh);
+    const ValueId from_x = product(l_.x, l_.w_ih, l_.b_ih), from_h = product(previous_states_, l_.w_hh, l_.b_hh);
     const auto sigmoid_of = [&](int k) {
       return b_.expr("sigmoid(x + h)", {{"x", gate(b_, from_x, k, hidden)}, {"h", gate(b_, from_h, k, hidden)}}, t_);
     };
@@ -130,7 +130,7 @@ class Cells {
     Builder s = body.builder();
     const ValueId gh = body.carried(s, l_.gh), gy = body.slice(s, l_.gy);
     const ValueId r = body.slice(s, reset), z = body.slice(s, keep), n = body.slice(s, fresh), u = body.slice(s, state);
-    const ValueId old = body.slice(s, before_), w = body.carried(s, l_.w_hh);
+    const ValueId old = body.slice(s, previous_states_), w = body.carried(s, l_.w_hh);
     const ValueId total = s.expr("g + y", {{"g", gh}, {"y", gy}}, t_);
     const ValueId gn = s.expr("d * (1 - z) * (1 - n * n)", {{"d", total}, {"z", z}, {"n", n}}, t_);
     const ValueId gz = s.expr("d * (h - n) * z * (1 - z)", {{"d", total}, {"h", old}, {"n", n}, {"z", z}}, t_);
@@ -141,15 +141,15 @@ class Cells {
     new_output(s, s.concat({gr, gz, gn}, -1));
     new_output(s, to_h);
     Values slices;
-    for (ValueId v : {l_.gy, reset, keep, fresh, state, before_}) slices.push_back(backwards(v));
+    for (ValueId v : {l_.gy, reset, keep, fresh, state, previous_states_}) slices.push_back(backwards(v));
     const Values out = loop(b_, body.number(), {l_.gh}, slices, {l_.w_hh});
     return weights(backwards(out[1]), backwards(out[2]), out[0]);
   }
 
   LayerGradients lstm() {
     const Dim hidden = b_.size(l_.c0, -1);
-    const ValueId raw =
-        b_.expr("x + h", {{"x", product(l_.x, l_.w_ih, l_.b_ih)}, {"h", product(before_, l_.w_hh, l_.b_hh)}}, t_);
+    const ValueId raw = b_.expr(
+        "x + h", {{"x", product(l_.x, l_.w_ih, l_.b_ih)}, {"h", product(previous_states_, l_.w_hh, l_.b_hh)}}, t_);
     const auto activated = [&](int k, const char* text) {
       return b_.expr(text, {{"x", gate(b_, raw, k, hidden)}}, t_);
     };
@@ -206,7 +206,7 @@ class Cells {
   RnnKind kind_;
   Layer l_;
   DType t_;
-  ValueId before_;
+  ValueId previous_states_;
 };
 
 }  // namespace
@@ -252,21 +252,21 @@ void differentiate_rnn(GradientCall& c) {
     ValueId to_input = kNoValue;
     for (std::int64_t d = 0; d < directions; ++d) {
       const std::int64_t k = l * directions + d;
-      const std::size_t at = operands(k);
+      const std::size_t index = operands(k);
       const auto turned = [&](ValueId v) { return d == 1 ? b.flip(v, {0}) : v; };
       const auto of_layer = [&](ValueId v) { return v == kNoValue ? v : b.cast(b.select(v, 0, k), wide); };
-      const auto operand = [&](std::size_t i) { return c.has(i) ? b.cast(c.in(i), wide) : kNoValue; };
+      const auto operand = [&](std::size_t i) { return c.has_operand(i) ? b.cast(c.in(i), wide) : kNoValue; };
       const auto last_state = [&](std::size_t i, std::size_t like) {
         return c.grad(i) == kNoValue ? zeros_like(b, of_layer(c.in(like))) : of_layer(c.grad(i));
       };
       const Layer layer{.x = turned(b.cast(inputs[static_cast<std::size_t>(l)], wide)),
                         .h0 = of_layer(c.in(1)),
                         .c0 = of_layer(c.in(2)),
-                        .w_ih = operand(at),
-                        .w_hh = operand(at + 1),
-                        .b_ih = operand(at + 2),
-                        .b_hh = operand(at + 3),
-                        .w_hr = operand(at + 4),
+                        .w_ih = operand(index),
+                        .w_hh = operand(index + 1),
+                        .b_ih = operand(index + 2),
+                        .b_hh = operand(index + 3),
+                        .w_hr = operand(index + 4),
                         .h = b.cast(states[static_cast<std::size_t>(l)][static_cast<std::size_t>(d)], wide),
                         .gy = turned(b.slice(gy, -1, b.pool().mul(d, width), width)),
                         .gh = last_state(1, 1),
@@ -275,14 +275,14 @@ void differentiate_rnn(GradientCall& c) {
       to_input = add_gradients(b, to_input, turned(g.x));
       h0[static_cast<std::size_t>(k)] = b.unsqueeze(g.h0, 0);
       if (kind == RnnKind::lstm) c0[static_cast<std::size_t>(k)] = b.unsqueeze(g.c0, 0);
-      const ValueId given[] = {g.w_ih, g.w_hh, g.b_ih, g.b_hh, g.w_hr};
-      for (std::size_t i = 0; i < 5; ++i) c.give(at + i, given[i]);
+      const ValueId weight_gradients[] = {g.w_ih, g.w_hh, g.b_ih, g.b_hh, g.w_hr};
+      for (std::size_t i = 0; i < 5; ++i) c.add_gradient(index + i, weight_gradients[i]);
     }
     gy = to_input;
   }
-  c.give(0, gy);
-  if (c.wants(1)) c.give(1, b.concat(h0, 0));
-  if (c.wants(2)) c.give(2, b.concat(c0, 0));
+  c.add_gradient(0, gy);
+  if (c.needs_gradient(1)) c.add_gradient(1, b.concat(h0, 0));
+  if (c.needs_gradient(2)) c.add_gradient(2, b.concat(c0, 0));
 }
 
 }  // namespace tern

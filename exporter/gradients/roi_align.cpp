@@ -37,14 +37,14 @@ class Boxes {
       const ValueId right =
           b_.reshape(b_.permute(spread, {2, 3, 0, 1, 4}), {bins_y, bins_x, boxes_, p.mul(channels, width)});
       const ValueId y = b_.reshape(b_.matmul(by_bin, right), {bins_y, bins_x, images, height, channels, width});
-      return c_.give(0, b_.reshape(b_.permute(y, {2, 4, 0, 1, 3, 5}), image));
+      return c_.add_gradient(0, b_.reshape(b_.permute(y, {2, 4, 0, 1, 3, 5}), image));
     }
     const ValueId summed = b_.reduce(spread, "sum", {3}, false, wide_);  // [boxes, channels, bins_y, width]
     const ValueId right = b_.reshape(b_.permute(summed, {2, 0, 1, 3}), {p.mul(bins_y, boxes_), p.mul(channels, width)});
     const ValueId left =
         b_.reshape(b_.permute(b_.squeeze(by_bin, 1), {1, 0, 2}), {p.mul(images, height), p.mul(bins_y, boxes_)});
     const ValueId y = b_.reshape(b_.matmul(left, right), {images, height, channels, width});
-    c_.give(0, b_.permute(y, {0, 2, 1, 3}));
+    c_.add_gradient(0, b_.permute(y, {0, 2, 1, 3}));
   }
 
  private:
@@ -56,7 +56,7 @@ class Boxes {
     const double scale = c_.node.number(AttrKey::scale);
     const auto spread = [&](ValueId v) { return b_.reshape(v, {boxes_, 1, 1}); };
     const ValueId low = spread(column(1 + axis)), high = spread(column(3 + axis));
-    const ValueId bin = b_.reshape(b_.iota(bins, wide_), {bins, 1}), place = b_.iota(size, wide_);
+    const ValueId bin = b_.reshape(b_.iota(bins, wide_), {bins, 1}), position = b_.iota(size, wide_);
     const ExprArg n = size_arg(b_, "n", size), m = size_arg(b_, "m", bins);
     if (kind_ == RoiKind::position_pool) {
       // Bins span floor to ceil, without the image's last element, omitted by torchvision.
@@ -64,7 +64,7 @@ class Boxes {
           "f = sign(l) * floor(abs(l * z) + 0.5); w = max(sign(h) * floor(abs(h * z) + 0.5) - f, 1) / m;"
           "b = max(min(floor(k * w) + f, n - 1), 0); e = max(min(ceil((k + 1) * w) + f, n - 1), 0);"
           "p >= b && p < e ? 1 / (e - b) : 0",
-          {{"l", low}, {"h", high}, {"z", scale}, {"k", bin}, {"p", place}, n, m}, wide_);
+          {{"l", low}, {"h", high}, {"z", scale}, {"k", bin}, {"p", position}, n, m}, wide_);
       return inside;
     }
     const double shift = kind_ == RoiKind::position_align || c_.flag(AttrKey::align_corners) ? 0.5 : 0;
@@ -72,23 +72,24 @@ class Boxes {
     const ValueId from = b_.expr("l * z - f", {{"l", low}, {"z", scale}, {"f", shift}}, wide_);
     const ValueId length = b_.expr(width, {{"l", low}, {"h", high}, {"z", scale}, m}, wide_);
     // Sample count of a bin: the given count, or the bin's length.
-    const std::int64_t given = c_.node.integer(AttrKey::k);
-    const Dim most = given > 0 ? Dim(given) : b_.pool().add(b_.pool().mul(size, 2), 2);
-    const ValueId count = given > 0
-                              ? b_.full({}, static_cast<double>(given), wide_)
-                              : b_.expr("max(min(ceil(w), s), 0)", {{"w", length}, size_arg(b_, "s", most)}, wide_);
+    const std::int64_t ratio = c_.node.integer(AttrKey::k);
+    const Dim max_samples = ratio > 0 ? Dim(ratio) : b_.pool().add(b_.pool().mul(size, 2), 2);
+    const ValueId count =
+        ratio > 0 ? b_.full({}, static_cast<double>(ratio), wide_)
+                  : b_.expr("max(min(ceil(w), s), 0)", {{"w", length}, size_arg(b_, "s", max_samples)}, wide_);
     const auto deep = [&](ValueId v) { return b_.unsqueeze(v, -1); };  // [boxes, bins, size, samples]
-    const ValueId sample = b_.iota(most, wide_);
-    const ValueId at = b_.expr("f + k * w + (i + 0.5) * w / c",
-                               {{"f", deep(from)},
-                                {"k", deep(bin)},
-                                {"w", deep(length)},
-                                {"i", sample},
-                                {"c", given > 0 ? count : deep(count)}},
-                               wide_);
-    const ValueId each =
-        b_.expr("i >= c || v < -1 || v > n ? 0 : max(1 - abs(max(min(v, n - 1), 0) - p), 0)",
-                {{"i", sample}, {"c", given > 0 ? count : deep(count)}, {"v", at}, {"p", deep(place)}, n}, wide_);
+    const ValueId sample = b_.iota(max_samples, wide_);
+    const ValueId sample_position = b_.expr("f + k * w + (i + 0.5) * w / c",
+                                            {{"f", deep(from)},
+                                             {"k", deep(bin)},
+                                             {"w", deep(length)},
+                                             {"i", sample},
+                                             {"c", ratio > 0 ? count : deep(count)}},
+                                            wide_);
+    const ValueId each = b_.expr(
+        "i >= c || v < -1 || v > n ? 0 : max(1 - abs(max(min(v, n - 1), 0) - p), 0)",
+        {{"i", sample}, {"c", ratio > 0 ? count : deep(count)}, {"v", sample_position}, {"p", deep(position)}, n},
+        wide_);
     const ValueId sum = b_.reduce(each, "sum", {-1}, false, wide_);
     // torchvision divides by the number of samples of both axes, at least 1: an axis without samples has none anyway.
     return b_.expr("s / max(c, 1)", {{"s", sum}, {"c", count}}, wide_);
@@ -104,7 +105,7 @@ class Boxes {
 }  // namespace
 
 void differentiate_roi_align(GradientCall& c) {
-  if (!c.wants(0)) return;  // the boxes get none, as in torchvision
+  if (!c.needs_gradient(0)) return;  // the boxes get none, as in torchvision
   if (static_cast<RoiKind>(c.node.integer(AttrKey::kind)) == RoiKind::pool) return differentiate_roi_pool(c);
   Boxes(c).run();
 }

@@ -76,11 +76,11 @@ void differentiate_roi_pool(GradientCall& c) {
   loop.inputs = {c.in(1), c.in(0)};
   loop.attrs = {attr(AttrKey::mapped, Dim(1))};
   loop.functions = {places_of_box(c)};
-  const ValueId place = b.flatten(b.add(std::move(loop)).front());
-  const ValueId some = b.expr("p < 0 ? 0 : g", {{"p", place}, {"g", b.flatten(c.grad(0))}}, b.dtype(c.grad(0)));
+  const ValueId position = b.flatten(b.add(std::move(loop)).front());
+  const ValueId some = b.expr("p < 0 ? 0 : g", {{"p", position}, {"g", b.flatten(c.grad(0))}}, b.dtype(c.grad(0)));
   const Dims shape = b.shape(c.in(0));
-  const ValueId index = b.expr("max(p, 0)", {{"p", place}}, DType::i64);
-  c.give(0, b.reshape(scatter_sum(b, {b.pool().product(shape)}, 0, index, some), shape));
+  const ValueId index = b.expr("max(p, 0)", {{"p", position}}, DType::i64);
+  c.add_gradient(0, b.reshape(scatter_sum(b, {b.pool().product(shape)}, 0, index, some), shape));
 }
 
 }  // namespace tern

@@ -7,27 +7,27 @@
 
 namespace tern {
 
-const Node* Producers::of(const Function& function, ValueId value) {
+const Node* Producers::producer_of(const Function& function, ValueId value) {
   constexpr std::size_t kNone = ~std::size_t{0};
   nodes_.resize(function.values.size(), kNone);
-  for (; seen_ < function.nodes.size(); ++seen_) {
-    const std::vector<ValueId>& outputs = function.nodes[seen_].outputs;
-    if (outputs.size() == 1 && outputs[0] != kNoValue) nodes_[static_cast<std::size_t>(outputs[0])] = seen_;
+  for (; indexed_nodes_ < function.nodes.size(); ++indexed_nodes_) {
+    const std::vector<ValueId>& outputs = function.nodes[indexed_nodes_].outputs;
+    if (outputs.size() == 1 && outputs[0] != kNoValue) nodes_[static_cast<std::size_t>(outputs[0])] = indexed_nodes_;
   }
   const std::size_t found = value == kNoValue ? kNone : nodes_[static_cast<std::size_t>(value)];
   return found == kNone || function.nodes[found].outputs.size() != 1 ? nullptr : &function.nodes[found];
 }
 
 GradientCall::GradientCall(Builder& builder, std::size_t node_index, std::vector<ValueId> grads,
-                           std::vector<bool> wanted, BackwardFunctions& backward_functions, Producers& node_producers)
+                           std::vector<bool> needed, BackwardFunctions& backward_functions, Producers& node_producers)
     : b(builder),
       backward(backward_functions),
       producers(node_producers),
       index(node_index),
       node(builder.function().nodes[node_index]),
       grads_(std::move(grads)),
-      given_(node.inputs.size(), kNoValue),
-      wanted_(std::move(wanted)) {}
+      operand_gradients_(node.inputs.size(), kNoValue),
+      needed_(std::move(needed)) {}
 
 ValueId GradientCall::out(std::size_t i) {
   if (i < node.outputs.size() && node.outputs[i] != kNoValue) {
@@ -48,9 +48,9 @@ ValueId GradientCall::grad_or_zeros(std::size_t i) {
   return grad(i) != kNoValue ? grad(i) : zeros_like(b, out(i));
 }
 
-void GradientCall::give(std::size_t i, ValueId gradient) {
-  if (!wants(i) || gradient == kNoValue) return;
-  given_[i] = add_gradients(b, given_[i], gradient_like(b, gradient, node.inputs[i]));
+void GradientCall::add_gradient(std::size_t i, ValueId gradient) {
+  if (!needs_gradient(i) || gradient == kNoValue) return;
+  operand_gradients_[i] = add_gradients(b, operand_gradients_[i], gradient_like(b, gradient, node.inputs[i]));
 }
 
 ValueId GradientCall::expr(std::string_view text, std::vector<ExprArg> args, ValueId like) {

@@ -20,11 +20,11 @@ struct BackwardFunctions;
 class Producers {
  public:
   /// Node with the only result `value`, or null.
-  const Node* of(const Function& function, ValueId value);
+  const Node* producer_of(const Function& function, ValueId value);
 
  private:
   std::vector<std::size_t> nodes_;  ///< by value
-  std::size_t seen_ = 0;            ///< nodes
+  std::size_t indexed_nodes_ = 0;   ///< nodes
 };
 
 /// Forward node with gradients of its results, in the view of a rule. A gradient has its value's dtype and shape. The
@@ -44,7 +44,7 @@ class Producers {
 class GradientCall {
  public:
   /// `grads` has an entry for each result of the node, `wanted` for each operand.
-  GradientCall(Builder& builder, std::size_t node_index, std::vector<ValueId> grads, std::vector<bool> wanted,
+  GradientCall(Builder& builder, std::size_t node_index, std::vector<ValueId> grads, std::vector<bool> needed,
                BackwardFunctions& backward_functions, Producers& node_producers);
 
   Builder& b;
@@ -55,22 +55,22 @@ class GradientCall {
 
   std::size_t input_count() const { return node.inputs.size(); }
   std::size_t output_count() const { return grads_.size(); }
-  bool has(std::size_t i) const { return i < node.inputs.size() && node.inputs[i] != kNoValue; }
+  bool has_operand(std::size_t i) const { return i < node.inputs.size() && node.inputs[i] != kNoValue; }
   /// Operand i, or kNoValue.
-  ValueId in(std::size_t i) const { return has(i) ? node.inputs[i] : kNoValue; }
+  ValueId in(std::size_t i) const { return has_operand(i) ? node.inputs[i] : kNoValue; }
   /// Result i. A result unread by the forward function is added to the node here.
   ValueId out(std::size_t i);
   /// Gradient of result i, or kNoValue. At least one result has a gradient.
   ValueId grad(std::size_t i) const { return i < grads_.size() ? grads_[i] : kNoValue; }
   ValueId grad_or_zeros(std::size_t i);
   /// True if operand i is present and wants its gradient.
-  bool wants(std::size_t i) const { return has(i) && i < wanted_.size() && wanted_[i]; }
+  bool needs_gradient(std::size_t i) const { return has_operand(i) && i < needed_.size() && needed_[i]; }
   /// Adds to the gradient of operand i. The gradient may have any shape the operand broadcasts to, and any floating or
   /// complex dtype: sums and converts to the operand's type. Unwanted operands, and kNoValue, are ignored.
-  void give(std::size_t i, ValueId gradient);
+  void add_gradient(std::size_t i, ValueId gradient);
 
   /// Gradient given for operand i, or kNoValue: for the walk over the function.
-  ValueId given(std::size_t i) const { return given_[i]; }
+  ValueId operand_gradient(std::size_t i) const { return operand_gradients_[i]; }
 
   /// Expression (exporter/expr_text.h) over tensors and numbers, computed and stored in the compute type of `like`:
   /// float32 for 16-bit values.
@@ -89,8 +89,8 @@ class GradientCall {
   [[noreturn]] void refuse(const std::string& why) const;
 
  private:
-  std::vector<ValueId> grads_, given_;
-  std::vector<bool> wanted_;
+  std::vector<ValueId> grads_, operand_gradients_;
+  std::vector<bool> needed_;
 };
 
 using GradientRule = void (*)(GradientCall&);

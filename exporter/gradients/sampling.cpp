@@ -12,7 +12,7 @@ void give_resized(GradientCall& c, Op op) {
   n.inputs = {c.grad(0)};
   n.outputs.clear();
   n.set(AttrKey::sizes, Dims(shape.begin() + 2, shape.end()));
-  c.give(0, b.add(std::move(n)).front());
+  c.add_gradient(0, b.add(std::move(n)).front());
 }
 
 /// Resize and its gradient are linear, each the adjoint of the other.

@@ -11,7 +11,7 @@ namespace tern {
 /// the numbers; an empty text means no derivative.
 struct ScalarSlope {
   Scalar op = Scalar::invalid;
-  std::string_view for_a, for_b;
+  std::string_view slope_a, slope_b;
   std::string_view complex_a, complex_b;  ///< complex numbers, if different
 };
 

@@ -16,7 +16,7 @@ ValueId from_end(Builder& b, ValueId x, ScanKind kind, std::int64_t axis) {
 
 /// Before a line's first zero, element i gets the sum over j >= i of g[j] y[j] / x[i]. The zero gets the sum of g[j]
 /// times the product of the other factors; later elements get nothing.
-ValueId of_products(GradientCall& c, std::int64_t axis, DType t) {
+ValueId product_gradient(GradientCall& c, std::int64_t axis, DType t) {
   Builder& b = c.b;
   const ValueId x = b.cast(c.in(0), t), g = b.cast(c.grad(0), t), y = b.cast(c.out(0), t);
   const ValueId zero = b.expr("x == 0", {{"x", x}}, t, DType::boolean);
@@ -32,7 +32,7 @@ ValueId of_products(GradientCall& c, std::int64_t axis, DType t) {
 }
 
 /// Element i gets the sum over j >= i of g[j] exp(x[i] - y[j]), added up as logarithms.
-ValueId of_log_sums(GradientCall& c, std::int64_t axis, DType t) {
+ValueId log_sum_gradient(GradientCall& c, std::int64_t axis, DType t) {
   Builder& b = c.b;
   const ValueId x = c.in(0), y = c.out(0), g = c.grad(0);
   const auto part = [&](const char* text) {
@@ -51,11 +51,11 @@ void differentiate_scan(GradientCall& c) {
   const auto axis = static_cast<std::int64_t>(c.axis());
   const DType t = compute_type(b.dtype(c.grad(0)));
   switch (static_cast<ScanKind>(c.node.integer(AttrKey::kind))) {
-    case ScanKind::cumsum: return c.give(0, from_end(b, b.cast(c.grad(0), t), ScanKind::cumsum, axis));
-    case ScanKind::cumprod: return c.give(0, of_products(c, axis, t));
+    case ScanKind::cumsum: return c.add_gradient(0, from_end(b, b.cast(c.grad(0), t), ScanKind::cumsum, axis));
+    case ScanKind::cumprod: return c.add_gradient(0, product_gradient(c, axis, t));
     case ScanKind::cummax:
-    case ScanKind::cummin: return c.give(0, scatter_sum(b, b.shape(c.in(0)), axis, c.out(1), c.grad(0)));
-    case ScanKind::logcumsumexp: return c.give(0, of_log_sums(c, axis, t));
+    case ScanKind::cummin: return c.add_gradient(0, scatter_sum(b, b.shape(c.in(0)), axis, c.out(1), c.grad(0)));
+    case ScanKind::logcumsumexp: return c.add_gradient(0, log_sum_gradient(c, axis, t));
   }
 }
 

@@ -15,9 +15,9 @@ void differentiate_segment_reduce(GradientCall& c) {
   const Dim segments = b.size(g, axis);
   // Segment of each element, for all axes up to the reduced axis.
   const Dims lines(shape.begin(), shape.begin() + axis + 1);
-  const ValueId place = b.expand(b.iota(lines.back(), b.dtype(offsets)), lines);
+  const ValueId position = b.expand(b.iota(lines.back(), b.dtype(offsets)), lines);
   const ValueId after =
-      b.add(Op::searchsorted, {offsets, place}, {attr(AttrKey::right, Dim(1)), attr_dtype(DType::i64)});
+      b.add(Op::searchsorted, {offsets, position}, {attr(AttrKey::right, Dim(1)), attr_dtype(DType::i64)});
   const ValueId inside =
       b.expr("k >= 1 && k <= n", {{"k", after}, size_arg(b, "n", segments)}, DType::i64, DType::boolean);
   const ValueId segment = b.expr("max(min(k, n) - 1, 0)", {{"k", after}, size_arg(b, "n", segments)}, DType::i64);
@@ -56,7 +56,7 @@ void differentiate_segment_reduce(GradientCall& c) {
       break;
     }
   }
-  c.give(0, b.expr("i ? e : 0", {{"i", in}, {"e", each}}, wide));
+  c.add_gradient(0, b.expr("i ? e : 0", {{"i", in}, {"e", each}}, wide));
 }
 
 }  // namespace tern

@@ -20,7 +20,7 @@ ValueId transposed_convolution(Builder& b, ValueId g, ValueId weight, const Wind
                                const Sizes& more) {
   return b.add(Op::convolution, {g, weight, kNoValue},
                {attr(AttrKey::strides, w.strides), attr(AttrKey::dilations, w.dilations),
-                attr(AttrKey::before, w.before), attr(AttrKey::after, after), attr(AttrKey::groups, w.groups),
+                attr(AttrKey::before, w.padding_before), attr(AttrKey::after, after), attr(AttrKey::groups, w.groups),
                 attr(AttrKey::transposed, Dim(1)), attr(AttrKey::output_pads, more)});
 }
 
@@ -31,8 +31,8 @@ bool turns_around(Builder& b, ValueId weight, const Windows& w, Sizes* before, S
     const Dim kernel = b.size(weight, static_cast<std::int64_t>(i) + 2);
     if (w.strides[i] != 1 || !kernel.is_const()) return false;
     const Dim reach = b.pool().mul(w.dilations[i], b.pool().sub(kernel, 1));
-    before->push_back(b.pool().sub(reach, w.before[i]).value());
-    after->push_back(b.pool().sub(reach, w.after[i]).value());
+    before->push_back(b.pool().sub(reach, w.padding_before[i]).value());
+    after->push_back(b.pool().sub(reach, w.padding_after[i]).value());
     if (before->back() < 0 || after->back() < 0) return false;
   }
   return true;
@@ -80,13 +80,13 @@ ValueId read_windows(Builder& b, ValueId x, const Windows& w, const Dims& kernel
 /// True for a kernel in steps of 1 over a much larger image. Writing the windows of `narrow` at their positions in the
 /// padded image then costs little, and a kernel element reads the whole image, shifted.
 bool slides_densely(const Windows& w, const Dims& padded, const Dims& windows) {
-  double places = 1, used = 1;
+  double positions = 1, used = 1;
   for (std::size_t i = 0; i < windows.size(); ++i) {
     if (w.strides[i] != 1 || !padded[i].is_const() || !windows[i].is_const()) return false;
-    places *= static_cast<double>(padded[i].value());
+    positions *= static_cast<double>(padded[i].value());
     used *= static_cast<double>(windows[i].value());
   }
-  return places <= kMostPlaces * used;
+  return positions <= kMostPlaces * used;
 }
 
 /// Counts up in row-major order; false behind the last position.
@@ -123,12 +123,12 @@ ValueId image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, 
     if (!windows.is_const() || !kernel.is_const() || !sizes[i].is_const()) break;
     ExprPool& p = b.pool();  // all constants; sums may overflow
     const Dim steps = p.mul(p.sub(windows, 1), w.strides[i]), kernel_reach = p.mul(w.dilations[i], p.sub(kernel, 1));
-    const Dim reach = p.sub(p.sub(p.add(p.add(steps, kernel_reach), 1), w.before[i]), w.after[i]);
+    const Dim reach = p.sub(p.sub(p.add(p.add(steps, kernel_reach), 1), w.padding_before[i]), w.padding_after[i]);
     const std::int64_t rest = p.sub(sizes[i], reach).value();
     if (rest < 0 || rest >= std::max(w.strides[i], w.dilations[i])) break;
     more.push_back(rest);
   }
-  if (more.size() == n) return transposed_convolution(b, g, weight, w, w.after, more);
+  if (more.size() == n) return transposed_convolution(b, g, weight, w, w.padding_after, more);
   // Sizes known at run time, or windows beyond the padding: computes the whole reach of the windows, then crops or pads
   // to the image.
   const ValueId reached = transposed_convolution(b, g, weight, w, Sizes(n, 0), Sizes(n, 0));
@@ -142,7 +142,8 @@ ValueId image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, 
 ValueId transposed_image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, const Dims& sizes) {
   ValueId y = b.add(Op::convolution, {g, weight, kNoValue},
                     {attr(AttrKey::strides, w.strides), attr(AttrKey::dilations, w.dilations),
-                     attr(AttrKey::before, w.before), attr(AttrKey::after, w.after), attr(AttrKey::groups, w.groups)});
+                     attr(AttrKey::before, w.padding_before), attr(AttrKey::after, w.padding_after),
+                     attr(AttrKey::groups, w.groups)});
   // Output padding of a stride or more creates windows without an image element.
   for (std::size_t i = 0; i < sizes.size(); ++i) y = b.slice(y, static_cast<std::int64_t>(i) + 2, 0, sizes[i]);
   return y;
@@ -152,15 +153,16 @@ ValueId weight_gradient(Builder& b, ValueId wide, ValueId narrow, const Dims& ke
   ExprPool& p = b.pool();
   const std::size_t n = kernel.size();
   Dims before = {0, 0}, after = {0, 0};
-  before.insert(before.end(), w.before.begin(), w.before.end());
-  after.insert(after.end(), w.after.begin(), w.after.end());
+  before.insert(before.end(), w.padding_before.begin(), w.padding_before.end());
+  after.insert(after.end(), w.padding_after.begin(), w.padding_after.end());
   const Dims windows(b.shape(narrow).begin() + 2, b.shape(narrow).end());
   const Dim samples = b.size(narrow, 0);
   const Dim inputs = p.floordiv(b.size(wide, 1), w.groups), outputs = p.floordiv(b.size(narrow, 1), w.groups);
   Dims result = {p.mul(w.groups, outputs), inputs}, padded;
   result.insert(result.end(), kernel.begin(), kernel.end());
   for (std::size_t i = 0; i < n; ++i) {
-    padded.push_back(p.add(p.add(b.size(wide, static_cast<std::int64_t>(i) + 2), w.before[i]), w.after[i]));
+    padded.push_back(
+        p.add(p.add(b.size(wide, static_cast<std::int64_t>(i) + 2), w.padding_before[i]), w.padding_after[i]));
   }
   const Dim elements = p.product(kernel);
   const bool apart =
@@ -173,14 +175,14 @@ ValueId weight_gradient(Builder& b, ValueId wide, ValueId narrow, const Dims& ke
     Dims rest = {0, 0};
     for (std::size_t i = 0; i < n; ++i) rest.push_back(p.sub(padded[i], windows[i]));
     const ValueId g = b.pad(b.transpose(narrow, 0, 1), Dims(n + 2, 0), rest);
-    const Dim places = p.mul(samples, p.product(padded));
+    const Dim positions = p.mul(samples, p.product(padded));
     const Dims steps = row_major(b, padded);
     Dim reach = 0;
     for (std::size_t i = 0; i < n; ++i)
       reach = p.add(reach, p.mul(p.mul(p.sub(kernel[i], 1), w.dilations[i]), steps[i]));
-    const Dim length = p.max(p.sub(places, reach), 0);  // a batch may have no samples
+    const Dim length = p.max(p.sub(positions, reach), 0);  // a batch may have no samples
     const auto rows = [&](ValueId v, Dim channels, Dim offset) {
-      return b.as_strided(v, {w.groups, channels, length}, {p.mul(channels, places), places, 1}, offset);
+      return b.as_strided(v, {w.groups, channels, length}, {p.mul(channels, positions), positions, 1}, offset);
     };
     const ValueId left = rows(g, outputs, 0);
     // Batch of products, one per kernel element, shared by the threads. 16-bit products copy strided operands: a batch
@@ -193,7 +195,7 @@ ValueId weight_gradient(Builder& b, ValueId wide, ValueId narrow, const Dims& ke
         order.push_back(static_cast<std::int64_t>(i));
       }
       sizes.insert(sizes.end(), {inputs, length});
-      strides.insert(strides.end(), {places, 1});
+      strides.insert(strides.end(), {positions, 1});
       many.insert(many.end(), {outputs, length});
       const ValueId reads = b.as_strided(x, sizes, strides, 0);
       const auto last = static_cast<std::int64_t>(n);
@@ -210,16 +212,16 @@ ValueId weight_gradient(Builder& b, ValueId wide, ValueId narrow, const Dims& ke
   }
 
   const ValueId x = padded == Dims(b.shape(wide).begin() + 2, b.shape(wide).end()) ? wide : b.pad(wide, before, after);
-  const Dim places = p.mul(samples, p.product(windows));
+  const Dim positions = p.mul(samples, p.product(windows));
   const ValueId split = b.reshape(narrow, {samples, w.groups, outputs, p.product(windows)});
-  const ValueId left = b.reshape(b.permute(split, {1, 2, 0, 3}), {w.groups, outputs, places});
+  const ValueId left = b.reshape(b.permute(split, {1, 2, 0, 3}), {w.groups, outputs, positions});
   if (!apart) {
     const Dim columns = p.mul(inputs, p.product(kernel));
-    const ValueId read = b.reshape(read_windows(b, x, w, kernel, Dims(n, 0), windows), {w.groups, columns, places});
+    const ValueId read = b.reshape(read_windows(b, x, w, kernel, Dims(n, 0), windows), {w.groups, columns, positions});
     return b.reshape(b.matmul(left, b.transpose(read, 1, 2)), result);
   }
   do {
-    const ValueId read = b.reshape(read_windows(b, x, w, {}, at, windows), {w.groups, inputs, places});
+    const ValueId read = b.reshape(read_windows(b, x, w, {}, at, windows), {w.groups, inputs, positions});
     parts.push_back(b.unsqueeze(b.matmul(left, b.transpose(read, 1, 2)), -1));
   } while (next(at, kernel));
   return b.reshape(b.concat(std::move(parts), -1), result);

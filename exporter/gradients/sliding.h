@@ -10,7 +10,7 @@ namespace tern {
 
 /// Geometry of a convolution's windows, by spatial axis.
 struct Windows {
-  std::vector<std::int64_t> strides, dilations, before, after;
+  std::vector<std::int64_t> strides, dilations, padding_before, padding_after;
   std::int64_t groups = 1;
 };
 

@@ -13,7 +13,7 @@ Slope Slope::choice(Ref condition, const Slope& yes, const Slope& no) {
   if (yes.is_one() && no.is_one()) return one();
   Slope s(Kind::choice);
   s.ref_ = condition;
-  s.parts_ = std::make_shared<const std::pair<Slope, Slope>>(yes, no);
+  s.branches_ = std::make_shared<const std::pair<Slope, Slope>>(yes, no);
   return s;
 }
 
@@ -24,34 +24,35 @@ Slope Slope::mapped(const std::function<Ref(Ref)>& f, const std::function<Slope(
     case Kind::value: return value(f(ref_));
     case Kind::choice: break;
   }
-  return choice(ref_, parts_->first.mapped(f, of_one), parts_->second.mapped(f, of_one));
+  return choice(ref_, branches_->first.mapped(f, of_one), branches_->second.mapped(f, of_one));
 }
 
-Slope Slope::times(Instructions& code, Ref by) const {
-  return mapped([&](Ref x) { return code.mul(x, by); }, [&] { return value(by); });
+Slope Slope::times(Instructions& code, Ref factor) const {
+  return mapped([&](Ref x) { return code.mul(x, factor); }, [&] { return value(factor); });
 }
 
-Slope Slope::scaled(Instructions& code, std::complex<double> by) const {
-  if (by == 1.0 || is_zero()) return *this;
-  return mapped([&](Ref x) { return code.scaled(x, by); },
-                [&] { return value(code.constant(by, by.imag() != 0 ? DType::c64 : DType::f32)); });
+Slope Slope::scaled(Instructions& code, std::complex<double> factor) const {
+  if (factor == 1.0 || is_zero()) return *this;
+  return mapped([&](Ref x) { return code.scaled(x, factor); },
+                [&] { return value(code.constant(factor, factor.imag() != 0 ? DType::c64 : DType::f32)); });
 }
 
-Slope Slope::part(Instructions& code, Scalar op) const {
-  return mapped([&](Ref x) { return code.part(op, x); }, [&] { return op == Scalar::imag ? zero() : one(); });
+Slope Slope::component(Instructions& code, Scalar op) const {
+  return mapped([&](Ref x) { return code.component(op, x); }, [&] { return op == Scalar::imag ? zero() : one(); });
 }
 
 DType Slope::type(const Instructions& code, DType otherwise) const {
   if (kind_ == Kind::value) return code.dtype(ref_);
   if (kind_ != Kind::choice) return otherwise;
-  return wider(parts_->first.type(code, otherwise), parts_->second.type(code, otherwise));
+  return wider(branches_->first.type(code, otherwise), branches_->second.type(code, otherwise));
 }
 
 Slope Slope::plus(Instructions& code, const Slope& other) const {
   if (is_zero()) return other;
   if (other.is_zero()) return *this;
   if (kind_ == Kind::choice && other.kind_ == Kind::choice && ref_ == other.ref_) {
-    return choice(ref_, parts_->first.plus(code, other.parts_->first), parts_->second.plus(code, other.parts_->second));
+    return choice(ref_, branches_->first.plus(code, other.branches_->first),
+                  branches_->second.plus(code, other.branches_->second));
   }
   const DType t = wider(type(code, DType::f32), other.type(code, DType::f32));
   return value(code.add(materialize(code, t), other.materialize(code, t)));
@@ -64,7 +65,7 @@ Slope::Ref Slope::materialize(Instructions& code, DType type) const {
     case Kind::value: return code.convert(ref_, type);
     case Kind::choice: break;
   }
-  const Ref yes = parts_->first.materialize(code, type), no = parts_->second.materialize(code, type);
+  const Ref yes = branches_->first.materialize(code, type), no = branches_->second.materialize(code, type);
   return code.emit(Scalar::where, type, ref_, yes, no);
 }
 

@@ -23,11 +23,11 @@ class Slope {
   bool is_zero() const { return kind_ == Kind::zero; }
   bool is_one() const { return kind_ == Kind::one; }
 
-  Slope times(Instructions& code, Ref by) const;
-  Slope scaled(Instructions& code, std::complex<double> by) const;
+  Slope times(Instructions& code, Ref factor) const;
+  Slope scaled(Instructions& code, std::complex<double> factor) const;
   Slope plus(Instructions& code, const Slope& other) const;
   /// Applies Scalar::real, imag or conj.
-  Slope part(Instructions& code, Scalar op) const;
+  Slope component(Instructions& code, Scalar op) const;
   /// Instruction of the slope; constants have type `type`.
   Ref materialize(Instructions& code, DType type) const;
 
@@ -40,7 +40,7 @@ class Slope {
 
   Kind kind_;
   Ref ref_ = 0;  ///< value; condition of a choice
-  std::shared_ptr<const std::pair<Slope, Slope>> parts_;
+  std::shared_ptr<const std::pair<Slope, Slope>> branches_;
 };
 
 }  // namespace tern

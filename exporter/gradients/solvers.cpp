@@ -39,25 +39,25 @@ void differentiate_triangular_solve(GradientCall& c) {
     if (op == TransposeKind::none) form.op = TransposeKind::adjoint;
     gb = triangular_solve(b, a, g, form);
   }
-  c.give(1, gb);
-  if (!c.wants(0)) return;
+  c.add_gradient(1, gb);
+  if (!c.needs_gradient(0)) return;
   ValueId ga = form.left ? times(b, gb, hermitian(b, x)) : times(b, hermitian(b, x), gb);
   if (op == TransposeKind::adjoint) ga = hermitian(b, ga);
   if (op == TransposeKind::transpose) ga = transposed(b, ga);
   // PyTorch returns both triangles of the gradient, although the ops read one triangle of the factor.
-  if (c.operator_name().starts_with("aten.cholesky_")) return c.give(0, b.expr("-g", {{"g", ga}}, t));
+  if (c.operator_name().starts_with("aten.cholesky_")) return c.add_gradient(0, b.expr("-g", {{"g", ga}}, t));
   const std::int64_t skip = form.unit ? (form.upper ? 1 : -1) : 0;
-  c.give(0, b.expr("-g", {{"g", triangle(b, ga, !form.upper, skip)}}, t));
+  c.add_gradient(0, b.expr("-g", {{"g", triangle(b, ga, !form.upper, skip)}}, t));
 }
 
 /// The factors have no gradient, as in PyTorch. A hermitian A solves with itself, a symmetric A with its conjugate.
 void differentiate_ldl_solve(GradientCall& c) {
   Builder& b = c.b;
-  if (c.wants(0)) c.refuse("PyTorch has no gradient of LDL factors");
+  if (c.needs_gradient(0)) c.refuse("PyTorch has no gradient of LDL factors");
   const bool own = c.flag(AttrKey::hermitian);
   const ValueId g = own ? c.grad(0) : c.conj(c.grad(0));
   const ValueId y = b.add(Op::ldl_solve, {c.in(0), c.in(1), g}, {attr(AttrKey::hermitian, Dim(own))});
-  c.give(2, own ? y : c.conj(y));
+  c.add_gradient(2, own ? y : c.conj(y));
 }
 
 void differentiate_lstsq(GradientCall& c) {
@@ -66,14 +66,14 @@ void differentiate_lstsq(GradientCall& c) {
   const DType t = b.dtype(a);
   if (c.grad(0) != kNoValue) {
     const ValueId p = pseudoinverse(b, a, c.node.number(AttrKey::epsilon));
-    if (c.wants(0)) c.give(0, pseudoinverse_gradient(b, a, p, times(b, c.grad(0), hermitian(b, rhs))));
-    if (c.wants(1)) c.give(1, times(b, hermitian(b, p), c.grad(0)));
+    if (c.needs_gradient(0)) c.add_gradient(0, pseudoinverse_gradient(b, a, p, times(b, c.grad(0), hermitian(b, rhs))));
+    if (c.needs_gradient(1)) c.add_gradient(1, times(b, hermitian(b, p), c.grad(0)));
   }
   if (c.grad(1) != kNoValue && !b.shape(c.grad(1)).empty() && !b.shape(c.grad(1))[0].is(0)) {
     const ValueId residual = b.expr("y - b", {{"y", times(b, a, c.out(0))}, {"b", rhs}}, t);
     const ValueId each = b.expr("2 * r * g", {{"r", residual}, {"g", b.unsqueeze(c.grad(1), -2)}}, t);
-    if (c.wants(0)) c.give(0, times(b, each, hermitian(b, c.out(0))));
-    if (c.wants(1)) c.give(1, b.expr("-e", {{"e", each}}, t));
+    if (c.needs_gradient(0)) c.add_gradient(0, times(b, each, hermitian(b, c.out(0))));
+    if (c.needs_gradient(1)) c.add_gradient(1, b.expr("-e", {{"e", each}}, t));
   }
 }
 

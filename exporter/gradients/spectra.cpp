@@ -11,7 +11,7 @@ ValueId divided(Builder& b, ValueId x, ValueId differences_of_v) {
   const ValueId ones = identity(b, b.size(x, -1), DType::boolean);
   return b.expr("o ? 0 : x / e", {{"o", ones}, {"x", x}, {"e", differences_of_v}}, b.dtype(x));
 }
-ValueId on_diagonal(Builder& b, ValueId x, ValueId v) {
+ValueId add_on_diagonal(Builder& b, ValueId x, ValueId v) {
   const ValueId ones = identity(b, b.size(x, -1), DType::boolean);
   return b.expr("o ? v : x", {{"o", ones}, {"v", b.unsqueeze(v, -2)}, {"x", x}}, b.dtype(x));
 }
@@ -31,11 +31,11 @@ void differentiate_eigh(GradientCall& c) {
   const ValueId values = c.out(0), v = c.out(1);
   const DType t = b.dtype(v);
   const ValueId vh = hermitian(b, v);
-  if (c.grad(1) == kNoValue) return c.give(0, times(b, scale_columns(b, v, c.grad(0)), vh));
+  if (c.grad(1) == kNoValue) return c.add_gradient(0, times(b, scale_columns(b, v, c.grad(0)), vh));
   const ValueId half = b.expr("s * 0.5", {{"s", skew(b, times(b, vh, c.grad(1)))}}, t);
   ValueId inner = divided(b, half, differences(b, values));
-  if (c.grad(0) != kNoValue) inner = on_diagonal(b, inner, c.grad(0));
-  c.give(0, times(b, times(b, v, inner), vh));
+  if (c.grad(0) != kNoValue) inner = add_on_diagonal(b, inner, c.grad(0));
+  c.add_gradient(0, times(b, times(b, v, inner), vh));
 }
 
 /// V^-H (diag(g_values) + (V^H g_V - V^H V diag(re(V^H g_V))) / conj(w_j - w_i)) V^H: columns of V have length 1.
@@ -48,13 +48,13 @@ void differentiate_eig(GradientCall& c) {
   if (c.grad(1) != kNoValue) {
     const ValueId vg = times(b, vh, c.grad(1));
     const ValueId along = b.expr("real(d)", {{"d", matrix_diagonal(b, vg)}}, t, t);
-    const ValueId rest = b.expr("x - y", {{"x", vg}, {"y", scale_columns(b, times(b, vh, v), along)}}, t);
-    inner = divided(b, rest, c.conj(differences(b, values)));
+    const ValueId remaining = b.expr("x - y", {{"x", vg}, {"y", scale_columns(b, times(b, vh, v), along)}}, t);
+    inner = divided(b, remaining, c.conj(differences(b, values)));
   } else {
     inner = b.full(b.shape(v), 0, t);
   }
-  if (c.grad(0) != kNoValue) inner = on_diagonal(b, inner, c.grad(0));
-  c.give(0, solved(b, vh, times(b, inner, vh)));
+  if (c.grad(0) != kNoValue) inner = add_on_diagonal(b, inner, c.grad(0));
+  c.add_gradient(0, solved(b, vh, times(b, inner, vh)));
 }
 
 /// U (skew(U^H g_U) / E S + S skew(V^H g_V) / E + diag(g_S)) V^H with E_ij = s_j^2 - s_i^2, plus the components of g_U
@@ -66,7 +66,7 @@ void differentiate_svd(GradientCall& c) {
   const Dim m = b.size(a, -2), n = b.size(a, -1), k = b.size(s, -1);
   ValueId u = b.slice(c.out(0), -1, 0, k), vh = b.slice(c.out(2), -2, 0, k);
   const ValueId gs = c.grad(1);
-  if (c.grad(0) == kNoValue && c.grad(2) == kNoValue) return c.give(0, times(b, scale_columns(b, u, gs), vh));
+  if (c.grad(0) == kNoValue && c.grad(2) == kNoValue) return c.add_gradient(0, times(b, scale_columns(b, u, gs), vh));
   const ValueId gu = c.grad(0) == kNoValue ? kNoValue : b.slice(c.grad(0), -1, 0, k);
   const ValueId gvh = c.grad(2) == kNoValue ? kNoValue : b.slice(c.grad(2), -2, 0, k);
   const ValueId e = differences(b, b.expr("s * s", {{"s", s}}, real));
@@ -79,21 +79,22 @@ void differentiate_svd(GradientCall& c) {
       inner = plus(b, inner, turn);
     }
     if (!b.pool().proved_equal(m, k)) {
-      const ValueId rest = b.expr("(g - p) / s", {{"g", gu}, {"p", times(b, u, ug)}, {"s", b.unsqueeze(s, -2)}}, t);
-      outside = times(b, rest, vh);
+      const ValueId remaining =
+          b.expr("(g - p) / s", {{"g", gu}, {"p", times(b, u, ug)}, {"s", b.unsqueeze(s, -2)}}, t);
+      outside = times(b, remaining, vh);
     }
   }
   if (gvh != kNoValue) {
     const ValueId gv = hermitian(b, gvh), vg = times(b, vh, gv);
     inner = plus(b, inner, scale_rows(b, divided(b, skew(b, vg), e), s));
     if (!b.pool().proved_equal(n, k)) {
-      const ValueId rest =
+      const ValueId remaining =
           b.expr("(g - p) / s", {{"g", gvh}, {"p", times(b, hermitian(b, vg), vh)}, {"s", b.unsqueeze(s, -1)}}, t);
-      outside = plus(b, outside, times(b, u, rest));
+      outside = plus(b, outside, times(b, u, remaining));
     }
   }
-  if (gs != kNoValue) inner = plus(b, inner, on_diagonal(b, b.full(b.shape(inner), 0, t), gs));
-  c.give(0, plus(b, times(b, times(b, u, inner), vh), outside));
+  if (gs != kNoValue) inner = plus(b, inner, add_on_diagonal(b, b.full(b.shape(inner), 0, t), gs));
+  c.add_gradient(0, plus(b, times(b, times(b, u, inner), vh), outside));
 }
 
 /// The block of exp([A^H G; 0 A^H]) above the diagonal.
@@ -104,7 +105,7 @@ void differentiate_matrix_exp(GradientCall& c) {
   const ValueId zeros = b.full(b.shape(ah), 0, b.dtype(ah));
   const ValueId blocks = b.concat({b.concat({ah, g}, -1), b.concat({zeros, ah}, -1)}, -2);
   const ValueId y = b.add(Op::matrix_exp, {blocks});
-  c.give(0, b.slice(b.slice(y, -2, 0, n), -1, n, n));
+  c.add_gradient(0, b.slice(b.slice(y, -2, 0, n), -1, n, n));
 }
 
 }  // namespace tern

@@ -4,7 +4,7 @@
 
 namespace tern::importing {
 
-RefId Aliases::own(ValueId value) {
+RefId Aliases::add_base(ValueId value) {
   const auto id = static_cast<RefId>(refs_.size());
   bases_.push_back({id, 0});
   Ref ref;
@@ -14,11 +14,11 @@ RefId Aliases::own(ValueId value) {
   return id;
 }
 
-RefId Aliases::view(RefId of, ValueId value, ViewStep step) {
+RefId Aliases::add_view(RefId parent, ValueId value, ViewStep step) {
   const auto id = static_cast<RefId>(refs_.size());
   Ref ref;
-  ref.base = at(of).base;
-  ref.of = of;
+  ref.base = entry(parent).base;
+  ref.parent = parent;
   ref.step = std::move(step);
   ref.value = value;
   ref.version = bases_[ref.base].version;
@@ -35,56 +35,56 @@ void Aliases::count_replay() {
 }
 
 ValueId Aliases::read(RefId ref) {
-  const std::uint32_t now = bases_[at(ref).base].version;
+  const std::uint32_t now = bases_[entry(ref).base].version;
   std::vector<RefId> stale;  // ordered from the view to its base
-  for (RefId r = ref; at(r).version != now && at(r).of >= 0; r = at(r).of) stale.push_back(r);
+  for (RefId r = ref; entry(r).version != now && entry(r).parent >= 0; r = entry(r).parent) stale.push_back(r);
   while (!stale.empty()) {
     count_replay();
     const RefId r = stale.back();
     stale.pop_back();
-    const ValueId value = at(r).step.forward(at(at(r).of).value);
-    at(r).value = value;
-    at(r).version = now;
+    const ValueId value = entry(r).step.forward(entry(entry(r).parent).value);
+    entry(r).value = value;
+    entry(r).version = now;
   }
-  return at(ref).value;
+  return entry(ref).value;
 }
 
 std::vector<std::string> Aliases::path(RefId ref) const {
   std::vector<std::string> ops;
-  for (; at(ref).of >= 0; ref = at(ref).of) ops.push_back(at(ref).step.op);
+  for (; entry(ref).parent >= 0; ref = entry(ref).parent) ops.push_back(entry(ref).step.op);
   return {ops.rbegin(), ops.rend()};
 }
 
 ValueId Aliases::replay(RefId ref, ValueId base) {
   std::vector<RefId> steps;
-  for (; at(ref).of >= 0; ref = at(ref).of) steps.push_back(ref);
+  for (; entry(ref).parent >= 0; ref = entry(ref).parent) steps.push_back(ref);
   for (; !steps.empty(); steps.pop_back()) {
     count_replay();
-    base = at(steps.back()).step.forward(base);
+    base = entry(steps.back()).step.forward(base);
   }
   return base;
 }
 
 void Aliases::write(RefId ref, ValueId value) {
-  Base& base = bases_[at(ref).base];
+  Base& base = bases_[entry(ref).base];
   std::vector<std::pair<RefId, ValueId>> written;
   for (RefId r = ref;;) {
     written.emplace_back(r, value);
-    const RefId of = at(r).of;
-    if (of < 0) break;
+    const RefId parent = entry(r).parent;
+    if (parent < 0) break;
     count_replay();
-    if (!at(r).step.inverse) {
-      fail(ErrorCode::unsupported, "the result of " + at(r).step.op +
+    if (!entry(r).step.inverse) {
+      fail(ErrorCode::unsupported, "the result of " + entry(r).step.op +
                                        " is written in place, but its base tensor cannot be updated; call "
                                        "run_decompositions() on the exported program before saving it");
     }
-    value = at(r).step.inverse(read(of), value);
-    r = of;
+    value = entry(r).step.inverse(read(parent), value);
+    r = parent;
   }
   ++base.version;
   for (auto [r, v] : written) {
-    at(r).value = v;
-    at(r).version = base.version;
+    entry(r).value = v;
+    entry(r).version = base.version;
   }
 }
 

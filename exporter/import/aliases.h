@@ -12,8 +12,8 @@ namespace tern::importing {
 /// Computes a view from its base, and writes a new value of the view back.
 struct ViewStep {
   std::string op;  ///< for messages
-  std::function<ValueId(ValueId of)> forward;
-  std::function<ValueId(ValueId of, ValueId view)> inverse;  ///< empty: cannot be written through
+  std::function<ValueId(ValueId operand)> forward;
+  std::function<ValueId(ValueId operand, ValueId view)> inverse;  ///< empty: cannot be written through
 };
 
 /// Tensor of the traced program, in Python's sense: an object possibly sharing memory with others.
@@ -23,8 +23,8 @@ using RefId = std::int32_t;
 /// read recomputes a view after its base has changed. Without mutation, nothing is computed twice.
 class Aliases {
  public:
-  RefId own(ValueId value);
-  RefId view(RefId of, ValueId value, ViewStep step);
+  RefId add_base(ValueId value);
+  RefId add_view(RefId parent, ValueId value, ViewStep step);
 
   /// Number of Refs; later Refs get numbers from here on.
   std::size_t count() const { return refs_.size(); }
@@ -33,9 +33,9 @@ class Aliases {
   /// Makes `value`, of the same type, the content of `ref` and of all Refs with the same memory.
   void write(RefId ref, ValueId value);
   /// True after a write to this Ref's memory.
-  bool changed(RefId ref) const { return bases_[at(ref).base].version != 0; }
-  RefId base(RefId ref) const { return bases_[at(ref).base].ref; }
-  bool is_view(RefId ref) const { return at(ref).of >= 0; }
+  bool changed(RefId ref) const { return bases_[entry(ref).base].version != 0; }
+  RefId base(RefId ref) const { return bases_[entry(ref).base].ref; }
+  bool is_view(RefId ref) const { return entry(ref).parent >= 0; }
   /// Operators from the base to a view, in order.
   std::vector<std::string> path(RefId ref) const;
   /// Value of `ref` for a base with value `base`.
@@ -48,13 +48,13 @@ class Aliases {
   };
   struct Ref {
     std::size_t base = 0;
-    RefId of = -1;
+    RefId parent = -1;
     ViewStep step;
     ValueId value = kNoValue;
     std::uint32_t version = 0;  ///< version of the base when `value` was computed
   };
-  const Ref& at(RefId ref) const { return refs_[static_cast<std::size_t>(ref)]; }
-  Ref& at(RefId ref) { return refs_[static_cast<std::size_t>(ref)]; }
+  const Ref& entry(RefId ref) const { return refs_[static_cast<std::size_t>(ref)]; }
+  Ref& entry(RefId ref) { return refs_[static_cast<std::size_t>(ref)]; }
 
   /// Limits replay steps: nested views and writes of a file could make replaying quadratic in its size.
   static constexpr std::size_t kMaxReplays = 2'000'000;

@@ -40,16 +40,17 @@ Call Arguments::bind(const pt2::Node& node, const pt2::Schema* schema) {
   } else {
     std::size_t positional = 0;
     for (const pt2::SchemaArgument& a : schema->arguments) {
-      const pt2::Argument* given = node.find_input(a.name);
-      if (given == nullptr && !a.kwarg_only && positional < node.inputs.size() &&
+      const pt2::Argument* argument = node.find_input(a.name);
+      if (argument == nullptr && !a.kwarg_only && positional < node.inputs.size() &&
           node.inputs[positional].name.empty()) {
-        given = &node.inputs[positional].arg;
+        argument = &node.inputs[positional].arg;
       }
       ++positional;
-      if (given == nullptr && !a.has_default && !a.type.optional) {
+      if (argument == nullptr && !a.has_default && !a.type.optional) {
         fail(ErrorCode::bad_file, fmt::format("argument '{}' is missing", a.name));
       }
-      call.args.emplace_back(a.name, given != nullptr ? operand(*given, a.type) : operand(a.default_value, a.type));
+      call.args.emplace_back(a.name,
+                             argument != nullptr ? operand(*argument, a.type) : operand(a.default_value, a.type));
     }
     for (const pt2::NamedArgument& in : node.inputs) {
       if (!in.name.empty() && schema->find(in.name) == nullptr) {

@@ -11,8 +11,8 @@ namespace tern::importing {
 
 using ArgumentKind = pt2::Argument::Kind;
 
-Body Bodies::make(const std::string& name, const pt2::Graph& graph, const std::vector<Binding>& operands,
-                  std::size_t mapped_begin, std::size_t mapped_count) {
+Body Bodies::create(const std::string& name, const pt2::Graph& graph, const std::vector<Binding>& operands,
+                    std::size_t mapped_begin, std::size_t mapped_count) {
   if (graph.inputs.size() != operands.size()) {
     fail(ErrorCode::bad_file, fmt::format("the subgraph '{}' has {} inputs, but the call has {} operands", name,
                                           graph.inputs.size(), operands.size()));
@@ -46,7 +46,7 @@ Body Bodies::make(const std::string& name, const pt2::Graph& graph, const std::v
         read.outputs = {in};
         b = body.walker->scalars().from_tensor(read, v);
       } else {
-        b = Binding::tensor(inner.aliases().own(v));
+        b = Binding::tensor(inner.aliases().add_base(v));
       }
     }
     if (!in.name.empty()) inner.bind(in.name, b);

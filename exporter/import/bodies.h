@@ -22,8 +22,8 @@ class Bodies : ScopeUser {
   explicit Bodies(Scope& scope) : ScopeUser(scope) {}
   /// Creates the graph's function. `operands` give the types of its inputs; `mapped_count` of them, from `mapped_begin`
   /// on, lose their first axis.
-  Body make(const std::string& name, const pt2::Graph& graph, const std::vector<Binding>& operands,
-            std::size_t mapped_begin = 0, std::size_t mapped_count = 0);
+  Body create(const std::string& name, const pt2::Graph& graph, const std::vector<Binding>& operands,
+              std::size_t mapped_begin = 0, std::size_t mapped_count = 0);
 };
 
 /// Adds the new values of operands written by any body to the results of all bodies.

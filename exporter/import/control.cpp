@@ -26,8 +26,9 @@ void unbacked_symbols(const pt2::Graph& graph, const std::string& name, std::set
   if (meta == nullptr) return;
   constexpr std::string_view begin = "Symbol('u";
   for (const pt2::SymInt& size : meta->sizes) {
-    for (std::size_t at = size.expr.find(begin); at != std::string::npos; at = size.expr.find(begin, at + 1)) {
-      const std::size_t name_at = at + begin.size() - 1;
+    for (std::size_t index = size.expr.find(begin); index != std::string::npos;
+         index = size.expr.find(begin, index + 1)) {
+      const std::size_t name_at = index + begin.size() - 1;
       symbols->insert(size.expr.substr(name_at, size.expr.find('\'', name_at) - name_at));
     }
   }
@@ -35,12 +36,12 @@ void unbacked_symbols(const pt2::Graph& graph, const std::string& name, std::set
 
 /// True if a result has a size determined inside the subgraph.
 bool gives_new_sizes(const pt2::Graph& graph) {
-  std::set<std::string> known, given;
-  for (const pt2::Argument& in : graph.inputs) unbacked_symbols(graph, in.name, &known);
+  std::set<std::string> bound_names, operand_names;
+  for (const pt2::Argument& in : graph.inputs) unbacked_symbols(graph, in.name, &bound_names);
   for (const pt2::Argument& out : graph.outputs) {
-    for (const std::string& name : output_names_of(out)) unbacked_symbols(graph, name, &given);
+    for (const std::string& name : output_names_of(out)) unbacked_symbols(graph, name, &operand_names);
   }
-  return !std::includes(known.begin(), known.end(), given.begin(), given.end());
+  return !std::includes(bound_names.begin(), bound_names.end(), operand_names.begin(), operand_names.end());
 }
 
 }  // namespace
@@ -66,17 +67,17 @@ void ControlFlow::bind_control(const pt2::Node& node, std::span<const ValueId> r
   std::size_t i = 0;
   for (const pt2::Argument& output : node.outputs) {
     for (const std::string& name : output_names_of(output)) {
-      const std::size_t at = i++;
+      const std::size_t index = i++;
       if (name.empty()) continue;
-      if (at >= results.size()) fail(ErrorCode::bad_file, fmt::format("the subgraph has no output for '{}'", name));
+      if (index >= results.size()) fail(ErrorCode::bad_file, fmt::format("the subgraph has no output for '{}'", name));
       if (output.kind == ArgumentKind::sym_int || output.kind == ArgumentKind::sym_bool ||
           output.kind == ArgumentKind::sym_float) {
         pt2::Node one;
         one.outputs = {output};
-        scope_.bind(name, scalars_.from_tensor(one, results[at]));
+        scope_.bind(name, scalars_.from_tensor(one, results[index]));
       } else {
-        results_.check(node, name, results[at]);
-        scope_.bind(name, Binding::tensor(aliases_.own(results[at])));
+        results_.check(node, name, results[index]);
+        scope_.bind(name, Binding::tensor(aliases_.add_base(results[index])));
       }
     }
   }
@@ -96,7 +97,7 @@ void ControlFlow::cond(const pt2::Node& node) {
     predicate = builder_.expr("x != 0", {{"x", predicate}}, builder_.dtype(predicate), DType::boolean);
   }
   const std::vector<Binding> operands = scope_.flattened(std::span(node.inputs).subspan(3));
-  Body t = bodies_.make("true", on_true, operands), f = bodies_.make("false", on_false, operands);
+  Body t = bodies_.create("true", on_true, operands), f = bodies_.create("false", on_false, operands);
   const std::vector<std::size_t> written = add_written({&t, &f});
   Node n;
   n.op = Op::cond;
@@ -134,9 +135,9 @@ void ControlFlow::invoke_subgraph(const pt2::Node& node) {
       node.inputs.size() > 1 && !node.inputs[1].arg.text.empty() ? node.inputs[1].arg.text : "subgraph";
   auto found = shared_.subgraphs.find(key);
   if (found == shared_.subgraphs.end()) {
-    Body made = bodies_.make(name, graph, operands);
-    const std::vector<std::size_t> written = add_written({&made});
-    found = shared_.subgraphs.emplace(key, Shared::Subgraph{made.function, written}).first;
+    Body body = bodies_.create(name, graph, operands);
+    const std::vector<std::size_t> written = add_written({&body});
+    found = shared_.subgraphs.emplace(key, Shared::Subgraph{body.function, written}).first;
   }
   Node n;
   n.op = Op::call;
@@ -174,7 +175,7 @@ void ControlFlow::inlined(const pt2::Node& node, std::size_t graph_at, std::size
 }
 
 /// Inlines a region under no_grad: its results are detached, except for outer tensors written by the region.
-void ControlFlow::without_gradient(const pt2::Node& node) {
+void ControlFlow::inline_no_grad(const pt2::Node& node) {
   const std::size_t outside = aliases_.count();
   inlined(node, 1, 2);
   for (const pt2::Argument& output : node.outputs) {
@@ -184,7 +185,7 @@ void ControlFlow::without_gradient(const pt2::Node& node) {
       const RefId ref = bound->ref;
       if (static_cast<std::size_t>(ref) < outside) continue;
       scope_.bind(name,
-                  Binding::tensor(aliases_.view(ref, detached(builder_, aliases_.read(ref)), detaching(builder_))));
+                  Binding::tensor(aliases_.add_view(ref, detached(builder_, aliases_.read(ref)), detaching(builder_))));
     }
   }
 }
@@ -206,7 +207,7 @@ void ControlFlow::call(const pt2::Node& node, std::string_view name) {
     const bool outer = scope_.no_grad;
     scope_.no_grad = shared_.options.transform && enabled.is_dim() && enabled.dim.is(0);
     if (scope_.no_grad) {
-      without_gradient(node);
+      inline_no_grad(node);
     } else {
       inlined(node, 1, 2);
     }

@@ -21,7 +21,7 @@ class ControlFlow : ScopeUser {
   void map(const pt2::Node& node);
   void invoke_subgraph(const pt2::Node& node);
   void inlined(const pt2::Node& node, std::size_t graph_at, std::size_t operands_at);
-  void without_gradient(const pt2::Node& node);
+  void inline_no_grad(const pt2::Node& node);
 
   const pt2::Graph& graph_of(const pt2::Node& node, std::size_t input) const;
   std::vector<ValueId> operand_values(const std::vector<Binding>& operands);

@@ -13,14 +13,14 @@
 namespace tern::importing {
 namespace {
 
-enum class DualStep { make, unpack, unwrap, enter, leave };
+enum class DualStep { make_dual, unpack, unwrap, enter, leave };
 struct DualTarget {
   std::string_view name;
   DualStep step;
 };
 constexpr DualTarget kDualTargets[] = {
-    {"torch._functorch.predispatch._make_dual", DualStep::make},
-    {"torch.ops.aten._make_dual.default", DualStep::make},
+    {"torch._functorch.predispatch._make_dual", DualStep::make_dual},
+    {"torch.ops.aten._make_dual.default", DualStep::make_dual},
     {"torch._functorch.predispatch._unpack_dual", DualStep::unpack},
     {"torch.ops.aten._unpack_dual.default", DualStep::unpack},
     {"torch._functorch.predispatch._unwrap_for_grad", DualStep::unwrap},
@@ -44,7 +44,7 @@ bool makes_duals(const pt2::Graph& graph) {
   };
   return std::ranges::any_of(graph.nodes, [&](const pt2::Node& node) {
     const DualTarget* target = find(node.target);
-    return (target != nullptr && target->step == DualStep::make) ||
+    return (target != nullptr && target->step == DualStep::make_dual) ||
            std::ranges::any_of(node.inputs, [&](const pt2::NamedArgument& in) { return in_argument(in.arg); });
   });
 }
@@ -54,7 +54,7 @@ bool Duals::call(const pt2::Node& node) {
   const DualTarget* target = find(node.target);
   if (target == nullptr) return false;
   switch (target->step) {
-    case DualStep::make: make(node); break;
+    case DualStep::make_dual: make_dual(node); break;
     case DualStep::unpack: unpack(node); break;
     case DualStep::unwrap: bind(node, 0, tensor_at(node, 0)); break;
     case DualStep::enter: ++level_; break;
@@ -71,10 +71,10 @@ ValueId Duals::tensor_at(const pt2::Node& node, std::size_t input) {
 
 void Duals::bind(const pt2::Node& node, std::size_t output, ValueId value) {
   if (output >= node.outputs.size() || node.outputs[output].name.empty()) return;
-  scope_.bind(node.outputs[output].name, Binding::tensor(aliases_.own(value)));
+  scope_.bind(node.outputs[output].name, Binding::tensor(aliases_.add_base(value)));
 }
 
-void Duals::make(const pt2::Node& node) {
+void Duals::make_dual(const pt2::Node& node) {
   constexpr std::size_t kMaxDuals = 256;  // each is differentiated at each _unpack_dual
   if (duals_.size() >= kMaxDuals)
     fail(ErrorCode::unsupported, fmt::format("the program has more than {} dual numbers at a time", kMaxDuals));

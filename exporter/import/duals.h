@@ -23,7 +23,7 @@ class Duals : ScopeUser {
   };
 
   ValueId tensor_at(const pt2::Node& node, std::size_t input);
-  void make(const pt2::Node& node);
+  void make_dual(const pt2::Node& node);
   void unpack(const pt2::Node& node);
   void bind(const pt2::Node& node, std::size_t output, ValueId value);
   /// The derivative of `value` in the direction of the tangents of this level.

@@ -110,7 +110,7 @@ RefId EntryImport::add_state_input(std::uint32_t number) {
   Builder& b = walker_->scope().builder();
   const ValueId v = b.add_value(state.type, state.name);
   b.function().inputs.push_back({FunctionInput::Kind::state, v, number, state.name, {}});
-  return walker_->scope().aliases().own(v);
+  return walker_->scope().aliases().add_base(v);
 }
 
 void EntryImport::state_input(const pt2::InputSpec& spec) {
@@ -154,7 +154,7 @@ void EntryImport::tensor_input(const pt2::Argument& arg, const std::string& name
   Builder& b = walker_->scope().builder();
   const ValueId v = b.add_value(shared_.symbols.type(*meta), name);
   input_of_[arg.name] = b.function().inputs.size();
-  memory_.emplace_back(b.function().inputs.size(), walker_->scope().aliases().own(v));
+  memory_.emplace_back(b.function().inputs.size(), walker_->scope().aliases().add_base(v));
   b.function().inputs.push_back({FunctionInput::Kind::user, v, 0, name, {}});
   walker_->scope().bind(arg.name, Binding::tensor(memory_.back().second));
 }
@@ -215,19 +215,19 @@ void EntryImport::share_storages() {
       }
     }
     if (overlapping && one_type) {
-      const std::uint32_t whole = states_.whole_storage(placed[0].state);
-      const State state = shared_.program.states[whole];
+      const std::uint32_t storage_state = states_.whole_storage(placed[0].state);
+      const State state = shared_.program.states[storage_state];
       const ValueId v = b.add_value(state.type, state.name);
-      const RefId base = walker_->scope().aliases().own(v);
+      const RefId base = walker_->scope().aliases().add_base(v);
       memory_.emplace_back(b.function().inputs.size(), base);
-      b.function().inputs.push_back({FunctionInput::Kind::state, v, whole, state.name, {}});
+      b.function().inputs.push_back({FunctionInput::Kind::state, v, storage_state, state.name, {}});
       for (const Placed& p : placed) {
         const State s = shared_.program.states[p.state];
         const std::size_t first = b.function().nodes.size();
         const Dims strides(s.strides.begin(), s.strides.end());
-        const ValueId part = b.as_strided(v, s.type.shape, strides, s.offset);
-        walker_->scope().bind(p.name, Binding::tensor(walker_->scope().aliases().view(
-                                          base, part, view_step(b, "a buffer", v, part, first, {}))));
+        const ValueId view = b.as_strided(v, s.type.shape, strides, s.offset);
+        walker_->scope().bind(p.name, Binding::tensor(walker_->scope().aliases().add_view(
+                                          base, view, view_step(b, "a buffer", v, view, first, {}))));
       }
       continue;
     }

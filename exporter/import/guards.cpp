@@ -159,23 +159,23 @@ class Guards {
 }  // namespace
 
 void pin_layouts(const pt2::Program& model, Symbols& symbols) {
-  std::set<std::string> known;
+  std::set<std::string> known_names;
   std::vector<const pt2::TensorMeta*> inputs;
   for (const pt2::InputSpec& spec : model.signature.inputs) {
     if (spec.kind != In::user_input) continue;
     if (const auto* number = model.graph.sym_int_values.find(spec.arg.name); number != nullptr && !number->is_literal())
-      known.merge(symbols_of(pt2::parse_sympy(number->expr)));
+      known_names.merge(symbols_of(pt2::parse_sympy(number->expr)));
     const pt2::TensorMeta* meta = model.graph.tensor_values.find(spec.arg.name);
     if (meta == nullptr) continue;
     inputs.push_back(meta);
     for (const pt2::SymInt& size : meta->sizes) {
-      if (!size.is_literal()) known.merge(symbols_of(pt2::parse_sympy(size.expr)));
+      if (!size.is_literal()) known_names.merge(symbols_of(pt2::parse_sympy(size.expr)));
     }
   }
   const auto pin = [&](const pt2::SymInt& number) {
     if (number.is_literal() || !number.hint) return;
     const pt2::SymExpr expr = pt2::parse_sympy(number.expr);
-    if (expr.root().op == pt2::SymOp::symbol && !known.contains(expr.root().name))
+    if (expr.root().op == pt2::SymOp::symbol && !known_names.contains(expr.root().name))
       symbols.pin(expr.root().name, *number.hint);
   };
   for (const pt2::TensorMeta* meta : inputs) {

@@ -27,11 +27,11 @@ void ControlFlow::while_loop(const pt2::Node& node) {
   const std::span<const pt2::NamedArgument> inputs = node.inputs;
   std::vector<Binding> operands = scope_.flattened(inputs.subspan(2, std::min<std::size_t>(1, inputs.size() - 2)));
   for (Binding& b : operands) {  // carried values are tensors, integers included
-    if (b.kind != BindingKind::tensor) b = Binding::tensor(aliases_.own(scope_.value_of(b)));
+    if (b.kind != BindingKind::tensor) b = Binding::tensor(aliases_.add_base(scope_.value_of(b)));
   }
   const std::size_t carried = operands.size();
   if (inputs.size() > 3) append(operands, scope_.flattened(inputs.subspan(3)));
-  const Body c = bodies_.make("while", condition, operands), b = bodies_.make("do", loop, operands);
+  const Body c = bodies_.create("while", condition, operands), b = bodies_.create("do", loop, operands);
   refuse_writes(c, condition, "while_loop");
   refuse_writes(b, loop, "while_loop");
   Node n;
@@ -48,13 +48,13 @@ void ControlFlow::scan(const pt2::Node& node) {
   if (inputs.size() < 3) fail(ErrorCode::bad_file, "scan needs initial values and tensors to iterate over");
   std::vector<Binding> operands = scope_.flattened(inputs.subspan(1, 1));
   for (Binding& b : operands) {
-    if (b.kind != BindingKind::tensor) b = Binding::tensor(aliases_.own(scope_.value_of(b)));
+    if (b.kind != BindingKind::tensor) b = Binding::tensor(aliases_.add_base(scope_.value_of(b)));
   }
   const std::size_t carried = operands.size();
   append(operands, scope_.flattened(inputs.subspan(2, 1)));
   const std::size_t mapped = operands.size() - carried;
   append(operands, scope_.flattened(inputs.subspan(3)));
-  const Body b = bodies_.make("scan", combine, operands, carried, mapped);
+  const Body b = bodies_.create("scan", combine, operands, carried, mapped);
   refuse_writes(b, combine, "scan");
   Node n;
   n.op = Op::scan_loop;
@@ -72,7 +72,7 @@ void ControlFlow::map(const pt2::Node& node) {
   std::vector<Binding> operands = scope_.flattened(inputs.subspan(1, 1));
   const std::size_t mapped = operands.size();
   append(operands, scope_.flattened(inputs.subspan(2)));
-  const Body b = bodies_.make("map", graph, operands, 0, mapped);
+  const Body b = bodies_.create("map", graph, operands, 0, mapped);
   refuse_writes(b, graph, "map");
   Node n;
   n.op = Op::map_loop;

@@ -13,7 +13,7 @@ class Missing {
   void add(const pt2::Node& node, const std::string& reason = {});
   /// Size relation assumed by the program, in the file's text.
   void add_guard(const std::string& text, const std::string& reason) { guards_.push_back({text, reason}); }
-  bool any() const { return !ops_.empty(); }
+  bool has_ops() const { return !ops_.empty(); }
   const std::vector<MissingOp>& ops() const { return ops_; }
   /// Throws unsupported, naming every collected operator and guard, unless the list is empty.
   void check() const;

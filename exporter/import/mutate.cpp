@@ -53,7 +53,7 @@ void Mutations::resize(const pt2::Node& node, const Dims& sizes) {
   } else {
     flat = builder_.slice(flat, 0, 0, want);
   }
-  const Binding resized = Binding::tensor(aliases_.own(builder_.reshape(flat, sizes)));
+  const Binding resized = Binding::tensor(aliases_.add_base(builder_.reshape(flat, sizes)));
   scope_.bind(name, resized);
   if (!node.outputs.empty()) scope_.bind(node.outputs[0].name, resized);
 }
@@ -62,7 +62,8 @@ void Mutations::resize(const pt2::Node& node, const Dims& sizes) {
 Binding Mutations::detach(const Binding& self) {
   if (self.kind != BindingKind::tensor) return self;
   const RefId ref = self.ref;
-  const Binding view = Binding::tensor(aliases_.view(ref, detached(builder_, aliases_.read(ref)), detaching(builder_)));
+  const Binding view =
+      Binding::tensor(aliases_.add_view(ref, detached(builder_, aliases_.read(ref)), detaching(builder_)));
   for (auto& [name, binding] : scope_.names()) {
     if (binding.kind == BindingKind::tensor && binding.ref == ref) binding = view;
   }
@@ -78,7 +79,7 @@ bool Mutations::special(const pt2::Node& node, const pt2::Schema& schema, const 
   };
   const auto self = [&] { return scope_.binding_of(node.inputs.at(0).arg); };
   if (base == "aten::copy_") {
-    scope_.write(self(), call.tensor(ArgumentName::of(schema.arguments[1].name)));
+    scope_.write(self(), call.tensor(ArgumentName::from_text(schema.arguments[1].name)));
   } else if (base == "aten::zero_") {
     const ValueId old = call.tensor("self");
     scope_.write(self(), builder_.full({}, 0, builder_.dtype(old)));
@@ -180,7 +181,7 @@ void Mutations::call(const pt2::Node& node, const pt2::Schema& schema) {
       const std::size_t count = r < node.outputs.size() ? output_names_of(node.outputs[r]).size() : 1;
       for (std::size_t k = 0; k < count && next < results.size(); ++k) {
         const ValueId v = results[next++];
-        bindings.push_back(v == kNoValue ? Binding{} : Binding::tensor(aliases_.own(v)));
+        bindings.push_back(v == kNoValue ? Binding{} : Binding::tensor(aliases_.add_base(v)));
       }
     }
     returned.push_back(std::move(bindings));
@@ -200,16 +201,21 @@ void Mutations::call(const pt2::Node& node, const pt2::Schema& schema) {
 /// batch_norm and similar ops update the running statistics in training; their schemas do not state the update.
 bool Mutations::batch_norm_training(const pt2::Node& node, const Call& call) {
   if (call.target == "aten.instance_norm.default") {
-    if (!call.flag("use_input_stats") || !(call.has("running_mean") || call.has("running_var"))) return false;
+    if (!call.flag("use_input_stats") || !(call.has_argument("running_mean") || call.has_argument("running_var")))
+      return false;
     const std::vector<ValueId> results = calls_.lower(call);
-    if (call.has("running_mean")) scope_.write(scope_.binding_of(*node.find_input("running_mean")), results.at(1));
-    if (call.has("running_var")) scope_.write(scope_.binding_of(*node.find_input("running_var")), results.at(2));
+    if (call.has_argument("running_mean"))
+      scope_.write(scope_.binding_of(*node.find_input("running_mean")), results.at(1));
+    if (call.has_argument("running_var"))
+      scope_.write(scope_.binding_of(*node.find_input("running_var")), results.at(2));
     results_.bind(node, {results[0]}, 0, nullptr, call);
     return true;
   }
   const bool plain = call.target == "aten.batch_norm.default" || call.target == "aten.native_batch_norm.default" ||
                      call.target == "aten.cudnn_batch_norm.default";
-  if (!plain || !call.flag_or("training", false) || !call.has("running_mean") || !call.has("running_var")) return false;
+  if (!plain || !call.flag_or("training", false) || !call.has_argument("running_mean") ||
+      !call.has_argument("running_var"))
+    return false;
   const char* functional = "aten._native_batch_norm_legit_functional.default";
   if (find_lowering(functional) == nullptr) return false;
   Call c = call;

@@ -33,7 +33,7 @@ void widen(CallArgument& o, const pt2::SchemaType& type) {
 /// Follows PyTorch's is_contiguous; true for unknown layouts.
 bool row_major(const RecordedLayout& l) {
   std::int64_t step = 1;
-  if (!l.known || std::find(l.sizes.begin(), l.sizes.end(), 0) != l.sizes.end()) return true;
+  if (!l.is_known || std::find(l.sizes.begin(), l.sizes.end(), 0) != l.sizes.end()) return true;
   for (std::size_t i = l.sizes.size(); i-- > 0;) {
     if (l.sizes[i] == 1) continue;
     if (l.strides[i] != step || __builtin_mul_overflow(step, l.sizes[i], &step)) return false;
@@ -43,7 +43,7 @@ bool row_major(const RecordedLayout& l) {
 
 /// True if axis 1 is the innermost; false for unknown layouts.
 bool channels_last(RecordedLayout l) {
-  if (!l.known || l.sizes.size() < 3) return false;
+  if (!l.is_known || l.sizes.size() < 3) return false;
   std::rotate(l.sizes.begin() + 1, l.sizes.begin() + 2, l.sizes.end());
   std::rotate(l.strides.begin() + 1, l.strides.begin() + 2, l.strides.end());
   return row_major(l);

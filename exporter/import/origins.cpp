@@ -39,14 +39,14 @@ std::string where(const pt2::Node& node) {
   return s;
 }
 
-std::int32_t Origins::of(const pt2::Node& node) {
+std::int32_t Origins::origin_of(const pt2::Node& node) {
   const pt2::SourceInfo info = pt2::source_info(node);
   auto key = std::tuple(std::string(short_target(node.target)), std::string(info.module_path), source_of(info));
-  const auto found = known_.find(key);
-  if (found != known_.end()) return found->second;
+  const auto found = numbers_.find(key);
+  if (found != numbers_.end()) return found->second;
   const auto number = static_cast<std::int32_t>(program_.origins.size());
   program_.origins.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key)});
-  known_.emplace(std::move(key), number);
+  numbers_.emplace(std::move(key), number);
   return number;
 }
 

@@ -20,11 +20,11 @@ std::string where(const pt2::Node& node);
 class Origins {
  public:
   explicit Origins(Program& program) : program_(program) {}
-  std::int32_t of(const pt2::Node& node);
+  std::int32_t origin_of(const pt2::Node& node);
 
  private:
   Program& program_;
-  std::map<std::tuple<std::string, std::string, std::string>, std::int32_t> known_;
+  std::map<std::tuple<std::string, std::string, std::string>, std::int32_t> numbers_;
 };
 
 /// Annotations from torch.fx.traceback.annotate on the node.

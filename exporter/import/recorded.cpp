@@ -27,7 +27,7 @@ RecordedLayout Scope::layout_of(const std::string& name) const {
     }
     return true;
   };
-  l.known = read(meta->sizes, &l.sizes) && read(meta->strides, &l.strides);
+  l.is_known = read(meta->sizes, &l.sizes) && read(meta->strides, &l.strides);
   return l;
 }
 
@@ -56,7 +56,7 @@ void Scope::substitute(const pt2::Node& node) {
       } else if (output.kind == ArgumentKind::sym_float) {
         bind(name, Binding::real_value(builder_.add_value({DType::f64, {}}, name)));
       } else if (const pt2::TensorMeta* meta = meta_of(name)) {
-        bind(name, Binding::tensor(aliases_.own(builder_.add_value(symbols().hint(*meta), name))));
+        bind(name, Binding::tensor(aliases_.add_base(builder_.add_value(symbols().hint(*meta), name))));
       } else {
         bind(name, Binding{});
       }

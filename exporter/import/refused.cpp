@@ -5,7 +5,7 @@
 namespace tern::importing {
 namespace {
 
-constexpr std::string_view kWrites =
+constexpr std::string_view kWritesArguments =
     "it writes its arguments: save the program before run_decompositions(), or call an operator that returns new "
     "tensors (mutates_args=())";
 constexpr std::string_view kTriton =
@@ -25,8 +25,8 @@ constexpr Refusal kTable[] = {
      "(docs/python.md)"},
     {"higher_order.flex_attention_backward", "export the forward program"},
     {"higher_order.associative_scan", "call exported.run_decompositions(), or use combine_mode='generic'"},
-    {"higher_order.auto_functionalized", kWrites},
-    {"higher_order.auto_functionalized_v2", kWrites},
+    {"higher_order.auto_functionalized", kWritesArguments},
+    {"higher_order.auto_functionalized_v2", kWritesArguments},
     {"higher_order.triton_kernel_wrapper_functional", kTriton},
     {"higher_order.triton_kernel_wrapper_mutation", kTriton},
     {"higher_order.executorch_call_delegate", "the program was lowered for ExecuTorch: save it before to_edge()"},
@@ -50,7 +50,7 @@ constexpr Refusal kTable[] = {
      "name"},
 };
 
-bool fits(std::string_view name, std::string_view target) {
+bool matches_target(std::string_view name, std::string_view target) {
   if (!target.starts_with(name)) return false;
   return name.ends_with('.') || target.size() == name.size() || target[name.size()] == '.';
 }
@@ -62,8 +62,8 @@ std::span<const Refusal> refusals() {
 }
 
 std::string_view reason_against(std::string_view target) {
-  const auto* at = std::ranges::find_if(kTable, [&](const Refusal& r) { return fits(r.name, target); });
-  return at == std::end(kTable) ? std::string_view{} : at->reason;
+  const auto* it = std::ranges::find_if(kTable, [&](const Refusal& r) { return matches_target(r.name, target); });
+  return it == std::end(kTable) ? std::string_view{} : it->reason;
 }
 
 }  // namespace tern::importing

@@ -22,7 +22,7 @@ void Results::bind(const pt2::Node& node, const std::vector<ValueId>& results, s
   std::size_t i = 0;
   view_of = only_tensor(view_of);
   const Binding base = view_of != nullptr ? scope_.binding_of(*view_of) : Binding{};
-  const ValueId of = base.kind == BindingKind::tensor ? scope_.value_of(base) : kNoValue;
+  const ValueId base_value = base.kind == BindingKind::tensor ? scope_.value_of(base) : kNoValue;
   for (const pt2::Argument& output : node.outputs) {
     for (const std::string& name : output_names_of(output)) {
       const ValueId value = i < results.size() ? results[i] : kNoValue;
@@ -44,22 +44,22 @@ void Results::bind(const pt2::Node& node, const std::vector<ValueId>& results, s
         continue;
       }
       check(node, name, value);
-      if (of == kNoValue || copies(node, *view_of, name, call)) {
-        scope_.bind(name, Binding::tensor(aliases_.own(value)));
-      } else if (value == of) {
+      if (base_value == kNoValue || copies(node, *view_of, name, call)) {
+        scope_.bind(name, Binding::tensor(aliases_.add_base(value)));
+      } else if (value == base_value) {
         scope_.bind(name, base);
       } else {
-        auto again = [this, call, of, index](ValueId v) {
+        auto again = [this, call, base_value, index](ValueId v) {
           Call c = call;
           for (auto& [arg, o] : c.args) {
-            if (o.kind == CallArgument::Kind::tensor && o.value == of) o.value = v;
+            if (o.kind == CallArgument::Kind::tensor && o.value == base_value) o.value = v;
           }
           return find_lowering(c.target)(builder_, c).at(index);
         };
-        ViewStep step = view_step(builder_, call.target, of, value, first_node, std::move(again));
+        ViewStep step = view_step(builder_, call.target, base_value, value, first_node, std::move(again));
         if (is_detach(call.target)) step = detaching(builder_);
         if (!step.inverse) part_of_complex(call.target, &step);
-        scope_.bind(name, Binding::tensor(aliases_.view(base.ref, value, std::move(step))));
+        scope_.bind(name, Binding::tensor(aliases_.add_view(base.ref, value, std::move(step))));
       }
     }
   }
@@ -69,9 +69,9 @@ void Results::bind(const pt2::Node& node, const std::vector<ValueId>& results, s
 void Results::part_of_complex(const std::string& target, ViewStep* step) {
   Builder& b = builder_;
   const auto inverse = [&](std::string_view text) {
-    return [&b, text](ValueId of, ValueId view) {
-      const DType t = b.dtype(of);
-      return b.expr(text, {{"x", of}, {"v", view}}, t, t);
+    return [&b, text](ValueId base, ValueId view) {
+      const DType t = b.dtype(base);
+      return b.expr(text, {{"x", base}, {"v", view}}, t, t);
     };
   };
   if (target == "aten.real.default") step->inverse = inverse("complex(real(v), imag(x))");
@@ -107,7 +107,7 @@ bool Results::copies(const pt2::Node& node, const pt2::Argument& from, const std
     for (const auto& [name, o] : call.args) {
       if (name == "copy" && o.kind == CallArgument::Kind::boolean && !o.integer.is(0)) return true;
     }
-    if (!a.known || !b.known) return false;
+    if (!a.is_known || !b.is_known) return false;
     for (std::size_t i = 0; i < a.sizes.size(); ++i) {
       if (a.sizes[i] > 1 && a.strides[i] != b.strides[i]) return true;
     }

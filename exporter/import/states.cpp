@@ -91,10 +91,10 @@ std::uint32_t ModelStates::add(State state) {
     std::vector<std::int64_t> key = {state.storage, state.offset, static_cast<std::int64_t>(state.type.dtype)};
     for (Dim d : state.type.shape) key.push_back(d.value());
     key.insert(key.end(), state.strides.begin(), state.strides.end());
-    const auto [first, added] = known_.same.try_emplace(std::move(key), number);
+    const auto [first, added] = known_states_.states_by_view.try_emplace(std::move(key), number);
     if (!added) state.tied = static_cast<std::int32_t>(first->second);
   }
-  known_.by_storage[state.storage].push_back(number);
+  known_states_.states_by_storage[state.storage].push_back(number);
   program_.states.push_back(std::move(state));
   return number;
 }
@@ -160,14 +160,14 @@ std::uint32_t ModelStates::known_or_added(const pt2::InputSpec& spec, const std:
                      kind_name(spec.kind), name));
   }
   require_booleans(state, name);
-  const auto other = known_.by_name.find(name);
-  if (other != known_.by_name.end() && same_tensor(program_.states[other->second], state)) {
+  const auto other = known_states_.states_by_name.find(name);
+  if (other != known_states_.states_by_name.end() && same_tensor(program_.states[other->second], state)) {
     numbers_.emplace(name, other->second);
     return other->second;
   }
-  if (other != known_.by_name.end()) state.name = prefix_ + name;
+  if (other != known_states_.states_by_name.end()) state.name = prefix_ + name;
   const std::uint32_t number = add(std::move(state));
-  known_.by_name.emplace(name, number);
+  known_states_.states_by_name.emplace(name, number);
   numbers_.emplace(name, number);
   return number;
 }
@@ -178,7 +178,7 @@ void ModelStates::require_booleans(const State& state, const std::string& name) 
   auto [first, last] = extent(state);
   if (first == last) return;
   // Many states may lie in one storage: reads each byte once.
-  std::map<std::int64_t, std::int64_t>& checked = known_.booleans[state.storage];
+  std::map<std::int64_t, std::int64_t>& checked = known_states_.booleans[state.storage];
   auto next = checked.upper_bound(first);
   if (next != checked.begin() && std::prev(next)->second >= first) --next;
   std::int64_t begin = first, from = first, to = last;
@@ -209,11 +209,11 @@ bool ModelStates::same_tensor(const State& a, const State& b) {
 
 bool ModelStates::equal_storages(std::uint32_t a, std::uint32_t b) {
   if (a == b) return true;
-  const auto [known, added] = known_.equal.try_emplace(std::minmax(a, b), false);
-  if (!added) return known->second;
+  const auto [it, added] = known_states_.equal.try_emplace(std::minmax(a, b), false);
+  if (!added) return it->second;
   const std::span<const std::byte> x = source_.bytes(a), y = source_.bytes(b);
-  known->second = x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size()) == 0);
-  return known->second;
+  it->second = x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size()) == 0);
+  return it->second;
 }
 
 std::uint32_t ModelStates::whole_storage(std::uint32_t number) {
@@ -242,7 +242,7 @@ bool ModelStates::overlap(std::uint32_t a, std::uint32_t b) const {
 }
 
 void ModelStates::set_mutable(std::uint32_t state) {
-  const std::vector<std::uint32_t>& others = known_.by_storage[program_.states[state].storage];
+  const std::vector<std::uint32_t>& others = known_states_.states_by_storage[program_.states[state].storage];
   charge_work(others.size());
   for (std::uint32_t other : others) {
     if (other == state || overlap(other, state)) program_.states[other].is_mutable = true;

@@ -14,10 +14,10 @@ namespace tern::importing {
 
 /// Known states of all models of a file.
 struct KnownStates {
-  std::map<std::string, std::uint32_t> by_name;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> by_storage;
+  std::map<std::string, std::uint32_t> states_by_name;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> states_by_storage;
   /// The first of each view: storage, offset, dtype, sizes, strides.
-  std::map<std::vector<std::int64_t>, std::uint32_t> same;
+  std::map<std::vector<std::int64_t>, std::uint32_t> states_by_view;
   /// Byte ranges with checked booleans: by storage, from the first byte to the last.
   std::map<std::uint32_t, std::map<std::int64_t, std::int64_t>> booleans;
   /// Compared pairs of storages: true for equal bytes.
@@ -31,7 +31,7 @@ class ModelStates {
   /// `prefix` precedes the name of a state different from a known one.
   ModelStates(Program& program, ArchiveSource& source, const pt2::Program& model, KnownStates& known,
               std::string prefix)
-      : program_(program), source_(source), model_(model), known_(known), prefix_(std::move(prefix)) {}
+      : program_(program), source_(source), model_(model), known_states_(known), prefix_(std::move(prefix)) {}
 
   /// State of a parameter, buffer or tensor constant; adds new states. Throws if its bytes are absent from the file, or
   /// are a tensor subclass.
@@ -64,7 +64,7 @@ class ModelStates {
   Program& program_;
   ArchiveSource& source_;
   const pt2::Program& model_;
-  KnownStates& known_;
+  KnownStates& known_states_;
   std::string prefix_;
   std::map<std::string, std::uint32_t> numbers_;   ///< this model's states, keyed by its names
   std::map<std::uint32_t, std::uint32_t> wholes_;  ///< by storage

@@ -15,10 +15,10 @@ std::uint32_t ArchiveSource::storage_of(const std::string& entry, Program& progr
   return number;
 }
 
-std::uint32_t ArchiveSource::add(Part part, Program& program) {
+std::uint32_t ArchiveSource::add(Region region, Program& program) {
   const auto number = static_cast<std::uint32_t>(program.storages.size());
-  parts_.push_back(std::move(part));
-  program.storages.push_back({parts_.back().bytes.size()});
+  regions_.push_back(std::move(region));
+  program.storages.push_back({regions_.back().bytes.size()});
   return number;
 }
 
@@ -51,14 +51,14 @@ std::uint32_t ArchiveSource::storage_of(const std::string& entry, std::string_vi
 }
 
 std::span<const std::byte> ArchiveSource::bytes(std::uint32_t storage) {
-  if (storage >= parts_.size()) fail(ErrorCode::internal, fmt::format("storage {} is not in the file", storage));
-  Part& part = parts_[storage];
+  if (storage >= regions_.size()) fail(ErrorCode::internal, fmt::format("storage {} is not in the file", storage));
+  Region& region = regions_[storage];
   const std::lock_guard lock(mutex_);
-  if (part.unchecked != nullptr) container_.verify_crc(*part.unchecked);
-  part.unchecked = nullptr;
-  if (reinterpret_cast<std::uintptr_t>(part.bytes.data()) % alignof(std::max_align_t) == 0) return part.bytes;
-  if (part.aligned.empty()) part.aligned.assign(part.bytes.begin(), part.bytes.end());
-  return part.aligned;
+  if (region.unchecked != nullptr) container_.verify_crc(*region.unchecked);
+  region.unchecked = nullptr;
+  if (reinterpret_cast<std::uintptr_t>(region.bytes.data()) % alignof(std::max_align_t) == 0) return region.bytes;
+  if (region.aligned.empty()) region.aligned.assign(region.bytes.begin(), region.bytes.end());
+  return region.aligned;
 }
 
 }  // namespace tern::importing

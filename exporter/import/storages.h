@@ -28,7 +28,7 @@ class ArchiveSource : public StorageSource {
   std::span<const std::byte> bytes(std::uint32_t storage) override;
 
  private:
-  struct Part {
+  struct Region {
     std::span<const std::byte> bytes;
     const pt2::ContainerEntry* unchecked;  ///< set until the first request for bytes checks the CRC
     std::vector<std::byte> aligned;        ///< a copy of an entry not aligned in the file (rare)
@@ -40,12 +40,12 @@ class ArchiveSource : public StorageSource {
     std::map<std::string, std::uint32_t, std::less<>> numbers;  ///< by key
   };
   Saved& saved(const std::string& entry);
-  std::uint32_t add(Part part, Program& program);
+  std::uint32_t add(Region region, Program& program);
 
   pt2::Container container_;
   std::map<std::string, Saved, std::less<>> saved_;
   std::map<std::string, std::uint32_t, std::less<>> numbers_;
-  std::vector<Part> parts_;
+  std::vector<Region> regions_;
   std::mutex mutex_;
 };
 

@@ -21,18 +21,18 @@ namespace {
 /// Orders the axes from outermost to innermost in memory for `strides` without gaps. False for strides with gaps, or if
 /// undecidable.
 bool memory_order(ExprPool& pool, const Dims& sizes, const Dims& strides, std::vector<std::int64_t>* order) {
-  std::vector<std::int64_t> left(sizes.size());
-  std::iota(left.begin(), left.end(), 0);
+  std::vector<std::int64_t> remaining_sizes(sizes.size());
+  std::iota(remaining_sizes.begin(), remaining_sizes.end(), 0);
   Dim expected = 1;
-  while (!left.empty()) {
-    const auto next = std::find_if(left.rbegin(), left.rend(), [&](std::int64_t a) {
+  while (!remaining_sizes.empty()) {
+    const auto next = std::find_if(remaining_sizes.rbegin(), remaining_sizes.rend(), [&](std::int64_t a) {
       const auto i = static_cast<std::size_t>(a);
       return sizes[i].is(1) || pool.proved_equal(strides[i], expected);
     });
-    if (next == left.rend()) return false;
+    if (next == remaining_sizes.rend()) return false;
     expected = pool.mul(expected, sizes[static_cast<std::size_t>(*next)]);
     order->insert(order->begin(), *next);
-    left.erase(std::next(next).base());
+    remaining_sizes.erase(std::next(next).base());
   }
   return true;
 }
@@ -64,19 +64,19 @@ bool Calls::strided_call(const pt2::Node& node, const Call& call) {
     const auto rank = static_cast<std::size_t>(b.rank(base));
     Dims strides;
     Dim stride;
-    const auto known = [&](const pt2::SymInt& s) {
+    const auto is_static = [&](const pt2::SymInt& s) {
       if (s.is_literal()) stride = s.value;
       return s.is_literal() || symbols().try_dim(s.expr, &stride);
     };
     if (meta == nullptr || meta->strides.size() != rank) unknown("the memory's layout is not recorded");
     for (const pt2::SymInt& s : meta->strides) {
-      if (!known(s)) unknown("the memory's layout depends on data");
+      if (!is_static(s)) unknown("the memory's layout depends on data");
       strides.push_back(stride);
     }
     if (!memory_order(pool(), b.shape(base), strides, &order)) {
       unknown("the tensor that the memory belongs to does not fill it without gaps");
     }
-    if (!known(meta->storage_offset)) unknown("the offset of that memory depends on data");
+    if (!is_static(meta->storage_offset)) unknown("the offset of that memory depends on data");
     begin = stride;
   }
 
@@ -89,7 +89,7 @@ bool Calls::strided_call(const pt2::Node& node, const Call& call) {
     begin = pool().floordiv(pool().mul(begin, element_size(stored)), element_size(dtype));
   }
   Dim offset;
-  if (call.has("storage_offset")) {
+  if (call.has_argument("storage_offset")) {
     offset = call.dim("storage_offset");
   } else {
     const pt2::TensorMeta* meta = scope_.meta_of(from.name);
@@ -120,10 +120,10 @@ bool Calls::strided_call(const pt2::Node& node, const Call& call) {
     const ValueId result = b.as_strided(memory, sizes, strides, offset);
     results_.check(node, output.name, result);
     if (copy) {
-      scope_.bind(output.name, Binding::tensor(aliases_.own(result)));
+      scope_.bind(output.name, Binding::tensor(aliases_.add_base(result)));
     } else {
       ViewStep step = view_step(b, call.target, base, result, first, {});
-      scope_.bind(output.name, Binding::tensor(aliases_.view(owner, result, std::move(step))));
+      scope_.bind(output.name, Binding::tensor(aliases_.add_view(owner, result, std::move(step))));
     }
     return true;
   }
@@ -133,7 +133,7 @@ bool Calls::strided_call(const pt2::Node& node, const Call& call) {
   const ViewStep step = view_step(b, call.target, base, view, first, {});
   const ValueId result = aliases_.replay(self.ref, step.inverse(base, src));
   results_.check(node, output.name, result);
-  scope_.bind(output.name, Binding::tensor(aliases_.own(result)));
+  scope_.bind(output.name, Binding::tensor(aliases_.add_base(result)));
   return true;
 }
 

@@ -32,9 +32,9 @@ constexpr ProductArguments kProductArguments[] = {
 };
 
 CallArgument& operand(Call& call, std::string_view name) {
-  const auto at = std::ranges::find_if(call.args, [&](const auto& a) { return a.first == name; });
-  if (at == call.args.end()) fail(ErrorCode::internal, fmt::format("{} has no argument '{}'", call.target, name));
-  return at->second;
+  const auto it = std::ranges::find_if(call.args, [&](const auto& a) { return a.first == name; });
+  if (it == call.args.end()) fail(ErrorCode::internal, fmt::format("{} has no argument '{}'", call.target, name));
+  return it->second;
 }
 
 }  // namespace
@@ -58,33 +58,33 @@ void SubclassCalls::access(const pt2::Node& node) {
   if (node.inputs.size() != 2 || node.inputs[1].arg.kind != ArgumentKind::string || node.outputs.size() != 1)
     fail(ErrorCode::bad_file, "it needs a tensor and a name as operands, and one result");
   const std::string& name = node.inputs[1].arg.text;
-  const auto of = quantized(&node.inputs[0].arg);
-  if (of == nullptr) fail(ErrorCode::bad_file, "the operand is not a tensor subclass of the file");
-  if (of->whole != nullptr)
+  const auto base = quantized(&node.inputs[0].arg);
+  if (base == nullptr) fail(ErrorCode::bad_file, "the operand is not a tensor subclass of the file");
+  if (base->base != nullptr)
     fail(ErrorCode::unsupported, "the inner tensors of a view of a tensor subclass are not supported");
-  if (const auto nested = of->nested.find(name); nested != of->nested.end())
+  if (const auto nested = base->nested.find(name); nested != base->nested.end())
     return scope_.bind(node.outputs[0].name, Binding::quantized_tensor(nested->second));
-  of->value(name);  // names the class if the tensor is absent
-  scope_.bind(node.outputs[0].name, Binding::tensor(of->inner.find(name)->second.ref));
+  base->value(name);  // names the class if the tensor is absent
+  scope_.bind(node.outputs[0].name, Binding::tensor(base->inner.find(name)->second.ref));
 }
 
 bool SubclassCalls::view(const pt2::Node& node, std::string_view target) {
   const bool identity = contains(kIdentities, target);
   if (node.inputs.empty() || node.outputs.size() != 1 || (!identity && !contains(kSubclassViews, target))) return false;
-  const auto of = quantized(&node.inputs[0].arg);
-  if (of == nullptr) return false;
+  const auto base = quantized(&node.inputs[0].arg);
+  if (base == nullptr) return false;
   if (identity) {
-    scope_.bind(node.outputs[0].name, Binding::quantized_tensor(of));
+    scope_.bind(node.outputs[0].name, Binding::quantized_tensor(base));
     return true;
   }
   const LowerFn lowering = find_lowering(target);
   if (lowering == nullptr) return false;
-  if (of->views.size() == kMaxViews)
+  if (base->views.size() == kMaxViews)
     fail(ErrorCode::unsupported, fmt::format("a tensor subclass has more than {} nested views", kMaxViews));
   auto result = std::make_shared<QuantizedTensor>();
-  result->tensor = of->tensor;
-  result->whole = of->whole != nullptr ? of->whole : of;
-  result->views = of->views;
+  result->tensor = base->tensor;
+  result->base = base->base != nullptr ? base->base : base;
+  result->views = base->views;
   result->views.emplace_back([call = arguments_.bind(node, pt2::find_schema(node)), lowering](Builder& b, ValueId v) {
     Call c = call;
     c.args.at(0).second.value = v;

@@ -22,7 +22,7 @@ struct Fraction {
 };
 
 struct Inexpressible {
-  std::string what;
+  std::string reason;
 };
 
 class Converter {
@@ -308,7 +308,7 @@ bool to_dim(ExprPool& pool, const pt2::SymExpr& expr, const SymbolLookup& symbol
     *out = Converter(pool, expr, symbol, quotients).run();
     return true;
   } catch (const Inexpressible& e) {
-    *why = e.what;
+    *why = e.reason;
     return false;
   }
 }

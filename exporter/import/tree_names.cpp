@@ -94,16 +94,16 @@ std::vector<std::vector<std::string>> input_paths(const pt2::Program& model) {
   try {
     const JsonDocument document(call->in_spec, "in_spec");
     Flattener f(model);
-    std::size_t group = 0, given = 0;
-    for (const JsonValue part : tree(document)["children_spec"].array()) {  // args, then kwargs
-      const std::vector<std::string> keys = group == 0 ? std::vector<std::string>{} : f.keys_of(part);
+    std::size_t group = 0, count = 0;
+    for (const JsonValue subtree : tree(document)["children_spec"].array()) {  // args, then kwargs
+      const std::vector<std::string> keys = group == 0 ? std::vector<std::string>{} : f.keys_of(subtree);
       std::size_t i = 0;
-      for (const JsonValue child : part["children_spec"].array()) {
+      for (const JsonValue child : subtree["children_spec"].array()) {
         std::string name = i < keys.size()                          ? keys[i]
-                           : given < call->forward_arg_names.size() ? call->forward_arg_names[given]
-                                                                    : fmt::format("in{}", given);
+                           : count < call->forward_arg_names.size() ? call->forward_arg_names[count]
+                                                                    : fmt::format("in{}", count);
         f.flatten(child, {name});
-        ++given;
+        ++count;
         ++i;
       }
       ++group;

@@ -9,8 +9,8 @@ namespace tern::importing {
 namespace {
 
 /// Collects the view nodes from `of` to `result`, in order. False if another op lies between.
-bool chain_between(const Function& f, ValueId of, ValueId result, std::size_t first, std::vector<Node>* chain) {
-  for (std::size_t i = f.nodes.size(); result != of && i-- > first;) {
+bool chain_between(const Function& f, ValueId base, ValueId result, std::size_t first, std::vector<Node>* chain) {
+  for (std::size_t i = f.nodes.size(); result != base && i-- > first;) {
     const Node& n = f.nodes[i];
     if (n.outputs.size() != 1 || n.outputs[0] != result) continue;
     if (!is_view(n.op)) return false;
@@ -18,17 +18,17 @@ bool chain_between(const Function& f, ValueId of, ValueId result, std::size_t fi
     result = n.inputs[0];
   }
   std::reverse(chain->begin(), chain->end());
-  return result == of;
+  return result == base;
 }
 
-ValueId repeat(Builder& b, const Node& step, ValueId of) {
-  return b.add(step.op, {of}, step.attrs);
+ValueId repeat(Builder& b, const Node& step, ValueId base) {
+  return b.add(step.op, {base}, step.attrs);
 }
 
 /// New value of `of` after replacing `view`, the result of `step`. kNoValue if the view repeats a position of `of`.
-ValueId undo(Builder& b, const Node& step, ValueId of, ValueId view) {
+ValueId undo(Builder& b, const Node& step, ValueId base, ValueId view) {
   switch (step.op) {
-    case Op::reshape: return b.reshape(view, Dims(b.shape(of)));
+    case Op::reshape: return b.reshape(view, Dims(b.shape(base)));
     case Op::permute: {
       const Dims& axes = step.dims(AttrKey::axes);
       std::vector<std::int64_t> inverse(axes.size());
@@ -37,13 +37,13 @@ ValueId undo(Builder& b, const Node& step, ValueId of, ValueId view) {
       }
       return b.permute(view, inverse);
     }
-    case Op::slice: return b.add(Op::slice_scatter, {of, view}, step.attrs);
+    case Op::slice: return b.add(Op::slice_scatter, {base, view}, step.attrs);
     case Op::as_strided:
       return b.add(
-          Op::as_strided_scatter, {of, view},
+          Op::as_strided_scatter, {base, view},
           {attr(AttrKey::strides, step.dims(AttrKey::strides)), attr(AttrKey::offset, step.dim(AttrKey::offset))});
     case Op::bitcast: {
-      std::vector<Attr> attrs = {attr_dtype(b.dtype(of))};
+      std::vector<Attr> attrs = {attr_dtype(b.dtype(base))};
       if (step.has(AttrKey::k)) attrs.push_back(attr(AttrKey::k, step.dim(AttrKey::k)));
       return b.add(Op::bitcast, {view}, std::move(attrs));
     }
@@ -62,12 +62,12 @@ bool can_undo(Builder& b, const std::vector<Node>& chain) {
 
 }  // namespace
 
-ViewStep view_step(Builder& b, std::string op, ValueId of, ValueId result, std::size_t first,
-                   std::function<ValueId(ValueId of)> again) {
+ViewStep view_step(Builder& b, std::string op, ValueId base, ValueId result, std::size_t first,
+                   std::function<ValueId(ValueId base)> again) {
   ViewStep step;
   step.op = std::move(op);
   std::vector<Node> chain;
-  if (!chain_between(b.function(), of, result, first, &chain)) {
+  if (!chain_between(b.function(), base, result, first, &chain)) {
     step.forward = std::move(again);
     return step;
   }
@@ -94,14 +94,14 @@ bool is_detach(std::string_view target) {
 ViewStep detaching(Builder& b) {
   ViewStep step;
   step.op = "aten.detach.default";
-  step.forward = [&b](ValueId of) { return detached(b, of); };
-  step.inverse = [&b](ValueId of, ValueId view) { return written_detached(b, of, view); };
+  step.forward = [&b](ValueId base) { return detached(b, base); };
+  step.inverse = [&b](ValueId base, ValueId view) { return written_detached(b, base, view); };
   return step;
 }
 
 // Follows at::detail::computeStride: each run of old axes dense in memory can be divided anew.
 bool reshape_copies(const RecordedLayout& from, const RecordedLayout& to) {
-  if (!from.known || !to.known) return false;
+  if (!from.is_known || !to.is_known) return false;
   const auto count = [](const std::vector<std::int64_t>& sizes) {
     std::int64_t n = 1;
     for (std::int64_t s : sizes) n = s == 0 ? 0 : (n > (std::int64_t{1} << 40) ? n : n * s);
@@ -109,17 +109,17 @@ bool reshape_copies(const RecordedLayout& from, const RecordedLayout& to) {
   };
   if (count(from.sizes) == 0 || from.sizes.empty()) return false;
   auto view = static_cast<std::ptrdiff_t>(to.sizes.size()) - 1;
-  std::int64_t run_stride = from.strides.back(), run = 1, taken = 1;
+  std::int64_t run_stride = from.strides.back(), run = 1, covered = 1;
   for (std::size_t a = from.sizes.size(); a-- > 0;) {
     run *= from.sizes[a];
     // The run continues while the next outer axis has the run's length as its stride.
     if (a > 0 && (from.sizes[a - 1] == 1 || from.strides[a - 1] == run * run_stride)) continue;
-    while (view >= 0 && (taken < run || to.sizes[static_cast<std::size_t>(view)] == 1)) {
-      taken *= to.sizes[static_cast<std::size_t>(view--)];
+    while (view >= 0 && (covered < run || to.sizes[static_cast<std::size_t>(view)] == 1)) {
+      covered *= to.sizes[static_cast<std::size_t>(view--)];
     }
-    if (taken != run) return true;
+    if (covered != run) return true;
     if (a > 0) run_stride = from.strides[a - 1];
-    run = taken = 1;
+    run = covered = 1;
   }
   return view != -1;
 }

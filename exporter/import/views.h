@@ -11,8 +11,8 @@ namespace tern::importing {
 
 /// Step from `of` to `result`, computed by the builder's nodes from number `first` on. Tern's views (reshape, permute,
 /// slice ...) are repeated, and undone one by one; otherwise `again` runs anew.
-ViewStep view_step(Builder& builder, std::string op, ValueId of, ValueId result, std::size_t first,
-                   std::function<ValueId(ValueId of)> again);
+ViewStep view_step(Builder& builder, std::string op, ValueId base, ValueId result, std::size_t first,
+                   std::function<ValueId(ValueId base)> again);
 
 /// True if the operator returns its operand without gradient.
 bool is_detach(std::string_view target);
@@ -23,7 +23,7 @@ ViewStep detaching(Builder& builder);
 /// operand.
 struct RecordedLayout {
   std::vector<std::int64_t> sizes, strides;
-  bool known = false;
+  bool is_known = false;
 };
 bool reshape_copies(const RecordedLayout& from, const RecordedLayout& to);
 

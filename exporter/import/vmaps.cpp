@@ -16,7 +16,7 @@ namespace {
 using ArgumentKind = pt2::Argument::Kind;
 constexpr std::string_view kPrefix = "torch._functorch.predispatch.";
 
-bool is(const pt2::Node& node, std::string_view function) {
+bool calls_functorch(const pt2::Node& node, std::string_view function) {
   return node.target.starts_with(kPrefix) && std::string_view(node.target).substr(kPrefix.size()) == function;
 }
 
@@ -33,8 +33,8 @@ std::size_t Vmaps::region(const pt2::Graph& graph, std::span<const pt2::Node> no
   if (scope_.vmaps >= kMaxNesting) fail(ErrorCode::unsupported, fmt::format("more than {} nested vmaps", kMaxNesting));
   std::size_t end = begin;
   for (int depth = 0; end < nodes.size(); ++end) {
-    if (is(nodes[end], "_vmap_increment_nesting")) ++depth;
-    if (is(nodes[end], "_vmap_decrement_nesting") && --depth == 0) break;
+    if (calls_functorch(nodes[end], "_vmap_increment_nesting")) ++depth;
+    if (calls_functorch(nodes[end], "_vmap_decrement_nesting") && --depth == 0) break;
   }
   if (end == nodes.size()) fail(ErrorCode::bad_file, "the vmap does not end");
 
@@ -44,12 +44,12 @@ std::size_t Vmaps::region(const pt2::Graph& graph, std::span<const pt2::Node> no
   int depth = 0;
   for (std::size_t i = begin + 1; i < end; ++i) {
     const pt2::Node& n = nodes[i];
-    if (is(n, "_vmap_increment_nesting")) ++depth;
-    if (is(n, "_vmap_decrement_nesting")) --depth;
-    if (depth == 0 && is(n, "_add_batch_dim")) {
+    if (calls_functorch(n, "_vmap_increment_nesting")) ++depth;
+    if (calls_functorch(n, "_vmap_decrement_nesting")) --depth;
+    if (depth == 0 && calls_functorch(n, "_add_batch_dim")) {
       batched.push_back(&n);
       defined.insert(n.outputs.at(0).name);
-    } else if (depth == 0 && is(n, "_remove_batch_dim")) {
+    } else if (depth == 0 && calls_functorch(n, "_remove_batch_dim")) {
       unbatched.push_back(&n);
       add_names_read(n.inputs.at(0).arg, &used);
     } else {
@@ -83,7 +83,7 @@ std::size_t Vmaps::region(const pt2::Graph& graph, std::span<const pt2::Node> no
     if (type.shape.empty()) fail(ErrorCode::bad_file, "vmap maps a tensor without dimensions");
     type.shape.erase(type.shape.begin());
     const std::string& name = n->outputs[0].name;
-    inner.bind(name, Binding::tensor(inner.aliases().own(add_input(name, std::move(type)))));
+    inner.bind(name, Binding::tensor(inner.aliases().add_base(add_input(name, std::move(type)))));
     loop.inputs.push_back(x);
   }
   loop.set(AttrKey::mapped, Dims{static_cast<std::int64_t>(batched.size())});
@@ -96,7 +96,7 @@ std::size_t Vmaps::region(const pt2::Graph& graph, std::span<const pt2::Node> no
       const ValueId v = scope_.value_of(b);
       loop.inputs.push_back(v);
       const ValueId in = add_input(name, builder_.type(v));
-      b = b.kind == Binding::Kind::real ? Binding::real_value(in) : Binding::tensor(inner.aliases().own(in));
+      b = b.kind == Binding::Kind::real ? Binding::real_value(in) : Binding::tensor(inner.aliases().add_base(in));
       if (b.kind == Binding::Kind::tensor) captured.push_back(b.ref);
     }
     inner.bind(name, std::move(b));
@@ -116,7 +116,7 @@ std::size_t Vmaps::region(const pt2::Graph& graph, std::span<const pt2::Node> no
   for (std::size_t k = 0; k < unbatched.size(); ++k) {
     const ValueId v = builder_.move_axis(results[k], 0, integer(*unbatched[k], 3));
     results_.check(*unbatched[k], unbatched[k]->outputs[0].name, v);
-    scope_.bind(unbatched[k]->outputs[0].name, Binding::tensor(aliases_.own(v)));
+    scope_.bind(unbatched[k]->outputs[0].name, Binding::tensor(aliases_.add_base(v)));
   }
   for (const auto& [name, b] : inner.names()) {  // outer code may use sizes computed inside
     if (b.is_dim() && scope_.find(name) == nullptr) scope_.bind(name, b);

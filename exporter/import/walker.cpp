@@ -15,9 +15,9 @@ namespace tern::importing {
 
 /// Runs `act` for a node: errors get the node's origin; unsupported operators are collected for the list.
 template <class Act>
-void Walker::at_node(const pt2::Node& node, Act act) {
+void Walker::process_node(const pt2::Node& node, Act act) {
   Shared& shared = scope_.shared();
-  scope_.builder().set_origin(shared.options.origins || shared.is_differentiated ? shared.origins.of(node) : -1,
+  scope_.builder().set_origin(shared.options.origins || shared.is_differentiated ? shared.origins.origin_of(node) : -1,
                               shared.options.annotations ? annotations_of(node) : std::vector<Annotation>{});
   const auto located = [&node](ErrorCode code, const std::string& message) {
     return NodeError(code, message, printable(short_target(node.target)), printable(where(node)));
@@ -43,16 +43,16 @@ void Walker::at_node(const pt2::Node& node, Act act) {
 
 void Walker::node(const pt2::Node& node) {
   ++scope_.shared().traced_nodes;
-  at_node(node, [&] { dispatch(node); });
+  process_node(node, [&] { dispatch(node); });
 }
 
 void Walker::run(const pt2::Graph& graph, std::span<const pt2::Node> nodes) {
   const pt2::Graph* outer = scope_.graph();
   scope_.enter(graph);
-  auto& known = scope_.shared().names_read;
-  const auto [at, is_new] = known.try_emplace(&graph);
-  if (is_new) at->second = names_read(graph);
-  const std::set<std::string>& read = at->second;
+  auto& cache = scope_.shared().names_read;
+  const auto [it, is_new] = cache.try_emplace(&graph);
+  if (is_new) it->second = names_read(graph);
+  const std::set<std::string>& read = it->second;
   for (std::size_t i = 0; i < nodes.size();) {
     if (is_unused(nodes[i], read)) {
       ++i;
@@ -60,7 +60,7 @@ void Walker::run(const pt2::Graph& graph, std::span<const pt2::Node> nodes) {
     }
     if (nodes[i].target == "torch._functorch.predispatch._vmap_increment_nesting") {
       std::size_t next = nodes.size();  // an unsupported region ends the walk
-      at_node(nodes[i], [&] { next = vmaps_.region(graph, nodes, i); });
+      process_node(nodes[i], [&] { next = vmaps_.region(graph, nodes, i); });
       i = next;
     } else {
       node(nodes[i]);

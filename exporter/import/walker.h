@@ -28,7 +28,7 @@ class Walker {
 
  private:
   template <class Act>
-  void at_node(const pt2::Node& node, Act act);
+  void process_node(const pt2::Node& node, Act act);
   void node(const pt2::Node& node);
   void dispatch(const pt2::Node& node);
   void turn_gradients(const pt2::Node& node);

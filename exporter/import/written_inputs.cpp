@@ -12,7 +12,7 @@ namespace {
 /// Sets of names with possibly shared memory.
 class Sets {
  public:
-  std::size_t of(const std::string& name) {
+  std::size_t set_of(const std::string& name) {
     const auto [it, added] = numbers_.try_emplace(name, parent_.size());
     if (added) parent_.push_back(it->second);
     return find(it->second);
@@ -64,13 +64,13 @@ std::set<std::string> written_inputs(const pt2::Graph& graph) {
     }
     if (!aliases) continue;
     for (const pt2::Argument& output : node.outputs) names_of(output, &shared);
-    for (std::size_t i = 1; i < shared.size(); ++i) sets.join(sets.of(shared[0]), sets.of(shared[i]));
+    for (std::size_t i = 1; i < shared.size(); ++i) sets.join(sets.set_of(shared[0]), sets.set_of(shared[i]));
   }
   std::set<std::size_t> roots;
-  for (const std::string& name : written) roots.insert(sets.of(name));
+  for (const std::string& name : written) roots.insert(sets.set_of(name));
   std::set<std::string> result;
   for (const pt2::Argument& input : graph.inputs) {
-    if (roots.contains(sets.of(input.name))) result.insert(input.name);
+    if (roots.contains(sets.set_of(input.name))) result.insert(input.name);
   }
   return result;
 }

@@ -77,12 +77,12 @@ KernelReport add_kernels(Program& program, const KernelTarget& target, const Sym
     program.kernels.push_back({m.name, target.name, hash.low, hash.high, add_storage(program, std::move(m.bytes))});
   }
   report.kernels = modules.size();
-  const std::string made = fmt::format("{}, by {}", target.name, compiler);
-  const auto known = std::ranges::find(program.metadata, "kernels", [](const auto& m) { return m.first; });
-  if (known == program.metadata.end()) {
-    program.metadata.emplace_back("kernels", made);
+  const std::string label = fmt::format("{}, by {}", target.name, compiler);
+  const auto cached = std::ranges::find(program.metadata, "kernels", [](const auto& m) { return m.first; });
+  if (cached == program.metadata.end()) {
+    program.metadata.emplace_back("kernels", label);
   } else {
-    known->second += "; " + made;  // modules of an earlier target
+    cached->second += "; " + label;  // modules of an earlier target
   }
   return report;
 }

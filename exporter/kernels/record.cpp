@@ -38,20 +38,20 @@ class NoWeights : public StorageSource {
 std::set<std::vector<std::int64_t>> rehearsals(const Program& program, const SymbolSizes& sizes) {
   std::size_t count = 1;
   for (const Symbol& s : program.pool.symbols()) {
-    const auto given = sizes.find(s.name);
-    count = std::max(count, given == sizes.end() ? std::size(kTypicalSizes) : given->second.size());
+    const auto found = sizes.find(s.name);
+    count = std::max(count, found == sizes.end() ? std::size(kTypicalSizes) : found->second.size());
   }
   std::set<std::vector<std::int64_t>> result;
   for (std::size_t i = 0; i < count; ++i) {
     std::vector<std::int64_t> values, batch_of_one, short_ones;  // the first symbol is mostly a batch
     for (const Symbol& s : program.pool.symbols()) {
-      const auto given = sizes.find(s.name);
+      const auto found = sizes.find(s.name);
       const std::span<const std::int64_t> list =
-          given == sizes.end() ? std::span<const std::int64_t>(kTypicalSizes) : given->second;
+          found == sizes.end() ? std::span<const std::int64_t>(kTypicalSizes) : found->second;
       const std::int64_t value = std::clamp(list[std::min(i, list.size() - 1)], s.min, s.max);
-      const std::int64_t least = given == sizes.end() ? std::clamp(list[0], s.min, s.max) : value;
-      batch_of_one.push_back(values.empty() ? least : value);
-      short_ones.push_back(values.empty() ? value : least);
+      const std::int64_t lower = found == sizes.end() ? std::clamp(list[0], s.min, s.max) : value;
+      batch_of_one.push_back(values.empty() ? lower : value);
+      short_ones.push_back(values.empty() ? value : lower);
       values.push_back(value);
     }
     result.insert(std::move(values));

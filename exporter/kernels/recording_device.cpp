@@ -15,7 +15,7 @@ thread_local RecordingDevice* current = nullptr;
 /// The functions of tern/device.h.
 struct RecordingFunctions {
   template <class Handle>
-  static tern_device_status make(Handle* handle) {  // a handle without a device object
+  static tern_device_status create_handle(Handle* handle) {  // a handle without a device object
     static char thing;
     *handle = reinterpret_cast<Handle>(&thing);
     return TERN_DEVICE_OK;
@@ -47,27 +47,27 @@ struct RecordingFunctions {
                                          std::uint64_t bytes) {
     const std::uint64_t number = current->answer_;
     std::memset(to, 0, bytes);
-    for (std::uint64_t at = 0; at + sizeof number <= bytes; at += sizeof number)
-      std::memcpy(static_cast<char*>(to) + at, &number, sizeof number);
+    for (std::uint64_t offset = 0; offset + sizeof number <= bytes; offset += sizeof number)
+      std::memcpy(static_cast<char*>(to) + offset, &number, sizeof number);
     return TERN_DEVICE_OK;
   }
   static tern_device_status copy_within(std::int32_t, tern_device_stream, tern_device_address, tern_device_address,
                                         std::uint64_t) {
     return TERN_DEVICE_OK;
   }
-  static tern_device_status stream_create(std::int32_t, tern_device_stream* stream) { return make(stream); }
-  static tern_device_status on_stream(std::int32_t, tern_device_stream) { return TERN_DEVICE_OK; }
-  static tern_device_status event_create(std::int32_t, tern_device_event* event) { return make(event); }
-  static tern_device_status on_event(std::int32_t, tern_device_event) { return TERN_DEVICE_OK; }
+  static tern_device_status stream_create(std::int32_t, tern_device_stream* stream) { return create_handle(stream); }
+  static tern_device_status ignore_stream(std::int32_t, tern_device_stream) { return TERN_DEVICE_OK; }
+  static tern_device_status event_create(std::int32_t, tern_device_event* event) { return create_handle(event); }
+  static tern_device_status ignore_event(std::int32_t, tern_device_event) { return TERN_DEVICE_OK; }
   static tern_device_status event_record(std::int32_t, tern_device_event, tern_device_stream) { return TERN_DEVICE_OK; }
   static tern_device_status stream_wait(std::int32_t, tern_device_stream, tern_device_event) { return TERN_DEVICE_OK; }
   static tern_device_status module_load(std::int32_t, const tern_device_source* source, tern_device_module* module) {
     current->texts_.emplace(std::string(source->text, source->length), source->name);
-    return make(module);
+    return create_handle(module);
   }
   static tern_device_status module_unload(std::int32_t, tern_device_module) { return TERN_DEVICE_OK; }
   static tern_device_status module_kernel(std::int32_t, tern_device_module, const char*, tern_device_kernel* kernel) {
-    return make(kernel);
+    return create_handle(kernel);
   }
   static tern_device_status launch(std::int32_t, tern_device_stream, tern_device_kernel, const tern_device_launch*) {
     return TERN_DEVICE_OK;
@@ -91,12 +91,12 @@ constexpr tern_device_plugin kRecordingDeviceTable = {
     F::copy_to_host,
     F::copy_within,
     F::stream_create,
-    F::on_stream,
-    F::on_stream,
+    F::ignore_stream,
+    F::ignore_stream,
     F::event_create,
-    F::on_event,
+    F::ignore_event,
     F::event_record,
-    F::on_event,
+    F::ignore_event,
     F::stream_wait,
     F::module_load,
     F::module_unload,

@@ -50,7 +50,7 @@ std::string run_compiler(const CompilerProgram& compiler, const std::string& wor
   if (!result.problem.empty()) fail(ErrorCode::io, result.problem);
   if (result.status == 0 && !result.is_late) return std::move(result.output);
   std::string output = result.output.substr(0, kMaxShownOutput);
-  output = indented(folder == nullptr ? output : folder->without_path(output));
+  output = indented(folder == nullptr ? output : folder->remove_path(output));
   if (result.is_late)
     fail(ErrorCode::unsupported,
          fmt::format(
@@ -76,7 +76,7 @@ CompilerFolder::~CompilerFolder() {
   fs::remove_all(platform::path_of(path_), ignored);
 }
 
-std::string CompilerFolder::without_path(std::string text) const {
+std::string CompilerFolder::remove_path(std::string text) const {
   for (std::size_t position = 0; (position = text.find(path_ + "/", position)) != std::string::npos;)
     text.erase(position, path_.size() + 1);
   return text;

@@ -26,7 +26,7 @@ class CompilerFolder {
   CompilerFolder& operator=(const CompilerFolder&) = delete;
   std::string file(const char* name) const { return path_ + "/" + name; }
   /// Removes the folder's path from the text: messages name no deleted file.
-  std::string without_path(std::string text) const;
+  std::string remove_path(std::string text) const;
 
  private:
   std::string path_;

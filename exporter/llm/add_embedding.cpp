@@ -76,16 +76,16 @@ EmbeddingReport add_embedding(Program& program, const EmbeddingOptions& options)
                               DType::i64, DType::boolean);
   b.add_all(Op::assert_true, {b.reduce(fits, "all", {0}, false, DType::boolean)},
             {attr_text(AttrKey::text, "lengths has a number outside 1 to the number of tokens")});
-  Function& made = b.function();
-  std::rotate(made.nodes.begin(), made.nodes.begin() + static_cast<std::ptrdiff_t>(own), made.nodes.end());
-  const ValueId vectors = b.cast(made.outputs[0].value, DType::f32);
-  made.name = embedding::kEmbed;
-  const std::vector<FunctionInput*> named = user_inputs(made);
+  Function& function = b.function();
+  std::rotate(function.nodes.begin(), function.nodes.begin() + static_cast<std::ptrdiff_t>(own), function.nodes.end());
+  const ValueId vectors = b.cast(function.outputs[0].value, DType::f32);
+  function.name = embedding::kEmbed;
+  const std::vector<FunctionInput*> named = user_inputs(function);
   named[0]->name = embedding::kTokens;
   named[1]->name = embedding::kLengths;
-  made.outputs = {{FunctionOutput::Kind::tensor, vectors, std::string(embedding::kEmbeddings)}};
-  made.in_tree.clear();
-  made.out_tree.clear();
+  function.outputs = {{FunctionOutput::Kind::tensor, vectors, std::string(embedding::kEmbeddings)}};
+  function.in_tree.clear();
+  function.out_tree.clear();
   const auto note = [&](std::string_view key, const std::string& value) { program.metadata.emplace_back(key, value); };
   note(embedding::kVersionKey, std::string(embedding::kVersion));
   note(embedding::kDimensionsKey, std::to_string(report.dimensions));

@@ -50,7 +50,7 @@ class AddGenerationStep {
 
   /// Gives the function the inputs and results of names.h. Returns how many attention nodes read the filled slots
   /// alone.
-  std::size_t make() {
+  std::size_t add_step() {
     const std::size_t own = b_.function().nodes.size();
     replace_inputs();
     const std::size_t added = b_.function().nodes.size() - own;
@@ -113,9 +113,9 @@ class AddGenerationStep {
           fmt::format("the cache is full: position and the number of tokens must together be at most {}, and position "
                       "not negative",
                       slots));
-    const ValueId known = b_.expr("t >= 0 && t <= last", {{"t", tokens}, {"last", static_cast<double>(last)}},
-                                  DType::i64, DType::boolean);
-    check(b_.reduce(known, "all", {0, 1}, false, DType::boolean),
+    const ValueId is_valid = b_.expr("t >= 0 && t <= last", {{"t", tokens}, {"last", static_cast<double>(last)}},
+                                     DType::i64, DType::boolean);
+    check(b_.reduce(is_valid, "all", {0, 1}, false, DType::boolean),
           fmt::format("tokens has an id outside the model's vocabulary: ids are 0 to {}", last));
     if (kind_ != StepKind::verifies) add_sampling_checks(b_, sampling_);
   }
@@ -209,15 +209,15 @@ std::optional<std::uint32_t> add_verify(Program& program, std::uint32_t prefill,
   const Dims& logits = f.values[static_cast<std::size_t>(signature.logits)].type.shape;
   const int symbol = program.pool.symbol_of(signature.count);
   if (symbol < 0 || logits.size() != 3 || logits[1] != signature.count) return {};
-  const std::int64_t most =
+  const std::int64_t upper =
       std::min({llm::kMostVerified, signature.slots, program.pool.symbols()[static_cast<std::size_t>(symbol)].max});
-  if (most < 2) return {};
-  const Dim count = program.pool.new_symbol("proposed", 2, most);
+  if (upper < 2) return {};
+  const Dim count = program.pool.new_symbol("proposed", 2, upper);
   const std::uint32_t verify = specialise(program, prefill, symbol, count, std::string(llm::kVerify));
   AddGenerationStep(program, verify, decoder_signature(program, program.functions[verify], options.context),
                     StepKind::verifies)
-      .make();
-  report.verify = most;
+      .add_step();
+  report.verify = upper;
   return verify;
 }
 
@@ -254,8 +254,8 @@ GenerationReport add_generation(Program& program, const GenerationOptions& optio
   program.functions[prefill].name = llm::kPrefill;
   const std::optional<std::uint32_t> verify = add_verify(program, prefill, signature, options, report);
   const StepKind kind = options.batch > 0 ? StepKind::samples_in_slots : StepKind::samples;
-  AddGenerationStep(program, prefill, signature, kind).make();
-  report.attention = AddGenerationStep(program, decode, one, kind).make();
+  AddGenerationStep(program, prefill, signature, kind).add_step();
+  report.attention = AddGenerationStep(program, decode, one, kind).add_step();
   if (options.batch > 0) work_in_slots(program, prefill, decode, verify, options.batch);
   note_metadata(program, options, report);
   remove_dead_code(program);

@@ -20,11 +20,11 @@ std::vector<bool> caches(const Function& f) {
     if (in.kind == FunctionInput::Kind::state && std::ranges::any_of(f.writebacks, updates))
       found[static_cast<std::size_t>(in.value)] = true;
   }
-  const auto known = [&](ValueId v) { return v != kNoValue && found[static_cast<std::size_t>(v)]; };
+  const auto is_found = [&](ValueId v) { return v != kNoValue && found[static_cast<std::size_t>(v)]; };
   for (const Node& n : f.nodes) {
     if (n.op == Op::matmul || n.op == Op::attention || n.inputs.empty()) continue;
     const bool any = n.op == Op::pointwise || n.op == Op::concat;
-    if (!known(n.inputs[0]) && !(any && std::ranges::any_of(n.inputs, known))) continue;
+    if (!is_found(n.inputs[0]) && !(any && std::ranges::any_of(n.inputs, is_found))) continue;
     for (const ValueId v : n.outputs) {
       if (v != kNoValue) found[static_cast<std::size_t>(v)] = true;
     }

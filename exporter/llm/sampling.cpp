@@ -76,18 +76,18 @@ ValueId token_weights(Builder& b, ValueId logits, ValueId largest, ValueId tempe
   return b.expr("exp((x - m) / t)", {{"x", logits}, {"m", largest}, {"t", temperature}}, DType::f32);
 }
 
-ValueId without_limits(Builder& b, SamplingOperands in) {
+ValueId draw_unlimited(Builder& b, SamplingOperands in) {
   const ValueId largest = b.reduce(in[0], "max", {0}, false, DType::f32);
   return draw(b, token_weights(b, in[0], largest, in[1]), in);
 }
 
 /// Of logits in falling order: `sum` is that of all weights.
-ValueId of_sorted(Builder& b, ValueId logits, ValueId tokens, ValueId sum, SamplingOperands in) {
+ValueId draw_from_sorted(Builder& b, ValueId logits, ValueId tokens, ValueId sum, SamplingOperands in) {
   const ValueId t = in[1], k = in[2], p = in[3];
   const ValueId w = b.cast(token_weights(b, logits, b.select(logits, 0, 0), t), DType::f64);
   const ValueId rank = b.iota(b.size(logits, 0), DType::i64);
-  const ValueId kept = truth(b, "k == 0 || rank < k", {{"k", k}, {"rank", rank}}, DType::i64);
-  const ValueId limited = b.expr("kept ? w : 0", {{"kept", kept}, {"w", w}}, DType::f64);
+  const ValueId retained = truth(b, "k == 0 || rank < k", {{"k", k}, {"rank", rank}}, DType::i64);
+  const ValueId limited = b.expr("kept ? w : 0", {{"kept", retained}, {"w", w}}, DType::f64);
   const ValueId own = b.reduce(limited, "sum", {0}, false, DType::f64);
   const ValueId total = b.expr("k == 0 ? s : o", {{"k", k}, {"s", sum}, {"o", own}}, DType::f64);
   const ValueId sums = b.add(Op::scan, {limited},
@@ -108,12 +108,12 @@ ValueId all_sorted(Builder& b, SamplingOperands in) {
       b.add_all(Op::sort, {in[0]},
                 {attr(AttrKey::axis, Dim(0)), attr(AttrKey::descending, Dim(1)), attr(AttrKey::stable, Dim(1))});
   const ValueId sum = sum_of(b, token_weights(b, in[0], b.select(sorted[0], 0, 0), in[1]));
-  return of_sorted(b, sorted[0], sorted[1], sum, in);
+  return draw_from_sorted(b, sorted[0], sorted[1], sum, in);
 }
 
 /// The most likely tokens decide if top_k is among them, or if together they reach top_p. Else more of them are taken,
 /// in the end all.
-ValueId with_limits(Builder& b, SamplingOperands in, std::size_t step) {
+ValueId draw_limited(Builder& b, SamplingOperands in, std::size_t step) {
   const Dim n = b.size(in[0], 0);
   if (step == std::size(kCandidates) || n.value() <= kCandidates[step]) return all_sorted(b, in);
   const std::int64_t candidates = kCandidates[step];
@@ -122,8 +122,8 @@ ValueId with_limits(Builder& b, SamplingOperands in, std::size_t step) {
       b.add_all(Op::topk, {in[0]}, {attr(AttrKey::axis, Dim(0)), attr(AttrKey::k, Dim(candidates))});
   const ValueId largest = b.select(best[0], 0, 0);
   const ValueId sum = sum_of(b, token_weights(b, in[0], largest, t));
-  const ValueId part = sum_of(b, token_weights(b, best[0], largest, t));
-  const ValueId reached = truth(b, "part >= p * sum", {{"part", part}, {"p", p}, {"sum", sum}}, DType::f64);
+  const ValueId partial_sum = sum_of(b, token_weights(b, best[0], largest, t));
+  const ValueId reached = truth(b, "part >= p * sum", {{"part", partial_sum}, {"p", p}, {"sum", sum}}, DType::f64);
   const ValueId enough =
       truth(b, "k == 0 ? reached : k <= c",
             {{"k", k}, {"reached", b.cast(reached, DType::i64)}, {"c", static_cast<double>(candidates)}}, DType::i64);
@@ -133,16 +133,18 @@ ValueId with_limits(Builder& b, SamplingOperands in, std::size_t step) {
   return add_cond(
       b, enough, operands,
       {"candidates",
-       [own](Builder& x, SamplingOperands v) { return of_sorted(x, v[own], v[own + 1], v[own + 2], v.first(own)); }},
-      {"more", [own, step](Builder& x, SamplingOperands v) { return with_limits(x, v.first(own), step + 1); }});
+       [own](Builder& x, SamplingOperands v) {
+         return draw_from_sorted(x, v[own], v[own + 1], v[own + 2], v.first(own));
+       }},
+      {"more", [own, step](Builder& x, SamplingOperands v) { return draw_limited(x, v.first(own), step + 1); }});
 }
 
 ValueId drawn(Builder& b, SamplingOperands in) {
   const ValueId free =
       truth(b, "(k == 0 || k >= n) && p >= 1",
             {{"k", in[2]}, {"n", static_cast<double>(b.size(in[0], 0).value())}, {"p", in[3]}}, DType::f64);
-  return add_cond(b, free, {in.begin(), in.end()}, {"all", without_limits},
-                  {"limited", [](Builder& x, SamplingOperands v) { return with_limits(x, v, 0); }});
+  return add_cond(b, free, {in.begin(), in.end()}, {"all", draw_unlimited},
+                  {"limited", [](Builder& x, SamplingOperands v) { return draw_limited(x, v, 0); }});
 }
 
 }  // namespace

@@ -38,39 +38,40 @@ bool is_position(const Program& program, const TensorType& t, Dim n) {
 }
 
 void find_inputs(const Program& program, const Function& f, DecoderSignature& s) {
-  std::vector<std::size_t> given;
+  std::vector<std::size_t> argument;
   for (std::size_t i = 0; i < f.inputs.size(); ++i) {
-    if (f.inputs[i].kind == FunctionInput::Kind::user) given.push_back(i);
+    if (f.inputs[i].kind == FunctionInput::Kind::user) argument.push_back(i);
   }
   const auto type = [&](std::size_t i) -> const TensorType& {
     return f.values[static_cast<std::size_t>(f.inputs[i].value)].type;
   };
-  if (given.empty() || !is_index(type(given[0])) || type(given[0]).rank() != 2)
-    refuse(given.empty() ? "the program has no input"
-                         : input_text(program, f, f.inputs[given[0]]) + " does not have the shape [1, n] of token ids");
-  for (const auto& [i, word, wanted] :
+  if (argument.empty() || !is_index(type(argument[0])) || type(argument[0]).rank() != 2)
+    refuse(argument.empty()
+               ? "the program has no input"
+               : input_text(program, f, f.inputs[argument[0]]) + " does not have the shape [1, n] of token ids");
+  for (const auto& [i, word, requested] :
        {std::tuple{0, "mask", "token ids"}, {0, "position", "token ids"}, {1, "mask", "the position"}}) {
-    const auto at = static_cast<std::size_t>(i);
-    if (at < given.size() && f.inputs[given[at]].name.find(word) != std::string::npos)
-      refuse(
-          fmt::format("{} seems to be a {}; expected {}", input_text(program, f, f.inputs[given[at]]), word, wanted));
+    const auto index = static_cast<std::size_t>(i);
+    if (index < argument.size() && f.inputs[argument[index]].name.find(word) != std::string::npos)
+      refuse(fmt::format("{} seems to be a {}; expected {}", input_text(program, f, f.inputs[argument[index]]), word,
+                         requested));
   }
-  s.tokens = given[0];
+  s.tokens = argument[0];
   const Dims& shape = type(s.tokens).shape;
   if (!shape[0].is(1))
     refuse(input_text(program, f, f.inputs[s.tokens]) + " takes several texts; a session generates one");
   s.count = shape[1];
   if (!s.count.is(1) && program.pool.symbol_of(s.count) < 0)
     refuse(input_text(program, f, f.inputs[s.tokens]) + " has no dynamic number of tokens");
-  if (given.size() < 2) refuse("the program does not take the position of its tokens");
-  s.position = given[1];
+  if (argument.size() < 2) refuse("the program does not take the position of its tokens");
+  s.position = argument[1];
   const TensorType& position = type(s.position);
   if (!is_position(program, position, s.count))
     refuse(input_text(program, f, f.inputs[s.position]) + " is not a position: int64[1] or int64[n]");
   if (position.rank() > 0 && position.shape.back() != s.count)
     s.position_symbol = program.pool.symbol_of(position.shape.back());
-  if (given.size() > 2)
-    refuse(input_text(program, f, f.inputs[given[2]]) + " is neither the tokens nor their position");
+  if (argument.size() > 2)
+    refuse(input_text(program, f, f.inputs[argument[2]]) + " is neither the tokens nor their position");
 }
 
 void find_logits(const Program& program, const Function& f, DecoderSignature& s) {

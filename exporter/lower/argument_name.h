@@ -17,7 +17,7 @@ class ArgumentName {
     if (!std::ranges::binary_search(kArgumentNames, name_)) throw "no operator has an argument of this name";
   }
   /// Name computed at run time. Reading an argument fails if the operator lacks it.
-  static constexpr ArgumentName of(std::string_view name) {
+  static constexpr ArgumentName from_text(std::string_view name) {
     ArgumentName n;
     n.name_ = name;
     return n;

@@ -35,12 +35,12 @@ Values div_mode(Builder& b, const Call& c) {
 /// Product with a power, its own operator in PyTorch. Integer exponents scale in three steps here: each step's power is
 /// finite.
 Values ldexp(Builder& b, const Call& c) {
-  const bool whole =
+  const bool is_full =
       c.is_tensor("other") && is_integral(b.dtype(c.tensor("other"))) && is_floating(b.dtype(c.tensor("self")));
-  if (whole) {
-    const int most = b.dtype(c.tensor("self")) == DType::f64 ? 2200 : 300;
+  if (is_full) {
+    const int upper = b.dtype(c.tensor("self")) == DType::f64 ? 2200 : 300;
     return {b.expr("n = min(max(other, -most), most); a = trunc(n / 3); self * exp2(a) * exp2(a) * exp2(n - 2 * a)",
-                   {{"self", c.tensor("self")}, {"other", c.tensor("other")}, {"most", static_cast<double>(most)}},
+                   {{"self", c.tensor("self")}, {"other", c.tensor("other")}, {"most", static_cast<double>(upper)}},
                    c.result_dtype())};
   }
   if (in_steps(b, c)) return {lower_text(b, c, "self * rounded(exp2(other))")};
@@ -70,8 +70,8 @@ Values pow_scalar(Builder& b, const Call& c) {
 /// NaN passes; max wins over a smaller min. Between equal numbers (zeros of both signs) an extreme takes its second
 /// operand: `self`, unless a bound is a tensor.
 Values clamp(Builder& b, const Call& c) {
-  const bool low = c.has("min");
-  const bool high = c.has("max");
+  const bool low = c.has_argument("min");
+  const bool high = c.has_argument("max");
   const bool tensors = (low && c.is_tensor("min")) || (high && c.is_tensor("max"));
   if (low && high) return {lower_text(b, c, tensors ? "min(max(self, min), max)" : "min(max, max(min, self))")};
   if (low) return {lower_text(b, c, tensors ? "max(self, min)" : "max(min, self)")};
@@ -85,8 +85,9 @@ Values shift(Builder& b, const Call& c, bool left) {
   const DType t = c.result_dtype();
   const int bits = 8 * element_size(t);
   if (left) return {lower_text(b, c, fmt::format("other < 0 || other >= {} ? 0 : self << other", bits))};
-  const int most = is_signed_integer(t) ? bits - 1 : bits;
-  if (most < 64) return {lower_text(b, c, fmt::format("self >> (other < 0 || other > {} ? {} : other)", most, most))};
+  const int upper = is_signed_integer(t) ? bits - 1 : bits;
+  if (upper < 64)
+    return {lower_text(b, c, fmt::format("self >> (other < 0 || other > {} ? {} : other)", upper, upper))};
   return {lower_text(b, c, "other < 0 || other > 63 ? 0 : self >> other")};
 }
 Values shift_left(Builder& b, const Call& c) {
@@ -129,7 +130,7 @@ Values isclose(Builder& b, const Call& c) {
 
 /// PyTorch rounds each step to the 16-bit types.
 Values logit(Builder& b, const Call& c) {
-  if (!c.has("eps") || c.number("eps") < 0) {
+  if (!c.has_argument("eps") || c.number("eps") < 0) {
     return {lower_text(b, c, "log(rounded(self / rounded(1 - self)))")};
   }
   return {lower_text(b, c, "z = self < eps ? eps : self > 1 - eps ? 1 - eps : self; log(rounded(z / rounded(1 - z)))")};

@@ -18,9 +18,9 @@ AttentionOperands operands(Builder& b, const Call& c, ArgumentName mask) {
   AttentionOperands in{c.tensor("query"), c.tensor("key"), c.tensor("value"),
                        mask.empty() ? kNoValue : c.tensor_or_none(mask)};
   const int rank = std::max({b.rank(in.q), b.rank(in.k), b.rank(in.v)});
-  in.q = at_least(b, in.q, rank);
-  in.k = at_least(b, in.k, rank);
-  in.v = at_least(b, in.v, rank);
+  in.q = expand_rank(b, in.q, rank);
+  in.k = expand_rank(b, in.k, rank);
+  in.v = expand_rank(b, in.v, rank);
   if (rank < 3) return in;
   // The op lets heads of q share heads of k; a single head of q among many of k is broadcasting.
   Dims q = b.shape(in.q);
@@ -49,7 +49,7 @@ AttentionOperands operands_without_dropout(Builder& b, const Call& c, ArgumentNa
 
 std::vector<Attr> attributes(const Call& c) {
   std::vector<Attr> attrs{attr(AttrKey::causal, Dim(c.flag_or("is_causal", false) ? 1 : 0))};
-  if (c.has("scale")) attrs.push_back(attr_number(AttrKey::scale, c.number("scale")));
+  if (c.has_argument("scale")) attrs.push_back(attr_number(AttrKey::scale, c.number("scale")));
   return attrs;
 }
 
@@ -78,14 +78,14 @@ ValueId scores(Builder& b, const Call& c, const AttentionOperands& in) {
   const DType wide = compute_type(b.dtype(in.q));
   const ValueId s = product(b, in.q, b.transpose(repeated(b, in.k, in.q), -1, -2), wide);
   const ValueId width = b.from_dim(b.size(in.q, -1));
-  const double scale = c.has("scale") ? c.number("scale") : 0.0;
-  const std::string scaled = c.has("scale") ? "s * scale" : "s / sqrt(n)";
+  const double scale = c.has_argument("scale") ? c.number("scale") : 0.0;
+  const std::string scaled = c.has_argument("scale") ? "s * scale" : "s / sqrt(n)";
   const auto r = static_cast<int>(b.rank(s));
   const std::string seen = c.flag_or("is_causal", false)
                                ? "index(" + std::to_string(r - 1) + ") <= index(" + std::to_string(r - 2) + ")"
                                : "true";
   std::vector<ExprArg> args{{"s", s}};
-  if (c.has("scale")) {
+  if (c.has_argument("scale")) {
     args.emplace_back("scale", scale);
   } else {
     args.emplace_back("n", width);
@@ -116,8 +116,8 @@ Values sdpa(Builder& b, const Call& c) {
   const double p = c.number_or("dropout_p", 0.0);
   if (p == 0) return {attend(b, c, operands_without_dropout(b, c, "attn_mask"))};
   const AttentionOperands in = operands(b, c, "attn_mask");
-  const ValueId kept = dropped(b, probabilities(b, scores(b, c, in), b.dtype(in.q)), 1 - p);
-  return {b.cast(product(b, kept, repeated(b, in.v, in.q), compute_type(b.dtype(in.q))), b.dtype(in.q))};
+  const ValueId retained = dropped(b, probabilities(b, scores(b, c, in), b.dtype(in.q)), 1 - p);
+  return {b.cast(product(b, retained, repeated(b, in.v, in.q), compute_type(b.dtype(in.q))), b.dtype(in.q))};
 }
 
 Values sdpa_math(Builder& b, const Call& c) {

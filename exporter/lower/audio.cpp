@@ -31,8 +31,8 @@ struct Scan {
   Values run(Builder& b, const std::string& name, const FillBody& body) const {
     Node loop;
     loop.op = Op::scan_loop;
-    for (const Values* part : {&carried, &mapped, &captured})
-      loop.inputs.insert(loop.inputs.end(), part->begin(), part->end());
+    for (const Values* list : {&carried, &mapped, &captured})
+      loop.inputs.insert(loop.inputs.end(), list->begin(), list->end());
     loop.set(AttrKey::carried, Dims{static_cast<std::int64_t>(carried.size())});
     loop.set(AttrKey::mapped, Dims{static_cast<std::int64_t>(mapped.size())});
     loop.functions = {add_body(b, b.function().name + "." + name, body_types(b), body)};
@@ -64,13 +64,13 @@ ValueId recurrence(Builder& b, ValueId x, ValueId a, ValueId past) {
   const ValueId after =
       b.reshape(b.slice(b.slice(free, 1, 0, block - 1), 2, p.sub(order, 1), 1), {channels, block - 1});
   const ValueId response = b.concat({b.full({channels, 1}, 1, DType::f64), after}, 1);
-  const ValueId place = b.expr("i - j + last",
-                               {{"i", b.unsqueeze(b.iota(block, DType::i64), 1)},
-                                {"j", b.iota(block, DType::i64)},
-                                {"last", static_cast<double>(block - 1)}},
-                               DType::i64);
-  const ValueId matrix =
-      b.reshape(b.index_select(b.pad(response, {0, block - 1}, {0, 0}), b.flatten(place), 1), {channels, block, block});
+  const ValueId position = b.expr("i - j + last",
+                                  {{"i", b.unsqueeze(b.iota(block, DType::i64), 1)},
+                                   {"j", b.iota(block, DType::i64)},
+                                   {"last", static_cast<double>(block - 1)}},
+                                  DType::i64);
+  const ValueId matrix = b.reshape(b.index_select(b.pad(response, {0, block - 1}, {0, 0}), b.flatten(position), 1),
+                                   {channels, block, block});
 
   const Dim blocks = p.ceildiv(length, block), lines = p.mul(batch, blocks);
   const ValueId padded = b.pad(x, {0, 0, 0}, {0, 0, p.sub(p.mul(blocks, block), length)});
@@ -129,7 +129,7 @@ Values overdrive(Builder& b, const Call& c) {
 }
 
 /// Surrounds and separates labels [L] with blanks: [2 * L + 1].
-ValueId with_blanks(Builder& b, ValueId labels, double blank) {
+ValueId insert_blanks(Builder& b, ValueId labels, double blank) {
   const Dim count = b.size(labels, 0);
   const ValueId pairs = b.concat({b.full({count, 1}, blank, DType::i64), b.unsqueeze(labels, 1)}, 1);
   return b.pad(b.reshape(pairs, {b.pool().mul(count, 2)}), {0}, {1}, blank);
@@ -141,16 +141,16 @@ Values forced_align(Builder& b, const Call& c) {
   const ValueId log_probs = c.tensor("log_probs"), targets = c.tensor("targets");
   const DType t = b.dtype(log_probs);
   const double blank = static_cast<double>(c.integer("blank"));
-  const Dim steps = b.size(log_probs, 1), places = b.pool().add(b.pool().mul(b.size(targets, 1), 2), 1);
-  const ValueId labels = with_blanks(b, b.reshape(b.cast(targets, DType::i64), {b.size(targets, 1)}), blank);
+  const Dim steps = b.size(log_probs, 1), states = b.pool().add(b.pool().mul(b.size(targets, 1), 2), 1);
+  const ValueId labels = insert_blanks(b, b.reshape(b.cast(targets, DType::i64), {b.size(targets, 1)}), blank);
   const ValueId earlier = b.pad(labels, {2}, {-2}, blank);
   const ValueId skips =
       b.expr("l != blank && l != e", {{"l", labels}, {"e", earlier}, {"blank", blank}}, DType::i64, DType::boolean);
   const ValueId p = b.index_select(b.reshape(log_probs, {steps, b.size(log_probs, 2)}), labels, 1);
-  const ValueId place = b.iota(places, DType::i64);
+  const ValueId position = b.iota(states, DType::i64);
 
   // Move of the last step: 0 stays, 1 comes from the previous label, 2 skips a blank.
-  const ValueId start = b.expr("i == 0 ? 0 : -inf", {{"i", place}}, t);
+  const ValueId start = b.expr("i == 0 ? 0 : -inf", {{"i", position}}, t);
   const Scan forward{{start}, {p}, {skips}};
   const auto step = [t](Builder& f, std::span<const ValueId> in) -> Values {
     const auto before = [&](std::int64_t count) { return f.pad(in[0], {count}, {-count}, kAudioNever); };
@@ -162,11 +162,11 @@ Values forced_align(Builder& b, const Call& c) {
   };
   const Values walked = forward.run(b, "align", step);
 
-  const ValueId last = b.slice(walked.at(0), 0, b.pool().sub(places, 2), 2);
+  const ValueId last = b.slice(walked.at(0), 0, b.pool().sub(states, 2), 2);
   const ValueId end = b.expr("b > a ? n - 1 : n - 2",
                              {{"a", b.reshape(b.slice(last, 0, 0, 1), {})},
                               {"b", b.reshape(b.slice(last, 0, 1, 1), {})},
-                              {"n", b.from_dim(places)}},
+                              {"n", b.from_dim(states)}},
                              t, DType::i64);
   const Scan backward{{end}, {b.flip(walked.at(1), {0})}, {}};
   const auto back = [](Builder& f, std::span<const ValueId> in) -> Values {
@@ -187,23 +187,23 @@ Values rnnt_loss(Builder& b, const Call& c) {
   const ValueId p = c.flag("fused_log_softmax")
                         ? b.add(Op::softmax, {logits}, {attr(AttrKey::axis, Dim(3)), attr(AttrKey::log, Dim(1))})
                         : logits;
-  const Dim rows = b.size(p, 0), steps = b.size(p, 1), places = b.size(p, 2);
+  const Dim rows = b.size(p, 0), steps = b.size(p, 1), states = b.size(p, 2);
   const double blank = static_cast<double>(c.integer("blank"));
   const auto column = [&](ValueId index) {  // [B, T, U]
-    return b.squeeze(b.gather(p, b.expand(index, {rows, steps, places, 1}), 3), 3);
+    return b.squeeze(b.gather(p, b.expand(index, {rows, steps, states, 1}), 3), 3);
   };
   const ValueId blanks = column(b.full({1, 1, 1, 1}, blank, DType::i64));
   const ValueId labels = b.pad(b.cast(c.tensor("targets"), DType::i64), {0, 0}, {0, 1});
-  const ValueId emits = column(b.reshape(labels, {rows, 1, places, 1}));
+  const ValueId emits = column(b.reshape(labels, {rows, 1, states, 1}));
 
   // alpha[t, u] = logaddexp(alpha[t - 1, u] + blank[t - 1, u], alpha[t, u - 1] + emit[t, u - 1]). Let E be the
   // cumulative sums of emit: alpha[t] - E is the cumulative logsumexp of (the arrivals from t - 1) - E.
   const auto first_axis = [&](ValueId v) { return b.move_axis(v, 1, 0); };
   const ValueId sums =
-      b.pad(scan_along(b, b.slice(emits, 2, 0, b.pool().sub(places, 1)), ScanKind::cumsum, 2, t), {0, 0, 1}, {0, 0, 0});
+      b.pad(scan_along(b, b.slice(emits, 2, 0, b.pool().sub(states, 1)), ScanKind::cumsum, 2, t), {0, 0, 1}, {0, 0, 0});
   // Before the first step the path is at u = 0; blanks of the step before.
   const ValueId earlier = b.pad(blanks, {0, 1, 0}, {0, -1, 0});
-  const ValueId start = b.expand(b.expr("i == 0 ? 0 : -inf", {{"i", b.iota(places, DType::i64)}}, t), {rows, places});
+  const ValueId start = b.expand(b.expr("i == 0 ? 0 : -inf", {{"i", b.iota(states, DType::i64)}}, t), {rows, states});
   const Scan scan{{start}, {first_axis(earlier), first_axis(sums)}, {}};
   const auto step = [t](Builder& f, std::span<const ValueId> in) -> Values {
     const ValueId arrived = f.expr("a + b - e", {{"a", in[0]}, {"b", in[1]}, {"e", in[2]}}, t);
@@ -214,14 +214,14 @@ Values rnnt_loss(Builder& b, const Call& c) {
   const ValueId alphas = b.move_axis(scan.run(b, "transducer", step).at(1), 0, 1);  // [B, T, U]
 
   const auto lengths = [&](ArgumentName name) { return b.reshape(b.cast(c.tensor(name), DType::i64), {rows, 1}); };
-  const ValueId place = b.expr(
-      "(t - 1) * n + u", {{"t", lengths("logit_lengths")}, {"n", b.from_dim(places)}, {"u", lengths("target_lengths")}},
+  const ValueId position = b.expr(
+      "(t - 1) * n + u", {{"t", lengths("logit_lengths")}, {"n", b.from_dim(states)}, {"u", lengths("target_lengths")}},
       DType::i64);
-  const Dims flat = {rows, b.pool().mul(steps, places)};
-  const ValueId cost =
-      b.expr("-(a + b)",
-             {{"a", b.gather(b.reshape(alphas, flat), place, 1)}, {"b", b.gather(b.reshape(blanks, flat), place, 1)}},
-             t, result);
+  const Dims flat = {rows, b.pool().mul(steps, states)};
+  const ValueId cost = b.expr(
+      "-(a + b)",
+      {{"a", b.gather(b.reshape(alphas, flat), position, 1)}, {"b", b.gather(b.reshape(blanks, flat), position, 1)}}, t,
+      result);
   return {b.squeeze(cost, 1), kNoValue};
 }
 

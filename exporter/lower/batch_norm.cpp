@@ -51,7 +51,7 @@ void round_statistics(Builder& b, const Call& c, ValueId x, DType stored, const 
   Dims per_channel(static_cast<std::size_t>(b.rank(x)), 1);
   per_channel[1] = b.size(x, 1);
   const auto spread = [&](ArgumentName name, double otherwise) {
-    return c.has(name) ? b.reshape(c.tensor(name), per_channel) : b.full({}, otherwise, wide);
+    return c.has_argument(name) ? b.reshape(c.tensor(name), per_channel) : b.full({}, otherwise, wide);
   };
   r->y = b.expr("a = r * w; x * a + (s - m * a)",
                 {{"x", x},
@@ -74,7 +74,7 @@ BatchNorm batch_norm_train(Builder& b, const Call& c) {
   }
   const auto axes = all_but_channels(b, x);
   const DType wide = compute_type(b.dtype(x));
-  const DType stored = c.has("weight") ? promote(b.dtype(x), b.dtype(c.tensor("weight"))) : b.dtype(x);
+  const DType stored = c.has_argument("weight") ? promote(b.dtype(x), b.dtype(c.tensor("weight"))) : b.dtype(x);
   const ExprArg n = size_arg(b, "n", count_along(b, x, axes));
   BatchNorm r;
   r.mean = b.reduce(x, "mean", axes, false, wide);
@@ -86,11 +86,11 @@ BatchNorm batch_norm_train(Builder& b, const Call& c) {
     r.rstd = b.expr("rsqrt(v + e)", {{"v", var}, {"e", c.number("eps")}}, wide);
   }
   const double momentum = c.number("momentum");
-  if (c.has("running_mean")) {
+  if (c.has_argument("running_mean")) {
     const ValueId old = c.tensor("running_mean");
     r.new_mean = b.expr("m * n + (1 - m) * r", {{"r", old}, {"n", r.mean}, {"m", momentum}}, b.dtype(old));
   }
-  if (c.has("running_var")) {
+  if (c.has_argument("running_var")) {
     const ValueId old = c.tensor("running_var");
     r.new_var =
         b.expr("m * (v * n / (n - 1)) + (1 - m) * r", {{"r", old}, {"v", var}, {"m", momentum}, n}, b.dtype(old));
@@ -104,39 +104,39 @@ BatchNorm batch_norm_of(Builder& b, const Call& c, bool train) {
 Values batch_norm(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
   if (b.numel(x).is(0)) return {x};
-  return {batch_norm_of(b, c, c.flag("training") || !c.has("running_mean")).y};
+  return {batch_norm_of(b, c, c.flag("training") || !c.has_argument("running_mean")).y};
 }
 /// Returns y, the mean and 1 / deviation of a training batch (none in evaluation), and the new running statistics.
-Values with_statistics(Builder& b, const Call& c, bool train) {
+Values normalize_batch(Builder& b, const Call& c, bool train) {
   const BatchNorm r = batch_norm_of(b, c, train);
   if (!train) return {r.y, nothing(b, c.result_dtype(1)), nothing(b, c.result_dtype(2)), r.new_mean, r.new_var};
   return {r.y, b.cast(r.mean, c.result_dtype(1)), b.cast(r.rstd, c.result_dtype(2)), r.new_mean, r.new_var};
 }
 Values native_batch_norm(Builder& b, const Call& c) {
-  Values r = with_statistics(b, c, c.flag("training"));
+  Values r = normalize_batch(b, c, c.flag("training"));
   r.resize(3);
   return r;
 }
 Values batch_norm_functional(Builder& b, const Call& c) {
-  return with_statistics(b, c, c.flag("training"));
+  return normalize_batch(b, c, c.flag("training"));
 }
 Values batch_norm_no_stats(Builder& b, const Call& c) {
-  Values r = with_statistics(b, c, true);
+  Values r = normalize_batch(b, c, true);
   r.resize(3);
   return r;
 }
 Values batch_norm_no_training(Builder& b, const Call& c) {
-  Values r = with_statistics(b, c, false);
+  Values r = normalize_batch(b, c, false);
   r.resize(3);
   return r;
 }
 Values batch_norm_with_update(Builder& b, const Call& c) {
-  Values r = with_statistics(b, c, true);
+  Values r = normalize_batch(b, c, true);
   r.insert(r.begin() + 3, nothing(b, DType::u8));  // the workspace of other devices' kernels
   return r;
 }
 Values batch_norm_no_update(Builder& b, const Call& c) {
-  Values r = with_statistics(b, c, false);
+  Values r = normalize_batch(b, c, false);
   r.resize(3);
   r.push_back(nothing(b, DType::u8));
   return r;
@@ -149,7 +149,7 @@ Values instance_norm(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
   if (!c.flag("use_input_stats")) return {batch_norm_eval(b, c).y};
   const Dim channels = b.size(x, 1);
-  const bool learns = c.has("running_mean") || c.has("running_var");
+  const bool learns = c.has_argument("running_mean") || c.has_argument("running_var");
   if (!learns && b.dtype(x) == compute_type(b.dtype(x)) && channels.is_const()) {
     return {group_norm_node(b, c, channels.value(), b.dtype(x))[0]};
   }

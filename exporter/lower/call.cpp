@@ -37,9 +37,9 @@ const CallArgument* find(const Call& c, ArgumentName name) {
   return nullptr;
 }
 
-[[noreturn]] void wrong(const Call& c, ArgumentName name, const char* wanted) {
+[[noreturn]] void wrong(const Call& c, ArgumentName name, const char* requested) {
   fail(ErrorCode::unsupported, fmt::format("{}: argument '{}' is {}; only {} is supported", c.target, name.text(),
-                                           text_of(c.arg(name).kind), wanted));
+                                           text_of(c.arg(name).kind), requested));
 }
 
 std::int64_t constant(const Call& c, ArgumentName name, Dim d) {
@@ -55,7 +55,7 @@ const CallArgument& Call::arg(ArgumentName name) const {
   fail(ErrorCode::bad_file, fmt::format("{} has no argument '{}'", target, name.text()));
 }
 
-bool Call::has(ArgumentName name) const {
+bool Call::has_argument(ArgumentName name) const {
   const CallArgument* o = find(*this, name);
   return o != nullptr && o->kind != CallArgumentKind::none;
 }
@@ -85,7 +85,7 @@ ValueId Call::tensor_as(ArgumentName name, DType dtype) const {
 }
 
 ValueId Call::tensor_or_none(ArgumentName name) const {
-  return has(name) ? tensor(name) : kNoValue;
+  return has_argument(name) ? tensor(name) : kNoValue;
 }
 
 const std::vector<ValueId>& Call::tensors(ArgumentName name) const {
@@ -112,7 +112,7 @@ std::int64_t Call::integer(ArgumentName name) const {
 }
 
 std::int64_t Call::integer_or(ArgumentName name, std::int64_t otherwise) const {
-  return has(name) ? integer(name) : otherwise;
+  return has_argument(name) ? integer(name) : otherwise;
 }
 
 double Call::number(ArgumentName name) const {
@@ -126,7 +126,7 @@ double Call::number(ArgumentName name) const {
 }
 
 double Call::number_or(ArgumentName name, double otherwise) const {
-  return has(name) ? number(name) : otherwise;
+  return has_argument(name) ? number(name) : otherwise;
 }
 
 bool Call::flag(ArgumentName name) const {
@@ -137,7 +137,7 @@ bool Call::flag(ArgumentName name) const {
 }
 
 bool Call::flag_or(ArgumentName name, bool otherwise) const {
-  return has(name) ? flag(name) : otherwise;
+  return has_argument(name) ? flag(name) : otherwise;
 }
 
 std::string Call::text(ArgumentName name) const {
@@ -147,7 +147,7 @@ std::string Call::text(ArgumentName name) const {
 }
 
 std::string Call::text_or(ArgumentName name, std::string_view otherwise) const {
-  return has(name) ? text(name) : std::string(otherwise);
+  return has_argument(name) ? text(name) : std::string(otherwise);
 }
 
 DType Call::dtype_or(ArgumentName name, DType otherwise) const {

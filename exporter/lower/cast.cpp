@@ -7,7 +7,7 @@ namespace tern {
 namespace {
 
 /// Values have no memory of their own here: copies and views are the value itself.
-Values same(Builder&, const Call& c) {
+Values alias_self(Builder&, const Call& c) {
   return {c.tensor("self")};
 }
 
@@ -47,24 +47,24 @@ constexpr std::array kCastLowerings = {
     Lowering{"aten._autocast_to_reduced_precision.default", cast},
     Lowering{"prims.convert_element_type.default",
              [](Builder& b, const Call& c) -> Values { return {convert_to(b, c, c.tensor("a"), c.result_dtype())}; }},
-    Lowering{"aten.alias.default", same},
-    Lowering{"aten.alias_copy.default", same},
-    Lowering{"aten.clone.default", same},
-    Lowering{"aten.contiguous.default", same},
-    Lowering{"aten.cpu.default", same},
-    Lowering{"aten.cuda.default", same},
-    Lowering{"aten.detach.default", same},
-    Lowering{"aten.detach_copy.default", same},
-    Lowering{"aten.lift.default", same},
-    Lowering{"aten.lift_fresh.default", same},
-    Lowering{"aten.lift_fresh_copy.default", same},
-    Lowering{"aten.positive.default", same},
-    Lowering{"aten.resolve_conj.default", same},
-    Lowering{"aten.resolve_neg.default", same},
-    Lowering{"aten.data.default", same},
-    Lowering{"aten.pin_memory.default", same},
-    Lowering{"aten._pin_memory.default", same},
-    Lowering{"aten._lazy_clone.default", same},
+    Lowering{"aten.alias.default", alias_self},
+    Lowering{"aten.alias_copy.default", alias_self},
+    Lowering{"aten.clone.default", alias_self},
+    Lowering{"aten.contiguous.default", alias_self},
+    Lowering{"aten.cpu.default", alias_self},
+    Lowering{"aten.cuda.default", alias_self},
+    Lowering{"aten.detach.default", alias_self},
+    Lowering{"aten.detach_copy.default", alias_self},
+    Lowering{"aten.lift.default", alias_self},
+    Lowering{"aten.lift_fresh.default", alias_self},
+    Lowering{"aten.lift_fresh_copy.default", alias_self},
+    Lowering{"aten.positive.default", alias_self},
+    Lowering{"aten.resolve_conj.default", alias_self},
+    Lowering{"aten.resolve_neg.default", alias_self},
+    Lowering{"aten.data.default", alias_self},
+    Lowering{"aten.pin_memory.default", alias_self},
+    Lowering{"aten._pin_memory.default", alias_self},
+    Lowering{"aten._lazy_clone.default", alias_self},
 };
 
 }  // namespace

@@ -16,18 +16,18 @@ ValueId batched(Builder& b, ValueId x, bool has_batch) {
 /// Ingredients of class-label losses. The class axis is 1, absent from the values.
 struct Labels {
   ValueId index;              ///< the label, 0 if ignored
-  ValueId kept;               ///< false if ignored
+  ValueId valid_mask;         ///< false if ignored
   ValueId weight = kNoValue;  ///< weight of the label's class, 0 if ignored
 };
 
 Labels read_labels(Builder& b, const Call& c, ValueId target, DType t) {
   const ExprArg ignore = expr_arg(b, c, "ignore_index");
   Labels l;
-  l.kept = b.expr("target != ignore_index", {{"target", target}, ignore}, DType::i64, DType::boolean);
-  l.index = b.expr("kept ? target : 0", {{"kept", l.kept}, {"target", target}}, DType::i64);
-  if (c.has("weight")) {
+  l.valid_mask = b.expr("target != ignore_index", {{"target", target}, ignore}, DType::i64, DType::boolean);
+  l.index = b.expr("kept ? target : 0", {{"kept", l.valid_mask}, {"target", target}}, DType::i64);
+  if (c.has_argument("weight")) {
     const ValueId w = b.index_select(c.tensor("weight"), b.flatten(l.index), 0);
-    l.weight = b.expr("kept ? w : 0", {{"kept", l.kept}, {"w", b.reshape(w, b.shape(l.index))}}, t);
+    l.weight = b.expr("kept ? w : 0", {{"kept", l.valid_mask}, {"w", b.reshape(w, b.shape(l.index))}}, t);
   }
   return l;
 }
@@ -38,14 +38,14 @@ ValueId total(Builder& b, ValueId x, DType t) {
 
 /// Sum of the labels' weights, or the number of labels.
 ValueId total_weight(Builder& b, const Labels& l, DType t) {
-  return total(b, l.weight != kNoValue ? l.weight : b.cast(l.kept, t), t);
+  return total(b, l.weight != kNoValue ? l.weight : b.cast(l.valid_mask, t), t);
 }
 
 /// Negated log-probability of the label, weighted. Classes are axis 1 of [N, C, ...].
 ValueId picked(Builder& b, ValueId logp, const Labels& l, DType t) {
   const ValueId p = b.squeeze(b.gather(logp, b.unsqueeze(l.index, 1), 1), 1);
-  if (l.weight != kNoValue) return b.expr("kept ? -p * w : 0", {{"kept", l.kept}, {"p", p}, {"w", l.weight}}, t);
-  return b.expr("kept ? -p : 0", {{"kept", l.kept}, {"p", p}}, t);
+  if (l.weight != kNoValue) return b.expr("kept ? -p * w : 0", {{"kept", l.valid_mask}, {"p", p}, {"w", l.weight}}, t);
+  return b.expr("kept ? -p : 0", {{"kept", l.valid_mask}, {"p", p}}, t);
 }
 
 /// The reduction of weighted losses: the mean is over the weights.
@@ -80,7 +80,7 @@ Values cross_entropy_soft(Builder& b, const Call& c, ValueId logp, bool has_batc
                                {"smoothing", smoothing},
                                size_arg(b, "classes", b.size(logp, 1))};
   std::string text = "-logp * (target * keep + smoothing / classes)";
-  if (c.has("weight")) {
+  if (c.has_argument("weight")) {
     Dims sizes(static_cast<std::size_t>(b.rank(logp)), 1);
     sizes[1] = b.size(logp, 1);
     args.push_back({"weight", b.reshape(c.tensor("weight"), std::move(sizes))});
@@ -104,14 +104,14 @@ Values cross_entropy(Builder& b, const Call& c) {
   if (smoothing > 0) {
     // Label smoothing gives every class a share of the target: mixes in the mean loss of the classes.
     ValueId all = logp;
-    if (c.has("weight")) {
+    if (c.has_argument("weight")) {
       Dims sizes(static_cast<std::size_t>(b.rank(logp)), 1);
       sizes[1] = b.size(logp, 1);
       all = b.expr("logp * weight", {{"logp", logp}, {"weight", b.reshape(c.tensor("weight"), std::move(sizes))}}, t);
     }
     losses = b.expr("(1 - smoothing) * loss + (kept ? -all * smoothing / classes : 0)",
                     {{"loss", losses},
-                     {"kept", l.kept},
+                     {"kept", l.valid_mask},
                      {"all", b.reduce(all, "sum", {1}, false, t)},
                      {"smoothing", smoothing},
                      size_arg(b, "classes", b.size(logp, 1))},
@@ -136,7 +136,7 @@ Values multi_margin(Builder& b, const Call& c) {
       {"x", x}, {"own", b.gather(x, target, 1)}, {"target", target}, {"margin", c.number("margin")}};
   std::string text = "z = max(margin - own + x, 0); index(1) == target ? 0 : ";
   text += p == 1 ? "z" : "z * z";
-  if (c.has("weight")) {
+  if (c.has_argument("weight")) {
     args.push_back({"weight", b.reshape(b.index_select(c.tensor("weight"), b.flatten(target), 0), b.shape(target))});
     text += " * weight";
   }
@@ -155,8 +155,8 @@ Values multilabel_margin_both(Builder& b, const Call& c) {
   if (b.rank(x) == 0) x = b.unsqueeze(x, 0);
   x = batched(b, x, has_batch);
   const ValueId target = b.reshape(c.tensor("target"), b.shape(x));
-  const ValueId least = scan_along(b, target, ScanKind::cummin, 1, b.dtype(target));
-  const ValueId listed = b.expr("least >= 0", {{"least", least}}, DType::i64, DType::boolean);
+  const ValueId lower = scan_along(b, target, ScanKind::cummin, 1, b.dtype(target));
+  const ValueId listed = b.expr("least >= 0", {{"least", lower}}, DType::i64, DType::boolean);
   const ValueId index = b.expr("listed ? target : 0", {{"listed", listed}, {"target", target}}, DType::i64);
   // [sample, position in the list, class]
   const ValueId classes = b.iota(b.size(x, 1), DType::i64);

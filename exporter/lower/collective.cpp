@@ -43,28 +43,29 @@ Values broadcast(Builder& b, const Call& c) {
   return {add_collective(b, c, c.tensor("input"), CollectiveKind::broadcast, 0, "", c.integer("src"))};
 }
 Values all_to_all(Builder& b, const Call& c) {
-  const Dims given = c.dims("input_split_sizes"), taken = c.dims("output_split_sizes");
-  const std::int64_t ranks = static_cast<std::int64_t>(given.size());
-  return {add_collective(b, c, c.tensor("input"), CollectiveKind::all_to_all, ranks, "", 0, given, taken)};
+  const Dims input_splits = c.dims("input_split_sizes"), output_splits = c.dims("output_split_sizes");
+  const std::int64_t ranks = static_cast<std::int64_t>(input_splits.size());
+  return {
+      add_collective(b, c, c.tensor("input"), CollectiveKind::all_to_all, ranks, "", 0, input_splits, output_splits)};
 }
 
 /// Sends the tensors of a list in order over the same channel.
 template <class F>
-Values each(const Call& c, F f) {
+Values map_inputs(const Call& c, F f) {
   Values results;
   for (const ValueId x : c.tensors("inputs")) results.push_back(f(x));
   return results;
 }
 Values all_reduce_list(Builder& b, const Call& c) {
-  return each(c,
-              [&](ValueId x) { return add_collective(b, c, x, CollectiveKind::all_reduce, 0, c.text("reduce_op")); });
+  return map_inputs(
+      c, [&](ValueId x) { return add_collective(b, c, x, CollectiveKind::all_reduce, 0, c.text("reduce_op")); });
 }
 Values all_gather_list(Builder& b, const Call& c) {
-  return each(
+  return map_inputs(
       c, [&](ValueId x) { return add_collective(b, c, x, CollectiveKind::all_gather, c.integer("group_size"), ""); });
 }
 Values reduce_scatter_list(Builder& b, const Call& c) {
-  return each(c, [&](ValueId x) {
+  return map_inputs(c, [&](ValueId x) {
     return add_collective(b, c, x, CollectiveKind::reduce_scatter, c.integer("group_size"), c.text("reduce_op"));
   });
 }
@@ -84,12 +85,12 @@ Values receive(Builder& b, const Call& c) {
 Values batch(Builder& b, const Call& c) {
   Dims receives;
   const std::string kinds = c.text("op_list");
-  for (std::size_t at = 0; at <= kinds.size() && !kinds.empty();) {
-    const std::string kind = kinds.substr(at, kinds.find(',', at) - at);
+  for (std::size_t index = 0; index <= kinds.size() && !kinds.empty();) {
+    const std::string kind = kinds.substr(index, kinds.find(',', index) - index);
     if (kind != "isend" && kind != "irecv")
       c.unsupported("op_list contains '" + kind + "'; only isend and irecv are allowed");
     receives.emplace_back(kind == "irecv" ? 1 : 0);
-    at += kind.size() + 1;
+    index += kind.size() + 1;
   }
   return exchange(b, c, c.tensors("tensors"), std::move(receives), c.dims("peer_list"), c.dims("tag_list"));
 }
@@ -110,16 +111,16 @@ Values shard_dim_all_to_all(Builder& b, const Call& c) {
   const std::int64_t gathered = axis_of(c.integer("gather_dim")), divided = axis_of(c.integer("shard_dim"));
   if (gathered == divided) c.unsupported("gather_dim and shard_dim are the same axis");
   Dims shape = b.type(x).shape;
-  const Dim whole = c.declared.at(0).shape.at(static_cast<std::size_t>(gathered));
+  const Dim full_size = c.declared.at(0).shape.at(static_cast<std::size_t>(gathered));
   Dim& own = shape.at(static_cast<std::size_t>(gathered));
   Dim& rows = shape.at(static_cast<std::size_t>(divided));
-  if (!whole.is_const() || !own.is_const() || !rows.is_const() || own.value() == 0)
+  if (!full_size.is_const() || !own.is_const() || !rows.is_const() || own.value() == 0)
     c.unsupported("the number of ranks follows from sizes, which must be constants: export it for fixed sizes");
-  const std::int64_t ranks = whole.value() / own.value();
+  const std::int64_t ranks = full_size.value() / own.value();
   if (ranks == 0 || rows.value() % ranks != 0)
     c.unsupported("the number of ranks does not divide the size of axis shard_dim");
   rows = Dim(rows.value() / ranks);
-  own = whole;
+  own = full_size;
   const Dims counts(static_cast<std::size_t>(ranks), rows);
   const ValueId all =
       add_collective(b, c, b.move_axis(x, divided, 0), CollectiveKind::all_to_all, ranks, "", 0, counts, counts);

@@ -8,7 +8,7 @@ using Values = std::vector<ValueId>;
 using Sizes = std::vector<std::int64_t>;
 
 /// Returns `v` with one value per spatial axis: PyTorch repeats a single value.
-Sizes for_axes(const Call& c, Sizes v, std::size_t n, std::int64_t otherwise) {
+Sizes sizes_per_axis(const Call& c, Sizes v, std::size_t n, std::int64_t otherwise) {
   if (v.empty()) v.push_back(otherwise);
   if (v.size() == 1) v.resize(n, v[0]);
   if (v.size() != n) c.unsupported("a list's length differs from the number of spatial axes");
@@ -16,14 +16,14 @@ Sizes for_axes(const Call& c, Sizes v, std::size_t n, std::int64_t otherwise) {
 }
 
 struct Geometry {
-  Sizes strides, dilations, before, after, output_pads;
+  Sizes strides, dilations, padding_before, padding_after, output_pads;
   std::int64_t groups = 1;
   bool transposed = false;
 };
 
 ValueId convolve(Builder& b, ValueId x, ValueId weight, ValueId bias, const Geometry& g) {
   std::vector<Attr> attrs{attr(AttrKey::strides, g.strides), attr(AttrKey::dilations, g.dilations),
-                          attr(AttrKey::before, g.before), attr(AttrKey::after, g.after),
+                          attr(AttrKey::before, g.padding_before), attr(AttrKey::after, g.padding_after),
                           attr(AttrKey::groups, Dim(g.groups))};
   if (g.transposed) {
     attrs.push_back(attr(AttrKey::transposed, Dim(1)));
@@ -36,13 +36,13 @@ ValueId convolve(Builder& b, ValueId x, ValueId weight, ValueId bias, const Geom
 /// (c - a - b).
 ValueId convolve_complex(Builder& b, ValueId x, ValueId weight, ValueId bias, const Geometry& g) {
   const DType complex = b.dtype(x), real = complex == DType::c128 ? DType::f64 : DType::f32;
-  const auto part = [&](ValueId v, std::string_view text) {
+  const auto component = [&](ValueId v, std::string_view text) {
     return v == kNoValue ? v : b.expr(text, {{"v", v}}, complex, real);
   };
-  const ValueId re = convolve(b, part(x, "real(v)"), part(weight, "real(v)"), part(bias, "real(v)"), g);
-  const ValueId im = convolve(b, part(x, "imag(v)"), part(weight, "imag(v)"), kNoValue, g);
-  const ValueId both =
-      convolve(b, part(x, "real(v) + imag(v)"), part(weight, "real(v) + imag(v)"), part(bias, "real(v) + imag(v)"), g);
+  const ValueId re = convolve(b, component(x, "real(v)"), component(weight, "real(v)"), component(bias, "real(v)"), g);
+  const ValueId im = convolve(b, component(x, "imag(v)"), component(weight, "imag(v)"), kNoValue, g);
+  const ValueId both = convolve(b, component(x, "real(v) + imag(v)"), component(weight, "real(v) + imag(v)"),
+                                component(bias, "real(v) + imag(v)"), g);
   return b.expr("complex(re - im, both - re - im)", {{"re", re}, {"im", im}, {"both", both}}, complex, complex);
 }
 
@@ -65,9 +65,9 @@ std::size_t spatial(Builder& b, const Call& c) {
 Geometry read_geometry(Builder& b, const Call& c, ArgumentName padding) {
   const std::size_t n = spatial(b, c);
   Geometry g;
-  g.strides = for_axes(c, c.integers("stride"), n, 1);
-  g.dilations = for_axes(c, c.integers("dilation"), n, 1);
-  if (!padding.empty()) g.before = g.after = for_axes(c, c.integers(padding), n, 0);
+  g.strides = sizes_per_axis(c, c.integers("stride"), n, 1);
+  g.dilations = sizes_per_axis(c, c.integers("dilation"), n, 1);
+  if (!padding.empty()) g.padding_before = g.padding_after = sizes_per_axis(c, c.integers(padding), n, 0);
   g.output_pads = Sizes(n, 0);
   g.groups = c.integer("groups");
   return g;
@@ -76,7 +76,7 @@ Geometry read_geometry(Builder& b, const Call& c, ArgumentName padding) {
 Values convolution(Builder& b, const Call& c) {
   Geometry g = read_geometry(b, c, "padding");
   g.transposed = c.flag("transposed");
-  if (g.transposed) g.output_pads = for_axes(c, c.integers("output_padding"), spatial(b, c), 0);
+  if (g.transposed) g.output_pads = sizes_per_axis(c, c.integers("output_padding"), spatial(b, c), 0);
   return convolve(b, c, g);
 }
 
@@ -89,14 +89,14 @@ Values conv_padding(Builder& b, const Call& c) {
   Geometry g = read_geometry(b, c, {});
   const std::string word = c.text_or("padding", "valid");
   const std::size_t n = g.strides.size();
-  g.before = g.after = Sizes(n, 0);
+  g.padding_before = g.padding_after = Sizes(n, 0);
   if (word == "same") {
     for (std::size_t i = 0; i < n; ++i) {
       const Dim k = b.size(c.tensor("weight"), static_cast<std::int64_t>(i) + 2);
       if (!k.is_const()) c.unsupported("padding 'same' needs a constant kernel size");
       const std::int64_t total = g.dilations[i] * (k.value() - 1);
-      g.before[i] = total / 2;
-      g.after[i] = total - total / 2;
+      g.padding_before[i] = total / 2;
+      g.padding_after[i] = total - total / 2;
     }
   } else if (word != "valid") {
     c.unsupported("unsupported padding '" + word + "'");
@@ -107,7 +107,7 @@ Values conv_padding(Builder& b, const Call& c) {
 Values conv_transpose(Builder& b, const Call& c) {
   Geometry g = read_geometry(b, c, "padding");
   g.transposed = true;
-  g.output_pads = for_axes(c, c.integers("output_padding"), spatial(b, c), 0);
+  g.output_pads = sizes_per_axis(c, c.integers("output_padding"), spatial(b, c), 0);
   return convolve(b, c, g);
 }
 

@@ -11,12 +11,12 @@ Dim data_size(Builder& b, const Call& c, std::size_t i, std::size_t axis) {
     const int symbol = d.is_const() ? -1 : b.pool().symbol_of(d);
     if (symbol >= 0 && b.pool().symbols()[static_cast<std::size_t>(symbol)].name.starts_with('u')) {
       const std::vector<Node>& nodes = b.function().nodes;
-      const bool taken = std::any_of(nodes.begin(), nodes.end(), [&](const Node& n) {
+      const bool is_used = std::any_of(nodes.begin(), nodes.end(), [&](const Node& n) {
         const AttrData* a = n.find(AttrKey::symbols);
         const Dims* dims = a == nullptr ? nullptr : std::get_if<Dims>(a);
         return dims != nullptr && std::find(dims->begin(), dims->end(), d) != dims->end();
       });
-      if (!taken) return d;
+      if (!is_used) return d;
     }
   }
   return b.pool().new_symbol("u", 0, kNoBound);
@@ -35,14 +35,14 @@ Values unique_of(Builder& b, const Call& c, ValueId x, bool has_axis, std::int64
 }
 
 /// PyTorch returns empty tensors for unrequested results.
-Values asked(Builder& b, const Call& c, Values r) {
+Values select_requested(Builder& b, const Call& c, Values r) {
   if (!c.flag_or("return_inverse", true)) r[1] = b.full({0}, 0, DType::i64);
   if (!c.flag_or("return_counts", true)) r[2] = b.full({0}, 0, DType::i64);
   r.resize(std::max<std::size_t>(c.declared.size(), 2));
   return r;
 }
 Values unique2(Builder& b, const Call& c) {
-  return asked(b, c, unique_of(b, c, c.tensor("self"), false, 0, false));
+  return select_requested(b, c, unique_of(b, c, c.tensor("self"), false, 0, false));
 }
 Values unique_dim(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
@@ -54,8 +54,8 @@ Values unique_dim_consecutive(Builder& b, const Call& c) {
 }
 Values unique_consecutive(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
-  const bool has = c.has("dim");
-  return asked(b, c, unique_of(b, c, x, has, has ? b.normal_axis(x, c.integer("dim")) : 0, true));
+  const bool has = c.has_argument("dim");
+  return select_requested(b, c, unique_of(b, c, x, has, has ? b.normal_axis(x, c.integer("dim")) : 0, true));
 }
 
 Values histc(Builder& b, const Call& c) {
@@ -70,7 +70,7 @@ Values histogram(Builder& b, const Call& c) {
     edges = c.tensor("bins");
   } else {
     attrs.push_back(attr(AttrKey::bins, c.integer("bins")));
-    if (c.has("range")) attrs.push_back(attr_numbers(AttrKey::range, c.numbers("range")));
+    if (c.has_argument("range")) attrs.push_back(attr_numbers(AttrKey::range, c.numbers("range")));
   }
   return b.add_all(Op::histogram, {c.tensor("self"), edges, c.tensor_or_none("weight")}, std::move(attrs));
 }
@@ -92,17 +92,17 @@ Values histogramdd(Builder& b, const Call& c) {
   const Dims shape = b.shape(x);
   for (std::size_t i = 0; i + 1 < shape.size(); ++i) n = b.pool().mul(n, shape[i]);
   const ValueId points = b.reshape(x, {n, axes});
-  const bool given = c.arg("bins").kind == CallArgument::Kind::tensors;
-  const std::vector<std::int64_t> counts = given ? std::vector<std::int64_t>{} : c.integers("bins");
+  const bool has_edges = c.arg("bins").kind == CallArgument::Kind::tensors;
+  const std::vector<std::int64_t> counts = has_edges ? std::vector<std::int64_t>{} : c.integers("bins");
   const std::vector<double> range = c.numbers("range");
   Values edges;
-  ValueId place = kNoValue, inside = kNoValue;
+  ValueId position = kNoValue, inside = kNoValue;
   Dim total = 1;
   Dims result;
   for (std::int64_t a = 0; a < axes; ++a) {
     const auto k = static_cast<std::size_t>(a);
     const ValueId line = b.select(points, 1, a);
-    if (given) {
+    if (has_edges) {
       edges.push_back(c.tensors("bins").at(k));
     } else {
       std::vector<Attr> attrs = {attr(AttrKey::full, Dim(1)),
@@ -118,15 +118,16 @@ Values histogramdd(Builder& b, const Call& c) {
     // The last bin includes its upper edge.
     const ValueId bin = b.expr("max(min(i, n) - 1, 0)", {{"i", after}, size_arg(b, "n", bins)}, DType::i64);
     inside = inside == kNoValue ? in : b.expr("a && c", {{"a", inside}, {"c", in}}, DType::boolean);
-    place =
-        place == kNoValue ? bin : b.expr("p * n + i", {{"p", place}, {"i", bin}, size_arg(b, "n", bins)}, DType::i64);
+    position = position == kNoValue
+                   ? bin
+                   : b.expr("p * n + i", {{"p", position}, {"i", bin}, size_arg(b, "n", bins)}, DType::i64);
     total = b.pool().mul(total, bins);
     result.push_back(bins);
   }
-  ValueId weight = c.has("weight") ? b.flatten(c.tensor("weight")) : b.full({}, 1, t);
+  ValueId weight = c.has_argument("weight") ? b.flatten(c.tensor("weight")) : b.full({}, 1, t);
   weight = b.expr("i ? w : 0", {{"i", inside}, {"w", weight}}, t);
   ValueId sums =
-      b.add(Op::scatter, {b.full({total}, 0, t), place, weight},
+      b.add(Op::scatter, {b.full({total}, 0, t), position, weight},
             {attr(AttrKey::axis, Dim(0)), attr(AttrKey::kind, Dim(static_cast<std::int64_t>(ScatterKind::sum)))});
   sums = b.reshape(sums, result);
   if (c.flag("density")) {
@@ -148,7 +149,7 @@ Values histogramdd(Builder& b, const Call& c) {
 Values bincount(Builder& b, const Call& c) {
   std::vector<ValueId> inputs = {c.tensor("self")};
   if (b.dtype(inputs[0]) == DType::boolean) inputs[0] = b.cast(inputs[0], DType::u8);
-  if (c.has("weights")) {
+  if (c.has_argument("weights")) {
     const ValueId w = c.tensor("weights");
     inputs.push_back(b.cast(w, b.dtype(w) == DType::f32 ? DType::f32 : DType::f64));
   }
@@ -170,7 +171,7 @@ Values segment_reduce(Builder& b, const Call& c) {
   const ValueId x = c.tensor("data");
   const std::int64_t axis = b.normal_axis(x, c.integer("axis"));
   ValueId offsets;
-  if (c.has("offsets")) {
+  if (c.has_argument("offsets")) {
     offsets = c.tensor("offsets");
   } else {
     ValueId lengths = b.cast(c.tensor("lengths"), DType::i64);
@@ -182,7 +183,7 @@ Values segment_reduce(Builder& b, const Call& c) {
   const int kind = scatter_kind_from_name(c.text("reduce"));
   if (kind < 1) c.unsupported("unsupported reduction '" + c.text("reduce") + "'");
   std::vector<Attr> attrs = {attr(AttrKey::kind, Dim(kind)), attr(AttrKey::axis, axis)};
-  if (c.has("initial")) attrs.push_back(attr_number(AttrKey::value, c.number("initial")));
+  if (c.has_argument("initial")) attrs.push_back(attr_number(AttrKey::value, c.number("initial")));
   return {b.add(Op::segment_reduce, {x, offsets}, std::move(attrs))};
 }
 

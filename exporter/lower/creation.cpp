@@ -52,10 +52,10 @@ Values scalar_tensor(Builder& b, const Call& c) {
 Values arange_of(Builder& b, const Call& c, const CallArgument& start, const CallArgument& end,
                  const CallArgument& step) {
   const DType t = c.result_dtype();
-  const auto whole = [](const CallArgument& o) {
+  const auto is_integer = [](const CallArgument& o) {
     return o.kind == CallArgumentKind::integer || o.kind == CallArgumentKind::boolean;
   };
-  if (whole(start) && whole(end) && whole(step)) {
+  if (is_integer(start) && is_integer(end) && is_integer(step)) {
     ExprPool& pool = b.pool();
     Dim n = pool.sub(end.integer, start.integer);
     if (!step.integer.is(1)) n = pool.ceildiv(n, step.integer);
@@ -65,8 +65,9 @@ Values arange_of(Builder& b, const Call& c, const CallArgument& start, const Cal
               {attr(AttrKey::sizes, Dims{n}), attr(AttrKey::value, Dims{start.integer, step.integer}), attr_dtype(t)})};
   }
   const auto number = [&](const CallArgument& o) {
-    if (whole(o) && !o.integer.is_const()) c.unsupported("the range mixes a symbolic size with floating-point numbers");
-    return whole(o) ? static_cast<double>(o.integer.value()) : o.number;
+    if (is_integer(o) && !o.integer.is_const())
+      c.unsupported("the range mixes a symbolic size with floating-point numbers");
+    return is_integer(o) ? static_cast<double>(o.integer.value()) : o.number;
   };
   const double first = number(start), by = number(step), n = std::ceil((number(end) - first) / by);
   if (!(n >= 0 && n < 9e15)) c.unsupported("the range does not have a valid size");
@@ -124,9 +125,9 @@ Values spaced(Builder& b, const Call& c, bool powers) {
   }
   const ValueId i = b.iota(steps, DType::i64);
   const ValueId lower = b.expr("i < h", {{"i", i}, {"h", static_cast<double>(steps / 2)}}, DType::i64, DType::boolean);
-  const ValueId place = b.cast(i, is_complex(wide) ? DType::f64 : wide);
-  const std::vector<ExprArg> args = {{"lower", lower}, {"i", place}, {"n", static_cast<double>(steps - 1)}, start, end,
-                                     {"base", base}};
+  const ValueId position = b.cast(i, is_complex(wide) ? DType::f64 : wide);
+  const std::vector<ExprArg> args = {
+      {"lower", lower}, {"i", position}, {"n", static_cast<double>(steps - 1)}, start, end, {"base", base}};
   return {b.expr(powers ? "d = (e - s) / n; pow(base, lower ? s + d * i : e - d * (n - i))"
                         : "d = (e - s) / n; lower ? s + d * i : e - d * (n - i)",
                  args, wide, t)};
@@ -203,7 +204,7 @@ Values combinations(Builder& b, const Call& c) {
   if (r < 0) c.unsupported("r is negative");
   if (r == 0) return {b.full({0}, 0, b.dtype(x))};
   if (n == 0 || (apart == 1 && r > n)) return {b.full({0, r}, 0, b.dtype(x))};
-  std::vector<std::int64_t> places, now;
+  std::vector<std::int64_t> positions, now;
   constexpr std::size_t kMost = std::size_t{1} << 24;
   if (static_cast<std::uint64_t>(r) > kMost) c.unsupported("there are too many combinations");
   charge_work(static_cast<std::uint64_t>(r) * sizeof(std::int64_t));
@@ -212,9 +213,9 @@ Values combinations(Builder& b, const Call& c) {
   for (;;) {
     charge_work(1);
     if (static_cast<std::int64_t>(now.size()) == r) {
-      if (places.size() > kMost) c.unsupported("there are too many combinations");
+      if (positions.size() > kMost) c.unsupported("there are too many combinations");
       charge_work(now.size() * sizeof(std::int64_t));
-      places.insert(places.end(), now.begin(), now.end());
+      positions.insert(positions.end(), now.begin(), now.end());
     }
     // Distinct choices need enough remaining elements.
     const std::int64_t missing = r - static_cast<std::int64_t>(now.size());
@@ -227,9 +228,9 @@ Values combinations(Builder& b, const Call& c) {
       now.pop_back();
     }
   }
-  const auto count = static_cast<std::int64_t>(places.size()) / r;
+  const auto count = static_cast<std::int64_t>(positions.size()) / r;
   if (count == 0) return {b.full({0, r}, 0, b.dtype(x))};
-  return {b.index_select(x, b.constant(DType::i64, {count, r}, places.data()), 0)};
+  return {b.index_select(x, b.constant(DType::i64, {count, r}, positions.data()), 0)};
 }
 
 Values cartesian_prod(Builder& b, const Call& c) {

@@ -24,21 +24,24 @@ ValueId lengths(Builder& b, const Call& c, ArgumentName name) {
 ValueId target_rows(Builder& b, const Call& c, ValueId target_lengths) {
   const ValueId targets = b.cast(c.tensor("targets"), DType::i64);
   if (b.rank(targets) == 2) return targets;
-  const Dim most = b.size(targets, 0), rows = b.size(target_lengths, 0);
-  if (most.is(0)) return b.full({rows, 0}, 0, DType::i64);
+  const Dim max_length = b.size(targets, 0), rows = b.size(target_lengths, 0);
+  if (max_length.is(0)) return b.full({rows, 0}, 0, DType::i64);
   const ValueId ends = scan_along(b, target_lengths, ScanKind::cumsum, 0, DType::i64);
   const ValueId begins = b.unsqueeze(b.expr("e - n", {{"e", ends}, {"n", target_lengths}}, DType::i64), 1);
   // Elements behind a row's own targets are never read.
-  const ValueId place = b.expr(
+  const ValueId position = b.expr(
       "min(begin + i, last)",
-      {{"begin", begins}, {"i", b.iota(most, DType::i64)}, {"last", b.from_dim(b.pool().sub(most, 1))}}, DType::i64);
-  return b.reshape(b.index_select(targets, b.flatten(place), 0), {rows, most});
+      {{"begin", begins}, {"i", b.iota(max_length, DType::i64)}, {"last", b.from_dim(b.pool().sub(max_length, 1))}},
+      DType::i64);
+  return b.reshape(b.index_select(targets, b.flatten(position), 0), {rows, max_length});
 }
 
 /// A step: (alpha [N, L]; log-probabilities [N, C], time []; labels [N, L], skips [N, L],
 /// lengths [N, 1]) to the new alpha.
 Values step(Builder& f, std::span<const ValueId> in) {
-  const auto before = [&](std::int64_t places) { return f.pad(in[0], {0, places}, {0, -places}, kCtcLossNever); };
+  const auto before = [&](std::int64_t positions) {
+    return f.pad(in[0], {0, positions}, {0, -positions}, kCtcLossNever);
+  };
   return {
       f.expr("skipping = s ? skip : -inf; most = max(max(stay, one), skipping); top = most == -inf ? 0 : most;"
              "sum = exp(stay - top) + exp(one - top) + exp(skipping - top); i < n ? log(sum) + top + p : stay",
@@ -58,20 +61,20 @@ ValueId losses(Builder& b, const Call& c, ValueId target_lengths) {
   if (b.rank(p) == 2) p = b.unsqueeze(p, 1);
   const DType t = b.dtype(p);
   const ValueId targets = target_rows(b, c, target_lengths);
-  const Dim rows = b.size(p, 1), most = b.size(targets, 1);
+  const Dim rows = b.size(p, 1), max_length = b.size(targets, 1);
   const double blank = static_cast<double>(c.integer_or("blank", 0));
   // Labels: the targets with blanks before, between and behind them. A step may skip the blank between two different
   // targets.
-  const Dim places = b.pool().add(b.pool().mul(most, 2), 1);
+  const Dim positions = b.pool().add(b.pool().mul(max_length, 2), 1);
   const ValueId column = b.unsqueeze(targets, 2);
-  const ValueId pairs = b.concat({b.full({rows, most, 1}, blank, DType::i64), column}, 2);
-  const ValueId labels = b.pad(b.reshape(pairs, {rows, b.pool().mul(most, 2)}), {0, 0}, {0, 1}, blank);
+  const ValueId pairs = b.concat({b.full({rows, max_length, 1}, blank, DType::i64), column}, 2);
+  const ValueId labels = b.pad(b.reshape(pairs, {rows, b.pool().mul(max_length, 2)}), {0, 0}, {0, 1}, blank);
   const ValueId earlier = b.pad(labels, {0, 2}, {0, -2}, blank);
   const ValueId skips =
       b.expr("l != blank && l != e", {{"l", labels}, {"e", earlier}, {"blank", blank}}, DType::i64, DType::boolean);
   // No label is emitted before the first step, with probability 1.
-  const ValueId place = b.iota(places, DType::i64);
-  const ValueId start = b.expand(b.expr("i == 0 ? 0 : -inf", {{"i", place}}, t), {rows, places});
+  const ValueId position = b.iota(positions, DType::i64);
+  const ValueId start = b.expand(b.expr("i == 0 ? 0 : -inf", {{"i", position}}, t), {rows, positions});
   const ValueId n = b.unsqueeze(lengths(b, c, "input_lengths"), 1);
 
   Node loop;

@@ -11,7 +11,7 @@ using Values = std::vector<ValueId>;
 
 /// Unpacks a table with `count` steps per byte into int8 values from `least` up. Two-bit tables hold a byte's first
 /// step in the low bits, four-bit tables in the high bits.
-ValueId unpacked(Builder& b, ValueId x, std::int64_t count, std::int64_t least) {
+ValueId unpacked(Builder& b, ValueId x, std::int64_t count, std::int64_t lower) {
   if (count == 1) return x;
   const std::int64_t bits = 8 / count;
   const ValueId shift =
@@ -20,7 +20,7 @@ ValueId unpacked(Builder& b, ValueId x, std::int64_t count, std::int64_t least) 
                                {{"x", b.cast(b.unsqueeze(x, -1), DType::u8)},
                                 {"shift", shift},
                                 {"mask", static_cast<double>((1 << bits) - 1)},
-                                {"least", static_cast<double>(least)}},
+                                {"least", static_cast<double>(lower)}},
                                DType::i64, DType::i8);
   return b.reshape(steps, {b.size(x, 0), b.pool().mul(b.size(x, 1), count)});
 }

@@ -23,14 +23,15 @@ Values as_lists(Builder& b, ValueId scale, ValueId zero_point) {
 /// Computes the range in the input's dtype, the comparison with eps and all later steps in float32.
 Values choose_affine(Builder& b, const Call& c) {
   const Extremes e = extremes(b, c.tensor("input"), {});
-  const double least = c.number("quant_min"), most = c.number("quant_max");
+  const double lower = c.number("quant_min"), upper = c.number("quant_max");
   Steps s(b);
-  const Term low = s.at_least_zero(s.negated(s.tensor("low", e.low))), high = s.at_least_zero(s.tensor("high", e.high));
-  const Term span = s.apply(s.apply(high, "+", low), "/", s.number(most - least));
-  const ValueId scale = s.finish(s.at_least(s.to(span, DType::f32), c.number("eps")), DType::f64);
+  const Term low = s.clamp_min_zero(s.negated(s.tensor("low", e.low))),
+             high = s.clamp_min_zero(s.tensor("high", e.high));
+  const Term span = s.apply(s.apply(high, "+", low), "/", s.number(upper - lower));
+  const ValueId scale = s.finish(s.clamp_min(s.cast(span, DType::f32), c.number("eps")), DType::f64);
   const ValueId zero_point =
       b.expr("min(max(least - round(min(low, 0) / scale), least), most)",
-             {{"low", e.low}, {"scale", scale}, {"least", least}, {"most", most}}, DType::f32, DType::i64);
+             {{"low", e.low}, {"scale", scale}, {"least", lower}, {"most", upper}}, DType::f32, DType::i64);
   return as_lists(b, scale, zero_point);
 }
 
@@ -38,9 +39,9 @@ Values choose_symmetric(Builder& b, const Call& c) {
   const Extremes e = extremes(b, c.tensor("input"), {});
   Steps s(b);
   const Term low = s.negated(s.tensor("low", e.low)), high = s.tensor("high", e.high);
-  const Term most = s.at_least_zero(s.larger(low, high));
-  const Term step = s.apply(most, "/", s.number((c.number("quant_max") - c.number("quant_min")) / 2));
-  const ValueId scale = s.finish(s.at_least(s.to(step, DType::f32), c.number("eps")), DType::f64);
+  const Term upper = s.clamp_min_zero(s.larger(low, high));
+  const Term step = s.apply(upper, "/", s.number((c.number("quant_max") - c.number("quant_min")) / 2));
+  const ValueId scale = s.finish(s.clamp_min(s.cast(step, DType::f32), c.number("eps")), DType::f64);
   return {b.reshape(scale, {1}), b.full({1}, c.dtype_or("dtype", DType::i8) == DType::u8 ? 128 : 0, DType::i64)};
 }
 
@@ -52,7 +53,7 @@ Values choose_per_token(Builder& b, const Call& c) {
   const DType t = b.dtype(x), result = t == DType::f16 ? DType::f32 : t;
   const ValueId magnitude = b.reduce(b.expr("abs(x)", {{"x", x}}, t), "max", {-1}, true, t);
   Steps s(b);
-  const Term scale = s.apply(s.at_least(s.to(s.tensor("x", magnitude), result), 1e-5), "/", s.number(127));
+  const Term scale = s.apply(s.clamp_min(s.cast(s.tensor("x", magnitude), result), 1e-5), "/", s.number(127));
   return {s.finish(scale), b.full(b.shape(magnitude), 0, result)};
 }
 
@@ -61,13 +62,13 @@ Values choose_per_token_asymmetric(Builder& b, const Call& c) {
   const Extremes e = extremes(b, c.tensor("input"), {-1});
   constexpr double kLeast = -128, kMost = 127, kEps = 0x1p-23;
   Steps s(b);
-  const Term low = s.at_most_zero(s.tensor("low", e.low)), high = s.at_least_zero(s.tensor("high", e.high));
+  const Term low = s.clamp_max_zero(s.tensor("low", e.low)), high = s.clamp_min_zero(s.tensor("high", e.high));
   const Term span = s.apply(s.apply(high, "-", low), "/", s.number(kMost - kLeast));
-  const ValueId scale = s.finish(s.at_least(span, kEps));
+  const ValueId scale = s.finish(s.clamp_min(span, kEps));
   Steps z(b);
   const Term step = z.tensor("scale", scale);
-  const Term down = z.apply(z.at_most_zero(z.tensor("low", e.low)), "/", step),
-             up = z.apply(z.at_least_zero(z.tensor("high", e.high)), "/", step);
+  const Term down = z.apply(z.clamp_max_zero(z.tensor("low", e.low)), "/", step),
+             up = z.apply(z.clamp_min_zero(z.tensor("high", e.high)), "/", step);
   const Term error = z.apply(z.apply(z.number(kLeast), "+", down), "+", z.apply(z.number(kMost), "+", up));
   const Term from_low = z.apply(z.number(kLeast), "-", down), from_high = z.apply(z.number(kMost), "-", up);
   const Term chosen = {error.text + " > 0 ? " + from_low.text + " : " + from_high.text, error.dtype};

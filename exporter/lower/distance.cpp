@@ -21,14 +21,15 @@ Values pdist(Builder& b, const Call& c) {
   const Dim rows = b.size(x, 0);
   if (!rows.is_const() || rows.value() > 20000) c.unsupported("the number of rows must be a constant, at most 20000");
   const std::int64_t n = rows.value();
-  std::vector<std::int64_t> places;
+  std::vector<std::int64_t> positions;
   charge_work(static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(n) / 2 * sizeof(std::int64_t));
   for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t j = i + 1; j < n; ++j) places.push_back(i * n + j);
+    for (std::int64_t j = i + 1; j < n; ++j) positions.push_back(i * n + j);
   }
-  if (places.empty()) return {b.full({0}, 0.0, c.result_dtype())};
+  if (positions.empty()) return {b.full({0}, 0.0, c.result_dtype())};
   const ValueId all = b.flatten(b.add(Op::cdist, {x, x}, {attr_number(AttrKey::p, c.number_or("p", 2.0))}));
-  return {b.index_select(all, b.constant(DType::i64, {static_cast<std::int64_t>(places.size())}, places.data()), 0)};
+  return {
+      b.index_select(all, b.constant(DType::i64, {static_cast<std::int64_t>(positions.size())}, positions.data()), 0)};
 }
 
 constexpr Lowering kDistanceLowerings[] = {

@@ -14,7 +14,7 @@ using Values = std::vector<ValueId>;
 Values pack(Builder& b, const Call& c) {
   Values parts;
   for (const ArgumentName name : {ArgumentName("weights"), ArgumentName("scales_zeros"), ArgumentName("bias")}) {
-    if (c.has(name)) parts.push_back(b.cast(b.flatten(c.tensor(name)), DType::f32));
+    if (c.has_argument(name)) parts.push_back(b.cast(b.flatten(c.tensor(name)), DType::f32));
   }
   return {b.concat(parts, 0)};
 }
@@ -31,14 +31,14 @@ UnpackedWeight weight(Builder& b, const Call& c) {
     c.unsupported(fmt::format("a weight of {} x {} in blocks of {} is not supported", n, k, block));
   }
   const std::int64_t size = n * k / 2, scales = n * (k / block);
-  const Dim given = b.numel(packed);
-  if (b.dtype(packed) != DType::f32 || (!(given == Dim(size + scales)) && !(given == Dim(size + scales + n)))) {
+  const Dim numel = b.numel(packed);
+  if (b.dtype(packed) != DType::f32 || (!(numel == Dim(size + scales)) && !(numel == Dim(size + scales + n)))) {
     c.unsupported("the weight's packing differs from that of PyTorch's reference");
   }
   const ValueId bytes = b.reshape(b.cast(b.slice(packed, 0, 0, size), DType::u8), {n, k / 2});
   return {b.expr("x - 8", {{"x", unpacked_pairs(b, bytes)}}, DType::i64, DType::i8),
           b.reshape(b.slice(packed, 0, size, scales), {n, k / block}),
-          given == Dim(size + scales) ? kNoValue : b.slice(packed, 0, size + scales, n)};
+          numel == Dim(size + scales) ? kNoValue : b.slice(packed, 0, size + scales, n)};
 }
 
 /// Rows of x as int8, with the parameters of x = (q - zero_point) / scale.

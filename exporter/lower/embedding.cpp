@@ -35,10 +35,10 @@ Values embedding_renorm(Builder& b, const Call& c) {
 
 Values embedding_bag(Builder& b, const Call& c) {
   const ValueId weight = c.tensor("weight");
-  const bool given = c.has("padding_idx");
-  std::int64_t padding = given ? c.integer("padding_idx") : -1;
+  const bool has_padding = c.has_argument("padding_idx");
+  std::int64_t padding = has_padding ? c.integer("padding_idx") : -1;
   // -1 means the last row in the public overload, no row in the internal overloads.
-  if (padding < (given && c.target == "aten.embedding_bag.padding_idx" ? 0 : -1)) {
+  if (padding < (has_padding && c.target == "aten.embedding_bag.padding_idx" ? 0 : -1)) {
     const Dim rows = b.size(weight, 0);
     if (!rows.is_const()) c.unsupported("a negative padding index needs a table of constant size");
     padding += rows.value();
@@ -68,7 +68,7 @@ Values embedding_backward(Builder& b, const Call& c) {
 
 /// The forward node behind a backward operator of embedding_bag, which has the forward results as arguments.
 Node forward_bag(Builder& b, const Call& c, ValueId weight, BagKind kind) {
-  const auto result = [&](ArgumentName name) { return c.has(name) ? as_index(b, c.tensor(name)) : kNoValue; };
+  const auto result = [&](ArgumentName name) { return c.has_argument(name) ? as_index(b, c.tensor(name)) : kNoValue; };
   Node n;
   n.op = Op::embedding_bag;
   n.inputs = {weight, as_index(b, c.tensor("indices")), kNoValue, c.tensor_or_none("per_sample_weights")};
@@ -98,9 +98,9 @@ Values sample_weights_backward(Builder& b, const Call& c) {
 /// Equal repetition of all slices: broadcasts.
 Values repeat_all(Builder& b, const Call& c) {
   ValueId x = c.tensor("self");
-  if (!c.has("dim")) x = b.flatten(x);
-  x = with_axis(b, x);
-  const std::int64_t axis = c.has("dim") ? b.normal_axis(x, c.integer("dim")) : 0;
+  if (!c.has_argument("dim")) x = b.flatten(x);
+  x = at_least_1d(b, x);
+  const std::int64_t axis = c.has_argument("dim") ? b.normal_axis(x, c.integer("dim")) : 0;
   const Dim times = c.dim("repeats");
   Dims shape = b.shape(x), wide = shape;
   wide.insert(wide.begin() + axis + 1, times);
@@ -111,19 +111,19 @@ Values repeat_all(Builder& b, const Call& c) {
 
 ValueId repeat_each(Builder& b, const Call& c, ValueId x, ValueId repeats, std::int64_t axis) {
   return b.add(
-      Op::repeat_interleave, {x, with_axis(b, as_index(b, repeats))},
+      Op::repeat_interleave, {x, at_least_1d(b, as_index(b, repeats))},
       {attr(AttrKey::axis, axis), attr(AttrKey::symbols, Dims{data_size(b, c, 0, static_cast<std::size_t>(axis))})});
 }
 Values repeat_interleave(Builder& b, const Call& c) {
   ValueId x = c.tensor("self");
-  if (!c.has("dim")) x = b.flatten(x);
-  x = with_axis(b, x);
-  return {repeat_each(b, c, x, c.tensor("repeats"), c.has("dim") ? b.normal_axis(x, c.integer("dim")) : 0)};
+  if (!c.has_argument("dim")) x = b.flatten(x);
+  x = at_least_1d(b, x);
+  return {repeat_each(b, c, x, c.tensor("repeats"), c.has_argument("dim") ? b.normal_axis(x, c.integer("dim")) : 0)};
 }
 Values repeat_positions(Builder& b, const Call& c) {
   const ValueId repeats = c.tensor("repeats");
-  const ValueId places = b.iota(b.size(repeats, 0), DType::i64);
-  return {b.cast(repeat_each(b, c, places, repeats, 0), c.result_dtype())};
+  const ValueId positions = b.iota(b.size(repeats, 0), DType::i64);
+  return {b.cast(repeat_each(b, c, positions, repeats, 0), c.result_dtype())};
 }
 
 constexpr Lowering kEmbeddingLowerings[] = {

@@ -9,15 +9,15 @@ namespace tern {
 
 namespace {
 
-FakeQuantized rounded_to_grid(Builder& b, ValueId x, const ExprArg& scale, const ExprArg& zero_point, double least,
-                              double most) {
+FakeQuantized rounded_to_grid(Builder& b, ValueId x, const ExprArg& scale, const ExprArg& zero_point, double lower,
+                              double upper) {
   // Integer zero points are added after rounding, float zero points before. The number is then float64: visible with
   // float zero points alone.
   const bool floating = zero_point.value != kNoValue && is_floating(b.dtype(zero_point.value));
   const std::string q = floating ? "q = float32(round(zero_point + x * reciprocal(scale))); "
                                  : "q = zero_point + round(x * reciprocal(scale)); ";
   const std::string back = "(min(max(q, least), most) - zero_point) * scale";
-  const std::vector<ExprArg> args = {{"x", x}, scale, zero_point, {"least", least}, {"most", most}};
+  const std::vector<ExprArg> args = {{"x", x}, scale, zero_point, {"least", lower}, {"most", upper}};
   const DType t = b.dtype(x);
   return {b.expr(q + (floating ? "float64(" + back + ")" : back), args, t),
           b.expr(q + "q >= least && q <= most", args, compute_type(t), DType::boolean)};
@@ -25,53 +25,53 @@ FakeQuantized rounded_to_grid(Builder& b, ValueId x, const ExprArg& scale, const
 
 }  // namespace
 
-FakeQuantized fake_quantized(Builder& b, ValueId x, const ExprArg& scale, const ExprArg& zero_point, double least,
-                             double most) {
-  const FakeQuantized f = rounded_to_grid(b, x, scale, zero_point, least, most);
+FakeQuantized fake_quantized(Builder& b, ValueId x, const ExprArg& scale, const ExprArg& zero_point, double lower,
+                             double upper) {
+  const FakeQuantized f = rounded_to_grid(b, x, scale, zero_point, lower, upper);
   const ValueId passes = b.expr("mask ? x : 0", {{"mask", f.mask}, {"x", x}}, b.dtype(x));
   return {written_detached(b, passes, f.value), f.mask};
 }
 
 namespace {
 
-FakeQuantized on_grid(Builder& b, const Call& c, const ExprArg& scale, const ExprArg& zero_point) {
+FakeQuantized fake_quantize_self(Builder& b, const Call& c, const ExprArg& scale, const ExprArg& zero_point) {
   return fake_quantized(b, c.tensor("self"), scale, zero_point, c.number("quant_min"), c.number("quant_max"));
 }
 
-FakeQuantized by_tensor(Builder& b, const Call& c) {
+FakeQuantized fake_quantize_per_tensor(Builder& b, const Call& c) {
   const auto parameter = [&](std::string_view name) {
     ExprArg a = expr_arg(b, c, name);
     if (a.value != kNoValue) a.value = b.reshape(a.value, {});
     return a;
   };
-  return on_grid(b, c, parameter("scale"), parameter("zero_point"));
+  return fake_quantize_self(b, c, parameter("scale"), parameter("zero_point"));
 }
 
-FakeQuantized by_channel(Builder& b, const Call& c) {
+FakeQuantized fake_quantize_per_channel(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const std::int64_t axis = c.integer("axis");
-  return on_grid(b, c, {"scale", per_channel(b, c.tensor("scale"), x, axis)},
-                 {"zero_point", per_channel(b, c.tensor("zero_point"), x, axis)});
+  return fake_quantize_self(b, c, {"scale", per_channel(b, c.tensor("scale"), x, axis)},
+                            {"zero_point", per_channel(b, c.tensor("zero_point"), x, axis)});
 }
 
 Values tensor(Builder& b, const Call& c) {
-  return {by_tensor(b, c).value};
+  return {fake_quantize_per_tensor(b, c).value};
 }
 Values channel(Builder& b, const Call& c) {
-  return {by_channel(b, c).value};
+  return {fake_quantize_per_channel(b, c).value};
 }
 Values tensor_and_mask(Builder& b, const Call& c) {
-  const FakeQuantized f = by_tensor(b, c);
+  const FakeQuantized f = fake_quantize_per_tensor(b, c);
   return {f.value, f.mask};
 }
 Values channel_and_mask(Builder& b, const Call& c) {
-  const FakeQuantized f = by_channel(b, c);
+  const FakeQuantized f = fake_quantize_per_channel(b, c);
   return {f.value, f.mask};
 }
 
 /// A tensor switches the quantization on or off.
 Values tensor_and_mask_switched(Builder& b, const Call& c) {
-  const FakeQuantized f = by_tensor(b, c);
+  const FakeQuantized f = fake_quantize_per_tensor(b, c);
   const ValueId on = b.reshape(c.tensor("fake_quant_enabled"), {}), x = c.tensor("self");
   return {b.expr("on ? y : x", {{"on", on}, {"y", f.value}, {"x", x}}, b.dtype(x)),
           b.expr("!on || mask", {{"on", on}, {"mask", f.mask}}, DType::boolean)};

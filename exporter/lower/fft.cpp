@@ -57,20 +57,20 @@ struct FftAxes {
 };
 
 FftAxes one_axis(Builder& b, const Call& c, ValueId x) {
-  return {{b.normal_axis(x, c.integer("dim"))}, {c.has("n") ? c.dim("n") : Dim(-1)}};
+  return {{b.normal_axis(x, c.integer("dim"))}, {c.has_argument("n") ? c.dim("n") : Dim(-1)}};
 }
 /// Default axes: the last `s.size()` axes, or all axes.
 FftAxes many_axes(Builder& b, const Call& c, ValueId x) {
   FftAxes s;
-  if (c.has("s")) s.sizes = c.dims("s");
-  if (c.has("dim")) {
+  if (c.has_argument("s")) s.sizes = c.dims("s");
+  if (c.has_argument("dim")) {
     for (std::int64_t a : c.integers("dim")) s.axes.push_back(b.normal_axis(x, a));
   } else {
-    const int first = c.has("s") ? b.rank(x) - static_cast<int>(s.sizes.size()) : 0;
+    const int first = c.has_argument("s") ? b.rank(x) - static_cast<int>(s.sizes.size()) : 0;
     if (first < 0) c.unsupported("there are more sizes than axes");
     for (int i = first; i < b.rank(x); ++i) s.axes.push_back(i);
   }
-  if (!c.has("s")) s.sizes.assign(s.axes.size(), -1);
+  if (!c.has_argument("s")) s.sizes.assign(s.axes.size(), -1);
   if (s.sizes.size() != s.axes.size()) c.unsupported("the lists of axes and sizes differ in length");
   return s;
 }
@@ -194,7 +194,7 @@ std::span<const Lowering> transform_lowerings() {
 std::span<const Lowering> fft_lowerings() {
   static const std::vector<Lowering> all = [] {
     std::vector<Lowering> v;
-    for (const auto part : {transform_lowerings(), signal_lowerings()}) v.insert(v.end(), part.begin(), part.end());
+    for (const auto table : {transform_lowerings(), signal_lowerings()}) v.insert(v.end(), table.begin(), table.end());
     return v;
   }();
   return all;

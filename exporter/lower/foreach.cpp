@@ -90,12 +90,13 @@ Values foreach (Builder& b, const Call& c) {
     if (i < c.declared.size()) one.declared = {c.declared[i]};
     for (std::size_t k = 0; k < schema->arguments.size(); ++k) {
       const pt2::SchemaArgument& a = schema->arguments[k];
-      const CallArgument* given = nullptr;  // found by name, else by position
+      const CallArgument* argument = nullptr;  // found by name, else by position
       for (const auto& [name, o] : c.args) {
-        if (name == a.name) given = &o;
+        if (name == a.name) argument = &o;
       }
-      if (given == nullptr && k < c.args.size() && schema->find(c.args[k].first) == nullptr) given = &c.args[k].second;
-      one.args.emplace_back(a.name, given != nullptr ? element(*given, i) : constant(a.default_value));
+      if (argument == nullptr && k < c.args.size() && schema->find(c.args[k].first) == nullptr)
+        argument = &c.args[k].second;
+      one.args.emplace_back(a.name, argument != nullptr ? element(*argument, i) : constant(a.default_value));
     }
     results.push_back(find_lowering(target)(b, one).at(0));
   }
@@ -126,7 +127,7 @@ Values clone(Builder&, const Call& c) {
 constexpr std::string_view kUnary[] = {
     "abs", "acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "erfc", "exp", "expm1", "floor", "frac", "lgamma", "log", "log10", "log1p", "log2",
     "max", "neg", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"};
-constexpr std::string_view kOthers[] = {
+constexpr std::string_view kForeachOverloads[] = {
     "add.List", "add.Scalar", "add.ScalarList", "add.Tensor", "addcdiv.Scalar", "addcdiv.ScalarList", "addcmul.Scalar", "addcmul.ScalarList",
     "clamp_max.List", "clamp_max.Scalar", "clamp_max.ScalarList", "clamp_min.List", "clamp_min.Scalar", "clamp_min.ScalarList",
     "div.List", "div.Scalar", "div.ScalarList", "div.Tensor", "lerp.List", "lerp.Scalar", "lerp.ScalarList",
@@ -141,7 +142,7 @@ std::span<const Lowering> foreach_lowerings() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> n;
     for (std::string_view op : kUnary) n.push_back("aten._foreach_" + std::string(op) + ".default");
-    for (std::string_view op : kOthers) n.push_back("aten._foreach_" + std::string(op));
+    for (std::string_view op : kForeachOverloads) n.push_back("aten._foreach_" + std::string(op));
     return n;
   }();
   static const std::vector<Lowering> table = [] {

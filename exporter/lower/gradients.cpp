@@ -29,7 +29,7 @@ Values sigmoid(Builder& b, const Call& c) {
 
 /// Formulas of grad_output and self alone.
 template <const char* const& kText>
-Values of_input(Builder& b, const Call& c) {
+Values input_formula(Builder& b, const Call& c) {
   return {formula(b, c, kText, {{"g", c.tensor("grad_output")}, {"x", c.tensor("self")}})};
 }
 constexpr const char* kSilu = "s = sigmoid(x); g * s * (1 + x * (1 - s))";
@@ -44,7 +44,7 @@ constexpr const char* kGeluTanh =
     "g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * k * (1 + 3 * 0.044715 * x * x))";
 
 Values gelu_gradient(Builder& b, const Call& c) {
-  return c.text("approximate") == "tanh" ? of_input<kGeluTanh>(b, c) : of_input<kGelu>(b, c);
+  return c.text("approximate") == "tanh" ? input_formula<kGeluTanh>(b, c) : input_formula<kGelu>(b, c);
 }
 Values hardtanh(Builder& b, const Call& c) {
   return {formula(b, c, "x <= l || x >= h ? 0 : g",
@@ -133,7 +133,7 @@ Values soft_margin_gradient(Builder& b, const Call& c) {
   return loss_gradient(b, c, "z = exp(-t * x); -n * t * g * z / (1 + z)");
 }
 Values binary_cross_entropy(Builder& b, const Call& c) {
-  const ValueId w = c.has("weight") ? c.tensor("weight") : b.full({}, 1, c.result_dtype());
+  const ValueId w = c.has_argument("weight") ? c.tensor("weight") : b.full({}, 1, c.result_dtype());
   return {formula(b, c, "n * w * g * (x - t) / max((1 - x) * x, 1e-12)",
                   {{"g", c.tensor("grad_output")},
                    {"x", c.tensor("self")},
@@ -155,7 +155,7 @@ Values nll_loss(Builder& b, const Call& c) {
   const ValueId number = b.reshape(b.iota(b.size(x, axis), DType::i64), per_class);
   const ValueId there = b.expr("k == t && t != i", {{"k", number}, {"t", classes}, {"i", c.number("ignore_index")}},
                                DType::i64, DType::boolean);
-  const ValueId w = c.has("weight") ? b.reshape(c.tensor("weight"), per_class) : b.full({}, 1, t);
+  const ValueId w = c.has_argument("weight") ? b.reshape(c.tensor("weight"), per_class) : b.full({}, 1, t);
   const std::int64_t reduction = c.integer("reduction");
   const ValueId g =
       reduction == 0 ? b.unsqueeze(c.tensor("grad_output"), axis) : b.reshape(c.tensor("grad_output"), {});
@@ -167,11 +167,11 @@ constexpr Lowering kGradientsLowerings[] = {
     {"aten.threshold_backward.default", threshold},
     {"aten.tanh_backward.default", tanh},
     {"aten.sigmoid_backward.default", sigmoid},
-    {"aten.silu_backward.default", of_input<kSilu>},
-    {"aten.hardsigmoid_backward.default", of_input<kHardsigmoid>},
-    {"aten.hardswish_backward.default", of_input<kHardswish>},
-    {"aten.mish_backward.default", of_input<kMish>},
-    {"aten.log_sigmoid_backward.default", of_input<kLogSigmoid>},
+    {"aten.silu_backward.default", input_formula<kSilu>},
+    {"aten.hardsigmoid_backward.default", input_formula<kHardsigmoid>},
+    {"aten.hardswish_backward.default", input_formula<kHardswish>},
+    {"aten.mish_backward.default", input_formula<kMish>},
+    {"aten.log_sigmoid_backward.default", input_formula<kLogSigmoid>},
     {"aten.gelu_backward.default", gelu_gradient},
     {"aten.hardtanh_backward.default", hardtanh},
     {"aten.leaky_relu_backward.default", leaky_relu},

@@ -39,9 +39,9 @@ Values slice_gradient(Builder& b, const Call& c) {
 }
 /// The gradient of x, or of x as a list if x has no dimensions.
 ValueId indexed_gradient(Builder& b, Op op, const Dims& sizes, std::int64_t dim, ValueId index, ValueId g) {
-  const ValueId zeros = with_axis(b, zeros_with_sizes(b, sizes, g));
-  const ValueId places = with_axis(b, as_index(b, index)), grad = with_axis(b, g);
-  return b.reshape(operand_gradient(b, op, {zeros, places}, {attr(AttrKey::axis, b.normal_axis(zeros, dim))}, grad),
+  const ValueId zeros = at_least_1d(b, zeros_with_sizes(b, sizes, g));
+  const ValueId positions = at_least_1d(b, as_index(b, index)), grad = at_least_1d(b, g);
+  return b.reshape(operand_gradient(b, op, {zeros, positions}, {attr(AttrKey::axis, b.normal_axis(zeros, dim))}, grad),
                    sizes);
 }
 Values index_select_gradient(Builder& b, const Call& c) {
@@ -85,12 +85,12 @@ Values unfold_gradient(Builder& b, const Call& c) {
   const std::int64_t dim = b.normal_axis(zeros, c.integer("dim")), size = c.integer("size");
   const Dim windows = b.size(g, dim);
   const ValueId first = b.iota(windows, DType::i64, 0, static_cast<double>(c.integer("step")));
-  const ValueId place =
+  const ValueId position =
       b.expr("f + i", {{"f", b.reshape(first, {windows, 1})}, {"i", b.iota(size, DType::i64)}}, DType::i64);
   const ValueId moved = b.move_axis(g, -1, dim + 1);
   Dims merged = sizes;
   merged[static_cast<std::size_t>(dim)] = b.pool().mul(windows, size);
-  return {put_along(b, zeros, dim, b.flatten(place), b.reshape(moved, merged), true)};
+  return {put_along(b, zeros, dim, b.flatten(position), b.reshape(moved, merged), true)};
 }
 
 constexpr Lowering kIndexGradientsLowerings[] = {

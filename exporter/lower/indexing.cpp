@@ -38,7 +38,7 @@ struct IndexLists {
 
 /// Replaces masks by the positions of their true elements; one entry for each axis, kNoValue for None. If the call
 /// `reads`, the data determine its result's size.
-Values without_masks(Builder& b, const Call& c, const Values& indices, bool reads) {
+Values expand_masks(Builder& b, const Call& c, const Values& indices, bool reads) {
   Values r;
   for (ValueId v : indices) {
     if (!is_mask(b, v)) {
@@ -56,7 +56,7 @@ Values without_masks(Builder& b, const Call& c, const Values& indices, bool read
 }
 
 IndexLists positions_of(Builder& b, const Call& c, ValueId x, const Values& given, bool reads) {
-  Values indices = without_masks(b, c, given, reads);
+  Values indices = expand_masks(b, c, given, reads);
   while (!indices.empty() && indices.back() == kNoValue) indices.pop_back();
   if (indices.size() > static_cast<std::size_t>(b.rank(x))) c.unsupported("there are more indices than axes");
   Dims common;
@@ -181,27 +181,27 @@ Values masked_index(Builder& b, const Call& c) {
 Values masked_put(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   if (b.numel(x).is(0)) return {x};
-  const ValueId kept = b.expr("m ? v : 0", {{"m", c.tensor("mask")}, {"v", c.tensor("values")}}, b.dtype(x));
-  return {put_at(b, c, x, clamped(b, x, c.tensors("indices")), kept, true)};
+  const ValueId retained = b.expr("m ? v : 0", {{"m", c.tensor("mask")}, {"v", c.tensor("values")}}, b.dtype(x));
+  return {put_at(b, c, x, clamped(b, x, c.tensors("indices")), retained, true)};
 }
 
 }  // namespace
 
 ValueId put_along(Builder& b, ValueId x, std::int64_t axis, ValueId index, ValueId source, bool accumulate) {
   const Dims shape = b.shape(x);
-  ValueId line = with_axis(b, x);
+  ValueId line = at_least_1d(b, x);
   axis = b.normal_axis(line, axis);
   index = as_index(b, index);
   if (b.rank(index) == 0) index = b.reshape(index, {1});
-  Dims place;
-  for (std::int64_t i = 0; i < axis; ++i) place.push_back(b.size(line, i));
-  place.push_back(b.size(index, 0));
+  Dims position;
+  for (std::int64_t i = 0; i < axis; ++i) position.push_back(b.size(line, i));
+  position.push_back(b.size(index, 0));
   Values inputs = {line, b.cast(source, b.dtype(x))};
   for (std::int64_t i = 0; i <= axis; ++i) {
-    Dims sizes(place.size(), 1);
-    sizes[static_cast<std::size_t>(i)] = place[static_cast<std::size_t>(i)];
-    const ValueId v = i == axis ? index : b.iota(place[static_cast<std::size_t>(i)], DType::i64);
-    inputs.push_back(b.expand(b.reshape(v, sizes), place));
+    Dims sizes(position.size(), 1);
+    sizes[static_cast<std::size_t>(i)] = position[static_cast<std::size_t>(i)];
+    const ValueId v = i == axis ? index : b.iota(position[static_cast<std::size_t>(i)], DType::i64);
+    inputs.push_back(b.expand(b.reshape(v, sizes), position));
   }
   return b.reshape(b.add(Op::index_put, std::move(inputs), {attr(AttrKey::accumulate, Dim(accumulate))}), shape);
 }
@@ -236,13 +236,13 @@ Values index_fill(Builder& b, const Call& c) {
 
 /// Scatters with the index repeated over the other axes.
 Values index_reduce(Builder& b, const Call& c) {
-  const ValueId x = c.tensor("self"), line = with_axis(b, x), source = with_axis(b, c.tensor("source"));
+  const ValueId x = c.tensor("self"), line = at_least_1d(b, x), source = at_least_1d(b, c.tensor("source"));
   const std::int64_t axis = b.normal_axis(line, c.integer("dim"));
   const Dims shape = b.shape(x);
   std::string kind = c.text("reduce");
   if (kind.starts_with("am")) kind.erase(0, 1);  // amax, amin
   Dims sizes(static_cast<std::size_t>(b.rank(line)), 1);
-  const ValueId index = as_index(b, with_axis(b, c.tensor("index")));
+  const ValueId index = as_index(b, at_least_1d(b, c.tensor("index")));
   sizes[static_cast<std::size_t>(axis)] = b.size(index, 0);
   const ValueId spread = b.expand(b.reshape(index, sizes), b.shape(source));
   const ValueId y = b.add(Op::scatter, {line, spread, b.cast(source, b.dtype(x))},
@@ -254,8 +254,8 @@ Values index_reduce(Builder& b, const Call& c) {
 Values index_select_indexing(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   ValueId index = as_index(b, c.tensor("index"));
-  if (b.rank(x) == 0) return {b.reshape(b.index_select(with_axis(b, x), b.reshape(index, {}), 0), {})};
-  return {b.index_select(x, with_axis(b, index), c.integer("dim"))};
+  if (b.rank(x) == 0) return {b.reshape(b.index_select(at_least_1d(b, x), b.reshape(index, {}), 0), {})};
+  return {b.index_select(x, at_least_1d(b, index), c.integer("dim"))};
 }
 
 constexpr Lowering kIndexingLowerings[] = {

@@ -38,18 +38,18 @@ Values stack(Builder& b, const Call& c) {
 
 Values hstack(Builder& b, const Call& c) {
   Values xs;
-  for (ValueId x : alike(b, c, c.tensors("tensors"))) xs.push_back(at_least(b, x, 1));
+  for (ValueId x : alike(b, c, c.tensors("tensors"))) xs.push_back(expand_rank(b, x, 1));
   return {b.concat(xs, b.rank(xs[0]) == 1 ? 0 : 1)};
 }
 Values vstack(Builder& b, const Call& c) {
   Values xs;
-  for (ValueId x : alike(b, c, c.tensors("tensors"))) xs.push_back(at_least(b, x, 2));
+  for (ValueId x : alike(b, c, c.tensors("tensors"))) xs.push_back(expand_rank(b, x, 2));
   return {b.concat(xs, 0)};
 }
 Values dstack(Builder& b, const Call& c) {
   Values xs;
   for (ValueId x : alike(b, c, c.tensors("tensors"))) {
-    x = at_least(b, x, 2);
+    x = expand_rank(b, x, 2);
     xs.push_back(b.rank(x) == 2 ? b.unsqueeze(x, 2) : x);
   }
   return {b.concat(xs, 2)};
@@ -72,9 +72,9 @@ Values chunk_cat(Builder& b, const Call& c) {
     x = b.pad(x, before, after);
     Dims sizes(b.shape(x).begin(), b.shape(x).begin() + axis);
     sizes.push_back(chunks);
-    Dim rest = b.pool().floordiv(padded, chunks);
-    for (std::int64_t a = axis + 1; a < b.rank(x); ++a) rest = b.pool().mul(rest, b.size(x, a));
-    sizes.push_back(rest);
+    Dim remaining = b.pool().floordiv(padded, chunks);
+    for (std::int64_t a = axis + 1; a < b.rank(x); ++a) remaining = b.pool().mul(remaining, b.size(x, a));
+    sizes.push_back(remaining);
     rows.push_back(b.reshape(x, std::move(sizes)));
   }
   return {b.concat(rows, -1)};
@@ -84,16 +84,16 @@ Values block_diag(Builder& b, const Call& c) {
   Values xs;
   Dim rows = 0, columns = 0;
   for (ValueId x : alike(b, c, c.tensors("tensors"))) {
-    xs.push_back(at_least(b, x, 2));
+    xs.push_back(expand_rank(b, x, 2));
     rows = b.pool().add(rows, b.size(xs.back(), 0));
     columns = b.pool().add(columns, b.size(xs.back(), 1));
   }
   Values strips;
-  Dim at = 0;
+  Dim offset = 0;
   for (ValueId x : xs) {
-    const Dim after = b.pool().sub(b.pool().sub(columns, at), b.size(x, 1));
-    strips.push_back(b.pad(x, {0, at}, {0, after}));
-    at = b.pool().add(at, b.size(x, 1));
+    const Dim after = b.pool().sub(b.pool().sub(columns, offset), b.size(x, 1));
+    strips.push_back(b.pad(x, {0, offset}, {0, after}));
+    offset = b.pool().add(offset, b.size(x, 1));
   }
   return {b.concat(strips, 0)};
 }
@@ -195,8 +195,8 @@ ValueId roll_axis(Builder& b, ValueId x, std::int64_t axis, Dim shift) {
   if (size.is(0)) return x;
   const Dim s = b.pool().mod(shift, b.pool().max(size, 1));  // a dynamic size may be 0
   if (s.is(0)) return x;
-  const Dim rest = b.pool().sub(size, s);
-  return b.concat({b.slice(x, axis, rest, s), b.slice(x, axis, 0, rest)}, axis);
+  const Dim remaining = b.pool().sub(size, s);
+  return b.concat({b.slice(x, axis, remaining, s), b.slice(x, axis, 0, remaining)}, axis);
 }
 Values roll(Builder& b, const Call& c) {
   ValueId x = c.tensor("self");
@@ -219,7 +219,7 @@ Values rot90(Builder& b, const Call& c) {
 
 Values repeat_by(Builder& b, ValueId x, Dims counts) {
   while (counts.size() < b.shape(x).size()) counts.insert(counts.begin(), 1);
-  x = at_least(b, x, static_cast<int>(counts.size()));
+  x = expand_rank(b, x, static_cast<int>(counts.size()));
   Dims spread, wide, sizes;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const Dim size = b.shape(x)[i];

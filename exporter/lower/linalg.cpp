@@ -34,7 +34,7 @@ ValueId adjoint(Builder& b, ValueId x) {
 Dims batch_of(Builder& b, ValueId x) {
   return Dims(b.shape(x).begin(), b.shape(x).end() - 2);
 }
-Dims with_sizes(Dims batch, std::initializer_list<Dim> sizes) {
+Dims append_sizes(Dims batch, std::initializer_list<Dim> sizes) {
   batch.insert(batch.end(), sizes);
   return batch;
 }
@@ -105,9 +105,9 @@ std::vector<ValueId> eigh(Builder& b, ValueId a, bool upper) {
 std::span<const Lowering> linalg_lowerings() {
   static const std::vector<Lowering> all = [] {
     std::vector<Lowering> v;
-    for (const auto part :
+    for (const auto table :
          {factor_lowerings(), solve_lowerings(), spectral_lowerings(), power_lowerings(), matrix_norm_lowerings()})
-      v.insert(v.end(), part.begin(), part.end());
+      v.insert(v.end(), table.begin(), table.end());
     return v;
   }();
   return all;

@@ -23,7 +23,7 @@ ValueId transposed(Builder& b, ValueId x);  ///< the last two axes
 ValueId adjoint(Builder& b, ValueId x);
 Dims batch_of(Builder& b, ValueId x);  ///< the sizes before the last two
 /// Appends `sizes` to the batch sizes.
-Dims with_sizes(Dims batch, std::initializer_list<Dim> sizes);
+Dims append_sizes(Dims batch, std::initializer_list<Dim> sizes);
 /// Identity matrix [n, n].
 ValueId identity(Builder& b, Dim n, DType t);
 /// x where column - row <= offset (lower) or >= offset, else zero.

@@ -63,13 +63,13 @@ ValueId permutation(Builder& b, ValueId lu, ValueId pivots) {
   const Dim m = b.size(lu, -2), k = b.size(pivots, -1);
   const ValueId one = identity(b, m, t);
   if (!b.pool().proved_equal(m, k)) {  // rows beyond the pivots stay
-    const Dim rest = b.pool().sub(m, k);
-    ValueId more = b.slice(b.iota(m, DType::i32, 1), 0, k, rest);
+    const Dim remaining = b.pool().sub(m, k);
+    ValueId more = b.slice(b.iota(m, DType::i32, 1), 0, k, remaining);
     Dims shape(b.shape(pivots).begin(), b.shape(pivots).end() - 1);
-    shape.push_back(rest);
+    shape.push_back(remaining);
     pivots = b.concat({pivots, b.expand(more, shape)}, -1);
   }
-  const ValueId ones = b.expand(one, with_sizes(batch_of(b, lu), {m, m}));
+  const ValueId ones = b.expand(one, append_sizes(batch_of(b, lu), {m, m}));
   return transposed(b, lu_solve(b, ones, pivots, one, true, TransposeKind::none));
 }
 /// Unit lower triangular [.., m, k], and upper triangular [.., k, n].

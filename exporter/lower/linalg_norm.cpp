@@ -29,7 +29,7 @@ Axes normal_axes(Builder& b, const Call& c, ValueId x, Axes axes) {
 }
 
 /// Restores reduced axes with size 1.
-ValueId with_axes(Builder& b, ValueId x, const Axes& axes, bool keepdims) {
+ValueId restore_axes(Builder& b, ValueId x, const Axes& axes, bool keepdims) {
   if (!keepdims) return x;
   x = b.unsqueeze(x, std::min(axes[0], axes[1]));
   return b.unsqueeze(x, std::max(axes[0], axes[1]));
@@ -43,7 +43,7 @@ ValueId matrix_norm(Builder& b, const Call& c, ValueId x, double ord, Axes axes,
   const char* pick = ord > 0 ? "max" : "min";
   if (size == 2) {
     const ValueId s = values_of(b, x, axes);
-    return with_axes(b, b.reduce(s, pick, {-1}, false, result), axes, keepdims);
+    return restore_axes(b, b.reduce(s, pick, {-1}, false, result), axes, keepdims);
   }
   if (size != 1 && !std::isinf(ord)) c.unsupported("the order of a matrix norm must be 1, 2 or infinity");
   if (std::isinf(ord)) std::swap(axes[0], axes[1]);
@@ -59,7 +59,7 @@ ValueId matrix_norm(Builder& b, const Call& c, ValueId x, std::string_view ord, 
   if (ord == "fro") return vector_norm(b, x, 2, axes, keepdims, result);
   if (ord != "nuc") c.unsupported("unsupported order of a matrix norm: '" + std::string(ord) + "'");
   const ValueId s = values_of(b, x, axes);
-  return with_axes(b, b.reduce(s, "sum", {-1}, false, result), axes, keepdims);
+  return restore_axes(b, b.reduce(s, "sum", {-1}, false, result), axes, keepdims);
 }
 
 namespace {
@@ -79,8 +79,8 @@ Values linalg_matrix_norm_text(Builder& b, const Call& c) {
 
 Values linalg_norm(Builder& b, const Call& c) {
   const ValueId x = self(b, c);
-  const Axes axes = c.has("dim") ? c.integers("dim") : Axes{};
-  const bool matrix = c.has("ord") && (axes.size() == 2 || (!c.has("dim") && b.rank(x) == 2));
+  const Axes axes = c.has_argument("dim") ? c.integers("dim") : Axes{};
+  const bool matrix = c.has_argument("ord") && (axes.size() == 2 || (!c.has_argument("dim") && b.rank(x) == 2));
   if (matrix) {
     return {
         matrix_norm(b, c, x, c.number("ord"), axes.empty() ? Axes{0, 1} : axes, c.flag("keepdim"), c.result_dtype())};
@@ -88,7 +88,7 @@ Values linalg_norm(Builder& b, const Call& c) {
   return {vector_norm(b, x, c.number_or("ord", 2), axes_arg(b, c, x), c.flag("keepdim"), c.result_dtype())};
 }
 Values linalg_norm_text(Builder& b, const Call& c) {
-  const Axes axes = c.has("dim") ? c.integers("dim") : Axes{0, 1};
+  const Axes axes = c.has_argument("dim") ? c.integers("dim") : Axes{0, 1};
   return {matrix_norm(b, c, self(b, c), c.text("ord"), axes, c.flag("keepdim"), c.result_dtype())};
 }
 

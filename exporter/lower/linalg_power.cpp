@@ -16,8 +16,8 @@ struct Factored {
 };
 Factored factored(Builder& b, ValueId a) {
   const Values f = lu_factor(b, a, false);
-  const ValueId place = b.iota(b.size(a, -1), DType::i32, 1);
-  const ValueId moved = b.expr("p != i", {{"p", f[1]}, {"i", place}}, DType::i64, DType::boolean);
+  const ValueId position = b.iota(b.size(a, -1), DType::i32, 1);
+  const ValueId moved = b.expr("p != i", {{"p", f[1]}, {"i", position}}, DType::i64, DType::boolean);
   const ValueId swaps = b.reduce(moved, "sum", {-1}, false, DType::i64);
   return {f[0], f[1], matrix_diagonal(b, f[0]), b.expr("1 - 2 * (n & 1)", {{"n", swaps}}, DType::i64)};
 }
@@ -102,20 +102,20 @@ Values matrix_exp(Builder& b, const Call& c) {
 ValueId powers(Builder& b, const Call& c, ValueId x, Dim n) {
   const DType t = c.result_dtype();
   x = b.cast(x, t);
-  Dims ones = b.shape(x), rest = b.shape(x);
+  Dims ones = b.shape(x), remaining = b.shape(x);
   ones.push_back(1);
-  rest.push_back(b.pool().sub(n, 1));
-  const ValueId factors = b.expand(b.unsqueeze(x, -1), rest);
+  remaining.push_back(b.pool().sub(n, 1));
+  const ValueId factors = b.expand(b.unsqueeze(x, -1), remaining);
   return b.concat({b.full(ones, 1, t), scan_along(b, factors, ScanKind::cumprod, -1, t)}, -1);
 }
 Values linalg_vander(Builder& b, const Call& c) {
   ValueId x = c.tensor("x");
   if (b.rank(x) == 0) x = b.unsqueeze(x, 0);
-  return {powers(b, c, x, c.has("N") ? c.dim("N") : b.size(x, -1))};
+  return {powers(b, c, x, c.has_argument("N") ? c.dim("N") : b.size(x, -1))};
 }
 Values vander(Builder& b, const Call& c) {
   const ValueId x = c.tensor("x");
-  const Dim n = c.has("N") ? c.dim("N") : b.size(x, -1);
+  const Dim n = c.has_argument("N") ? c.dim("N") : b.size(x, -1);
   if (n.is(0)) return {b.full({b.size(x, 0), 0}, 0, c.result_dtype())};
   const ValueId p = powers(b, c, x, n);
   return {c.flag("increasing") ? p : b.flip(p, {-1})};
@@ -146,7 +146,7 @@ Values linalg_cross(Builder& b, const Call& c) {
 Values cross(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self"), y = c.tensor("other");
   const int rank = b.rank(x);
-  if (c.has("dim")) return {cross_along(b, c, x, y, b.normal_axis(x, c.integer("dim")) - rank)};
+  if (c.has_argument("dim")) return {cross_along(b, c, x, y, b.normal_axis(x, c.integer("dim")) - rank)};
   for (int i = 0; i < rank; ++i) {
     if (b.size(x, i).is(3)) return {cross_along(b, c, x, y, i - rank)};
   }

@@ -76,7 +76,7 @@ Values triangular_solve_old(Builder& b, const Call& c) {
   const auto op = c.flag("transpose") ? TransposeKind::transpose : TransposeKind::none;
   const ValueId x = triangular_solve(
       b, a, c.tensor("self"), {.upper = c.flag("upper"), .left = true, .unit = c.flag("unitriangular"), .op = op});
-  return {x, b.expand(a, with_sizes(batch_of(b, x), {b.size(a, -2), b.size(a, -1)}))};
+  return {x, b.expand(a, append_sizes(batch_of(b, x), {b.size(a, -2), b.size(a, -1)}))};
 }
 
 Dim product_of(Builder& b, const Dims& sizes, std::size_t begin, std::size_t end) {
@@ -85,12 +85,12 @@ Dim product_of(Builder& b, const Dims& sizes, std::size_t begin, std::size_t end
 
 Values linalg_tensorinv(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
-  const std::int64_t at = c.integer("ind");
+  const std::int64_t index = c.integer("ind");
   const Dims& sizes = b.shape(x);
-  if (at <= 0 || at > b.rank(x)) c.unsupported("ind is outside the tensor's axes");
-  const auto k = static_cast<std::size_t>(at);
-  Dims shape(sizes.begin() + at, sizes.end());
-  shape.insert(shape.end(), sizes.begin(), sizes.begin() + at);
+  if (index <= 0 || index > b.rank(x)) c.unsupported("ind is outside the tensor's axes");
+  const auto k = static_cast<std::size_t>(index);
+  Dims shape(sizes.begin() + index, sizes.end());
+  shape.insert(shape.end(), sizes.begin(), sizes.begin() + index);
   const ValueId matrix = b.reshape(x, {product_of(b, sizes, 0, k), product_of(b, sizes, k, sizes.size())});
   return {b.reshape(inverse(b, matrix, true).first, shape)};
 }
@@ -98,7 +98,7 @@ Values linalg_tensorinv(Builder& b, const Call& c) {
 Values linalg_tensorsolve(Builder& b, const Call& c) {
   ValueId a = c.tensor("self");
   const ValueId rhs = c.tensor("other");
-  if (c.has("dims")) {  // moved to the end, in their order
+  if (c.has_argument("dims")) {  // moved to the end, in their order
     std::vector<std::int64_t> moved = c.integers("dims"), order;
     for (std::int64_t& d : moved) d = b.normal_axis(a, d);
     for (std::int64_t i = 0; i < b.rank(a); ++i) {
@@ -121,10 +121,10 @@ Values linalg_lstsq(Builder& b, const Call& c) {
   if (vector) rhs = b.unsqueeze(rhs, -1);
   const std::string name = c.text_or("driver", "gelsy");
   constexpr std::array<std::string_view, kLstsqKinds> kNames = {"gels", "gelsy", "gelsd", "gelss"};
-  const auto at = std::find(kNames.begin(), kNames.end(), name);
-  if (at == kNames.end()) c.unsupported("unsupported driver '" + name + "'");
-  std::vector<Attr> attrs = {attr(AttrKey::mode, Dim(at - kNames.begin()))};
-  if (c.has("rcond")) {
+  const auto it = std::find(kNames.begin(), kNames.end(), name);
+  if (it == kNames.end()) c.unsupported("unsupported driver '" + name + "'");
+  std::vector<Attr> attrs = {attr(AttrKey::mode, Dim(it - kNames.begin()))};
+  if (c.has_argument("rcond")) {
     attrs.push_back(attr_number(AttrKey::epsilon, c.number("rcond")));
   } else {
     const Dim n = b.pool().max(b.size(a, -1), b.size(a, -2));

@@ -55,8 +55,8 @@ Values svd_old(Builder& b, const Call& c) {
     return {r[0], r[1], adjoint(b, r[2])};
   }
   const Dim m = b.size(a, -2), n = b.size(a, -1);
-  return {b.full(with_sizes(batch_of(b, a), {m, m}), 0, b.dtype(a)), singular_values(b, a),
-          b.full(with_sizes(batch_of(b, a), {n, n}), 0, b.dtype(a))};
+  return {b.full(append_sizes(batch_of(b, a), {m, m}), 0, b.dtype(a)), singular_values(b, a),
+          b.full(append_sizes(batch_of(b, a), {n, n}), 0, b.dtype(a))};
 }
 
 /// A = U H with orthonormal U and hermitian H: of A = W S V^H, U is W V^H and H is V S V^H.
@@ -95,10 +95,10 @@ Tolerances tolerances(Builder& b, const Call& c, ValueId a) {
   if (!n.is_const()) {
     standard.value = b.expr("n * e", {{"n", b.from_dim(n)}, {"e", epsilon}}, real_type(b.dtype(a)));
   }
-  const bool has_absolute = c.has("atol");
+  const bool has_absolute = c.has_argument("atol");
   Tolerances t{has_absolute ? tolerance(b, c, "t", "atol") : ExprArg("t", 0.0),
-               c.has("rtol") ? tolerance(b, c, "r", "rtol") : standard};
-  if (c.has("rtol") || !has_absolute) return t;
+               c.has_argument("rtol") ? tolerance(b, c, "r", "rtol") : standard};
+  if (c.has_argument("rtol") || !has_absolute) return t;
   if (t.absolute.value == kNoValue) {
     if (t.absolute.number.real() > 0) t.relative = ExprArg("r", 0.0);
   } else {  // a positive absolute tolerance disables the default relative tolerance
@@ -117,7 +117,7 @@ ValueId threshold(Builder& b, ValueId magnitudes, const Tolerances& t) {
 /// Attaches the gradient of the pseudoinverse P of A (Golub and Pereyra, 1973),
 ///   dP = -P dA P + P P^H dA^H (I - A P) + (I - P A) dA^H P^H P,
 /// replacing the gradient of the factors, infinite for equal singular values.
-ValueId with_own_gradient(Builder& b, ValueId a, ValueId pseudoinverse) {
+ValueId attach_pinv_gradient(Builder& b, ValueId a, ValueId pseudoinverse) {
   const ValueId p = detached(b, pseudoinverse), fixed = detached(b, a);
   const DType t = b.dtype(a);
   const ValueId ph = adjoint(b, p), ah = adjoint(b, a);
@@ -134,7 +134,7 @@ ValueId with_own_gradient(Builder& b, ValueId a, ValueId pseudoinverse) {
 
 ValueId pseudoinverse(Builder& b, ValueId a, bool hermitian, const Tolerances& t) {
   const Dim m = b.size(a, -2), n = b.size(a, -1);
-  if (is_empty(b, a)) return b.full(with_sizes(batch_of(b, a), {n, m}), 0, b.dtype(a));
+  if (is_empty(b, a)) return b.full(append_sizes(batch_of(b, a), {n, m}), 0, b.dtype(a));
   ValueId left, values, right;
   if (hermitian) {
     const Values r = eigh(b, a, false);
@@ -152,7 +152,7 @@ ValueId pseudoinverse(Builder& b, ValueId a, bool hermitian, const Tolerances& t
   const ValueId limit = threshold(b, magnitudes, t);
   const ValueId inverted = b.expr("m > t ? 1 / s : 0", {{"m", magnitudes}, {"t", limit}, {"s", values}}, real);
   const ValueId scaled = b.expr("v * s", {{"v", left}, {"s", b.unsqueeze(inverted, -2)}}, b.dtype(a));
-  return with_own_gradient(b, a, product(b, scaled, right));
+  return attach_pinv_gradient(b, a, product(b, scaled, right));
 }
 
 Values linalg_pinv(Builder& b, const Call& c) {
@@ -196,7 +196,7 @@ ValueId condition(Builder& b, const Call& c, ValueId a, Ord ord) {
   const DType result = c.result_dtype();
   const auto [raw, info] = inverse(b, a, false);
   const ValueId singular =
-      b.expr("i > 0", {{"i", b.reshape(info, with_sizes(b.shape(info), {1, 1}))}}, DType::i64, DType::boolean);
+      b.expr("i > 0", {{"i", b.reshape(info, append_sizes(b.shape(info), {1, 1}))}}, DType::i64, DType::boolean);
   const ValueId inverted = b.expr("s ? inf : x", {{"s", singular}, {"x", raw}}, b.dtype(a));
   const ValueId n = matrix_norm(b, c, a, ord, {-2, -1}, false, result);
   const ValueId m = matrix_norm(b, c, inverted, ord, {-2, -1}, false, result);

@@ -40,13 +40,13 @@ Values huber(Builder& b, const Call& c) {
 /// Clamps the logarithms at -100: no loss is infinite.
 Values bce(Builder& b, const Call& c) {
   const std::string text = "((target - 1) * max(log1p(-self), -100) - target * max(log(self), -100))";
-  return elementwise_loss(b, c, c.has("weight") ? text + " * weight" : text);
+  return elementwise_loss(b, c, c.has_argument("weight") ? text + " * weight" : text);
 }
 Values bce_with_logits(Builder& b, const Call& c) {
   std::string text = "log_sigmoid = min(self, 0) - log1p(exp(-abs(self))); ";
-  text += c.has("pos_weight") ? "((1 - target) * self - ((pos_weight - 1) * target + 1) * log_sigmoid)"
-                              : "((1 - target) * self - log_sigmoid)";
-  return elementwise_loss(b, c, c.has("weight") ? text + " * weight" : text);
+  text += c.has_argument("pos_weight") ? "((1 - target) * self - ((pos_weight - 1) * target + 1) * log_sigmoid)"
+                                       : "((1 - target) * self - log_sigmoid)";
+  return elementwise_loss(b, c, c.has_argument("weight") ? text + " * weight" : text);
 }
 Values kl_div(Builder& b, const Call& c) {
   if (c.flag_or("log_target", false)) return elementwise_loss(b, c, "exp(target) * (target - self)");

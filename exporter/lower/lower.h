@@ -55,7 +55,7 @@ struct Call {
   Builder* builder = nullptr;
 
   const CallArgument& arg(ArgumentName name) const;  ///< fails if the schema lacks the argument
-  bool has(ArgumentName name) const;                 ///< true if the schema has the argument, and its value is not None
+  bool has_argument(ArgumentName name) const;        ///< true if the schema has the argument, and its value is not None
   bool is_tensor(ArgumentName name) const;
 
   // Typed reading. Each fails with a clear message when the argument has another kind.

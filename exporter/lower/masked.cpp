@@ -37,18 +37,18 @@ Values masked_scatter(Builder& b, const Call& c) {
   // A possibly empty source gets a leading element, read for false mask elements.
   const bool may_be_empty = b.pool().bounds(b.numel(source)).min < 1;
   if (may_be_empty) source = b.pad(source, {1}, {0});
-  const ValueId place =
+  const ValueId position =
       b.expr("m ? p + first : 0",
              {{"m", b.flatten(mask)}, {"p", places_of(b, mask)}, {"first", may_be_empty ? 1.0 : 0.0}}, DType::i64);
-  const ValueId taken = b.reshape(b.index_select(source, place, 0), shape);
-  return {b.expr("m ? s : x", {{"m", mask}, {"s", taken}, {"x", x}}, b.dtype(x))};
+  const ValueId gathered = b.reshape(b.index_select(source, position, 0), shape);
+  return {b.expr("m ? s : x", {{"m", mask}, {"s", gathered}, {"x", x}}, b.dtype(x))};
 }
 
 Values nonzero(Builder& b, const Call& c) {
   return {b.add(Op::nonzero, {c.tensor("self")}, {attr(AttrKey::symbols, Dims{data_size(b, c, 0, 0)})})};
 }
 Values nonzero_numpy(Builder& b, const Call& c) {
-  const ValueId x = with_axis(b, c.tensor(c.target == "aten.where.default" ? ArgumentName("condition") : "self"));
+  const ValueId x = at_least_1d(b, c.tensor(c.target == "aten.where.default" ? ArgumentName("condition") : "self"));
   const int rank = b.rank(x);
   const ValueId where = b.add(Op::nonzero, {x}, {attr(AttrKey::symbols, Dims{data_size(b, c, 0, 0)})});
   Values r;
@@ -67,10 +67,10 @@ Values nonzero_static(Builder& b, const Call& c) {
   const ValueId there = b.flatten(
       b.dtype(x) == DType::boolean ? x : b.expr("x != 0", {{"x", x}}, compute_type(b.dtype(x)), DType::boolean));
   // Scatters the index of each true element to its row, and all others to a spare row at the end.
-  const ValueId place =
+  const ValueId position =
       b.expr("m ? min(p, n) : n", {{"m", there}, {"p", places_of(b, there)}, size_arg(b, "n", size)}, DType::i64);
   const ValueId all =
-      b.add(Op::scatter, {b.full({b.pool().add(size, 1)}, -1, DType::i64), place, b.iota(numel, DType::i64)},
+      b.add(Op::scatter, {b.full({b.pool().add(size, 1)}, -1, DType::i64), position, b.iota(numel, DType::i64)},
             {attr(AttrKey::axis, Dim(0)), attr(AttrKey::kind, Dim(0))});
   const ValueId found = b.slice(all, 0, 0, size);
   Values columns;
@@ -111,8 +111,8 @@ ValueId is_found(Builder& b, ValueId elements, ValueId tests, std::int64_t count
   std::vector<ExprArg> compared = {{"x", x}};
   std::string equal = "x == y";
   if (is_floating(t)) {
-    const double least = -std::numeric_limits<double>::infinity();
-    const ValueId numbers = b.expr("y == y ? y : least", {{"y", y}, {"least", least}}, t);
+    const double lower = -std::numeric_limits<double>::infinity();
+    const ValueId numbers = b.expr("y == y ? y : least", {{"y", y}, {"least", lower}}, t);
     const ValueId largest = b.reduce(numbers, "max", {0}, false, t);
     const ValueId is_number = b.expr("y == y", {{"y", y}}, t, DType::boolean);
     compared.emplace_back("has_numbers", b.reduce(is_number, "any", {0}, false, DType::boolean));
@@ -120,8 +120,9 @@ ValueId is_found(Builder& b, ValueId elements, ValueId tests, std::int64_t count
     y = b.expr("y == y ? y : largest", {{"y", y}, {"largest", largest}}, t);
   }
   const ValueId sorted = sort_along(b, y, 0, false, false)[0];
-  const ValueId place = b.add(Op::searchsorted, {sorted, x}, {attr(AttrKey::right, Dim(0)), attr_dtype(DType::i64)});
-  const ValueId nearest = b.expr("min(p, last)", {{"p", place}, {"last", static_cast<double>(count - 1)}}, DType::i64);
+  const ValueId position = b.add(Op::searchsorted, {sorted, x}, {attr(AttrKey::right, Dim(0)), attr_dtype(DType::i64)});
+  const ValueId nearest =
+      b.expr("min(p, last)", {{"p", position}, {"last", static_cast<double>(count - 1)}}, DType::i64);
   compared.emplace_back("y", b.index_select(sorted, nearest, 0));
   return b.reshape(b.expr(equal, compared, t, DType::boolean), b.shape(elements));
 }

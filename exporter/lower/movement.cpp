@@ -27,7 +27,7 @@ Dims contiguous_strides(Builder& b, const Dims& sizes) {
   return strides;
 }
 
-Dims with_inferred_size(Builder& b, Dims sizes, Dim numel) {
+Dims infer_size(Builder& b, Dims sizes, Dim numel) {
   Dim known = 1;
   Dim* open = nullptr;
   for (Dim& d : sizes) {
@@ -41,7 +41,7 @@ Dims with_inferred_size(Builder& b, Dims sizes, Dim numel) {
   return sizes;
 }
 
-ValueId at_least(Builder& b, ValueId x, int rank) {
+ValueId expand_rank(Builder& b, ValueId x, int rank) {
   Dims sizes = b.shape(x);
   while (static_cast<int>(sizes.size()) < rank) sizes.insert(sizes.begin(), 1);
   return b.reshape(x, std::move(sizes));
@@ -51,8 +51,8 @@ SliceRange slice_range(Builder& b, const Call& c, ValueId x) {
   const std::int64_t axis = b.normal_axis(x, c.integer("dim"));
   const Dim size = b.size(x, axis);
   const std::int64_t step = c.integer("step");
-  const Dim start = c.has("start") ? clamp_index(b, c.dim("start"), size) : Dim(0);
-  const Dim end = c.has("end") ? clamp_index(b, c.dim("end"), size) : size;
+  const Dim start = c.has_argument("start") ? clamp_index(b, c.dim("start"), size) : Dim(0);
+  const Dim end = c.has_argument("end") ? clamp_index(b, c.dim("end"), size) : size;
   const Dim length = b.pool().ceildiv(b.pool().max(b.pool().sub(end, start), 0), step);
   return {axis, length.is(0) ? Dim(0) : start, length, step};
 }
@@ -84,7 +84,7 @@ using Values = std::vector<ValueId>;
 
 Values reshape_to(Builder& b, const Call& c, ArgumentName name) {
   const ValueId x = c.tensor("self");
-  return {b.reshape(x, with_inferred_size(b, c.dims(name), b.numel(x)))};
+  return {b.reshape(x, infer_size(b, c.dims(name), b.numel(x)))};
 }
 Values view(Builder& b, const Call& c) {
   return reshape_to(b, c, "size");
@@ -131,7 +131,7 @@ Values ravel(Builder& b, const Call& c) {
 Values unflatten(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const std::int64_t axis = b.normal_axis(x, c.integer("dim"));
-  const Dims inner = with_inferred_size(b, c.dims("sizes"), b.size(x, axis));
+  const Dims inner = infer_size(b, c.dims("sizes"), b.size(x, axis));
   Dims sizes(b.shape(x).begin(), b.shape(x).begin() + axis);
   sizes.insert(sizes.end(), inner.begin(), inner.end());
   sizes.insert(sizes.end(), b.shape(x).begin() + axis + 1, b.shape(x).end());
@@ -267,7 +267,7 @@ Values view_as_complex(Builder& b, const Call& c) {
 
 Values as_strided(Builder& b, const Call& c) {
   return {b.as_strided(c.tensor("self"), c.dims("size"), c.dims("stride"),
-                       c.has("storage_offset") ? c.dim("storage_offset") : Dim(0))};
+                       c.has_argument("storage_offset") ? c.dim("storage_offset") : Dim(0))};
 }
 Values diagonal_view(Builder& b, const Call& c) {
   return {diagonal(b, c.tensor(c.target.find("linalg") != std::string::npos ? ArgumentName("A") : "self"),

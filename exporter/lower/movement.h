@@ -17,10 +17,10 @@ Dim clamp_index(Builder& b, Dim index, Dim size);
 /// Strides of a contiguous tensor of these sizes.
 Dims contiguous_strides(Builder& b, const Dims& sizes);
 /// Replaces an entry -1 by the size needed for the product `numel`.
-Dims with_inferred_size(Builder& b, Dims sizes, Dim numel);
+Dims infer_size(Builder& b, Dims sizes, Dim numel);
 ValueId diagonal(Builder& b, ValueId x, std::int64_t offset, std::int64_t axis1, std::int64_t axis2);
 /// x broadcast with leading axes of size 1 up to `rank`.
-ValueId at_least(Builder& b, ValueId x, int rank);
+ValueId expand_rank(Builder& b, ValueId x, int rank);
 /// start, length and step of slice.Tensor's arguments dim, start, end, step.
 struct SliceRange {
   std::int64_t axis;

@@ -22,15 +22,16 @@ Values softmax_backward(Builder& b, const Call& c) {
 
 /// The output mask, with the input: tracing gives the gradient of the input a value even if the mask leaves it out.
 std::vector<bool> wanted_operands(const Call& c) {
-  std::vector<bool> wanted;
-  for (const Dim d : c.dims("output_mask")) wanted.push_back(d.is(1));
-  wanted.at(0) = true;
-  return wanted;
+  std::vector<bool> requested;
+  for (const Dim d : c.dims("output_mask")) requested.push_back(d.is(1));
+  requested.at(0) = true;
+  return requested;
 }
 
 /// The weight of the call, or ones if the gradient of an absent weight is asked for.
-ValueId weight_or_ones(Builder& b, const Call& c, bool wanted, const Dims& sizes) {
-  return c.has("weight") || !wanted ? c.tensor_or_none("weight") : b.full(sizes, 1, b.dtype(c.tensor("input")));
+ValueId weight_or_ones(Builder& b, const Call& c, bool requested, const Dims& sizes) {
+  return c.has_argument("weight") || !requested ? c.tensor_or_none("weight")
+                                                : b.full(sizes, 1, b.dtype(c.tensor("input")));
 }
 
 /// The normalization of the call's input with its statistics. The rules do not read the bias.
@@ -62,7 +63,7 @@ Values batch_norm_backward(Builder& b, const Call& c) {
   const std::vector<bool> mask = wanted_operands(c);
   const Dims channels = {b.size(x, 1)};
   const ValueId weight = weight_or_ones(b, c, mask.at(1), channels);
-  const DType parameter = c.has("weight") ? b.dtype(weight) : b.dtype(x);
+  const DType parameter = c.has_argument("weight") ? b.dtype(weight) : b.dtype(x);
   if (!c.flag("train")) {
     Node n;
     n.op = Op::batch_norm;
@@ -79,8 +80,8 @@ Values batch_norm_backward(Builder& b, const Call& c) {
   axes.erase(axes.begin() + 1);
   const NormalizedGradients g = normalized_gradients(
       b, {x, spread(c.tensor("save_mean")), spread(c.tensor("save_invstd")), spread(weight), axes}, grad);
-  const auto summed = [&](bool wanted, ValueId v) {
-    return wanted ? b.reduce(v, "sum", axes, false, parameter) : kNoValue;
+  const auto summed = [&](bool requested, ValueId v) {
+    return requested ? b.reduce(v, "sum", axes, false, parameter) : kNoValue;
   };
   return {gradient_like(b, g.x, x), summed(mask.at(1), g.weight), summed(mask.at(2), g.bias)};
 }

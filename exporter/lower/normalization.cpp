@@ -19,7 +19,7 @@ ValueId softmax_along(Builder& b, ValueId x, std::int64_t axis, bool log, DType 
   // PyTorch converts lossy inputs first.
   const DType from = b.dtype(x);
   if (!is_floating(from) || element_size(result) < element_size(from)) x = b.cast(x, result);
-  const ValueId line = with_axis(b, x);
+  const ValueId line = at_least_1d(b, x);
   const ValueId y =
       b.add(Op::softmax, {line},
             {attr(AttrKey::axis, b.normal_axis(line, axis)), attr(AttrKey::log, Dim(log)), attr_dtype(result)});
@@ -82,7 +82,7 @@ Values rms_norm(Builder& b, const Call& c) {
     for (std::size_t i = 0; i < c.dims("normalized_shape").size(); ++i)
       axes.push_back(-1 - static_cast<std::int64_t>(i));
     const ValueId mean = b.reduce(b.expr("x * x", {{"x", x}}, wide), "mean", axes, true, wide);
-    const ValueId w = c.has("weight") ? c.tensor("weight") : b.full({}, 1, wide);
+    const ValueId w = c.has_argument("weight") ? c.tensor("weight") : b.full({}, 1, wide);
     const double e = epsilon_or_smallest(c, wide == DType::c128 ? DType::f64 : DType::f32);
     return {b.expr("x * rsqrt(m + e) * w", {{"x", x}, {"m", mean}, {"e", e}, {"w", w}}, c.result_dtype())};
   }

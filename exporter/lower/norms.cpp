@@ -66,8 +66,8 @@ Values norm_except_dim(Builder& b, const Call& c) {
   std::vector<std::int64_t> axes = b.all_axes(v);
   const double p = c.number("pow");
   if (dim == -1) return {vector_norm(b, v, p, axes, false, c.result_dtype())};
-  const std::int64_t kept = b.normal_axis(v, dim);
-  axes.erase(axes.begin() + kept);
+  const std::int64_t retained = b.normal_axis(v, dim);
+  axes.erase(axes.begin() + retained);
   // A single axis leaves nothing to reduce, and an empty list would mean all axes.
   if (axes.empty()) return {vector_norm(b, b.unsqueeze(v, 1), p, {1}, false, c.result_dtype())};
   return {vector_norm(b, v, p, axes, true, c.result_dtype())};
@@ -90,8 +90,8 @@ Values logsumexp(Builder& b, const Call& c) {
     return {b.expr("log(s)", {{"s", b.reduce(b.cast(x, wide), "sum", axes, keep, wide)}}, result)};
   }
   const ValueId parts = is_complex(wide) ? b.expr("real(x)", {{"x", x}}, wide, real) : b.cast(x, real);
-  const ValueId most = b.reduce(parts, "max", axes, true, real);
-  const ValueId top = b.expr("isinf(m) ? 0 : m", {{"m", most}}, real);
+  const ValueId upper = b.reduce(parts, "max", axes, true, real);
+  const ValueId top = b.expr("isinf(m) ? 0 : m", {{"m", upper}}, real);
   const ValueId sum = b.reduce(b.expr("exp(x - m)", {{"x", x}, {"m", top}}, wide), "sum", axes, true, wide);
   const ValueId y = b.expr("log(s) + m", {{"s", sum}, {"m", top}}, result);
   if (keep) return {y};

@@ -102,11 +102,11 @@ Values nan_to_num(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const DType t = b.dtype(x);
   if (!has_fraction(t)) return {x};
-  const double most = largest(t);
+  const double upper = largest(t);
   const std::vector<ExprArg> args = {{"x", x},
                                      {"none", c.number_or("nan", 0)},
-                                     {"high", c.number_or("posinf", most)},
-                                     {"low", c.number_or("neginf", -most)}};
+                                     {"high", c.number_or("posinf", upper)},
+                                     {"low", c.number_or("neginf", -upper)}};
   if (!is_complex(t)) {
     return {b.expr("isnan(x) ? none : x == inf ? high : x == -inf ? low : x", args, c.result_dtype())};
   }
@@ -116,18 +116,18 @@ Values nan_to_num(Builder& b, const Call& c) {
              args, c.result_dtype())};
 }
 
-Values part(Builder& b, const Call& c, std::string_view text) {
+Values complex_component(Builder& b, const Call& c, std::string_view text) {
   if (!is_complex(b.dtype(c.tensor("self")))) return {c.tensor("self")};
   return {lower_text(b, c, text, ComputeIn::self)};
 }
 Values real(Builder& b, const Call& c) {
-  return part(b, c, "real(self)");
+  return complex_component(b, c, "real(self)");
 }
 Values imag(Builder& b, const Call& c) {
-  return part(b, c, "imag(self)");
+  return complex_component(b, c, "imag(self)");
 }
 Values conj(Builder& b, const Call& c) {
-  return part(b, c, "conj(self)");
+  return complex_component(b, c, "conj(self)");
 }
 
 constexpr std::array kNumberLowerings = {

@@ -13,7 +13,7 @@ struct Parameters {
 
 /// Scale and zero point of ranges low to high, in the arithmetic of PyTorch's kernels: float64, range ends in float32.
 /// Scales below 6.1e-5 are raised to 6.1e-5, and their ranges with them.
-Parameters parameters(Builder& b, ValueId low, ValueId high, double least, double most, bool symmetric, DType scale,
+Parameters parameters(Builder& b, ValueId low, ValueId high, double lower, double upper, bool symmetric, DType scale,
                       DType zero_point) {
   std::string text;
   if (symmetric) {
@@ -28,10 +28,10 @@ Parameters parameters(Builder& b, ValueId low, ValueId high, double least, doubl
       "s = f == 0 || isinf(float32(1 / f)) ? 0.1 : r; small = s < tiny; ";
   const std::vector<ExprArg> args = {{"low", low},
                                      {"high", high},
-                                     {"least", least},
-                                     {"most", most},
-                                     {"span", most - least},
-                                     {"half", static_cast<double>(static_cast<std::int64_t>(most - least) / 2)},
+                                     {"least", lower},
+                                     {"most", upper},
+                                     {"span", upper - lower},
+                                     {"half", static_cast<double>(static_cast<std::int64_t>(upper - lower) / 2)},
                                      {"tiny", static_cast<double>(6.1e-5F)}};
   Parameters p;
   p.scale = b.expr(text + "small ? tiny : s", args, DType::f64, scale);
@@ -51,7 +51,7 @@ Values observe_and_quantize(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self"), observe = b.reshape(c.tensor("observer_on"), {}),
                 quantize = b.reshape(c.tensor("fake_quant_on"), {});
   const bool rows = c.flag_or("per_row_fake_quant", false);
-  const double least = c.number("quant_min"), most = c.number("quant_max");
+  const double lower = c.number("quant_min"), upper = c.number("quant_max");
   std::vector<std::int64_t> axes;
   if (rows) {
     if (c.integer("ch_axis") != 0 || b.rank(x) < 2) c.unsupported("ch_axis must be the first axis");
@@ -66,11 +66,11 @@ Values observe_and_quantize(Builder& b, const Call& c) {
   };
   const ValueId low = running("running_min", "min"), high = running("running_max", "max");
   const ValueId old_scale = c.tensor("scale"), old_zero_point = c.tensor("zero_point");
-  const Parameters p = parameters(b, low, high, least, most, c.flag_or("symmetric_quant", false), b.dtype(old_scale),
+  const Parameters p = parameters(b, low, high, lower, upper, c.flag_or("symmetric_quant", false), b.dtype(old_scale),
                                   b.dtype(old_zero_point));
   const auto shaped = [&](ValueId v) { return rows ? per_channel(b, v, x, 0) : b.reshape(v, {}); };
   const FakeQuantized f =
-      fake_quantized(b, x, {"scale", shaped(p.scale)}, {"zero_point", shaped(p.zero_point)}, least, most);
+      fake_quantized(b, x, {"scale", shaped(p.scale)}, {"zero_point", shaped(p.zero_point)}, lower, upper);
   const auto chosen = [&](ValueId now, ValueId old) {
     return b.expr("on ? now : old", {{"on", quantize}, {"now", now}, {"old", old}}, b.dtype(old));
   };

@@ -54,14 +54,14 @@ Values step(Builder& b, const Call& c, const OptimStep& s, std::vector<double> h
     if (!names[i].empty()) lists[kOptimLarge[i]] = c.tensors(names[i]);
   }
   if (c.is_tensor("lr")) lists[OptimList::lr] = {c.tensor("lr")};
-  if (c.has("grad_scale")) lists[OptimList::grad_scale] = {c.tensor("grad_scale")};
-  if (c.has("found_inf")) lists[OptimList::found_inf] = {c.tensor("found_inf")};
+  if (c.has_argument("grad_scale")) lists[OptimList::grad_scale] = {c.tensor("grad_scale")};
+  if (c.has_argument("found_inf")) lists[OptimList::found_inf] = {c.tensor("found_inf")};
   const optimizers::ListResults results = add_step(b, lists);
   Values all;
   for (OptimList list : kOptimLarge) {
     if (list == OptimList::step) continue;
-    const Values& made = results[static_cast<std::size_t>(list)];
-    const Values& same = list == OptimList::grad && made.empty() ? lists[list] : made;
+    const Values& result = results[static_cast<std::size_t>(list)];
+    const Values& same = list == OptimList::grad && result.empty() ? lists[list] : result;
     all.insert(all.end(), same.begin(), same.end());
   }
   for (ArgumentName name : s.untouched) {

@@ -5,7 +5,7 @@ namespace tern {
 
 std::vector<ValueId> sort_along(Builder& b, ValueId x, std::int64_t axis, bool descending, bool stable) {
   const bool scalar = b.rank(x) == 0;
-  const ValueId line = with_axis(b, x);
+  const ValueId line = at_least_1d(b, x);
   std::vector<ValueId> r = b.add_all(Op::sort, {line},
                                      {attr(AttrKey::axis, b.normal_axis(line, axis)),
                                       attr(AttrKey::descending, Dim(descending)), attr(AttrKey::stable, Dim(stable))});
@@ -38,7 +38,7 @@ Values msort(Builder& b, const Call& c) {
 Values topk(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const bool scalar = b.rank(x) == 0;
-  const ValueId line = with_axis(b, x);
+  const ValueId line = at_least_1d(b, x);
   Values r = b.add_all(Op::topk, {line},
                        {attr(AttrKey::axis, b.normal_axis(line, c.integer("dim"))), attr(AttrKey::k, c.dim("k")),
                         attr(AttrKey::largest, Dim(c.flag("largest")))});
@@ -53,10 +53,10 @@ Values topk(Builder& b, const Call& c) {
 Values quantile(Builder& b, const Call& c, bool ignore_nan) {
   ValueId x = c.tensor("self");
   const DType t = b.dtype(x), wide = compute_type(t);
-  const bool keep = c.flag("keepdim"), whole = !c.has("dim");
+  const bool keep = c.flag("keepdim"), is_full = !c.has_argument("dim");
   const int rank = b.rank(x);
-  const std::int64_t dim = whole ? 0 : b.normal_axis(x, c.integer("dim"));
-  x = whole || rank == 0 ? b.flatten(x) : b.move_axis(x, dim, -1);
+  const std::int64_t dim = is_full ? 0 : b.normal_axis(x, c.integer("dim"));
+  x = is_full || rank == 0 ? b.flatten(x) : b.move_axis(x, dim, -1);
   ValueId q = c.is_tensor("q") ? c.tensor("q") : b.scalar(c.number("q"), t);
   const bool list = b.rank(q) > 0;
   q = b.reshape(q, {b.numel(q)});
@@ -91,7 +91,7 @@ Values quantile(Builder& b, const Call& c, bool ignore_nan) {
         {{"l", low}, {"h", high}, {"r", ranks}}, wide, t);
   }
   // The axis of q goes to the front; keepdim restores the axis of x.
-  if (whole || rank == 0) {
+  if (is_full || rank == 0) {
     Dims shape(static_cast<std::size_t>(keep ? rank : 0), 1);
     if (list) shape.insert(shape.begin(), b.numel(q));
     return {b.reshape(y, shape)};

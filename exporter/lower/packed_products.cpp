@@ -38,16 +38,17 @@ constexpr std::int64_t kPackedProductsRows = 64, kLanes = 16;
 ValueId unpacked_rows(Builder& b, const Call& c, ValueId packed) {
   const std::int64_t n = constant_size(b, c, packed, 0), k = 2 * constant_size(b, c, packed, 1);
   if (n % kLanes != 0) c.unsupported(fmt::format("a packed weight of {} rows is not supported", n));
-  const std::int64_t blocks = n / kPackedProductsRows, rest = n % kPackedProductsRows;
+  const std::int64_t blocks = n / kPackedProductsRows, remaining = n % kPackedProductsRows;
   const ValueId flat = b.flatten(packed);
   Values parts;
   if (blocks > 0) {
-    const ValueId part = b.reshape(b.slice(flat, 0, 0, blocks * kPackedProductsRows * k / 2), {blocks, k, 2, kLanes});
-    parts.push_back(b.reshape(b.permute(nibbles(b, part), {0, 4, 2, 3, 1}), {blocks * kPackedProductsRows, k}));
+    const ValueId slice = b.reshape(b.slice(flat, 0, 0, blocks * kPackedProductsRows * k / 2), {blocks, k, 2, kLanes});
+    parts.push_back(b.reshape(b.permute(nibbles(b, slice), {0, 4, 2, 3, 1}), {blocks * kPackedProductsRows, k}));
   }
-  if (rest > 0) {
-    const ValueId part = b.reshape(b.slice(flat, 0, blocks * kPackedProductsRows * k / 2, rest * k / 2), {k, rest / 2});
-    parts.push_back(b.transpose(b.reshape(nibbles(b, part), {k, rest}), 0, 1));
+  if (remaining > 0) {
+    const ValueId slice =
+        b.reshape(b.slice(flat, 0, blocks * kPackedProductsRows * k / 2, remaining * k / 2), {k, remaining / 2});
+    parts.push_back(b.transpose(b.reshape(nibbles(b, slice), {k, remaining}), 0, 1));
   }
   if (parts.empty()) return b.full({0, k}, 0, DType::u8);
   return b.concat(parts, 0);
@@ -58,15 +59,15 @@ Values pack_rows(Builder& b, const Call& c) {
   const std::int64_t n = constant_size(b, c, weight, 0), k = constant_size(b, c, weight, 1);
   if (n % kLanes != 0 || k % 2 != 0)
     c.unsupported(fmt::format("a weight of {} rows and {} columns cannot be packed", n, k));
-  const std::int64_t blocks = n / kPackedProductsRows, rest = n % kPackedProductsRows;
+  const std::int64_t blocks = n / kPackedProductsRows, remaining = n % kPackedProductsRows;
   Values parts;
   if (blocks > 0) {
-    const ValueId part = b.reshape(b.slice(weight, 0, 0, blocks * kPackedProductsRows), {blocks, 2, 2, kLanes, k});
-    parts.push_back(b.flatten(bytes(b, b.permute(part, {0, 4, 2, 3, 1}))));
+    const ValueId slice = b.reshape(b.slice(weight, 0, 0, blocks * kPackedProductsRows), {blocks, 2, 2, kLanes, k});
+    parts.push_back(b.flatten(bytes(b, b.permute(slice, {0, 4, 2, 3, 1}))));
   }
-  if (rest > 0) {
-    const ValueId part = b.transpose(b.slice(weight, 0, blocks * kPackedProductsRows, rest), 0, 1);
-    parts.push_back(b.flatten(bytes(b, b.reshape(part, {k, rest / 2, 2}))));
+  if (remaining > 0) {
+    const ValueId slice = b.transpose(b.slice(weight, 0, blocks * kPackedProductsRows, remaining), 0, 1);
+    parts.push_back(b.flatten(bytes(b, b.reshape(slice, {k, remaining / 2, 2}))));
   }
   if (parts.empty()) return {b.full({0, k / 2}, 0, DType::u8)};
   return {b.reshape(b.concat(parts, 0), {n, k / 2})};

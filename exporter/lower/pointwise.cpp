@@ -51,10 +51,10 @@ std::vector<std::string_view> arguments_in(const Call& c, std::string_view text)
 
 /// Converts an integer to type `t`, wrapping: -1 becomes 255 in uint8.
 std::int64_t wrapped_to(double v, DType t) {
-  const auto whole = static_cast<std::int64_t>(v);
+  const auto integer = static_cast<std::int64_t>(v);
   std::array<std::byte, 8> stored{};
   std::int64_t back = 0;
-  convert(&whole, DType::i64, stored.data(), t, 1);
+  convert(&integer, DType::i64, stored.data(), t, 1);
   convert(stored.data(), t, &back, DType::i64, 1);
   return back;
 }
@@ -107,7 +107,7 @@ void widen(DType& to, DType t) {
 }  // namespace
 
 ExprArg expr_arg(Builder& b, const Call& c, std::string_view name) {
-  const CallArgument& o = c.arg(ArgumentName::of(name));
+  const CallArgument& o = c.arg(ArgumentName::from_text(name));
   switch (o.kind) {
     case CallArgumentKind::tensor: return {name, o.value};
     case CallArgumentKind::number: return {name, o.number};
@@ -118,7 +118,7 @@ ExprArg expr_arg(Builder& b, const Call& c, std::string_view name) {
       if (exact) return {name, static_cast<double>(o.integer.value())};
       return {name, b.from_dim(o.integer)};
     }
-    default: return {name, c.number(ArgumentName::of(name))};  // fails and names the argument's kind
+    default: return {name, c.number(ArgumentName::from_text(name))};  // fails and names the argument's kind
   }
 }
 
@@ -127,7 +127,7 @@ DType common_dtype(Builder& b, const Call& c, const std::vector<std::string_view
   DType without = DType::invalid;
   DType number = DType::invalid;
   for (std::string_view name : names) {
-    const CallArgument& o = c.arg(ArgumentName::of(name));
+    const CallArgument& o = c.arg(ArgumentName::from_text(name));
     switch (o.kind) {
       case CallArgumentKind::tensor: widen(b.rank(o.value) > 0 ? with_dimensions : without, b.dtype(o.value)); break;
       case CallArgumentKind::integer: widen(number, DType::i64); break;
@@ -165,7 +165,7 @@ ValueId lower_text(Builder& b, const Call& c, std::string_view text, ComputeIn c
         if (a.value == kNoValue) a.number = {rounded_to(a.number.real(), in), rounded_to(a.number.imag(), in)};
       }
       break;
-    case ComputeIn::self: in = b.dtype(c.tensor(ArgumentName::of(names.front()))); break;
+    case ComputeIn::self: in = b.dtype(c.tensor(ArgumentName::from_text(names.front()))); break;
     case ComputeIn::floating: in = to_floating(common_dtype(b, c, names)); break;
     case ComputeIn::boolean:
       wrap_operands(b, args, common_dtype(b, c, names));

@@ -46,7 +46,8 @@ Values avg_pool(Builder& b, const Call& c) {
   std::vector<Attr> attrs = window(c, n);
   attrs.push_back(kind(PoolKind::avg));
   attrs.push_back(attr(AttrKey::count_pads, Dim(c.flag_or("count_include_pad", true) ? 1 : 0)));
-  if (n > 1 && c.has("divisor_override")) attrs.push_back(attr(AttrKey::divisor, Dim(c.integer("divisor_override"))));
+  if (n > 1 && c.has_argument("divisor_override"))
+    attrs.push_back(attr(AttrKey::divisor, Dim(c.integer("divisor_override"))));
   return {b.add(Op::pool, {c.tensor("self")}, std::move(attrs))};
 }
 

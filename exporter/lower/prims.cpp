@@ -76,7 +76,7 @@ Values iota(Builder& b, const Call& c) {
 
 Values prod(Builder& b, const Call& c) {
   const ValueId x = c.tensor("inp");
-  const std::vector<std::int64_t> axes = c.has("dims") ? c.integers("dims") : b.all_axes(x);
+  const std::vector<std::int64_t> axes = c.has_argument("dims") ? c.integers("dims") : b.all_axes(x);
   return {b.reduce(b.cast(x, c.result_dtype()), "prod", axes, false, c.result_dtype())};
 }
 

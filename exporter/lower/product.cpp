@@ -17,7 +17,7 @@ ValueId product(Builder& b, ValueId a, ValueId other, DType dtype, ValueId bias)
 }
 
 std::complex<double> scalar_or(const Call& c, ArgumentName name, std::complex<double> otherwise) {
-  if (!c.has(name)) return otherwise;
+  if (!c.has_argument(name)) return otherwise;
   const CallArgument& o = c.arg(name);
   if (o.kind == CallArgument::Kind::complex) return {o.number, o.imaginary};
   return c.number(name);
@@ -186,7 +186,7 @@ Values grouped_mm(Builder& b, const Call& c) {
   ValueId y = kNoValue;
   if (b.rank(x) == 3 && b.rank(w) == 3) {
     y = product(b, x, w, result);
-  } else if (b.rank(x) == 2 && b.rank(w) == 3 && c.has("offs")) {
+  } else if (b.rank(x) == 2 && b.rank(w) == 3 && c.has_argument("offs")) {
     y = b.add(Op::grouped_matmul, {x, w, c.tensor("offs")}, {attr_dtype(result)});
   } else {
     c.unsupported("groups must be along the rows of the first matrix");

@@ -36,12 +36,12 @@ Term Steps::apply(const Term& x, std::string_view op, const Term& y) {
   // Rounds wide integers before arithmetic with 16-bit floats; narrow integers are exact.
   const auto operand = [&](const Term& v) {
     const bool rounds = is_floating(t) && element_size(t) == 2 && is_integral(v.dtype) && element_size(v.dtype) > 1;
-    return rounds ? to(v, t).text : v.text;
+    return rounds ? cast(v, t).text : v.text;
   };
   return {fmt::format("{}({} {} {})", name_of(t), operand(x), op, operand(y)), t};
 }
 
-Term Steps::to(const Term& x, DType dtype) {
+Term Steps::cast(const Term& x, DType dtype) {
   return x.dtype == dtype ? x : Term{fmt::format("{}({})", name_of(dtype), x.text), dtype};
 }
 
@@ -49,27 +49,27 @@ Term Steps::round(const Term& x) {
   return {"round(" + x.text + ")", x.dtype};
 }
 
-Term Steps::clamp(const Term& x, double least, double most) {
-  return at_most(at_least(x, least), most);
+Term Steps::clamp(const Term& x, double lower, double upper) {
+  return clamp_max(clamp_min(x, lower), upper);
 }
 
-Term Steps::at_least(const Term& x, double least) {
-  return {fmt::format("max({}, {})", x.text, number(rounded_to(least, x.dtype)).text), x.dtype};
+Term Steps::clamp_min(const Term& x, double lower) {
+  return {fmt::format("max({}, {})", x.text, number(rounded_to(lower, x.dtype)).text), x.dtype};
 }
 
-Term Steps::at_most(const Term& x, double most) {
-  return {fmt::format("min({}, {})", x.text, number(rounded_to(most, x.dtype)).text), x.dtype};
+Term Steps::clamp_max(const Term& x, double upper) {
+  return {fmt::format("min({}, {})", x.text, number(rounded_to(upper, x.dtype)).text), x.dtype};
 }
 
 Term Steps::larger(const Term& x, const Term& y) {
   return {fmt::format("max({}, {})", x.text, y.text), promote(x.dtype, y.dtype)};
 }
 
-Term Steps::at_least_zero(const Term& x) {
+Term Steps::clamp_min_zero(const Term& x) {
   return {"max(" + x.text + ", 0)", x.dtype};
 }
 
-Term Steps::at_most_zero(const Term& x) {
+Term Steps::clamp_max_zero(const Term& x) {
   return {"min(" + x.text + ", 0)", x.dtype};
 }
 
@@ -118,8 +118,8 @@ BlockAxes blocks_of(Builder& b, const Call& c, ValueId x, const Dims& block) {
   };
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const Dim size = sizes[i];
-    const bool whole = block[i] == size || (block[i].is_const() && block[i].value() < 1);
-    if (whole) {
+    const bool is_full = block[i] == size || (block[i].is_const() && block[i].value() < 1);
+    if (is_full) {
       result.counts.push_back(1);
       add(size, !size.is(1));
     } else if (block[i].is(1)) {

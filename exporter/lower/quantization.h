@@ -41,14 +41,14 @@ class Steps {
   /// The argument `name` of the call: a tensor or a number.
   Term argument(const Call& c, std::string_view name);
   Term apply(const Term& x, std::string_view op, const Term& y);  ///< op: + - * /
-  Term to(const Term& x, DType dtype);
-  Term round(const Term& x);                             ///< half to even
-  Term clamp(const Term& x, double least, double most);  ///< bounds are Python numbers, rounded to the dtype of x
-  Term at_least(const Term& x, double least);
-  Term at_most(const Term& x, double most);
+  Term cast(const Term& x, DType dtype);
+  Term round(const Term& x);                              ///< half to even
+  Term clamp(const Term& x, double lower, double upper);  ///< bounds are Python numbers, rounded to the dtype of x
+  Term clamp_min(const Term& x, double lower);
+  Term clamp_max(const Term& x, double upper);
   Term larger(const Term& x, const Term& y);
-  Term at_least_zero(const Term& x);
-  Term at_most_zero(const Term& x);
+  Term clamp_min_zero(const Term& x);
+  Term clamp_max_zero(const Term& x);
   Term negated(const Term& x);
   /// Adds the node; an invalid `result` means the dtype of the term.
   ValueId finish(const Term& x, DType result = DType::invalid);
@@ -63,7 +63,7 @@ class Steps {
 double rounded_to(double v, DType t);
 /// The least and the greatest number of a quantized dtype.
 struct QuantizedRange {
-  double least, most;
+  double min, max;
 };
 std::optional<QuantizedRange> range_of(DType t);
 
@@ -95,7 +95,7 @@ ValueId unpacked_pairs(Builder& b, ValueId x);
 struct FakeQuantized {
   ValueId value, mask;
 };
-FakeQuantized fake_quantized(Builder& b, ValueId x, const ExprArg& scale, const ExprArg& zero_point, double least,
-                             double most);
+FakeQuantized fake_quantized(Builder& b, ValueId x, const ExprArg& scale, const ExprArg& zero_point, double lower,
+                             double upper);
 
 }  // namespace tern

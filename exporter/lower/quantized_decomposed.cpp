@@ -8,7 +8,7 @@ namespace tern {
 namespace {
 
 /// round(x * (1 / scale)) + zero_point; `offset_first` adds the zero point before rounding.
-Term on_grid(Steps& s, const Term& x, const Term& scale, const Term& zero_point, bool offset_first) {
+Term round_to_grid(Steps& s, const Term& x, const Term& scale, const Term& zero_point, bool offset_first) {
   const Term steps = s.apply(x, "*", s.apply(s.number(1), "/", scale));
   return offset_first ? s.round(s.apply(steps, "+", zero_point)) : s.apply(s.round(steps), "+", zero_point);
 }
@@ -24,7 +24,7 @@ ValueId element(Builder& b, ValueId v, ValueId x) {
 
 /// float16 and bfloat16 are widened to float32 first.
 Term widened(Steps& s, ValueId x) {
-  return s.to(s.tensor("input", x), DType::f32);
+  return s.cast(s.tensor("input", x), DType::f32);
 }
 
 Values quantize_per_tensor(Builder& b, const Call& c) {
@@ -59,12 +59,12 @@ Values dequantize_per_tensor(Builder& b, const Call& c) {
   const DType out = c.dtype_or("out_dtype", DType::f32);
   Steps s(b);
   const auto parameter = [&](std::string_view name) {
-    const ArgumentName argument = ArgumentName::of(name);
+    const ArgumentName argument = ArgumentName::from_text(name);
     if (!c.is_tensor(argument)) return s.number(c.number(argument));
     const Term t = s.tensor(name, element(b, c.tensor(argument), c.tensor("input")));
     return Term{t.text, DType::invalid};
   };
-  const Term x = s.to(s.tensor("input", c.tensor("input")), out);
+  const Term x = s.cast(s.tensor("input", c.tensor("input")), out);
   const Term zero_point = parameter("zero_point");
   return {s.finish(s.apply(s.apply(x, "-", zero_point), "*", parameter("scale")), out)};
 }
@@ -75,7 +75,7 @@ Values quantize_per_channel(Builder& b, const Call& c) {
   Steps s(b);
   const Term input = widened(s, x), scale = s.tensor("scales", per_channel(b, c.tensor("scales"), x, axis)),
              zero_point = s.tensor("zero_points", per_channel(b, c.tensor("zero_points"), x, axis));
-  return {quantized(c, s, on_grid(s, input, scale, zero_point, false))};
+  return {quantized(c, s, round_to_grid(s, input, scale, zero_point, false))};
 }
 
 /// (x - zero_point) * scale. Integers subtract as integers. Narrow differences without wrapping are exact in float32
@@ -84,7 +84,7 @@ Term from_grid(Steps& s, Term x, std::optional<Term> zero_point, const Term& sca
   if (zero_point) {
     const bool wraps = element_size(promote(x.dtype, zero_point->dtype)) < 4;
     const bool wide_scale = scale.dtype == DType::f32 || scale.dtype == DType::f64;
-    if (is_integral(x.dtype) && element_size(x.dtype) <= 2 && !wraps && wide_scale) x = s.to(x, scale.dtype);
+    if (is_integral(x.dtype) && element_size(x.dtype) <= 2 && !wraps && wide_scale) x = s.cast(x, scale.dtype);
     x = s.apply(x, "-", *zero_point);
   }
   return s.apply(x, "*", scale);
@@ -103,7 +103,7 @@ Values dequantize_per_channel(Builder& b, const Call& c) {
 Values quantize_per_token(Builder& b, const Call& c) {
   Steps s(b);
   const Term x = s.tensor("input", c.tensor("input")), scale = s.tensor("scales", c.tensor("scales"));
-  return {quantized(c, s, on_grid(s, x, scale, s.tensor("zero_points", c.tensor("zero_points")), true))};
+  return {quantized(c, s, round_to_grid(s, x, scale, s.tensor("zero_points", c.tensor("zero_points")), true))};
 }
 
 Values dequantize_per_token(Builder& b, const Call& c) {
@@ -128,7 +128,7 @@ Values quantize_groups(Builder& b, const Call& c) {
   const Term input = s.tensor("input", b.reshape(x, g.split)),
              scale = s.tensor("scales", per_block(b, c.tensor("scales"), g)),
              zero_point = s.tensor("zero_points", per_block(b, c.tensor("zero_points"), g));
-  return {b.reshape(quantized(c, s, on_grid(s, input, scale, zero_point, true)), b.shape(x))};
+  return {b.reshape(quantized(c, s, round_to_grid(s, input, scale, zero_point, true)), b.shape(x))};
 }
 
 Values dequantize_groups(Builder& b, const Call& c) {

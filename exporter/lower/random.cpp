@@ -56,7 +56,7 @@ Values random_any(Builder& b, const Call& c) {
                                       : 8 * element_size(t) - (is_signed_integer(t) || t == DType::u64 ? 1 : 0);
   const std::int64_t high = t == DType::boolean ? 2 : bits >= 63 ? INT64_MAX : std::int64_t{1} << bits;
   return {integers(b, b.shape(self), c.args[1].first == "from" ? c.dim("from") : Dim(0),
-                   c.args[1].first != "generator" && c.has("to") ? c.dim("to") : Dim(high), t)};
+                   c.args[1].first != "generator" && c.has_argument("to") ? c.dim("to") : Dim(high), t)};
 }
 Values randperm(Builder& b, const Call& c) {
   return {random_value(b, "randperm", {c.dim("n")}, c.result_dtype())};

@@ -66,7 +66,7 @@ ValueId copied(Builder& b, ValueId x) {
 
 /// True if the call's output_mask leaves out gradient i.
 bool is_masked(const Call& c, std::size_t i) {
-  return c.has("output_mask") && c.dims("output_mask").at(i).is(0);
+  return c.has_argument("output_mask") && c.dims("output_mask").at(i).is(0);
 }
 
 /// The gradients of the row's operands for the call of the backward operator. Each walks over the whole function.
@@ -87,11 +87,11 @@ Values gradients_by_forward(Builder& b, const Call& c, const RecomputedGradient&
   forward.declared = {b.type(gradient)};
   if (!row.second_result.empty()) forward.declared.push_back(b.type(c.tensor(row.second_result)));
   const GradientSeed seed{find_lowering(row.forward)(b, forward).at(0), gradient};
-  Values wanted;
+  Values requested;
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (!is_masked(c, i)) wanted.push_back(operands[i]);
+    if (!is_masked(c, i)) requested.push_back(operands[i]);
   }
-  const Values found = differentiate(b, {&seed, 1}, wanted);
+  const Values found = differentiate(b, {&seed, 1}, requested);
   Values result;
   for (std::size_t i = 0, next = 0; i < operands.size(); ++i) {
     if (is_masked(c, i)) {
@@ -157,10 +157,10 @@ Values masked_scatter_gradient(Builder& b, const Call& c) {
   const Dims sizes = c.dims("sizes");
   const ValueId mask = b.flatten(b.expand(b.cast(c.tensor("mask"), DType::boolean), b.shape(g)));
   const ValueId rank = scan_along(b, b.cast(mask, DType::i64), ScanKind::cumsum, 0, DType::i64);
-  const ValueId place = b.expr("m ? r - 1 : 0", {{"m", mask}, {"r", rank}}, DType::i64);
+  const ValueId position = b.expr("m ? r - 1 : 0", {{"m", mask}, {"r", rank}}, DType::i64);
   const ValueId source = b.expr("m ? g : 0", {{"m", mask}, {"g", b.flatten(g)}}, b.dtype(g));
   const ValueId zeros = b.full({b.pool().product(sizes)}, 0, b.dtype(g));
-  return {b.reshape(put_along(b, zeros, 0, place, source, true), sizes)};
+  return {b.reshape(put_along(b, zeros, 0, position, source, true), sizes)};
 }
 
 /// Zeros with the sizes of `other` behind the first axes of `self`.

@@ -35,12 +35,12 @@ Values recurrent(Builder& b, const Call& c, RnnKind kind) {
     inputs.push_back(kNoValue);
   }
   for (std::size_t i = 0; i < cells; ++i) {
-    const auto at = params.begin() + static_cast<std::ptrdiff_t>(i * each);
-    inputs.push_back(at[0]);
-    inputs.push_back(at[1]);
-    inputs.push_back(biases ? at[2] : kNoValue);
-    inputs.push_back(biases ? at[3] : kNoValue);
-    inputs.push_back(each > plain ? at[static_cast<std::ptrdiff_t>(plain)] : kNoValue);
+    const auto it = params.begin() + static_cast<std::ptrdiff_t>(i * each);
+    inputs.push_back(it[0]);
+    inputs.push_back(it[1]);
+    inputs.push_back(biases ? it[2] : kNoValue);
+    inputs.push_back(biases ? it[3] : kNoValue);
+    inputs.push_back(each > plain ? it[static_cast<std::ptrdiff_t>(plain)] : kNoValue);
   }
   Values r = b.add_all(Op::rnn, inputs,
                        {attr(AttrKey::kind, Dim(static_cast<std::int64_t>(kind))), attr(AttrKey::layers, Dim(layers)),

@@ -31,22 +31,22 @@ Values step(Builder& b, RnnKind kind, const Values& state, ValueId input, const 
   const DType t = b.dtype(input);
   const ValueId hidden = linear_packed(b, state[0], cell.weight, cell.bias);
   const Dim width = b.pool().floordiv(b.size(cell.weight, 0), gates(kind));
-  const auto part = [&](ValueId v, std::int64_t k) { return b.slice(v, 1, b.pool().mul(width, k), width); };
+  const auto slice = [&](ValueId v, std::int64_t k) { return b.slice(v, 1, b.pool().mul(width, k), width); };
   if (kind == RnnKind::lstm) {
     const ValueId all = b.expr("x + h", {{"x", input}, {"h", hidden}}, t);
     const ValueId c = b.expr("sigmoid(f) * c + sigmoid(i) * tanh(g)",
-                             {{"i", part(all, 0)}, {"f", part(all, 1)}, {"g", part(all, 2)}, {"c", state[1]}}, t);
-    const ValueId h = b.expr("sigmoid(o) * tanh(c)", {{"o", part(all, 3)}, {"c", c}}, t);
+                             {{"i", slice(all, 0)}, {"f", slice(all, 1)}, {"g", slice(all, 2)}, {"c", state[1]}}, t);
+    const ValueId h = b.expr("sigmoid(o) * tanh(c)", {{"o", slice(all, 3)}, {"c", c}}, t);
     return {cell.projection == kNoValue ? h : linear_packed(b, h, cell.projection, kNoValue), c};
   }
   if (kind == RnnKind::gru) {
     return {b.expr("z = sigmoid(xz + hz); n = tanh(xn + sigmoid(xr + hr) * hn); (h - n) * z + n",
-                   {{"xr", part(input, 0)},
-                    {"xz", part(input, 1)},
-                    {"xn", part(input, 2)},
-                    {"hr", part(hidden, 0)},
-                    {"hz", part(hidden, 1)},
-                    {"hn", part(hidden, 2)},
+                   {{"xr", slice(input, 0)},
+                    {"xz", slice(input, 1)},
+                    {"xn", slice(input, 2)},
+                    {"hr", slice(hidden, 0)},
+                    {"hz", slice(hidden, 1)},
+                    {"hn", slice(hidden, 2)},
                     {"h", state[0]}},
                    t)};
   }
@@ -130,14 +130,14 @@ Values packed(Builder& b, const Call& c, RnnKind kind) {
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     Values outputs;
     for (std::int64_t direction = 0; direction < directions; ++direction) {
-      const std::int64_t at = layer * directions + direction;
-      const auto p = params.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(at) * each);
+      const std::int64_t index = layer * directions + direction;
+      const auto p = params.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(index) * each);
       Cell cell{p[0], p[1]};
       if (biases) cell.input_bias = p[2];
       if (biases) cell.bias = p[3];
       if (each > plain) cell.projection = p[static_cast<std::ptrdiff_t>(plain)];
       Values state;
-      for (ValueId s : states) state.push_back(b.select(s, 0, at));
+      for (ValueId s : states) state.push_back(b.select(s, 0, index));
       const Values r = run(b, kind, state, x, valid, cell, direction == 1);
       for (std::size_t i = 0; i < states.size(); ++i) last[i].push_back(b.unsqueeze(r[i], 0));
       outputs.push_back(r.back());
@@ -148,11 +148,11 @@ Values packed(Builder& b, const Call& c, RnnKind kind) {
   // Packs the rows again: a row's time is the number of times with an end before the row.
   const ValueId number = b.iota(rows, DType::i64);
   const ValueId time = b.add(Op::searchsorted, {ends, number}, {attr(AttrKey::right, Dim(1))});
-  const ValueId place = b.expr(
+  const ValueId position = b.expr(
       "t * n + r - begin",
       {{"t", time}, {"n", b.from_dim(batch)}, {"r", number}, {"begin", b.index_select(begins, time, 0)}}, DType::i64);
   const ValueId flat = b.reshape(x, {b.pool().mul(times, batch), b.size(x, 2)});
-  Values results = {b.index_select(flat, place, 0)};
+  Values results = {b.index_select(flat, position, 0)};
   for (const Values& all : last) results.push_back(b.concat(all, 0));
   return results;
 }

@@ -9,7 +9,7 @@ namespace tern {
 
 std::vector<std::int64_t> axes_arg(Builder& b, const Call& c, ValueId x, ArgumentName name) {
   std::vector<std::int64_t> axes;
-  if (!c.has(name) || b.rank(x) == 0) return axes;
+  if (!c.has_argument(name) || b.rank(x) == 0) return axes;
   for (std::int64_t a : c.integers(name)) axes.push_back(b.normal_axis(x, a));
   return axes;
 }
@@ -26,13 +26,13 @@ ExprArg size_arg(Builder& b, std::string_view name, Dim d) {
   return {name, b.from_dim(d)};
 }
 
-ValueId with_axis(Builder& b, ValueId x) {
+ValueId at_least_1d(Builder& b, ValueId x) {
   return b.rank(x) == 0 ? b.reshape(x, {1}) : x;
 }
 
 std::vector<ValueId> select_along(Builder& b, ValueId x, SelectKind kind, std::int64_t axis, bool keepdims, Dim k) {
   const bool scalar = b.rank(x) == 0;
-  x = with_axis(b, x);
+  x = at_least_1d(b, x);
   std::vector<Attr> attrs = {attr(AttrKey::kind, Dim(static_cast<std::int64_t>(kind))),
                              attr(AttrKey::axis, b.normal_axis(x, axis)),
                              attr(AttrKey::keepdims, Dim(keepdims && !scalar))};
@@ -67,7 +67,7 @@ ValueId narrowed(Builder& b, ValueId x, DType result) {
 /// any and all with an empty list of axes reduce nothing, unlike sum and amax.
 bool reduces_nothing(ReduceKind kind, const Call& c) {
   const bool logical = kind == ReduceKind::any || kind == ReduceKind::all;
-  return logical && c.target.ends_with(".dims") && c.has("dim") && c.integers("dim").empty();
+  return logical && c.target.ends_with(".dims") && c.has_argument("dim") && c.integers("dim").empty();
 }
 
 template <ReduceKind kKind>
@@ -144,19 +144,19 @@ Values std_mean(Builder& b, const Call& c) {
   return {deviation(b, c, s), b.reduce(s.x, "mean", s.axes, keepdims(c), c.result_dtype(1))};
 }
 
-ValueId without_nan(Builder& b, ValueId x) {
+ValueId replace_nan(Builder& b, ValueId x) {
   return is_floating(b.dtype(x)) || is_complex(b.dtype(x)) ? b.expr("isnan(x) ? 0 : x", {{"x", x}}, b.dtype(x)) : x;
 }
 Values nansum(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
-  return {b.reduce(without_nan(b, narrowed(b, x, c.result_dtype())), "sum", axes_arg(b, c, x), keepdims(c),
+  return {b.reduce(replace_nan(b, narrowed(b, x, c.result_dtype())), "sum", axes_arg(b, c, x), keepdims(c),
                    c.result_dtype())};
 }
 Values nanmean(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const auto axes = axes_arg(b, c, x);
   const DType result = c.result_dtype(), wide = compute_type(result);
-  const ValueId sum = b.reduce(without_nan(b, x), "sum", axes, keepdims(c), wide);
+  const ValueId sum = b.reduce(replace_nan(b, x), "sum", axes, keepdims(c), wide);
   const ValueId there = b.expr("!isnan(x)", {{"x", x}}, wide, DType::boolean);
   const ValueId count = b.reduce(there, "sum", axes, keepdims(c), DType::i64);
   return {b.expr("s / n", {{"s", sum}, {"n", count}}, result)};

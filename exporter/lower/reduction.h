@@ -22,7 +22,7 @@ Dim count_along(Builder& b, ValueId x, const std::vector<std::int64_t>& axes);
 /// Size as an operand of Builder::expr: a number, or a tensor of no dimensions if symbolic.
 ExprArg size_arg(Builder& b, std::string_view name, Dim d);
 /// Returns x, or a list of one element if x has no dimensions.
-ValueId with_axis(Builder& b, ValueId x);
+ValueId at_least_1d(Builder& b, ValueId x);
 /// Values and positions of select_reduce along one axis; x may have no dimensions.
 std::vector<ValueId> select_along(Builder& b, ValueId x, SelectKind kind, std::int64_t axis, bool keepdims, Dim k = 1);
 ValueId variance(Builder& b, ValueId x, const std::vector<std::int64_t>& axes, double correction, bool keepdims,

@@ -35,9 +35,9 @@ std::span<const Lowering> all_lowerings() {
 
 LowerFn find_lowering(std::string_view target) {
   const std::span<const Lowering> all = all_lowerings();
-  const auto at = std::lower_bound(all.begin(), all.end(), target,
+  const auto it = std::lower_bound(all.begin(), all.end(), target,
                                    [](const Lowering& l, std::string_view t) { return l.target < t; });
-  return at != all.end() && at->target == target ? at->lower : nullptr;
+  return it != all.end() && it->target == target ? it->lower : nullptr;
 }
 
 }  // namespace tern

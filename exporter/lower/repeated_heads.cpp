@@ -8,9 +8,9 @@ namespace {
 /// Operand of the `op` node producing `v`; kNoValue for other nodes.
 ValueId operand_of(Builder& b, ValueId v, Op op) {
   const std::vector<Node>& nodes = b.function().nodes;
-  const auto made = std::find_if(nodes.rbegin(), nodes.rend(),
+  const auto node = std::find_if(nodes.rbegin(), nodes.rend(),
                                  [&](const Node& n) { return std::ranges::find(n.outputs, v) != n.outputs.end(); });
-  return v != kNoValue && made != nodes.rend() && made->op == op ? made->inputs[0] : kNoValue;
+  return v != kNoValue && node != nodes.rend() && node->op == op ? node->inputs[0] : kNoValue;
 }
 
 }  // namespace

@@ -13,9 +13,9 @@ constexpr ArgumentName kScaleNames[] = {"scales_d", "scales_h", "scales_w"};
 std::vector<double> factors(const Call& c, std::size_t n, bool vec) {
   std::vector<double> f(n, 0.0);
   if (vec) {
-    if (!c.has("scale_factors")) return f;
-    const std::vector<double> given = c.numbers("scale_factors");
-    for (std::size_t i = 0; i < n && i < given.size(); ++i) f[i] = given[i];
+    if (!c.has_argument("scale_factors")) return f;
+    const std::vector<double> factors = c.numbers("scale_factors");
+    for (std::size_t i = 0; i < n && i < factors.size(); ++i) f[i] = factors[i];
   } else if (n == 1) {
     f[0] = c.number_or("scales", 0.0);
   } else {
@@ -28,10 +28,10 @@ std::vector<double> factors(const Call& c, std::size_t n, bool vec) {
 /// and most factors.
 void bind_size(Builder& b, ValueId x, std::int64_t axis, Dim size, const Call& c, std::size_t i) {
   const Dim from = b.size(x, axis);
-  if (from.is_const() || b.pool().symbol_of(size) < 0 || size == from || !c.has("scale_factors")) return;
-  const std::vector<double> given = c.numbers("scale_factors");
-  if (i >= given.size()) return;
-  const ValueId scaled = b.expr("trunc(n * f)", {{"n", b.from_dim(from)}, {"f", given[i]}}, DType::f64, DType::i64);
+  if (from.is_const() || b.pool().symbol_of(size) < 0 || size == from || !c.has_argument("scale_factors")) return;
+  const std::vector<double> factors = c.numbers("scale_factors");
+  if (i >= factors.size()) return;
+  const ValueId scaled = b.expr("trunc(n * f)", {{"n", b.from_dim(from)}, {"f", factors[i]}}, DType::f64, DType::i64);
   b.add_all(Op::item, {scaled}, {attr(AttrKey::symbols, Dims{size})});
 }
 
@@ -40,7 +40,7 @@ Values upsample(Builder& b, const Call& c) {
   constexpr ArgumentName image = vec ? ArgumentName("input") : ArgumentName("self");
   const ValueId x = c.tensor(image);
   Dims sizes;
-  if (c.has("output_size")) {
+  if (c.has_argument("output_size")) {
     sizes = c.dims("output_size");
     if (sizes.size() == 1) sizes.resize(n, sizes[0]);
   } else {  // PyTorch's recorded size, derived from the factors

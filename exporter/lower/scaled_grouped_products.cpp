@@ -39,12 +39,12 @@ ValueId passed_groups(Builder& b, const Call& c, Dim rows) {
   return b.expr("row >= end", {{"row", row}, {"end", c.tensor("offs")}}, DType::i64);
 }
 
-ValueId at_most(Builder& b, ValueId index, Dim last) {
+ValueId clamp_max_index(Builder& b, ValueId index, Dim last) {
   return b.expr("min(i, last)", {{"i", index}, {"last", b.from_dim(last)}}, DType::i64);
 }
 
 /// Scales for rows of x and columns of the matrices: they multiply the product.
-Values by_rows(Builder& b, const Call& c, const ScaledGroupedProductsOperands& o) {
+Values row_scaled_product(Builder& b, const Call& c, const ScaledGroupedProductsOperands& o) {
   const Dim groups = b.size(o.w, 0), columns = b.size(o.w, 2);
   const ValueId p = grouped(b, c, o.x, o.w);
   ValueId row_scale, column_scale = b.reshape(o.w_scale, {groups, columns});
@@ -56,11 +56,11 @@ Values by_rows(Builder& b, const Call& c, const ScaledGroupedProductsOperands& o
     row_scale = b.reshape(o.x_scale, {rows, 1});
     // Rows after the last group are zeros with any scale.
     const ValueId group = b.reduce(passed_groups(b, c, rows), "sum", {1}, false, DType::i64);
-    column_scale = b.index_select(column_scale, at_most(b, group, b.pool().sub(groups, 1)), 0);
+    column_scale = b.index_select(column_scale, clamp_max_index(b, group, b.pool().sub(groups, 1)), 0);
   }
   std::string text = "p * x * y";
   std::vector<ExprArg> args = {{"p", p}, {"x", row_scale}, {"y", column_scale}};
-  if (c.has("bias")) {
+  if (c.has_argument("bias")) {
     text += " + bias";
     args.emplace_back("bias", c.tensor("bias"));
   }
@@ -68,7 +68,7 @@ Values by_rows(Builder& b, const Call& c, const ScaledGroupedProductsOperands& o
 }
 
 /// Tiled scales start each group's rows on a tile and pad the group's last tile. Drops the padding rows' scales.
-ValueId without_padding(Builder& b, const Call& c, ValueId scales, Dim rows) {
+ValueId drop_padding_rows(Builder& b, const Call& c, ValueId scales, Dim rows) {
   const ValueId ends = b.cast(c.tensor("offs"), DType::i64);
   const Dim groups = b.size(ends, 0);
   const ValueId starts = b.concat({b.full({Dim(1)}, 0, DType::i64), b.slice(ends, 0, 0, b.pool().sub(groups, 1))}, 0);
@@ -79,7 +79,7 @@ ValueId without_padding(Builder& b, const Call& c, ValueId scales, Dim rows) {
   const ValueId row = b.expr(
       "i + before", {{"i", b.iota(rows, DType::i64)}, {"before", b.reduce(before, "sum", {1}, false, DType::i64)}},
       DType::i64);
-  return b.index_select(scales, at_most(b, row, b.pool().sub(b.size(scales, 0), 1)), 0);
+  return b.index_select(scales, clamp_max_index(b, row, b.pool().sub(b.size(scales, 0), 1)), 0);
 }
 
 /// Multiplies by an expression: the exporter then finds the quantized value of a constant with scales of any origin.
@@ -91,7 +91,7 @@ ValueId dequantized(Builder& b, ValueId elements, ValueId scales) {
   return b.reshape(y, b.shape(elements));
 }
 
-Values by_blocks(Builder& b, const Call& c, const ScaledGroupedProductsOperands& o) {
+Values block_scaled_product(Builder& b, const Call& c, const ScaledGroupedProductsOperands& o) {
   ExprPool& pool = b.pool();
   const Dim groups = b.size(o.w, 0), rows = b.size(o.x, -2), columns = b.size(o.w, 2);
   const Dim depth = b.size(o.w, 1), across = pool.floordiv(depth, kMxBlock);
@@ -109,14 +109,14 @@ Values by_blocks(Builder& b, const Call& c, const ScaledGroupedProductsOperands&
     x_scale = plain(o.x_scale, {groups}, rows);
   } else if (o.tiles) {
     const Dim padded = pool.floordiv(b.numel(o.x_scale), pool.mul(pool.ceildiv(across, 4), 4));
-    x_scale = without_padding(b, c, plain(o.x_scale, {}, padded), rows);
+    x_scale = drop_padding_rows(b, c, plain(o.x_scale, {}, padded), rows);
   } else {
     x_scale = plain(o.x_scale, {}, rows);
   }
   const ValueId x = dequantized(b, o.x, x_scale);
   const ValueId w = dequantized(b, b.transpose(o.w, 1, 2), plain(o.w_scale, {groups}, columns));
   const ValueId p = grouped(b, c, x, b.transpose(w, 1, 2));
-  if (!c.has("bias")) return {b.cast(p, c.result_dtype())};
+  if (!c.has_argument("bias")) return {b.cast(p, c.result_dtype())};
   return {b.expr("p + bias", {{"p", p}, {"bias", c.tensor("bias")}}, DType::f32, c.result_dtype())};
 }
 
@@ -127,7 +127,7 @@ Values scaled_grouped_mm(Builder& b, const Call& c) {
   o.mx = o.tiles = x == DType::f8_e8m0;
   if (x != w || (x != DType::f32 && x != DType::f8_e8m0))
     c.unsupported(fmt::format("groups with scales of {} and {} are not supported", name_of(x), name_of(w)));
-  return o.mx ? by_blocks(b, c, o) : by_rows(b, c, o);
+  return o.mx ? block_scaled_product(b, c, o) : row_scaled_product(b, c, o);
 }
 
 struct GroupScaling {
@@ -151,7 +151,7 @@ Values scaled_grouped_mm_by_recipes(Builder& b, const Call& c) {
   ScaledGroupedProductsOperands o = operands(b, c, c.tensors("scale_a").at(0), c.tensors("scale_b").at(0));
   o.mx = x.type == ScalingType::block_1x32;
   o.tiles = x.tiles;
-  return o.mx ? by_blocks(b, c, o) : by_rows(b, c, o);
+  return o.mx ? block_scaled_product(b, c, o) : row_scaled_product(b, c, o);
 }
 
 constexpr Lowering kScaledGroupedProductsLowerings[] = {

@@ -79,11 +79,11 @@ Values multiply(Builder& b, const Call& c, const ScaledFactor& x, const ScaledFa
     const ValueId left = numbers(x), right = numbers(y);
     args.emplace_back("p", product(b, left, b.transpose(right, 0, 1), DType::f32));
   }
-  if (c.has("bias")) {
+  if (c.has_argument("bias")) {
     text += " + bias";
     args.emplace_back("bias", c.tensor("bias"));
   }
-  if (c.has("scale_result") && element_size(result) == 1) {
+  if (c.has_argument("scale_result") && element_size(result) == 1) {
     text = "(" + text + ") * (1 / result)";
     args.emplace_back("result", b.reshape(c.tensor("scale_result"), {}));
   }

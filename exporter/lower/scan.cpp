@@ -5,7 +5,7 @@ namespace tern {
 
 ValueId scan_along(Builder& b, ValueId x, ScanKind kind, std::int64_t axis, DType result) {
   const Dims shape = b.shape(x);
-  const ValueId line = with_axis(b, x);
+  const ValueId line = at_least_1d(b, x);
   const ValueId y = b.add(Op::scan, {line},
                           {attr(AttrKey::kind, Dim(static_cast<std::int64_t>(kind))),
                            attr(AttrKey::axis, b.normal_axis(line, axis)), attr_dtype(result)});
@@ -31,7 +31,7 @@ template <ScanKind kKind>
 Values cumulative_extremum(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const Dims shape = b.shape(x);
-  const ValueId line = with_axis(b, x);
+  const ValueId line = at_least_1d(b, x);
   Values r = b.add_all(Op::scan, {line},
                        {attr(AttrKey::kind, Dim(static_cast<std::int64_t>(kKind))),
                         attr(AttrKey::axis, b.normal_axis(line, c.integer("dim"))), attr_dtype(b.dtype(x))});
@@ -40,10 +40,10 @@ Values cumulative_extremum(Builder& b, const Call& c) {
 }
 
 /// All but the last, and all but the first, along an axis.
-ValueId without_last(Builder& b, ValueId x, std::int64_t axis) {
+ValueId drop_last(Builder& b, ValueId x, std::int64_t axis) {
   return b.slice(x, axis, 0, b.pool().sub(b.size(x, axis), 1));
 }
-ValueId without_first(Builder& b, ValueId x, std::int64_t axis) {
+ValueId drop_first(Builder& b, ValueId x, std::int64_t axis) {
   return b.slice(x, axis, 1, b.pool().sub(b.size(x, axis), 1));
 }
 
@@ -53,17 +53,17 @@ Values diff(Builder& b, const Call& c) {
   const DType t = c.result_dtype();
   x = b.cast(x, t);
   if (c.integer("n") == 0) return {x};
-  if (c.has("prepend") || c.has("append")) {
+  if (c.has_argument("prepend") || c.has_argument("append")) {
     Values parts;
-    if (c.has("prepend")) parts.push_back(b.cast(c.tensor("prepend"), t));
+    if (c.has_argument("prepend")) parts.push_back(b.cast(c.tensor("prepend"), t));
     parts.push_back(x);
-    if (c.has("append")) parts.push_back(b.cast(c.tensor("append"), t));
+    if (c.has_argument("append")) parts.push_back(b.cast(c.tensor("append"), t));
     x = b.concat(parts, axis);
   }
   for (std::int64_t n = c.integer("n"); n > 0; --n) {
     if (b.size(x, axis).is(0)) break;
-    x = b.expr(t == DType::boolean ? "a ^ b" : "b - a",
-               {{"a", without_last(b, x, axis)}, {"b", without_first(b, x, axis)}}, t);
+    x = b.expr(t == DType::boolean ? "a ^ b" : "b - a", {{"a", drop_last(b, x, axis)}, {"b", drop_first(b, x, axis)}},
+               t);
   }
   return {x};
 }
@@ -86,17 +86,17 @@ ExprArg spacing(Builder& b, const Call& c, ValueId y, std::int64_t axis) {
   } else {
     while (b.rank(x) < rank) x = b.unsqueeze(x, 0);
   }
-  return {"d", b.expr("r - l", {{"l", without_last(b, x, axis)}, {"r", without_first(b, x, axis)}}, b.dtype(x))};
+  return {"d", b.expr("r - l", {{"l", drop_last(b, x, axis)}, {"r", drop_first(b, x, axis)}}, b.dtype(x))};
 }
 
 /// Twice the areas of the trapezoids.
 ValueId double_trapezoids(Builder& b, const Call& c, ValueId y, std::int64_t axis, DType t) {
   const ExprArg d = spacing(b, c, y, axis);
   const DType from = b.dtype(y), steps = d.value == kNoValue ? from : b.dtype(d.value);
-  const ValueId l = without_last(b, y, axis), r = without_first(b, y, axis);
+  const ValueId l = drop_last(b, y, axis), r = drop_first(b, y, axis);
   const DType common = promote(from, steps);
-  const bool whole = !is_floating(common) && !is_complex(common);
-  if (whole && (d.value != kNoValue || c.arg("dx").kind == CallArgument::Kind::integer)) {
+  const bool is_full = !is_floating(common) && !is_complex(common);
+  if (is_full && (d.value != kNoValue || c.arg("dx").kind == CallArgument::Kind::integer)) {
     // Integers keep integer sums and products, and wrap.
     const ValueId sum = b.expr("l + r", {{"l", l}, {"r", r}}, from);
     return b.expr("s * d", {{"s", sum}, d}, common);
@@ -125,7 +125,7 @@ Values cumulative_trapezoid(Builder& b, const Call& c) {
 }
 
 /// The part start, start + 1, .. end - 1 along an axis; both count from the end when negative, and end 0 is the end.
-ValueId part(Builder& b, ValueId x, std::int64_t axis, std::int64_t start, std::int64_t end) {
+ValueId axis_range(Builder& b, ValueId x, std::int64_t axis, std::int64_t start, std::int64_t end) {
   const Dim n = b.size(x, axis);
   const Dim from = start < 0 ? b.pool().add(n, start) : Dim(start), to = end <= 0 ? b.pool().add(n, end) : Dim(end);
   return b.slice(x, axis, from, b.pool().sub(to, from));
@@ -134,18 +134,18 @@ ValueId part(Builder& b, ValueId x, std::int64_t axis, std::int64_t start, std::
 /// Second-order differences inside, first- or second-order differences at the ends; `h` is the spacing.
 ValueId even_gradient(Builder& b, ValueId x, std::int64_t axis, double h, int order) {
   const DType t = b.dtype(x);
-  const auto at = [&](std::int64_t start, std::int64_t end) { return part(b, x, axis, start, end); };
-  const ValueId inside = b.expr("(r - l) / (2 * h)", {{"l", at(0, -2)}, {"r", at(2, 0)}, {"h", h}}, t);
+  const auto range = [&](std::int64_t start, std::int64_t end) { return axis_range(b, x, axis, start, end); };
+  const ValueId inside = b.expr("(r - l) / (2 * h)", {{"l", range(0, -2)}, {"r", range(2, 0)}, {"h", h}}, t);
   if (order == 1) {
     const auto edge = [&](std::int64_t i) {
-      return b.expr("(r - l) / h", {{"l", at(i, i + 1)}, {"r", at(i + 1, i + 2)}, {"h", h}}, t);
+      return b.expr("(r - l) / h", {{"l", range(i, i + 1)}, {"r", range(i + 1, i + 2)}, {"h", h}}, t);
     };
     return b.concat({edge(0), inside, edge(-2)}, axis);
   }
-  const ValueId first =
-      b.expr("(-3 * x0 + 4 * x1 - x2) / (2 * h)", {{"x0", at(0, 1)}, {"x1", at(1, 2)}, {"x2", at(2, 3)}, {"h", h}}, t);
+  const ValueId first = b.expr("(-3 * x0 + 4 * x1 - x2) / (2 * h)",
+                               {{"x0", range(0, 1)}, {"x1", range(1, 2)}, {"x2", range(2, 3)}, {"h", h}}, t);
   const ValueId last = b.expr("(3 * x0 - 4 * x1 + x2) / (2 * h)",
-                              {{"x0", at(-1, 0)}, {"x1", at(-2, -1)}, {"x2", at(-3, -2)}, {"h", h}}, t);
+                              {{"x0", range(-1, 0)}, {"x1", range(-2, -1)}, {"x2", range(-3, -2)}, {"h", h}}, t);
   return b.concat({first, inside, last}, axis);
 }
 
@@ -154,26 +154,26 @@ ValueId uneven_gradient(Builder& b, ValueId x, std::int64_t axis, ValueId coordi
   const DType t = b.dtype(x);
   Dims sizes(static_cast<std::size_t>(b.rank(x)), 1);
   sizes[static_cast<std::size_t>(axis)] = b.size(coordinates, 0);
-  const ValueId place = b.reshape(coordinates, sizes);
-  const ValueId h = b.expr("r - l", {{"l", without_last(b, place, axis)}, {"r", without_first(b, place, axis)}}, t);
-  const auto at = [&](std::int64_t start, std::int64_t end) { return part(b, x, axis, start, end); };
-  const auto gap = [&](std::int64_t start, std::int64_t end) { return part(b, h, axis, start, end); };
+  const ValueId position = b.reshape(coordinates, sizes);
+  const ValueId h = b.expr("r - l", {{"l", drop_last(b, position, axis)}, {"r", drop_first(b, position, axis)}}, t);
+  const auto range = [&](std::int64_t start, std::int64_t end) { return axis_range(b, x, axis, start, end); };
+  const auto gap = [&](std::int64_t start, std::int64_t end) { return axis_range(b, h, axis, start, end); };
   const ValueId inside =
       b.expr("-d / (c * (c + d)) * l + (d - c) / (c * d) * m + c / (d * (c + d)) * r",
-             {{"c", gap(0, -1)}, {"d", gap(1, 0)}, {"l", at(0, -2)}, {"m", at(1, -1)}, {"r", at(2, 0)}}, t);
+             {{"c", gap(0, -1)}, {"d", gap(1, 0)}, {"l", range(0, -2)}, {"m", range(1, -1)}, {"r", range(2, 0)}}, t);
   if (order == 1) {
     const auto edge = [&](std::int64_t i) {
       const std::int64_t g = i < 0 ? -1 : 0;
-      return b.expr("(r - l) / h", {{"l", at(i, i + 1)}, {"r", at(i + 1, i + 2)}, {"h", gap(g, g + 1)}}, t);
+      return b.expr("(r - l) / h", {{"l", range(i, i + 1)}, {"r", range(i + 1, i + 2)}, {"h", gap(g, g + 1)}}, t);
     };
     return b.concat({edge(0), inside, edge(-2)}, axis);
   }
   const ValueId first =
       b.expr("-(2 * c + d) / (c * (c + d)) * x0 + (c + d) / (c * d) * x1 - c / (d * (c + d)) * x2",
-             {{"c", gap(0, 1)}, {"d", gap(1, 2)}, {"x0", at(0, 1)}, {"x1", at(1, 2)}, {"x2", at(2, 3)}}, t);
-  const ValueId last =
-      b.expr("d / (c * (c + d)) * x2 - (c + d) / (c * d) * x1 + (2 * d + c) / (d * (c + d)) * x0",
-             {{"c", gap(-2, -1)}, {"d", gap(-1, 0)}, {"x0", at(-1, 0)}, {"x1", at(-2, -1)}, {"x2", at(-3, -2)}}, t);
+             {{"c", gap(0, 1)}, {"d", gap(1, 2)}, {"x0", range(0, 1)}, {"x1", range(1, 2)}, {"x2", range(2, 3)}}, t);
+  const ValueId last = b.expr(
+      "d / (c * (c + d)) * x2 - (c + d) / (c * d) * x1 + (2 * d + c) / (d * (c + d)) * x0",
+      {{"c", gap(-2, -1)}, {"d", gap(-1, 0)}, {"x0", range(-1, 0)}, {"x1", range(-2, -1)}, {"x2", range(-3, -2)}}, t);
   return b.concat({first, inside, last}, axis);
 }
 

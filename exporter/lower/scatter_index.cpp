@@ -7,16 +7,16 @@ namespace {
 using Values = std::vector<ValueId>;
 
 Values gather_scatter(Builder& b, const Call& c) {
-  const ValueId x = with_axis(b, c.tensor("self")), index = as_index(b, c.tensor("index"));
+  const ValueId x = at_least_1d(b, c.tensor("self")), index = as_index(b, c.tensor("index"));
   const Dims shape = b.shape(index);
   if (b.numel(index).is(0)) return {b.full(shape, 0, b.dtype(x))};  // any rank, as in PyTorch
-  return {b.reshape(b.gather(x, with_axis(b, index), c.integer("dim")), shape)};
+  return {b.reshape(b.gather(x, at_least_1d(b, index), c.integer("dim")), shape)};
 }
 
 ValueId scatter_along(Builder& b, const Call& c, ValueId src, ScatterKind kind, bool include_self) {
-  const ValueId x = c.tensor("self"), line = with_axis(b, x);
+  const ValueId x = c.tensor("self"), line = at_least_1d(b, x);
   const Dims shape = b.shape(x);
-  const ValueId index = with_axis(b, as_index(b, c.tensor("index")));
+  const ValueId index = at_least_1d(b, as_index(b, c.tensor("index")));
   if (b.numel(index).is(0)) return x;
   const ValueId y = b.add(
       Op::scatter, {line, index, b.cast(src, b.dtype(x))},
@@ -25,7 +25,7 @@ ValueId scatter_along(Builder& b, const Call& c, ValueId src, ScatterKind kind, 
   return b.reshape(y, shape);
 }
 ValueId source(Builder& b, const Call& c) {
-  return with_axis(b, c.tensor("src"));
+  return at_least_1d(b, c.tensor("src"));
 }
 ScatterKind named_kind(const Call& c) {
   const std::string name = c.text("reduce");
@@ -55,10 +55,10 @@ Values scatter_reduce(Builder& b, const Call& c) {
   return {scatter_along(b, c, source(b, c), named_kind(c), c.flag("include_self"))};
 }
 
-Values take(Builder& b, const Call& c) {
+Values take_elements(Builder& b, const Call& c) {
   return {b.add(Op::index, {b.flatten(c.tensor("self")), as_index(b, c.tensor("index"))})};
 }
-Values put(Builder& b, const Call& c) {
+Values put_elements(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const Dims shape = b.shape(x);
   const ValueId index = b.flatten(as_index(b, c.tensor("index")));
@@ -69,10 +69,10 @@ Values put(Builder& b, const Call& c) {
 }
 
 Values take_along_dim(Builder& b, const Call& c) {
-  const ValueId x = c.tensor("self"), given = c.tensor("indices");
-  const Dim along = c.has("dim") ? b.size(x, c.integer("dim")) : b.numel(x);
-  const ValueId index = b.expr("i < 0 ? i + n : i", {{"i", given}, size_arg(b, "n", along)}, DType::i64);
-  if (!c.has("dim")) return {b.gather(b.flatten(x), b.flatten(index), 0)};
+  const ValueId x = c.tensor("self"), indices = c.tensor("indices");
+  const Dim along = c.has_argument("dim") ? b.size(x, c.integer("dim")) : b.numel(x);
+  const ValueId index = b.expr("i < 0 ? i + n : i", {{"i", indices}, size_arg(b, "n", along)}, DType::i64);
+  if (!c.has_argument("dim")) return {b.gather(b.flatten(x), b.flatten(index), 0)};
   const std::int64_t axis = b.normal_axis(x, c.integer("dim"));
   // Broadcasts tensor and indices to each other except along the indexed axis.
   Dims from = b.shape(x), to = b.shape(index);
@@ -93,8 +93,8 @@ constexpr Lowering kScatterIndexLowerings[] = {
     {"aten.scatter.value_reduce", scatter_reduce_value},
     {"aten.scatter_add.default", scatter_add},
     {"aten.scatter_reduce.two", scatter_reduce},
-    {"aten.take.default", take},
-    {"aten.put.default", put},
+    {"aten.take.default", take_elements},
+    {"aten.put.default", put_elements},
     {"aten.take_along_dim.default", take_along_dim},
 };
 

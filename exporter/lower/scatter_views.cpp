@@ -33,7 +33,7 @@ Values select_scatter(Builder& b, const Call& c) {
 
 Values as_strided_scatter(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self"), src = b.expand(b.cast(c.tensor("src"), b.dtype(x)), c.dims("size"));
-  const Dim offset = c.has("storage_offset") ? c.dim("storage_offset") : Dim(0);
+  const Dim offset = c.has_argument("storage_offset") ? c.dim("storage_offset") : Dim(0);
   return {b.add(Op::as_strided_scatter, {x, src},
                 {attr(AttrKey::strides, c.dims("stride")), attr(AttrKey::offset, offset)})};
 }
@@ -41,10 +41,10 @@ Values as_strided_scatter(Builder& b, const Call& c) {
 /// Writes `src` onto a diagonal of `x`, the inverse of diagonal().
 ValueId put_diagonal(Builder& b, ValueId x, ValueId src, std::int64_t offset, std::int64_t axis1, std::int64_t axis2) {
   const ValueId view = diagonal(b, x, offset, axis1, axis2);
-  const Node made = b.function().nodes.back();  // the as_strided added by diagonal()
-  const Dims strides = made.dims(AttrKey::strides);
+  const Node node = b.function().nodes.back();  // the as_strided added by diagonal()
+  const Dims strides = node.dims(AttrKey::strides);
   return b.add(Op::as_strided_scatter, {x, b.expand(src, Dims(b.shape(view)))},
-               {attr(AttrKey::strides, strides), attr(AttrKey::offset, made.dim(AttrKey::offset))});
+               {attr(AttrKey::strides, strides), attr(AttrKey::offset, node.dim(AttrKey::offset))});
 }
 
 Values diagonal_scatter(Builder& b, const Call& c) {

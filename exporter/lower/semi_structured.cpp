@@ -8,8 +8,8 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-ValueId dense(Builder& b, const Call& c, ArgumentName kept, ArgumentName words) {
-  return dense_of_two_in_four(b, c.tensor(kept), c.tensor(words));
+ValueId dense(Builder& b, const Call& c, ArgumentName nonzeros, ArgumentName words) {
+  return dense_of_two_in_four(b, c.tensor(nonzeros), c.tensor(words));
 }
 
 /// x y of a constant x as (y^T x^T)^T: the exporter looks for weights in second operands.

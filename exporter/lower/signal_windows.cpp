@@ -26,10 +26,10 @@ Values hann(Builder& b, const Call& c) {
   return window(b, c, "0.5 - 0.5 * cos(n * (2 * pi / last))");
 }
 Values hamming(Builder& b, const Call& c) {
-  const bool given = c.args.size() > 2 && c.args[2].first == "alpha";
+  const bool has_parameter = c.args.size() > 2 && c.args[2].first == "alpha";
   const bool both = c.args.size() > 3 && c.args[3].first == "beta";
   return window(b, c, "alpha - beta * cos(n * (2 * pi / last))",
-                {{"alpha", given ? c.number("alpha") : 0.54}, {"beta", both ? c.number("beta") : 0.46}});
+                {{"alpha", has_parameter ? c.number("alpha") : 0.54}, {"beta", both ? c.number("beta") : 0.46}});
 }
 Values blackman(Builder& b, const Call& c) {
   return window(b, c, "0.42 - 0.5 * cos(n * (2 * pi / last)) + 0.08 * cos(n * (4 * pi / last))");
@@ -38,9 +38,9 @@ Values bartlett(Builder& b, const Call& c) {
   return window(b, c, "n * 2 < last ? n * (2 / last) : 2 - n * (2 / last)");
 }
 Values kaiser(Builder& b, const Call& c) {
-  const bool given = c.args.size() > 2 && c.args[2].first == "beta";
+  const bool has_parameter = c.args.size() > 2 && c.args[2].first == "beta";
   return window(b, c, "x = n * (2 / last) - 1; i0(beta * sqrt(max(1 - x * x, 0))) / i0(beta + 0 * x)",
-                {{"beta", given ? c.number("beta") : 12.0}});
+                {{"beta", has_parameter ? c.number("beta") : 12.0}});
 }
 
 constexpr std::array kSignalWindowsLowerings = {

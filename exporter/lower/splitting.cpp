@@ -13,18 +13,19 @@ namespace {
 using Values = std::vector<ValueId>;
 
 /// Consecutive parts of the given lengths.
-Values parts(Builder& b, ValueId x, std::int64_t axis, const Dims& lengths) {
+Values split_chunks(Builder& b, ValueId x, std::int64_t axis, const Dims& lengths) {
   Values results;
-  Dim at = 0;
+  Dim offset = 0;
   for (Dim length : lengths) {
-    results.push_back(b.slice(x, axis, length.is(0) ? Dim(0) : at, length));
-    at = b.pool().add(at, length);
+    results.push_back(b.slice(x, axis, length.is(0) ? Dim(0) : offset, length));
+    offset = b.pool().add(offset, length);
   }
   return results;
 }
 Values split_sizes(Builder& b, const Call& c) {
   const bool named = c.target.find("split_with_sizes") != std::string::npos;
-  return parts(b, c.tensor("self"), c.integer("dim"), c.dims(named ? ArgumentName("split_sizes") : "split_size"));
+  return split_chunks(b, c.tensor("self"), c.integer("dim"),
+                      c.dims(named ? ArgumentName("split_sizes") : "split_size"));
 }
 /// Parts of equal length except the last; PyTorch's record gives their number.
 Values split_every(Builder& b, const Call& c, ValueId x, std::int64_t axis, Dim length) {
@@ -33,7 +34,7 @@ Values split_every(Builder& b, const Call& c, ValueId x, std::int64_t axis, Dim 
   const std::size_t count = std::max<std::size_t>(c.declared.size(), 1);
   for (std::size_t i = 0; i + 1 < count; ++i) lengths.push_back(length);
   lengths.push_back(b.pool().sub(size, b.pool().mul(length, static_cast<std::int64_t>(count) - 1)));
-  return parts(b, x, axis, lengths);
+  return split_chunks(b, x, axis, lengths);
 }
 Values split(Builder& b, const Call& c) {
   return split_every(b, c, c.tensor("self"), c.integer("dim"), c.dim("split_size"));
@@ -48,7 +49,7 @@ Values chunk(Builder& b, const Call& c) {
 
 Values split_at(Builder& b, ValueId x, std::int64_t axis, const Dims& indices) {
   Dims lengths;
-  Dim at = 0;
+  Dim offset = 0;
   const Dim size = b.size(x, axis);
   ExprPool& p = b.pool();
   Values results;
@@ -58,10 +59,10 @@ Values split_at(Builder& b, ValueId x, std::int64_t axis, const Dims& indices) {
   };
   for (Dim i : indices) {
     const Dim end = clamp_index(b, i, size);
-    part(at, end);
-    at = end;
+    part(offset, end);
+    offset = end;
   }
-  part(at, size);
+  part(offset, size);
   return results;
 }
 /// The first size % n parts are longer by 1.
@@ -71,7 +72,7 @@ Values split_evenly(Builder& b, const Call& c, ValueId x, std::int64_t axis, std
   const Dim size = b.size(x, axis), base = p.floordiv(size, n), longer = p.mod(size, n);
   Dims lengths;
   for (std::int64_t i = 0; i < n; ++i) lengths.push_back(p.add(base, p.lt(i, longer)));
-  return parts(b, x, axis, lengths);
+  return split_chunks(b, x, axis, lengths);
 }
 Values tensor_split_sections(Builder& b, const Call& c) {
   return split_evenly(b, c, c.tensor("self"), c.integer("dim"), c.integer("sections"));
@@ -81,14 +82,15 @@ Values tensor_split_indices(Builder& b, const Call& c) {
 }
 /// Splits at positions from a tensor: each becomes a size known at run time.
 Values tensor_split_by_tensor(Builder& b, const Call& c) {
-  const ValueId x = c.tensor("self"), places = c.tensor("tensor_indices_or_sections");
-  if (b.rank(places) == 0) return split_evenly(b, c, x, c.integer("dim"), static_cast<std::int64_t>(c.declared.size()));
-  if (!b.size(places, 0).is_const()) c.unsupported("the number of results depends on a symbolic size");
-  require_results(c, b.size(places, 0).value());
+  const ValueId x = c.tensor("self"), positions = c.tensor("tensor_indices_or_sections");
+  if (b.rank(positions) == 0)
+    return split_evenly(b, c, x, c.integer("dim"), static_cast<std::int64_t>(c.declared.size()));
+  if (!b.size(positions, 0).is_const()) c.unsupported("the number of results depends on a symbolic size");
+  require_results(c, b.size(positions, 0).value());
   Dims indices;
-  for (std::int64_t i = 0; i < b.size(places, 0).value(); ++i) {
+  for (std::int64_t i = 0; i < b.size(positions, 0).value(); ++i) {
     indices.push_back(b.pool().new_symbol("u_split", -kNoBound, kNoBound));
-    b.add_all(Op::item, {b.select(places, 0, i)}, {attr(AttrKey::symbols, indices.back())});
+    b.add_all(Op::item, {b.select(positions, 0, i)}, {attr(AttrKey::symbols, indices.back())});
   }
   return split_at(b, x, c.integer("dim"), indices);
 }

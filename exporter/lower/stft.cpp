@@ -15,14 +15,14 @@ ValueId rolled(Builder& b, ValueId x, std::int64_t axis, bool inverse) {
   const Dim n = b.size(x, axis);
   if (n.is(0) || n.is(1)) return x;
   const Dim back = p.floordiv(n, 2), front = p.sub(n, back);  // halves, the second the smaller
-  const Dim at = inverse ? back : front;
-  return b.concat({b.slice(x, axis, at, p.sub(n, at)), b.slice(x, axis, 0, at)}, axis);
+  const Dim index = inverse ? back : front;
+  return b.concat({b.slice(x, axis, index, p.sub(n, index)), b.slice(x, axis, 0, index)}, axis);
 }
 template <bool kInverse>
 Values shift(Builder& b, const Call& c) {
   ValueId x = c.tensor("self");
   if (b.rank(x) == 0) return {x};
-  for (std::int64_t a : c.has("dim") ? axes_arg(b, c, x) : b.all_axes(x)) x = rolled(b, x, a, kInverse);
+  for (std::int64_t a : c.has_argument("dim") ? axes_arg(b, c, x) : b.all_axes(x)) x = rolled(b, x, a, kInverse);
   return {x};
 }
 
@@ -70,7 +70,7 @@ Values stft_of(Builder& b, const Call& c, ValueId x, bool batched) {
   ExprPool& p = b.pool();
   const FrameSizes f = frames_of(c);
   if (c.flag_or("align_to_window", false)) c.unsupported("align_to_window is not supported");
-  const bool complex_window = c.has("window") && is_complex(b.dtype(c.tensor("window")));
+  const bool complex_window = c.has_argument("window") && is_complex(b.dtype(c.tensor("window")));
   const bool complex = is_complex(b.dtype(x)) || complex_window;
   const bool half = c.flag_or("onesided", !complex);
   if (half && complex) c.unsupported("a complex signal or window needs onesided=False");
@@ -79,7 +79,7 @@ Values stft_of(Builder& b, const Call& c, ValueId x, bool batched) {
   const DType wide = complex ? b.dtype(as_complex(b, x)) : b.dtype(as_real(b, x));
   const DType real = wide == DType::f64 || wide == DType::c128 ? DType::f64 : DType::f32;
   ValueId weighted = parts;
-  if (c.has("window") || f.window != f.size)
+  if (c.has_argument("window") || f.window != f.size)
     weighted = b.expr("x * w", {{"x", parts}, {"w", window_of(b, c, f.window, f.size, real)}}, wide);
   const FftNorm norm = c.flag_or("normalized", false) ? FftNorm::root_n : FftNorm::none;
   const Transform t{half ? FftKind::real_to_complex : FftKind::complex_to_complex, true, norm, {2}, 0};
@@ -156,13 +156,13 @@ Values istft(Builder& b, const Call& c) {
   const ValueId squares = b.expr("w * w", {{"w", window}}, b.dtype(window));
   ValueId weights = overlapped(b, b.expand(b.reshape(squares, {1, f.size, 1}), {1, f.size, frames}), f, length);
   const Dim start = c.flag("center") ? Dim(f.size / 2) : Dim(0);
-  const Dim wanted = c.has("length") ? c.dim("length") : p.sub(p.sub(length, start), start);
+  const Dim requested = c.has_argument("length") ? c.dim("length") : p.sub(p.sub(length, start), start);
   // Zeros follow the last window.
-  const Dim kept = p.min(wanted, p.sub(length, start));
-  y = b.slice(y, 1, start, kept);
-  weights = b.slice(weights, 1, start, kept);
+  const Dim retained = p.min(requested, p.sub(length, start));
+  y = b.slice(y, 1, start, retained);
+  weights = b.slice(weights, 1, start, retained);
   y = b.expr("y / w", {{"y", y}, {"w", weights}}, c.result_dtype());
-  y = resized(b, y, 1, wanted);
+  y = resized(b, y, 1, requested);
   return {batched ? y : b.squeeze(y, 0)};
 }
 

@@ -44,14 +44,14 @@ Values all_gather_matmul(Builder& b, const Call& c) {
   const ValueId a = c.tensor("A");
   const std::vector<ValueId>& others = c.tensors("Bs");
   const std::int64_t axis = axis_of(b, a, c.integer("gather_dim"));
-  const bool whole = c.flag_or("return_A", true);
-  const TensorType& result = c.declared[whole || others.empty() ? 0 : c.declared.size() - 1];
+  const bool is_full = c.flag_or("return_A", true);
+  const TensorType& result = c.declared[is_full || others.empty() ? 0 : c.declared.size() - 1];
   if (axis + 1 == b.rank(a)) c.unsupported("it cannot gather along the axis that the products sum over");
   const std::int64_t ranks =
       ranks_of(c, result.shape[static_cast<std::size_t>(axis)], b.type(a).shape[static_cast<std::size_t>(axis)]);
   const ValueId first = b.move_axis(a, axis, 0);
   const ValueId all = b.move_axis(add_collective(b, c, first, CollectiveKind::all_gather, ranks, ""), 0, axis);
-  Values results = {whole ? all : kNoValue};
+  Values results = {is_full ? all : kNoValue};
   for (const ValueId other : others) results.push_back(b.matmul(all, other));
   return results;
 }
@@ -60,8 +60,8 @@ Values all_gather_matmul(Builder& b, const Call& c) {
 Values matmul_reduce_scatter(Builder& b, const Call& c) {
   const ValueId product = b.matmul(c.tensor("A"), c.tensor("B"));
   const std::int64_t axis = axis_of(b, product, c.integer("scatter_dim"));
-  const auto at = static_cast<std::size_t>(axis);
-  const std::int64_t ranks = ranks_of(c, b.type(product).shape[at], c.declared[0].shape[at]);
+  const auto index = static_cast<std::size_t>(axis);
+  const std::int64_t ranks = ranks_of(c, b.type(product).shape[index], c.declared[0].shape[index]);
   const ValueId first = b.move_axis(product, axis, 0);
   return {
       b.move_axis(add_collective(b, c, first, CollectiveKind::reduce_scatter, ranks, c.text("reduce_op")), 0, axis)};

@@ -148,8 +148,8 @@ struct EinsumOperand {
 };
 
 std::int64_t position(const std::vector<int>& labels, int label) {
-  const auto at = std::find(labels.begin(), labels.end(), label);
-  return at == labels.end() ? -1 : at - labels.begin();
+  const auto it = std::find(labels.begin(), labels.end(), label);
+  return it == labels.end() ? -1 : it - labels.begin();
 }
 
 class Einsum {
@@ -181,11 +181,11 @@ class Einsum {
     const Values& values = c_.tensors("tensors");
     std::string left = text.substr(0, arrow);
     std::size_t operand = 0, begin = 0;
-    for (std::size_t at = 0; at <= left.size(); ++at) {
-      if (at != left.size() && left[at] != ',') continue;
+    for (std::size_t index = 0; index <= left.size(); ++index) {
+      if (index != left.size() && left[index] != ',') continue;
       if (operand >= values.size()) bad("names more operands than there are");
-      terms_.push_back({values[operand], labels(left.substr(begin, at - begin), b_.rank(values[operand]))});
-      begin = at + 1;
+      terms_.push_back({values[operand], labels(left.substr(begin, index - begin), b_.rank(values[operand]))});
+      begin = index + 1;
       ++operand;
     }
     if (operand != values.size()) bad("names fewer operands than there are");
@@ -316,8 +316,8 @@ class Einsum {
     const auto widen = [&](ValueId v, const EinsumOperand& t, const EinsumOperand& other) {
       Dims sizes = b_.shape(v);
       for (std::size_t i = 0; i < sizes.size(); ++i) {
-        const std::int64_t at = position(other.labels, t.labels[i]);
-        if (sizes[i].is(1) && at >= 0) sizes[i] = b_.size(other.value, at);
+        const std::int64_t index = position(other.labels, t.labels[i]);
+        if (sizes[i].is(1) && index >= 0) sizes[i] = b_.size(other.value, index);
       }
       return b_.expand(v, sizes);
     };

@@ -13,10 +13,10 @@ using Values = std::vector<ValueId>;
 /// Bounds from the call, else the dtype's bounds.
 QuantizedRange range(const Call& c, ArgumentName dtype) {
   const std::optional<QuantizedRange> natural = range_of(c.dtype_or(dtype, DType::invalid));
-  if (!natural && !(c.has("quant_min") && c.has("quant_max")))
+  if (!natural && !(c.has_argument("quant_min") && c.has_argument("quant_max")))
     c.unsupported("quantization to this dtype needs quant_min and quant_max");
   const QuantizedRange all = natural.value_or(QuantizedRange{0, 0});
-  return {c.number_or("quant_min", all.least), c.number_or("quant_max", all.most)};
+  return {c.number_or("quant_min", all.min), c.number_or("quant_max", all.max)};
 }
 
 /// Programs of torchao up to 0.11 name the meaning of zero points: INT, FLOAT (tinygemm's) or NONE.
@@ -32,7 +32,7 @@ Domain domain(Builder& b, const Call& c) {
 
 /// Half the steps of the range: the origin of tinygemm's zero points.
 double middle(const QuantizedRange& r) {
-  return (r.most + r.least + 1) / 2;
+  return (r.max + r.min + 1) / 2;
 }
 
 Values quantize(Builder& b, const Call& c) {
@@ -49,11 +49,11 @@ Values quantize(Builder& b, const Call& c) {
     case Domain::integer: q = s.apply(steps(), "+", zero_point()); break;
     case Domain::none: q = steps(); break;
     case Domain::floating: {
-      const Term least = s.apply(zero_point(), "-", s.apply(scale, "*", s.number(middle(r))));
-      q = s.round(s.apply(s.apply(input, "-", least), "/", scale));
+      const Term lower = s.apply(zero_point(), "-", s.apply(scale, "*", s.number(middle(r))));
+      q = s.round(s.apply(s.apply(input, "-", lower), "/", scale));
     }
   }
-  return {b.reshape(s.finish(s.clamp(q, r.least, r.most), c.result_dtype()), b.shape(x))};
+  return {b.reshape(s.finish(s.clamp(q, r.min, r.max), c.result_dtype()), b.shape(x))};
 }
 
 Values dequantize(Builder& b, const Call& c) {
@@ -65,12 +65,12 @@ Values dequantize(Builder& b, const Call& c) {
   const Term scale = s.tensor("scale", per_block(b, c.tensor("scale"), blocks));
   const auto zero_point = [&] { return s.tensor("zero_point", per_block(b, c.tensor("zero_point"), blocks)); };
   switch (domain(b, c)) {
-    case Domain::integer: y = s.apply(s.apply(s.to(y, t), "-", s.to(zero_point(), t)), "*", scale); break;
-    case Domain::none: y = s.apply(s.to(y, t), "*", scale); break;
+    case Domain::integer: y = s.apply(s.apply(s.cast(y, t), "-", s.cast(zero_point(), t)), "*", scale); break;
+    case Domain::none: y = s.apply(s.cast(y, t), "*", scale); break;
     case Domain::floating: {  // PyTorch works in place: the dtype stays the result's
-      y = s.to(s.apply(s.to(y, DType::f32), "-", s.number(middle(range(c, "input_dtype")))), t);
-      y = s.to(s.apply(y, "*", scale), t);
-      y = s.to(s.apply(y, "+", zero_point()), t);
+      y = s.cast(s.apply(s.cast(y, DType::f32), "-", s.number(middle(range(c, "input_dtype")))), t);
+      y = s.cast(s.apply(y, "*", scale), t);
+      y = s.cast(s.apply(y, "+", zero_point()), t);
     }
   }
   return {b.reshape(s.finish(y, t), b.shape(x))};
@@ -94,24 +94,24 @@ Values choose(Builder& b, const Call& c) {
   const ValueId low = b.reduce(view, "min", blocks.within, keep, t),
                 high = b.reduce(view, "max", blocks.within, keep, t);
   Steps s(b);
-  const Term below = s.at_most_zero(s.tensor("low", low)), above = s.at_least_zero(s.tensor("high", high));
+  const Term below = s.clamp_max_zero(s.tensor("low", low)), above = s.clamp_min_zero(s.tensor("high", high));
   Term scale;
   if (mapping == "SYMMETRIC") {
-    scale = s.apply(s.larger(s.negated(below), above), "/", s.number((r.most - r.least) / 2));
+    scale = s.apply(s.larger(s.negated(below), above), "/", s.number((r.max - r.min) / 2));
   } else if (mapping == "SYMMETRIC_NO_CLIPPING_ERR") {
-    const Term down = s.apply(below, "/", s.number(r.least)), up = s.apply(above, "/", s.number(r.most));
+    const Term down = s.apply(below, "/", s.number(r.min)), up = s.apply(above, "/", s.number(r.max));
     scale = {fmt::format("({} > {} ? {} : {})", down.text, up.text, down.text, up.text), t};
   } else if (mapping == "ASYMMETRIC") {
-    scale = s.apply(s.apply(above, "-", below), "/", s.number(r.most - r.least));
+    scale = s.apply(s.apply(above, "-", below), "/", s.number(r.max - r.min));
   } else {
     c.unsupported("unsupported mapping '" + mapping + "'");
   }
-  const ValueId step = s.finish(s.at_least(scale, c.number_or("eps", least_normal(t))), t);
+  const ValueId step = s.finish(s.clamp_min(scale, c.number_or("eps", least_normal(t))), t);
   ValueId zero_point = kNoValue;
   if (mapping == "ASYMMETRIC") {
     Steps z(b);
-    const Term down = z.round(z.apply(z.at_most_zero(z.tensor("low", low)), "/", z.tensor("scale", step)));
-    zero_point = z.finish(z.clamp(z.apply(z.number(r.least), "-", down), r.least, r.most),
+    const Term down = z.round(z.apply(z.clamp_max_zero(z.tensor("low", low)), "/", z.tensor("scale", step)));
+    zero_point = z.finish(z.clamp(z.apply(z.number(r.min), "-", down), r.min, r.max),
                           c.dtype_or("zero_point_dtype", DType::i32));
   } else {
     zero_point = b.full(b.shape(step), std::trunc(middle(r)), c.dtype_or("zero_point_dtype", t));
@@ -126,7 +126,7 @@ Values int_matmul(Builder& b, const Call& c) {
 Values int_scaled_matmul(Builder& b, const Call& c) {
   const ValueId scale = c.tensor("scales1"), p = integer_product(b, c.tensor("a"), c.tensor("b"));
   Steps s(b);
-  const Term sums = s.to(s.tensor("p", p), b.dtype(scale));
+  const Term sums = s.cast(s.tensor("p", p), b.dtype(scale));
   return {s.finish(s.apply(sums, "*", s.tensor("scale", scale)))};
 }
 

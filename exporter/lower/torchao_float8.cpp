@@ -30,14 +30,14 @@ Values quantize_float8(Builder& b, const Call& c) {
   const std::optional<QuantizedRange> r = range_of(t);
   if (!r) c.unsupported("the result must be float8");
   Steps s(b);
-  const Term y = s.apply(s.to(s.tensor("x", x), DType::f32), "/", s.tensor("scale", scale));
-  return {b.reshape(s.finish(s.clamp(y, r->least, r->most), t), b.shape(c.tensor("tensor")))};
+  const Term y = s.apply(s.cast(s.tensor("x", x), DType::f32), "/", s.tensor("scale", scale));
+  return {b.reshape(s.finish(s.clamp(y, r->min, r->max), t), b.shape(c.tensor("tensor")))};
 }
 
 Values dequantize_float8(Builder& b, const Call& c) {
   const auto [x, scale] = scaled(b, c);
   Steps s(b);
-  const Term y = s.apply(s.to(s.tensor("x", x), DType::f32), "*", s.tensor("scale", scale));
+  const Term y = s.apply(s.cast(s.tensor("x", x), DType::f32), "*", s.tensor("scale", scale));
   return {b.reshape(s.finish(y, c.result_dtype()), b.shape(c.tensor("tensor")))};
 }
 
@@ -52,12 +52,12 @@ Values choose_scale(Builder& b, const Call& c) {
       b.reduce(b.expr("abs(x)", {{"x", b.reshape(x, blocks.split)}}, t), "max", blocks.within, true, t);
   Steps s(b);
   Term m = s.tensor("m", magnitude);
-  if (c.has("hp_value_lb")) m = s.at_least(m, c.number("hp_value_lb"));
-  if (c.has("hp_value_ub")) m = s.at_most(m, c.number("hp_value_ub"));
-  Term scale = s.apply(m, "/", s.number(r->most));
+  if (c.has_argument("hp_value_lb")) m = s.clamp_min(m, c.number("hp_value_lb"));
+  if (c.has_argument("hp_value_ub")) m = s.clamp_max(m, c.number("hp_value_ub"));
+  Term scale = s.apply(m, "/", s.number(r->max));
   if (c.dtype_or("scale_dtype", DType::f32) == DType::f8_e8m0) {
-    scale = s.to({"log2(" + scale.text + ")", DType::invalid}, t);
-    scale = s.to({"exp2(round(" + scale.text + "))", DType::invalid}, t);
+    scale = s.cast({"log2(" + scale.text + ")", DType::invalid}, t);
+    scale = s.cast({"exp2(round(" + scale.text + "))", DType::invalid}, t);
   }
   return {b.reshape(s.finish(scale, DType::f32), blocks.counts)};
 }

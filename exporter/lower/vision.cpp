@@ -42,7 +42,7 @@ Values deform_conv2d(Builder& b, const Call& c) {
   const auto positions = [&](std::int64_t part, Dim size, const char* window, const char* element,
                              std::string_view suffix) {
     const auto named = [&](std::string_view name) {
-      return c.number(ArgumentName::of(std::string(name) + std::string(suffix)));
+      return c.number(ArgumentName::from_text(std::string(name) + std::string(suffix)));
     };
     const std::string text = std::string("(2 * (m + ") + window + " * s - p + " + element + " * d) + 1) / n - 1";
     return b.expr(text,

@@ -10,7 +10,7 @@ namespace {
 using Values = std::vector<ValueId>;
 using Sizes = std::vector<std::int64_t>;
 
-Sizes for_axes(const Call& c, ArgumentName name, std::size_t n) {
+Sizes window_sizes(const Call& c, ArgumentName name, std::size_t n) {
   Sizes v = c.integers(name);
   if (v.size() == 1) v.assign(n, v[0]);
   if (v.size() != n) c.unsupported("argument '" + std::string(name.text()) + "' must have one value for each axis");
@@ -20,8 +20,9 @@ Sizes for_axes(const Call& c, ArgumentName name, std::size_t n) {
 Values convolution_gradient(Builder& b, const Call& c) {
   const ValueId grad = c.tensor("grad_output"), x = c.tensor("input"), w = c.tensor("weight");
   const auto n = static_cast<std::size_t>(b.rank(w) - 2);
-  const Sizes padding = for_axes(c, "padding", n);
-  const Windows windows{for_axes(c, "stride", n), for_axes(c, "dilation", n), padding, padding, c.integer("groups")};
+  const Sizes padding = window_sizes(c, "padding", n);
+  const Windows windows{window_sizes(c, "stride", n), window_sizes(c, "dilation", n), padding, padding,
+                        c.integer("groups")};
   const Dims sizes(b.shape(x).begin() + 2, b.shape(x).end()), kernel(b.shape(w).begin() + 2, b.shape(w).end());
   const bool transposed = c.flag("transposed");
   const Dims mask = c.dims("output_mask");
@@ -46,11 +47,11 @@ Values avg_pool_gradient(Builder& b, const Call& c) {
   const ValueId grad = c.tensor("grad_output"), x = c.tensor("self");
   if (b.rank(x) < static_cast<int>(n) || b.rank(grad) != b.rank(x))
     c.unsupported("the image must have the axes of the windows");
-  const Sizes kernel = for_axes(c, "kernel_size", n), padding = for_axes(c, "padding", n);
-  const Windows windows{c.integers("stride").empty() ? kernel : for_axes(c, "stride", n), Sizes(n, 1), padding,
+  const Sizes kernel = window_sizes(c, "kernel_size", n), padding = window_sizes(c, "padding", n);
+  const Windows windows{c.integers("stride").empty() ? kernel : window_sizes(c, "stride", n), Sizes(n, 1), padding,
                         padding};
   std::optional<double> divisor;
-  if (c.has("divisor_override")) divisor = c.number("divisor_override");
+  if (c.has_argument("divisor_override")) divisor = c.number("divisor_override");
   const ValueId g = average_gradient(b, grad, b.shape(x), windows, Dims(kernel.begin(), kernel.end()),
                                      c.flag("count_include_pad"), divisor);
   return {b.cast(g, b.dtype(x))};

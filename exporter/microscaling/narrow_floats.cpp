@@ -19,13 +19,13 @@ constexpr NarrowFloat kTypes[] = {
 }  // namespace
 
 const NarrowFloat* find_narrow_float(std::string_view name) {
-  const auto* at = std::ranges::find(kTypes, name, &NarrowFloat::name);
-  return at == std::end(kTypes) ? nullptr : at;
+  const auto* it = std::ranges::find(kTypes, name, &NarrowFloat::name);
+  return it == std::end(kTypes) ? nullptr : it;
 }
 
 const NarrowFloat* find_narrow_float(DType dtype) {
-  const auto* at = std::ranges::find(kTypes, dtype, &NarrowFloat::dtype);
-  return at == std::end(kTypes) ? nullptr : at;
+  const auto* it = std::ranges::find(kTypes, dtype, &NarrowFloat::dtype);
+  return it == std::end(kTypes) ? nullptr : it;
 }
 
 bool has_elements(const NarrowFloat& t) {

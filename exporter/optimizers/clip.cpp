@@ -16,8 +16,8 @@ ValueId total_norm(Builder& b, const std::vector<ValueId>& tensors, double p) {
     if (b.dtype(v) == DType::f64) t = DType::f64;
   }
   for (ValueId v : tensors) {
-    const ValueId part = b.reduce(b.expr(text, {{"x", v}}, t), infinite ? "max" : "sum", b.all_axes(v), false, t);
-    parts.push_back(b.unsqueeze(part, 0));
+    const ValueId norm = b.reduce(b.expr(text, {{"x", v}}, t), infinite ? "max" : "sum", b.all_axes(v), false, t);
+    parts.push_back(b.unsqueeze(norm, 0));
   }
   if (parts.empty()) return b.scalar(0, t);
   const ValueId joined = parts.size() == 1 ? parts[0] : b.concat(parts, 0);

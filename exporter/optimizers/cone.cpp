@@ -21,7 +21,7 @@ constexpr std::size_t kMostNodes = 256;  // nodes of a cone
 
 class ConeFinder {
  public:
-  explicit ConeFinder(const Function& f) : f_(f), uses_(f) {
+  explicit ConeFinder(const Function& f) : f_(f), def_use_(f) {
     std::unordered_map<std::uint32_t, ValueId> states;
     for (const FunctionInput& in : f.inputs) {
       if (in.kind == FunctionInput::Kind::state) states[in.state] = in.value;
@@ -31,25 +31,25 @@ class ConeFinder {
       const ValueId before = !state ? f.inputs[w.index].value : states.contains(w.index) ? states[w.index] : kNoValue;
       if (before != kNoValue && before != w.value) pairs_.push_back({before, w.value});
     }
-    for (const Pair& p : pairs_) written_[p.before] = p.after;
+    for (const Pair& p : pairs_) written_[p.old_value] = p.new_value;
   }
 
   std::vector<Cone> run() {
     std::vector<Cone> cones;
     for (const Pair& p : pairs_) {
-      if (is_number(p.before) || !is_floating(type(p.before).dtype)) continue;
+      if (is_number(p.old_value) || !is_floating(type(p.old_value).dtype)) continue;
       Cone c;
       c.param = p;
-      if (make(c)) cones.push_back(std::move(c));
+      if (build_cone(c)) cones.push_back(std::move(c));
     }
     std::ranges::stable_sort(cones, std::greater<>(), [](const Cone& c) { return c.states.size(); });
-    std::set<ValueId> taken;
+    std::set<ValueId> used;
     std::erase_if(cones, [&](const Cone& c) {
-      const bool again = taken.contains(c.param.before) ||
-                         std::ranges::any_of(c.states, [&](const Pair& s) { return taken.contains(s.before); });
+      const bool again = used.contains(c.param.old_value) ||
+                         std::ranges::any_of(c.states, [&](const Pair& s) { return used.contains(s.old_value); });
       if (again) return true;
-      taken.insert(c.param.before);
-      for (const Pair& s : c.states) taken.insert(s.before);
+      used.insert(c.param.old_value);
+      for (const Pair& s : c.states) used.insert(s.old_value);
       return false;
     });
     return cones;
@@ -60,9 +60,9 @@ class ConeFinder {
   bool is_number(ValueId v) const { return type(v).rank() == 0; }
   /// Index of the pointwise node producing a value of the cone's sizes, or a number; else -1.
   std::int64_t node_of(const Cone& c, ValueId v) const {
-    const std::int64_t i = uses_.producer(v);
+    const std::int64_t i = def_use_.producer(v);
     if (i < 0 || f_.nodes[static_cast<std::size_t>(i)].op != Op::pointwise) return -1;
-    return is_number(v) || type(v).shape == type(c.param.before).shape ? i : -1;
+    return is_number(v) || type(v).shape == type(c.param.old_value).shape ? i : -1;
   }
 
   /// Collects all candidate nodes of the cone, and their leaf values.
@@ -78,18 +78,18 @@ class ConeFinder {
                                [&](ValueId x) { return x == kNoValue || collect(c, x, nodes, leaves); });
   }
 
-  bool make(Cone& c) const {
+  bool build_cone(Cone& c) const {
     std::set<std::uint32_t> nodes;
     std::set<ValueId> leaves;
-    if (!collect(c, c.param.after, nodes, leaves) || !leaves.contains(c.param.before)) return false;
-    std::set<ValueId> own{c.param.before};  // values independent of these come from outside
+    if (!collect(c, c.param.new_value, nodes, leaves) || !leaves.contains(c.param.old_value)) return false;
+    std::set<ValueId> own{c.param.old_value};  // values independent of these come from outside
     std::vector<Pair> numbers;
     for (ValueId v : leaves) {
       const auto pair = written_.find(v);
-      if (v == c.param.before || pair == written_.end()) continue;
+      if (v == c.param.old_value || pair == written_.end()) continue;
       if (is_number(v)) {
         numbers.push_back({v, pair->second});
-      } else if (type(v).shape == type(c.param.before).shape) {
+      } else if (type(v).shape == type(c.param.old_value).shape) {
         c.states.push_back({v, pair->second});
       } else {
         return false;
@@ -98,10 +98,10 @@ class ConeFinder {
     }
     if (!name_numbers(c, numbers)) return false;
     for (const Pair& s : c.states) {
-      if (!collect(c, s.after, nodes, leaves)) return false;
+      if (!collect(c, s.new_value, nodes, leaves)) return false;
     }
     for (const Pair& n : {c.step, c.product}) {
-      if (n.before != kNoValue && !collect(c, n.after, nodes, leaves)) return false;
+      if (n.old_value != kNoValue && !collect(c, n.new_value, nodes, leaves)) return false;
     }
     return cut(c, nodes, own);
   }
@@ -113,10 +113,10 @@ class ConeFinder {
     c.step = numbers[0];
     if (numbers.size() == 1) return true;
     c.product = numbers[1];
-    const auto reads = [&](const Pair& of, const Pair& other) {
+    const auto reads = [&](const Pair& base, const Pair& other) {
       std::set<std::uint32_t> nodes;
       std::set<ValueId> leaves;
-      return !collect(c, of.after, nodes, leaves) || leaves.contains(other.before);
+      return !collect(c, base.new_value, nodes, leaves) || leaves.contains(other.old_value);
     };
     if (reads(c.step, c.product)) std::swap(c.step, c.product);
     return !reads(c.step, c.product);
@@ -130,16 +130,16 @@ class ConeFinder {
       own.insert(n.outputs[0]);
       c.nodes.push_back(i);
     }
-    const auto take = [&](bool number, ValueId& place) {
+    const auto take = [&](bool number, ValueId& position) {
       const std::optional<ValueId> v = only_outside(c, own, number);
-      if (v) place = *v;
+      if (v) position = *v;
       return v.has_value();
     };
     if (!take(false, c.grad) || !take(true, c.lr)) return false;
-    const auto made = [&](const Pair& p) { return own.contains(p.after); };
-    if (c.grad == kNoValue || !made(c.param) || !std::ranges::all_of(c.states, made)) return false;
-    if (c.step.before != kNoValue && !made(c.step)) return false;
-    if (c.product.before != kNoValue && !made(c.product)) return false;
+    const auto result = [&](const Pair& p) { return own.contains(p.new_value); };
+    if (c.grad == kNoValue || !result(c.param) || !std::ranges::all_of(c.states, result)) return false;
+    if (c.step.old_value != kNoValue && !result(c.step)) return false;
+    if (c.product.old_value != kNoValue && !result(c.product)) return false;
     c.form = form_of(c);
     return true;
   }
@@ -152,7 +152,7 @@ class ConeFinder {
       for (std::uint32_t i : c.nodes) {
         for (ValueId v : f_.nodes[i].inputs) {
           if (v == kNoValue || own.contains(v)) continue;
-          if (!is_number(v) && type(v).shape != type(c.param.before).shape) return std::nullopt;
+          if (!is_number(v) && type(v).shape != type(c.param.old_value).shape) return std::nullopt;
           if (is_number(v) == number) outside.insert(v);
         }
       }
@@ -177,8 +177,8 @@ class ConeFinder {
     const auto leaf = [&](ValueId v) {
       text += fmt::format("{}:{} ", name(v), v == kNoValue ? 0 : static_cast<int>(type(v).dtype));
     };
-    for (ValueId v : {c.param.before, c.grad, c.step.before, c.product.before, c.lr}) leaf(v);
-    for (const Pair& s : c.states) leaf(s.before);
+    for (ValueId v : {c.param.old_value, c.grad, c.step.old_value, c.product.old_value, c.lr}) leaf(v);
+    for (const Pair& s : c.states) leaf(s.old_value);
     for (std::uint32_t i : c.nodes) {
       const Node& n = f_.nodes[i];
       for (ValueId v : n.inputs) text += fmt::format("{},", name(v));
@@ -187,13 +187,13 @@ class ConeFinder {
                             in.b, in.c, in.number, in.imaginary, in.integer);
       text += fmt::format("={} ", name(n.outputs[0]));
     }
-    for (const Pair& s : c.states) text += fmt::format("{} ", name(s.after));
-    for (ValueId v : {c.param.after, c.step.after, c.product.after}) text += fmt::format("{} ", name(v));
+    for (const Pair& s : c.states) text += fmt::format("{} ", name(s.new_value));
+    for (ValueId v : {c.param.new_value, c.step.new_value, c.product.new_value}) text += fmt::format("{} ", name(v));
     return text;
   }
 
   const Function& f_;
-  const DefUse uses_;
+  const DefUse def_use_;
   std::vector<Pair> pairs_;
   std::unordered_map<ValueId, ValueId> written_;
 };
@@ -202,11 +202,11 @@ DType widened(DType t, bool wide) {
   return wide && t == DType::f32 ? DType::f64 : t;
 }
 
-void put(Tensor& t, std::size_t i, double value) {
+void set_element(Tensor& t, std::size_t i, double value) {
   if (t.dtype() == DType::f64) t.span<double>()[i] = value;
   if (t.dtype() == DType::f32) t.span<float>()[i] = static_cast<float>(value);
 }
-double get(const Tensor& t, std::size_t i) {
+double element_of(const Tensor& t, std::size_t i) {
   return t.dtype() == DType::f64 ? t.span<const double>()[i] : static_cast<double>(t.span<const float>()[i]);
 }
 
@@ -217,12 +217,12 @@ std::vector<Cone> find_cones(const Function& f) {
 }
 
 std::vector<ConeValues> ConeProgram::run(const std::vector<ConeValues>& elements) const {
-  auto part = std::make_shared<Program>();
-  part->source = std::make_shared<ExtendableSource>(nullptr, 0);
-  part->functions.emplace_back();
-  part->functions[0].name = "step";
-  part->functions[0].entry = true;
-  Builder b(*part, 0);
+  auto step_program = std::make_shared<Program>();
+  step_program->source = std::make_shared<ExtendableSource>(nullptr, 0);
+  step_program->functions.emplace_back();
+  step_program->functions[0].name = "step";
+  step_program->functions[0].entry = true;
+  Builder b(*step_program, 0);
   std::map<ValueId, ValueId> now;
   std::vector<Tensor> inputs;
   const auto input = [&](ValueId v, auto&& value) {
@@ -235,16 +235,16 @@ std::vector<ConeValues> ConeProgram::run(const std::vector<ConeValues>& elements
     now[v] = b.add_value({t, number ? Dims() : Dims{Dim(count)}});
     b.function().inputs.push_back({FunctionInput::Kind::user, now[v], 0, "x" + std::to_string(inputs.size()), {}});
     Tensor tensor(t, number ? std::vector<std::int64_t>() : std::vector<std::int64_t>{count});
-    for (std::size_t i = 0; i < (number ? 1 : elements.size()); ++i) put(tensor, i, value(elements[i]));
+    for (std::size_t i = 0; i < (number ? 1 : elements.size()); ++i) set_element(tensor, i, value(elements[i]));
     inputs.push_back(std::move(tensor));
   };
-  input(cone_.param.before, [](const ConeValues& n) { return n.p; });
+  input(cone_.param.old_value, [](const ConeValues& n) { return n.p; });
   input(cone_.grad, [](const ConeValues& n) { return n.g; });
-  input(cone_.step.before, [](const ConeValues& n) { return n.step; });
-  input(cone_.product.before, [](const ConeValues& n) { return n.product; });
+  input(cone_.step.old_value, [](const ConeValues& n) { return n.step; });
+  input(cone_.product.old_value, [](const ConeValues& n) { return n.product; });
   input(cone_.lr, [](const ConeValues& n) { return n.lr; });
   for (std::size_t k = 0; k < cone_.states.size(); ++k)
-    input(cone_.states[k].before, [&](const ConeValues& n) { return n.states.at(k); });
+    input(cone_.states[k].old_value, [&](const ConeValues& n) { return n.states.at(k); });
   for (std::uint32_t i : cone_.nodes) {
     Node n = f_.nodes[i];
     n.origin = -1;
@@ -254,23 +254,23 @@ std::vector<ConeValues> ConeProgram::run(const std::vector<ConeValues>& elements
     for (Instruction& in : n.expr.code) in.dtype = widened(in.dtype, wide_);
     now[f_.nodes[i].outputs[0]] = b.add(std::move(n)).at(0);
   }
-  std::vector<ValueId> results{cone_.param.after};
-  for (const Pair& s : cone_.states) results.push_back(s.after);
-  for (ValueId v : {cone_.step.after, cone_.product.after}) {
+  std::vector<ValueId> results{cone_.param.new_value};
+  for (const Pair& s : cone_.states) results.push_back(s.new_value);
+  for (ValueId v : {cone_.step.new_value, cone_.product.new_value}) {
     if (v != kNoValue) results.push_back(v);
   }
   for (ValueId v : results) b.function().outputs.push_back({FunctionOutput::Kind::tensor, now.at(v), "y"});
   PrepareOptions options;
   options.reproducible = true;  // archives do not depend on the exporting processor
-  Session session(Model(std::move(part)).prepare(options));
+  Session session(Model(std::move(step_program)).prepare(options));
   const std::vector<Tensor>& outputs = session.run(inputs);
   std::vector<ConeValues> after(elements.size());
   for (std::size_t i = 0; i < after.size(); ++i) {
-    after[i].p = get(outputs[0], i);
-    for (std::size_t k = 0; k < cone_.states.size(); ++k) after[i].states.push_back(get(outputs[k + 1], i));
+    after[i].p = element_of(outputs[0], i);
+    for (std::size_t k = 0; k < cone_.states.size(); ++k) after[i].states.push_back(element_of(outputs[k + 1], i));
     std::size_t next = 1 + cone_.states.size();
-    if (cone_.step.after != kNoValue) after[i].step = get(outputs[next++], 0);
-    if (cone_.product.after != kNoValue) after[i].product = get(outputs[next], 0);
+    if (cone_.step.new_value != kNoValue) after[i].step = element_of(outputs[next++], 0);
+    if (cone_.product.new_value != kNoValue) after[i].product = element_of(outputs[next], 0);
   }
   return after;
 }

@@ -10,7 +10,7 @@ namespace tern::optimizers {
 
 /// State or input written back by a function: its value before and after.
 struct Pair {
-  ValueId before = kNoValue, after = kNoValue;
+  ValueId old_value = kNoValue, new_value = kNoValue;
 };
 
 /// Update of a parameter and its states: pointwise nodes between old and new values.

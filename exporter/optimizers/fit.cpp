@@ -32,29 +32,29 @@ constexpr double kExtremes[] = {
 /// A cone by the names of a kind's states.
 class Probe {
  public:
-  Probe(const ConeProgram& cone, std::array<int, 3> places, std::size_t count)
-      : cone_(cone), places_(places), count_(count) {}
+  Probe(const ConeProgram& cone, std::array<int, 3> positions, std::size_t count)
+      : cone_(cone), state_indices_(positions), count_(count) {}
 
-  struct At {
+  struct Numbers {
     double p = 0, g = 0, m = 0, v = 0, third = 0, step = 0, product = 0;
   };
   /// The state after a step.
-  At operator()(const At& at) const {
-    ConeValues n{at.p, at.g, at.step, kRate, std::vector<double>(count_), at.product};
-    const double values[] = {at.m, at.v, at.third};
+  Numbers operator()(const Numbers& numbers) const {
+    ConeValues n{numbers.p, numbers.g, numbers.step, kRate, std::vector<double>(count_), numbers.product};
+    const double values[] = {numbers.m, numbers.v, numbers.third};
     for (std::size_t i = 0; i < 3; ++i) {
-      if (places_[i] >= 0) n.states[static_cast<std::size_t>(places_[i])] = values[i];
+      if (state_indices_[i] >= 0) n.states[static_cast<std::size_t>(state_indices_[i])] = values[i];
     }
     const ConeValues after = cone_.run({n}).at(0);
     const auto state = [&](std::size_t i) {
-      return places_[i] < 0 ? 0 : after.states[static_cast<std::size_t>(places_[i])];
+      return state_indices_[i] < 0 ? 0 : after.states[static_cast<std::size_t>(state_indices_[i])];
     };
     return {after.p, 0, state(0), state(1), state(2), after.step, after.product};
   }
 
  private:
   const ConeProgram& cone_;
-  std::array<int, 3> places_;
+  std::array<int, 3> state_indices_;
   std::size_t count_;
 };
 
@@ -121,10 +121,10 @@ Hyper nadam(const Probe& f, bool decoupled) {
 }
 
 Hyper rprop(const Probe& f) {
-  const double least = f({.v = kTiny}).v, most = f({.v = kLarge}).v;
-  const double between = most / 4;
-  return {0,   f({.g = -1, .m = 1, .v = between}).v / between, f({.g = 1, .m = 1, .v = between}).v / between, 0, least,
-          most};
+  const double lower = f({.v = kTiny}).v, upper = f({.v = kLarge}).v;
+  const double between = upper / 4;
+  return {0,    f({.g = -1, .m = 1, .v = between}).v / between, f({.g = 1, .m = 1, .v = between}).v / between, 0, lower,
+          upper};
 }
 
 /// The sign of moment plus gradient flips at a gradient equal to the moment's share.
@@ -179,12 +179,12 @@ constexpr Hypothesis kHypotheses[] = {
 
 /// Runs the op itself on the same numbers.
 std::vector<ConeValues> run_op(const Fit& fit, const Cone& cone, DType type, const std::vector<ConeValues>& elements) {
-  auto part = std::make_shared<Program>();
-  part->source = std::make_shared<ExtendableSource>(nullptr, 0);
-  part->functions.emplace_back();
-  part->functions[0].name = "step";
-  part->functions[0].entry = true;
-  Builder b(*part, 0);
+  auto step_program = std::make_shared<Program>();
+  step_program->source = std::make_shared<ExtendableSource>(nullptr, 0);
+  step_program->functions.emplace_back();
+  step_program->functions[0].name = "step";
+  step_program->functions[0].entry = true;
+  Builder b(*step_program, 0);
   std::vector<Tensor> inputs;
   const auto input = [&](bool number, auto&& value) {
     const std::size_t count = number ? 1 : elements.size();
@@ -205,22 +205,23 @@ std::vector<ConeValues> run_op(const Fit& fit, const Cone& cone, DType type, con
   step[OptimList::grad] = {input(false, [](const ConeValues& n) { return n.g; })};
   constexpr OptimList kStates[] = {OptimList::m, OptimList::v, OptimList::third};
   for (std::size_t i = 0; i < 3; ++i) {
-    const int at = fit.states[i];
-    if (at >= 0)
-      step[kStates[i]] = {input(false, [at](const ConeValues& n) { return n.states[static_cast<std::size_t>(at)]; })};
+    const int state_index = fit.states[i];
+    if (state_index >= 0)
+      step[kStates[i]] = {
+          input(false, [state_index](const ConeValues& n) { return n.states[static_cast<std::size_t>(state_index)]; })};
   }
   step[OptimList::step] = {input(true, [](const ConeValues& n) { return n.step; })};
-  if (cone.product.before != kNoValue)
+  if (cone.product.old_value != kNoValue)
     step[OptimList::product] = {input(true, [](const ConeValues& n) { return n.product; })};
   if (cone.lr != kNoValue) step[OptimList::lr] = {input(true, [](const ConeValues& n) { return n.lr; })};
   const ListResults results = add_list_step(b, step);
-  std::vector<std::size_t> places;  // index in ConeValues::states for each output, except the parameter
+  std::vector<std::size_t> positions;  // index in ConeValues::states for each output, except the parameter
   for (std::size_t i = 0; i < kOptimLists; ++i) {
     for (ValueId v : results[i]) b.function().outputs.push_back({FunctionOutput::Kind::tensor, v, "y"});
   }
   PrepareOptions options;
   options.reproducible = true;
-  Session session(Model(std::move(part)).prepare(options));
+  Session session(Model(std::move(step_program)).prepare(options));
   const std::vector<Tensor>& outputs = session.run(inputs);
   std::vector<ConeValues> after(elements.size());
   const auto get = [&](std::size_t k, std::size_t i) {
@@ -231,11 +232,11 @@ std::vector<ConeValues> run_op(const Fit& fit, const Cone& cone, DType type, con
     after[i].states.resize(elements[i].states.size());
     std::size_t k = 0;
     after[i].p = get(k++, i);
-    for (int at : fit.states) {
-      if (at >= 0) after[i].states[static_cast<std::size_t>(at)] = get(k++, i);
+    for (int state_index : fit.states) {
+      if (state_index >= 0) after[i].states[static_cast<std::size_t>(state_index)] = get(k++, i);
     }
     after[i].step = get(k++, 0);
-    if (cone.product.before != kNoValue) after[i].product = get(k, 0);
+    if (cone.product.old_value != kNoValue) after[i].product = get(k, 0);
   }
   return after;
 }
@@ -259,8 +260,8 @@ std::vector<ConeValues> samples(const Fit& fit, std::size_t states, double step,
     }
     if (fit.kind == OptimKind::rprop) {  // step sizes between and near the bounds
       double& s = n.states[static_cast<std::size_t>(fit.states[1])];
-      const double least = fit.hyper[4], most = fit.hyper[5];
-      s = std::clamp(i % 6 == 0 ? most : i % 6 == 1 ? least : std::sqrt(s), least, most);
+      const double lower = fit.hyper[4], upper = fit.hyper[5];
+      s = std::clamp(i % 6 == 0 ? upper : i % 6 == 1 ? lower : std::sqrt(s), lower, upper);
     }
     if (fit.kind == OptimKind::adadelta) {
       double& s = n.states[static_cast<std::size_t>(fit.states[0])];
@@ -274,13 +275,13 @@ std::vector<ConeValues> samples(const Fit& fit, std::size_t states, double step,
 /// States without negative samples get no negative extremes.
 void add_extremes(std::vector<ConeValues>& elements) {
   const std::vector<ConeValues> usual = elements;
-  const auto add = [&](auto&& place) {
-    const bool negative = std::ranges::any_of(usual, [&](ConeValues n) { return place(n) < 0; });
+  const auto add = [&](auto&& position) {
+    const bool negative = std::ranges::any_of(usual, [&](ConeValues n) { return position(n) < 0; });
     for (std::size_t i = 0; i < std::size(kExtremes); ++i) {
       for (const double sign : {1.0, -1.0}) {
         if (sign < 0 && !negative) continue;
         elements.push_back(usual[i]);
-        place(elements.back()) = sign * kExtremes[i];
+        position(elements.back()) = sign * kExtremes[i];
       }
     }
   };
@@ -311,8 +312,8 @@ bool agrees_on(const std::vector<ConeValues>& before, const Fit& fit, const Cone
     for (std::size_t k = 0; k < cone.states.size(); ++k) {
       if (!tolerance.close(theirs[i].states[k], ours[i].states[k], before[i].states[k])) return false;
     }
-    if (cone.step.before != kNoValue && theirs[i].step != before[i].step + 1) return false;
-    if (cone.product.before != kNoValue && !tolerance.close(theirs[i].product, ours[i].product, before[i].product))
+    if (cone.step.old_value != kNoValue && theirs[i].step != before[i].step + 1) return false;
+    if (cone.product.old_value != kNoValue && !tolerance.close(theirs[i].product, ours[i].product, before[i].product))
       return false;
   }
   return true;
@@ -323,7 +324,7 @@ bool agrees(const Fit& fit, const Cone& cone, const ConeProgram& program, DType 
   for (double rate : kRates) {
     if (cone.lr == kNoValue && rate != kRate) break;
     for (double step : kSteps) {
-      if (cone.step.before == kNoValue && step > 0) break;
+      if (cone.step.old_value == kNoValue && step > 0) break;
       std::vector<ConeValues> before = samples(fit, cone.states.size(), step, rate);
       if (type == DType::f64 && rate > 0) add_extremes(before);
       if (!agrees_on(before, fit, cone, program, type, tolerance)) return false;
@@ -381,19 +382,19 @@ bool bends_at_options(const Function& f, const Cone& cone, const std::vector<dou
 /// True if the cone has at most the limits, comparisons, choices and roundings of the kind: others may act on unsampled
 /// numbers only. Choices by constants, such as PyTorch's lerp by weight, do not count.
 bool is_plain(const Function& f, const Cone& cone, const Hypothesis& h) {
-  Bends left = h.bends;
+  Bends remaining = h.bends;
   for (std::uint32_t node : cone.nodes) {
     const std::vector<Instruction>& code = f.nodes[node].expr.code;
     const std::vector<bool> constant = fixed(code);
     for (std::size_t i = 0; i < code.size(); ++i) {
       const Instruction& in = code[i];
       const bool allowed = constant[i]              ? true
-                           : in.op == Scalar::where ? constant[in.a] || left.choices-- > 0
-                           : in.op == Scalar::max   ? left.maxima-- > 0
-                           : in.op == Scalar::min   ? left.minima-- > 0
-                           : in.op == Scalar::abs   ? left.magnitudes-- > 0
-                           : in.op == Scalar::sign  ? left.signs-- > 0
-                           : is_comparison(in.op)   ? left.comparisons-- > 0
+                           : in.op == Scalar::where ? constant[in.a] || remaining.choices-- > 0
+                           : in.op == Scalar::max   ? remaining.maxima-- > 0
+                           : in.op == Scalar::min   ? remaining.minima-- > 0
+                           : in.op == Scalar::abs   ? remaining.magnitudes-- > 0
+                           : in.op == Scalar::sign  ? remaining.signs-- > 0
+                           : is_comparison(in.op)   ? remaining.comparisons-- > 0
                                                     : is_smooth(in);
       if (!allowed) return false;
     }
@@ -401,9 +402,9 @@ bool is_plain(const Function& f, const Cone& cone, const Hypothesis& h) {
   return true;
 }
 
-std::optional<Fit> try_fit(const Function& f, const Hypothesis& h, std::array<int, 3> places, const Cone& cone,
+std::optional<Fit> try_fit(const Function& f, const Hypothesis& h, std::array<int, 3> positions, const Cone& cone,
                            const ConeProgram& wide, const ConeProgram& own, DType type) {
-  Fit fit{h.kind, h.solve(Probe(wide, places, cone.states.size())), h.mode, places};
+  Fit fit{h.kind, h.solve(Probe(wide, positions, cone.states.size())), h.mode, positions};
   for (double& x : fit.hyper) {
     if (!std::isfinite(x)) return std::nullopt;
     x = roundest(x);
@@ -431,25 +432,26 @@ double roundest(double x) {
 }
 
 std::optional<Fit> fit_cone(const Function& f, const Cone& cone) {
-  const DType type = f.values[static_cast<std::size_t>(cone.param.before)].type.dtype;
+  const DType type = f.values[static_cast<std::size_t>(cone.param.old_value)].type.dtype;
   const auto same = [&](ValueId v) { return f.values[static_cast<std::size_t>(v)].type.dtype == type; };
-  if (!same(cone.grad) || !std::ranges::all_of(cone.states, [&](const Pair& s) { return same(s.before); })) return {};
+  if (!same(cone.grad) || !std::ranges::all_of(cone.states, [&](const Pair& s) { return same(s.old_value); }))
+    return {};
   const ConeProgram wide(f, cone, true), own(f, cone, false);
   std::vector<int> order;
   for (std::size_t i = 0; i < cone.states.size(); ++i) order.push_back(static_cast<int>(i));
   for (const Hypothesis& h : kHypotheses) {
     if (static_cast<std::size_t>(h.m + h.v + h.third) != order.size() || !is_plain(f, cone, h)) continue;
-    if (h.product != (cone.product.before != kNoValue)) continue;
+    if (h.product != (cone.product.old_value != kNoValue)) continue;
     std::ranges::sort(order);
     do {
-      std::array<int, 3> places{-1, -1, -1};
+      std::array<int, 3> positions{-1, -1, -1};
       std::size_t next = 0;
       const bool there[] = {h.m, h.v, h.third};
       for (std::size_t i = 0; i < 3; ++i) {
-        if (there[i]) places[i] = order[next++];
+        if (there[i]) positions[i] = order[next++];
       }
       try {
-        if (auto fit = try_fit(f, h, places, cone, wide, own, type)) return fit;
+        if (auto fit = try_fit(f, h, positions, cone, wide, own, type)) return fit;
       } catch (const Error&) {
         return std::nullopt;  // an expression unfit for doubles
       }

@@ -29,12 +29,12 @@ std::vector<Group> groups_of(const Function& f, const std::vector<Cone>& cones) 
   std::map<std::string, std::optional<Fit>> fits;
   std::map<std::pair<std::string, ValueId>, Group> groups;
   for (const Cone& c : cones) {
-    auto known = fits.find(c.form);
-    if (known == fits.end() && fits.size() == kMostForms) continue;
-    if (known == fits.end()) known = fits.emplace(c.form, fit_cone(f, c)).first;
-    if (!known->second) continue;
+    auto cached = fits.find(c.form);
+    if (cached == fits.end() && fits.size() == kMostForms) continue;
+    if (cached == fits.end()) cached = fits.emplace(c.form, fit_cone(f, c)).first;
+    if (!cached->second) continue;
     Group& g = groups[{c.form, c.lr}];
-    g.fit = *known->second;
+    g.fit = *cached->second;
     g.cones.push_back(&c);
   }
   std::vector<Group> list;
@@ -46,13 +46,14 @@ ListStep step_of(const Group& g) {
   ListStep step{.kind = g.fit.kind, .hyper = g.fit.hyper, .mode = g.fit.mode, .lists = {}};
   constexpr OptimList kStates[] = {OptimList::m, OptimList::v, OptimList::third};
   for (const Cone* c : g.cones) {
-    step[OptimList::param].push_back(c->param.before);
+    step[OptimList::param].push_back(c->param.old_value);
     step[OptimList::grad].push_back(c->grad);
     for (std::size_t i = 0; i < 3; ++i) {
-      if (g.fit.states[i] >= 0) step[kStates[i]].push_back(c->states[static_cast<std::size_t>(g.fit.states[i])].before);
+      if (g.fit.states[i] >= 0)
+        step[kStates[i]].push_back(c->states[static_cast<std::size_t>(g.fit.states[i])].old_value);
     }
-    if (c->step.before != kNoValue) step[OptimList::step].push_back(c->step.before);
-    if (c->product.before != kNoValue) step[OptimList::product].push_back(c->product.before);
+    if (c->step.old_value != kNoValue) step[OptimList::step].push_back(c->step.old_value);
+    if (c->product.old_value != kNoValue) step[OptimList::product].push_back(c->product.old_value);
   }
   std::vector<ValueId>&steps = step[OptimList::step], &products = step[OptimList::product];
   if (!steps.empty()) step.mode |= kOptimAdvance;
@@ -112,12 +113,12 @@ bool replace(Program& program, std::uint32_t function, const Group& g) {
   constexpr OptimList kStates[] = {OptimList::m, OptimList::v, OptimList::third};
   for (std::size_t i = 0; i < g.cones.size(); ++i) {
     const Cone& c = *g.cones[i];
-    take(OptimList::param, i, c.param.after);
+    take(OptimList::param, i, c.param.new_value);
     for (std::size_t k = 0; k < 3; ++k) {
-      if (g.fit.states[k] >= 0) take(kStates[k], i, c.states[static_cast<std::size_t>(g.fit.states[k])].after);
+      if (g.fit.states[k] >= 0) take(kStates[k], i, c.states[static_cast<std::size_t>(g.fit.states[k])].new_value);
     }
-    if (c.step.before != kNoValue) take(OptimList::step, i, c.step.after);
-    if (c.product.before != kNoValue) take(OptimList::product, i, c.product.after);
+    if (c.step.old_value != kNoValue) take(OptimList::step, i, c.step.new_value);
+    if (c.product.old_value != kNoValue) take(OptimList::product, i, c.product.new_value);
   }
   std::set<ValueId> made;
   for (const auto& [result, v] : instead) made.insert(v);

@@ -49,14 +49,14 @@ AsList as_list(const OptimizerOptions& o) {
 }  // namespace
 
 NewValues one_op(const Step& s) {
-  const AsList made = as_list(s.o);
-  ListStep step{.kind = made.kind, .hyper = made.hyper, .maximize = s.o.maximize, .lists = {}};
+  const AsList result = as_list(s.o);
+  ListStep step{.kind = result.kind, .hyper = result.hyper, .maximize = s.o.maximize, .lists = {}};
   const bool decouples = s.o.optimizer == Optimizer::nadam || s.o.optimizer == Optimizer::radam;
   if (s.o.optimizer == Optimizer::sgd && s.o.nesterov) step.mode |= kOptimNesterov;
   if (decouples && s.o.decoupled) step.mode |= kOptimDecoupled;
-  const std::pair<OptimList, std::string_view> kStates[] = {{OptimList::m, made.states[0]},
-                                                            {OptimList::v, made.states[1]},
-                                                            {OptimList::third, made.states[2]},
+  const std::pair<OptimList, std::string_view> kStates[] = {{OptimList::m, result.states[0]},
+                                                            {OptimList::v, result.states[1]},
+                                                            {OptimList::third, result.states[2]},
                                                             {OptimList::step, "step"},
                                                             {OptimList::product, "mu_product"}};
   step[OptimList::param] = s.params;
@@ -68,7 +68,7 @@ NewValues one_op(const Step& s) {
     if (s.b.dtype(found->second.front()) == DType::u8) step[scales_of(list)] = s.states.at(scale_name(name));
   }
   if (!step[OptimList::step].empty()) step.mode |= kOptimAdvance;
-  if (s.inputs.lr != kNoValue && made.kind != OptimKind::rprop) step[OptimList::lr] = {s.inputs.lr};
+  if (s.inputs.lr != kNoValue && result.kind != OptimKind::rprop) step[OptimList::lr] = {s.inputs.lr};
   if (s.inputs.grad_scale != kNoValue) step[OptimList::grad_scale] = {s.inputs.grad_scale};
   if (s.inputs.found_inf != kNoValue) step[OptimList::found_inf] = {s.inputs.found_inf};
   step[OptimList::master] = s.inputs.masters;
@@ -127,14 +127,14 @@ StepResults optimizer_step(Builder& b, const OptimizerOptions& o, const Values& 
   }
   Step s{b, o, params, grads, inputs, {}};
   for (std::size_t i = 0; i < states.size(); ++i) s.states[table[i].name].push_back(states[i]);
-  NewValues made = o.optimizer == Optimizer::adafactor ? adafactor_step(s)
-                   : o.optimizer == Optimizer::muon    ? muon_step(s)
-                   : is_dampened(o)                    ? dampened_step(s)
-                                                       : one_op(s);
-  out.params = std::move(made.params);
-  out.masters = std::move(made.masters);
+  NewValues result = o.optimizer == Optimizer::adafactor ? adafactor_step(s)
+                     : o.optimizer == Optimizer::muon    ? muon_step(s)
+                     : is_dampened(o)                    ? dampened_step(s)
+                                                         : one_op(s);
+  out.params = std::move(result.params);
+  out.masters = std::move(result.masters);
   std::map<std::string_view, std::size_t> next;
-  for (const StateTensor& t : table) out.states.push_back(made.states.at(t.name).at(next[t.name]++));
+  for (const StateTensor& t : table) out.states.push_back(result.states.at(t.name).at(next[t.name]++));
   return out;
 }
 

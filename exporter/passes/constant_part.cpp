@@ -25,7 +25,7 @@ bool is_plain_op(const Node& n) {
 ConstantPart::ConstantPart(const Program& program, const Function& function, bool (*accepts)(const Node&))
     : program_(program),
       function_(function),
-      uses_(function),
+      def_use_(function),
       constant_(function.values.size()),
       state_(function.values.size(), -1) {
   for (const FunctionInput& in : function.inputs) {
@@ -79,7 +79,7 @@ ConstantSlice ConstantPart::slice(ValueId v) const {
   return {{nodes.begin(), nodes.end()}, {states.begin(), states.end()}};
 }
 
-std::uint64_t ConstantPart::work(const ConstantSlice& slice) const {
+std::uint64_t ConstantPart::cost(const ConstantSlice& slice) const {
   constexpr std::uint64_t kMaxWork = std::uint64_t{1} << 62;
   // Fixed cost of building and preparing a program for the slice.
   std::uint64_t sum = 4096 + 16 * (program_.pool.nodes().size() + program_.storages.size());

@@ -25,9 +25,9 @@ class ConstantPart {
   ConstantPart(const Program& program, const Function& function, bool (*accepts)(const Node&) = is_plain_op);
 
   bool constant(ValueId v) const { return v != kNoValue && constant_[static_cast<std::size_t>(v)]; }
-  const DefUse& uses() const { return uses_; }
+  const DefUse& def_use() const { return def_use_; }
   /// Number of the node that computes `v`; -1 for an input.
-  std::int64_t producer(ValueId v) const { return uses_.producer(v); }
+  std::int64_t producer(ValueId v) const { return def_use_.producer(v); }
   /// State of a constant input, or -1.
   std::int64_t state(ValueId v) const { return state_[static_cast<std::size_t>(v)]; }
   /// Computed values that nodes outside the part, or the caller, read.
@@ -36,7 +36,7 @@ class ConstantPart {
   ConstantSlice slice(ValueId v) const;
   static constexpr std::size_t kMaxNodes = 256;
   /// Cost of evaluate(): bytes that the slice reads and computes, plus a fixed cost.
-  std::uint64_t work(const ConstantSlice& slice) const;
+  std::uint64_t cost(const ConstantSlice& slice) const;
   /// Runs the slice, and passes the value to `receive`. False if the run fails: a run of the program reports the error.
   [[nodiscard]] bool evaluate(ValueId v, const ConstantSlice& slice,
                               const std::function<void(const Tensor&)>& receive) const;
@@ -44,7 +44,7 @@ class ConstantPart {
  private:
   const Program& program_;
   const Function& function_;
-  DefUse uses_;
+  DefUse def_use_;
   std::vector<bool> constant_;
   std::vector<std::int64_t> state_;  ///< the state of an input, or -1
 };

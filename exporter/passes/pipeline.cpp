@@ -60,14 +60,14 @@ void run_note_unfolded(PassContext& c) {
 }
 
 void run_quantize_weights(PassContext& c) {
-  c.report.quantized =
-      quantize_weights(c.program, c.options.quantize, c.options.keep, c.options.choices, c.options.samples.get());
+  c.report.quantized = quantize_weights(c.program, c.options.quantize, c.options.full_precision_nodes,
+                                        c.options.choices, c.options.samples.get());
 }
 
 void run_note_precision(PassContext& c) {
   const bool to_bfloat16 = c.options.precision == DType::bf16;
-  c.report.narrowed =
-      note_precision(c.program, to_bfloat16 ? Precision::bfloat16 : Precision::exported, c.options.keep);
+  c.report.narrowed = note_precision(c.program, to_bfloat16 ? Precision::bfloat16 : Precision::exported,
+                                     c.options.full_precision_nodes);
 }
 
 void run_narrow_weights(PassContext& c) {
@@ -124,7 +124,7 @@ consteval bool is_in_order(std::span<const Pass> table) {
   for (std::size_t i = 0; i < table.size(); ++i) {
     const std::span<const Pass> earlier = table.first(i);
     if (i > 0 && table[i].stage < table[i - 1].stage) return false;
-    for (const char* name : table[i].after) {
+    for (const char* name : table[i].prerequisites) {
       if (name != nullptr && std::ranges::find(earlier, std::string_view(name), &Pass::name) == earlier.end())
         return false;
     }
@@ -143,7 +143,7 @@ void run_passes(Program& program, Stage first, Stage last, const ImportOptions& 
   ImportReport unused_report;
   PassContext context{program, options, report == nullptr ? unused_report : *report};
   for (const Pass& p : kExportPasses) {
-    if (p.stage >= first && p.stage <= last && p.runs(options)) p.run(context);
+    if (p.stage >= first && p.stage <= last && p.is_enabled(options)) p.run(context);
   }
 }
 

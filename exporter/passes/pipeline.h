@@ -33,8 +33,8 @@ struct Pass {
   std::string_view name;
   void (*run)(PassContext&);
   Stage stage;
-  bool (*runs)(const ImportOptions&);  ///< true if the options ask for the pass
-  std::array<const char*, 2> after;    ///< names of passes that have to come before, or null
+  bool (*is_enabled)(const ImportOptions&);  ///< true if the options ask for the pass
+  std::array<const char*, 2> prerequisites;  ///< names of passes that have to come before, or null
 };
 
 std::span<const Pass> passes();

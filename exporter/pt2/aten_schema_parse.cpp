@@ -43,8 +43,8 @@ class AtenSchemaParseParser {
   Schema parse() {
     Schema schema;
     schema.text = line_;
-    while (at_ < line_.size() && line_[at_] != '(') ++at_;
-    schema.name = line_.substr(0, at_);
+    while (position_ < line_.size() && line_[position_] != '(') ++position_;
+    schema.name = line_.substr(0, position_);
     if (schema.name.find("::") == std::string_view::npos) bad("expected a name as in 'aten::add.Tensor'");
     schema.arguments = parse_list(/*named=*/true);
     schema.is_vararg = is_vararg_;
@@ -53,36 +53,36 @@ class AtenSchemaParseParser {
       schema.returns = parse_list(/*named=*/false);
     else
       schema.returns.push_back(parse_argument(/*named=*/false));
-    if (at_ != line_.size()) bad("expected the end");
+    if (position_ != line_.size()) bad("expected the end");
     return schema;
   }
 
  private:
   [[noreturn]] void bad(const std::string& what) const {
-    fail(ErrorCode::bad_file, fmt::format("operator schema {}: column {}: {}", quote(line_), at_ + 1, what));
+    fail(ErrorCode::bad_file, fmt::format("operator schema {}: column {}: {}", quote(line_), position_ + 1, what));
   }
-  char peek() const { return at_ < line_.size() ? line_[at_] : '\0'; }
-  bool take(std::string_view text) {
-    if (!line_.substr(at_).starts_with(text)) return false;
-    at_ += text.size();
+  char peek() const { return position_ < line_.size() ? line_[position_] : '\0'; }
+  bool consume(std::string_view text) {
+    if (!line_.substr(position_).starts_with(text)) return false;
+    position_ += text.size();
     return true;
   }
   void expect(std::string_view text) {
-    if (!take(text)) bad(fmt::format("expected '{}'", text));
+    if (!consume(text)) bad(fmt::format("expected '{}'", text));
   }
   std::string_view word() {
-    const std::size_t start = at_;
-    while (is_word(peek())) ++at_;
-    if (at_ == start) bad("expected a name");
-    return line_.substr(start, at_ - start);
+    const std::size_t start = position_;
+    while (is_word(peek())) ++position_;
+    if (position_ == start) bad("expected a name");
+    return line_.substr(start, position_ - start);
   }
   // Reads up to the matching parenthesis.
   std::string_view parenthesised() {
-    const std::size_t start = at_;
+    const std::size_t start = position_;
     int depth = 0;
-    for (; at_ < line_.size(); ++at_) {
-      if (line_[at_] == '(') ++depth;
-      if (line_[at_] == ')' && --depth == 0) return line_.substr(start, ++at_ - start);
+    for (; position_ < line_.size(); ++position_) {
+      if (line_[position_] == '(') ++depth;
+      if (line_[position_] == ')' && --depth == 0) return line_.substr(start, ++position_ - start);
     }
     bad("a parenthesis is not closed");
   }
@@ -91,13 +91,13 @@ class AtenSchemaParseParser {
     std::vector<SchemaArgument> list;
     bool kwarg_only = false;
     expect("(");
-    while (!take(")")) {
+    while (!consume(")")) {
       if ((!list.empty() || kwarg_only)) expect(", ");
-      if (named && take("*")) {
+      if (named && consume("*")) {
         kwarg_only = true;
         continue;
       }
-      if (named && take("...")) {
+      if (named && consume("...")) {
         is_vararg_ = true;
         continue;
       }
@@ -112,8 +112,8 @@ class AtenSchemaParseParser {
     argument.type = parse_type(argument.alias);
     argument.is_mutated = argument.alias.find('!') != std::string_view::npos;
     if (named) expect(" ");
-    if (named || take(" ")) argument.name = word();
-    if (take("=")) {
+    if (named || consume(" ")) argument.name = word();
+    if (consume("=")) {
       argument.has_default = true;
       argument.default_value = parse_default(argument.type);
     }
@@ -122,7 +122,7 @@ class AtenSchemaParseParser {
 
   SchemaType parse_type(std::string_view& alias) {
     SchemaType type;
-    const std::size_t start = at_;
+    const std::size_t start = position_;
     if (peek() == '(') {
       parenthesised();
     } else {
@@ -131,27 +131,27 @@ class AtenSchemaParseParser {
         if (known.name == name) type.base = known.base;
       if ((name == "Dict" || name == "Future" || name == "RRef") && peek() == '(') parenthesised();
     }
-    type.text = line_.substr(start, at_ - start);
+    type.text = line_.substr(start, position_ - start);
     while (true) {
-      const std::size_t suffix = at_;
+      const std::size_t suffix = position_;
       if (peek() == '(') {
         const auto inside = parenthesised();
         if (alias.empty()) alias = inside.substr(1, inside.size() - 2);
         continue;  // not a part of the type
       }
-      if (take("?")) {
+      if (consume("?")) {
         type.optional = true;
-      } else if (take("[")) {
+      } else if (consume("[")) {
         if (type.is_list) type.base = Base::other;  // a list of lists
         type.is_list = true;
         type.element_optional = std::exchange(type.optional, false);
         while (peek() >= '0' && peek() <= '9' && type.list_size < 1000)
-          type.list_size = type.list_size * 10 + (line_[at_++] - '0');
+          type.list_size = type.list_size * 10 + (line_[position_++] - '0');
         expect("]");
       } else {
         break;
       }
-      type.text += line_.substr(suffix, at_ - suffix);
+      type.text += line_.substr(suffix, position_ - suffix);
     }
     return type;
   }
@@ -159,7 +159,7 @@ class AtenSchemaParseParser {
   // ---- defaults
 
   Argument parse_default(const SchemaType& type) {
-    if (take("None")) return {};
+    if (consume("None")) return {};
     if (peek() == '[') return parse_list_default(type);
     Argument value = parse_scalar_default(type.base);
     if (!type.is_list) return value;
@@ -172,10 +172,10 @@ class AtenSchemaParseParser {
   Argument parse_list_default(const SchemaType& type) {
     Argument list = empty_list(type.base);
     expect("[");
-    for (bool first = true; !take("]"); first = false) {
+    for (bool first = true; !consume("]"); first = false) {
       if (!first) {
         expect(",");
-        take(" ");
+        consume(" ");
       }
       append(list, parse_scalar_default(type.base));
     }
@@ -211,9 +211,9 @@ class AtenSchemaParseParser {
 
   Argument parse_scalar_default(Base base) {
     Argument value;
-    if (take("True") || take("False")) {
+    if (consume("True") || consume("False")) {
       value.kind = ArgumentKind::boolean;
-      value.boolean = line_[at_ - 2] == 'u';  // Tr(u)e
+      value.boolean = line_[position_ - 2] == 'u';  // Tr(u)e
       return value;
     }
     if (peek() == '"') {
@@ -249,7 +249,7 @@ class AtenSchemaParseParser {
   }
 
   void parse_number(Argument& value) {
-    const char* begin = line_.data() + at_;
+    const char* begin = line_.data() + position_;
     const char* end = line_.data() + line_.size();
     double real = 0;
     const auto as_real = std::from_chars(begin, end, real);
@@ -262,19 +262,19 @@ class AtenSchemaParseParser {
       value.integer = 0;
       value.real = real;
     }
-    at_ += static_cast<std::size_t>(as_real.ptr - begin);
+    position_ += static_cast<std::size_t>(as_real.ptr - begin);
   }
 
   std::string parse_string() {
     constexpr std::string_view kEscapes = "n\nt\tf\fv\vr\r";
     std::string text;
     expect("\"");
-    while (!take("\"")) {
-      if (at_ >= line_.size()) bad("a string is not closed");
-      char c = line_[at_++];
+    while (!consume("\"")) {
+      if (position_ >= line_.size()) bad("a string is not closed");
+      char c = line_[position_++];
       if (c == '\\') {
         c = peek();
-        ++at_;
+        ++position_;
         for (std::size_t i = 0; i < kEscapes.size(); i += 2)
           if (kEscapes[i] == c) {
             c = kEscapes[i + 1];
@@ -287,7 +287,7 @@ class AtenSchemaParseParser {
   }
 
   std::string_view line_;
-  std::size_t at_ = 0;
+  std::size_t position_ = 0;
   bool is_vararg_ = false;
 };
 

@@ -22,7 +22,7 @@ struct Container::State {
   std::string label;
   std::string root;
   std::vector<ContainerEntry> entries;
-  std::vector<std::uint32_t> by_name;
+  std::vector<std::uint32_t> sorted_entries;
   std::vector<std::string> models;
 
   void load();
@@ -31,9 +31,9 @@ struct Container::State {
 };
 
 const ContainerEntry* Container::State::find(std::string_view name) const {
-  const auto at = std::lower_bound(by_name.begin(), by_name.end(), name,
+  const auto it = std::lower_bound(sorted_entries.begin(), sorted_entries.end(), name,
                                    [&](std::uint32_t i, std::string_view n) { return entries[i].name < n; });
-  return at != by_name.end() && entries[*at].name == name ? &entries[*at] : nullptr;
+  return it != sorted_entries.end() && entries[*it].name == name ? &entries[*it] : nullptr;
 }
 
 void Container::State::expect(std::string_view name, std::string_view value, const char* advice) const {
@@ -53,8 +53,9 @@ void Container::State::load() {
   entries.reserve(directory.records.size());
   for (auto& record : directory.records)
     entries.push_back({std::move(record.name), record.data_offset, record.size, record.crc});
-  for (std::uint32_t i = 0; i < entries.size(); ++i) by_name.push_back(i);
-  std::sort(by_name.begin(), by_name.end(), [&](auto a, auto b) { return entries[a].name < entries[b].name; });
+  for (std::uint32_t i = 0; i < entries.size(); ++i) sorted_entries.push_back(i);
+  std::sort(sorted_entries.begin(), sorted_entries.end(),
+            [&](auto a, auto b) { return entries[a].name < entries[b].name; });
 
   expect("archive_format", "pt2", "save the program with torch.export.save of PyTorch 2.9 or newer");
   expect("archive_version", "0", "this version of Tern reads only version 0");

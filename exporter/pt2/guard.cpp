@@ -46,7 +46,7 @@ struct GuardFunction {
   SymOp op;
   std::size_t min_arguments = 1, max_arguments = 1;
 };
-constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 constexpr GuardFunction kGuardFunctions[] = {
     {"sym_float", "float", SymOp::to_float},
     {"float", "float", SymOp::to_float},
@@ -55,11 +55,11 @@ constexpr GuardFunction kGuardFunctions[] = {
     {"trunc", "int", SymOp::trunc_to_int},
     {"floor", "floor", SymOp::floor_to_int},
     {"ceil", "ceil", SymOp::ceil_to_int},
-    {"sym_max", "max", SymOp::max, 1, kAny},
-    {"max", "max", SymOp::max, 1, kAny},
-    {"sym_min", "min", SymOp::min, 1, kAny},
-    {"min", "min", SymOp::min, 1, kAny},
-    {"sym_sum", "sum", SymOp::add, 1, kAny},
+    {"sym_max", "max", SymOp::max, 1, kUnlimited},
+    {"max", "max", SymOp::max, 1, kUnlimited},
+    {"sym_min", "min", SymOp::min, 1, kUnlimited},
+    {"min", "min", SymOp::min, 1, kUnlimited},
+    {"sym_sum", "sum", SymOp::add, 1, kUnlimited},
     {"abs", "abs", SymOp::abs},
     {"sym_not", "not ", SymOp::logical_not},
     {"sym_ite", "where", SymOp::where, 3, 3},
@@ -80,14 +80,14 @@ class GuardParser {
     if (text_.size() > kMaxGuardBytes) bad("the relation is too long");
     choice();
     skip_spaces();
-    if (at_ != text_.size()) bad("expected the end");
+    if (position_ != text_.size()) bad("expected the end");
     guard_.text += text_.substr(copied_);
     return std::move(guard_);
   }
 
  private:
   [[noreturn]] void bad(std::string_view what) const {
-    fail(ErrorCode::unsupported, fmt::format("column {}: {}", at_ + 1, what));
+    fail(ErrorCode::unsupported, fmt::format("column {}: {}", position_ + 1, what));
   }
 
   struct Depth {
@@ -101,34 +101,35 @@ class GuardParser {
   };
 
   void skip_spaces() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
+    while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\n')) ++position_;
   }
-  char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
-  bool take(std::string_view sign) {
+  char peek(std::size_t ahead = 0) const { return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0'; }
+  bool consume(std::string_view sign) {
     skip_spaces();
     return take_here(sign);
   }
   bool take_here(std::string_view sign) {
-    if (!text_.substr(at_).starts_with(sign)) return false;
-    at_ += sign.size();
+    if (!text_.substr(position_).starts_with(sign)) return false;
+    position_ += sign.size();
     return true;
   }
-  bool take_word(std::string_view word) {
+  bool consume_word(std::string_view word) {
     skip_spaces();
-    const std::string_view rest = text_.substr(at_);
-    if (!rest.starts_with(word)) return false;
-    if (rest.size() > word.size() && (is_letter(rest[word.size()]) || is_digit(rest[word.size()]))) return false;
-    at_ += word.size();
+    const std::string_view remaining = text_.substr(position_);
+    if (!remaining.starts_with(word)) return false;
+    if (remaining.size() > word.size() && (is_letter(remaining[word.size()]) || is_digit(remaining[word.size()])))
+      return false;
+    position_ += word.size();
     return true;
   }
   void expect(std::string_view sign) {
-    if (!take(sign)) bad(fmt::format("expected '{}'", sign));
+    if (!consume(sign)) bad(fmt::format("expected '{}'", sign));
   }
   /// Letters, digits and dots: "torch.sym_max".
   std::string_view dotted_name() {
-    const std::size_t start = at_;
-    while (is_letter(peek()) || is_digit(peek()) || (peek() == '.' && is_letter(peek(1)))) ++at_;
-    return text_.substr(start, at_ - start);
+    const std::size_t start = position_;
+    while (is_letter(peek()) || is_digit(peek()) || (peek() == '.' && is_letter(peek(1)))) ++position_;
+    return text_.substr(start, position_ - start);
   }
 
   Index add(SymNode node, std::initializer_list<Index> children = {}) {
@@ -158,24 +159,24 @@ class GuardParser {
   // a if condition else b
   Index choice() {
     const Depth depth(*this);
-    const Index value = any();
-    if (!take_word("if")) return value;
-    const Index condition = any();
-    if (!take_word("else")) bad("expected 'else'");
+    const Index value = disjunction();
+    if (!consume_word("if")) return value;
+    const Index condition = disjunction();
+    if (!consume_word("else")) bad("expected 'else'");
     return add(SymOp::where, {condition, value, choice()});
   }
-  Index any() {
-    Index left = all();
-    while (take_word("or")) left = add(SymOp::logical_or, {left, all()});
+  Index disjunction() {
+    Index left = conjunction();
+    while (consume_word("or")) left = add(SymOp::logical_or, {left, conjunction()});
     return left;
   }
-  Index all() {
+  Index conjunction() {
     Index left = negation();
-    while (take_word("and")) left = add(SymOp::logical_and, {left, negation()});
+    while (consume_word("and")) left = add(SymOp::logical_and, {left, negation()});
     return left;
   }
   Index negation() {
-    if (!take_word("not")) return comparison();
+    if (!consume_word("not")) return comparison();
     const Depth depth(*this);
     return add(SymOp::logical_not, {negation()});
   }
@@ -183,9 +184,9 @@ class GuardParser {
   const GuardInfix* take_infix(int min_strength) {
     skip_spaces();
     for (const GuardInfix& infix : kGuardInfix) {
-      if (!text_.substr(at_).starts_with(infix.sign)) continue;
+      if (!text_.substr(position_).starts_with(infix.sign)) continue;
       if (infix.strength < min_strength) return nullptr;
-      at_ += infix.sign.size();
+      position_ += infix.sign.size();
       return &infix;
     }
     return nullptr;
@@ -217,23 +218,23 @@ class GuardParser {
   // A power binds more strongly than the sign before: -2**2 is -4.
   Index sign() {
     const Depth depth(*this);
-    if (take("-")) return negative(sign());
-    if (take("+")) return sign();
+    if (consume("-")) return negative(sign());
+    if (consume("+")) return sign();
     const Index base = atom();
-    if (!take("**")) return base;
+    if (!consume("**")) return base;
     return add(SymOp::float_pow, {base, sign()});
   }
 
   Index atom() {
     skip_spaces();
     if (is_digit(peek()) || (peek() == '.' && is_digit(peek(1)))) return number();
-    if (take("(")) {
+    if (consume("(")) {
       const Index inner = choice();
       expect(")");
       return inner;
     }
     if (peek() == 'L' && peek(1) == '[') return source();
-    const std::size_t start = at_;
+    const std::size_t start = position_;
     const std::string_view name = dotted_name();
     if (name.empty()) bad("expected a value");
     if (peek() == '(') return call(name, start);
@@ -241,8 +242,8 @@ class GuardParser {
   }
 
   Index number() {
-    const std::size_t start = at_;
-    while (is_digit(peek())) ++at_;
+    const std::size_t start = position_;
+    while (is_digit(peek())) ++position_;
     const bool is_real = peek() == '.' || peek() == 'e' || peek() == 'E';
     SymNode node;
     const char* const begin = text_.data() + start;
@@ -259,7 +260,7 @@ class GuardParser {
       if (r.ec != std::errc()) bad("the number does not fit in 64 bits");
       stop = r.ptr;
     }
-    at_ = static_cast<std::size_t>(stop - text_.data());
+    position_ = static_cast<std::size_t>(stop - text_.data());
     return add(std::move(node));
   }
 
@@ -280,17 +281,17 @@ class GuardParser {
   std::vector<Index> arguments() {
     expect("(");
     std::vector<Index> found;
-    if (take(")")) return found;
+    if (consume(")")) return found;
     do {
-      if (take("[") || take("(")) {  // the sequence of sym_sum
+      if (consume("[") || consume("(")) {  // the sequence of sym_sum
         do {
           found.push_back(choice());
-        } while (take(","));
-        if (!take("]")) expect(")");
+        } while (consume(","));
+        if (!consume("]")) expect(")");
       } else {
         found.push_back(choice());
       }
-    } while (take(","));
+    } while (consume(","));
     expect(")");
     return found;
   }
@@ -303,7 +304,7 @@ class GuardParser {
     const bool is_symbolic = bare.starts_with("_sym_");
     if (is_symbolic) bare.remove_prefix(5);
     SymNode node;
-    std::size_t min_arguments = 1, max_arguments = kAny;
+    std::size_t min_arguments = 1, max_arguments = kUnlimited;
     std::string_view shown = bare;
     const auto* function = std::ranges::find(kGuardFunctions, bare, &GuardFunction::name);
     if (bare == "round") {
@@ -328,7 +329,7 @@ class GuardParser {
                            node.op == SymOp::symbol || node.op == SymOp::piecewise;
       if (node.op == SymOp::unknown || literal) bad(fmt::format("unknown function {}", quote(name)));
     }
-    shows(start, at_, shown);
+    replace_text(start, position_, shown);
     const std::vector<Index> operands = arguments();
     if (operands.size() < min_arguments || operands.size() > max_arguments)
       bad(fmt::format("{} has {} arguments", quote(name), operands.size()));
@@ -337,7 +338,7 @@ class GuardParser {
   }
 
   /// Text [start, end) is written as `text` in the author's notation.
-  void shows(std::size_t start, std::size_t end, std::string_view text) {
+  void replace_text(std::size_t start, std::size_t end, std::string_view text) {
     guard_.text += text_.substr(copied_, start - copied_);
     guard_.text += text;
     copied_ = end;
@@ -346,33 +347,33 @@ class GuardParser {
   std::int64_t axis() {
     expect("[");
     std::int64_t value = 0;
-    const auto r = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+    const auto r = std::from_chars(text_.data() + position_, text_.data() + text_.size(), value);
     if (r.ec != std::errc() || value < 0) bad("expected an axis");
-    at_ = static_cast<std::size_t>(r.ptr - text_.data());
+    position_ = static_cast<std::size_t>(r.ptr - text_.data());
     expect("]");
     return value;
   }
 
   std::string key() {
     if (const char quote = peek(); quote == '\'' || quote == '"') {
-      const std::size_t end = text_.find(quote, at_ + 1);
+      const std::size_t end = text_.find(quote, position_ + 1);
       if (end == std::string_view::npos) bad("a string is not closed");
-      const std::string found(text_.substr(at_ + 1, end - at_ - 1));
-      at_ = end + 1;
+      const std::string found(text_.substr(position_ + 1, end - position_ - 1));
+      position_ = end + 1;
       return found;
     }
-    const std::size_t start = at_;
-    while (is_digit(peek()) || (at_ == start && peek() == '-')) ++at_;
-    if (at_ == start) bad("expected a key");
-    return std::string(text_.substr(start, at_ - start));
+    const std::size_t start = position_;
+    while (is_digit(peek()) || (position_ == start && peek() == '-')) ++position_;
+    if (position_ == start) bad("expected a key");
+    return std::string(text_.substr(start, position_ - start));
   }
 
   // L['x'][0].field, then size(), stride() or storage_offset()
   Index source() {
     GuardSource s;
     std::string property;
-    const std::size_t start = at_;
-    ++at_;
+    const std::size_t start = position_;
+    ++position_;
     while (true) {
       if (take_here("[")) {
         s.path.push_back(key());
@@ -392,30 +393,30 @@ class GuardParser {
         property = ".storage_offset()";
         break;
       } else if (peek() == '.' && is_letter(peek(1))) {
-        ++at_;
-        const std::size_t begin = at_;
-        while (is_letter(peek()) || is_digit(peek())) ++at_;
+        ++position_;
+        const std::size_t begin = position_;
+        while (is_letter(peek()) || is_digit(peek())) ++position_;
         if (peek() == '(') bad("an input only has size(), stride() and storage_offset()");
-        s.path.emplace_back(text_.substr(begin, at_ - begin));
+        s.path.emplace_back(text_.substr(begin, position_ - begin));
       } else {
         break;
       }
     }
     s.text = input_name_(s.path) + property;
-    shows(start, at_, s.text);
+    replace_text(start, position_, s.text);
     SymNode node;
     node.op = SymOp::symbol;
     node.is_integer = true;
     node.name = s.text;
-    const auto [known, is_new] = numbers_.try_emplace(s.text, guard_.sources.size());
-    node.value = static_cast<std::int64_t>(known->second);
+    const auto [it, is_new] = numbers_.try_emplace(s.text, guard_.sources.size());
+    node.value = static_cast<std::int64_t>(it->second);
     if (is_new) guard_.sources.push_back(std::move(s));
     return add(std::move(node));
   }
 
   std::string_view text_;
   const InputName& input_name_;
-  std::size_t at_ = 0;
+  std::size_t position_ = 0;
   std::size_t copied_ = 0;  ///< earlier text is in guard_.text
   int depth_ = 0;
   std::unordered_map<std::string, std::size_t> numbers_;  ///< numbers of sources, keyed by their text

@@ -12,8 +12,8 @@ namespace {
 constexpr const char* kKindNames[] = {"null",     "a boolean", "an integer", "a real number",
                                       "a string", "an array",  "an object"};
 
-std::string wrong_kind(JsonValue::Kind got, const char* wanted) {
-  return fmt::format("expected {}, found {}", wanted, kKindNames[static_cast<int>(got)]);
+std::string wrong_kind(JsonValue::Kind got, const char* requested) {
+  return fmt::format("expected {}, found {}", requested, kKindNames[static_cast<int>(got)]);
 }
 
 }  // namespace

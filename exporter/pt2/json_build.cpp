@@ -32,13 +32,13 @@ class JsonBuilder {
   }
   bool number_float(number_float_t value, const string_t&) { return add(Kind::real).real = value, true; }
   bool string(string_t& value) {
-    const auto text = keep(value);
+    const auto text = store_text(value);
     return add(Kind::string).string = text, true;
   }
   bool binary(binary_t&) { return false; }
   bool start_object(std::size_t) { return open(Kind::object); }
   bool start_array(std::size_t) { return open(Kind::array); }
-  bool key(string_t& value) { return key_ = keep(value), true; }
+  bool key(string_t& value) { return key_ = store_text(value), true; }
   bool end_array() { return close(), true; }
   bool end_object() {
     const std::uint32_t index = open_.back();
@@ -79,11 +79,11 @@ class JsonBuilder {
     open_.pop_back();
   }
 
-  JsonDocument::Text keep(const std::string& text) {
-    const JsonDocument::Text kept{static_cast<std::uint32_t>(document_.strings_.size()),
-                                  static_cast<std::uint32_t>(text.size())};
+  JsonDocument::Text store_text(const std::string& text) {
+    const JsonDocument::Text retained{static_cast<std::uint32_t>(document_.strings_.size()),
+                                      static_cast<std::uint32_t>(text.size())};
     document_.strings_ += text;
-    return kept;
+    return retained;
   }
 
   void check_keys(std::uint32_t object) {

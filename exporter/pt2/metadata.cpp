@@ -18,9 +18,9 @@ std::string_view trimmed(std::string_view text) {
 
 // Cuts the text before `separator` off `text`, and drops the separator; cuts all if the separator is absent.
 std::string_view split(std::string_view& text, char separator) {
-  const auto at = text.find(separator);
-  const auto head = text.substr(0, at);
-  text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
+  const auto it = text.find(separator);
+  const auto head = text.substr(0, it);
+  text.remove_prefix(it == std::string_view::npos ? text.size() : it + 1);
   return head;
 }
 
@@ -42,10 +42,10 @@ bool is_of_torch(std::string_view file) {
 bool read_frame(std::string_view line, SourceInfo& info) {
   constexpr std::string_view kFile = "File \"", kLine = "\", line ", kIn = ", in ";
   if (!line.starts_with(kFile)) return false;
-  const auto at = line.find(kLine);
-  if (at == std::string_view::npos) return false;
-  info.file = line.substr(kFile.size(), at - kFile.size());
-  line.remove_prefix(at + kLine.size());
+  const auto it = line.find(kLine);
+  if (it == std::string_view::npos) return false;
+  info.file = line.substr(kFile.size(), it - kFile.size());
+  line.remove_prefix(it + kLine.size());
   info.line = 0;
   const auto number = std::from_chars(line.data(), line.data() + line.size(), info.line);
   line.remove_prefix(static_cast<std::size_t>(number.ptr - line.data()));

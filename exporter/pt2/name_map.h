@@ -33,9 +33,9 @@ class NameMap {
 
   /// Null if the name is absent.
   const T* find(std::string_view name) const {
-    auto at = std::lower_bound(order_.begin(), order_.end(), name,
+    auto it = std::lower_bound(order_.begin(), order_.end(), name,
                                [&](std::uint32_t i, std::string_view n) { return entries_[i].first < n; });
-    return at != order_.end() && entries_[*at].first == name ? &entries_[*at].second : nullptr;
+    return it != order_.end() && entries_[*it].first == name ? &entries_[*it].second : nullptr;
   }
 
   bool contains(std::string_view name) const { return find(name) != nullptr; }

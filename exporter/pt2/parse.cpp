@@ -74,18 +74,18 @@ Program parse_document(JsonValue root) {
   return program;
 }
 
-std::string choose_model(const Container& container, std::string_view wanted) {
+std::string choose_model(const Container& container, std::string_view requested) {
   const auto& models = container.models();
-  if (wanted.empty() && models.size() == 1) return models.front();
+  if (requested.empty() && models.size() == 1) return models.front();
   std::string names;
   for (std::size_t i = 0; i < models.size() && i < 20; ++i) names += (i ? ", " : "") + quote(models[i]);
-  if (wanted.empty())
+  if (requested.empty())
     fail(ErrorCode::invalid_argument,
          fmt::format("{}: the file has {} programs; choose one of {}", container.label(), models.size(), names));
-  if (std::find(models.begin(), models.end(), wanted) == models.end())
+  if (std::find(models.begin(), models.end(), requested) == models.end())
     fail(ErrorCode::invalid_argument,
-         fmt::format("{}: the file has no program {}, only {}", container.label(), quote(wanted), names));
-  return std::string(wanted);
+         fmt::format("{}: the file has no program {}, only {}", container.label(), quote(requested), names));
+  return std::string(requested);
 }
 
 NameMap<Payload> load_payloads(const Container& container, const std::string& model, const std::string& what) {

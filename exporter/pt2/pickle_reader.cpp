@@ -19,15 +19,16 @@ using Code = PickleOpcode;
 
 class PickleMachine {
  public:
-  PickleMachine(std::span<const std::byte> pickle, const std::string& label, std::uint64_t base, std::size_t most)
-      : pickle_(pickle), label_(label), base_(base), most_(most) {}
+  PickleMachine(std::span<const std::byte> pickle, const std::string& label, std::uint64_t base, std::size_t upper)
+      : pickle_(pickle), label_(label), base_(base), max_size_(upper) {}
 
   PickleValues run() {
-    if (pickle_.size() > most_)
+    if (pickle_.size() > max_size_)
       fail_at(0, ErrorCode::unsupported,
-              fmt::format("the pickle has {} bytes; at most {} are supported", pickle_.size(), most_));
-    while (!done_) step();
-    if (at_ != pickle_.size()) fail_at(at_, ErrorCode::bad_file, "there are bytes after the end of the pickle");
+              fmt::format("the pickle has {} bytes; at most {} are supported", pickle_.size(), max_size_));
+    while (!is_stopped_) step();
+    if (position_ != pickle_.size())
+      fail_at(position_, ErrorCode::bad_file, "there are bytes after the end of the pickle");
     return std::move(values_);
   }
 
@@ -42,41 +43,42 @@ class PickleMachine {
   }
 
   // Bytes
-  std::span<const std::byte> take(std::uint64_t size) {
-    if (size > pickle_.size() - at_)
-      fail_at(at_, ErrorCode::bad_file,
-              fmt::format("the pickle is cut short: {} bytes are needed and {} are left", size, pickle_.size() - at_));
-    const auto bytes = pickle_.subspan(at_, static_cast<std::size_t>(size));
-    at_ += static_cast<std::size_t>(size);
+  std::span<const std::byte> read_bytes(std::uint64_t size) {
+    if (size > pickle_.size() - position_)
+      fail_at(position_, ErrorCode::bad_file,
+              fmt::format("the pickle is cut short: {} bytes are needed and {} are left", size,
+                          pickle_.size() - position_));
+    const auto bytes = pickle_.subspan(position_, static_cast<std::size_t>(size));
+    position_ += static_cast<std::size_t>(size);
     return bytes;
   }
   template <class T>
   T number() {
-    return zip::field<T>(take(sizeof(T)), 0);
+    return zip::field<T>(read_bytes(sizeof(T)), 0);
   }
   std::string_view text(std::uint64_t size) {
-    const auto bytes = take(size);
+    const auto bytes = read_bytes(size);
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (!is_utf8(text)) bad("the text is not valid UTF-8");
     return text;
   }
   std::string_view line() {
-    const std::size_t start = at_;
-    while (take(1)[0] != std::byte{'\n'}) {
+    const std::size_t start = position_;
+    while (read_bytes(1)[0] != std::byte{'\n'}) {
     }
-    const std::string_view text(reinterpret_cast<const char*>(pickle_.data() + start), at_ - start - 1);
+    const std::string_view text(reinterpret_cast<const char*>(pickle_.data() + start), position_ - start - 1);
     if (!is_utf8(text)) bad("the name is not valid UTF-8");
     return text;
   }
 
   // The stack: values, and the positions of marks.
-  PickleId make(PickleValue value) {
+  PickleId add_value(PickleValue value) {
     charge_work(sizeof(PickleValue));
     value.offset = static_cast<std::uint32_t>(opcode_at_);
     values_.values.push_back(std::move(value));
     return static_cast<PickleId>(values_.values.size() - 1);
   }
-  void push(PickleValue value) { stack_.push_back(make(std::move(value))); }
+  void push(PickleValue value) { stack_.push_back(add_value(std::move(value))); }
   void push_number(PickleValueKind kind, std::int64_t integer) {
     PickleValue v;
     v.kind = kind;
@@ -129,9 +131,9 @@ class PickleMachine {
     if (!memo_.emplace(key, top()).second) bad(fmt::format("entry {} of the memo is written twice", key));
   }
   void recall(std::uint32_t key) {
-    const auto at = memo_.find(key);
-    if (at == memo_.end()) bad(fmt::format("the memo has no entry {}", key));
-    stack_.push_back(at->second);
+    const auto it = memo_.find(key);
+    if (it == memo_.end()) bad(fmt::format("the memo has no entry {}", key));
+    stack_.push_back(it->second);
   }
 
   // Names and calls
@@ -186,9 +188,9 @@ class PickleMachine {
   std::span<const std::byte> pickle_;
   const std::string& label_;
   std::uint64_t base_;
-  std::size_t most_;
-  std::size_t at_ = 0, opcode_at_ = 0;
-  bool done_ = false;
+  std::size_t max_size_;
+  std::size_t position_ = 0, opcode_at_ = 0;
+  bool is_stopped_ = false;
   PickleValues values_;
   std::vector<PickleId> stack_;
   std::vector<std::size_t> marks_;
@@ -196,8 +198,8 @@ class PickleMachine {
 };
 
 void PickleMachine::step() {
-  opcode_at_ = at_;
-  const auto code = std::to_integer<std::uint8_t>(take(1)[0]);
+  opcode_at_ = position_;
+  const auto code = std::to_integer<std::uint8_t>(read_bytes(1)[0]);
   switch (static_cast<Code>(code)) {
     case Code::proto:
       if (opcode_at_ != 0) bad("it is not at the start");
@@ -205,13 +207,13 @@ void PickleMachine::step() {
         bad(fmt::format("protocol {} is outside 2 to 5", protocol));
       return;
     case Code::frame:
-      if (const auto size = number<std::uint64_t>(); size > pickle_.size() - at_)
+      if (const auto size = number<std::uint64_t>(); size > pickle_.size() - position_)
         bad(fmt::format("a frame of {} bytes goes past the end", size));
       return;
     case Code::stop:
       values_.root = pop();
       if (!stack_.empty() || !marks_.empty()) bad("values are left on the stack");
-      done_ = true;
+      is_stopped_ = true;
       return;
     case Code::mark: marks_.push_back(stack_.size()); return;
     case Code::pop: pop(); return;
@@ -225,7 +227,7 @@ void PickleMachine::step() {
     case Code::long1: {
       const auto size = number<std::uint8_t>();
       if (size > 8) bad(fmt::format("an integer has {} bytes; at most 8 are supported", size));
-      const auto bytes = take(size);
+      const auto bytes = read_bytes(size);
       std::uint64_t value = size != 0 && (bytes[size - 1] & std::byte{0x80}) != std::byte{0} ? ~std::uint64_t{0} : 0;
       for (std::size_t i = size; i-- > 0;) value = value << 8 | std::to_integer<std::uint64_t>(bytes[i]);
       return push_number(PickleValueKind::integer, static_cast<std::int64_t>(value));
@@ -234,7 +236,7 @@ void PickleMachine::step() {
       PickleValue v;
       v.kind = PickleValueKind::real;
       std::uint64_t bits = 0;  // the only number that is stored with the highest byte first
-      for (const std::byte b : take(8)) bits = bits << 8 | std::to_integer<std::uint64_t>(b);
+      for (const std::byte b : read_bytes(8)) bits = bits << 8 | std::to_integer<std::uint64_t>(b);
       v.real = std::bit_cast<double>(bits);
       return push(std::move(v));
     }
@@ -293,8 +295,8 @@ const char* name_of(PickleValue::Kind kind) {
 }
 
 PickleValues read_pickle(std::span<const std::byte> pickle, const std::string& label, std::uint64_t base,
-                         std::size_t most) {
-  return PickleMachine(pickle, label, base, most).run();
+                         std::size_t upper) {
+  return PickleMachine(pickle, label, base, upper).run();
 }
 
 }  // namespace tern::pt2

@@ -19,6 +19,6 @@ inline constexpr std::size_t kMaxPickleBytes = std::size_t{256} << 10;
 /// or the name and its offset, for anything else. Memory and time are proportional to the pickle's size; values count
 /// as work (schema/work.h).
 PickleValues read_pickle(std::span<const std::byte> pickle, const std::string& label, std::uint64_t base = 0,
-                         std::size_t most = kMaxPickleBytes);
+                         std::size_t upper = kMaxPickleBytes);
 
 }  // namespace tern::pt2

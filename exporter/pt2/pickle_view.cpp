@@ -69,11 +69,11 @@ std::string_view PickleView::dtype_name(PickleId id) const {
   return v.text.substr(v.text.find(' ') + 1);
 }
 
-const PickleValue& PickleView::arguments(const PickleValue& v, std::size_t least, std::size_t most) const {
+const PickleValue& PickleView::arguments(const PickleValue& v, std::size_t lower, std::size_t upper) const {
   const PickleValue& a = values_[v.items[1]];
-  if (a.items.size() < least || a.items.size() > most)
-    bad(v,
-        fmt::format("{} has {} arguments, not {} to {}", quote(values_[v.items[0]].text), a.items.size(), least, most));
+  if (a.items.size() < lower || a.items.size() > upper)
+    bad(v, fmt::format("{} has {} arguments, not {} to {}", quote(values_[v.items[0]].text), a.items.size(), lower,
+                       upper));
   return a;
 }
 

@@ -33,7 +33,7 @@ class PickleView {
   std::string_view dtype_name(PickleId id) const;
   /// Called name of a call or an object.
   PickleGlobal callee(const PickleValue& v) const { return values_[v.items[0]].global; }
-  const PickleValue& arguments(const PickleValue& v, std::size_t least, std::size_t most) const;
+  const PickleValue& arguments(const PickleValue& v, std::size_t lower, std::size_t upper) const;
 
   /// Lives during the visit of a value. Shared values count at each visit: a few values referring to each other cannot
   /// become many.

@@ -13,7 +13,7 @@ using G = PickleGlobal;
 using Attribute = PickledAttribute;
 
 std::vector<PickledField> fields(PickleView& view, PickleId id);
-Attribute named(PickleView& view, const PickleValue& v);
+Attribute object_attribute(PickleView& view, const PickleValue& v);
 
 Attribute attribute(PickleView& view, PickleId id) {
   const PickleValue& v = view[id];
@@ -43,7 +43,7 @@ Attribute attribute(PickleView& view, PickleId id) {
       a.text = view.dtype_name(id);
       return a;
     case PickleValueKind::call:
-    case PickleValueKind::object: return named(view, v);
+    case PickleValueKind::object: return object_attribute(view, v);
     case PickleValueKind::persistent: view.bad(v, "an attribute is stored data");
   }
   a.integer = v.integer;
@@ -52,9 +52,9 @@ Attribute attribute(PickleView& view, PickleId id) {
 }
 
 /// The result of a call, or an object.
-Attribute named(PickleView& view, const PickleValue& v) {
+Attribute object_attribute(PickleView& view, const PickleValue& v) {
   const PickleValue& type = view[v.items[0]];
-  const PickleValue& given = view[v.items[1]];
+  const PickleValue& state = view[v.items[1]];
   Attribute a;
   a.text = type.text;
   const auto first_text = [&] { return view.text(view.arguments(v, 1, 2).items[0], "the name"); };
@@ -78,13 +78,13 @@ Attribute named(PickleView& view, const PickleValue& v) {
       return a;
     case G::ordered_dict:
     case G::record:
-      if (!given.items.empty()) view.bad(v, fmt::format("{} is made with arguments", quote(type.text)));
+      if (!state.items.empty()) view.bad(v, fmt::format("{} is made with arguments", quote(type.text)));
       a.kind = Attribute::Kind::record;
       if (v.state != kNoPickleValue) a.fields = fields(view, v.state);
       return a;
     case G::named_tuple:
       a.kind = Attribute::Kind::list;
-      for (const PickleId item : given.items) a.items.push_back(attribute(view, item));
+      for (const PickleId item : state.items) a.items.push_back(attribute(view, item));
       return a;
     default: break;
   }

@@ -34,7 +34,7 @@ class Interpreter {
   void state(PickledTensor& tensor, PickleId id);
   using Names = std::set<std::string_view>;
   void attributes(PickledTensor& t, const PickleValue& v, Names& names);
-  void place(PickledTensor& tensor, const PickleValue& v, PickleId persistent, bool typed);
+  void set_storage(PickledTensor& tensor, const PickleValue& v, PickleId persistent, bool typed);
   void check_inside(const PickledTensor& tensor, const PickleValue& v, std::uint64_t bytes) const;
   bool is_tensor(const PickleValue& v) const;
   DType dtype(PickleId id) const;
@@ -81,10 +81,10 @@ PickledTensor Interpreter::tensor(PickleId id) {
 // _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks, metadata); v3 has the dtype before
 // metadata.
 PickledTensor Interpreter::plain(const PickleValue& v, bool typed) {
-  const std::size_t least = typed ? 7 : 6;
-  const PickleValue& a = view_.arguments(v, least, least + 1);
-  if (a.items.size() > least) {
-    const PickleValue& metadata = view_[a.items[least]];
+  const std::size_t lower = typed ? 7 : 6;
+  const PickleValue& a = view_.arguments(v, lower, lower + 1);
+  if (a.items.size() > lower) {
+    const PickleValue& metadata = view_[a.items[lower]];
     if (metadata.kind != PickleValueKind::none && !metadata.items.empty())
       view_.bad(metadata, "tensors that are conjugated or negated lazily are not supported", ErrorCode::unsupported);
   }
@@ -95,12 +95,12 @@ PickledTensor Interpreter::plain(const PickleValue& v, bool typed) {
   if (t.sizes.size() != t.strides.size()) view_.bad(v, "the numbers of strides and sizes differ");
   if (typed) t.dtype = dtype(a.items[6]);
   if (t.dtype == DType::f4_e2m1) t.dtype = DType::u8;  // PyTorch and its programs count bytes
-  place(t, v, a.items[0], typed);
+  set_storage(t, v, a.items[0], typed);
   return t;
 }
 
 // ("storage", class of the storage, key, device, number of elements)
-void Interpreter::place(PickledTensor& t, const PickleValue& v, PickleId id, bool typed) {
+void Interpreter::set_storage(PickledTensor& t, const PickleValue& v, PickleId id, bool typed) {
   const PickleValue& persistent = view_.value(id, PickleValueKind::persistent, "the storage");
   const PickleValue& tuple = view_.value(persistent.items[0], PickleValueKind::tuple, "the reference to stored data");
   if (tuple.items.size() != 5 || view_.text(tuple.items[0], "the kind of stored data") != "storage")
@@ -111,15 +111,15 @@ void Interpreter::place(PickledTensor& t, const PickleValue& v, PickleId id, boo
   if (!typed && elements == DType::invalid) view_.bad(type, "the dtype of the tensor is missing");
   if (!typed) t.dtype = elements;
   t.storage = view_.text(tuple.items[2], "the key of the storage");
-  const SavedPart* part = view_.object().storages.find(t.storage);
-  if (part == nullptr) view_.bad(tuple, fmt::format("entry data/{} is missing", quote(t.storage)));
+  const SavedPart* saved = view_.object().storages.find(t.storage);
+  if (saved == nullptr) view_.bad(tuple, fmt::format("entry data/{} is missing", quote(t.storage)));
   std::int64_t bytes = 0;
   const std::int64_t count = view_.natural(tuple.items[4], "the size of the storage");
   if (__builtin_mul_overflow(count, elements == DType::invalid ? 1 : element_size(elements), &bytes) ||
-      static_cast<std::uint64_t>(bytes) != part->bytes.size())
+      static_cast<std::uint64_t>(bytes) != saved->bytes.size())
     view_.bad(tuple, fmt::format("the storage {} has {} elements of {}, but its entry has {} bytes", quote(t.storage),
-                                 count, quote(type.text), part->bytes.size()));
-  check_inside(t, v, part->bytes.size());
+                                 count, quote(type.text), saved->bytes.size()));
+  check_inside(t, v, saved->bytes.size());
 }
 
 void Interpreter::check_inside(const PickledTensor& t, const PickleValue& v, std::uint64_t bytes) const {
@@ -205,8 +205,8 @@ void Interpreter::attributes(PickledTensor& t, const PickleValue& v, Names& name
 
 template <class Named>
 auto find_in(const std::vector<Named>& list, std::string_view name) -> decltype(&list.begin()->value) {
-  const auto at = std::ranges::find(list, name, &Named::name);
-  return at == list.end() ? nullptr : &at->value;
+  const auto it = std::ranges::find(list, name, &Named::name);
+  return it == list.end() ? nullptr : &it->value;
 }
 
 }  // namespace

@@ -19,10 +19,10 @@ struct Names {
   const std::vector<ZipRecord>& records;
   std::string root;
 
-  bool has(std::string_view name) const {
+  bool has_entry(std::string_view name) const {
     return std::any_of(records.begin(), records.end(), [&](const ZipRecord& r) { return r.name == name; });
   }
-  bool has_under_root(std::string_view name) const { return has(root + "/" + std::string(name)); }
+  bool has_under_root(std::string_view name) const { return has_entry(root + "/" + std::string(name)); }
   // An entry FOLDER...SUFFIX under the root.
   bool any_under_root(std::string_view folder, std::string_view suffix) const {
     const std::string start = root + "/" + std::string(folder);
@@ -41,7 +41,7 @@ std::string recognise_archive(const std::vector<ZipRecord>& records, const std::
   const auto slash = first.find('/');
   const Names names{records, first.substr(0, slash)};
 
-  if (names.has("serialized_exported_program.json"))
+  if (names.has_entry("serialized_exported_program.json"))
     other(ErrorCode::unsupported,
           fmt::format("written by torch.export.save of PyTorch 2.7 or older, which keeps weights as Python pickles; {}",
                       kSaveAgain));

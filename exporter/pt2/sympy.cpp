@@ -30,37 +30,37 @@ class SympyParser {
   SymExpr parse() {
     do {
       value();
-      while (!calls_.empty() && take(')')) close();
+      while (!calls_.empty() && consume(')')) close();
       if (!calls_.empty() && !just_opened_) expect(',');
     } while (!calls_.empty());
     skip_spaces();
-    if (at_ != text_.size()) bad("expected the end");
+    if (position_ != text_.size()) bad("expected the end");
     if (expr_.nodes.empty()) bad("expected an expression");
     return std::move(expr_);
   }
 
  private:
   [[noreturn]] void bad(const std::string& what) const {
-    fail(ErrorCode::bad_file, fmt::format("symbolic expression {}: column {}: {}", quote(text_), at_ + 1, what));
+    fail(ErrorCode::bad_file, fmt::format("symbolic expression {}: column {}: {}", quote(text_), position_ + 1, what));
   }
   void skip_spaces() {
-    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    while (position_ < text_.size() && text_[position_] == ' ') ++position_;
   }
-  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
-  bool take(char c) {
+  char peek() const { return position_ < text_.size() ? text_[position_] : '\0'; }
+  bool consume(char c) {
     skip_spaces();
     if (peek() != c) return false;
-    ++at_;
+    ++position_;
     return true;
   }
   void expect(char c) {
-    if (!take(c)) bad(fmt::format("expected '{}'", c));
+    if (!consume(c)) bad(fmt::format("expected '{}'", c));
   }
   std::string_view word() {
-    const std::size_t start = at_;
-    while (is_word(peek())) ++at_;
-    if (at_ == start) bad("expected a value");
-    return text_.substr(start, at_ - start);
+    const std::size_t start = position_;
+    while (is_word(peek())) ++position_;
+    if (position_ == start) bad("expected a value");
+    return text_.substr(start, position_ - start);
   }
 
   // Reads a value, or the start of a call.
@@ -68,17 +68,18 @@ class SympyParser {
     just_opened_ = false;
     skip_spaces();
     if (peek() == '\'' || peek() == '"') return string();
-    if (is_digit(peek()) || (peek() == '-' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]))) return number();
-    const bool negative = take('-');
+    if (is_digit(peek()) || (peek() == '-' && position_ + 1 < text_.size() && is_digit(text_[position_ + 1])))
+      return number();
+    const bool negative = consume('-');
     const auto name = word();
     if (peek() == '(') {
       if (negative) bad("expected a number");
-      ++at_;
+      ++position_;
       return open(name);
     }
     if (peek() == '=') {
       if (negative) bad("expected a number");
-      ++at_;
+      ++position_;
       return keyword(name);
     }
     constant(name, negative);
@@ -100,22 +101,22 @@ class SympyParser {
   }
 
   void string() {
-    const char quote = text_[at_];
-    const auto end = text_.find(quote, at_ + 1);
+    const char quote = text_[position_];
+    const auto end = text_.find(quote, position_ + 1);
     if (end == std::string_view::npos) bad("a string is not closed");
     if (calls_.empty() || !calls_.back().text.empty()) bad("a string is not allowed here");
-    calls_.back().text = text_.substr(at_ + 1, end - at_ - 1);
-    at_ = end + 1;
+    calls_.back().text = text_.substr(position_ + 1, end - position_ - 1);
+    position_ = end + 1;
   }
 
   void number() {
     std::int64_t value = 0;
-    const char* begin = text_.data() + at_;
+    const char* begin = text_.data() + position_;
     const auto result = std::from_chars(begin, text_.data() + text_.size(), value);
     if (result.ec != std::errc()) bad("the number does not fit in 64 bits");
     const bool literal =
         !calls_.empty() && (calls_.back().node.op == SymOp::integer || calls_.back().node.op == SymOp::rational);
-    at_ += static_cast<std::size_t>(result.ptr - begin);
+    position_ += static_cast<std::size_t>(result.ptr - begin);
     if (literal) {
       calls_.back().numbers.push_back(value);
     } else {
@@ -214,7 +215,7 @@ class SympyParser {
   }
 
   std::string_view text_;
-  std::size_t at_ = 0;
+  std::size_t position_ = 0;
   bool just_opened_ = false;
   std::vector<OpenCall> calls_;
   SymExpr expr_;

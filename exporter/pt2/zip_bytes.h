@@ -49,17 +49,17 @@ struct Extra {
 /// The extra fields (each: id, length, bytes) in `space`.
 inline Extra read_extra(std::span<const std::byte> space) {
   Extra extra;
-  std::size_t at = 0;
-  while (at < space.size()) {
-    if (!inside(space, at, 4)) return extra;
-    const auto id = field<std::uint16_t>(space, at);
-    const auto length = field<std::uint16_t>(space, at + 2);
-    if (!inside(space, at + 4, length)) return extra;
+  std::size_t index = 0;
+  while (index < space.size()) {
+    if (!inside(space, index, 4)) return extra;
+    const auto id = field<std::uint16_t>(space, index);
+    const auto length = field<std::uint16_t>(space, index + 2);
+    if (!inside(space, index + 4, length)) return extra;
     if (id == kExtraZip64) {
       if (extra.zip64) return extra;
-      extra.zip64 = space.subspan(at + 4, length);
+      extra.zip64 = space.subspan(index + 4, length);
     }
-    at += 4 + std::size_t{length};
+    index += 4 + std::size_t{length};
   }
   extra.well_formed = true;
   return extra;

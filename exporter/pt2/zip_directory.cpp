@@ -73,45 +73,47 @@ struct ZipDirectoryReader {
   }
 
   // Fields of all ones have their values in the zip64 extra field, in this order, without other contents (4.5.3).
-  void read_zip64(ZipRecord& record, std::uint64_t at, const Extra& extra) const {
+  void read_zip64(ZipRecord& record, std::uint64_t offset, const Extra& extra) const {
     const Bytes space = extra.zip64.value_or(Bytes{});
     std::size_t used = 0;
     for (std::uint64_t* value : {&record.size, &record.compressed_size, &record.header_offset}) {
       if (*value != kIn64) continue;
       if (!inside(space, used, 8))
-        bad(at, fmt::format("entry {}: its zip64 field is missing or too short", quote(record.name)));
+        bad(offset, fmt::format("entry {}: its zip64 field is missing or too short", quote(record.name)));
       *value = field<std::uint64_t>(space, used);
       used += 8;
     }
-    if (used != space.size()) bad(at, fmt::format("entry {}: its zip64 field has unneeded values", quote(record.name)));
+    if (used != space.size())
+      bad(offset, fmt::format("entry {}: its zip64 field has unneeded values", quote(record.name)));
   }
 
-  std::uint64_t read_record(std::uint64_t at, std::uint64_t end, ZipRecord& record) const {
-    if (end - at < kCentralHeaderBytes || field<std::uint32_t>(file, at) != kCentralHeader)
-      bad(at, "an entry of the zip directory is missing");
-    const std::size_t name_bytes = field<std::uint16_t>(file, at + 28);
-    const std::size_t extra_bytes = field<std::uint16_t>(file, at + 30);
-    const std::size_t comment_bytes = field<std::uint16_t>(file, at + 32);
+  std::uint64_t read_record(std::uint64_t offset, std::uint64_t end, ZipRecord& record) const {
+    if (end - offset < kCentralHeaderBytes || field<std::uint32_t>(file, offset) != kCentralHeader)
+      bad(offset, "an entry of the zip directory is missing");
+    const std::size_t name_bytes = field<std::uint16_t>(file, offset + 28);
+    const std::size_t extra_bytes = field<std::uint16_t>(file, offset + 30);
+    const std::size_t comment_bytes = field<std::uint16_t>(file, offset + 32);
     const std::uint64_t total = kCentralHeaderBytes + name_bytes + extra_bytes + comment_bytes;
-    if (end - at < total) bad(at + 28, "an entry goes past the end of the zip directory");
-    const char* name = reinterpret_cast<const char*>(file.data() + at + kCentralHeaderBytes);
+    if (end - offset < total) bad(offset + 28, "an entry goes past the end of the zip directory");
+    const char* name = reinterpret_cast<const char*>(file.data() + offset + kCentralHeaderBytes);
     if (name_bytes == 0 || name_bytes > kMaxZipNameBytes)
-      bad(at + 28, fmt::format("an entry's name has {} bytes; 1 to {} are allowed", name_bytes, kMaxZipNameBytes));
+      bad(offset + 28, fmt::format("an entry's name has {} bytes; 1 to {} are allowed", name_bytes, kMaxZipNameBytes));
     record.name.assign(name, name_bytes);
     if (record.name.find('\0') != std::string::npos || !is_utf8(record.name))
-      bad(at + kCentralHeaderBytes, fmt::format("the entry's name {} is not valid UTF-8 text", quote(record.name)));
-    if (comment_bytes != 0) bad(at + 32, fmt::format("entry {} has a comment", quote(record.name)));
-    if (field<std::uint16_t>(file, at + 34) != 0) bad(at + 34, "the archive is split over several disks");
-    record.flags = field<std::uint16_t>(file, at + 8);
-    record.method = field<std::uint16_t>(file, at + 10);
-    record.crc = field<std::uint32_t>(file, at + 16);
-    record.compressed_size = field<std::uint32_t>(file, at + 20);
-    record.size = field<std::uint32_t>(file, at + 24);
-    record.header_offset = field<std::uint32_t>(file, at + 42);
-    const Extra extra = read_extra(file.subspan(at + kCentralHeaderBytes + name_bytes, extra_bytes));
-    if (!extra.well_formed) bad(at + 30, fmt::format("entry {}: its extra fields are malformed", quote(record.name)));
-    read_zip64(record, at, extra);
-    return at + total;
+      bad(offset + kCentralHeaderBytes, fmt::format("the entry's name {} is not valid UTF-8 text", quote(record.name)));
+    if (comment_bytes != 0) bad(offset + 32, fmt::format("entry {} has a comment", quote(record.name)));
+    if (field<std::uint16_t>(file, offset + 34) != 0) bad(offset + 34, "the archive is split over several disks");
+    record.flags = field<std::uint16_t>(file, offset + 8);
+    record.method = field<std::uint16_t>(file, offset + 10);
+    record.crc = field<std::uint32_t>(file, offset + 16);
+    record.compressed_size = field<std::uint32_t>(file, offset + 20);
+    record.size = field<std::uint32_t>(file, offset + 24);
+    record.header_offset = field<std::uint32_t>(file, offset + 42);
+    const Extra extra = read_extra(file.subspan(offset + kCentralHeaderBytes + name_bytes, extra_bytes));
+    if (!extra.well_formed)
+      bad(offset + 30, fmt::format("entry {}: its extra fields are malformed", quote(record.name)));
+    read_zip64(record, offset, extra);
+    return offset + total;
   }
 };
 
@@ -131,9 +133,10 @@ ZipDirectory read_zip_directory(Bytes file, const std::string& label) {
   ZipDirectory directory;
   directory.offset = end.offset;
   directory.records.resize(end.count);
-  std::uint64_t at = end.offset;
-  for (auto& record : directory.records) at = reader.read_record(at, end.limit, record);
-  if (at != end.limit) reader.bad(at, "there are bytes between the last entry of the zip directory and its end record");
+  std::uint64_t offset = end.offset;
+  for (auto& record : directory.records) offset = reader.read_record(offset, end.limit, record);
+  if (offset != end.limit)
+    reader.bad(offset, "there are bytes between the last entry of the zip directory and its end record");
   return directory;
 }
 

@@ -14,37 +14,38 @@ class RecomputePlanner {
   RecomputePlanner(const Schedule& schedule, ValueId root, Sharing sharing)
       : s_(schedule), root_(root), sharing_(sharing), peak_(static_cast<std::int32_t>(schedule.peak_step())) {}
 
-  std::optional<Again> run() {
+  std::optional<Recomputation> run() {
     if (s_.is_pinned(root_) || !recipe_of(s_.base(root_)).repeatable) return {};
-    const std::vector<std::int32_t>& reads = s_.life(root_).reads;
+    const std::vector<std::int32_t>& reads = s_.life(root_).read_steps;
     const auto next = std::ranges::upper_bound(reads, peak_);
     if (next == reads.end()) return {};
-    again_.before = *next;
-    again_.saved = static_cast<std::int64_t>(s_.bytes(root_));
+    result_.insertion_step = *next;
+    result_.saved = static_cast<std::int64_t>(s_.bytes(root_));
     // Later readers may use views; each view is recomputed too.
     for (auto read = next; read != reads.end(); ++read) {
       for (ValueId v : s_.steps()[static_cast<std::size_t>(*read)].inputs) {
-        if (v != kNoValue && s_.root(v) == root_) replaced_[s_.base(v)] = make(s_.base(v));
+        if (v != kNoValue && s_.root(v) == root_) replaced_[s_.base(v)] = recompute(s_.base(v));
       }
     }
-    if (!possible_ || again_.saved <= 0) return {};
+    if (!possible_ || result_.saved <= 0) return {};
     // A value without an earlier reader is delayed, not computed twice.
-    if (next == reads.begin()) again_.cost -= recipe_of(s_.base(root_)).cost;
-    again_.instead = sharing_ == Sharing::on ? made_ : replaced_;
-    return std::move(again_);
+    if (next == reads.begin()) result_.cost -= recipe_of(s_.base(root_)).cost;
+    result_.replacements = sharing_ == Sharing::on ? recomputed_ : replaced_;
+    return std::move(result_);
   }
 
  private:
   const NodeRecipe& recipe_of(ValueId base) const {
-    return s_.source().recipes[static_cast<std::size_t>(s_.source().uses.producer(base))];
+    return s_.source().recipes[static_cast<std::size_t>(s_.source().def_use.producer(base))];
   }
 
   /// Newest version produced before; kNoValue if none.
   ValueId newest(ValueId base) const {
     ValueId found = kNoValue;
     for (ValueId v : s_.versions_of(base)) {
-      const std::int32_t made = s_.made(v);
-      if (made >= -1 && made < again_.before && s_.root(v) != root_ && (found == kNoValue || made > s_.made(found)))
+      const std::int32_t result = s_.production_step(v);
+      if (result >= -1 && result < result_.insertion_step && s_.root(v) != root_ &&
+          (found == kNoValue || result > s_.production_step(found)))
         found = v;
     }
     return found;
@@ -52,23 +53,23 @@ class RecomputePlanner {
 
   bool is_held(ValueId v) const {
     const ValueId root = s_.root(v);
-    return s_.is_pinned(root) || s_.life(root).first < 0 || s_.life(root).last >= again_.before;
+    return s_.is_pinned(root) || s_.life(root).first < 0 || s_.life(root).last >= result_.insertion_step;
   }
 
   /// A version to read before step `before`.
-  ValueId need(ValueId base) {
-    const auto known = made_.find(base);
-    if (known != made_.end()) return known->second;
+  ValueId available_version(ValueId base) {
+    const auto cached = recomputed_.find(base);
+    if (cached != recomputed_.end()) return cached->second;
     const ValueId v = newest(base);
     if (v != kNoValue && is_held(v)) return v;
-    if (s_.source().uses.producer(base) < 0) return base;  // an input
+    if (s_.source().def_use.producer(base) < 0) return base;  // an input
     const NodeRecipe& r = recipe_of(base);
     if (v != kNoValue && !r.view) {
       const ValueId root = s_.root(v);
       const bool beyond_peak = s_.life(root).last >= peak_;
       if (beyond_peak || !r.repeatable || s_.bytes(root) * kSmall <= s_.bytes(root_)) {
         if (!beyond_peak && extended_.emplace(root, true).second)
-          again_.saved -= static_cast<std::int64_t>(s_.bytes(root));
+          result_.saved -= static_cast<std::int64_t>(s_.bytes(root));
         return v;
       }
     }
@@ -76,30 +77,30 @@ class RecomputePlanner {
       possible_ = false;
       return base;
     }
-    return make(base);
+    return recompute(base);
   }
 
-  ValueId make(ValueId base) {
-    const auto known = made_.find(base);
-    if (known != made_.end()) return known->second;
-    const auto number = static_cast<std::uint32_t>(s_.source().uses.producer(base));
+  ValueId recompute(ValueId base) {
+    const auto cached = recomputed_.find(base);
+    if (cached != recomputed_.end()) return cached->second;
+    const auto number = static_cast<std::uint32_t>(s_.source().def_use.producer(base));
     const NodeRecipe& r = s_.source().recipes[number];
-    if (again_.steps.size() > kMostSteps) possible_ = false;
+    if (result_.steps.size() > kMostSteps) possible_ = false;
     if (!possible_) return base;
     ScheduleStep step{number, r.node->inputs, r.node->outputs};
-    for (ValueId& v : step.inputs) v = v == kNoValue ? v : need(v);
+    for (ValueId& v : step.inputs) v = v == kNoValue ? v : available_version(v);
     for (ValueId& v : step.outputs) {
       if (v == kNoValue) continue;
-      const ValueId of = v;
-      v = static_cast<ValueId>(s_.versions() + again_.bases.size());
-      again_.bases.push_back(of);
-      made_[of] = v;
+      const ValueId original = v;
+      v = static_cast<ValueId>(s_.version_count() + result_.bases.size());
+      result_.bases.push_back(original);
+      recomputed_[original] = v;
       // Includes the node's other results.
-      if (base == s_.base(root_)) replaced_[of] = v;
+      if (base == s_.base(root_)) replaced_[original] = v;
     }
-    again_.cost += r.cost;
-    again_.steps.push_back(std::move(step));
-    return made_.at(base);
+    result_.cost += r.cost;
+    result_.steps.push_back(std::move(step));
+    return recomputed_.at(base);
   }
 
   const Schedule& s_;
@@ -107,14 +108,14 @@ class RecomputePlanner {
   const Sharing sharing_;
   const std::int32_t peak_;
   bool possible_ = true;
-  Again again_;
-  std::map<ValueId, ValueId> made_, replaced_;
+  Recomputation result_;
+  std::map<ValueId, ValueId> recomputed_, replaced_;
   std::map<ValueId, bool> extended_;
 };
 
 }  // namespace
 
-std::optional<Again> make_again(const Schedule& schedule, ValueId root, Sharing sharing) {
+std::optional<Recomputation> plan_recomputation(const Schedule& schedule, ValueId root, Sharing sharing) {
   return RecomputePlanner(schedule, root, sharing).run();
 }
 

@@ -20,11 +20,11 @@ constexpr std::size_t kMostTries = 48;
 std::vector<ValueId> idle_at_peak(const Schedule& s) {
   std::vector<ValueId> found;
   const auto peak = static_cast<std::int32_t>(s.peak_step());
-  for (std::size_t v = 0; v < s.versions(); ++v) {
+  for (std::size_t v = 0; v < s.version_count(); ++v) {
     const auto id = static_cast<ValueId>(v);
     if (s.root(id) != id || s.bytes(id) == 0) continue;
     const Life& l = s.life(id);
-    if (l.first >= 0 && l.first < peak && l.last > peak && !std::ranges::binary_search(l.reads, peak))
+    if (l.first >= 0 && l.first < peak && l.last > peak && !std::ranges::binary_search(l.read_steps, peak))
       found.push_back(id);
   }
   return found;
@@ -39,13 +39,13 @@ bool is_lower(const Schedule& a, const Schedule& b) {
 /// nothing, if no value helps.
 bool reduce_peak(Schedule& schedule) {
   struct Try {
-    Again again;
+    Recomputation recomputation;
     double worth = 0;
   };
   std::vector<Try> tries;
   for (ValueId root : idle_at_peak(schedule)) {
     for (const Sharing sharing : {Sharing::on, Sharing::off}) {
-      std::optional<Again> again = make_again(schedule, root, sharing);
+      std::optional<Recomputation> again = plan_recomputation(schedule, root, sharing);
       if (!again) continue;
       const double worth = static_cast<double>(again->saved) / std::max(again->cost, 1.0);
       // The schedule without sharing differs in values of later readers alone.
@@ -56,7 +56,8 @@ bool reduce_peak(Schedule& schedule) {
   if (tries.size() > kMostTries) tries.resize(kMostTries);
   for (Try& t : tries) {
     Schedule changed = schedule;
-    changed.insert(t.again.before, std::move(t.again.steps), t.again.bases, t.again.instead);
+    changed.insert(t.recomputation.insertion_step, std::move(t.recomputation.steps), t.recomputation.bases,
+                   t.recomputation.replacements);
     if (!is_lower(changed, schedule)) continue;
     schedule = std::move(changed);
     return true;
@@ -74,7 +75,7 @@ std::vector<std::int64_t> evaluate(const Program& program, const std::map<std::s
   return values;
 }
 
-Program with_schedule(const Program& program, std::uint32_t function, const Schedule& schedule) {
+Program apply_schedule(const Program& program, std::uint32_t function, const Schedule& schedule) {
   Program changed = program;
   changed.functions[function] = schedule.function();
   remove_dead_code(changed);
@@ -100,40 +101,42 @@ struct MeasuredProgram {
 };
 
 [[noreturn]] void refuse_memory_limit(const Program& program, std::uint32_t function, const MemoryLimit& limit,
-                                      const RecomputeReport& least) {
+                                      const RecomputeReport& lower) {
   fail(ErrorCode::invalid_argument,
        fmt::format("{} bytes are too few for the intermediate values of '{}'{}: they need at least {} bytes with full "
                    "recomputation, and {} without",
-                   *limit.bytes, program.functions[function].name, sizes_text(limit.sizes), least.after, least.before));
+                   *limit.bytes, program.functions[function].name, sizes_text(limit.sizes), lower.bytes_after,
+                   lower.bytes_before));
 }
 
 }  // namespace
 
 RecomputeReport limit_memory(Program& program, std::uint32_t function, const MemoryLimit& limit) {
   RecomputeReport report;
-  report.before = report.after = limit.measure(program, function);
+  report.bytes_before = report.bytes_after = limit.measure(program, function);
   const std::uint64_t target = limit.bytes.value_or(0);
-  if (report.before <= target) return report;
+  if (report.bytes_before <= target) return report;
   const Program before = program;
   Schedule schedule(before, function, evaluate(before, limit.sizes));
   const double cost = std::max(schedule.cost(), 1.0);
-  MeasuredProgram least{before, report};
+  MeasuredProgram smallest{before, report};
   bool lower = true;
-  while (lower && least.report.after > target) {
-    const double wanted = next_estimate(static_cast<double>(schedule.peak()), static_cast<double>(report.after),
-                                        static_cast<double>(target));
+  while (lower && smallest.report.bytes_after > target) {
+    const double requested = next_estimate(static_cast<double>(schedule.peak()),
+                                           static_cast<double>(report.bytes_after), static_cast<double>(target));
     do {
       lower = reduce_peak(schedule);
-    } while (lower && static_cast<double>(schedule.peak()) > wanted);
-    Program changed = with_schedule(before, function, schedule);
-    report.after = limit.measure(changed, function);
-    report.nodes = schedule.repeated();
+    } while (lower && static_cast<double>(schedule.peak()) > requested);
+    Program changed = apply_schedule(before, function, schedule);
+    report.bytes_after = limit.measure(changed, function);
+    report.nodes = schedule.repeated_steps();
     report.cost = schedule.cost() / cost;
-    if (report.after < least.report.after) least = {std::move(changed), report};
+    if (report.bytes_after < smallest.report.bytes_after) smallest = {std::move(changed), report};
   }
-  if (limit.bytes && least.report.after > target) refuse_memory_limit(before, function, limit, least.report);
-  program = std::move(least.program);
-  return least.report;
+  if (limit.bytes && smallest.report.bytes_after > target)
+    refuse_memory_limit(before, function, limit, smallest.report);
+  program = std::move(smallest.program);
+  return smallest.report;
 }
 
 }  // namespace tern

@@ -21,9 +21,9 @@ struct MemoryLimit {
 };
 
 struct RecomputeReport {
-  std::uint64_t before = 0, after = 0;  ///< measured bytes
-  std::size_t nodes = 0;                ///< recomputed nodes
-  double cost = 1;                      ///< estimated, of the function before
+  std::uint64_t bytes_before = 0, bytes_after = 0;  ///< measured bytes
+  std::size_t nodes = 0;                            ///< recomputed nodes
+  double cost = 1;                                  ///< estimated, of the function before
 };
 
 /// Changes the function, if needed, until `measure` returns at most `bytes`. Recomputed nodes repeat the same node with

@@ -36,7 +36,7 @@ Schedule::Schedule(const Program& program, std::uint32_t function, std::span<con
     const Node& node = f.nodes[n];
     steps_.push_back({static_cast<std::uint32_t>(n), node.inputs, node.outputs});
     if (source_->recipes[n].view && node.outputs[0] != kNoValue)
-      versions_[at(node.outputs[0])].root = root(node.inputs[0]);
+      versions_[index_of(node.outputs[0])].root = root(node.inputs[0]);
   }
   find_lives();
 }
@@ -48,7 +48,7 @@ void Schedule::insert(std::int32_t before, std::vector<ScheduleStep> steps, cons
     versions_.push_back({base, id});
   }
   for (const ScheduleStep& s : steps) {
-    if (recipe(s).view && s.outputs[0] != kNoValue) versions_[at(s.outputs[0])].root = root(s.inputs[0]);
+    if (recipe(s).view && s.outputs[0] != kNoValue) versions_[index_of(s.outputs[0])].root = root(s.inputs[0]);
   }
   for (auto s = static_cast<std::size_t>(before); s < steps_.size(); ++s) {
     for (ValueId& v : steps_[s].inputs) {
@@ -68,33 +68,33 @@ void Schedule::remove_unread() {
   std::vector<bool> gone(steps_.size());
   for (std::size_t s = steps_.size(); s-- > 0;) {
     const NodeRecipe& r = recipe(steps_[s]);
-    const bool runs =
-        r.lasting || std::ranges::any_of(steps_[s].outputs, [&](ValueId v) { return v != kNoValue && needed[at(v)]; });
+    const bool runs = r.lasting || std::ranges::any_of(steps_[s].outputs,
+                                                       [&](ValueId v) { return v != kNoValue && needed[index_of(v)]; });
     gone[s] = !runs;
     if (!runs) continue;
     for (ValueId v : steps_[s].inputs) {
-      if (v != kNoValue) needed[at(v)] = true;
+      if (v != kNoValue) needed[index_of(v)] = true;
     }
   }
-  std::size_t kept = 0;
+  std::size_t live_count = 0;
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     if (gone[s]) continue;
-    if (kept != s) steps_[kept] = std::move(steps_[s]);
-    ++kept;
+    if (live_count != s) steps_[live_count] = std::move(steps_[s]);
+    ++live_count;
   }
-  steps_.resize(kept);
+  steps_.resize(live_count);
 }
 
 void Schedule::find_lives() {
   const auto count = static_cast<std::int32_t>(steps_.size());
   lives_.assign(versions_.size(), {});
   pinned_.assign(versions_.size(), false);
-  of_base_.assign(source_->bytes.size(), {});
-  made_.assign(versions_.size(), -2);
+  versions_by_base_.assign(source_->bytes.size(), {});
+  production_steps_.assign(versions_.size(), -2);
   for (std::size_t v = 0; v < versions_.size(); ++v) {
-    of_base_[at(versions_[v].base)].push_back(static_cast<ValueId>(v));
-    if (source_->is_pinned(v)) pinned_[at(versions_[v].root)] = true;
-    if (v < source_->bytes.size() && source_->uses.producer(static_cast<ValueId>(v)) < 0) made_[v] = -1;
+    versions_by_base_[index_of(versions_[v].base)].push_back(static_cast<ValueId>(v));
+    if (source_->is_pinned(v)) pinned_[index_of(versions_[v].root)] = true;
+    if (v < source_->bytes.size() && source_->def_use.producer(static_cast<ValueId>(v)) < 0) production_steps_[v] = -1;
   }
   cost_ = 0;
   for (std::int32_t s = 0; s < count; ++s) {
@@ -102,14 +102,14 @@ void Schedule::find_lives() {
     cost_ += recipe(step).cost;
     for (ValueId v : step.outputs) {
       if (v == kNoValue) continue;
-      made_[at(v)] = s;
-      if (root(v) == v) lives_[at(v)].first = lives_[at(v)].last = s;
+      production_steps_[index_of(v)] = s;
+      if (root(v) == v) lives_[index_of(v)].first = lives_[index_of(v)].last = s;
     }
     if (recipe(step).view) continue;
     for (ValueId v : step.inputs) {
       if (v == kNoValue) continue;
-      Life& life = lives_[at(root(v))];
-      if (life.reads.empty() || life.reads.back() != s) life.reads.push_back(s);
+      Life& life = lives_[index_of(root(v))];
+      if (life.read_steps.empty() || life.read_steps.back() != s) life.read_steps.push_back(s);
       life.last = s;
     }
   }
@@ -119,7 +119,7 @@ void Schedule::find_lives() {
   find_peak();
 }
 
-std::uint64_t Schedule::taken_over(std::int32_t s) const {
+std::uint64_t Schedule::reused_bytes(std::int32_t s) const {
   const ScheduleStep& step = steps_[static_cast<std::size_t>(s)];
   if (recipe(step).node->op != Op::pointwise || step.outputs[0] == kNoValue) return 0;
   const std::uint64_t size = bytes(step.outputs[0]);
@@ -139,23 +139,23 @@ void Schedule::find_peak() {
     const auto after = static_cast<std::size_t>(l.last) + 1;
     if (after < change.size()) change[after] -= size;
   }
-  held_.assign(steps_.size(), 0);
+  held_bytes_.assign(steps_.size(), 0);
   std::int64_t now = 0;
   peak_ = 0;
   peak_steps_ = 0;
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     now += change[s];
-    held_[s] = static_cast<std::uint64_t>(now) - taken_over(static_cast<std::int32_t>(s));
-    if (held_[s] > peak_) {
-      peak_ = held_[s];
+    held_bytes_[s] = static_cast<std::uint64_t>(now) - reused_bytes(static_cast<std::int32_t>(s));
+    if (held_bytes_[s] > peak_) {
+      peak_ = held_bytes_[s];
       peak_step_ = s;
       peak_steps_ = 0;
     }
-    peak_steps_ += held_[s] == peak_ ? 1 : 0;
+    peak_steps_ += held_bytes_[s] == peak_ ? 1 : 0;
   }
 }
 
-std::size_t Schedule::repeated() const {
+std::size_t Schedule::repeated_steps() const {
   std::vector<bool> ran(source_->recipes.size());
   std::size_t count = 0;
   for (const ScheduleStep& s : steps_) {
@@ -168,7 +168,8 @@ std::size_t Schedule::repeated() const {
 Function Schedule::function() const {
   Function f = *source_->function;
   f.nodes.clear();
-  for (std::size_t v = f.values.size(); v < versions_.size(); ++v) f.values.push_back(f.values[at(versions_[v].base)]);
+  for (std::size_t v = f.values.size(); v < versions_.size(); ++v)
+    f.values.push_back(f.values[index_of(versions_[v].base)]);
   for (const ScheduleStep& s : steps_) {
     Node n = *recipe(s).node;
     n.inputs = s.inputs;

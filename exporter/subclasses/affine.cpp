@@ -8,7 +8,7 @@ namespace tern::subclasses {
 namespace {
 
 /// x [a, b, ..] as [a / block, block, b / block, block, ..].
-ValueId in_blocks(Builder& b, ValueId x, const std::vector<std::int64_t>& block) {
+ValueId split_blocks(Builder& b, ValueId x, const std::vector<std::int64_t>& block) {
   Dims sizes;
   for (std::size_t i = 0; i < block.size(); ++i) {
     sizes.push_back(b.pool().floordiv(b.size(x, static_cast<std::int64_t>(i)), block[i]));
@@ -38,7 +38,7 @@ ValueId dequantize_affine(Builder& b, const QuantizedTensor& q) {
     scales.push_back(b.pool().floordiv(shape[i], block[i]));
     scales.emplace_back(1);
   }
-  ValueId x = b.cast(in_blocks(b, data, block), dtype);
+  ValueId x = b.cast(split_blocks(b, data, block), dtype);
   if (const ValueId zero = q.value_or_none("zero_point"); zero != kNoValue)
     x = b.expr("x - z", {{"x", x}, {"z", b.cast(b.reshape(zero, scales), dtype)}}, dtype);
   const ValueId scale = b.reshape(q.value("scale"), scales);

@@ -26,8 +26,8 @@ std::string python_name(const QuantizedTensor& q) {
 }
 
 const Family& family_of(const QuantizedTensor& q) {
-  const auto* at = std::ranges::find(kFamilies, std::string_view(q.tensor->class_name), &Family::class_name);
-  if (at != std::end(kFamilies)) return *at;
+  const auto* it = std::ranges::find(kFamilies, std::string_view(q.tensor->class_name), &Family::class_name);
+  if (it != std::end(kFamilies)) return *it;
   fail(ErrorCode::unsupported,
        fmt::format("an operator of PyTorch reads a tensor of class {}, which Tern does not know; call exported = "
                    "exported.run_decompositions() before torch.export.save",
@@ -48,8 +48,8 @@ bool stored_transposed(const QuantizedTensor& q, std::string_view name) {
 using namespace subclasses;
 
 ValueId QuantizedTensor::value_or_none(std::string_view name) const {
-  const auto at = inner.find(name);
-  return at == inner.end() ? kNoValue : at->second.value;
+  const auto it = inner.find(name);
+  return it == inner.end() ? kNoValue : it->second.value;
 }
 
 ValueId QuantizedTensor::value(std::string_view name) const {
@@ -82,7 +82,7 @@ ValueId viewed(Builder& b, const QuantizedTensor& q, ValueId v) {
 
 ValueId dequantize(Builder& b, QuantizedTensor& q) {
   if (q.dequantized != kNoValue) return q.dequantized;
-  if (q.whole != nullptr) return q.dequantized = viewed(b, q, dequantize(b, *q.whole));
+  if (q.base != nullptr) return q.dequantized = viewed(b, q, dequantize(b, *q.base));
   const DType t = q.tensor->dtype;
   if (t != DType::f16 && t != DType::bf16 && t != DType::f32 && t != DType::f64)
     fail(ErrorCode::unsupported, fmt::format("a {} of {} is not supported", python_name(q), name_of(t)));
@@ -90,7 +90,7 @@ ValueId dequantize(Builder& b, QuantizedTensor& q) {
 }
 
 QuantizedProduct quantized_product(Builder& b, QuantizedTensor& weight, ValueId x) {
-  QuantizedTensor& whole = weight.whole != nullptr ? *weight.whole : weight;
+  QuantizedTensor& whole = weight.base != nullptr ? *weight.base : weight;
   const Family& family = family_of(whole);
   const pt2::PickledAttribute* activations = whole.tensor->attribute(family.activations);
   if (activations == nullptr || activations->is_none()) return {x, dequantize(b, weight)};

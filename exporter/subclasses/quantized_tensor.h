@@ -22,7 +22,7 @@ struct QuantizedTensor {
   std::map<std::string, std::shared_ptr<QuantizedTensor>, std::less<>> nested;
   /// Tensor viewed by this one through operators returning the subclass; null for the file's own tensor. Only the
   /// file's tensor has inner tensors.
-  std::shared_ptr<QuantizedTensor> whole;
+  std::shared_ptr<QuantizedTensor> base;
   std::vector<std::function<ValueId(Builder&, ValueId)>> views;
   ValueId dequantized = kNoValue;  ///< set by the first dequantization
 

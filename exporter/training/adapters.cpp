@@ -18,13 +18,13 @@
 namespace tern {
 namespace {
 
-std::string_view without_weight(std::string_view name) {
+std::string_view strip_weight_suffix(std::string_view name) {
   constexpr std::string_view kWeight = ".weight";
   return name.ends_with(kWeight) ? name.substr(0, name.size() - kWeight.size()) : name;
 }
 
 bool matches(const LoraRule& rule, const std::string& name) {
-  const std::string module(without_weight(name));
+  const std::string module(strip_weight_suffix(name));
   return platform::matches_pattern(rule.pattern, name) || platform::matches_pattern(rule.pattern, module);
 }
 
@@ -115,23 +115,23 @@ std::string obstacle(const Program& program, std::uint32_t state, AdaptersForm f
 
 void add_products(Program& program, std::uint32_t function, const std::vector<Adapter>& adapters) {
   Builder b(program, function);
-  std::map<ValueId, const Adapter*> of;
+  std::map<ValueId, const Adapter*> base;
   for (const Adapter& a : adapters) {
     const ValueId v = state_in(b.function(), a.weight);
     if (v == kNoValue) continue;
     std::vector<ValueId> operands;
     form_of(b.function(), v, operands);
-    for (ValueId operand : operands) of[operand] = &a;
+    for (ValueId operand : operands) base[operand] = &a;
   }
-  if (of.empty()) return;
+  if (base.empty()) return;
   std::vector<Node> before = std::move(b.function().nodes);
   b.function().nodes.clear();
   for (Node& n : before) {
-    const auto found = n.op == Op::matmul ? of.find(n.inputs.at(1)) : of.end();
+    const auto found = n.op == Op::matmul ? base.find(n.inputs.at(1)) : base.end();
     const ValueId x = n.inputs.empty() ? kNoValue : n.inputs[0];
     const std::int32_t origin = n.origin;
     b.function().nodes.push_back(std::move(n));
-    if (found == of.end()) continue;
+    if (found == base.end()) continue;
     const Adapter& a = *found->second;
     const ValueId result = b.function().nodes.back().outputs[0];
     const ValueId y = b.add_value(b.type(result));
@@ -191,8 +191,8 @@ std::uint32_t state_named(const Program& program, const std::string& name, const
 /// Metadata may be anyone's.
 void require_fitting(const Program& program, const Adapter& a) {
   const State &w = program.states[a.weight], &down = program.states[a.a], &up = program.states[a.b];
-  const bool fits = is_matrix(w) && down.type == TensorType{w.type.dtype, {a.rank, w.type.shape[a.in_axis()]}} &&
-                    up.type == TensorType{w.type.dtype, {w.type.shape[a.out_axis()], a.rank}};
+  const bool fits = is_matrix(w) && down.type == TensorType{w.type.dtype, {a.rank, w.type.shape[a.input_axis()]}} &&
+                    up.type == TensorType{w.type.dtype, {w.type.shape[a.output_axis()], a.rank}};
   if (!fits) {
     fail(ErrorCode::bad_file, fmt::format("the sizes of the adapter of '{}' do not fit its weight, {}", a.module,
                                           text_of(w.type, program.pool)));
@@ -211,10 +211,11 @@ LoraRule parse_lora(const std::string& text) {
   const std::size_t colon = text.find(':');
   rule.pattern = text.substr(0, colon);
   bool has_alpha = false;
-  std::string_view rest = colon == std::string::npos ? std::string_view{} : std::string_view(text).substr(colon + 1);
-  while (!rest.empty()) {
-    const std::string_view part = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+  std::string_view remaining =
+      colon == std::string::npos ? std::string_view{} : std::string_view(text).substr(colon + 1);
+  while (!remaining.empty()) {
+    const std::string_view part = remaining.substr(0, remaining.find(','));
+    remaining.remove_prefix(std::min(remaining.size(), part.size() + 1));
     if (part.starts_with("rank=") && read_number(part.substr(5), rule.rank)) continue;
     has_alpha = part.starts_with("alpha=") && read_number(part.substr(6), rule.alpha);
     if (!has_alpha) refuse();
@@ -243,12 +244,12 @@ AddedAdapters add_adapters(Program& program, const std::vector<LoraRule>& rules,
     }
     used[static_cast<std::size_t>(rule - rules.begin())] = true;
     Adapter a;
-    a.module = without_weight(s.name);
+    a.module = strip_weight_suffix(s.name);
     a.weight = i;
     a.rank = rule->rank;
     a.alpha = rule->alpha;
     a.fan_in_fan_out = form == AdaptersForm::direct;
-    const std::int64_t out = s.type.shape[a.out_axis()].value(), in = s.type.shape[a.in_axis()].value();
+    const std::int64_t out = s.type.shape[a.output_axis()].value(), in = s.type.shape[a.input_axis()].value();
     const TensorType down{s.type.dtype, {a.rank, in}}, up{s.type.dtype, {out, a.rank}};
     std::uint64_t size = 0;
     byte_size(up, &size);

@@ -44,8 +44,8 @@ struct Adapter {
   std::int64_t rank = 0;
   double alpha = 0;
   bool fan_in_fan_out = false;  ///< the weight is [in, out], not [out, in]
-  std::size_t in_axis() const { return fan_in_fan_out ? 0 : 1; }
-  std::size_t out_axis() const { return fan_in_fan_out ? 1 : 0; }
+  std::size_t input_axis() const { return fan_in_fan_out ? 0 : 1; }
+  std::size_t output_axis() const { return fan_in_fan_out ? 1 : 0; }
   double scale() const { return alpha / static_cast<double>(rank); }
 };
 /// Adapters from add_adapters(), including those of an archive written since. Fails (bad_file) if metadata names absent

@@ -38,7 +38,7 @@ std::vector<ValueId> gradients_of(Builder& b, ValueId loss, const std::vector<Tr
                                   const std::optional<LossScale>& scale) {
   std::vector<ValueId> wrt;
   for (const TrainedParameter& p : parameters) {
-    for (std::uint32_t s : p.same) wrt.push_back(value_of_state(b.program(), b.function(), s));
+    for (std::uint32_t s : p.tied_states) wrt.push_back(value_of_state(b.program(), b.function(), s));
   }
   const GradientSeed seed{loss, scale ? scale->seed(b, b.dtype(loss)) : b.full({}, 1, b.dtype(loss))};
   const std::vector<ValueId> all = differentiate(b, std::span(&seed, 1), wrt);
@@ -46,7 +46,7 @@ std::vector<ValueId> gradients_of(Builder& b, ValueId loss, const std::vector<Tr
   std::size_t next = 0;
   for (const TrainedParameter& p : parameters) {
     ValueId sum = kNoValue;
-    for (std::size_t i = 0; i < p.same.size(); ++i) sum = add_gradients(b, sum, all[next++]);
+    for (std::size_t i = 0; i < p.tied_states.size(); ++i) sum = add_gradients(b, sum, all[next++]);
     gradients.push_back(sum);
   }
   return gradients;
@@ -121,14 +121,14 @@ void add_step(Program& program, std::uint32_t step, const TrainingOptions& optio
   if (options.bucket) {
     own = add_rank_loss(b, loss_record, options);
   } else {
-    own.own = own.differentiated = joint ? require_loss_result(b) : add_head(b, loss_record, options);
+    own.rank_loss = own.differentiated = joint ? require_loss_result(b) : add_head(b, loss_record, options);
   }
   std::vector<ValueId> gradients =
       joint ? joint_gradients(b, parameters) : gradients_of(b, own.differentiated, parameters, scale);
   drop_unreached(program, parameters, gradients, options, report);
   for (const TrainedParameter& p : parameters) trained.insert(p.state);
   weigh(b, own.weight, gradients);
-  const ValueId loss = options.bucket ? mean_over_ranks(b, own.own) : own.own;
+  const ValueId loss = options.bucket ? mean_over_ranks(b, own.rank_loss) : own.rank_loss;
   if (options.bucket) share_buffers(b, *options.bucket);
   Update update(program, options, parameters, scale ? &*scale : nullptr);
   if (options.accumulate) {
@@ -225,9 +225,9 @@ TrainingReport add_training(Program& program, const TrainingOptions& options) {
                            : std::move(added.parameters);
   if (!options.lora.empty()) require_matches(options.rules, names_of(program, parameters));
   TrainingReport report;
-  report.without_adapters = std::move(added.left_out);
+  report.unadapted = std::move(added.left_out);
   report.frozen = count_parameters(program);
-  for (const TrainedParameter& p : parameters) report.frozen -= p.same.size();
+  for (const TrainedParameter& p : parameters) report.frozen -= p.tied_states.size();
   TrainingOptions evaluated = options;
   if (!options.steps.empty()) evaluated.loss_result = options.steps[0].loss;
   add_loss_method(program, joint ? step : index_of(program, training::kForward), loss_record, evaluated);

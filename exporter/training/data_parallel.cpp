@@ -35,11 +35,11 @@ std::uint64_t bytes_of(Builder& b, ValueId v) {
 struct Bucket {
   DType dtype = DType::invalid;
   std::vector<ValueId> values;
-  std::uint64_t bytes = 0, most = kFirstBucket;
+  std::uint64_t bytes = 0, max_bytes = kFirstBucket;
   ValueId started = kNoValue;
 };
 
-std::vector<Bucket> buckets_of(Builder& b, std::vector<ValueId> values, std::uint64_t most) {
+std::vector<Bucket> buckets_of(Builder& b, std::vector<ValueId> values, std::uint64_t max_bytes) {
   const DefUse uses(b.function());
   std::ranges::stable_sort(values, {}, [&](ValueId v) { return uses.producer(v); });
   std::vector<Bucket> buckets;
@@ -47,24 +47,24 @@ std::vector<Bucket> buckets_of(Builder& b, std::vector<ValueId> values, std::uin
   for (ValueId v : values) {
     const DType t = b.dtype(v);
     const std::uint64_t size = bytes_of(b, v);
-    auto at = open.find(t);
-    const bool fits = at != open.end() && buckets[at->second].bytes + size <= buckets[at->second].most;
+    auto it = open.find(t);
+    const bool fits = it != open.end() && buckets[it->second].bytes + size <= buckets[it->second].max_bytes;
     if (!fits) {
-      const std::uint64_t limit = at == open.end() ? std::min(kFirstBucket, most) : most;
+      const std::uint64_t limit = it == open.end() ? std::min(kFirstBucket, max_bytes) : max_bytes;
       open[t] = buckets.size();
       buckets.push_back({t, {}, 0, limit});
-      at = open.find(t);
+      it = open.find(t);
     }
-    buckets[at->second].values.push_back(v);
-    buckets[at->second].bytes += size;
+    buckets[it->second].values.push_back(v);
+    buckets[it->second].bytes += size;
   }
   return buckets;
 }
 
 /// Value of each tensor after the collective: slices of the bucket's tensor. A bucket of one value is the value itself.
 std::map<ValueId, ValueId> communicate(Builder& b, std::vector<ValueId> values, CollectiveKind kind,
-                                       std::uint64_t most) {
-  std::vector<Bucket> buckets = buckets_of(b, std::move(values), most);
+                                       std::uint64_t max_bytes) {
+  std::vector<Bucket> buckets = buckets_of(b, std::move(values), max_bytes);
   for (Bucket& bucket : buckets) {
     const std::size_t first = b.function().nodes.size();
     ValueId sent = bucket.values[0];
@@ -83,11 +83,11 @@ std::map<ValueId, ValueId> communicate(Builder& b, std::vector<ValueId> values, 
       after[bucket.values[0]] = all;
       continue;
     }
-    Dim at = 0;
+    Dim offset = 0;
     for (ValueId v : bucket.values) {
       const Dim count = b.numel(v);
-      after[v] = b.reshape(b.slice(all, 0, at, count), b.shape(v));
-      at = b.pool().add(at, count);
+      after[v] = b.reshape(b.slice(all, 0, offset, count), b.shape(v));
+      offset = b.pool().add(offset, count);
     }
   }
   return after;

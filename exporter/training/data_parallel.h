@@ -15,7 +15,7 @@ namespace tern {
 /// Weight of this rank's part of a batch: its samples over the mean of all ranks' samples; 1 for equal parts. Ranks
 /// compare nothing else: an epoch's last batch may be divided freely.
 struct RankLoss {
-  ValueId own = kNoValue;             ///< loss of the rank's samples; the batch's loss is the mean over the ranks
+  ValueId rank_loss = kNoValue;       ///< loss of the rank's samples; the batch's loss is the mean over the ranks
   ValueId weight = kNoValue;          ///< weigh()'s factor for the gradients; kNoValue: none
   ValueId differentiated = kNoValue;  ///< loss to differentiate; weigh() turns its gradients into those of `own`
 };

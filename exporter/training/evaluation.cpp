@@ -89,7 +89,7 @@ void evaluate(pt2::Graph& graph) {
 
 }  // namespace
 
-pt2::Program in_evaluation_mode(pt2::Program model) {
+pt2::Program evaluation_model(pt2::Program model) {
   evaluate(model.graph);
   return model;
 }

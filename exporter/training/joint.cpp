@@ -30,7 +30,7 @@ std::vector<ValueId> joint_gradients(Builder& b, const std::vector<TrainedParame
   for (const TrainedParameter& p : parameters) {
     ValueId gradient = kNoValue;
     for (const FunctionOutput& o : b.function().outputs) {
-      for (std::uint32_t s : p.same) {
+      for (std::uint32_t s : p.tied_states) {
         if (is_gradient(o) && o.name.substr(kGradientResult.size()) == b.program().states[s].name)
           gradient = add_gradients(b, gradient, o.value);
       }

@@ -19,19 +19,19 @@ constexpr LossRecord kLosses[] = {
     {"bce_with_logits", "aten.binary_cross_entropy_with_logits.default"},
 };
 
-CallArgument of_tensor(ValueId v) {
+CallArgument tensor_argument(ValueId v) {
   CallArgument o;
   o.kind = CallArgument::Kind::tensor;
   o.value = v;
   return o;
 }
-CallArgument of_integer(std::int64_t i) {
+CallArgument integer_argument(std::int64_t i) {
   CallArgument o;
   o.kind = CallArgument::Kind::integer;
   o.integer = Dim(i);
   return o;
 }
-CallArgument of_number(double x) {
+CallArgument number_argument(double x) {
   CallArgument o;
   o.kind = CallArgument::Kind::number;
   o.number = x;
@@ -102,15 +102,15 @@ ValueId add_loss(Builder& b, const LossRecord& loss, ValueId prediction, ValueId
   const ValueId weights = class_weights(b, loss, prediction, options);
   Call call;
   call.target = loss.operation;
-  call.args = {{"self", of_tensor(prediction)},
-               {"target", of_tensor(target)},
-               {"weight", loss.classes && weights != kNoValue ? of_tensor(weights) : CallArgument()},
-               {"pos_weight", !loss.classes && weights != kNoValue ? of_tensor(weights) : CallArgument()},
-               {"reduction", of_integer(static_cast<std::int64_t>(reduction))},
-               {"ignore_index", of_integer(-100)},
-               {"delta", of_number(1)},
-               {"beta", of_number(1)},
-               {"label_smoothing", of_number(options.label_smoothing)}};
+  call.args = {{"self", tensor_argument(prediction)},
+               {"target", tensor_argument(target)},
+               {"weight", loss.classes && weights != kNoValue ? tensor_argument(weights) : CallArgument()},
+               {"pos_weight", !loss.classes && weights != kNoValue ? tensor_argument(weights) : CallArgument()},
+               {"reduction", integer_argument(static_cast<std::int64_t>(reduction))},
+               {"ignore_index", integer_argument(-100)},
+               {"delta", number_argument(1)},
+               {"beta", number_argument(1)},
+               {"label_smoothing", number_argument(options.label_smoothing)}};
   call.declared = {TensorType{b.dtype(prediction), {}}};
   call.builder = &b;
   const LowerFn lower = find_lowering(call.target);

@@ -21,8 +21,8 @@ std::string_view trimmed(std::string_view text) {
 
 std::vector<std::string_view> split_text(std::string_view text, char separator) {
   std::vector<std::string_view> pieces;
-  for (std::size_t at; (at = text.find(separator)) != std::string_view::npos; text.remove_prefix(at + 1))
-    pieces.push_back(trimmed(text.substr(0, at)));
+  for (std::size_t index; (index = text.find(separator)) != std::string_view::npos; text.remove_prefix(index + 1))
+    pieces.push_back(trimmed(text.substr(0, index)));
   pieces.push_back(trimmed(text));
   return pieces;
 }
@@ -55,7 +55,7 @@ AxesCondition condition_of(std::string_view item) {
   return {};
 }
 
-bool holds(const AxesCondition& c, std::int64_t rank) {
+bool matches_rank(const AxesCondition& c, std::int64_t rank) {
   if (c.relation == "<") return rank < c.number;
   if (c.relation == "<=") return rank <= c.number;
   if (c.relation == ">") return rank > c.number;
@@ -146,7 +146,7 @@ bool selects(const ParameterRule& rule, const std::string& name, std::int64_t ra
   if (rule.selects_all) return true;
   return std::ranges::any_of(split_text(rule.selector, '|'), [&](std::string_view item) {
     const AxesCondition condition = condition_of(item);
-    return condition.relation.empty() ? matches_name(std::string(item), name) : holds(condition, rank);
+    return condition.relation.empty() ? matches_name(std::string(item), name) : matches_rank(condition, rank);
   });
 }
 
@@ -205,15 +205,15 @@ std::string nearest_parameter(const std::vector<std::string>& names, const std::
   std::string plain = selector;
   std::erase_if(plain, [](char c) { return c == '*' || c == '?'; });
   const std::string* nearest = nullptr;
-  std::size_t least = 0;
+  std::size_t lower = 0;
   for (const std::string& name : names) {
     // The name itself and its modules: a pattern may select either.
     std::size_t here = distance(plain, name);
     for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1))
       here = std::min(here, distance(plain, std::string_view(name).substr(0, dot)));
-    if (nearest != nullptr && here >= least) continue;
+    if (nearest != nullptr && here >= lower) continue;
     nearest = &name;
-    least = here;
+    lower = here;
   }
   return nearest == nullptr ? "" : fmt::format("; the nearest is '{}'", nearest->substr(0, 200));
 }

@@ -42,7 +42,7 @@ std::vector<TrainedParameter> join_names(const Program& program) {
     const auto first = std::ranges::find_if(
         joined, [&](const TrainedParameter& p) { return is_same_tensor(program.states[p.state], s); });
     if (first != joined.end()) {
-      first->same.push_back(i);
+      first->tied_states.push_back(i);
     } else {
       joined.push_back({i, {i}});
     }
@@ -64,7 +64,7 @@ bool is_frozen_name(const State& s, const std::vector<std::string>& freeze, cons
 bool is_frozen(const Program& program, const TrainedParameter& p, const std::vector<std::string>& freeze,
                const std::vector<ParameterRule>& rules, std::vector<bool>& used) {
   std::string matched, others;
-  for (std::uint32_t s : p.same) {
+  for (std::uint32_t s : p.tied_states) {
     const State& state = program.states[s];
     std::string& names = is_frozen_name(state, freeze, rules, used) ? matched : others;
     names += (names.empty() ? "" : ", ") + state.name;
@@ -80,7 +80,7 @@ bool is_frozen(const Program& program, const TrainedParameter& p, const std::vec
 
 /// Calls f with the byte range of each element in its storage.
 template <typename F>
-void for_each_element(const State& s, const F& f) {
+void visit_elements(const State& s, const F& f) {
   const auto size = static_cast<std::int64_t>(element_size(s.type.dtype));
   std::vector<std::int64_t> index(s.strides.size(), 0);
   for (;;) {
@@ -130,12 +130,12 @@ bool share_bytes(const Program& program, const State& a, const State& b) {
       end_of(b) <= a.offset * element_size(a.type.dtype))
     return false;
   std::vector<bool> touched(program.storages[a.storage].size);
-  for_each_element(a, [&](std::size_t at, std::size_t size) {
-    for (std::size_t i = 0; i < size; ++i) touched.at(at + i) = true;
+  visit_elements(a, [&](std::size_t index, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) touched.at(index + i) = true;
   });
   bool shared = false;
-  for_each_element(b, [&](std::size_t at, std::size_t size) {
-    for (std::size_t i = 0; i < size; ++i) shared = shared || touched.at(at + i);
+  visit_elements(b, [&](std::size_t index, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) shared = shared || touched.at(index + i);
   });
   return shared;
 }
@@ -144,7 +144,7 @@ std::vector<NamedParameter> names_of(const Program& program, const std::vector<T
   std::vector<NamedParameter> named;
   for (const TrainedParameter& p : parameters) {
     named.push_back({{}, program.states[p.state].type.rank()});
-    for (const std::uint32_t s : p.same) named.back().names.push_back(program.states[s].name);
+    for (const std::uint32_t s : p.tied_states) named.back().names.push_back(program.states[s].name);
   }
   return named;
 }
@@ -162,16 +162,16 @@ std::vector<TrainedParameter> choose_parameters(Program& program, std::uint32_t 
     if (is_frozen(program, p, freeze, rules, used)) continue;
     const NamedParameter named = names_of(program, {p}).front();
     if (!steps.empty() && std::ranges::none_of(steps, [&](const StepRule& s) { return trains(s, named); })) continue;
-    std::erase_if(p.same, [&](std::uint32_t s) { return !read[s]; });
-    if (p.same.empty()) continue;
-    p.state = p.same[0];
+    std::erase_if(p.tied_states, [&](std::uint32_t s) { return !read[s]; });
+    if (p.tied_states.empty()) continue;
+    p.state = p.tied_states[0];
     chosen.push_back(std::move(p));
   }
   for (std::size_t i = 0; i < freeze.size(); ++i) {
     if (used[i]) continue;
     std::vector<std::string> names;
     for (const TrainedParameter& p : all) {
-      for (const std::uint32_t state : p.same) names.push_back(program.states[state].name);
+      for (const std::uint32_t state : p.tied_states) names.push_back(program.states[state].name);
     }
     fail(ErrorCode::invalid_argument,
          fmt::format("--freeze {}: no parameter matches; 'tern inspect --weights 1000' lists them{}", freeze[i],

@@ -14,7 +14,7 @@ namespace tern {
 /// Parameter, and the states of the same tensor under other names (tied weights): their gradients add up.
 struct TrainedParameter {
   std::uint32_t state = 0;
-  std::vector<std::uint32_t> same;  ///< with `state`
+  std::vector<std::uint32_t> tied_states;  ///< with `state`
 };
 
 /// True for the same elements in the same order, under two names.

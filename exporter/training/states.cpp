@@ -19,7 +19,8 @@ std::uint32_t add_training_state(Program& program, std::string name, const Tenso
   if (initial != 0 && !bytes.empty()) {
     const auto step = static_cast<std::size_t>(element_size(type.dtype));
     convert(&initial, DType::f64, bytes.data(), type.dtype, 1);
-    for (std::size_t at = step; at < bytes.size(); at += step) std::memcpy(bytes.data() + at, bytes.data(), step);
+    for (std::size_t index = step; index < bytes.size(); index += step)
+      std::memcpy(bytes.data() + index, bytes.data(), step);
   }
   return add_training_state(program, std::move(name), type, std::move(bytes));
 }

@@ -27,7 +27,7 @@ bool is_method_name(std::string_view name) {
          name != training::kApply;
 }
 
-std::string_view without_spaces(std::string_view text) {
+std::string_view trim_spaces(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(' ');
   return begin == std::string_view::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
 }
@@ -52,16 +52,16 @@ StepRule parse_step_rule(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) refuse_step(text, "it has no ':' behind the name");
   StepRule step;
-  step.name = without_spaces(std::string_view(text).substr(0, colon));
+  step.name = trim_spaces(std::string_view(text).substr(0, colon));
   if (!is_method_name(step.name)) refuse_step(text, "the name must have letters, digits and _, and be no other method");
   std::string settings;
   for (std::string_view left = std::string_view(text).substr(colon + 1); !left.empty();) {
     const std::size_t comma = left.find(',');
-    const std::string_view item = without_spaces(left.substr(0, comma));
+    const std::string_view item = trim_spaces(left.substr(0, comma));
     left = comma == std::string_view::npos ? "" : left.substr(comma + 1);
     const std::size_t equals = item.find('=');
-    const std::string_view name = without_spaces(item.substr(0, equals));
-    const std::string value(equals == std::string_view::npos ? "" : without_spaces(item.substr(equals + 1)));
+    const std::string_view name = trim_spaces(item.substr(0, equals));
+    const std::string value(equals == std::string_view::npos ? "" : trim_spaces(item.substr(equals + 1)));
     if (name == "loss") {
       step.loss = value;
     } else if (name == "trains") {

@@ -26,7 +26,7 @@ Update::Update(Program& program, const TrainingOptions& options, const std::vect
 
 /// Groups parameters for the optimizer's op: one dtype, equal settings, and either all or none with 8-bit states. The
 /// first parameter's group comes first.
-std::vector<Update::Group> Update::by_type() const {
+std::vector<Update::Group> Update::groups_by_type() const {
   std::vector<Group> groups;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const TensorType& type = program_.states[parameters_[i].state].type;
@@ -45,7 +45,7 @@ std::vector<Update::Group> Update::by_type() const {
 /// momenta depends on the settings.
 const std::vector<Update::Group>& Update::groups() {
   if (!groups_.empty()) return groups_;
-  groups_ = by_type();
+  groups_ = groups_by_type();
   std::vector<std::pair<std::string_view, const Group*>> first_of;  // name of a shared state and its first group
   std::vector<std::uint32_t> shared;
   for (Group& g : groups_) {
@@ -89,7 +89,8 @@ bool Update::has_masters(const Group& g) const {
 }
 
 /// Splits a group's parameters into lists for joint steps, the function's last list first.
-std::vector<Update::Group> Update::parts(Builder& b, const Group& g, const std::vector<ValueId>& gradients) const {
+std::vector<Update::Group> Update::split_group(Builder& b, const Group& g,
+                                               const std::vector<ValueId>& gradients) const {
   std::vector<ValueId> params, own;
   for (std::size_t i : g.parameters) {
     params.push_back(value_of_state(program_, b.function(), parameters_[i].state));
@@ -118,8 +119,8 @@ std::vector<Update::Group> Update::parts(Builder& b, const Group& g, const std::
 ValueId Update::rate_of(Builder& b, const Group& g, ValueId rate, std::map<std::int64_t, ValueId>& rates) {
   const std::int64_t rule = g.training.rate_rule;
   if (rule < 0) return rate;
-  const auto [at, is_new] = rates.try_emplace(rule);
-  if (!is_new) return at->second;
+  const auto [it, is_new] = rates.try_emplace(rule);
+  if (!is_new) return it->second;
   const ParameterRule& giver = options_.rules[static_cast<std::size_t>(rule)];
   const auto [state, is_new_state] = factor_states_.try_emplace(rule);
   if (is_new_state) {
@@ -131,9 +132,9 @@ ValueId Update::rate_of(Builder& b, const Group& g, ValueId rate, std::map<std::
   }
   const std::size_t first = b.function().nodes.size();
   const ValueId factor = value_of_state(program_, b.function(), state->second);
-  at->second = b.expr("r * f", {{"r", rate}, {"f", factor}}, DType::f64);
+  it->second = b.expr("r * f", {{"r", rate}, {"f", factor}}, DType::f64);
   move_up(b.function(), first);
-  return at->second;
+  return it->second;
 }
 
 void Update::add_part(Builder& b, const Group& g, const std::vector<ValueId>& gradients, ValueId rate,
@@ -199,7 +200,7 @@ ValueId Update::add_updates(Builder& b, std::vector<ValueId> gradients) {
   }
   std::vector<Group> all;
   for (const Group& g : groups()) rate_of(b, g, rate, rates);
-  for (const Group& g : groups()) std::ranges::move(parts(b, g, gradients), std::back_inserter(all));
+  for (const Group& g : groups()) std::ranges::move(split_group(b, g, gradients), std::back_inserter(all));
   for (const Group& part : all) {
     const std::size_t first = b.function().nodes.size();
     add_part(b, part, gradients, rate_of(b, part, rate, rates), kNoValue, written);

@@ -43,9 +43,9 @@ class Update {
     std::vector<std::uint32_t> masters;   ///< states with the parameters' float32 values; empty: none
   };
   ValueId add_updates(Builder& b, std::vector<ValueId> gradients);
-  std::vector<Group> by_type() const;
+  std::vector<Group> groups_by_type() const;
   const std::vector<Group>& groups();
-  std::vector<Group> parts(Builder& b, const Group& g, const std::vector<ValueId>& gradients) const;
+  std::vector<Group> split_group(Builder& b, const Group& g, const std::vector<ValueId>& gradients) const;
   ValueId rate_of(Builder& b, const Group& g, ValueId rate, std::map<std::int64_t, ValueId>& rates);
   bool has_masters(const Group& g) const;
   void add_part(Builder& b, const Group& g, const std::vector<ValueId>& gradients, ValueId rate, ValueId found_inf,

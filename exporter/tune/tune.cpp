@@ -16,7 +16,7 @@ namespace tern {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Place = std::pair<std::uint32_t, std::uint32_t>;  // function, node
+using NodeLocation = std::pair<std::uint32_t, std::uint32_t>;  // function, node
 
 constexpr int kWarmUp = 2;
 constexpr std::size_t kFewestTurns = 7, kMostTurns = 25;
@@ -26,10 +26,10 @@ constexpr double kWorthATrial = 0.005;  // fraction of a run
 
 /// Nodes that are done alike.
 struct TuneKind {
-  std::string what;
+  std::string description;
   std::span<const AlgorithmChoice> algorithms;
-  AlgorithmChoice rule, best;  ///< the rules' choice, and the best so far
-  std::vector<Place> places;
+  AlgorithmChoice rule, best_choice;  ///< the rules' choice, and the best so far
+  std::vector<NodeLocation> locations;
   NodeNames neighbourhood;  ///< the nodes, and their affected neighbours
   double seconds = 0;       ///< seconds per run
 };
@@ -51,7 +51,7 @@ class Tuner {
     Trial rules(model_, {});
     for (int i = 0; i <= kWarmUp; ++i) rules.run(workload_, {});
     find_kinds(rules);
-    best_ = &rules;
+    best_trial_ = &rules;
     for (TuneKind& kind : kinds_) {
       for (const AlgorithmChoice a : kind.algorithms) try_algorithm(kind, a);
     }
@@ -65,18 +65,18 @@ class Tuner {
     double all = 0;
     for (const auto& [node, seconds] : times) all += seconds;
     std::map<std::string, TuneKind> kinds;
-    for (const auto& [place, step] : rules.steps()) {
-      TuneKind& kind = kinds[step.kind + std::string(name_of(step.taken))];
-      kind.what = step.what;
+    for (const auto& [position, step] : rules.steps()) {
+      TuneKind& kind = kinds[step.kind + std::string(name_of(step.chosen))];
+      kind.description = step.description;
       kind.algorithms = step.algorithms;
-      kind.rule = kind.best = step.taken;
-      kind.places.push_back(place);
-      const auto found = times.find({model_.program()->functions[place.first].name, place.second});
+      kind.rule = kind.best_choice = step.chosen;
+      kind.locations.push_back(position);
+      const auto found = times.find({model_.program()->functions[position.first].name, position.second});
       if (found != times.end()) kind.seconds += found->second;
     }
     for (auto& [text, kind] : kinds) {
       if (kind.seconds < kWorthATrial * all) continue;
-      kind.neighbourhood = rules.with_neighbours(kind.places);
+      kind.neighbourhood = rules.nodes_with_neighbours(kind.locations);
       kinds_.push_back(std::move(kind));
     }
     std::ranges::stable_sort(kinds_, std::greater<>(), &TuneKind::seconds);
@@ -86,9 +86,9 @@ class Tuner {
   Tuning tuning_with(const TuneKind* changed, AlgorithmChoice choice) const {
     Tuning tuning = report_.tuning;
     for (const TuneKind& kind : kinds_) {
-      const AlgorithmChoice chosen = &kind == changed ? choice : kind.best;
+      const AlgorithmChoice chosen = &kind == changed ? choice : kind.best_choice;
       if (chosen == kind.rule) continue;
-      for (const auto& [function, node] : kind.places)
+      for (const auto& [function, node] : kind.locations)
         tuning.choices.push_back({function, node, std::string(name_of(chosen))});
     }
     std::ranges::sort(tuning.choices, {}, [](const Tuning::Choice& c) { return std::pair(c.function, c.node); });
@@ -98,41 +98,41 @@ class Tuner {
   void try_algorithm(TuneKind& kind, AlgorithmChoice choice) {
     // oneDNN's threads wait busily for each other while Tern's have work: it made every program slower that was tried,
     // and what runs after it, so that nothing could be compared with it in turns.
-    if (choice == kind.rule || choice == kind.best || choice == Algorithm::onednn) return;
+    if (choice == kind.rule || choice == kind.best_choice || choice == Algorithm::onednn) return;
     if (since(start_) >= options_.seconds) {
       report_.complete = false;
       return;
     }
     if (options_.on_progress) {
       options_.on_progress(since(start_) / options_.seconds,
-                           fmt::format("{} x {}: {}", kind.places.size(), kind.what, name_of(choice)));
+                           fmt::format("{} x {}: {}", kind.locations.size(), kind.description, name_of(choice)));
     }
     auto trial = std::make_unique<Trial>(model_, tuning_with(&kind, choice));
     trial->run(workload_, {});
-    const auto taken = [&](const Place& p) { return trial->steps().at(p).taken == choice; };
-    if (!std::ranges::all_of(kind.places, taken)) return;
+    const auto taken = [&](const NodeLocation& p) { return trial->steps().at(p).chosen == choice; };
+    if (!std::ranges::all_of(kind.locations, taken)) return;
     ++report_.trials;
-    const Turns turns = take_turns(*best_, *trial, kind.neighbourhood);
+    const PairedRuns turns = take_turns(*best_trial_, *trial, kind.neighbourhood);
     if (!is_better(turns)) return;
-    kind.best = choice;
+    kind.best_choice = choice;
     found_ = std::move(trial);
-    best_ = found_.get();
+    best_trial_ = found_.get();
   }
 
   /// The two programs take turns in going first.
-  Turns take_turns(Trial& before, Trial& after, const NodeNames& nodes, double seconds = kSecondsOfTurns) {
+  PairedRuns take_turns(Trial& before, Trial& after, const NodeNames& nodes, double seconds = kSecondsOfTurns) {
     for (int i = 1; i < kWarmUp; ++i) after.run(workload_, {});
-    Turns turns;
-    const auto run = [&](Trial& trial, Turns::Side& side) {
+    PairedRuns turns;
+    const auto run = [&](Trial& trial, PairedRuns::Side& side) {
       const Trial::Time time = trial.run(workload_, nodes);
       side.function.push_back(time.function);
       side.nodes.push_back(time.nodes);
     };
     const auto begin = Clock::now();
     for (std::size_t i = 0; i < kMostTurns && (i < kFewestTurns || since(begin) < seconds); ++i) {
-      if (i % 2 == 0) run(before, turns.before);
-      run(after, turns.after);
-      if (i % 2 == 1) run(before, turns.before);
+      if (i % 2 == 0) run(before, turns.original);
+      run(after, turns.changed);
+      if (i % 2 == 1) run(before, turns.original);
       if (is_hopeless(turns)) break;
     }
     return turns;
@@ -142,15 +142,16 @@ class Tuner {
   void finish(Trial& rules) {
     NodeNames changed;
     for (const TuneKind& kind : kinds_) {
-      if (kind.best != kind.rule) changed.insert(kind.neighbourhood.begin(), kind.neighbourhood.end());
+      if (kind.best_choice != kind.rule) changed.insert(kind.neighbourhood.begin(), kind.neighbourhood.end());
     }
-    const Turns turns = take_turns(rules, *best_, changed, kSecondsAtTheEnd);
-    report_.before = report_.after = median(turns.before.function);
+    const PairedRuns turns = take_turns(rules, *best_trial_, changed, kSecondsAtTheEnd);
+    report_.seconds_before = report_.seconds_after = median(turns.original.function);
     if (changed.empty() || !is_better(turns)) return;
-    report_.after = median(turns.after.function);
+    report_.seconds_after = median(turns.changed.function);
     report_.tuning = tuning_with(nullptr, {});
     for (const TuneKind& kind : kinds_) {
-      if (kind.best != kind.rule) report_.kinds.push_back({kind.what, kind.places.size(), kind.rule, kind.best});
+      if (kind.best_choice != kind.rule)
+        report_.kinds.push_back({kind.description, kind.locations.size(), kind.rule, kind.best_choice});
     }
   }
 
@@ -160,7 +161,7 @@ class Tuner {
   Workload workload_;
   std::vector<TuneKind> kinds_;
   std::unique_ptr<Trial> found_;  ///< the best that is not the rules'
-  Trial* best_ = nullptr;
+  Trial* best_trial_ = nullptr;
   TuneReport report_;
 };
 

@@ -23,15 +23,16 @@ struct TuneOptions {
 
 /// Nodes of equal op, sizes, types, attributes and epilogue, computed differently from the rules.
 struct TunedKind {
-  std::string what;       ///< "convolution [1, 64, 56, 56] by [64, 64, 3, 3]"
-  std::size_t nodes = 0;  ///< number of nodes
-  AlgorithmChoice before, after;
+  std::string description;  ///< "convolution [1, 64, 56, 56] by [64, 64, 3, 3]"
+  std::size_t nodes = 0;    ///< number of nodes
+  AlgorithmChoice rule_choice, tuned_choice;
 };
 
 struct TuneReport {
   Tuning tuning;  ///< holds only choices with a gain
   std::vector<TunedKind> kinds;
-  double before = 0, after = 0;  ///< seconds of a run of all entry functions, medians of turns at the end
+  double seconds_before = 0,
+         seconds_after = 0;  ///< seconds of a run of all entry functions, medians of turns at the end
   std::size_t trials = 0;
   bool complete = true;               ///< everything was tried in time
   std::vector<std::string> left_out;  ///< functions failing on synthetic inputs, with reasons

@@ -14,10 +14,10 @@ double quantile(std::vector<double> values, double q) {
 }
 
 /// Relative gain of each turn.
-std::vector<double> gains(const Turns& t) {
+std::vector<double> gains(const PairedRuns& t) {
   std::vector<double> all;
-  for (std::size_t i = 0; i < t.after.function.size(); ++i)
-    all.push_back(1 - t.after.function[i] / t.before.function[i]);
+  for (std::size_t i = 0; i < t.changed.function.size(); ++i)
+    all.push_back(1 - t.changed.function[i] / t.original.function[i]);
   return all;
 }
 
@@ -27,18 +27,18 @@ double median(std::vector<double> values) {
   return values.empty() ? 0 : quantile(std::move(values), 0.5);
 }
 
-bool is_better(const Turns& t) {
-  const std::size_t turns = t.after.function.size();
+bool is_better(const PairedRuns& t) {
+  const std::size_t turns = t.changed.function.size();
   if (turns < kFewest || median(gains(t)) < kSlower) return false;
   std::vector<double> of_nodes;
   for (std::size_t i = 0; i < turns; ++i)
-    of_nodes.push_back((t.before.nodes[i] - t.after.nodes[i]) / t.before.function[i]);
+    of_nodes.push_back((t.original.nodes[i] - t.changed.nodes[i]) / t.original.function[i]);
   if (quantile(of_nodes, 0.25) <= 0) return false;
-  return median(of_nodes) > kWorthIt || quantile(t.after.nodes, 0.75) < quantile(t.before.nodes, 0.25);
+  return median(of_nodes) > kWorthIt || quantile(t.changed.nodes, 0.75) < quantile(t.original.nodes, 0.25);
 }
 
-bool is_hopeless(const Turns& t) {
-  const std::size_t turns = t.after.function.size();
+bool is_hopeless(const PairedRuns& t) {
+  const std::size_t turns = t.changed.function.size();
   if (turns < 2) return false;
   const std::vector<double> all = gains(t);
   const double best = std::ranges::max(all);

@@ -18,11 +18,11 @@ constexpr std::int64_t kTypicalSize = 32;   // planning size of runtime/pack.cpp
 constexpr std::int64_t kIterations = 1000;  // iteration limit of loops ending by synthetic numbers
 
 std::vector<std::int64_t> sizes_of_expressions(const Program& program,
-                                               const std::map<std::string, std::int64_t>& given) {
+                                               const std::map<std::string, std::int64_t>& argument) {
   std::vector<std::int64_t> symbols, values(program.pool.nodes().size());
   for (const Symbol& s : program.pool.symbols()) {
-    const auto found = given.find(s.name);
-    symbols.push_back(found != given.end() ? found->second : std::clamp(kTypicalSize, s.min, s.max));
+    const auto found = argument.find(s.name);
+    symbols.push_back(found != argument.end() ? found->second : std::clamp(kTypicalSize, s.min, s.max));
   }
   evaluate(program.pool.nodes(), symbols, values);
   return values;
@@ -132,8 +132,8 @@ void Trial::estimated(std::uint32_t function, std::uint32_t number, std::vector<
   estimates_[{function, number}] = std::move(costs);
 }
 
-std::vector<AlgorithmCost> Trial::estimates(std::pair<std::uint32_t, std::uint32_t> place) const {
-  const auto found = estimates_.find(place);
+std::vector<AlgorithmCost> Trial::estimates(std::pair<std::uint32_t, std::uint32_t> position) const {
+  const auto found = estimates_.find(position);
   return found == estimates_.end() ? std::vector<AlgorithmCost>{} : found->second;
 }
 
@@ -147,9 +147,9 @@ Trial::Time Trial::run(const Workload& workload, const NodeNames& nodes) {
   return time;
 }
 
-NodeNames Trial::with_neighbours(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& places) const {
+NodeNames Trial::nodes_with_neighbours(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& positions) const {
   NodeNames names;
-  for (const auto& [function, number] : places) {
+  for (const auto& [function, number] : positions) {
     const Function& f = prepared_->functions[function];
     const std::vector<std::uint32_t>& numbers = prepared_->facts[function].numbers;
     std::set<std::size_t> seen{static_cast<std::size_t>(std::ranges::find(numbers, number) - numbers.begin())};

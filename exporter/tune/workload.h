@@ -34,10 +34,10 @@ using NodeNames = std::set<std::pair<std::string, std::uint32_t>>;
 
 /// Step with several algorithms.
 struct SeenStep {
-  std::string kind;  ///< equal for nodes of equal op, sizes, types, attributes and epilogue
-  std::string what;  ///< for people
+  std::string kind;         ///< equal for nodes of equal op, sizes, types, attributes and epilogue
+  std::string description;  ///< for people
   std::span<const AlgorithmChoice> algorithms;
-  AlgorithmChoice taken;
+  AlgorithmChoice chosen;
 };
 
 /// Program with chosen algorithms for nodes, in its own session.
@@ -54,11 +54,11 @@ class Trial : private EstimateObserver {
   const std::map<std::pair<std::uint32_t, std::uint32_t>, SeenStep>& steps() const { return steps_; }
   /// Adds the nodes possibly affected by another algorithm: nodes before and after, through views and pointwise nodes,
   /// for they follow their operands' axis order.
-  NodeNames with_neighbours(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& places) const;
+  NodeNames nodes_with_neighbours(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& positions) const;
   /// Seconds by function's name and node, of the last run.
   std::map<std::pair<std::string, std::uint32_t>, double> node_times() const;
   /// Estimates of a step's algorithms; empty if its kernel has none.
-  std::vector<AlgorithmCost> estimates(std::pair<std::uint32_t, std::uint32_t> place) const;
+  std::vector<AlgorithmCost> estimates(std::pair<std::uint32_t, std::uint32_t> position) const;
 
  private:
   void prepared(std::uint32_t function, std::uint32_t number, const Kernel& kernel, const KernelCall& call,

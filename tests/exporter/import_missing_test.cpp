@@ -6,7 +6,7 @@
 namespace tern::testing {
 namespace {
 
-TracedModel with_unknown_operators() {
+TracedModel unknown_operators_model() {
   TracedModel m;
   const Json type = meta({2});
   m.user("x", type);
@@ -21,7 +21,7 @@ TracedModel with_unknown_operators() {
 }
 
 TEST(ImportMissing, AllAreReportedWithCountsAndPlaces) {
-  TracedModel m = with_unknown_operators();
+  TracedModel m = unknown_operators_model();
   ImportReport report;
   const std::string error = error_of([&] { m.load({}, &report); }, ErrorCode::unsupported);
   ASSERT_EQ(report.missing.size(), 2u);

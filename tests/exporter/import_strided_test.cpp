@@ -13,13 +13,13 @@ std::string refusal(const Json& x, const std::vector<std::int64_t>& sizes, const
                     const Json& offset, const std::string& before = {}) {
   TracedModel m;
   m.user("x", x);
-  std::string of = "x";
+  std::string base = "x";
   if (!before.empty()) {
     m.node("torch.ops.aten." + before, {{"self", tensor("x")}}, {{"y", x}});
-    of = "y";
+    base = "y";
   }
   m.node("torch.ops.aten.as_strided.default",
-         {{"self", tensor(of)}, {"size", integers(sizes)}, {"stride", integers(strides)}, {"storage_offset", offset}},
+         {{"self", tensor(base)}, {"size", integers(sizes)}, {"stride", integers(strides)}, {"storage_offset", offset}},
          {{"part", meta(std::vector<int>(sizes.begin(), sizes.end()))}},
          {{"stack_trace", "  File \"model.py\", line 7, in forward\n    return x.as_strided(...)\n"}});
   m.result("part");

@@ -174,8 +174,8 @@ TEST(ImportSubclass, ErrorsOfThePickleNameTheParameterAndTheOffset) {
   EXPECT_NE(error.find("the buffer 'w' is stored as a Python pickle: "), std::string::npos) << error;
   EXPECT_NE(error.find("pickle opcode GLOBAL: 'posix.system' is not a supported"), std::string::npos) << error;
   // The offset points at the opcode in the file.
-  const auto at = error.find("offset ") + 7;
-  EXPECT_EQ(m.archive().substr(std::stoul(error.substr(at)), 7), "cposix\n");
+  const auto it = error.find("offset ") + 7;
+  EXPECT_EQ(m.archive().substr(std::stoul(error.substr(it)), 7), "cposix\n");
 }
 
 TEST(ImportSubclass, DamagedBytesAreFound) {

@@ -26,7 +26,7 @@ class SympyAsSize : public ::testing::TestWithParam<SympyCase> {};
 TEST_P(SympyAsSize, Evaluates) {
   ExprPool pool;
   std::string text = GetParam().text;
-  for (std::size_t at; (at = text.find("$")) != std::string::npos;) text.replace(at, 1, symbol("s0"));
+  for (std::size_t index; (index = text.find("$")) != std::string::npos;) text.replace(index, 1, symbol("s0"));
   Dim d;
   std::string why;
   ASSERT_TRUE(importing::to_dim(

@@ -160,9 +160,9 @@ TEST(Spirv, AKernelBecomesAModule) {
   std::memcpy(&version, module.data() + 4, sizeof version);
   EXPECT_EQ(version, 0x00010000u);
   bool found = false;
-  for (std::size_t at = 20; at + 8 <= module.size(); at += 4) {
+  for (std::size_t index = 20; index + 8 <= module.size(); index += 4) {
     std::uint32_t words[2];
-    std::memcpy(words, module.data() + at, sizeof words);
+    std::memcpy(words, module.data() + index, sizeof words);
     found = found || ((words[0] & 0xffff) == (kernel[0] & 0xffff) && words[1] == kernel[1]);
   }
   EXPECT_TRUE(found);

@@ -103,8 +103,8 @@ TEST(Pt2Container, ChecksCrcOnRequest) {
 TEST(Pt2Container, HoldsSeveralPrograms) {
   auto items = sample_items();
   for (ZipItem item : sample_items()) {
-    for (auto at = item.name.find("model"); at != std::string::npos; at = item.name.find("model", at + 6))
-      if (item.name.compare(at, 7, "models/") != 0) item.name.replace(at, 5, "decode");
+    for (auto it = item.name.find("model"); it != std::string::npos; it = item.name.find("model", it + 6))
+      if (item.name.compare(it, 7, "models/") != 0) item.name.replace(it, 5, "decode");
     if (item.name.find("decode") != std::string::npos) items.push_back(item);
   }
   const std::string bytes = write_zip(items);
@@ -121,7 +121,7 @@ TEST(Pt2Container, NamesOtherKindsOfArchives) {
   struct Case {
     std::vector<std::string> names;
     ErrorCode code;
-    const char* says;
+    const char* message;
   };
   const Case cases[] = {
       {{"serialized_exported_program.json", "serialized_state_dict.pt", "version"},
@@ -140,7 +140,7 @@ TEST(Pt2Container, NamesOtherKindsOfArchives) {
     // TorchScript compresses some entries: the reader names the kind of file before the compression.
     for (const auto& name : c.names) items.push_back({.name = name, .data = "x", .method = 8});
     const std::string error = open_error(write_zip(items), c.code);
-    EXPECT_NE(error.find(c.says), std::string::npos) << error;
+    EXPECT_NE(error.find(c.message), std::string::npos) << error;
     EXPECT_EQ(error.find("(code"), std::string::npos) << error;
     EXPECT_NE(error.find(c.code == ErrorCode::unsupported ? "torch.export.save" : ""), std::string::npos) << error;
   }
@@ -150,7 +150,7 @@ TEST(Pt2Container, RefusesOtherVersionsAndByteOrders) {
   struct Case {
     const char* name;
     const char* value;
-    const char* says;
+    const char* message;
   };
   const Case cases[] = {{"sample/archive_version", "1", "only version 0"},
                         {"sample/archive_version", "", "only version 0"},
@@ -161,7 +161,7 @@ TEST(Pt2Container, RefusesOtherVersionsAndByteOrders) {
     auto items = sample_items();
     for (auto& item : items)
       if (item.name == c.name) item.data = c.value;
-    EXPECT_NE(open_error(write_zip(items), ErrorCode::unsupported).find(c.says), std::string::npos) << c.says;
+    EXPECT_NE(open_error(write_zip(items), ErrorCode::unsupported).find(c.message), std::string::npos) << c.message;
   }
   for (std::size_t i = 5; i < 9; ++i) {
     auto items = sample_items();

@@ -217,7 +217,7 @@ TEST(Pt2Parse, SaysWhereTheJsonIsWrong) {
   struct Case {
     const char* pointer;
     Json value;
-    const char* says;
+    const char* message;
   };
   const Case cases[] = {
       {"/graph_module/graph/nodes/0/inputs/1/arg",
@@ -258,7 +258,7 @@ TEST(Pt2Parse, SaysWhereTheJsonIsWrong) {
   };
   for (const auto& c : cases) {
     const std::string error = parse_error(edited(c.pointer, c.value));
-    EXPECT_NE(error.find(c.says), std::string::npos) << error << "\nexpected: " << c.says;
+    EXPECT_NE(error.find(c.message), std::string::npos) << error << "\nexpected: " << c.message;
     EXPECT_EQ(error.find("model.json: "), 0u) << error;
   }
 }

@@ -73,10 +73,10 @@ TEST(Pt2PickleReader, ReadsWhatPythonWrites) {
 TEST(Pt2PickleReader, RecordsCallsAndRunsNone) {
   const std::string bytes = pickle(call(global("torch", "device"), {text("cpu")}));
   const PickleValues v = read_values(bytes);
-  const PickleValue& made = v[v.root];
-  ASSERT_EQ(made.kind, PickleValueKind::call);
-  EXPECT_EQ(v[made.items[0]].global, PickleGlobal::device);
-  EXPECT_EQ(v[v[made.items[1]].items[0]].text, "cpu");
+  const PickleValue& result = v[v.root];
+  ASSERT_EQ(result.kind, PickleValueKind::call);
+  EXPECT_EQ(v[result.items[0]].global, PickleGlobal::device);
+  EXPECT_EQ(v[v[result.items[1]].items[0]].text, "cpu");
 }
 
 TEST(Pt2PickleReader, RefusesNamesThatAreNotListed) {
@@ -111,7 +111,7 @@ TEST(Pt2PickleReader, RefusesEveryOtherOpcodeByName) {
 
 TEST(Pt2PickleReader, RefusesBadStacks) {
   const struct {
-    std::string value, says;
+    std::string value, message;
   } cases[] = {
       {"", "opcode STOP: the stack has too few values"},
       {"NN", "opcode STOP: values are left on the stack"},
@@ -144,15 +144,15 @@ TEST(Pt2PickleReader, RefusesBadStacks) {
       {"c\xff\nx\n", "the name is not valid UTF-8"},
       {"N.N", "there are bytes after the end of the pickle"},
   };
-  for (const auto& c : cases) expect_refused("\x80\x02" + c.value + ".", c.says);
+  for (const auto& c : cases) expect_refused("\x80\x02" + c.value + ".", c.message);
   expect_refused(std::string("\x80\x01N."), "protocol 1 is outside 2 to 5");
   expect_refused(std::string("\x80\x06N."), "protocol 6 is outside 2 to 5");
 }
 
 TEST(Pt2PickleReader, RefusesPicklesThatAreTooLarge) {
-  const std::string most = pickle(std::string(kMaxPickleBytes - 3, 'N'));
-  expect_refused(most, "values are left on the stack");
-  expect_refused(most + ".", "at most 262144 are supported", ErrorCode::unsupported);
+  const std::string upper = pickle(std::string(kMaxPickleBytes - 3, 'N'));
+  expect_refused(upper, "values are left on the stack");
+  expect_refused(upper + ".", "at most 262144 are supported", ErrorCode::unsupported);
 }
 
 TEST(Pt2PickleReader, KeepsCyclesAndSharedValuesAsNumbers) {

@@ -14,7 +14,7 @@ ZipWriter sample_writer() {
   return writer;
 }
 
-bool in_any(const std::vector<Range>& ranges, std::size_t i) {
+bool is_in_ranges(const std::vector<Range>& ranges, std::size_t i) {
   return std::any_of(ranges.begin(), ranges.end(), [i](const Range& r) { return r.begin <= i && i < r.end; });
 }
 
@@ -29,7 +29,7 @@ TEST(Pt2ZipAttack, RefusesEveryChangeOfAHeader) {
   const std::string good = writer.bytes();
   std::size_t changed = 0;
   for (std::size_t i = 0; i < good.size(); ++i) {
-    if (in_any(writer.payloads, i) || in_any(writer.ignored, i)) continue;
+    if (is_in_ranges(writer.payloads, i) || is_in_ranges(writer.ignored, i)) continue;
     for (const int bits : {0x01, 0x80, 0xff}) {
       std::string bad = good;
       bad[i] = static_cast<char>(bad[i] ^ bits);
@@ -54,9 +54,9 @@ TEST(Pt2ZipAttack, SurvivesEveryChangeOfAnything) {
 
 TEST(Pt2ZipAttack, RefusesBadEntries) {
   struct Case {
-    const char* what;
+    const char* description;
     void (*spoil)(std::vector<ZipItem>&);
-    const char* says;
+    const char* message;
   };
   using Items = std::vector<ZipItem>;
   const Case cases[] = {
@@ -78,7 +78,7 @@ TEST(Pt2ZipAttack, RefusesBadEntries) {
     auto items = sample_items();
     c.spoil(items);
     const std::string error = open_error(write_zip(items));
-    EXPECT_NE(error.find(c.says), std::string::npos) << c.what << ": " << error;
+    EXPECT_NE(error.find(c.message), std::string::npos) << c.description << ": " << error;
     EXPECT_NE(error.find("sample.pt2: "), std::string::npos) << error;
   }
 }
@@ -132,13 +132,13 @@ TEST(Pt2ZipAttack, RefusesAbsurdCounts) {
 
 TEST(Pt2ZipAttack, RefusesWrappingOffsets) {
   for (const std::uint64_t value : {~std::uint64_t{0}, ~std::uint64_t{63}, std::uint64_t{1} << 63, std::uint64_t{0}}) {
-    for (const std::size_t place : {40, 48}) {  // size and offset of the directory
+    for (const std::size_t position : {40, 48}) {  // size and offset of the directory
       std::string bytes = sample_writer().bytes();
       const auto end64 = bytes.rfind("PK\x06\x06");
       const auto end = bytes.rfind("PK\x05\x06");
-      for (std::size_t i = 0; i < 8; ++i) bytes[end64 + place + i] = static_cast<char>(value >> (8 * i));
+      for (std::size_t i = 0; i < 8; ++i) bytes[end64 + position + i] = static_cast<char>(value >> (8 * i));
       for (std::size_t i = 12; i < 20; ++i) bytes[end + i] = '\xff';
-      EXPECT_NE(open_error(bytes), "") << value << " at " << place;
+      EXPECT_NE(open_error(bytes), "") << value << " at " << position;
     }
   }
 }

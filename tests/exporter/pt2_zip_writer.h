@@ -36,7 +36,7 @@ class ZipWriter {
   std::string gap = {};  ///< bytes before the directory
 
   void add(const ZipItem& item) {
-    Central central{item, at_, 0};
+    Central central{item, offset_, 0};
     const bool descriptor = item.descriptor && size_of(item) > 0;
     const std::uint16_t flags = static_cast<std::uint16_t>(0x0800 | item.flags | (descriptor ? 8 : 0));
     central.flags = flags;
@@ -44,33 +44,33 @@ class ZipWriter {
         static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(item.data.data()), item.data.size()));
     std::string extra;
     if (item.zip64) {
-      put(extra, 1, 2), put(extra, 16, 2);
-      put(extra, descriptor ? 0 : size_of(item), 8), put(extra, descriptor ? 0 : size_of(item), 8);
+      append(extra, 1, 2), append(extra, 16, 2);
+      append(extra, descriptor ? 0 : size_of(item), 8), append(extra, descriptor ? 0 : size_of(item), 8);
     }
-    const std::size_t fixed = at_ + 30 + item.name.size() + extra.size() + 4;
+    const std::size_t fixed = offset_ + 30 + item.name.size() + extra.size() + 4;
     const std::size_t padding = align ? (64 - fixed % 64) % 64 : 0;
     const std::size_t padding_at = fixed;
-    if (align) extra += "FB", put(extra, padding, 2), extra.append(padding, 'Z');
+    if (align) extra += "FB", append(extra, padding, 2), extra.append(padding, 'Z');
     std::string header;
-    put(header, 0x04034b50, 4), put(header, 0, 2), put(header, flags, 2), put(header, item.method, 2),
-        put(header, 0, 4);
+    append(header, 0x04034b50, 4), append(header, 0, 2), append(header, flags, 2), append(header, item.method, 2),
+        append(header, 0, 4);
     const std::uint64_t size = item.zip64 ? 0xffffffff : size_of(item);
-    put(header, descriptor ? 0 : central.crc, 4), put(header, descriptor ? 0 : size, 4),
-        put(header, descriptor ? 0 : size, 4);
-    put(header, item.name.size(), 2), put(header, extra.size(), 2);
-    ignored.push_back({at_ + 4, at_ + 6});    // version needed
-    ignored.push_back({at_ + 10, at_ + 14});  // time and date
+    append(header, descriptor ? 0 : central.crc, 4), append(header, descriptor ? 0 : size, 4),
+        append(header, descriptor ? 0 : size, 4);
+    append(header, item.name.size(), 2), append(header, extra.size(), 2);
+    ignored.push_back({offset_ + 4, offset_ + 6});    // version needed
+    ignored.push_back({offset_ + 10, offset_ + 14});  // time and date
     // The padding may have any id except zip64's.
     ignored.push_back({padding_at - 4, padding_at - 2});
     ignored.push_back({padding_at, padding_at + padding});
     write(header + item.name + extra);
-    payloads.push_back({at_, at_ + item.data.size()});
+    payloads.push_back({offset_, offset_ + item.data.size()});
     write(item.data);
-    at_ += item.hole;
+    offset_ += item.hole;
     if (descriptor) {
       std::string after;
-      put(after, 0x08074b50, 4), put(after, central.crc, 4);
-      put(after, size_of(item), item.zip64 ? 8 : 4), put(after, size_of(item), item.zip64 ? 8 : 4);
+      append(after, 0x08074b50, 4), append(after, central.crc, 4);
+      append(after, size_of(item), item.zip64 ? 8 : 4), append(after, size_of(item), item.zip64 ? 8 : 4);
       write(after);
     }
     directory_.push_back(central);
@@ -78,22 +78,24 @@ class ZipWriter {
 
   void finish() {
     write(gap);
-    const std::size_t start = at_;
+    const std::size_t start = offset_;
     for (const auto& central : directory_) write_central(central);
-    const std::size_t size = at_ - start;
-    const std::size_t end64 = at_;
+    const std::size_t size = offset_ - start;
+    const std::size_t end64 = offset_;
     if (zip64_end) {
       std::string record;
-      put(record, 0x06064b50, 4), put(record, 44, 8), put(record, 0x031e, 2), put(record, 0x002d, 2), put(record, 0, 8);
-      put(record, directory_.size(), 8), put(record, directory_.size(), 8), put(record, size, 8), put(record, start, 8);
-      put(record, 0x07064b50, 4), put(record, 0, 4), put(record, end64, 8), put(record, 1, 4);
+      append(record, 0x06064b50, 4), append(record, 44, 8), append(record, 0x031e, 2), append(record, 0x002d, 2),
+          append(record, 0, 8);
+      append(record, directory_.size(), 8), append(record, directory_.size(), 8), append(record, size, 8),
+          append(record, start, 8);
+      append(record, 0x07064b50, 4), append(record, 0, 4), append(record, end64, 8), append(record, 1, 4);
       ignored.push_back({end64 + 12, end64 + 16});  // versions
       write(record);
     }
     std::string end;
     const bool large = start >= 0xffffffff;
-    put(end, 0x06054b50, 4), put(end, 0, 4), put(end, directory_.size(), 2), put(end, directory_.size(), 2);
-    put(end, size, 4), put(end, large ? 0xffffffff : start, 4), put(end, 0, 2);
+    append(end, 0x06054b50, 4), append(end, 0, 4), append(end, directory_.size(), 2), append(end, directory_.size(), 2);
+    append(end, size, 4), append(end, large ? 0xffffffff : start, 4), append(end, 0, 2);
     write(end);
   }
 
@@ -126,12 +128,12 @@ class ZipWriter {
   };
 
   static std::uint64_t size_of(const ZipItem& item) { return item.data.size() + item.hole; }
-  static void put(std::string& out, std::uint64_t value, int bytes) {
+  static void append(std::string& out, std::uint64_t value, int bytes) {
     for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i));
   }
   void write(const std::string& text) {
-    if (!text.empty()) chunks_.emplace_back(at_, text);
-    at_ += text.size();
+    if (!text.empty()) chunks_.emplace_back(offset_, text);
+    offset_ += text.size();
   }
 
   void write_central(const Central& central) {
@@ -139,23 +141,27 @@ class ZipWriter {
     const bool far = central.offset >= 0xffffffff;
     std::string extra;
     if (central.item.zip64 || far) {
-      put(extra, 1, 2), put(extra, (central.item.zip64 ? 16 : 0) + (far ? 8 : 0), 2);
-      if (central.item.zip64) put(extra, size, 8), put(extra, size, 8);
-      if (far) put(extra, central.offset, 8);
+      append(extra, 1, 2), append(extra, (central.item.zip64 ? 16 : 0) + (far ? 8 : 0), 2);
+      if (central.item.zip64) append(extra, size, 8), append(extra, size, 8);
+      if (far) append(extra, central.offset, 8);
     }
-    ignored.push_back({at_ + 4, at_ + 8});    // versions
-    ignored.push_back({at_ + 12, at_ + 16});  // time and date
-    ignored.push_back({at_ + 36, at_ + 42});  // attributes
+    ignored.push_back({offset_ + 4, offset_ + 8});    // versions
+    ignored.push_back({offset_ + 12, offset_ + 16});  // time and date
+    ignored.push_back({offset_ + 36, offset_ + 42});  // attributes
     std::string record;
-    put(record, 0x02014b50, 4), put(record, 0, 4), put(record, central.flags, 2), put(record, central.item.method, 2);
-    put(record, 0, 4), put(record, central.crc, 4);
-    put(record, central.item.zip64 ? 0xffffffff : size, 4), put(record, central.item.zip64 ? 0xffffffff : size, 4);
-    put(record, central.item.name.size(), 2), put(record, extra.size(), 2), put(record, central.item.comment.size(), 2);
-    put(record, 0, 2), put(record, 0, 2), put(record, 0, 4), put(record, far ? 0xffffffff : central.offset, 4);
+    append(record, 0x02014b50, 4), append(record, 0, 4), append(record, central.flags, 2),
+        append(record, central.item.method, 2);
+    append(record, 0, 4), append(record, central.crc, 4);
+    append(record, central.item.zip64 ? 0xffffffff : size, 4),
+        append(record, central.item.zip64 ? 0xffffffff : size, 4);
+    append(record, central.item.name.size(), 2), append(record, extra.size(), 2),
+        append(record, central.item.comment.size(), 2);
+    append(record, 0, 2), append(record, 0, 2), append(record, 0, 4),
+        append(record, far ? 0xffffffff : central.offset, 4);
     write(record + central.item.name + extra + central.item.comment);
   }
 
-  std::size_t at_ = 0;
+  std::size_t offset_ = 0;
   std::vector<std::pair<std::size_t, std::string>> chunks_;
   std::vector<Central> directory_;
 };

@@ -41,7 +41,7 @@ TEST(Quantization, ThereAndBackIsOneExpressionEach) {
 }
 
 /// torchao up to 0.11, as tinygemm's int4 weights were dequantized: (q - 8) * scale + zero_point.
-LoweredCall of_older_torchao(std::string name) {
+LoweredCall older_torchao_call(std::string name) {
   LoweredCall call("torchao." + name + ".default");
   call.tensor("input", {1, 4}, name == "dequantize_affine" ? Numbers{0, 7, 8, 15} : Numbers{-3.9, 0.1, 0.35, 10})
       .integers("block_size", {1, 2})
@@ -54,8 +54,8 @@ LoweredCall of_older_torchao(std::string name) {
 }
 
 TEST(Quantization, FloatingZeroPointsOfOlderTorchao) {
-  EXPECT_EQ(of_older_torchao("dequantize_affine").run().at(0), (Numbers{-3.875, -0.375, 1, 2.75}));
-  EXPECT_EQ(of_older_torchao("quantize_affine").run().at(0), (Numbers{0, 8, 5, 15}));
+  EXPECT_EQ(older_torchao_call("dequantize_affine").run().at(0), (Numbers{-3.875, -0.375, 1, 2.75}));
+  EXPECT_EQ(older_torchao_call("quantize_affine").run().at(0), (Numbers{0, 8, 5, 15}));
 }
 
 TEST(Quantization, SchemasOfBothGenerationsOfTorchao) {

@@ -18,9 +18,9 @@ using testing::TestProgram;
 constexpr std::int64_t kTuneDepth = 64, kTuneColumns = 48;
 
 /// x [rows, 64] times a weight, with dynamic rows.
-TestProgram product(std::int64_t least, std::int64_t most) {
+TestProgram product(std::int64_t lower, std::int64_t upper) {
   TestProgram p;
-  const Dim rows = p.b().pool().symbol("rows", least, most);
+  const Dim rows = p.b().pool().symbol("rows", lower, upper);
   const ValueId w = p.state({kTuneColumns, kTuneDepth}, test::random_floats(kTuneColumns * kTuneDepth, 1), false),
                 x = p.input(DType::f32, {rows, kTuneDepth});
   p.output(p.b().matmul(x, p.b().transpose(w, 0, 1)));
@@ -42,8 +42,8 @@ TEST(Tune, TriesTheWaysOfAProduct) {
   EXPECT_TRUE(report.complete);
   EXPECT_TRUE(report.left_out.empty());
   EXPECT_GT(report.trials, 0u);
-  EXPECT_GT(report.before, 0);
-  EXPECT_LE(report.after, report.before);
+  EXPECT_GT(report.seconds_before, 0);
+  EXPECT_LE(report.seconds_after, report.seconds_before);
   EXPECT_EQ(report.tuning.processor, cpu::processor());
   EXPECT_NE(std::ranges::find(tried, "1 x matmul [40, 64] by [64, 48]: blocks"), tried.end());
   for (const Tuning::Choice& c : report.tuning.choices)

@@ -332,7 +332,7 @@ std::vector<std::byte> edit_segments(const Program& program, const WriteOptions&
   sink.write(PrologueBytes{});
   writing::WrittenStorages storages = write_storages(program, sink, options);
   change(storages);
-  const std::vector<std::byte> bytes = sink.take();
+  const std::vector<std::byte> bytes = sink.release_bytes();
   return assemble(std::span(bytes).subspan(kPrologueSize), index_bytes(program, storages));
 }
 

@@ -45,7 +45,7 @@ GgufFacts read_facts(const std::string& path) {
   f.context = metadata.integer(".context_length", 0, INT64_MAX);
   if (const gguf::TensorRecord* table = file.tensor("token_embd.weight")) f.vocabulary = table->sizes[0];
   f.tokenizer = metadata.text("tokenizer.ggml.model").value_or("");
-  f.has_template = metadata.has("tokenizer.chat_template");
+  f.has_template = metadata.has_key("tokenizer.chat_template");
   f.tensors = file.tensors().size();
   std::map<std::string, std::size_t> counts;
   for (const gguf::TensorRecord& t : file.tensors()) ++counts[gguf::type_text(t.type)];

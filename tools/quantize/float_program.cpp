@@ -31,7 +31,7 @@ std::shared_ptr<Program> FloatProgram::branch() const {
 
 QuantizeReport FloatProgram::quantized_by(const std::vector<QuantizeRule>& rules,
                                           const QuantizeChoices& choices) const {
-  return quantize_weights(*branch_of(*program_), rules, options_.keep, choices, options_.samples.get());
+  return quantize_weights(*branch_of(*program_), rules, options_.full_precision_nodes, choices, options_.samples.get());
 }
 
 Side FloatProgram::reference() const {
@@ -62,7 +62,7 @@ Side FloatProgram::exported(QuantizeChoices choices) const {
   ImportOptions options = options_;
   options.quantize.clear();
   options.choices = std::move(choices);
-  if (options.precision == DType::invalid) options.keep.clear();  // the choices override the precision
+  if (options.precision == DType::invalid) options.full_precision_nodes.clear();  // the choices override the precision
   side.finish = [options = std::move(options)](const std::shared_ptr<const Program>& program) {
     std::shared_ptr<Program> branch = branch_of(*program);
     store_weights(*branch, options);
@@ -74,7 +74,7 @@ Side FloatProgram::exported(QuantizeChoices choices) const {
 QuantizeChoices choices_of(const QuantizeReport& report) {
   QuantizeChoices choices;
   for (const QuantizedWeight& w : report.weights) choices[w.source] = {w.recipe, {}};
-  for (const KeptWeight& k : report.kept) choices[k.name] = {{}, k.reason};
+  for (const UnquantizedWeight& k : report.unquantized) choices[k.name] = {{}, k.reason};
   return choices;
 }
 

@@ -46,12 +46,12 @@ class Inputs {
       if (!weight.obstacle.empty()) continue;
       const std::string& name = program.program().states[weight.state].name;
       for (const WeightUse& use : weight.uses) {
-        PartInputs& part = part_of(WeightPart(name, use.part), use.part);
+        PartInputs& part = part_of(WeightPart(name, use.matrix), use.matrix);
         part.type = weight.type;
         part.storage = storage;
         part.is_table = part.is_table || !use.product;
         if (use.product && use.function == program.function())
-          part.inputs.push_back(input_of(f, use.node, use.part.columns));
+          part.inputs.push_back(input_of(f, use.node, use.matrix.columns));
       }
     }
     std::erase_if(weight_parts, [](const PartInputs& p) { return p.inputs.empty(); });

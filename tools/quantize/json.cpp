@@ -65,7 +65,7 @@ Json quantize_json(const QuantizeReport& r, const Calibration* calibration) {
             {"weights", Json::array()},
             {"kept", Json::array()}};
   for (const QuantizedWeight& w : r.weights) j["weights"].push_back(json_of(w));
-  for (const KeptWeight& k : r.kept)
+  for (const UnquantizedWeight& k : r.unquantized)
     j["kept"].push_back({{"weight", k.name}, {"reason", k.reason}, {"bytes", k.bytes}});
   if (calibration != nullptr) j["calibration"] = json_of(*calibration);
   return j;

@@ -41,9 +41,9 @@ std::string weights_text(const QuantizeReport& r) {
   }
   std::string text = table.str() + others_text(shown.size(), r.weights.size());
   std::size_t kept = 0;
-  for (const KeptWeight& k : r.kept) {
+  for (const UnquantizedWeight& k : r.unquantized) {
     if (kept++ == kMaxRows) {
-      text += fmt::format("not quantized: {} more; --json lists all\n", r.kept.size() - kMaxRows);
+      text += fmt::format("not quantized: {} more; --json lists all\n", r.unquantized.size() - kMaxRows);
       break;
     }
     text += fmt::format("not quantized: {}: {}\n", escape_name(k.name), escape_name(k.reason, 400));

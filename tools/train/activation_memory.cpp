@@ -62,10 +62,10 @@ std::string activation_memory_text(const std::vector<LimitedMethod>& methods) {
   std::string text;
   for (const auto& [name, r] : methods) {
     text +=
-        r.nodes == 0 && r.before == r.after
-            ? fmt::format("{}: {} of intermediate values\n", name, human_bytes(r.after))
+        r.nodes == 0 && r.bytes_before == r.bytes_after
+            ? fmt::format("{}: {} of intermediate values\n", name, human_bytes(r.bytes_after))
             : fmt::format("{}: {} of intermediate values instead of {}; {} nodes run again, about {:.0f} % more work\n",
-                          name, human_bytes(r.after), human_bytes(r.before), r.nodes, (r.cost - 1) * 100);
+                          name, human_bytes(r.bytes_after), human_bytes(r.bytes_before), r.nodes, (r.cost - 1) * 100);
   }
   return text;
 }
@@ -73,8 +73,10 @@ std::string activation_memory_text(const std::vector<LimitedMethod>& methods) {
 nlohmann::ordered_json activation_memory_json(const std::vector<LimitedMethod>& methods) {
   nlohmann::ordered_json j;
   for (const auto& [name, r] : methods) {
-    j[name] = {
-        {"bytes", r.after}, {"bytes_before", r.before}, {"repeated_nodes", r.nodes}, {"work", json_rounded(r.cost, 4)}};
+    j[name] = {{"bytes", r.bytes_after},
+               {"bytes_before", r.bytes_before},
+               {"repeated_nodes", r.nodes},
+               {"work", json_rounded(r.cost, 4)}};
   }
   return j;
 }

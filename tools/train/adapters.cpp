@@ -30,7 +30,7 @@ HostTensor times(const Tensor& t, double factor) {
 
 void add_product(const State& w, const std::vector<double>& a, const std::vector<double>& b, const Adapter& adapter,
                  std::vector<std::byte>& storage) {
-  const std::size_t out = adapter.out_axis(), in = adapter.in_axis();
+  const std::size_t out = adapter.output_axis(), in = adapter.input_axis();
   const std::int64_t rows = w.type.shape[out].value(), columns = w.type.shape[in].value();
   const std::int64_t row = w.strides[out], column = w.strides[in];
   const std::int64_t size = element_size(w.type.dtype);

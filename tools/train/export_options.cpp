@@ -220,7 +220,7 @@ std::string training_text(const TrainingOptions& options, const TrainingReport& 
   for (const std::string& name : report.unused)
     text += fmt::format("not trained: {}: the loss does not depend on it\n", escape_name(name));
   constexpr std::size_t kNamed = 8;
-  const std::vector<std::string>& without = report.without_adapters;
+  const std::vector<std::string>& without = report.unadapted;
   std::string names;
   for (std::size_t i = 0; i < std::min(without.size(), kNamed); ++i)
     names += (i == 0 ? "" : ", ") + escape_name(without[i]);

@@ -69,7 +69,7 @@ json histogram(StateRows& numbers, double low, double high) {
 std::optional<quantize::MatrixPart> part_of(const WeightReads& reads, const State& s) {
   const auto weight = reads.find(s.storage);
   if (weight == reads.end() || !weight->second.obstacle.empty() || weight->second.uses.empty()) return {};
-  return weight->second.uses.front().part;
+  return weight->second.uses.front().matrix;
 }
 
 /// The formats with blocks dividing the rows, with the error of storing the weight in each format.

@@ -21,14 +21,14 @@ class InSlot : public SlotFunction {
  private:
   Dims inner(const TensorType& type) const override { return type.shape; }
 
-  ValueId of_texts(ValueId v) override {
+  ValueId values_of_texts(ValueId v) override {
     Dims sizes = source_type(v).shape;
     sizes.insert(sizes.begin(), Dim(1));
-    return b_.reshape(of(v), sizes);
+    return b_.reshape(slot_value(v), sizes);
   }
 
   /// Value in the form of the one-text function; for a cache, the slot's slice.
-  ValueId of(ValueId v) {
+  ValueId slot_value(ValueId v) {
     if (!is_slots(v)) return location(v).value;
     return b_.reshape(b_.slice(location(v).value, 0, number_, 1), source_type(v).shape);
   }
@@ -39,12 +39,12 @@ class InSlot : public SlotFunction {
     if (cache && n.op == Op::index_put) {
       const std::vector<ValueId> in(n.inputs.begin() + 2, n.inputs.end());
       std::vector<ValueId> indices;
-      for (const ValueId v : in) indices.push_back(of(v));
-      return update_slots(n, of(n.inputs[1]), indices);
+      for (const ValueId v : in) indices.push_back(slot_value(v));
+      return update_slots(n, slot_value(n.inputs[1]), indices);
     }
     Node same = n;
-    for (ValueId& v : same.inputs) v = v == kNoValue ? v : of(v);
-    set(n, add(std::move(same)), ValueLocation::Kind::each);
+    for (ValueId& v : same.inputs) v = v == kNoValue ? v : slot_value(v);
+    set(n, add(std::move(same)), ValueLocation::Kind::per_text);
   }
 
   Dim number_ = 0;

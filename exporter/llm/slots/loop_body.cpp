@@ -32,25 +32,25 @@ const TensorType& type_of(const TextNodes& t, ValueId v) {
   return t.source->values[static_cast<std::size_t>(v)].type;
 }
 
-using Known = std::unordered_map<ValueId, ValueId>;  ///< values of the source, inside
+using BodyValues = std::unordered_map<ValueId, ValueId>;  ///< values of the source, inside
 
-void add_nodes(Program& program, Builder& b, const TextNodes& t, Known& known) {
-  for (const auto& [v, state] : t.states) known[v] = value_of_state(program, b.function(), state);
+void add_nodes(Program& program, Builder& b, const TextNodes& t, BodyValues& values) {
+  for (const auto& [v, state] : t.states) values[v] = value_of_state(program, b.function(), state);
   for (const std::size_t i : t.nodes) {
     Node n = t.source->nodes[i];
     const std::vector<ValueId> outputs = std::exchange(n.outputs, {});
-    for (ValueId& v : n.inputs) v = v == kNoValue ? v : known.at(v);
+    for (ValueId& v : n.inputs) v = v == kNoValue ? v : values.at(v);
     b.set_origin(n.origin, n.annotations);
-    const std::vector<ValueId> made = b.add(std::move(n));
+    const std::vector<ValueId> result = b.add(std::move(n));
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       if (outputs[k] == kNoValue) continue;
-      known[outputs[k]] = made[k];
+      values[outputs[k]] = result[k];
       // Export may know a size as a constant; the op's rule may give it as an expression of the text.
-      b.function().values[static_cast<std::size_t>(made[k])].type = type_of(t, outputs[k]);
+      b.function().values[static_cast<std::size_t>(result[k])].type = type_of(t, outputs[k]);
     }
   }
   b.set_origin(-1);
-  for (const ValueId v : t.results) add_output(b, known.at(v));
+  for (const ValueId v : t.results) add_output(b, values.at(v));
 }
 
 /// Replaces the body's symbols: other loops may bind the same ones, and a symbol is bound by one node only.
@@ -67,15 +67,15 @@ std::uint32_t row_body(Program& program, const std::string& name, const TextNode
   const std::uint32_t number = new_body(program, name);
   Builder b(program, number);
   const ValueId row = b.reshape(add_input(b, {DType::i64, {}}), {1});
-  Known known;
+  BodyValues values;
   for (std::size_t i = 0; i < t.operands.size(); ++i) {
     TensorType type = type_of(t, t.operands[i]);
     const Dims own = type.shape;
     if (in_rows[i]) type.shape.insert(type.shape.begin(), texts);
     const ValueId v = add_input(b, type);
-    known[t.operands[i]] = in_rows[i] ? b.reshape(b.index_select(v, row, 0), own) : v;
+    values[t.operands[i]] = in_rows[i] ? b.reshape(b.index_select(v, row, 0), own) : v;
   }
-  add_nodes(program, b, t, known);
+  add_nodes(program, b, t, values);
   rename_symbols(program, number);
   return number;
 }
@@ -96,9 +96,9 @@ std::uint32_t idle_body(Program& program, const std::string& name, const TextNod
 std::uint32_t text_body(Program& program, const std::string& name, const TextNodes& t) {
   const std::uint32_t number = new_body(program, name);
   Builder b(program, number);
-  Known known;
-  for (const ValueId v : t.operands) known[v] = add_input(b, type_of(t, v));
-  add_nodes(program, b, t, known);
+  BodyValues values;
+  for (const ValueId v : t.operands) values[v] = add_input(b, type_of(t, v));
+  add_nodes(program, b, t, values);
   rename_symbols(program, number);
   return number;
 }

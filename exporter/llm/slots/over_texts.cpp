@@ -37,7 +37,7 @@ class OverTexts : public SlotFunction, Operands {
     add_inputs();
     find_rows();
     groups_ = find_sized_groups(program_, source_, varying());
-    done_.resize(groups_.nodes.size());
+    emitted_.resize(groups_.nodes.size());
     for (std::size_t g = 0; g < groups_.nodes.size(); ++g) emit(g);
     add_outputs();
   }
@@ -51,7 +51,7 @@ class OverTexts : public SlotFunction, Operands {
   ValueId shared(ValueId v) override { return location(v).value; }
   Builder& builder() override { return b_; }
   Dim texts() const override { return options_.texts; }
-  ValueId each(ValueId v) override { return of_texts(v); }
+  ValueId values_of(ValueId v) override { return values_of_texts(v); }
 
   Dims inner(const TensorType& type) const override {
     Dims sizes = type.shape;
@@ -59,21 +59,22 @@ class OverTexts : public SlotFunction, Operands {
     return sizes;
   }
 
-  ValueId of_texts(ValueId v) override {
+  ValueId values_of_texts(ValueId v) override {
     switch (location(v).kind) {
-      case ValueLocation::Kind::each: return location(v).value;
+      case ValueLocation::Kind::per_text: return location(v).value;
       case ValueLocation::Kind::shared: return b_.expand(location(v).value, inner(source_type(v)));
       default: break;
     }
-    const auto known = read_.find(v);  // a slice of a cache, unchanged
-    if (known != read_.end()) return known->second;
+    const auto cached = read_.find(v);  // a slice of a cache, unchanged
+    if (cached != read_.end()) return cached->second;
     return read_[v] = loop({}, {v}).front();
   }
 
   std::vector<bool> varying() {
     std::vector<bool> varies(source_.values.size());
     for (std::size_t v = 0; v < varies.size(); ++v)
-      varies[v] = locations_[v].kind == ValueLocation::Kind::each || locations_[v].kind == ValueLocation::Kind::slots;
+      varies[v] =
+          locations_[v].kind == ValueLocation::Kind::per_text || locations_[v].kind == ValueLocation::Kind::slots;
     for (const Node& n : source_.nodes) {
       const bool any = std::ranges::any_of(
           n.inputs, [&](ValueId v) { return v != kNoValue && varies[static_cast<std::size_t>(v)]; });
@@ -92,66 +93,66 @@ class OverTexts : public SlotFunction, Operands {
 
   /// Adds groups, operands first: a group may enclose nodes reading its results.
   void emit(std::size_t g) {
-    if (done_[g]) return;
-    done_[g] = true;
-    for (const std::size_t i : with_sources(groups_.nodes[g])) {
+    if (emitted_[g]) return;
+    emitted_[g] = true;
+    for (const std::size_t i : add_sources(groups_.nodes[g])) {
       for (const ValueId v : source_.nodes[i].inputs) {
-        const std::int64_t p = uses_.producer(v);
+        const std::int64_t p = def_use_.producer(v);
         if (p >= 0) emit(groups_.group[static_cast<std::size_t>(p)]);
       }
     }
     const std::vector<std::size_t>& nodes = groups_.nodes[g];
     if (groups_.sized[g]) return repeat(nodes);
-    if (!groups_.is_item[nodes.front()]) one(source_.nodes[nodes.front()], nodes.front());
+    if (!groups_.is_item[nodes.front()]) emit_node(source_.nodes[nodes.front()], nodes.front());
   }
 
-  void one(const Node& n, std::size_t number) {
+  void emit_node(const Node& n, std::size_t number) {
     const auto any = [&](auto... kinds) {
       return std::ranges::any_of(n.inputs,
                                  [&](ValueId v) { return v != kNoValue && ((location(v).kind == kinds) || ...); });
     };
     const bool of_cache = any(ValueLocation::Kind::slots, ValueLocation::Kind::view);
-    if (!of_cache && !any(ValueLocation::Kind::each)) return copy_shared(n);
+    if (!of_cache && !any(ValueLocation::Kind::per_text)) return copy_shared(n);
     if (is_slots(n.inputs[0]) && n.op == Op::reshape) return reshape_slots(n);
     if (is_slots(n.inputs[0]) && n.op == Op::index_put) return update(n);
     if (of_cache && is_view(n.op)) return set(n, n.outputs, ValueLocation::Kind::view);
-    if (of_cache || !by_rule(n)) repeat({number});
+    if (of_cache || !apply_rule(n)) repeat({number});
   }
 
   void update(const Node& n) {
     std::vector<ValueId> indices;
-    for (std::size_t i = 2; i < n.inputs.size(); ++i) indices.push_back(of_texts(n.inputs[i]));
-    const int kept = rank(n.inputs[0]) - static_cast<int>(indices.size());
-    update_slots(n, aligned(n.inputs[1], rank(n.inputs[2]) + kept), indices);
+    for (std::size_t i = 2; i < n.inputs.size(); ++i) indices.push_back(values_of_texts(n.inputs[i]));
+    const int retained = rank(n.inputs[0]) - static_cast<int>(indices.size());
+    update_slots(n, aligned(n.inputs[1], rank(n.inputs[2]) + retained), indices);
   }
 
-  bool by_rule(const Node& n) {
+  bool apply_rule(const Node& n) {
     const Rule rule = rule_of(n.op);
     if (rule == nullptr) return false;
-    Node made = n;
-    made.inputs.clear();
-    if (!rule(*this, n, made)) return false;
-    const std::vector<ValueId> results = add(std::move(made));
+    Node produced = n;
+    produced.inputs.clear();
+    if (!rule(*this, n, produced)) return false;
+    const std::vector<ValueId> results = add(std::move(produced));
     for (std::size_t i = 0; i < n.outputs.size(); ++i) {
       if (n.outputs[i] == kNoValue) continue;
       if (b_.rank(results[i]) != rank(n.outputs[i]) + 1 || b_.shape(results[i])[0] != options_.texts)
         fail(ErrorCode::internal, fmt::format("the rule of {} for several texts infers another type", op_name(n.op)));
     }
-    set(n, results, ValueLocation::Kind::each);
+    set(n, results, ValueLocation::Kind::per_text);
     return true;
   }
 
   /// The nodes, once for each text.
   void repeat(const std::vector<std::size_t>& nodes) {
-    std::set<ValueId> made;
-    for (const std::size_t i : nodes) made.insert(source_.nodes[i].outputs.begin(), source_.nodes[i].outputs.end());
+    std::set<ValueId> produced;
+    for (const std::size_t i : nodes) produced.insert(source_.nodes[i].outputs.begin(), source_.nodes[i].outputs.end());
     std::vector<ValueId> results;
-    for (const ValueId v : made) {
+    for (const ValueId v : produced) {
       if (v != kNoValue && is_read_outside(v, nodes)) results.push_back(v);
     }
     refuse_sizes(nodes, results);
     const std::vector<ValueId> values = loop(nodes, results);
-    for (std::size_t i = 0; i < results.size(); ++i) location(results[i]) = {ValueLocation::Kind::each, values[i]};
+    for (std::size_t i = 0; i < results.size(); ++i) location(results[i]) = {ValueLocation::Kind::per_text, values[i]};
   }
 
   void refuse_sizes(const std::vector<std::size_t>& nodes, const std::vector<ValueId>& results) {
@@ -179,16 +180,16 @@ class OverTexts : public SlotFunction, Operands {
 
   /// Adds the nodes giving sizes, and views: a body's operands are contiguous, so views of caches and of weights are
   /// made at their readers.
-  std::vector<std::size_t> with_sources(const std::vector<std::size_t>& nodes, const std::vector<ValueId>& more = {}) {
+  std::vector<std::size_t> add_sources(const std::vector<std::size_t>& nodes, const std::vector<ValueId>& more = {}) {
     std::set<std::size_t> all;
     std::vector<std::size_t> open(nodes);
     const auto follow = [&](ValueId v) {
-      const std::int64_t p = uses_.producer(v);
+      const std::int64_t p = def_use_.producer(v);
       if (p < 0) return;
-      const auto at = static_cast<std::size_t>(p);
-      const bool view = is_view(source_.nodes[at].op);
+      const auto producer = static_cast<std::size_t>(p);
+      const bool view = is_view(source_.nodes[producer].op);
       if (view && (location(v).kind == ValueLocation::Kind::view || location(v).kind == ValueLocation::Kind::shared))
-        open.push_back(at);
+        open.push_back(producer);
     };
     for (const ValueId v : more) follow(v);
     while (!open.empty()) {
@@ -203,7 +204,7 @@ class OverTexts : public SlotFunction, Operands {
 
   /// Runs the nodes for one text after another; returns `results` of all texts.
   std::vector<ValueId> loop(const std::vector<std::size_t>& nodes, const std::vector<ValueId>& results) {
-    TextNodes t{&source_, with_sources(nodes, results), {}, {}, results};
+    TextNodes t{&source_, add_sources(nodes, results), {}, {}, results};
     std::set<ValueId> inside, seen;
     for (const std::size_t i : t.nodes) inside.insert(source_.nodes[i].outputs.begin(), source_.nodes[i].outputs.end());
     std::vector<ValueId> read(results);
@@ -221,7 +222,7 @@ class OverTexts : public SlotFunction, Operands {
       }
     }
     const auto mapped = [&](ValueId v) {
-      return location(v).kind == (caches ? ValueLocation::Kind::slots : ValueLocation::Kind::each);
+      return location(v).kind == (caches ? ValueLocation::Kind::slots : ValueLocation::Kind::per_text);
     };
     std::stable_partition(t.operands.begin(), t.operands.end(), mapped);
     const std::string name = fmt::format("{}.loop{}", b_.function().name, loops_++);
@@ -250,7 +251,7 @@ class OverTexts : public SlotFunction, Operands {
     std::vector<bool> in_rows;
     for (const ValueId v : t.operands) {
       n.inputs.push_back(location(v).value);
-      in_rows.push_back(location(v).kind == ValueLocation::Kind::each);
+      in_rows.push_back(location(v).kind == ValueLocation::Kind::per_text);
     }
     n.functions = {slot_body(program_, name, t, in_rows, options_.texts)};
     n.attrs = {attr(AttrKey::mapped, Dim(1 + std::ranges::count_if(t.operands, mapped)))};
@@ -267,8 +268,8 @@ class OverTexts : public SlotFunction, Operands {
   }
 
   SizedGroups groups_;
-  const DefUse uses_{source_};
-  std::vector<bool> done_;
+  const DefUse def_use_{source_};
+  std::vector<bool> emitted_;
   std::unordered_map<ValueId, ValueId> read_;
   ValueId rows_ = kNoValue;
   int loops_ = 0;

@@ -12,7 +12,7 @@ class Operands {
   virtual const TensorType& type(ValueId v) const = 0;  ///< type for a single text
   virtual bool is_shared(ValueId v) const = 0;          ///< alike for all texts
   virtual ValueId shared(ValueId v) = 0;                ///< the common value
-  virtual ValueId each(ValueId v) = 0;                  ///< value for all texts; repeats a common value
+  virtual ValueId values_of(ValueId v) = 0;             ///< value for all texts; repeats a common value
   virtual Builder& builder() = 0;
   virtual Dim texts() const = 0;
 
@@ -23,7 +23,7 @@ class Operands {
 
 /// Gives `made`, a copy of `source` without inputs, the inputs and attributes to compute all texts' results. False if
 /// no such node exists: the node then runs once per text.
-using Rule = bool (*)(Operands& operands, const Node& source, Node& made);
+using Rule = bool (*)(Operands& operands, const Node& source, Node& result);
 
 /// Null if the op has no rule.
 Rule rule_of(Op op);

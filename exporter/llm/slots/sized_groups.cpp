@@ -14,7 +14,7 @@ namespace {
 class Finder {
  public:
   Finder(const Program& program, const Function& f, const std::vector<bool>& varies)
-      : program_(program), f_(f), varies_(varies), uses_(f), parent_(f.nodes.size()) {
+      : program_(program), f_(f), varies_(varies), def_use_(f), parent_(f.nodes.size()) {
     std::iota(parent_.begin(), parent_.end(), std::size_t{0});
   }
 
@@ -81,11 +81,11 @@ class Finder {
     }
     if (!sized_[i]) return;
     for (const ValueId v : n.inputs) {
-      if (uses_.producer(v) < 0) continue;
+      if (def_use_.producer(v) < 0) continue;
       const Dims& shape = f_.values[static_cast<std::size_t>(v)].type.shape;
       const bool own = std::ranges::any_of(
           shape, [&](Dim d) { return std::ranges::any_of(binders_, [&](Binder& b) { return b.depends(d); }); });
-      if (own) unite(static_cast<std::size_t>(uses_.producer(v)), i);
+      if (own) unite(static_cast<std::size_t>(def_use_.producer(v)), i);
     }
   }
 
@@ -97,7 +97,7 @@ class Finder {
       ++members[root(i)];
       const auto read = [&](const Node& n) {
         for (const ValueId v : n.inputs) {
-          const std::int64_t p = uses_.producer(v);
+          const std::int64_t p = def_use_.producer(v);
           if (p < 0 || root(static_cast<std::size_t>(p)) == root(i)) continue;
           readers[root(static_cast<std::size_t>(p))].push_back(root(i));
           sources[root(i)].push_back(root(static_cast<std::size_t>(p)));
@@ -124,9 +124,9 @@ class Finder {
     std::vector<bool> found(next.size());
     std::vector<std::size_t> open = {from};
     while (!open.empty()) {
-      const std::size_t at = open.back();
+      const std::size_t index = open.back();
       open.pop_back();
-      for (const std::size_t i : next[at]) {
+      for (const std::size_t i : next[index]) {
         if (found[i]) continue;
         found[i] = true;
         open.push_back(i);
@@ -138,14 +138,14 @@ class Finder {
   SizedGroups collect() {
     std::unordered_map<std::size_t, std::size_t> numbers;
     for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
-      const auto [at, is_new] = numbers.emplace(root(i), found_.nodes.size());
+      const auto [it, is_new] = numbers.emplace(root(i), found_.nodes.size());
       if (is_new) {
         found_.nodes.emplace_back();
         found_.sized.push_back(false);
       }
-      found_.group.push_back(at->second);
-      found_.nodes[at->second].push_back(i);
-      if (sized_[i]) found_.sized[at->second] = true;
+      found_.group.push_back(it->second);
+      found_.nodes[it->second].push_back(i);
+      if (sized_[i]) found_.sized[it->second] = true;
     }
     return std::move(found_);
   }
@@ -163,7 +163,7 @@ class Finder {
   const Program& program_;
   const Function& f_;
   const std::vector<bool>& varies_;
-  const DefUse uses_;
+  const DefUse def_use_;
   std::vector<std::size_t> parent_;
   std::vector<Binder> binders_;
   std::vector<bool> sized_;

@@ -25,14 +25,14 @@ void SlotFunction::add_inputs() {
     f.inputs.push_back({FunctionInput::Kind::user, v, 0, std::string(name), {}});
     return v;
   };
-  std::vector<std::pair<ValueId, ValueId>> given;  // value of a single text, and of all texts
+  std::vector<std::pair<ValueId, ValueId>> argument;  // value of a single text, and of all texts
   for (const FunctionInput& in : source_.inputs) {
     if (in.kind != FunctionInput::Kind::user) continue;
     const TensorType& type = source_type(in.value);
     Dims sizes = {options_.texts};
     if (type.rank() == 2) sizes.push_back(type.shape[1]);  // tokens [1, n]
-    given.emplace_back(in.value, add_user(in.name, {type.dtype, sizes}));
-    if (given.size() == 1) slot_ = add_user(llm::kSlot, {DType::i64, {options_.texts}});
+    argument.emplace_back(in.value, add_user(in.name, {type.dtype, sizes}));
+    if (argument.size() == 1) slot_ = add_user(llm::kSlot, {DType::i64, {options_.texts}});
   }
   for (const FunctionInput& in : source_.inputs) {
     if (in.kind != FunctionInput::Kind::state) continue;
@@ -41,8 +41,8 @@ void SlotFunction::add_inputs() {
     location(in.value) = {options_.slotted[in.state] ? ValueLocation::Kind::slots : ValueLocation::Kind::shared, v};
   }
   check_slot();
-  for (const auto& [one, all] : given)
-    location(one) = {ValueLocation::Kind::each, b_.reshape(all, inner(source_type(one)))};
+  for (const auto& [one, all] : argument)
+    location(one) = {ValueLocation::Kind::per_text, b_.reshape(all, inner(source_type(one)))};
 }
 
 void SlotFunction::check_slot() {
@@ -78,7 +78,7 @@ void SlotFunction::add_outputs() {
         f.inputs.push_back({FunctionInput::Kind::state, input, w.index, program_.states[w.index].name, {}});
         return input;
       }();
-      v = b_.add(Op::index_put, {cache, of_texts(w.value), slot_});
+      v = b_.add(Op::index_put, {cache, values_of_texts(w.value), slot_});
     }
     f.writebacks.push_back({w.target, w.index, v});
   }
@@ -86,21 +86,21 @@ void SlotFunction::add_outputs() {
     const TensorType& type = source_type(o.value);
     Dims sizes = type.shape;  // token [1, 1], logits [1, vocabulary]
     sizes.front() = options_.texts;
-    f.outputs.push_back({o.kind, b_.reshape(of_texts(o.value), sizes), o.name});
+    f.outputs.push_back({o.kind, b_.reshape(values_of_texts(o.value), sizes), o.name});
   }
 }
 
 std::vector<ValueId> SlotFunction::add(Node n) {
   n.outputs.clear();
   b_.set_origin(n.origin, n.annotations);
-  std::vector<ValueId> made = b_.add(std::move(n));
+  std::vector<ValueId> result = b_.add(std::move(n));
   b_.set_origin(-1);
-  return made;
+  return result;
 }
 
-void SlotFunction::set(const Node& source, const std::vector<ValueId>& made, ValueLocation::Kind kind) {
+void SlotFunction::set(const Node& source, const std::vector<ValueId>& result, ValueLocation::Kind kind) {
   for (std::size_t i = 0; i < source.outputs.size(); ++i) {
-    if (source.outputs[i] != kNoValue) location(source.outputs[i]) = {kind, made[i]};
+    if (source.outputs[i] != kNoValue) location(source.outputs[i]) = {kind, result[i]};
   }
 }
 

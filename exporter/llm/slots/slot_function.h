@@ -13,11 +13,11 @@ namespace tern {
 /// Location, in the function over slots, of a value of the one-text function.
 struct ValueLocation {
   enum class Kind : std::uint8_t {
-    none,    ///< no counterpart yet
-    shared,  ///< the same value for all texts
-    each,    ///< a value per text of this run
-    slots,   ///< all slots: [slots] + type, a cache before or after its update
-    view,    ///< a view of `slots`, created again for each reader
+    none,      ///< no counterpart yet
+    shared,    ///< the same value for all texts
+    per_text,  ///< a value per text of this run
+    slots,     ///< all slots: [slots] + type, a cache before or after its update
+    view,      ///< a view of `slots`, created again for each reader
   };
   Kind kind = Kind::none;
   ValueId value = kNoValue;
@@ -42,7 +42,7 @@ class SlotFunction {
   void add_inputs();
   virtual Dims inner(const TensorType& type) const = 0;
   /// Returns the values of all texts in the shape of a slice of a state: [texts] + type.
-  virtual ValueId of_texts(ValueId v) = 0;
+  virtual ValueId values_of_texts(ValueId v) = 0;
   void add_outputs();
 
   const TensorType& source_type(ValueId v) const { return source_.values[static_cast<std::size_t>(v)].type; }

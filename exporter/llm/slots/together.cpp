@@ -25,14 +25,14 @@ std::optional<Node> choose_together(Builder& b, const Node& choice, const std::v
                                     const Node& loop) {
   if (choice.op != Op::cond) return std::nullopt;
   const auto mapped = static_cast<std::size_t>(loop.integer(AttrKey::mapped));
-  const auto place = [&](ValueId v) {
+  const auto position = [&](ValueId v) {
     return static_cast<std::size_t>(std::ranges::find(operands, v) - operands.begin());
   };
-  const std::size_t test = place(choice.inputs[0]);
+  const std::size_t test = position(choice.inputs[0]);
   const std::uint32_t yes = choice.functions[0];
   const std::optional<std::size_t> operand = reduced_operand(b.program().functions[yes]);
   if (!operand || test >= mapped) return std::nullopt;
-  const std::size_t reduced = place(choice.inputs[*operand + 1]);
+  const std::size_t reduced = position(choice.inputs[*operand + 1]);
   if (reduced >= mapped) return std::nullopt;
   Node together;
   together.op = Op::cond;

@@ -24,7 +24,7 @@ Hides hidden_by(const Tensor& mask) {
   const DType t = mask.dtype();
   if (t != DType::boolean && (!is_floating(t) || elements_per_byte(t) != 1)) return Hides::other;
   const std::int64_t queries = sizes[sizes.size() - 2], keys = sizes[sizes.size() - 1];
-  const double most = t == DType::f16 ? kHiddenHalf : kHidden;
+  const double upper = t == DType::f16 ? kHiddenHalf : kHidden;
   std::vector<double> row(static_cast<std::size_t>(keys));
   bool nothing = true, later = queries > 1 && queries == keys;
   for (std::int64_t r = 0; r < mask.numel() / keys && (nothing || later); ++r) {
@@ -32,7 +32,7 @@ Hides hidden_by(const Tensor& mask) {
     convert(from, t, row.data(), DType::f64, keys);
     for (std::int64_t k = 0; k < keys; ++k) {
       const double m = row[static_cast<std::size_t>(k)];
-      const bool seen = t == DType::boolean ? m != 0 : m == 0, hidden = t == DType::boolean ? m == 0 : m <= most;
+      const bool seen = t == DType::boolean ? m != 0 : m == 0, hidden = t == DType::boolean ? m == 0 : m <= upper;
       nothing = nothing && seen;
       later = later && (k <= r % queries ? seen : hidden);
     }
@@ -44,26 +44,26 @@ class Masks {
  public:
   Masks(const Program& program, const Function& function, bool (*takes)(const Node&), std::uint64_t most_work,
         std::uint64_t& budget)
-      : part_(program, function, takes), most_work_(most_work), budget_(budget) {}
+      : constants_(program, function, takes), most_work_(most_work), budget_(budget) {}
 
   Hides hides(ValueId mask, std::vector<bool>& read) {
-    const auto [at, added] = known_.try_emplace(mask, Hides::other);
-    Hides& answer = at->second;
-    if (!added || !part_.constant(mask)) return answer;
-    const ConstantSlice slice = part_.slice(mask);
-    const std::uint64_t work = part_.work(slice);
+    const auto [it, added] = answers_.try_emplace(mask, Hides::other);
+    Hides& answer = it->second;
+    if (!added || !constants_.constant(mask)) return answer;
+    const ConstantSlice slice = constants_.slice(mask);
+    const std::uint64_t work = constants_.cost(slice);
     if (work > most_work_ || work > budget_) return answer;
     budget_ -= work;
-    if (!part_.evaluate(mask, slice, [&](const Tensor& value) { answer = hidden_by(value); })) return answer;
+    if (!constants_.evaluate(mask, slice, [&](const Tensor& value) { answer = hidden_by(value); })) return answer;
     for (std::uint32_t s : slice.states) read[s] = read[s] || answer != Hides::other;
     return answer;
   }
 
  private:
-  ConstantPart part_;
+  ConstantPart constants_;
   std::uint64_t most_work_;
   std::uint64_t& budget_;  ///< work left for all masks of the program
-  std::map<ValueId, Hides> known_;
+  std::map<ValueId, Hides> answers_;
 };
 
 }  // namespace

@@ -43,44 +43,44 @@ PointwiseExpr affine(DType t, DType compute) {
 }
 
 /// False where the statistics are not constant.
-bool fold(Program& program, std::uint32_t function, std::size_t at, std::vector<std::uint32_t>& states) {
+bool fold(Program& program, std::uint32_t function, std::size_t index, std::vector<std::uint32_t>& states) {
   const Function& f = program.functions[function];
-  const Node n = f.nodes[at];
+  const Node n = f.nodes[index];
   const TensorType x = f.values[static_cast<std::size_t>(n.inputs[0])].type;
   if (!is_floating(x.dtype) || elements_per_byte(x.dtype) != 1 || x.rank() < 2) return false;
   const auto operand = [&](std::size_t i) { return i < n.inputs.size() ? n.inputs[i] : kNoValue; };
   const auto mean = numbers(program, f, operand(1), states), var = numbers(program, f, operand(2), states);
   if (!mean || !var || mean->size() != var->size()) return false;
-  std::vector<double> by(mean->size(), 1), plus(mean->size(), 0);
+  std::vector<double> factor(mean->size(), 1), plus(mean->size(), 0);
   if (operand(3) != kNoValue) {
     const auto weight = numbers(program, f, operand(3), states);
-    if (!weight || weight->size() != by.size()) return false;
-    by = *weight;
+    if (!weight || weight->size() != factor.size()) return false;
+    factor = *weight;
   }
   if (operand(4) != kNoValue) {
     const auto bias = numbers(program, f, operand(4), states);
-    if (!bias || bias->size() != by.size()) return false;
+    if (!bias || bias->size() != factor.size()) return false;
     plus = *bias;
   }
   const double epsilon = n.number(AttrKey::epsilon);
-  for (std::size_t k = 0; k < by.size(); ++k) {
-    by[k] = by[k] / std::sqrt((*var)[k] + epsilon);
-    plus[k] = plus[k] - (*mean)[k] * by[k];
+  for (std::size_t k = 0; k < factor.size(); ++k) {
+    factor[k] = factor[k] / std::sqrt((*var)[k] + epsilon);
+    plus[k] = plus[k] - (*mean)[k] * factor[k];
   }
-  if (scale_convolution(program, function, at, by, plus, states)) return true;
+  if (scale_convolution(program, function, index, factor, plus, states)) return true;
   const DType compute = compute_type(x.dtype);
   std::vector<std::int64_t> shape(static_cast<std::size_t>(x.rank()) - 1, 1);
-  shape[0] = static_cast<std::int64_t>(by.size());
+  shape[0] = static_cast<std::int64_t>(factor.size());
   Builder b(program, function);
   Node affine_node;
   affine_node.op = Op::pointwise;
   affine_node.origin = n.origin;
   affine_node.annotations = n.annotations;
   affine_node.outputs = n.outputs;
-  affine_node.inputs = {n.inputs[0], add_constant(b, compute, shape, bytes_of(by, compute).data()),
+  affine_node.inputs = {n.inputs[0], add_constant(b, compute, shape, bytes_of(factor, compute).data()),
                         add_constant(b, compute, shape, bytes_of(plus, compute).data())};
   affine_node.expr = affine(x.dtype, compute);
-  program.functions[function].nodes[at] = std::move(affine_node);
+  program.functions[function].nodes[index] = std::move(affine_node);
   return true;
 }
 
@@ -102,10 +102,10 @@ std::optional<std::vector<double>> constant_numbers(const Program& program, std:
   const std::span<const std::byte> bytes = program.source->bytes(s.storage);
   std::vector<double> result;
   for (std::int64_t i = 0; i < s.type.shape[0].value(); ++i) {
-    const std::int64_t at = (s.offset + i * s.strides[0]) * size;
-    if (at < 0 || static_cast<std::uint64_t>(at + size) > bytes.size()) return std::nullopt;
+    const std::int64_t index = (s.offset + i * s.strides[0]) * size;
+    if (index < 0 || static_cast<std::uint64_t>(index + size) > bytes.size()) return std::nullopt;
     double value = 0;
-    convert(bytes.data() + at, s.type.dtype, &value, DType::f64, 1);
+    convert(bytes.data() + index, s.type.dtype, &value, DType::f64, 1);
     result.push_back(value);
   }
   return result;

@@ -21,13 +21,13 @@ bool is_own_weight(const Program& program, std::uint32_t state) {
   return readers == 1;
 }
 
-std::vector<std::byte> scaled(std::span<const std::byte> bytes, const std::vector<double>& by) {
+std::vector<std::byte> scaled(std::span<const std::byte> bytes, const std::vector<double>& factor) {
   std::vector<std::byte> result(bytes.begin(), bytes.end());
-  const std::size_t each = by.empty() ? 0 : bytes.size() / sizeof(float) / by.size();
-  for (std::size_t i = 0; i < each * by.size(); ++i) {
+  const std::size_t each = factor.empty() ? 0 : bytes.size() / sizeof(float) / factor.size();
+  for (std::size_t i = 0; i < each * factor.size(); ++i) {
     float v = 0;
     std::memcpy(&v, bytes.data() + i * sizeof(float), sizeof v);
-    v = static_cast<float>(v * by[i / each]);
+    v = static_cast<float>(v * factor[i / each]);
     std::memcpy(result.data() + i * sizeof(float), &v, sizeof v);
   }
   return result;
@@ -35,7 +35,7 @@ std::vector<std::byte> scaled(std::span<const std::byte> bytes, const std::vecto
 
 }  // namespace
 
-bool scale_convolution(Program& program, std::uint32_t function, std::size_t norm, const std::vector<double>& by,
+bool scale_convolution(Program& program, std::uint32_t function, std::size_t norm, const std::vector<double>& factor,
                        const std::vector<double>& plus, std::vector<std::uint32_t>& states) {
   Function& f = program.functions[function];
   const ValueId result = f.nodes[norm].inputs[0];
@@ -44,31 +44,31 @@ bool scale_convolution(Program& program, std::uint32_t function, std::size_t nor
   if (made == nullptr || made->op != Op::convolution || made->integer(AttrKey::transposed) != 0 ||
       uses.read_count(result) != 1)
     return false;
-  const auto at = static_cast<std::size_t>(uses.producer(result));
+  const auto producer = static_cast<std::size_t>(uses.producer(result));
   if (f.values[static_cast<std::size_t>(result)].type.dtype != DType::f32) return false;
   const FunctionInput* weight = state_input(f, made->inputs[1]);
   if (weight == nullptr || !is_own_weight(program, weight->state)) return false;
   const State& state = program.states[weight->state];
-  if (state.type.shape[0] != Dim(static_cast<std::int64_t>(by.size()))) return false;
+  if (state.type.shape[0] != Dim(static_cast<std::int64_t>(factor.size()))) return false;
   std::vector<double> shift = plus;
   if (made->inputs.size() > 2 && made->inputs[2] != kNoValue) {
     const FunctionInput* bias = state_input(f, made->inputs[2]);
     if (bias == nullptr || program.states[bias->state].is_mutable) return false;
     const auto numbers = constant_numbers(program, bias->state);
-    if (!numbers || numbers->size() != by.size()) return false;
+    if (!numbers || numbers->size() != factor.size()) return false;
     states.push_back(bias->state);
-    for (std::size_t k = 0; k < by.size(); ++k) shift[k] += (*numbers)[k] * by[k];
+    for (std::size_t k = 0; k < factor.size(); ++k) shift[k] += (*numbers)[k] * factor[k];
   }
   states.push_back(weight->state);
   extendable_source(program).replace(state.storage,
-                                     [by](std::span<const std::byte> before) { return scaled(before, by); });
+                                     [factor](std::span<const std::byte> before) { return scaled(before, factor); });
   const std::vector<float> floats(shift.begin(), shift.end());
   Builder b(program, function);
-  const ValueId bias = add_constant(b, DType::f32, {static_cast<std::int64_t>(by.size())}, floats.data());
+  const ValueId bias = add_constant(b, DType::f32, {static_cast<std::int64_t>(factor.size())}, floats.data());
   Function& g = program.functions[function];
-  g.nodes[at].inputs.resize(3, kNoValue);
-  g.nodes[at].inputs[2] = bias;
-  g.nodes[at].outputs = g.nodes[norm].outputs;
+  g.nodes[producer].inputs.resize(3, kNoValue);
+  g.nodes[producer].inputs[2] = bias;
+  g.nodes[producer].outputs = g.nodes[norm].outputs;
   g.nodes.erase(g.nodes.begin() + static_cast<std::ptrdiff_t>(norm));
   return true;
 }

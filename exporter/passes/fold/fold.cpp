@@ -41,14 +41,14 @@ class Folder {
     std::uint64_t weights = 0;
     for (const Storage& s : program.storages) weights += std::min(s.size, std::uint64_t{1} << 40);
     budget_ += weights * 8;
-    most_ += std::min(weights * 16, std::uint64_t{256} << 20);
+    max_work_ += std::min(weights * 16, std::uint64_t{256} << 20);
   }
 
   void run() {
     fold_batch_norms(program_, read_);
     for (std::uint32_t f = 0; f < program_.functions.size(); ++f) fold(f);
     read_.resize(program_.states.size());
-    fold_attention_masks(program_, is_foldable, most_, budget_, read_);
+    fold_attention_masks(program_, is_foldable, max_work_, budget_, read_);
     std::string names;
     for (std::size_t s = 0; s < read_.size(); ++s) {
       const std::string& name = program_.states[s].name;
@@ -62,22 +62,22 @@ class Folder {
  private:
   void fold(std::uint32_t function) {
     const Function f = program_.functions[function];  // a copy: constants are added to the function
-    const ConstantPart part(program_, f, is_foldable);
+    const ConstantPart constants(program_, f, is_foldable);
     std::set<ValueId> done;
-    for (ValueId v : part.results()) {
+    for (ValueId v : constants.results()) {
       // A view costs nothing at its reader.
-      while (part.producer(v) >= 0) {
-        const Node& n = f.nodes[static_cast<std::size_t>(part.producer(v))];
+      while (constants.producer(v) >= 0) {
+        const Node& n = f.nodes[static_cast<std::size_t>(constants.producer(v))];
         if (!is_view(n.op)) break;
         v = n.inputs[0];
       }
-      if (part.producer(v) < 0 || !done.insert(v).second || !spend(8 * f.nodes.size())) continue;
-      const ConstantSlice slice = part.slice(v);
-      if (!worth(f, part.uses(), v, slice)) continue;
-      const std::uint64_t work = part.work(slice);
-      if (work > most_ || work > budget_) continue;
+      if (constants.producer(v) < 0 || !done.insert(v).second || !spend(8 * f.nodes.size())) continue;
+      const ConstantSlice slice = constants.slice(v);
+      if (!worth(f, constants.def_use(), v, slice)) continue;
+      const std::uint64_t work = constants.cost(slice);
+      if (work > max_work_ || work > budget_) continue;
       budget_ -= work;
-      if (!part.evaluate(v, slice, [&](const Tensor& value) { replace(function, v, value); })) continue;
+      if (!constants.evaluate(v, slice, [&](const Tensor& value) { replace(function, v, value); })) continue;
       read_.resize(program_.states.size());
       for (std::uint32_t s : slice.states) read_[s] = true;
     }
@@ -145,7 +145,7 @@ class Folder {
   Program& program_;
   std::vector<bool> read_;                        ///< states with derived constants
   std::map<std::uint32_t, std::uint64_t> grown_;  ///< bytes of small constants of a state
-  std::uint64_t most_ = kMostWork, budget_ = kAllWork;
+  std::uint64_t max_work_ = kMostWork, budget_ = kAllWork;
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ void fold_attention_masks(Program& program, bool (*takes)(const Node&), std::uin
 /// Multiplies channel k of the convolution that makes the operand of node `norm` by by[k], adds plus[k], and removes
 /// the node. False where that cannot be. The weight keeps its name and its place in the file; its bytes are made when
 /// they are read. Adds the weight, and a bias that is not read any more, to `states`.
-bool scale_convolution(Program& program, std::uint32_t function, std::size_t norm, const std::vector<double>& by,
+bool scale_convolution(Program& program, std::uint32_t function, std::size_t norm, const std::vector<double>& factor,
                        const std::vector<double>& plus, std::vector<std::uint32_t>& states);
 
 /// The input of the function that the value is, if that is a state; else null.

@@ -42,12 +42,12 @@ class Packer {
       names.emplace(program_.states[std::get<0>(key)].name, program_.states[number].name);
     }
     remove_unread_states(program_, candidates);
-    for (const auto& [name, made] : names) {
+    for (const auto& [name, result] : names) {
       const auto called = [this](const std::string& n) {
         return std::find_if(program_.states.begin(), program_.states.end(),
                             [&](const State& s) { return s.name == n; });
       };
-      if (called(name) == program_.states.end()) called(made)->name = name;
+      if (called(name) == program_.states.end()) called(result)->name = name;
     }
     for (Function& f : program_.functions) {
       for (FunctionInput& in : f.inputs) {
@@ -79,16 +79,16 @@ class Packer {
 
   /// Replaces one value; false if none remains.
   bool pack_one(Function& f) {
-    const ConstantPart part(program_, f);
-    for (ValueId result : part.results()) {
+    const ConstantPart constants(program_, f);
+    for (ValueId result : constants.results()) {
       // Walks from the result towards its constants: views and conversions may follow the product.
       ValueId v = result;
-      for (int steps = 0; steps < kMaxSteps && part.producer(v) >= 0; ++steps) {
-        const auto at = static_cast<std::size_t>(part.producer(v));
-        const Node& n = f.nodes[at];
+      for (int steps = 0; steps < kMaxSteps && constants.producer(v) >= 0; ++steps) {
+        const auto producer = static_cast<std::size_t>(constants.producer(v));
+        const Node& n = f.nodes[producer];
         if (n.op == Op::dequantize) break;
         const bool view = n.op == Op::reshape || n.op == Op::permute;
-        if (!view && tried_.insert(v).second && try_value(f, part, v, at)) return true;
+        if (!view && tried_.insert(v).second && try_value(f, constants, v, producer)) return true;
         if (n.inputs.size() != 1 || n.outputs.size() != 1) break;
         v = n.inputs[0];
       }
@@ -96,13 +96,14 @@ class Packer {
     return false;
   }
 
-  bool try_value(Function& f, const ConstantPart& part, ValueId v, std::size_t at) {
+  bool try_value(Function& f, const ConstantPart& constants, ValueId v, std::size_t index) {
     if (!is_floating(f.values[static_cast<std::size_t>(v)].type.dtype)) return false;
-    const ConstantSlice slice = part.slice(v);
+    const ConstantSlice slice = constants.slice(v);
     std::vector<MicroscaledForm> forms = possible_forms(program_, slice.states);
-    const Dim wanted = program_.pool.product(f.values[static_cast<std::size_t>(v)].type.shape);
-    std::erase_if(forms, [&](const MicroscaledForm& form) { return program_.pool.product(form.type.shape) != wanted; });
-    const std::uint64_t work = part.work(slice);
+    const Dim requested = program_.pool.product(f.values[static_cast<std::size_t>(v)].type.shape);
+    std::erase_if(forms,
+                  [&](const MicroscaledForm& form) { return program_.pool.product(form.type.shape) != requested; });
+    const std::uint64_t work = constants.cost(slice);
     if (forms.empty() || work > budget_) return false;
     budget_ -= work;
     const MicroscaledForm* found = nullptr;
@@ -111,13 +112,13 @@ class Packer {
         if (found == nullptr && dequantizes_to(program_, form, value)) found = &form;
       }
     };
-    if (!part.evaluate(v, slice, compare_forms) || found == nullptr) return false;
-    replace(f, v, at, *found);
+    if (!constants.evaluate(v, slice, compare_forms) || found == nullptr) return false;
+    replace(f, v, index, *found);
     return true;
   }
 
   /// The node `at`, which gives v, becomes dequantize, and a reshape where v has other sizes.
-  void replace(Function& f, ValueId v, std::size_t at, const MicroscaledForm& form) {
+  void replace(Function& f, ValueId v, std::size_t index, const MicroscaledForm& form) {
     const TensorType was = f.values[static_cast<std::size_t>(v)].type;
     const auto add_value = [&f](TensorType type) {
       f.values.push_back({std::move(type), {}});
@@ -125,13 +126,13 @@ class Packer {
     };
     Node dequantize;
     dequantize.op = Op::dequantize;
-    dequantize.origin = f.nodes[at].origin;
-    dequantize.annotations = f.nodes[at].annotations;
+    dequantize.origin = f.nodes[index].origin;
+    dequantize.annotations = f.nodes[index].annotations;
     dequantize.inputs = {value_of_state(program_, f, state_of(form))};
     dequantize.set(AttrKey::dtype, Dims{static_cast<std::int64_t>(was.dtype)});
     if (was.shape == form.type.shape) {
       dequantize.outputs = {v};
-      f.nodes[at] = std::move(dequantize);
+      f.nodes[index] = std::move(dequantize);
       return;
     }
     Node reshape;
@@ -139,15 +140,15 @@ class Packer {
     reshape.origin = dequantize.origin;
     reshape.set(AttrKey::sizes, was.shape);
     reshape.outputs = {v};
-    const ValueId whole = add_value({was.dtype, form.type.shape});
-    dequantize.outputs = reshape.inputs = {whole};
-    f.nodes[at] = std::move(reshape);
-    f.nodes.insert(f.nodes.begin() + static_cast<std::ptrdiff_t>(at), std::move(dequantize));
+    const ValueId full_value = add_value({was.dtype, form.type.shape});
+    dequantize.outputs = reshape.inputs = {full_value};
+    f.nodes[index] = std::move(reshape);
+    f.nodes.insert(f.nodes.begin() + static_cast<std::ptrdiff_t>(index), std::move(dequantize));
     // Reshapes back to the MX value's own sizes are not needed.
     for (const Node& n : f.nodes) {
       if (n.op != Op::reshape || n.inputs[0] != v) continue;
       const ValueId again = n.outputs[0];
-      if (f.values[static_cast<std::size_t>(again)].type.shape == form.type.shape) use_instead(f, again, whole);
+      if (f.values[static_cast<std::size_t>(again)].type.shape == form.type.shape) use_instead(f, again, full_value);
     }
   }
 

@@ -28,7 +28,7 @@ struct ChannelStorage {
 struct ScaledWeight {
   ChannelStorage storage;
   std::string name;
-  MatrixPart part;
+  MatrixPart matrix;
 };
 
 /// Weights that multiply one value, and the operands that divide it.
@@ -41,7 +41,7 @@ struct ScaledGroup {
 class Groups {
  public:
   Groups(const Program& program, std::uint32_t function)
-      : program_(program), function_(function), f_(program.functions[function]), uses_(f_), flow_(f_) {
+      : program_(program), function_(function), f_(program.functions[function]), def_use_(f_), flow_(f_) {
     for (const FunctionInput& in : f_.inputs) {
       if (in.kind == FunctionInput::Kind::state && in.value != kNoValue) states_[in.value] = in.state;
     }
@@ -49,10 +49,10 @@ class Groups {
       const State& state = program.states[weight.state];
       const bool once = weight.uses.size() == 1 && weight.obstacle.empty() && weight.uses[0].product;
       if (!once || weight.uses[0].function != function || !is_own_float_storage(program, state)) continue;
-      const MatrixPart& p = weight.uses[0].part;
-      const bool whole = p.planes == 1 && !p.batched && state.type.rank() == 2 &&
-                         (p.column_stride == 1 || p.row_stride == 1) && p.rows > 1 && p.columns > 1;
-      if (whole && f_.nodes[weight.uses[0].node].op == Op::matmul)
+      const MatrixPart& p = weight.uses[0].matrix;
+      const bool is_full = p.planes == 1 && !p.batched && state.type.rank() == 2 &&
+                           (p.column_stride == 1 || p.row_stride == 1) && p.rows > 1 && p.columns > 1;
+      if (is_full && f_.nodes[weight.uses[0].node].op == Op::matmul)
         weights_.emplace(weight.uses[0].node, ScaledWeight{{storage, p.column_stride}, state.name, p});
     }
   }
@@ -73,12 +73,12 @@ class Groups {
  private:
   /// The weights that multiply y, if products alone read it.
   bool add_weights(ValueId y, ScaledGroup& group) const {
-    if (uses_.result_count(y) > 0) return false;
-    for (const ValueReader& r : uses_.readers(y)) {
+    if (def_use_.result_count(y) > 0) return false;
+    for (const ValueReader& r : def_use_.readers(y)) {
       const auto found = weights_.find(r.node);
       if (r.operand != 0 || found == weights_.end()) return false;
       group.weights.push_back(found->second);
-      group.channels = found->second.part.columns;
+      group.channels = found->second.matrix.columns;
     }
     return !group.weights.empty();
   }
@@ -110,12 +110,12 @@ class Groups {
 
   /// The weight and bias of a product that no other node reads.
   std::vector<ChannelStorage> product_absorbers(ValueId v, std::int64_t channels) const {
-    const std::int64_t producer = uses_.producer(v);
-    if (v == kNoValue || producer < 0 || !uses_.is_read_by_nodes(v, 1)) return {};
+    const std::int64_t producer = def_use_.producer(v);
+    if (v == kNoValue || producer < 0 || !def_use_.is_read_by_nodes(v, 1)) return {};
     const Node& n = f_.nodes[static_cast<std::size_t>(producer)];
     const auto weight = weights_.find(static_cast<std::size_t>(producer));
-    if (weight == weights_.end() || weight->second.part.rows != channels) return {};
-    std::vector<ChannelStorage> absorbers = {{weight->second.storage.storage, weight->second.part.row_stride}};
+    if (weight == weights_.end() || weight->second.matrix.rows != channels) return {};
+    std::vector<ChannelStorage> absorbers = {{weight->second.storage.storage, weight->second.matrix.row_stride}};
     if (n.inputs.size() > 2 && n.inputs[2] != kNoValue) {
       const auto bias = vector_of(n.inputs[2], channels);
       if (!bias) return {};
@@ -127,7 +127,7 @@ class Groups {
   /// A state [channels] that one node reads.
   std::optional<ChannelStorage> vector_of(ValueId v, std::int64_t channels) const {
     const auto found = states_.find(v);
-    if (found == states_.end() || !uses_.is_read_by_nodes(v, 1)) return {};
+    if (found == states_.end() || !def_use_.is_read_by_nodes(v, 1)) return {};
     const State& s = program_.states[found->second];
     if (s.type.rank() != 1 || !s.type.shape[0].is(channels) || !is_own_float_storage(program_, s)) return {};
     for (std::uint32_t i = 0; i < program_.functions.size(); ++i) {
@@ -142,7 +142,7 @@ class Groups {
   const Program& program_;
   std::uint32_t function_;
   const Function& f_;
-  DefUse uses_;
+  DefUse def_use_;
   Dataflow flow_;
   std::map<ValueId, std::uint32_t> states_;
   std::map<std::size_t, ScaledWeight> weights_;  ///< key: the node that multiplies the weight
@@ -164,7 +164,7 @@ std::vector<float> stored_floats(const Program& program, std::uint32_t storage) 
 /// Error of the weight in the recipe's format, weighted by importance.
 double weighted_noise(const ScaledWeight& w, const std::vector<float>& numbers, const Recipe& recipe,
                       const std::vector<float>& importance) {
-  const MatrixPart& p = w.part;
+  const MatrixPart& p = w.matrix;
   const FloatMatrix m{
       reinterpret_cast<const std::byte*>(numbers.data()), DType::f32, p.rows, p.columns, p.row_stride, p.column_stride};
   const Quantized q = quantize::quantize(m, recipe, importance);
@@ -196,8 +196,8 @@ std::vector<float> scales_of(const std::vector<float>& importance, double power)
     smallest = std::min(smallest, s);
     scales[j] = static_cast<float>(s);
   }
-  const auto by = static_cast<float>(1 / std::sqrt(largest * smallest));
-  for (float& s : scales) s *= by;
+  const auto factor = static_cast<float>(1 / std::sqrt(largest * smallest));
+  for (float& s : scales) s *= factor;
   return scales;
 }
 
@@ -211,16 +211,16 @@ std::size_t absorb_scales(const Program& program,
   std::size_t changed = 0;
   for (std::uint32_t f = 0; f < program.functions.size(); ++f) {
     for (const ScaledGroup& group : Groups(program, f).find()) {
-      const auto found = importance.find(WeightPart(group.weights[0].name, group.weights[0].part));
+      const auto found = importance.find(WeightPart(group.weights[0].name, group.weights[0].matrix));
       if (found == importance.end()) continue;
       const bool all = std::ranges::all_of(group.weights, [&](const ScaledWeight& w) {
-        return recipe_of(w.name) != nullptr && importance.contains(WeightPart(w.name, w.part));
+        return recipe_of(w.name) != nullptr && importance.contains(WeightPart(w.name, w.matrix));
       });
       if (!all) continue;
       const std::vector<float> factors = importance_factors(found->second, group.channels);
       std::vector<std::vector<float>> numbers;
       for (const ScaledWeight& w : group.weights) numbers.push_back(stored_floats(program, w.storage.storage));
-      double least = 0;
+      double lower = 0;
       std::vector<float> best;
       for (int i = 0; i < kPowers; ++i) {
         const std::vector<float> scales = scales_of(factors, static_cast<double>(i) / kPowers);
@@ -232,23 +232,23 @@ std::size_t absorb_scales(const Program& program,
           multiply_channels(group.weights[w].storage, scales, scaled);
           noise += weighted_noise(group.weights[w], scaled, *recipe_of(group.weights[w].name), weighted);
         }
-        if (i > 0 && noise >= least) continue;
-        least = noise;
+        if (i > 0 && noise >= lower) continue;
+        lower = noise;
         best = i > 0 ? scales : std::vector<float>();
       }
       if (best.empty()) continue;
       std::vector<float> reciprocals(best.size());
       for (std::size_t j = 0; j < best.size(); ++j) reciprocals[j] = 1 / best[j];
-      const auto change = [&](const ChannelStorage& s, const std::vector<float>& by) {
-        source->replace(s.storage, [s, by](std::span<const std::byte> before) {
+      const auto change = [&](const ChannelStorage& s, const std::vector<float>& factor) {
+        source->replace(s.storage, [s, factor](std::span<const std::byte> before) {
           std::vector<std::byte> after(before.begin(), before.end());
-          multiply_channels(s, by, {reinterpret_cast<float*>(after.data()), after.size() / sizeof(float)});
+          multiply_channels(s, factor, {reinterpret_cast<float*>(after.data()), after.size() / sizeof(float)});
           return after;
         });
       };
       for (const ScaledWeight& w : group.weights) {
         change(w.storage, best);
-        std::vector<float>& own = importance.at(WeightPart(w.name, w.part));
+        std::vector<float>& own = importance.at(WeightPart(w.name, w.matrix));
         for (std::size_t j = 0; j < own.size(); ++j) own[j] *= reciprocals[j] * reciprocals[j];
       }
       for (const ChannelStorage& a : group.absorbers) change(a, reciprocals);

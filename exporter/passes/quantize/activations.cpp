@@ -10,7 +10,7 @@ constexpr double kLeastIntegerScale = 0x1p-23;
 /// Formulas of the scale, from the row's largest magnitude m, and of an element, from x and the scale s.
 struct RowFormula {
   DType element;
-  std::string_view scale, least, number;
+  std::string_view scale, clamped_scale, number;
 };
 // Rows of zeros have zeros as elements: torchao's float8 divides zero by zero there.
 constexpr RowFormula kInt8 = {DType::i8, "m / 127.5", "max({}, least)", "min(max(round(x * (1 / s)), -128), 127)"};
@@ -21,7 +21,7 @@ std::string scale_text(const RowFormula& f, DType t) {
   std::string text(f.scale);
   if (t == DType::bf16) text = "bfloat16(" + text + ")";
   if (t == DType::f16) text = "float16(" + text + ")";
-  std::string whole(f.least);
+  std::string whole(f.clamped_scale);
   return whole.replace(whole.find("{}"), 2, text);
 }
 

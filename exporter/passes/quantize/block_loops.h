@@ -17,15 +17,15 @@ namespace tern::quantize {
 
 /// Numbers of a row that are encoded together, a multiple of the blocks of floats.
 inline constexpr std::int64_t kChunk = 1024;
-inline constexpr std::int64_t kParts = 4;
+inline constexpr std::int64_t kPrefetchSlices = 4;
 
 /// Asks for a part, of kParts, of what lies in the next row as numbers [begin, begin + n) do in this one. Memory then
 /// delivers it meanwhile; asked for at once, the lines of a chunk would hold up this one's.
-TERN_INLINE void ask_for_next(const WeightRow& row, std::int64_t begin, std::int64_t n, std::int64_t part) {
+TERN_INLINE void prefetch_next_row(const WeightRow& row, std::int64_t begin, std::int64_t n, std::int64_t part) {
   if (row.next.empty()) return;
   const std::int64_t size = static_cast<std::int64_t>(row.next.size()) / row.columns;
-  const std::byte* const from = row.next.data() + (begin + n * part / kParts) * size;
-  for (std::int64_t i = 0; i < n / kParts * size; i += 64) __builtin_prefetch(from + i, 0, 2);
+  const std::byte* const from = row.next.data() + (begin + n * part / kPrefetchSlices) * size;
+  for (std::int64_t i = 0; i < n / kPrefetchSlices * size; i += 64) __builtin_prefetch(from + i, 0, 2);
 }
 
 /// The largest magnitude as bits of a float32: NaN is larger than every number.
@@ -75,8 +75,8 @@ TERN_INLINE float quotient(float x, float s, float reciprocal) {
 }
 
 /// NaN becomes the largest.
-TERN_INLINE float at_most(float v, float most) {
-  return v < most ? v : most;
+TERN_INLINE float clamp_magnitude(float v, float upper) {
+  return v < upper ? v : upper;
 }
 
 /// The format's largest finite number.
@@ -123,12 +123,12 @@ TERN_INLINE float unknown(float constant) {
 
 /// Codes of up to Sums::kLanes numbers. scaled(m, i): the magnitude m, number i's, in the unit of scale(i).
 template <bool kFused, class F, class S, class Scaled, class Scale>
-TERN_INLINE void encode_numbers(const typename S::Bits* __restrict x, std::int64_t n, float most, const Scaled& scaled,
+TERN_INLINE void encode_numbers(const typename S::Bits* __restrict x, std::int64_t n, float upper, const Scaled& scaled,
                                 const Scale& scale, std::uint16_t* __restrict codes, Sums& sums) {
 #pragma GCC unroll 1
   for (std::int64_t i = 0; i < n; ++i) {
     const float m = magnitude_of<S>(x[i]);
-    float v = at_most(scaled(m, i), most);
+    float v = clamp_magnitude(scaled(m, i), upper);
     codes[i] = static_cast<std::uint16_t>(round_magnitude<F>(v) | sign_of<F, S>(x[i]));
     sums.add<kFused>(i, m, v * scale(i));
   }
@@ -136,27 +136,28 @@ TERN_INLINE void encode_numbers(const typename S::Bits* __restrict x, std::int64
 
 /// Encodes blocks of Sums::kLanes numbers. `by`: factor of each block.
 template <bool kFused, class F, class S>
-TERN_INLINE void encode_blocks(const typename S::Bits* __restrict x, std::int64_t blocks, const float* __restrict by,
-                               const float* __restrict scale, std::uint16_t* __restrict codes, Sums& sums) {
-  const float most = unknown(kLargest<F>);
+TERN_INLINE void encode_blocks(const typename S::Bits* __restrict x, std::int64_t blocks,
+                               const float* __restrict factor, const float* __restrict scale,
+                               std::uint16_t* __restrict codes, Sums& sums) {
+  const float upper = unknown(kLargest<F>);
   for (std::int64_t b = 0; b < blocks; ++b, x += Sums::kLanes, codes += Sums::kLanes) {
     one_block_at_a_time();
     encode_numbers<kFused, F, S>(
-        x, Sums::kLanes, most, [f = by[b]](float m, std::int64_t) __attribute__((always_inline)) { return m * f; },
+        x, Sums::kLanes, upper, [f = factor[b]](float m, std::int64_t) __attribute__((always_inline)) { return m * f; },
         [s = scale[b]](std::int64_t) __attribute__((always_inline)) { return s; }, codes, sums);
   }
 }
 
 /// Encodes n numbers in shorter blocks, with `by` and `scale` for each number.
 template <bool kFused, class F, class S>
-TERN_INLINE void encode_scaled(const typename S::Bits* __restrict x, std::int64_t n, const float* __restrict by,
+TERN_INLINE void encode_scaled(const typename S::Bits* __restrict x, std::int64_t n, const float* __restrict factor,
                                const float* __restrict scale, std::uint16_t* __restrict codes, Sums& sums) {
-  const float most = unknown(kLargest<F>);
-  in_lanes(
+  const float upper = unknown(kLargest<F>);
+  visit_lane_chunks(
       n, [&](std::int64_t begin, std::int64_t count) __attribute__((always_inline)) {
         encode_numbers<kFused, F, S>(
             x + begin, count,
-            most, [f = by + begin](float m, std::int64_t i) __attribute__((always_inline)) { return m * f[i]; },
+            upper, [f = factor + begin](float m, std::int64_t i) __attribute__((always_inline)) { return m * f[i]; },
             [s = scale + begin](std::int64_t i) __attribute__((always_inline)) { return s[i]; }, codes + begin, sums);
       });
 }

@@ -26,17 +26,17 @@ constexpr std::int64_t kColumnsForThreads = 4096;
 
 using Vector [[gnu::vector_size(64), gnu::aligned(4), gnu::may_alias]] = float;
 
-std::size_t at(std::int64_t i) {
+std::size_t to_index(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
 /// Rounds to integers, and gives their codes.
 struct IntegerGrid {
-  float least = 0, most = 0;
+  float min = 0, max = 0;
 
   TERN_INLINE float round(float v, std::uint16_t& code) const {
     constexpr float kOnes = 0x1.8p23F;
-    const float above = v > least ? v : least, sum = (above < most ? above : most) + kOnes;
+    const float above = v > min ? v : min, sum = (above < max ? above : max) + kOnes;
     code = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(sum));
     return sum - kOnes;
   }
@@ -45,11 +45,11 @@ struct IntegerGrid {
 /// Rounds to the numbers of F.
 template <class F>
 struct FloatGrid {
-  float most = kLargest<F>;
+  float max = kLargest<F>;
 
   TERN_INLINE float round(float v, std::uint16_t& code) const {
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(v);
-    float magnitude = at_most(std::bit_cast<float>(bits & kMagnitude), most);
+    float magnitude = clamp_magnitude(std::bit_cast<float>(bits & kMagnitude), max);
     const std::uint32_t found = round_magnitude<F>(magnitude);
     code = static_cast<std::uint16_t>(found | sign_of<F, StoredFloat32>(bits));
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | (bits & ~kMagnitude));
@@ -57,7 +57,7 @@ struct FloatGrid {
 };
 
 template <class Use>
-void with_grid(DType element, const Use& use) {
+void dispatch_grid(DType element, const Use& use) {
   switch (element) {
     case DType::i8: return use(IntegerGrid{-128, 127});
     case DType::i4: return use(IntegerGrid{-8, 7});
@@ -111,12 +111,12 @@ class FeedbackRows {
         bytes_(bytes),
         columns_(layout.columns),
         block_(layout.blocks.columns),
-        original_(at(columns_ * kFeedbackRows)),
-        numbers_(at(columns_ * kFeedbackRows)),
-        scales_(at(columns_ / block_ * kFeedbackRows)),
+        original_(to_index(columns_ * kFeedbackRows)),
+        numbers_(to_index(columns_ * kFeedbackRows)),
+        scales_(to_index(columns_ / block_ * kFeedbackRows)),
         reciprocals_(scales_.size()),
-        codes_(at(columns_ * kFeedbackRows)),
-        errors_(at(kFeedbackColumns * kFeedbackRows)) {}
+        codes_(to_index(columns_ * kFeedbackRows)),
+        errors_(to_index(kFeedbackColumns * kFeedbackRows)) {}
 
   /// `rows`: numbers of [count] rows.
   void run(const std::vector<float>& rows, std::int64_t first, std::int64_t count, float outer,
@@ -124,11 +124,12 @@ class FeedbackRows {
     set_scales(rows, first, count, outer);
     std::ranges::fill(original_, 0.0F);
     for (std::int64_t j = 0; j < columns_; ++j) {
-      const std::int64_t column = factor_.order[at(j)];
-      for (std::int64_t r = 0; r < count; ++r) original_[at(j * kFeedbackRows + r)] = rows[at(r * columns_ + column)];
+      const std::int64_t column = factor_.order[to_index(j)];
+      for (std::int64_t r = 0; r < count; ++r)
+        original_[to_index(j * kFeedbackRows + r)] = rows[to_index(r * columns_ + column)];
     }
     numbers_ = original_;
-    with_grid(layout_.element, [&](const auto& grid) { round_all(grid); });
+    dispatch_grid(layout_.element, [&](const auto& grid) { round_all(grid); });
     pack(first, count);
     add_errors(count, error);
   }
@@ -139,7 +140,7 @@ class FeedbackRows {
     const std::int64_t scale_bytes = layout_.scales().columns * element_size(layout_.blocks.scale);
     std::ranges::fill(scales_, 0.0F);
     std::ranges::fill(reciprocals_, 0.0F);
-    std::vector<std::byte> elements(at(layout_.row_bytes()));
+    std::vector<std::byte> elements(to_index(layout_.row_bytes()));
     QuantizationError unused;
     for (std::int64_t r = 0; r < count; ++r) {
       encode_row({.numbers = reinterpret_cast<const std::byte*>(rows.data() + r * columns_),
@@ -154,8 +155,8 @@ class FeedbackRows {
                   .error = &unused});
       for (std::int64_t b = 0; b < columns_ / block_; ++b) {
         const float scale = block_scale(layout_, bytes_, first + r, b).scale;
-        scales_[at(b * kFeedbackRows + r)] = scale;
-        reciprocals_[at(b * kFeedbackRows + r)] = scale == 0 ? 0.0F : 1.0F / scale;
+        scales_[to_index(b * kFeedbackRows + r)] = scale;
+        reciprocals_[to_index(b * kFeedbackRows + r)] = scale == 0 ? 0.0F : 1.0F / scale;
       }
     }
   }
@@ -164,9 +165,9 @@ class FeedbackRows {
   void round_all(const Grid& grid) {
     for (std::int64_t begin = 0; begin < columns_; begin += kFeedbackColumns) {
       const std::int64_t end = std::min(columns_, begin + kFeedbackColumns);
-      at_cpu_level([&](auto) __attribute__((always_inline)) {
+      run_at_cpu_level([&](auto) __attribute__((always_inline)) {
         for (std::int64_t j = begin; j < end; ++j) {
-          const std::int64_t block = factor_.order[at(j)] / block_;
+          const std::int64_t block = factor_.order[to_index(j)] / block_;
           const float* const u = factor_.factor.data() + j * columns_;
           float* const error = errors_.data() + (j - begin) * kFeedbackRows;
           round_column(grid, scales_.data() + block * kFeedbackRows, reciprocals_.data() + block * kFeedbackRows,
@@ -180,11 +181,11 @@ class FeedbackRows {
 
   template <class Grid>
   TERN_INLINE static void round_column(const Grid& grid, const float* __restrict scales,
-                                       const float* __restrict reciprocals, float by, float* __restrict numbers,
+                                       const float* __restrict reciprocals, float factor, float* __restrict numbers,
                                        std::uint16_t* __restrict codes, float* __restrict error) {
     for (std::int64_t r = 0; r < kFeedbackRows; ++r) {
       const float v = numbers[r], y = grid.round(v * reciprocals[r], codes[r]) * scales[r];
-      error[r] = (v - y) * by;
+      error[r] = (v - y) * factor;
       numbers[r] = y;
     }
   }
@@ -206,9 +207,10 @@ class FeedbackRows {
   }
 
   void pack(std::int64_t first, std::int64_t count) {
-    std::vector<std::uint16_t> row(at(columns_));
+    std::vector<std::uint16_t> row(to_index(columns_));
     for (std::int64_t r = 0; r < count; ++r) {
-      for (std::int64_t j = 0; j < columns_; ++j) row[at(factor_.order[at(j)])] = codes_[at(j * kFeedbackRows + r)];
+      for (std::int64_t j = 0; j < columns_; ++j)
+        row[to_index(factor_.order[to_index(j)])] = codes_[to_index(j * kFeedbackRows + r)];
       auto* const to = reinterpret_cast<std::uint8_t*>(bytes_ + (first + r) * layout_.row_bytes());
       if (elements_per_byte(layout_.element) == 2) {
         pack_nibbles(row.data(), columns_, to);
@@ -221,8 +223,8 @@ class FeedbackRows {
   void add_errors(std::int64_t count, QuantizationError& error) const {
     for (std::int64_t j = 0; j < columns_; ++j) {
       for (std::int64_t r = 0; r < count; ++r) {
-        const double x = static_cast<double>(original_[at(j * kFeedbackRows + r)]);
-        const double y = static_cast<double>(numbers_[at(j * kFeedbackRows + r)]);
+        const double x = static_cast<double>(original_[to_index(j * kFeedbackRows + r)]);
+        const double y = static_cast<double>(numbers_[to_index(j * kFeedbackRows + r)]);
         error.add({x * x, y * y, (x - y) * (x - y)});
       }
     }
@@ -244,25 +246,26 @@ class FeedbackRows {
 std::optional<FeedbackFactor> feedback_factor(std::span<const float> moments, std::int64_t n, double damping) {
   if (!std::ranges::all_of(moments, [](float v) { return std::isfinite(v); })) return std::nullopt;
   FeedbackFactor f;
-  f.importance.resize(at(n));
+  f.importance.resize(to_index(n));
   double mean = 0;
-  for (std::int64_t j = 0; j < n; ++j) mean += static_cast<double>(f.importance[at(j)] = moments[at(j * n + j)]);
+  for (std::int64_t j = 0; j < n; ++j)
+    mean += static_cast<double>(f.importance[to_index(j)] = moments[to_index(j * n + j)]);
   mean /= static_cast<double>(n);
   if (!(mean > 0)) return std::nullopt;
-  f.order.resize(at(n));
+  f.order.resize(to_index(n));
   std::iota(f.order.begin(), f.order.end(), 0);
-  std::ranges::stable_sort(f.order,
-                           [&](std::int32_t a, std::int32_t b) { return f.importance[at(a)] > f.importance[at(b)]; });
+  std::ranges::stable_sort(
+      f.order, [&](std::int32_t a, std::int32_t b) { return f.importance[to_index(a)] > f.importance[to_index(b)]; });
   const int threads = n < kColumnsForThreads ? 1 : 0;
   // Reversed columns give L L^T = H. R = L in reverse order is upper triangular, H = R R^T, and U = R^-1.
   Tensor reversed(DType::f32, {n, n}), identity(DType::f32, {n, n});
   std::ranges::fill(identity.span<float>(), 0.0F);
-  for (std::int64_t j = 0; j < n; ++j) identity.span<float>()[at(j * n + j)] = 1;
+  for (std::int64_t j = 0; j < n; ++j) identity.span<float>()[to_index(j * n + j)] = 1;
   for (int attempt = 0; attempt < kDampings; ++attempt, damping *= 10) {
     float* const to = reversed.span<float>().data();
     for (std::int64_t i = 0; i < n; ++i) {
-      const float* const from = moments.data() + f.order[at(n - 1 - i)] * n;
-      for (std::int64_t j = 0; j < n; ++j) to[i * n + j] = from[f.order[at(n - 1 - j)]];
+      const float* const from = moments.data() + f.order[to_index(n - 1 - i)] * n;
+      for (std::int64_t j = 0; j < n; ++j) to[i * n + j] = from[f.order[to_index(n - 1 - j)]];
       to[i * n + i] = static_cast<float>(static_cast<double>(to[i * n + i]) + damping * mean);
     }
     const linalg::CholeskyResult lower = linalg::cholesky_ex(reversed, {.threads = threads});
@@ -289,7 +292,7 @@ Quantized quantize_with_feedback(const FloatMatrix& m, const Recipe& recipe, con
   const std::int64_t parts = (m.rows + kFeedbackRows - 1) / kFeedbackRows;
   parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
     FeedbackRows together(layout, recipe, m.type, scaled, q.bytes.data());
-    std::vector<float> rows(at(kFeedbackRows * m.columns));
+    std::vector<float> rows(to_index(kFeedbackRows * m.columns));
     QuantizationError error;
     for (std::int64_t part = begin; part < end; ++part) {
       const std::int64_t first = part * kFeedbackRows, count = std::min(kFeedbackRows, m.rows - first);

@@ -30,13 +30,13 @@ constexpr std::int64_t kUsualBlock = 32;
 
 struct StepRange {
   float steps;  // steps of the largest magnitude
-  float least, most;
+  float min, max;
 };
 constexpr StepRange kBytes{127.5F, -128, 127}, kNibbles{7.5F, -8, 7};
 
 /// Hides the bounds from the compiler, for loops over numbers.
 TERN_INLINE StepRange unknown_range(const StepRange& r) {
-  return {r.steps, unknown(r.least), unknown(r.most)};
+  return {r.steps, unknown(r.min), unknown(r.max)};
 }
 
 /// The smallest scale: float32's epsilon for int8, the smallest normal number of the weight's type for int4.
@@ -45,9 +45,9 @@ float least_scale(const WeightRow& row) {
   return row.type == DType::f16 ? 0x1p-14F : 0x1p-126F;
 }
 
-TERN_INLINE float scale_of(DType type, std::uint32_t largest, const StepRange& range, float least) {
+TERN_INLINE float scale_of(DType type, std::uint32_t largest, const StepRange& range, float lower) {
   const float scale = rounded_to(type, std::bit_cast<float>(largest) / range.steps);
-  return scale < least ? least : scale;  // NaN stays
+  return scale < lower ? lower : scale;  // NaN stays
 }
 
 /// Rounds to the mantissa of a 16-bit type by adding 1.5 * 2^23 of its steps. The magnitude is at most 2^15.
@@ -69,13 +69,13 @@ TERN_INLINE float reciprocal(float scale) {
 /// Writes the elements of up to Sums::kLanes numbers as the last bits of `codes`. `type`: rounding type of products.
 /// Adding a number with a last bit worth 1 rounds to a whole number.
 template <bool kFused, DType type, class S>
-TERN_INLINE void round_numbers(const typename S::Bits* __restrict x, std::int64_t n, float by, float scale,
+TERN_INLINE void round_numbers(const typename S::Bits* __restrict x, std::int64_t n, float factor, float scale,
                                const StepRange& range, std::uint16_t* __restrict codes, Sums& sums) {
   constexpr float kOnes = 0x1.8p23F;
 #pragma GCC unroll 1
   for (std::int64_t i = 0; i < n; ++i) {
-    const float number = value_of<S>(x[i]), v = rounded<type>(number * by);
-    const float above = v > range.least ? v : range.least, sum = (above < range.most ? above : range.most) + kOnes;
+    const float number = value_of<S>(x[i]), v = rounded<type>(number * factor);
+    const float above = v > range.min ? v : range.min, sum = (above < range.max ? above : range.max) + kOnes;
     codes[i] = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(sum));
     sums.add<kFused>(i, number, (sum - kOnes) * scale);
   }
@@ -83,7 +83,7 @@ TERN_INLINE void round_numbers(const typename S::Bits* __restrict x, std::int64_
 
 /// Rounds to whole numbers of the range.
 TERN_INLINE auto round_to_range(const StepRange& range) {
-  return [ least = range.least, most = range.most ](float v) __attribute__((always_inline)) {
+  return [ least = range.min, most = range.max ](float v) __attribute__((always_inline)) {
     constexpr float kOnes = 0x1.8p23F;
     const float above = v > least ? v : least;
     return (above < most ? above : most) + kOnes - kOnes;
@@ -93,10 +93,10 @@ TERN_INLINE auto round_to_range(const StepRange& range) {
 /// The scale of least squares, or 0 where the block is out of range. `fewest`, `most`: steps of the largest magnitude.
 template <class S>
 TERN_INLINE float search_scale(const typename S::Bits* __restrict x, const float* __restrict importance, std::int64_t n,
-                               float largest, float fewest, float most, const StepRange& range) {
+                               float largest, float fewest, float upper, const StepRange& range) {
   if (!is_searchable(largest)) return 0;
   ScaleCandidates<> candidates;
-  const float each = (most - fewest) / static_cast<float>(ScaleCandidates<>::kCount - 1);
+  const float each = (upper - fewest) / static_cast<float>(ScaleCandidates<>::kCount - 1);
   for (std::int64_t c = 0; c < ScaleCandidates<>::kCount; ++c)
     candidates.by[c] = (fewest + static_cast<float>(c) * each) / largest;
   candidates.add<S>(x, importance, n, round_to_range(range));
@@ -109,35 +109,35 @@ constexpr std::int64_t kLongBlock = 128;
 
 template <class S>
 void encode_bytes(const WeightRow& row) {
-  const float least = least_scale(row);
+  const float lower = least_scale(row);
   auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
   const auto* const numbers = numbers_of<S>(row);
   std::array<std::uint16_t, kChunk> codes;
-  at_cpu_level([&](auto fused) __attribute__((always_inline)) {
+  run_at_cpu_level([&](auto fused) __attribute__((always_inline)) {
     const StepRange range = unknown_range(kBytes);
     const std::uint32_t largest = largest_bits<S>(numbers, row.columns);
-    float scale = scale_of(row.type, largest, kBytes, least);
+    float scale = scale_of(row.type, largest, kBytes, lower);
     if (row.recipe.rule != ScaleRule::torchao) {
       const float found = search_scale<S>(numbers, row.importance, row.columns, std::bit_cast<float>(largest),
                                           kFewestByteSteps, kMostByteSteps, range);
-      if (found > least) scale = found;
+      if (found > lower) scale = found;
     }
-    const float by = reciprocal<DType::f32>(scale);
+    const float factor = reciprocal<DType::f32>(scale);
     Sums sums;
     for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
       const std::int64_t n = std::min(kChunk, row.columns - begin);
       const auto* const x = numbers + begin;
-      ask_for_next(row, begin, n, 0);
-      ask_for_next(row, begin, n, 1);
-      in_lanes(
+      prefetch_next_row(row, begin, n, 0);
+      prefetch_next_row(row, begin, n, 1);
+      visit_lane_chunks(
           n, [&](std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
-            round_numbers<decltype(fused)::value, DType::f32, S>(x + i, count, by, scale, range, codes.data() + i,
+            round_numbers<decltype(fused)::value, DType::f32, S>(x + i, count, factor, scale, range, codes.data() + i,
                                                                  sums);
           });
-      ask_for_next(row, begin, n, 2);
+      prefetch_next_row(row, begin, n, 2);
       if (!(scale < kInfinity)) codes.fill(0);
       pack_bytes(codes.data(), n, to + begin);
-      ask_for_next(row, begin, n, 3);
+      prefetch_next_row(row, begin, n, 3);
     }
     sums.add_to(*row.error);
     std::memcpy(row.scales, &scale, sizeof scale);
@@ -147,15 +147,15 @@ void encode_bytes(const WeightRow& row) {
 /// Computes the scales of many blocks, rounded to `stored`, and the factors of their numbers. Returns true if all are
 /// finite.
 template <DType type, DType stored>
-TERN_INLINE bool encode_scales(const std::uint32_t* __restrict largest, std::int64_t blocks, float least,
-                               float* __restrict scales, float* __restrict by) {
-  std::uint32_t most = 0;
+TERN_INLINE bool encode_scales(const std::uint32_t* __restrict largest, std::int64_t blocks, float lower,
+                               float* __restrict scales, float* __restrict factor) {
+  std::uint32_t upper = 0;
   for (std::int64_t b = 0; b < blocks; ++b) {
-    scales[b] = scale_of(stored, largest[b], kNibbles, least);
-    by[b] = reciprocal<type>(scales[b]);
-    most = std::max(most, std::bit_cast<std::uint32_t>(scales[b]) & kMagnitude);
+    scales[b] = scale_of(stored, largest[b], kNibbles, lower);
+    factor[b] = reciprocal<type>(scales[b]);
+    upper = std::max(upper, std::bit_cast<std::uint32_t>(scales[b]) & kMagnitude);
   }
-  return most < float_codec::kInfinity32;
+  return upper < float_codec::kInfinity32;
 }
 
 /// True if a number of the largest magnitude is positive.
@@ -171,18 +171,19 @@ TERN_INLINE bool largest_is_positive(const typename S::Bits* __restrict x, std::
 template <class S, DType stored>
 TERN_INLINE void search_scales(const typename S::Bits* __restrict x, const float* __restrict importance,
                                const std::uint32_t* __restrict largest, std::int64_t blocks, std::int64_t block,
-                               float least, const StepRange& range, float* __restrict scales, float* __restrict by) {
-  const float most = block > kLongBlock ? kMostNibbleStepsOfLong : kMostNibbleSteps;
+                               float lower, const StepRange& range, float* __restrict scales,
+                               float* __restrict factor) {
+  const float upper = block > kLongBlock ? kMostNibbleStepsOfLong : kMostNibbleSteps;
   for (std::int64_t b = 0; b < blocks; ++b) {
     const auto* const from = x + b * block;
     const bool positive = largest_is_positive<S>(from, block, largest[b]);
     const float found =
         search_scale<S>(from, importance + b * block, block, std::bit_cast<float>(largest[b]),
-                        positive ? -kFewestNibbleSteps : kFewestNibbleSteps, positive ? -most : most, range);
+                        positive ? -kFewestNibbleSteps : kFewestNibbleSteps, positive ? -upper : upper, range);
     const float scale = rounded_to(stored, found);
-    if (!(std::bit_cast<float>(std::bit_cast<std::uint32_t>(scale) & kMagnitude) >= least)) continue;
+    if (!(std::bit_cast<float>(std::bit_cast<std::uint32_t>(scale) & kMagnitude) >= lower)) continue;
     scales[b] = scale;
-    by[b] = 1.0F / scale;
+    factor[b] = 1.0F / scale;
   }
 }
 
@@ -190,51 +191,51 @@ template <ScaleRule kRule, class S, DType type, DType stored = type>
 void encode_nibbles_by(const WeightRow& row) {
   auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
   const std::int64_t block = row.recipe.block, together = std::max<std::int64_t>(1, kChunk / block) * block;
-  const float least = least_scale(row);
+  const float lower = least_scale(row);
   std::array<std::uint32_t, kChunk> largest;  // a block has at least two elements
-  std::array<float, kChunk> scales, by;
+  std::array<float, kChunk> scales, factor;
   std::vector<std::uint16_t> codes(static_cast<std::size_t>(std::min(together, row.columns)));
-  const auto at = [](std::int64_t b) __attribute__((always_inline)) {
+  const auto to_index = [](std::int64_t b) __attribute__((always_inline)) {
     return static_cast<std::size_t>(b);
   };
-  at_cpu_level([&](auto fused) __attribute__((always_inline)) {
+  run_at_cpu_level([&](auto fused) __attribute__((always_inline)) {
     constexpr bool kFused = decltype(fused)::value;
     const StepRange range = unknown_range(kNibbles);
     Sums sums;
     for (std::int64_t begin = 0; begin < row.columns; begin += together) {
       const std::int64_t n = std::min(together, row.columns - begin), blocks = n / block;
       const auto* const x = numbers_of<S>(row) + begin;
-      ask_for_next(row, begin, n, 0);
+      prefetch_next_row(row, begin, n, 0);
       if (block == kUsualBlock) {
         largest_of_blocks<S, kUsualBlock, kChunk>(x, n, largest.data());
       } else {
-        for (std::int64_t b = 0; b < blocks; ++b) largest[at(b)] = largest_bits<S>(x + b * block, block);
+        for (std::int64_t b = 0; b < blocks; ++b) largest[to_index(b)] = largest_bits<S>(x + b * block, block);
       }
-      ask_for_next(row, begin, n, 1);
-      const bool finite = encode_scales<type, stored>(largest.data(), blocks, least, scales.data(), by.data());
+      prefetch_next_row(row, begin, n, 1);
+      const bool finite = encode_scales<type, stored>(largest.data(), blocks, lower, scales.data(), factor.data());
       if (kRule == ScaleRule::search) {
-        search_scales<S, stored>(x, row.importance + begin, largest.data(), blocks, block, least, range, scales.data(),
-                                 by.data());
+        search_scales<S, stored>(x, row.importance + begin, largest.data(), blocks, block, lower, range, scales.data(),
+                                 factor.data());
       }
       for (std::int64_t b = 0; b < blocks; ++b) {
         const auto* const from = x + b * block;
         std::uint16_t* const into = codes.data() + b * block;
-        const float f = by[at(b)], scale = scales[at(b)];
+        const float f = factor[to_index(b)], scale = scales[to_index(b)];
         one_block_at_a_time();
         if (block == kUsualBlock) {
           round_numbers<kFused, type, S>(from, kUsualBlock, f, scale, range, into, sums);
         } else {
-          in_lanes(
+          visit_lane_chunks(
               block, [&](std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
                 round_numbers<kFused, type, S>(from + i, count, f, scale, range, into + i, sums);
               });
         }
       }
-      ask_for_next(row, begin, n, 2);
+      prefetch_next_row(row, begin, n, 2);
       for (std::int64_t b = 0; !finite && b < blocks; ++b) {
-        if (!(scales[at(b)] < kInfinity)) std::fill_n(codes.data() + b * block, block, std::uint16_t{0});
+        if (!(scales[to_index(b)] < kInfinity)) std::fill_n(codes.data() + b * block, block, std::uint16_t{0});
       }
-      ask_for_next(row, begin, n, 3);
+      prefetch_next_row(row, begin, n, 3);
       pack_nibbles(codes.data(), n, to + begin / 2);
       convert(scales.data(), DType::f32, row.scales + begin / block * element_size(stored), stored, blocks);
     }
@@ -253,7 +254,7 @@ void encode_nibbles(const WeightRow& row) {
 
 void encode_integers(const WeightRow& row) {
   if (row.recipe.format->element == DType::i8) {
-    return with_stored(row, [&](auto stored) { encode_bytes<decltype(stored)>(row); });
+    return dispatch_stored(row, [&](auto stored) { encode_bytes<decltype(stored)>(row); });
   }
   const bool narrow = row.recipe.bfloat16_scales;
   if (row.type == DType::bf16)

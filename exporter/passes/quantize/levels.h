@@ -12,7 +12,7 @@ namespace tern::quantize {
 /// Runs f as tern::at_cpu_level. Its argument says whether the instructions multiply and add in one, on the baseline,
 /// too.
 template <class F>
-void at_cpu_level(const F& f) {
+void run_at_cpu_level(const F& f) {
 #if defined(__FMA__) || defined(__aarch64__)
   tern::at_cpu_level([&](auto) __attribute__((always_inline)) { f(std::true_type{}); });
 #else

@@ -33,10 +33,10 @@ class Reader {
   const std::byte* row(std::int64_t r, std::int64_t end) {
     const std::int64_t row_bytes = m_.columns * element_size(read_type(m_.type));
     if (m_.column_stride == 1) {
-      const std::byte* const at = m_.at + m_.offset(r) * element_size(m_.type);
-      if (m_.type != DType::f16) return at;
+      const std::byte* const address = m_.data + m_.offset(r) * element_size(m_.type);
+      if (m_.type != DType::f16) return address;
       numbers_.resize(static_cast<std::size_t>(row_bytes));
-      convert(at, m_.type, numbers_.data(), DType::f32, m_.columns);
+      convert(address, m_.type, numbers_.data(), DType::f32, m_.columns);
       return numbers_.data();
     }
     if (r < first_ || r >= last_) gather(r, std::min(end, r + kTogether));
@@ -44,10 +44,10 @@ class Reader {
   }
 
   /// Bytes of row r + 1 if they lie in order, or nothing.
-  std::span<const std::byte> after(std::int64_t r, std::int64_t end) const {
+  std::span<const std::byte> next_row(std::int64_t r, std::int64_t end) const {
     if (m_.column_stride != 1 || r + 1 >= end) return {};
     const std::int64_t size = element_size(m_.type);
-    return {m_.at + m_.offset(r + 1) * size, static_cast<std::size_t>(m_.columns * size)};
+    return {m_.data + m_.offset(r + 1) * size, static_cast<std::size_t>(m_.columns * size)};
   }
 
  private:
@@ -68,7 +68,7 @@ class Reader {
     T* const to = reinterpret_cast<T*>(bytes);
     const T* from[kTogether];
     for (std::int64_t r = 0; r < last_ - first_; ++r)
-      from[r] = reinterpret_cast<const T*>(m_.at) + m_.offset(first_ + r);
+      from[r] = reinterpret_cast<const T*>(m_.data) + m_.offset(first_ + r);
     for (std::int64_t k = 0; k < m_.columns; ++k) {
       for (std::int64_t r = 0; r < last_ - first_; ++r) to[r * m_.columns + k] = from[r][k * m_.column_stride];
     }
@@ -89,7 +89,8 @@ std::uint32_t largest_of_rows(const FloatMatrix& m) {
     std::uint32_t own = 0;
     for (std::int64_t r = begin; r < end; ++r) {
       const auto* const row = reinterpret_cast<const typename S::Bits*>(reader.row(r, end));
-      at_cpu_level([&](auto) __attribute__((always_inline)) { own = std::max(own, largest_bits<S>(row, m.columns)); });
+      run_at_cpu_level([&](auto)
+                           __attribute__((always_inline)) { own = std::max(own, largest_bits<S>(row, m.columns)); });
     }
     const std::lock_guard lock(mutex);
     largest = std::max(largest, own);
@@ -167,7 +168,7 @@ Quantized quantize(const FloatMatrix& m, const Recipe& recipe, std::span<const f
                   .elements = q.bytes.data() + r * layout.row_bytes(),
                   .scales = q.bytes.data() + layout.scale_offset() + r * scale_bytes,
                   .error = &error,
-                  .next = reader.after(r, end)});
+                  .next = reader.next_row(r, end)});
     }
     const std::lock_guard lock(mutex);
     q.error.add(error);

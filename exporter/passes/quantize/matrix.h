@@ -12,8 +12,8 @@ namespace tern::quantize {
 
 /// A matrix in memory, perhaps in planes of `plane_rows` rows each; strides in elements.
 struct FloatMatrix {
-  const std::byte* at = nullptr;  ///< address of its first number
-  DType type = DType::f32;        ///< float32, float16 or bfloat16
+  const std::byte* data = nullptr;  ///< address of its first number
+  DType type = DType::f32;          ///< float32, float16 or bfloat16
   std::int64_t rows = 0, columns = 0;
   std::int64_t row_stride = 0, column_stride = 1;
   std::int64_t plane_rows = 0, plane_stride = 0;  ///< 0: one plane

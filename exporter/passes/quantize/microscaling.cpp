@@ -45,10 +45,10 @@ TERN_INLINE float reciprocal(std::uint32_t code) {
 /// Computes codes of the scales of many blocks, factors of their numbers, and factors of their elements.
 template <class F>
 TERN_INLINE void encode_scales(const std::uint32_t* __restrict largest, std::int64_t blocks, MxScales mode,
-                               std::uint8_t* __restrict codes, float* __restrict by, float* __restrict scale) {
+                               std::uint8_t* __restrict codes, float* __restrict factor, float* __restrict scale) {
   for (std::int64_t b = 0; b < blocks; ++b) {
     codes[b] = scale_code<F>(largest[b], mode);
-    by[b] = reciprocal(codes[b]);
+    factor[b] = reciprocal(codes[b]);
     scale[b] = scale_value(codes[b]);
   }
 }
@@ -57,9 +57,9 @@ TERN_INLINE void encode_scales(const std::uint32_t* __restrict largest, std::int
 template <class F, class S>
 TERN_INLINE void search_scales(const typename S::Bits* __restrict x, const float* __restrict importance,
                                const std::uint32_t* __restrict largest, std::int64_t blocks,
-                               std::uint8_t* __restrict codes, float* __restrict by, float* __restrict scale) {
+                               std::uint8_t* __restrict codes, float* __restrict factor, float* __restrict scale) {
   using Candidates = ScaleCandidates<4>;
-  const float most = unknown(kLargest<F>);
+  const float upper = unknown(kLargest<F>);
   for (std::int64_t b = 0; b < blocks; ++b, x += kMicroscalingBlock, importance += kMicroscalingBlock) {
     if (!is_searchable(std::bit_cast<float>(largest[b]))) continue;
     Candidates candidates;
@@ -69,10 +69,10 @@ TERN_INLINE void search_scales(const typename S::Bits* __restrict x, const float
       scales[c] = scale_value(code);
       candidates.by[c] = reciprocal(code);
     }
-    candidates.add<S>(x, importance, kMicroscalingBlock, round_to<F>(most));
-    const std::int64_t best = candidates.best(scales);
+    candidates.add<S>(x, importance, kMicroscalingBlock, round_to<F>(upper));
+    const std::int64_t best = candidates.best_candidate(scales);
     codes[b] = static_cast<std::uint8_t>(codes[b] + best - 1);
-    by[b] = candidates.by[best];
+    factor[b] = candidates.by[best];
     scale[b] = scales[best];
   }
 }
@@ -83,34 +83,34 @@ void encode_microscaling(const WeightRow& row) {
   std::array<std::uint16_t, kChunk> codes;
   std::array<std::uint32_t, kChunk / kMicroscalingBlock> largest;
   std::array<std::uint8_t, kChunk / kMicroscalingBlock> scale_codes;
-  std::array<float, kChunk / kMicroscalingBlock> by, scale;
-  const auto at = [](std::int64_t b) __attribute__((always_inline)) {
+  std::array<float, kChunk / kMicroscalingBlock> factor, scale;
+  const auto to_index = [](std::int64_t b) __attribute__((always_inline)) {
     return static_cast<std::size_t>(b);
   };
-  at_cpu_level([&](auto fused) __attribute__((always_inline)) {
+  run_at_cpu_level([&](auto fused) __attribute__((always_inline)) {
     auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
     Sums sums;
     for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
       const std::int64_t n = std::min(kChunk, row.columns - begin), blocks = n / kMicroscalingBlock;
       const auto* const x = numbers_of<S>(row) + begin;
-      ask_for_next(row, begin, n, 0);
+      prefetch_next_row(row, begin, n, 0);
       largest_of_blocks<S, kMicroscalingBlock, kChunk>(x, n, largest.data());
-      encode_scales<F>(largest.data(), blocks, row.recipe.mx_scales, scale_codes.data(), by.data(), scale.data());
+      encode_scales<F>(largest.data(), blocks, row.recipe.mx_scales, scale_codes.data(), factor.data(), scale.data());
       if (row.recipe.rule != ScaleRule::torchao) {
-        search_scales<F, S>(x, row.importance + begin, largest.data(), blocks, scale_codes.data(), by.data(),
+        search_scales<F, S>(x, row.importance + begin, largest.data(), blocks, scale_codes.data(), factor.data(),
                             scale.data());
       }
-      std::memcpy(row.scales + begin / kMicroscalingBlock, scale_codes.data(), at(blocks));
-      ask_for_next(row, begin, n, 1);
-      encode_blocks<decltype(fused)::value, F, S>(x, blocks, by.data(), scale.data(), codes.data(), sums);
-      ask_for_next(row, begin, n, 2);
+      std::memcpy(row.scales + begin / kMicroscalingBlock, scale_codes.data(), to_index(blocks));
+      prefetch_next_row(row, begin, n, 1);
+      encode_blocks<decltype(fused)::value, F, S>(x, blocks, factor.data(), scale.data(), codes.data(), sums);
+      prefetch_next_row(row, begin, n, 2);
       for (std::int64_t b = 0; b < blocks; ++b) {
-        if (scale_codes[at(b)] != kNaN) continue;
+        if (scale_codes[to_index(b)] != kNaN) continue;
         encode_nans<F, S>(
             x + b * kMicroscalingBlock, kMicroscalingBlock, [](float v) { return v * reciprocal(kNaN); },
             codes.data() + b * kMicroscalingBlock);
       }
-      ask_for_next(row, begin, n, 3);
+      prefetch_next_row(row, begin, n, 3);
       kPacks ? pack_nibbles(codes.data(), n, to + begin / 2) : pack_bytes(codes.data(), n, to + begin);
     }
     sums.add_to(*row.error);
@@ -131,7 +131,7 @@ void encode_as(const WeightRow& row) {
 }  // namespace
 
 void encode_microscaling(const WeightRow& row) {
-  with_stored(row, [&](auto stored) { encode_as<decltype(stored)>(row); });
+  dispatch_stored(row, [&](auto stored) { encode_as<decltype(stored)>(row); });
 }
 
 }  // namespace tern::quantize

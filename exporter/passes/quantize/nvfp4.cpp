@@ -34,32 +34,32 @@ TERN_INLINE float reciprocal(std::uint8_t scale, float outer) {
 
 /// Computes codes of the scales of many blocks, factors of their numbers, and factors of their elements.
 TERN_INLINE void encode_scales(const std::uint32_t* __restrict largest, std::size_t blocks, float outer,
-                               std::uint8_t* __restrict codes, float* __restrict by, float* __restrict scale) {
+                               std::uint8_t* __restrict codes, float* __restrict factor, float* __restrict scale) {
   for (std::size_t b = 0; b < blocks; ++b) {
     codes[b] = scale_code(std::bit_cast<float>(largest[b]), outer);
-    by[b] = reciprocal(codes[b], outer);
+    factor[b] = reciprocal(codes[b], outer);
     scale[b] = float_codec::decode<E4M3FN>(codes[b]) * outer;
   }
 }
 
 /// The same where nothing is infinite, NaN or far from 1, in fewer instructions.
 TERN_INLINE void encode_near_scales(const std::uint32_t* __restrict largest, std::size_t blocks, float outer,
-                                    std::uint8_t* __restrict codes, float* __restrict by, float* __restrict scale) {
+                                    std::uint8_t* __restrict codes, float* __restrict factor, float* __restrict scale) {
   const float inverse = 1.0F / outer;
   for (std::size_t b = 0; b < blocks; ++b) {
     const float of_elements = quotient(std::bit_cast<float>(largest[b]), kLargest<E2M1>, 1.0F / kLargest<E2M1>);
     const float scaled = quotient(of_elements, outer, inverse);
-    float v = at_most(scaled < kLeastScale ? kLeastScale : scaled, kLargest<E4M3FN>);
+    float v = clamp_magnitude(scaled < kLeastScale ? kLeastScale : scaled, kLargest<E4M3FN>);
     codes[b] = static_cast<std::uint8_t>(round_magnitude<E4M3FN>(v));
-    by[b] = inverse / v;
+    factor[b] = inverse / v;
     scale[b] = v * outer;
   }
 }
 
 TERN_INLINE bool all_finite(const std::uint32_t* largest, std::size_t blocks) {
-  std::uint32_t most = 0;
-  for (std::size_t b = 0; b < blocks; ++b) most = std::max(most, largest[b]);
-  return most < float_codec::kInfinity32;
+  std::uint32_t upper = 0;
+  for (std::size_t b = 0; b < blocks; ++b) upper = std::max(upper, largest[b]);
+  return upper < float_codec::kInfinity32;
 }
 
 constexpr int kSmallerScales = 5;                   // candidates below torchao's scale
@@ -69,8 +69,8 @@ constexpr int kLeastCode = 8, kLargestCode = 0x7e;  // codes 2^-6 and 448: norma
 template <class S>
 TERN_INLINE void search_scales(const typename S::Bits* __restrict x, const float* __restrict importance,
                                const std::uint32_t* __restrict largest, std::size_t blocks, float outer,
-                               std::uint8_t* __restrict codes, float* __restrict by, float* __restrict scale) {
-  const float most = unknown(kLargest<E2M1>);
+                               std::uint8_t* __restrict codes, float* __restrict factor, float* __restrict scale) {
+  const float upper = unknown(kLargest<E2M1>);
   for (std::size_t b = 0; b < blocks; ++b, x += kNvfp4Block, importance += kNvfp4Block) {
     if (!is_searchable(std::bit_cast<float>(largest[b]))) continue;
     ScaleCandidates<> candidates;
@@ -83,22 +83,22 @@ TERN_INLINE void search_scales(const typename S::Bits* __restrict x, const float
       scales[c] = v * outer;
       candidates.by[c] = 1.0F / outer / v;
     }
-    candidates.add<S>(x, importance, kNvfp4Block, round_to<E2M1>(most));
-    const std::int64_t best = candidates.best(scales);
+    candidates.add<S>(x, importance, kNvfp4Block, round_to<E2M1>(upper));
+    const std::int64_t best = candidates.best_candidate(scales);
     codes[b] = tried[best];
-    by[b] = candidates.by[best];
+    factor[b] = candidates.by[best];
     scale[b] = scales[best];
   }
 }
 
 /// Corrects the codes of a block with NaN.
 template <class S>
-void fix_nans(const typename S::Bits* x, float by, float outer, std::uint16_t* codes) {
+void fix_nans(const typename S::Bits* x, float factor, float outer, std::uint16_t* codes) {
   if (outer != outer) {
     std::fill_n(codes, kNvfp4Block, code_of_nan<E2M1>(std::bit_cast<float>(0x7fc00000u)));
-  } else if (by != by || by == kInfinity) {
+  } else if (factor != factor || factor == kInfinity) {
     encode_nans<E2M1, S>(
-        x, kNvfp4Block, [by](float v) { return v * by; }, codes);
+        x, kNvfp4Block, [factor](float v) { return v * factor; }, codes);
   }
 }
 
@@ -109,37 +109,37 @@ void encode_nvfp4(const WeightRow& row) {
   std::array<std::uint16_t, kChunk> codes;
   std::array<std::uint32_t, kChunk / kNvfp4Block> largest;
   std::array<std::uint8_t, kChunk / kNvfp4Block> scale_codes;
-  std::array<float, kChunk / kNvfp4Block> by, scale;
+  std::array<float, kChunk / kNvfp4Block> factor, scale;
   std::array<float, kChunk> by_number, scale_of_number;
-  at_cpu_level([&](auto fused) __attribute__((always_inline)) {
+  run_at_cpu_level([&](auto fused) __attribute__((always_inline)) {
     Sums sums;
     for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
       const std::int64_t n = std::min(kChunk, row.columns - begin), count = n / kNvfp4Block;
       const auto blocks = static_cast<std::size_t>(count);
       const auto* const x = numbers_of<S>(row) + begin;
-      ask_for_next(row, begin, n, 0);
+      prefetch_next_row(row, begin, n, 0);
       largest_of_blocks<S, kNvfp4Block, kChunk>(x, n, largest.data());
       if (decltype(fused)::value && is_near(row.outer) && all_finite(largest.data(), blocks)) {
-        encode_near_scales(largest.data(), blocks, row.outer, scale_codes.data(), by.data(), scale.data());
+        encode_near_scales(largest.data(), blocks, row.outer, scale_codes.data(), factor.data(), scale.data());
       } else {
-        encode_scales(largest.data(), blocks, row.outer, scale_codes.data(), by.data(), scale.data());
+        encode_scales(largest.data(), blocks, row.outer, scale_codes.data(), factor.data(), scale.data());
       }
       if (row.recipe.rule != ScaleRule::torchao && is_searchable(row.outer)) {
-        search_scales<S>(x, row.importance + begin, largest.data(), blocks, row.outer, scale_codes.data(), by.data(),
-                         scale.data());
+        search_scales<S>(x, row.importance + begin, largest.data(), blocks, row.outer, scale_codes.data(),
+                         factor.data(), scale.data());
       }
       std::memcpy(scales + begin / kNvfp4Block, scale_codes.data(), blocks);
-      ask_for_next(row, begin, n, 1);
-      spread<kNvfp4Block>(by.data(), count, by_number.data());
+      prefetch_next_row(row, begin, n, 1);
+      spread<kNvfp4Block>(factor.data(), count, by_number.data());
       spread<kNvfp4Block>(scale.data(), count, scale_of_number.data());
       encode_scaled<decltype(fused)::value, E2M1, S>(x, n, by_number.data(), scale_of_number.data(), codes.data(),
                                                      sums);
-      ask_for_next(row, begin, n, 2);
+      prefetch_next_row(row, begin, n, 2);
       bool finite = true;
-      for (std::size_t b = 0; b < blocks; ++b) finite &= by[b] < kInfinity;
+      for (std::size_t b = 0; b < blocks; ++b) finite &= factor[b] < kInfinity;
       for (std::size_t b = 0; !finite && b < blocks; ++b)
-        fix_nans<S>(x + b * kNvfp4Block, by[b], row.outer, codes.data() + b * kNvfp4Block);
-      ask_for_next(row, begin, n, 3);
+        fix_nans<S>(x + b * kNvfp4Block, factor[b], row.outer, codes.data() + b * kNvfp4Block);
+      prefetch_next_row(row, begin, n, 3);
       pack_nibbles(codes.data(), n, to + begin / 2);
     }
     sums.add_to(*row.error);
@@ -153,7 +153,7 @@ float nvfp4_outer(float largest) {
 }
 
 void encode_nvfp4(const WeightRow& row) {
-  with_stored(row, [&](auto stored) { encode_nvfp4<decltype(stored)>(row); });
+  dispatch_stored(row, [&](auto stored) { encode_nvfp4<decltype(stored)>(row); });
 }
 
 }  // namespace tern::quantize

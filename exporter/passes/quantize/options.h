@@ -39,13 +39,13 @@ struct QuantizedWeight {
   quantize::Recipe recipe;
   std::string format;
   std::int64_t rows = 0, columns = 0;
-  double sqnr = 0;                      ///< decibels
-  double cosine = 0;                    ///< between the weight and its quantized value
-  std::uint64_t before = 0, after = 0;  ///< bytes
+  double sqnr = 0;                                  ///< decibels
+  double cosine = 0;                                ///< between the weight and its quantized value
+  std::uint64_t bytes_before = 0, bytes_after = 0;  ///< bytes
 };
 
 /// A weight of floats that was left as it is.
-struct KeptWeight {
+struct UnquantizedWeight {
   std::string name;
   std::string reason;
   std::uint64_t bytes = 0;
@@ -53,16 +53,16 @@ struct KeptWeight {
 
 struct QuantizeReport {
   std::vector<QuantizedWeight> weights;
-  std::vector<KeptWeight> kept;
+  std::vector<UnquantizedWeight> unquantized;
 
   /// Sum over the quantized weights.
   std::uint64_t bytes_before() const {
     return std::accumulate(weights.begin(), weights.end(), std::uint64_t{0},
-                           [](std::uint64_t sum, const QuantizedWeight& w) { return sum + w.before; });
+                           [](std::uint64_t sum, const QuantizedWeight& w) { return sum + w.bytes_before; });
   }
   std::uint64_t bytes_after() const {
     return std::accumulate(weights.begin(), weights.end(), std::uint64_t{0},
-                           [](std::uint64_t sum, const QuantizedWeight& w) { return sum + w.after; });
+                           [](std::uint64_t sum, const QuantizedWeight& w) { return sum + w.bytes_after; });
   }
 };
 

@@ -19,7 +19,7 @@ void encode_row_floats(const WeightRow& row) {
   auto* const elements = reinterpret_cast<std::uint8_t*>(row.elements);
   const auto* const numbers = numbers_of<S>(row);
   std::array<std::uint16_t, kChunk> codes;
-  at_cpu_level([&](auto fused) __attribute__((always_inline)) {
+  run_at_cpu_level([&](auto fused) __attribute__((always_inline)) {
     constexpr bool kFused = decltype(fused)::value;
     const float max_magnitude = std::bit_cast<float>(largest_bits<S>(numbers, row.columns));
     const float scale = rounded_to(row.type, max_magnitude / kLargest<F>), divisor = scale == 0 ? kInfinity : scale;
@@ -39,23 +39,23 @@ void encode_row_floats(const WeightRow& row) {
       const std::int64_t chunk = std::min(kChunk, row.columns - begin);
       const auto* const x = numbers + begin;
       // Prefetches the next row in quarters, between the steps of this one.
-      ask_for_next(row, begin, chunk, 0);
-      ask_for_next(row, begin, chunk, 1);
+      prefetch_next_row(row, begin, chunk, 0);
+      prefetch_next_row(row, begin, chunk, 1);
       if (uses_reciprocal) {
-        in_lanes(
+        visit_lane_chunks(
             chunk, [&](std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
               encode_numbers<kFused, F, S>(x + i, count, max_element, multiply, scale_of, codes.data() + i, sums);
             });
       } else {
-        in_lanes(
+        visit_lane_chunks(
             chunk, [&](std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
               encode_numbers<kFused, F, S>(x + i, count, max_element, divide, scale_of, codes.data() + i, sums);
             });
         if (!(scale < kInfinity)) encode_nans<F, S>(x, chunk, divide, codes.data());
       }
-      ask_for_next(row, begin, chunk, 2);
+      prefetch_next_row(row, begin, chunk, 2);
       pack_bytes(codes.data(), chunk, elements + begin);
-      ask_for_next(row, begin, chunk, 3);
+      prefetch_next_row(row, begin, chunk, 3);
     }
     sums.add_to(*row.error);
     std::memcpy(row.scales, &scale, sizeof scale);
@@ -65,7 +65,7 @@ void encode_row_floats(const WeightRow& row) {
 }  // namespace
 
 void encode_row_floats(const WeightRow& row) {
-  with_stored(row, [&](auto stored) { encode_row_floats<decltype(stored)>(row); });
+  dispatch_stored(row, [&](auto stored) { encode_row_floats<decltype(stored)>(row); });
 }
 
 }  // namespace tern::quantize

@@ -51,7 +51,7 @@ struct ScaleCandidates {
   }
 
   /// The candidate with the least error beside its own scale.
-  TERN_INLINE std::int64_t best(const float* scales) const {
+  TERN_INLINE std::int64_t best_candidate(const float* scales) const {
     std::int64_t best = 0;
     float largest = 0;
     for (std::int64_t c = 0; c < kCount; ++c) {
@@ -65,10 +65,10 @@ struct ScaleCandidates {
 
 /// Rounds to the numbers of F up to `most`, its largest.
 template <class F>
-TERN_INLINE auto round_to(float most) {
-  return [most](float v) __attribute__((always_inline)) {
+TERN_INLINE auto round_to(float upper) {
+  return [upper](float v) __attribute__((always_inline)) {
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(v);
-    float magnitude = at_most(std::bit_cast<float>(bits & kMagnitude), most);
+    float magnitude = clamp_magnitude(std::bit_cast<float>(bits & kMagnitude), upper);
     round_magnitude<F>(magnitude);
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | (bits & ~kMagnitude));
   };

@@ -43,7 +43,7 @@ const typename S::Bits* numbers_of(const WeightRow& row) {
 
 /// Calls f with the type of the row's numbers.
 template <class F>
-void with_stored(const WeightRow& row, const F& f) {
+void dispatch_stored(const WeightRow& row, const F& f) {
   if (row.stored == DType::bf16) return f(StoredBfloat16{});
   f(StoredFloat32{});
 }

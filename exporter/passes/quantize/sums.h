@@ -43,7 +43,7 @@ struct Sums {
 /// Calls f(begin, count) for parts of n numbers: with a constant count where a part is whole, which makes f's loop one
 /// of whole registers.
 template <class F>
-TERN_INLINE void in_lanes(std::int64_t n, const F& f) {
+TERN_INLINE void visit_lane_chunks(std::int64_t n, const F& f) {
   std::int64_t i = 0;
   for (; i + Sums::kLanes <= n; i += Sums::kLanes) f(i, Sums::kLanes);
   if (i < n) f(i, n - i);

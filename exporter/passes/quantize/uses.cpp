@@ -67,15 +67,15 @@ std::optional<View> viewed(const View& v, const Node& n, const TensorType& resul
 }
 
 /// Follows the values that are views of one state.
-class Reads {
+class WeightReads {
  public:
-  Reads(const Program& program, std::uint32_t function, const DefUse& uses, std::uint32_t storage, Weight& weight)
-      : f_(program.functions[function]), uses_(uses), function_(function), storage_(storage), weight_(weight) {}
+  WeightReads(const Program& program, std::uint32_t function, const DefUse& uses, std::uint32_t storage, Weight& weight)
+      : f_(program.functions[function]), def_use_(uses), function_(function), storage_(storage), weight_(weight) {}
 
   void follow(ValueId v, const View& view, int depth = 0) {
     if (depth > kMostViews) return obstacle(fmt::format("more than {} views are chained", kMostViews));
-    for (const ValueReader& r : uses_.readers(v)) read(r.node, r.operand, view, depth);
-    if (uses_.result_count(v) > 0) obstacle("it is an output");
+    for (const ValueReader& r : def_use_.readers(v)) read(r.node, r.operand, view, depth);
+    if (def_use_.result_count(v) > 0) obstacle("it is an output");
   }
 
  private:
@@ -94,10 +94,12 @@ class Reads {
       return product ? factor(node, view) : kernels(node, n, view);
     }
     if (n.op == Op::index_select && operand == 0 && view.sizes.size() == 2 && n.integer(AttrKey::axis) == 0) {
-      return use(node, false, {storage_, view.offset, view.sizes[0], view.sizes[1], view.strides[0], view.strides[1]});
+      return add_use(node, false,
+                     {storage_, view.offset, view.sizes[0], view.sizes[1], view.strides[0], view.strides[1]});
     }
     if (n.op == Op::embedding_bag && operand == 0 && view.sizes.size() == 2 && quantized::read_of(f_, n)) {
-      return use(node, false, {storage_, view.offset, view.sizes[0], view.sizes[1], view.strides[0], view.strides[1]});
+      return add_use(node, false,
+                     {storage_, view.offset, view.sizes[0], view.sizes[1], view.strides[0], view.strides[1]});
     }
     obstacle(product ? fmt::format("it is operand {} of {}", operand, op_name(n.op))
                      : fmt::format("{} reads it", op_name(n.op)));
@@ -113,7 +115,7 @@ class Reads {
       part.planes = view.sizes[0];
       part.plane_stride = view.strides[0];
     }
-    use(node, true, part);
+    add_use(node, true, part);
   }
 
   /// [o, i, kernel...] of a convolution.
@@ -128,10 +130,10 @@ class Reads {
       if (view.sizes[i] != 1 && view.strides[i] != columns) return obstacle("its kernels are not contiguous");
       columns *= view.sizes[i];
     }
-    use(node, true, {storage_, view.offset, view.sizes[0], columns, view.strides[0], 1});
+    add_use(node, true, {storage_, view.offset, view.sizes[0], columns, view.strides[0], 1});
   }
 
-  void use(std::size_t node, bool product, const MatrixPart& part) {
+  void add_use(std::size_t node, bool product, const MatrixPart& part) {
     weight_.uses.push_back({function_, node, product, part});
   }
   void obstacle(std::string text) {
@@ -139,7 +141,7 @@ class Reads {
   }
 
   const Function& f_;
-  const DefUse& uses_;
+  const DefUse& def_use_;
   std::uint32_t function_, storage_;
   Weight& weight_;
 };
@@ -151,16 +153,16 @@ std::map<std::uint32_t, Weight> weights_of(const Program& program) {
   for (std::uint32_t i = 0; i < program.states.size(); ++i) {
     const State& s = program.states[i];
     if (!is_weight_type(s.type.dtype) || s.type.quantized() || s.type.rank() < 2) continue;
-    const auto [at, first] = weights.try_emplace(s.storage);
-    if (first) at->second = {i, s.type.dtype, {}, {}};
-    if (s.type.dtype != at->second.type) at->second.obstacle = "its bytes are also read as another type";
+    const auto [it, first] = weights.try_emplace(s.storage);
+    if (first) it->second = {i, s.type.dtype, {}, {}};
+    if (s.type.dtype != it->second.type) it->second.obstacle = "its bytes are also read as another type";
   }
   // A storage is a weight only if all its states are.
   for (std::uint32_t i = 0; i < program.states.size(); ++i) {
     const State& s = program.states[i];
-    const auto at = weights.find(s.storage);
-    if (at == weights.end()) continue;
-    Weight& w = at->second;
+    const auto it = weights.find(s.storage);
+    if (it == weights.end()) continue;
+    Weight& w = it->second;
     if (s.is_mutable) w.obstacle = "the program changes it";
     if (s.type.dtype != w.type || s.type.rank() < 2) {
       if (w.obstacle.empty()) w.obstacle = fmt::format("it shares bytes with '{}'", s.name);
@@ -171,9 +173,10 @@ std::map<std::uint32_t, Weight> weights_of(const Program& program) {
     for (const FunctionInput& in : program.functions[f].inputs) {
       if (in.kind != FunctionInput::Kind::state || in.value == kNoValue) continue;
       const State& s = program.states[in.state];
-      const auto at = weights.find(s.storage);
-      if (at == weights.end() || s.type.dtype != at->second.type || s.type.rank() < 2) continue;
-      Reads(program, f, uses, s.storage, at->second).follow(in.value, {constants(s.type.shape), s.strides, s.offset});
+      const auto it = weights.find(s.storage);
+      if (it == weights.end() || s.type.dtype != it->second.type || s.type.rank() < 2) continue;
+      WeightReads(program, f, uses, s.storage, it->second)
+          .follow(in.value, {constants(s.type.shape), s.strides, s.offset});
     }
   }
   std::erase_if(weights, [](const auto& w) { return w.second.uses.empty() && w.second.obstacle.empty(); });

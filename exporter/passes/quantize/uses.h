@@ -25,7 +25,7 @@ struct WeightUse {
   std::uint32_t function = 0;
   std::size_t node = 0;
   bool product = false;  ///< also of groups, and a convolution; else an embedding
-  MatrixPart part;
+  MatrixPart matrix;
 };
 
 /// All about one storage of floats.

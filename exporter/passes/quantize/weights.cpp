@@ -30,7 +30,7 @@ using namespace quantize;
 constexpr std::int64_t kQuantizeWeightsLeast = 256;  // elements of a weight that is worth it
 
 /// States of one quantized matrix, all views of one storage; unneeded ones are absent.
-struct Made {
+struct QuantizedStates {
   TensorType type;
   Recipe recipe;
   std::optional<std::uint32_t> quantized;
@@ -64,13 +64,13 @@ class Quantizer {
  public:
   Quantizer(Program& program, const std::vector<QuantizeRule>& rules, const std::vector<std::string>& keep,
             const QuantizeChoices& choices, const SampleData* samples)
-      : program_(program), rules_(rules), keep_(keep), choices_(choices), samples_(samples) {}
+      : program_(program), rules_(rules), full_precision_nodes_(keep), choices_(choices), samples_(samples) {}
 
   QuantizeReport run() {
     const auto reads_weight = [](const Node& n) {
       return has_precision(n.op) || n.op == Op::index_select || n.op == Op::grouped_matmul || n.op == Op::embedding_bag;
     };
-    for (const std::string& k : keep_)
+    for (const std::string& k : full_precision_nodes_)
       check_pattern(program_, "keep", k, reads_weight, "product, convolution, attention or embedding");
     for (const QuantizeRule& r : rules_) {
       if (!r.pattern.empty()) check_pattern(program_, "quantize", r.pattern, reads_weight, "product or embedding");
@@ -82,12 +82,12 @@ class Quantizer {
       const Recipe recipe = recipe_of(w);
       if (const std::string reason = reason_to_stay(w, storage, recipe); recipe.format == nullptr || !reason.empty()) {
         // Tables made by the exporter are nobody's weights.
-        const bool made = program_.states[w.state].kind == State::Kind::constant && w.uses.empty();
-        if (!made && elements(w, storage) >= kQuantizeWeightsLeast)
-          report_.kept.push_back({program_.states[w.state].name, reason, program_.storages[storage].size});
+        const bool result = program_.states[w.state].kind == State::Kind::constant && w.uses.empty();
+        if (!result && elements(w, storage) >= kQuantizeWeightsLeast)
+          report_.unquantized.push_back({program_.states[w.state].name, reason, program_.storages[storage].size});
         continue;
       }
-      make(w, storage, recipe);
+      quantize_weight(w, storage, recipe);
       for (const WeightUse& u : w.uses) uses[u.function][u.node] = &u;
       for (std::size_t s = 0; s < floats.size(); ++s) {
         if (program_.states[s].storage == storage) floats[s] = true;
@@ -123,7 +123,7 @@ class Quantizer {
   /// True for products of quantized rows and elements, with the scales behind them.
   static bool multiplies_elements(const Node& n, const WeightUse& u, const Recipe& recipe) {
     return (recipe.activations == Activations::int8 || recipe.activations == Activations::float8) &&
-           n.op == Op::matmul && !u.part.batched;
+           n.op == Op::matmul && !u.matrix.batched;
   }
   static bool microscales_rows(const Node& n, const WeightUse& u, const Recipe& recipe) {
     return recipe.activations == Activations::mx && u.product && n.op != Op::convolution;
@@ -136,7 +136,7 @@ class Quantizer {
   std::string reason_to_stay(const Weight& w, std::uint32_t storage, const Recipe& recipe) const {
     if (!w.obstacle.empty()) return w.obstacle;
     for (const WeightUse& u : w.uses) {
-      for (const std::string& k : keep_) {
+      for (const std::string& k : full_precision_nodes_) {
         if (matches(program_, node_of(program_, u), k)) return fmt::format("'{}' keeps it", k);
       }
     }
@@ -146,7 +146,7 @@ class Quantizer {
     }
     std::map<MatrixPart, std::int64_t> bytes;
     for (const WeightUse& u : w.uses) {
-      const MatrixPart& p = u.part;
+      const MatrixPart& p = u.matrix;
       if (p.rows < 1 || p.columns < 1 || p.planes < 1) return "it is empty";
       const std::int64_t last =
           p.offset + (p.planes - 1) * p.plane_stride + (p.rows - 1) * p.row_stride + (p.columns - 1) * p.column_stride;
@@ -168,7 +168,7 @@ class Quantizer {
     return {};
   }
 
-  void make(const Weight& w, std::uint32_t storage, const Recipe& recipe) {
+  void quantize_weight(const Weight& w, std::uint32_t storage, const Recipe& recipe) {
     const State before = program_.states[w.state];
     for (State& s : program_.states) {
       if (s.storage != storage) continue;
@@ -178,9 +178,9 @@ class Quantizer {
     const std::byte* const bytes = program_.source->bytes(storage).data();
     std::size_t count = 0;
     for (const WeightUse& u : w.uses) {
-      const MatrixPart& p = u.part;
-      const auto [at, fresh] = made_.try_emplace(p);
-      Made& m = at->second;
+      const MatrixPart& p = u.matrix;
+      const auto [it, fresh] = matrices_.try_emplace(p);
+      QuantizedStates& m = it->second;
       if (fresh) {
         const FloatMatrix matrix{bytes + p.offset * element_size(w.type),
                                  w.type,
@@ -222,15 +222,15 @@ class Quantizer {
   static std::vector<WeightReader> readers_of(const Weight& w, const MatrixPart& part) {
     std::vector<WeightReader> readers;
     for (const WeightUse& u : w.uses) {
-      if (u.part == part) readers.push_back({u.function, static_cast<std::uint32_t>(u.node)});
+      if (u.matrix == part) readers.push_back({u.function, static_cast<std::uint32_t>(u.node)});
     }
     return readers;
   }
 
   /// Adds a state for the quantized value, and states for the elements and scales of products of elements: all are
   /// views of one storage.
-  void add_states(Made& m, const Weight& w, const MatrixPart& part, const std::string& name, const State& before,
-                  const Recipe& recipe, RawBytes bytes) {
+  void add_states(QuantizedStates& m, const Weight& w, const MatrixPart& part, const std::string& name,
+                  const State& before, const Recipe& recipe, RawBytes bytes) {
     const QuantizedMatrix layout = quantized_matrix(m.type);
     const std::uint32_t storage = add_storage(program_, std::move(bytes));
     const auto add = [&](const std::string& called, const TensorType& type, std::int64_t offset) {
@@ -248,7 +248,7 @@ class Quantizer {
     };
     const auto reads = [&](bool elements) {
       return std::ranges::any_of(w.uses, [&](const WeightUse& u) {
-        return u.part == part && multiplies_elements(node_of(program_, u), u, recipe) == elements;
+        return u.matrix == part && multiplies_elements(node_of(program_, u), u, recipe) == elements;
       });
     };
     if (reads(false)) m.quantized = add(name, m.type, 0);
@@ -263,13 +263,13 @@ class Quantizer {
     const std::vector<Node> before = std::exchange(b.function().nodes, {});
     Activated activated;
     for (std::size_t i = 0; i < before.size(); ++i) {
-      const auto at = changed.find(i);
-      if (at == changed.end()) {
+      const auto it = changed.find(i);
+      if (it == changed.end()) {
         b.function().nodes.push_back(before[i]);
         continue;
       }
       b.set_origin(before[i].origin, before[i].annotations);
-      read_made(b, before[i], *at->second, activated);
+      read_made(b, before[i], *it->second, activated);
     }
   }
 
@@ -280,7 +280,7 @@ class Quantizer {
   };
 
   void read_made(Builder& b, Node n, const WeightUse& u, Activated& activated) {
-    const Made& m = made_.at(u.part);
+    const QuantizedStates& m = matrices_.at(u.matrix);
     const ValueId x = n.inputs[0];
     if (multiplies_elements(n, u, m.recipe)) {
       const auto [rows, fresh] = activated.rows.try_emplace({x, m.recipe.activations});
@@ -303,10 +303,10 @@ class Quantizer {
 
   Program& program_;
   const std::vector<QuantizeRule>& rules_;
-  const std::vector<std::string>& keep_;
+  const std::vector<std::string>& full_precision_nodes_;
   const QuantizeChoices& choices_;
   const SampleData* samples_;
-  std::map<MatrixPart, Made> made_;
+  std::map<MatrixPart, QuantizedStates> matrices_;
   QuantizeReport report_;
 };
 

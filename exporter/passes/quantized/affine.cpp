@@ -23,37 +23,37 @@ class AffineReader {
   }
 
  private:
-  using Place = std::size_t;
-  const Instruction& at(Place i) const { return n_.expr.code[i]; }
+  using InstructionIndex = std::size_t;
+  const Instruction& instruction(InstructionIndex i) const { return n_.expr.code[i]; }
 
   /// Instruction computing the value `i`, in a type without loss: float32, float64, or an integer. Null if a conversion
   /// may change the value.
-  const Instruction* behind_conversions(Place i) const {
-    const Instruction* x = &at(i);
+  const Instruction* behind_conversions(InstructionIndex i) const {
+    const Instruction* x = &instruction(i);
     while (x->op == Scalar::convert) {
       const bool wide =
           x->dtype == DType::f32 || x->dtype == DType::f64 || x->dtype == DType::i64 || x->dtype == DType::i32;
       if (!wide) return nullptr;
-      x = &at(x->a);
+      x = &instruction(x->a);
     }
     return x;
   }
 
-  bool difference(Place i, Affine* a) const {
+  bool difference(InstructionIndex i, Affine* a) const {
     const Instruction* x = behind_conversions(i);
     if (x == nullptr) return false;
     if (x->op != Scalar::sub) return integers(i, a);
     return parameter(x->b, &a->zero) && integers(x->a, a);
   }
 
-  bool integers(Place i, Affine* a) const {
+  bool integers(InstructionIndex i, Affine* a) const {
     const Instruction* x = behind_conversions(i);
     if (x == nullptr || x->op != Scalar::load) return false;
     a->integers = n_.inputs[static_cast<std::size_t>(x->integer)];
     return is_byte_integer(f_.values[static_cast<std::size_t>(a->integers)].type.dtype);
   }
 
-  bool parameter(Place i, Parameter* p) const {
+  bool parameter(InstructionIndex i, Parameter* p) const {
     const Instruction* x = behind_conversions(i);
     if (x == nullptr) return false;
     if (x->op == Scalar::constant) {

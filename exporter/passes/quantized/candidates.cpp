@@ -22,7 +22,7 @@ std::vector<std::int64_t> sizes_of(const TensorType& t) {
 
 struct BlockGridShape {
   std::int64_t rows, columns;
-  bool by_columns;  ///< the value has the blocks' columns first, in each plane
+  bool is_transposed;  ///< the value has the blocks' columns first, in each plane
   std::int64_t planes = 1;
 };
 
@@ -56,7 +56,7 @@ std::vector<BlockGridShape> block_grids(const std::vector<std::int64_t>& sizes, 
 
 PerBlock arranged(const std::vector<float>& values, DType type, BlockGridShape s) {
   PerBlock p{values, type, s.rows, s.columns};
-  if (!s.by_columns) return p;
+  if (!s.is_transposed) return p;
   const std::int64_t rows = s.rows / s.planes;  // rows of a plane
   for (std::int64_t r = 0; r < s.rows; ++r) {
     for (std::int64_t c = 0; c < s.columns; ++c)

@@ -73,20 +73,20 @@ class IntegerCodes {
   }
 
   bool rows(std::int64_t begin, std::int64_t end) {
-    std::vector<float> made(static_cast<std::size_t>(n_.columns));
+    std::vector<float> result(static_cast<std::size_t>(n_.columns));
     for (std::int64_t r = begin; r < end; ++r) {
       const float* w = &n_.values[static_cast<std::size_t>(r * n_.columns)];
       std::int16_t* q = &codes_[static_cast<std::size_t>(r * n_.columns)];
       for (std::int64_t c = 0; c < n_.columns; ++c) {
-        const float s = at(scales_, r, c), z = zeros_ == nullptr ? 0 : at(*zeros_, r, c);
+        const float s = block_value(scales_, r, c), z = zeros_ == nullptr ? 0 : block_value(*zeros_, r, c);
         const float e = s == 0 ? 0.0F : std::nearbyint(element(w[c], s, z));
         if (!(std::fabs(e) <= kLargest)) return false;
         q[c] = static_cast<std::int16_t>(e);
-        made[static_cast<std::size_t>(c)] = number(e, s, z);
+        result[static_cast<std::size_t>(c)] = number(e, s, z);
       }
-      round_to(n_.type, made.data(), n_.columns);
+      round_to(n_.type, result.data(), n_.columns);
       for (std::int64_t c = 0; c < n_.columns; ++c) {
-        if (made[static_cast<std::size_t>(c)] != w[c] && !neighbour(r, c, w[c], q + c)) return false;
+        if (result[static_cast<std::size_t>(c)] != w[c] && !neighbour(r, c, w[c], q + c)) return false;
       }
     }
     return true;
@@ -94,7 +94,7 @@ class IntegerCodes {
 
   /// The division was rounded.
   bool neighbour(std::int64_t r, std::int64_t c, float w, std::int16_t* q) const {
-    const float s = at(scales_, r, c), z = zeros_ == nullptr ? 0 : at(*zeros_, r, c);
+    const float s = block_value(scales_, r, c), z = zeros_ == nullptr ? 0 : block_value(*zeros_, r, c);
     for (const int step : {-1, 1}) {
       const int near = *q + step;
       if (std::abs(near) <= kLargest && rounded(n_.type, number(static_cast<float>(near), s, z)) == w) {
@@ -105,7 +105,7 @@ class IntegerCodes {
     return false;
   }
 
-  float at(const PerBlock& p, std::int64_t r, std::int64_t c) const {
+  float block_value(const PerBlock& p, std::int64_t r, std::int64_t c) const {
     return p.values[static_cast<std::size_t>(r / grid_.rows * p.columns + c / grid_.columns)];
   }
 
@@ -120,20 +120,20 @@ class IntegerCodes {
 /// Range of an element type.
 struct ElementRange {
   DType type;
-  int least, most;
+  int min, max;
 };
 constexpr ElementRange kElementRanges[] = {
     {DType::i2, -2, 1}, {DType::i4, -8, 7}, {DType::i8, -128, 127}, {DType::u8, 0, 255}};
 
 /// Integers of the fewest bits that hold all codes, with each block's zero point added. Blocks end with a byte.
-std::optional<ElementRange> range_for(const std::vector<int>& least, const std::vector<int>& most, std::int64_t block,
+std::optional<ElementRange> range_for(const std::vector<int>& lower, const std::vector<int>& upper, std::int64_t block,
                                       bool with_zeros) {
   for (const ElementRange& range : kElementRanges) {
     if (block % elements_per_byte(range.type) != 0) continue;
     bool fits = true;
-    for (std::size_t b = 0; b < least.size() && fits; ++b)
-      fits = with_zeros ? most[b] - least[b] <= range.most - range.least && range.type != DType::u8
-                        : least[b] >= range.least && most[b] <= range.most;
+    for (std::size_t b = 0; b < lower.size() && fits; ++b)
+      fits = with_zeros ? upper[b] - lower[b] <= range.max - range.min && range.type != DType::u8
+                        : lower[b] >= range.min && upper[b] <= range.max;
     if (fits) return range;
   }
   return std::nullopt;
@@ -174,21 +174,21 @@ std::optional<Fitted> fit_floats(const WeightMatrix& n, const PerBlock& scales, 
   Fitted f = laid_out(n, scales, grid, type, {}, nullptr);
   const std::int64_t row_bytes = n.columns / elements_per_byte(type);
   const auto rows = [&](std::int64_t begin, std::int64_t end) {
-    std::vector<float> made(static_cast<std::size_t>(n.columns));
+    std::vector<float> result(static_cast<std::size_t>(n.columns));
     for (std::int64_t r = begin; r < end; ++r) {
       const float* w = &n.values[static_cast<std::size_t>(r * n.columns)];
       const float* s = &scales.values[static_cast<std::size_t>(r / grid.rows * scales.columns)];
       for (std::int64_t c = 0; c < n.columns; ++c) {
         const float scale = s[c / grid.columns];
-        made[static_cast<std::size_t>(c)] = scale == 0 ? 0.0F : w[c] / scale;
+        result[static_cast<std::size_t>(c)] = scale == 0 ? 0.0F : w[c] / scale;
       }
       std::byte* to = f.bytes.data() + r * row_bytes;
-      convert(made.data(), DType::f32, to, type, n.columns);
-      convert(to, type, made.data(), DType::f32, n.columns);
-      for (std::int64_t c = 0; c < n.columns; ++c) made[static_cast<std::size_t>(c)] *= s[c / grid.columns];
-      round_to(n.type, made.data(), n.columns);
+      convert(result.data(), DType::f32, to, type, n.columns);
+      convert(to, type, result.data(), DType::f32, n.columns);
+      for (std::int64_t c = 0; c < n.columns; ++c) result[static_cast<std::size_t>(c)] *= s[c / grid.columns];
+      round_to(n.type, result.data(), n.columns);
       for (std::int64_t c = 0; c < n.columns; ++c) {
-        if (made[static_cast<std::size_t>(c)] != w[c]) return false;
+        if (result[static_cast<std::size_t>(c)] != w[c]) return false;
       }
     }
     return true;
@@ -215,18 +215,18 @@ std::optional<Fitted> fit(const WeightMatrix& matrix, const PerBlock& scales) {
     return std::nullopt;
   }
   std::vector<std::int16_t> codes = found.codes();
-  std::vector<int> least(scales.values.size(), kLargest), most(scales.values.size(), -kLargest);
+  std::vector<int> lower(scales.values.size(), kLargest), upper(scales.values.size(), -kLargest);
   const auto block_of = [&](std::int64_t i) {
     return static_cast<std::size_t>(i / matrix.columns / grid->rows * scales.columns +
                                     i % matrix.columns / grid->columns);
   };
   for (std::int64_t i = 0; i < std::ssize(codes); ++i) {
     const std::size_t b = block_of(i);
-    least[b] = std::min<int>(least[b], codes[static_cast<std::size_t>(i)]);
-    most[b] = std::max<int>(most[b], codes[static_cast<std::size_t>(i)]);
+    lower[b] = std::min<int>(lower[b], codes[static_cast<std::size_t>(i)]);
+    upper[b] = std::max<int>(upper[b], codes[static_cast<std::size_t>(i)]);
   }
-  const std::optional<ElementRange> plain = range_for(least, most, grid->columns, false),
-                                    shifted = range_for(least, most, grid->columns, true);
+  const std::optional<ElementRange> plain = range_for(lower, upper, grid->columns, false),
+                                    shifted = range_for(lower, upper, grid->columns, true);
   const auto bits = [](const std::optional<ElementRange>& r) { return r ? 8 / elements_per_byte(r->type) : 16; };
   Fitted f;
   if (plain && bits(plain) <= bits(shifted)) {
@@ -235,7 +235,7 @@ std::optional<Fitted> fit(const WeightMatrix& matrix, const PerBlock& scales) {
     // Takes the zero point nearest to 0 that makes a block fit.
     std::vector<float> zeros(scales.values.size());
     for (std::size_t b = 0; b < zeros.size(); ++b)
-      zeros[b] = static_cast<float>(std::clamp(0, shifted->least - least[b], shifted->most - most[b]));
+      zeros[b] = static_cast<float>(std::clamp(0, shifted->min - lower[b], shifted->max - upper[b]));
     for (const float z : zeros) {
       if (z < -128 || z > 127) return std::nullopt;
     }
@@ -272,9 +272,9 @@ namespace {
 PerBlock lowered(const PerBlock& zeros) {
   PerBlock low = zeros;
   for (float& z : low.values) z -= 8;
-  std::vector<float> kept = low.values;
-  round_to(low.type, kept.data(), std::ssize(kept));
-  if (kept != low.values) low.type = DType::f32;
+  std::vector<float> retained = low.values;
+  round_to(low.type, retained.data(), std::ssize(retained));
+  if (retained != low.values) low.type = DType::f32;
   return low;
 }
 
@@ -282,9 +282,9 @@ std::optional<Fitted> fit(const WeightMatrix& matrix, const PerBlock& scales, co
                           ZeroPoint kind, std::span<const ElementRange> ranges) {
   IntegerCodes found(matrix, scales, &zeros, kind, grid);
   if (!found.find()) return std::nullopt;
-  const auto [least, most] = std::ranges::minmax(found.codes());
+  const auto [lower, upper] = std::ranges::minmax(found.codes());
   for (const ElementRange& range : ranges) {
-    if (least < range.least || most > range.most || grid.columns % elements_per_byte(range.type) != 0) continue;
+    if (lower < range.min || upper > range.max || grid.columns % elements_per_byte(range.type) != 0) continue;
     Fitted f = laid_out(matrix, scales, grid, range.type, {.zero_point = kind, .zero = zeros.type}, &zeros.values);
     pack(found.codes(), range.type, f.bytes.data());
     return f;

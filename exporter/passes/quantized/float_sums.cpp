@@ -12,7 +12,7 @@ namespace {
 
 class FloatSumRewrite {
  public:
-  explicit FloatSumRewrite(Function& f) : f_(f), uses_(f) {}
+  explicit FloatSumRewrite(Function& f) : f_(f), def_use_(f) {}
 
   void run() {
     for (Node& n : f_.nodes) {
@@ -34,7 +34,7 @@ class FloatSumRewrite {
   /// Adds v and its views to `values`. Results of the function keep their types.
   bool read_as_floats(ValueId v, std::vector<ValueId>& values) {
     values.push_back(v);
-    return uses_.result_count(v) == 0 && std::ranges::all_of(uses_.readers(v), [&](const ValueReader& r) {
+    return def_use_.result_count(v) == 0 && std::ranges::all_of(def_use_.readers(v), [&](const ValueReader& r) {
              const Node& n = f_.nodes[r.node];
              if (n.op == Op::reshape || n.op == Op::permute) return read_as_floats(n.outputs[0], values);
              return n.op == Op::pointwise && converts(n, v);
@@ -64,7 +64,7 @@ class FloatSumRewrite {
 
   void make_float(ValueId v) {
     type(v).dtype = DType::f32;
-    for (const ValueReader& r : uses_.readers(v)) {
+    for (const ValueReader& r : def_use_.readers(v)) {
       Node& n = f_.nodes[r.node];
       if (n.op == Op::pointwise) read_float(n, v);
     }
@@ -74,27 +74,27 @@ class FloatSumRewrite {
   void read_float(Node& n, ValueId v) {
     std::vector<Instruction>& code = n.expr.code;
     std::vector<std::uint16_t> now(code.size());
-    std::vector<Instruction> kept;
-    for (std::size_t at = 0; at < code.size(); ++at) {
-      Instruction i = code[at];
+    std::vector<Instruction> retained;
+    for (std::size_t index = 0; index < code.size(); ++index) {
+      Instruction i = code[index];
       const int operands = scalar_info(i.op).operands;
       if (i.op == Scalar::convert && loads(n, code[i.a], v)) {
-        now[at] = now[i.a];
+        now[index] = now[i.a];
         continue;
       }
       if (loads(n, i, v)) i.dtype = DType::f32;
       if (operands > 0) i.a = now[i.a];
       if (operands > 1) i.b = now[i.b];
       if (operands > 2) i.c = now[i.c];
-      now[at] = static_cast<std::uint16_t>(kept.size());
-      kept.push_back(i);
+      now[index] = static_cast<std::uint16_t>(retained.size());
+      retained.push_back(i);
     }
-    code = std::move(kept);
+    code = std::move(retained);
     if (code.size() == 1) use_instead(f_, n.outputs[0], v);
   }
 
   Function& f_;
-  const DefUse uses_;
+  const DefUse def_use_;
 };
 
 }  // namespace

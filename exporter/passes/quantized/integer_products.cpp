@@ -61,8 +61,8 @@ class IntegerProducts {
     for (const Node& n : before.nodes) {
       b.set_origin(n.origin, n.annotations);
       if (n.op == Op::matmul || n.op == Op::convolution) {
-        if (const ValueId made = multiply(b, before, part, n); made != kNoValue) {
-          instead.emplace(n.outputs[0], made);
+        if (const ValueId result = multiply(b, before, part, n); result != kNoValue) {
+          instead.emplace(n.outputs[0], result);
           changed_ = true;
           continue;
         }
@@ -76,11 +76,11 @@ class IntegerProducts {
 
   std::optional<IntegerOperand> integers_behind(const Function& f, const ConstantPart& part, ValueId v) const {
     IntegerOperand o;
-    for (std::int64_t at = part.producer(v); at >= 0;
-         at = part.producer(f.nodes[static_cast<std::size_t>(at)].inputs[0])) {
-      const Node& n = f.nodes[static_cast<std::size_t>(at)];
+    for (std::int64_t producer = part.producer(v); producer >= 0;
+         producer = part.producer(f.nodes[static_cast<std::size_t>(producer)].inputs[0])) {
+      const Node& n = f.nodes[static_cast<std::size_t>(producer)];
       if (n.op == Op::reshape || n.op == Op::permute) {
-        o.views.insert(o.views.begin(), static_cast<std::size_t>(at));
+        o.views.insert(o.views.begin(), static_cast<std::size_t>(producer));
         continue;
       }
       const std::optional<Affine> affine = affine_of(f, n);
@@ -114,8 +114,8 @@ class IntegerProducts {
     if (!weight) return kNoValue;
 
     ValueId q = x->affine.integers;
-    for (std::size_t at : x->views) {
-      Node view = f.nodes[at];
+    for (std::size_t index : x->views) {
+      Node view = f.nodes[index];
       view.inputs = {q};
       view.outputs.clear();
       q = b.add(std::move(view)).front();
@@ -149,8 +149,8 @@ class IntegerProducts {
       return numbers.size() == 1 ? b.constant(DType::f32, {}, numbers.data())
                                  : b.constant(DType::f32, sizes, numbers.data());
     };
-    const auto times = [](std::vector<float> numbers, double by) {
-      for (float& v : numbers) v = static_cast<float>(v * by);
+    const auto times = [](std::vector<float> numbers, double factor) {
+      for (float& v : numbers) v = static_cast<float>(v * factor);
       return numbers;
     };
     std::vector<ExprArg> args = {{"p", sums}};
@@ -172,14 +172,14 @@ class IntegerProducts {
       args.emplace_back("weight", constant(w.scales));
     }
     if (bias != kNoValue) {
-      if (behind > 0) bias = b.reshape(bias, with_ones(b, bias, behind));
+      if (behind > 0) bias = b.reshape(bias, append_unit_axes(b, bias, behind));
       text += " + bias";
       args.emplace_back("bias", bias);
     }
     return b.expr(text, std::move(args), DType::f32);
   }
 
-  static Dims with_ones(Builder& b, ValueId v, int count) {
+  static Dims append_unit_axes(Builder& b, ValueId v, int count) {
     Dims shape = b.shape(v);
     shape.insert(shape.end(), static_cast<std::size_t>(count), Dim(1));
     return shape;
@@ -191,10 +191,10 @@ class IntegerProducts {
     const bool convolves = n.op == Op::convolution;
     if (t.dtype != DType::f32 || t.quantized() || part.producer(v) < 0 || (!convolves && t.rank() != 2))
       return std::nullopt;
-    if (const auto known = weights_.find({&f, v}); known != weights_.end()) return known->second;
+    if (const auto cached = weights_.find({&f, v}); cached != weights_.end()) return cached->second;
     std::optional<IntegerWeight>& result = weights_[{&f, v}];
     const ConstantSlice slice = part.slice(v);
-    const std::uint64_t work = part.work(slice);
+    const std::uint64_t work = part.cost(slice);
     if (slice.nodes.empty() || work > budget_) return std::nullopt;
     budget_ -= work;
     std::int64_t rows = t.shape[convolves ? 0 : 1].value(), all = 1;
@@ -233,7 +233,7 @@ class IntegerProducts {
     const State* largest = nullptr;
     for (std::uint32_t s : slice.states) {
       const State& known = program_.states[s];
-      if (known.type == state.type && known.strides == state.strides && holds(known, bytes)) return s;
+      if (known.type == state.type && known.strides == state.strides && has_bytes(known, bytes)) return s;
       if (largest == nullptr || program_.storages[known.storage].size > program_.storages[largest->storage].size)
         largest = &known;
     }
@@ -247,7 +247,7 @@ class IntegerProducts {
     return static_cast<std::uint32_t>(program_.states.size() - 1);
   }
 
-  bool holds(const State& s, const std::vector<std::int8_t>& bytes) const {
+  bool has_bytes(const State& s, const std::vector<std::int8_t>& bytes) const {
     const auto all = program_.source->bytes(s.storage);
     const auto begin = static_cast<std::size_t>(s.offset);
     return begin + bytes.size() <= all.size() &&

@@ -43,11 +43,11 @@ bool keeps_elements(const Node& n) {
 class Moves {
  public:
   Moves(Program& program, std::uint32_t function)
-      : program_(program), function_(function), uses_(program.functions[function]) {}
+      : program_(program), function_(function), def_use_(program.functions[function]) {}
 
   bool run() {
     bool changed = false;
-    for (std::size_t i = 0; i < f().nodes.size(); ++i) changed = keep(i) || changed;
+    for (std::size_t i = 0; i < f().nodes.size(); ++i) changed = rewrite_integers(i) || changed;
     return changed;
   }
 
@@ -56,17 +56,17 @@ class Moves {
   const TensorType& type(ValueId v) { return f().values[static_cast<std::size_t>(v)].type; }
 
   /// Rewrites node `i` if it quantizes elements that a node moves or chooses among widened integers.
-  bool keep(std::size_t i) {
+  bool rewrite_integers(std::size_t i) {
     const Node quantizes = f().nodes[i];
     if (!is_map(quantizes) || !is_byte_integer(type(quantizes.outputs[0]).dtype)) return false;
     const ValueId numbers = quantizes.inputs[0];
-    const std::int64_t at = uses_.producer(numbers);
-    if (at < 0 || uses_.read_count(numbers) != 1) return false;
-    const Node& chooses = f().nodes[static_cast<std::size_t>(at)];
+    const std::int64_t producer = def_use_.producer(numbers);
+    if (producer < 0 || def_use_.read_count(numbers) != 1) return false;
+    const Node& chooses = f().nodes[static_cast<std::size_t>(producer)];
     if (!keeps_elements(chooses) || chooses.outputs[0] != numbers) return false;
     std::vector<ValueId> integers;
     for (ValueId v : chooses.inputs) {
-      const std::int64_t from = uses_.producer(v);
+      const std::int64_t from = def_use_.producer(v);
       if (from < 0) return false;
       const Node& widens = f().nodes[static_cast<std::size_t>(from)];
       if (!is_map(widens) || type(widens.inputs[0]).dtype != type(quantizes.outputs[0]).dtype ||
@@ -74,19 +74,19 @@ class Moves {
         return false;
       integers.push_back(widens.inputs[0]);
     }
-    Node& made = f().nodes[i];  // stands behind the integers
-    made = f().nodes[static_cast<std::size_t>(at)];
-    made.inputs = std::move(integers);
-    made.outputs[0] = quantizes.outputs[0];
+    Node& result = f().nodes[i];  // stands behind the integers
+    result = f().nodes[static_cast<std::size_t>(producer)];
+    result.inputs = std::move(integers);
+    result.outputs[0] = quantizes.outputs[0];
     return true;
   }
 
   bool knows_inverse(const Node& widens, const Node& quantizes) {
     const Pair pair{widens.expr.code, quantizes.expr.code};
-    const auto known = std::ranges::find(known_, pair, &std::pair<Pair, bool>::first);
-    if (known != known_.end()) return known->second;
-    known_.emplace_back(pair, are_inverse(widens, quantizes));
-    return known_.back().second;
+    const auto cached = std::ranges::find(inverse_cache_, pair, &std::pair<Pair, bool>::first);
+    if (cached != inverse_cache_.end()) return cached->second;
+    inverse_cache_.emplace_back(pair, are_inverse(widens, quantizes));
+    return inverse_cache_.back().second;
   }
   /// True if the numbers ascend with the integers, and quantizing gives the integers back.
   bool are_inverse(const Node& widens, const Node& quantizes) {
@@ -96,8 +96,8 @@ class Moves {
     p.functions[0].entry = true;
     Builder b(p, 0);
     const DType dtype = type(widens.inputs[0]).dtype;
-    const int least = dtype == DType::u8 ? 0 : -128;
-    const ValueId codes = b.expr("x", {{"x", b.iota(kCodes, DType::i64, least, 1)}}, DType::i64, dtype);
+    const int lower = dtype == DType::u8 ? 0 : -128;
+    const ValueId codes = b.expr("x", {{"x", b.iota(kCodes, DType::i64, lower, 1)}}, DType::i64, dtype);
     const auto apply = [&](const Node& from, ValueId to) {
       Node n;
       n.op = Op::pointwise;
@@ -114,23 +114,23 @@ class Moves {
       ascend = std::ranges::adjacent_find(span, std::greater_equal<>()) == span.end();
     };
     const auto compare_codes = [&](const Tensor& value) {
-      same = is_every_code(static_cast<const std::uint8_t*>(value.data()), least);
+      same = is_every_code(static_cast<const std::uint8_t*>(value.data()), lower);
     };
     return part.evaluate(numbers, part.slice(numbers), compare_numbers) && ascend &&
            part.evaluate(back, part.slice(back), compare_codes) && same;
   }
-  static bool is_every_code(const std::uint8_t* codes, int least) {
+  static bool is_every_code(const std::uint8_t* codes, int lower) {
     for (int i = 0; i < kCodes; ++i) {
-      if (codes[i] != static_cast<std::uint8_t>(i + least)) return false;
+      if (codes[i] != static_cast<std::uint8_t>(i + lower)) return false;
     }
     return true;
   }
 
   Program& program_;
   std::uint32_t function_;
-  const DefUse uses_;  ///< describes the function before the change
+  const DefUse def_use_;  ///< describes the function before the change
   using Pair = std::pair<std::vector<Instruction>, std::vector<Instruction>>;
-  std::vector<std::pair<Pair, bool>> known_;  ///< pairs of expressions, with true for inverse ones
+  std::vector<std::pair<Pair, bool>> inverse_cache_;  ///< pairs of expressions, with true for inverse ones
 };
 
 }  // namespace

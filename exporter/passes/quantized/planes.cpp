@@ -15,7 +15,7 @@ namespace {
 class Planes {
  public:
   Planes(Program& program, std::uint32_t function)
-      : program_(program), number_(function), f_(program.functions[function]), part_(program, f_) {}
+      : program_(program), number_(function), f_(program.functions[function]), constants_(program, f_) {}
 
   bool run() {
     const std::vector<bool> taken = stacks();
@@ -27,8 +27,8 @@ class Planes {
         continue;
       }
       b.set_origin(n.origin, n.annotations);
-      const ValueId made = plane(b, n.inputs[0], n.dim(AttrKey::start));
-      replaced_.emplace(n.outputs[0], made);
+      const ValueId result = plane(b, n.inputs[0], n.dim(AttrKey::start));
+      replaced_.emplace(n.outputs[0], result);
     }
     use_instead(b.function(), replaced_);
     return true;
@@ -53,19 +53,21 @@ class Planes {
     const auto reads_plane = [&](const ValueReader& r) { return is_plane(f_.nodes[r.node]); };
     for (std::size_t i = 0; i < found.size(); ++i) {
       const auto v = static_cast<ValueId>(i);
-      const auto readers = part_.uses().readers(v);
-      found[i] = !readers.empty() && part_.uses().result_count(v) == 0 && std::ranges::all_of(readers, reads_plane) &&
-                 is_stack(v);
+      const auto readers = constants_.def_use().readers(v);
+      found[i] = !readers.empty() && constants_.def_use().result_count(v) == 0 &&
+                 std::ranges::all_of(readers, reads_plane) && is_stack(v);
     }
     return found;
   }
 
   bool is_stack(ValueId v) const {
     const TensorType& t = type(v);
-    if (!part_.constant(v) || part_.producer(v) < 0 || t.quantized() || t.rank() < 3 || size(t, 0) < 2) return false;
+    if (!constants_.constant(v) || constants_.producer(v) < 0 || t.quantized() || t.rank() < 3 || size(t, 0) < 2)
+      return false;
     if (t.dtype != DType::f32 && t.dtype != DType::f16 && t.dtype != DType::bf16) return false;
     std::uint64_t bytes = 0, own = static_cast<std::uint64_t>(element_size(t.dtype));
-    for (const std::uint32_t s : part_.slice(v).states) bytes += program_.storages[program_.states[s].storage].size;
+    for (const std::uint32_t s : constants_.slice(v).states)
+      bytes += program_.storages[program_.states[s].storage].size;
     for (std::size_t i = 0; i < t.shape.size(); ++i)
       own *= static_cast<std::uint64_t>(std::max<std::int64_t>(0, size(t, i)));
     return bytes > 0 && bytes < own;
@@ -79,28 +81,28 @@ class Planes {
   }
 
   /// Element `at` of the first axis of v; the axis stays, with size 1.
-  ValueId plane(Builder& b, ValueId v, Dim at) {
-    const auto [known, fresh] = made_.try_emplace({v, at.value()}, kNoValue);
-    if (!fresh) return known->second;
-    const std::optional<Node> node = node_of_plane(b, v, at);
-    ValueId made = kNoValue;
+  ValueId plane(Builder& b, ValueId v, Dim index) {
+    const auto [it, fresh] = planes_.try_emplace({v, index.value()}, kNoValue);
+    if (!fresh) return it->second;
+    const std::optional<Node> node = node_of_plane(b, v, index);
+    ValueId result = kNoValue;
     if (node) {
       TensorType t = type(v);
       t.shape[0] = Dim(1);
       Node n = *node;
-      n.outputs = {made = b.add_value(t)};
+      n.outputs = {result = b.add_value(t)};
       b.function().nodes.push_back(std::move(n));
     } else {
-      made = b.slice(v, 0, at, Dim(1));
+      result = b.slice(v, 0, index, Dim(1));
     }
-    made_[{v, at.value()}] = made;
-    return made;
+    planes_[{v, index.value()}] = result;
+    return result;
   }
 
   /// The node that computes v, over planes; empty if v itself is to be sliced.
-  std::optional<Node> node_of_plane(Builder& b, ValueId v, Dim at) {
-    if (part_.producer(v) < 0) return std::nullopt;
-    Node n = f_.nodes[static_cast<std::size_t>(part_.producer(v))];
+  std::optional<Node> node_of_plane(Builder& b, ValueId v, Dim index) {
+    if (constants_.producer(v) < 0) return std::nullopt;
+    Node n = f_.nodes[static_cast<std::size_t>(constants_.producer(v))];
     const TensorType t = type(v);
     const std::int64_t planes = size(t, 0);
     if (n.outputs.size() != 1) return std::nullopt;
@@ -113,12 +115,12 @@ class Planes {
         for (ValueId& u : n.inputs) {
           if (u == kNoValue || type(u).rank() < t.rank() || size(type(u), 0) == 1) continue;  // the same for all
           if (!leads(u)) return std::nullopt;
-          u = plane(b, u, at);
+          u = plane(b, u, index);
         }
         return n;
       case Op::reshape: {
         if (!leads(n.inputs[0])) return std::nullopt;
-        n.inputs[0] = plane(b, n.inputs[0], at);
+        n.inputs[0] = plane(b, n.inputs[0], index);
         Dims sizes = t.shape;
         sizes[0] = Dim(1);
         n.set(AttrKey::sizes, sizes);
@@ -126,12 +128,12 @@ class Planes {
       }
       case Op::permute:
         if (n.dims(AttrKey::axes)[0] != Dim(0) || !leads(n.inputs[0])) return std::nullopt;
-        n.inputs[0] = plane(b, n.inputs[0], at);
+        n.inputs[0] = plane(b, n.inputs[0], index);
         return n;
       case Op::concat: {
         const std::int64_t axis = n.integer(AttrKey::axis);
         if (axis == 0 || axis == -t.rank() || !std::ranges::all_of(n.inputs, leads)) return std::nullopt;
-        for (ValueId& u : n.inputs) u = plane(b, u, at);
+        for (ValueId& u : n.inputs) u = plane(b, u, index);
         return n;
       }
       default: return std::nullopt;
@@ -141,8 +143,8 @@ class Planes {
   Program& program_;
   std::uint32_t number_;
   const Function f_;  ///< the function before the change
-  ConstantPart part_;
-  std::map<std::pair<ValueId, std::int64_t>, ValueId> made_;
+  ConstantPart constants_;
+  std::map<std::pair<ValueId, std::int64_t>, ValueId> planes_;
   std::map<ValueId, ValueId> replaced_;
 };
 

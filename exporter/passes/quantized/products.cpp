@@ -39,7 +39,7 @@ class ProductQuantizer {
     for (std::uint32_t f = 0; f < program_.functions.size(); ++f) any = run(f, tables) || any;
     if (!any) return;
     remove_unread_states(program_, candidates_);
-    for (const auto& [made, name] : names_) rename(made, name);
+    for (const auto& [result, name] : names_) rename(result, name);
   }
 
  private:
@@ -53,7 +53,7 @@ class ProductQuantizer {
     const Function f = program_.functions[number];  // a copy: states are added to the function
     const ConstantPart part(program_, f);
     std::vector<Found> all;
-    made_.clear();
+    states_.clear();
     const std::vector<bool> chosen = tables ? table_readers(f, part) : std::vector<bool>(f.nodes.size(), true);
     for (std::size_t i = 0; i < f.nodes.size(); ++i) {
       const Node& n = f.nodes[i];
@@ -86,34 +86,34 @@ class ProductQuantizer {
     const ConstantSlice slice = part.slice(v);
     if (slice.nodes.empty() || slice.states.empty()) return -1;  // numbers without states have no bytes to save
     for (std::uint32_t s : slice.states) candidates_[s] = true;
-    const std::pair key{v, read.by_columns};
-    if (const auto known = made_.find(key); known != made_.end()) return known->second;
-    const std::uint64_t work = part.work(slice);
+    const std::pair key{v, read.is_transposed};
+    if (const auto cached = states_.find(key); cached != states_.end()) return cached->second;
+    const std::uint64_t work = part.cost(slice);
     if (work > budget_ || read.rows * read.columns < kProductsLeast) return -1;
     budget_ -= work;
     const std::optional<Fitted> fitted = find(f, part, slice, v, read);
     const std::int64_t state = fitted ? add_state(*fitted, read, slice) : std::int64_t{-1};
-    made_.emplace(key, state);
+    states_.emplace(key, state);
     return state;
   }
 
   /// State behind dequantize, if only views lead from there to the node's matrix.
   std::int64_t dequantized(const Function& f, const ConstantPart& part, ValueId v, const Read& read) {
     bool transposed = false;
-    for (std::int64_t at = part.producer(v); at >= 0;) {
-      const Node& n = f.nodes[static_cast<std::size_t>(at)];
-      if (n.op == Op::permute && read.by_columns && swaps_last_axes(n)) {
+    for (std::int64_t producer = part.producer(v); producer >= 0;) {
+      const Node& n = f.nodes[static_cast<std::size_t>(producer)];
+      if (n.op == Op::permute && read.is_transposed && swaps_last_axes(n)) {
         transposed = !transposed;
-      } else if (n.op == Op::reshape && !read.by_columns && type(f, n.inputs[0]).shape == shape_of(read)) {
+      } else if (n.op == Op::reshape && !read.is_transposed && type(f, n.inputs[0]).shape == shape_of(read)) {
         // A convolution's kernel as a row.
       } else if (n.op == Op::dequantize) {
         const std::int64_t state = part.state(n.inputs[0]);
-        const bool fits = transposed == read.by_columns && type(f, n.inputs[0]).shape == shape_of(read);
+        const bool fits = transposed == read.is_transposed && type(f, n.inputs[0]).shape == shape_of(read);
         return fits ? state : -1;
       } else {
         return -1;
       }
-      at = part.producer(n.inputs[0]);
+      producer = part.producer(n.inputs[0]);
     }
     return -1;
   }
@@ -137,10 +137,10 @@ class ProductQuantizer {
     WeightMatrix matrix{{}, t.dtype, read.rows, read.columns};
     const std::vector<PerBlock> scales =
         scale_candidates(program_, f, part, slice, {read.rows, read.columns, read.planes});
-    const bool sparse = read.by_columns && is_sparse_element(t.dtype) && is_stored_smaller(slice, matrix);
+    const bool sparse = read.is_transposed && is_sparse_element(t.dtype) && is_stored_smaller(slice, matrix);
     if (scales.empty() && !sparse) return std::nullopt;
     const auto take_numbers = [&](const Tensor& value) {
-      matrix.values = read.by_columns ? numbers_by_columns(value, read.planes) : numbers_of(value);
+      matrix.values = read.is_transposed ? numbers_by_columns(value, read.planes) : numbers_of(value);
     };
     if (!part.evaluate(v, slice, take_numbers)) return std::nullopt;
     for (const PerBlock& s : scales) {
@@ -200,13 +200,13 @@ class ProductQuantizer {
   }
 
   /// Gives the quantized state its original state's name, if free.
-  void rename(const std::string& made, const std::string& name) {
+  void rename(const std::string& result, const std::string& name) {
     const auto called = [&](const std::string& n) { return std::ranges::find(program_.states, n, &State::name); };
-    if (called(name) != program_.states.end() || called(made) == program_.states.end()) return;
-    called(made)->name = name;
+    if (called(name) != program_.states.end() || called(result) == program_.states.end()) return;
+    called(result)->name = name;
     for (Function& f : program_.functions) {
       for (FunctionInput& in : f.inputs) {
-        if (in.name == made) in.name = name;
+        if (in.name == result) in.name = name;
       }
     }
   }
@@ -215,7 +215,7 @@ class ProductQuantizer {
   std::vector<bool> candidates_;  ///< states possibly unread after the pass
   std::uint64_t budget_ = 0;
   /// States of the current function's values, by columns or not; -1: none.
-  std::map<std::pair<ValueId, bool>, std::int64_t> made_;
+  std::map<std::pair<ValueId, bool>, std::int64_t> states_;
   std::vector<std::uint32_t> added_;
   std::vector<std::pair<std::string, std::string>> names_;
 };

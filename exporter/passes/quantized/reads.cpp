@@ -64,7 +64,7 @@ std::optional<Read> read_of(const Function& f, const Node& n) {
     r.columns = product(sizes, 1, sizes.size());
     r.shape = {r.rows, r.columns};
   } else {
-    r.by_columns = true;
+    r.is_transposed = true;
     r.planes = product(sizes, 0, last - 1);
     r.rows = r.planes * sizes[last];
     r.columns = sizes[last - 1];

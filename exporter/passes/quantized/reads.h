@@ -16,7 +16,7 @@ struct Read {
   std::size_t operand = 0;  ///< number of the operand
   std::int64_t rows = 0, columns = 0;
   std::int64_t planes = 1;          ///< matrices that share the rows
-  bool by_columns = false;          ///< the weight has its rows along its last axis, in each plane
+  bool is_transposed = false;       ///< the weight has its rows along its last axis, in each plane
   std::vector<std::int64_t> shape;  ///< shape of the quantized value
 };
 

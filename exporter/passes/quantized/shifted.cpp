@@ -26,7 +26,7 @@ class ShiftedProducts {
       : program_(program),
         number_(function),
         f_(program.functions[function]),
-        part_(program, f_, is_foldable_shifted) {}
+        constants_(program, f_, is_foldable_shifted) {}
 
   bool run() {
     bool changed = false;
@@ -36,7 +36,7 @@ class ShiftedProducts {
           type(n.outputs[0]).dtype != DType::i32 || (n.inputs.size() > 2 && n.inputs[2] != kNoValue))
         continue;
       const ValueId x = signed_behind(n.inputs[0]);
-      const DefUse& uses = part_.uses();
+      const DefUse& uses = constants_.def_use();
       const auto readers = uses.readers(n.outputs[0]);
       if (x == kNoValue || readers.size() != 1 || uses.result_count(n.outputs[0]) > 0 ||
           !takes_sums_out(n, readers[0].node))
@@ -60,9 +60,9 @@ class ShiftedProducts {
   ValueId signed_behind(ValueId v) const {
     std::int64_t sum = 0;
     for (bool last = true;; last = false) {
-      const std::int64_t at = part_.producer(v);
-      if (at < 0) return kNoValue;
-      const Node& n = f_.nodes[static_cast<std::size_t>(at)];
+      const std::int64_t producer = constants_.producer(v);
+      if (producer < 0) return kNoValue;
+      const Node& n = f_.nodes[static_cast<std::size_t>(producer)];
       if (n.op != Op::pointwise || n.inputs.size() != 1 || (!last && !holds_sums(type(v).dtype))) return kNoValue;
       const auto added = constant_added(n);
       if (!added) return kNoValue;
@@ -76,16 +76,17 @@ class ShiftedProducts {
   static std::optional<std::int64_t> constant_added(const Node& n) {
     std::int64_t sum = 0;
     const std::vector<Instruction>& code = n.expr.code;
-    std::size_t at = code.size() - 1;
-    while (code[at].op != Scalar::load) {
-      const Instruction& i = code[at];
+    std::size_t index = code.size() - 1;
+    while (code[index].op != Scalar::load) {
+      const Instruction& i = code[index];
       if (i.op == Scalar::add && code[i.b].op == Scalar::constant && is_integral(i.dtype)) {
         if (code[i.b].integer < -kShift || code[i.b].integer > kShift) return std::nullopt;
         sum += code[i.b].integer;
-      } else if (i.op != Scalar::convert || !is_integral(i.dtype) || (at + 1 < code.size() && !holds_sums(i.dtype))) {
+      } else if (i.op != Scalar::convert || !is_integral(i.dtype) ||
+                 (index + 1 < code.size() && !holds_sums(i.dtype))) {
         return std::nullopt;
       }
-      at = i.a;
+      index = i.a;
     }
     return sum;
   }
@@ -95,9 +96,9 @@ class ShiftedProducts {
     const Node& n = f_.nodes[reader];
     if (n.op != Op::pointwise || n.inputs.size() != 2 || type(n.outputs[0]).dtype != DType::i32) return false;
     const std::vector<Instruction>& code = n.expr.code;
-    const auto behind = [&](std::size_t at) {
-      while (code[at].op == Scalar::convert && holds_sums(code[at].dtype)) at = code[at].a;
-      return at;
+    const auto behind = [&](std::size_t index) {
+      while (code[index].op == Scalar::convert && holds_sums(code[index].dtype)) index = code[index].a;
+      return index;
     };
     const Instruction& difference = code[behind(code.size() - 1)];
     if (difference.op != Scalar::sub || !holds_sums(difference.dtype)) return false;
@@ -119,20 +120,20 @@ class ShiftedProducts {
   /// The elements of a constant; empty for other values.
   std::vector<std::int64_t> integers(ValueId v) const {
     std::vector<std::int64_t> result;
-    if (!part_.constant(v) || !is_integral(type(v).dtype)) return result;
+    if (!constants_.constant(v) || !is_integral(type(v).dtype)) return result;
     const auto take_elements = [&](const Tensor& value) {
       const Tensor dense = value.contiguous();
       result.resize(static_cast<std::size_t>(dense.numel()));
       convert(dense.data(), dense.dtype(), result.data(), DType::i64, dense.numel());
     };
-    if (!part_.evaluate(v, part_.slice(v), take_elements)) result.clear();
+    if (!constants_.evaluate(v, constants_.slice(v), take_elements)) result.clear();
     return result;
   }
 
   Program& program_;
   std::uint32_t number_;
   const Function f_;  ///< before the pass
-  const ConstantPart part_;
+  const ConstantPart constants_;
 };
 
 bool is_product(const Node& n) {

@@ -30,8 +30,8 @@ class Common {
 
   void run() {
     // Results of the program stay values of their own, with their names.
-    for (const FunctionOutput& o : f_.outputs) keep(o.value);
-    for (const WriteBack& w : f_.writebacks) keep(w.value);
+    for (const FunctionOutput& o : f_.outputs) pin(o.value);
+    for (const WriteBack& w : f_.writebacks) pin(w.value);
     for (Node& n : f_.nodes) {
       for (ValueId& v : n.inputs) v = now(v);
       if (n.op == Op::mx_pack) packed_.insert(n.outputs[0]);
@@ -41,21 +41,21 @@ class Common {
 
  private:
   ValueId now(ValueId v) const { return v == kNoValue ? v : instead_[static_cast<std::size_t>(v)]; }
-  void keep(ValueId v) {
+  void pin(ValueId v) {
     if (v == kNoValue) return;
-    kept_.resize(f_.values.size());
-    kept_[static_cast<std::size_t>(v)] = true;
+    pinned_.resize(f_.values.size());
+    pinned_[static_cast<std::size_t>(v)] = true;
   }
-  bool is_kept(ValueId v) const { return v != kNoValue && !kept_.empty() && kept_[static_cast<std::size_t>(v)]; }
+  bool is_pinned(ValueId v) const { return v != kNoValue && !pinned_.empty() && pinned_[static_cast<std::size_t>(v)]; }
 
   /// Each product keeps its own: a device multiplies what lies behind it (docs/devices.md), and no other product's node
   /// may lie between.
   bool is_rounded_activation(const Node& n) const { return n.op == Op::dequantize && packed_.contains(n.inputs[0]); }
 
   void share(Node& n) {
-    std::vector<Node*>& alike = seen_[{n.op, n.inputs}];
+    std::vector<Node*>& alike = candidates_[{n.op, n.inputs}];
     const auto first = std::ranges::find_if(alike, [&](const Node* m) { return same_common(*m, n); });
-    if (first == alike.end() || std::ranges::any_of(n.outputs, [&](ValueId v) { return is_kept(v); })) {
+    if (first == alike.end() || std::ranges::any_of(n.outputs, [&](ValueId v) { return is_pinned(v); })) {
       alike.push_back(&n);
       return;
     }
@@ -73,9 +73,9 @@ class Common {
 
   Function& f_;
   std::vector<ValueId> instead_;
-  std::vector<bool> kept_;
+  std::vector<bool> pinned_;
   std::set<ValueId> packed_;
-  std::map<std::pair<Op, std::vector<ValueId>>, std::vector<Node*>> seen_;
+  std::map<std::pair<Op, std::vector<ValueId>>, std::vector<Node*>> candidates_;
 };
 
 }  // namespace

@@ -2,10 +2,10 @@
 
 namespace tern {
 
-Dataflow::Dataflow(const Function& f) : f_(f), uses_(f) {}
+Dataflow::Dataflow(const Function& f) : f_(f), def_use_(f) {}
 
 const Node* Dataflow::made_by(ValueId v, Op op) const {
-  const Node* n = uses_.producing_node(f_, v);
+  const Node* n = def_use_.producing_node(f_, v);
   return n != nullptr && n->op == op && n->outputs[0] == v ? n : nullptr;
 }
 

@@ -29,9 +29,9 @@ class Dataflow {
   explicit Dataflow(const Function& f);
 
   /// -1 for inputs.
-  std::int64_t producer(ValueId v) const { return uses_.producer(v); }
+  std::int64_t producer(ValueId v) const { return def_use_.producer(v); }
   /// True if exactly `nodes` nodes read the value, and the function does not return it.
-  bool is_read_by(ValueId v, std::size_t nodes) const { return uses_.is_read_by_nodes(v, nodes); }
+  bool is_read_by(ValueId v, std::size_t nodes) const { return def_use_.is_read_by_nodes(v, nodes); }
   const TensorType& type(ValueId v) const { return f_.values[static_cast<std::size_t>(v)].type; }
   /// The node of kind `op` whose first result is `v`, or null.
   const Node* made_by(ValueId v, Op op) const;
@@ -43,7 +43,7 @@ class Dataflow {
 
  private:
   const Function& f_;
-  DefUse uses_;
+  DefUse def_use_;
 };
 
 }  // namespace tern

@@ -29,20 +29,20 @@ class Norms {
     for (Node& n : f_.nodes) {
       const auto one = flow_.operation(n);
       if (!one) continue;
-      if (const auto made = made_of(n, *one)) replace(n, *made);
+      if (const auto node = made_of(n, *one)) replace(n, *node);
     }
   }
 
  private:
   const TensorType& type(ValueId v) const { return flow_.type(v); }
 
-  static void replace(Node& n, const Node& by) {
-    Node made = by;
-    made.outputs = n.outputs;
-    if (made.op == Op::layer_norm) made.outputs.resize(3, kNoValue);
-    made.origin = n.origin;
-    made.annotations = std::move(n.annotations);
-    n = std::move(made);
+  static void replace(Node& n, const Node& factor) {
+    Node node = factor;
+    node.outputs = n.outputs;
+    if (node.op == Op::layer_norm) node.outputs.resize(3, kNoValue);
+    node.origin = n.origin;
+    node.annotations = std::move(n.annotations);
+    n = std::move(node);
   }
 
   std::optional<Node> made_of(const Node& n, const OneOperation& one) const {
@@ -54,20 +54,20 @@ class Norms {
     switch (one.op) {
       case Scalar::mul:
         for (const auto& [x, other] : {std::pair(a, b), std::pair(b, a)}) {
-          if (auto made = with_parameter(x, other, 1, type(y))) return made;
-          if (auto made = normalized(x, mean_of_reciprocal_root(other), type(y))) return made;
+          if (auto node = add_parameter(x, other, 1, type(y))) return node;
+          if (auto node = normalized(x, mean_of_reciprocal_root(other), type(y))) return node;
         }
         return {};
       case Scalar::div: return normalized(a, mean_of_root(b), type(y));
       case Scalar::add:
-        if (auto made = with_parameter(a, b, 2, type(y))) return made;
-        return with_parameter(b, a, 2, type(y));
+        if (auto node = add_parameter(a, b, 2, type(y))) return node;
+        return add_parameter(b, a, 2, type(y));
       default: return {};
     }
   }
 
   /// Operation producing `v` for a single reader, without rounding.
-  std::optional<OneOperation> own(ValueId v) const {
+  std::optional<OneOperation> wide_operation(ValueId v) const {
     if (v == kNoValue || !flow_.is_read_by(v, 1)) return {};
     auto one = flow_.operation(v);
     return one && is_wide(one->compute) && one->compute == type(v).dtype ? one : std::nullopt;
@@ -75,12 +75,12 @@ class Norms {
 
   // sqrt(m + epsilon)
   std::optional<Shifted> mean_of_root(ValueId v) const {
-    const auto root = own(v);
+    const auto root = wide_operation(v);
     return root && root->op == Scalar::sqrt ? shifted(root->operands[0].value) : std::nullopt;
   }
   // rsqrt(m + epsilon), 1 / sqrt(m + epsilon)
   std::optional<Shifted> mean_of_reciprocal_root(ValueId v) const {
-    const auto one = own(v);
+    const auto one = wide_operation(v);
     if (!one) return {};
     if (one->op == Scalar::rsqrt) return shifted(one->operands[0].value);
     if (one->op == Scalar::reciprocal) return mean_of_root(one->operands[0].value);
@@ -88,7 +88,7 @@ class Norms {
     return quotient ? mean_of_root(one->operands[1].value) : std::nullopt;
   }
   std::optional<Shifted> shifted(ValueId v) const {
-    const auto sum = own(v);
+    const auto sum = wide_operation(v);
     if (!sum || sum->op != Scalar::add) return {};
     const ScalarOperand &a = sum->operands[0], &b = sum->operands[1];
     if ((a.value == kNoValue) == (b.value == kNoValue)) return {};
@@ -98,10 +98,10 @@ class Norms {
 
   /// Operand and number of axes of a mean over the last axes, which stay. The mean has one reader.
   struct Mean {
-    ValueId of = kNoValue;
+    ValueId operand = kNoValue;
     std::int64_t axes = 0;
   };
-  std::optional<Mean> mean(ValueId v) const {
+  std::optional<Mean> match_mean(ValueId v) const {
     const Node* n = flow_.made_by(v, Op::reduce);
     if (n == nullptr || !flow_.is_read_by(v, 1) || n->integer(AttrKey::kind) != static_cast<int>(ReduceKind::mean) ||
         n->integer(AttrKey::keepdims) == 0 || type(n->inputs[0]).dtype != type(v).dtype)
@@ -119,22 +119,22 @@ class Norms {
 
   /// `x` over the root of `m` plus a number, with `m` the mean of x^2.
   std::optional<Node> normalized(ValueId x, const std::optional<Shifted>& m, const TensorType& result) const {
-    const auto squares = m ? mean(m->value) : std::nullopt;
-    const auto square = squares ? own(squares->of) : std::nullopt;
+    const auto squares = m ? match_mean(m->value) : std::nullopt;
+    const auto square = squares ? wide_operation(squares->operand) : std::nullopt;
     if (!square || square->op != Scalar::mul || square->operands[0].value != square->operands[1].value) return {};
     const ValueId wide = square->operands[0].value;
     if (wide == kNoValue || flow_.narrow(wide) != flow_.narrow(x)) return {};
-    if (type(wide) != result || type(squares->of).shape != result.shape) return {};
-    Node made;
-    made.op = Op::rms_norm;
-    made.inputs = {wide, kNoValue};
-    made.set(AttrKey::k, Dims{squares->axes});
-    made.set(AttrKey::epsilon, std::vector<double>{m->number});
+    if (type(wide) != result || type(squares->operand).shape != result.shape) return {};
+    Node node;
+    node.op = Op::rms_norm;
+    node.inputs = {wide, kNoValue};
+    node.set(AttrKey::k, Dims{squares->axes});
+    node.set(AttrKey::epsilon, std::vector<double>{m->number});
     const ValueId centred = x == wide ? less_mean(x, squares->axes) : kNoValue;
-    if (centred == kNoValue) return made;
-    made.op = Op::layer_norm;
-    made.inputs = {centred, kNoValue, kNoValue};
-    return made;
+    if (centred == kNoValue) return node;
+    node.op = Op::layer_norm;
+    node.inputs = {centred, kNoValue, kNoValue};
+    return node;
   }
 
   /// The value that `x` is less its mean. Only the square and the product of `x` read `x`.
@@ -142,9 +142,9 @@ class Norms {
     const auto difference = flow_.is_read_by(x, 2) ? flow_.operation(x) : std::nullopt;
     if (!difference || difference->op != Scalar::sub || difference->compute != type(x).dtype) return kNoValue;
     const ValueId from = difference->operands[0].value, less = difference->operands[1].value;
-    const auto middle = from == kNoValue || less == kNoValue ? std::nullopt : mean(less);
-    const bool own_mean = middle && middle->axes == axes && flow_.narrow(middle->of) == flow_.narrow(from);
-    return own_mean && type(middle->of) == type(x) ? middle->of : kNoValue;
+    const auto middle = from == kNoValue || less == kNoValue ? std::nullopt : match_mean(less);
+    const bool own_mean = middle && middle->axes == axes && flow_.narrow(middle->operand) == flow_.narrow(from);
+    return own_mean && type(middle->operand) == type(x) ? middle->operand : kNoValue;
   }
 
   /// Normalization producing `y`, with a single reader.
@@ -157,7 +157,7 @@ class Norms {
   }
 
   /// The normalization with the weight or the bias `p` as well.
-  std::optional<Node> with_parameter(ValueId y, ValueId p, std::size_t operand, const TensorType& result) const {
+  std::optional<Node> add_parameter(ValueId y, ValueId p, std::size_t operand, const TensorType& result) const {
     const Node* n = norm(y);
     if (n == nullptr || type(y) != result || operand >= n->inputs.size() || n->inputs[operand] != kNoValue) return {};
     if (operand == 1 && n->inputs.size() > 2 && n->inputs[2] != kNoValue) return {};  // the weight comes first
@@ -166,9 +166,9 @@ class Norms {
     if (!is_floating(type(p).dtype) || compute_type(type(p).dtype) != result.dtype || shape.size() != k ||
         !std::equal(shape.begin(), shape.end(), result.shape.end() - static_cast<std::ptrdiff_t>(k)))
       return {};
-    Node made = *n;
-    made.inputs[operand] = p;
-    return made;
+    Node node = *n;
+    node.inputs[operand] = p;
+    return node;
   }
 
   /// Normalization of a widened value, rounded to the original type.
@@ -177,9 +177,9 @@ class Norms {
     if (n == nullptr || !is_wide(type(y).dtype)) return {};
     const ValueId x = flow_.narrow(n->inputs[0]);
     if (x == n->inputs[0] || type(x) != result) return {};
-    Node made = *n;
-    made.inputs[0] = x;
-    return made;
+    Node node = *n;
+    node.inputs[0] = x;
+    return node;
   }
 
   Function& f_;

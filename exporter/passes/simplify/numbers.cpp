@@ -9,26 +9,26 @@ namespace tern {
 namespace {
 
 /// True for types with numbers stored unchanged in an instruction.
-bool holds(DType t) {
+bool is_stored_unchanged(DType t) {
   return t == DType::f32 || t == DType::f64 || t == DType::i64 || t == DType::i32 || t == DType::i16 ||
          t == DType::i8 || t == DType::u8;
 }
 
 /// Whole numbers of this size are equal in every type with room for them, and in float32.
 std::optional<std::int64_t> small_integer(double v, DType t) {
-  const double least = t == DType::u8   ? 0
+  const double lower = t == DType::u8   ? 0
                        : t == DType::i8 ? -128
                                         : -32768,
-               most = t == DType::i8   ? 127
-                      : t == DType::u8 ? 255
-                                       : 32767;
-  if (v != std::trunc(v) || v < least || v > most) return std::nullopt;
+               upper = t == DType::i8   ? 127
+                       : t == DType::u8 ? 255
+                                        : 32767;
+  if (v != std::trunc(v) || v < lower || v > upper) return std::nullopt;
   return static_cast<std::int64_t>(v);
 }
 
 /// Fill number of a node's result, as an instruction.
 std::optional<Instruction> number_of(const Node& n, DType dtype) {
-  if (n.op != Op::full || !holds(dtype)) return std::nullopt;
+  if (n.op != Op::full || !is_stored_unchanged(dtype)) return std::nullopt;
   Instruction i;
   i.op = Scalar::constant;
   i.dtype = dtype;
@@ -111,18 +111,18 @@ class ScalarInlining {
     return found->second.dtype == type(n.inputs[k]).dtype || is_widened(n.expr, k);
   }
   void read(Node& n) {
-    std::vector<ValueId> kept;
+    std::vector<ValueId> retained;
     std::vector<std::int64_t> number(n.inputs.size(), -1);  // numbers of the operands that are kept
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       if (reads_number(n, k)) continue;
-      number[k] = std::ssize(kept);
-      kept.push_back(n.inputs[k]);
+      number[k] = std::ssize(retained);
+      retained.push_back(n.inputs[k]);
     }
     // Operand 0 stays first: a state may own its memory.
-    if (kept.size() == n.inputs.size() || kept.empty()) return;
+    if (retained.size() == n.inputs.size() || retained.empty()) return;
     const TensorType& result = type(n.outputs[0]);
     const auto says_sizes = [&](ValueId v) { return type(v).shape == result.shape; };
-    if (!n.has(AttrKey::sizes) && std::ranges::none_of(kept, says_sizes)) n.set(AttrKey::sizes, result.shape);
+    if (!n.has(AttrKey::sizes) && std::ranges::none_of(retained, says_sizes)) n.set(AttrKey::sizes, result.shape);
     for (Instruction& i : n.expr.code) {
       if (i.op != Scalar::load) continue;
       const auto k = static_cast<std::size_t>(i.integer);
@@ -133,7 +133,7 @@ class ScalarInlining {
       }
     }
     convert_numbers(n.expr);
-    n.inputs = std::move(kept);
+    n.inputs = std::move(retained);
   }
 
   Function& f_;

@@ -51,14 +51,14 @@ class Overlap {
                        [](const Node& n) { return n.op != Op::wait && !is_view(n.op); });
   }
   /// Removes waits that end no collective; readers read their operand.
-  void remove(const std::vector<bool>& kept) {
+  void remove(const std::vector<bool>& retained) {
     std::map<ValueId, ValueId> instead;
     std::vector<Node> nodes;
     for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
       Node& n = f_.nodes[i];
-      if (n.op == Op::wait && !kept[i] && n.inputs.size() == 1) {
-        const auto known = instead.find(n.inputs[0]);
-        instead[n.outputs[0]] = known == instead.end() ? n.inputs[0] : known->second;
+      if (n.op == Op::wait && !retained[i] && n.inputs.size() == 1) {
+        const auto cached = instead.find(n.inputs[0]);
+        instead[n.outputs[0]] = cached == instead.end() ? n.inputs[0] : cached->second;
       } else {
         nodes.push_back(std::move(n));
       }

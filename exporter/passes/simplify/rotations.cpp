@@ -19,7 +19,7 @@ namespace {
 /// Node indices in the original function.
 struct RotationNodes {
   std::size_t sum, plain, turned;  ///< plain + turned; a product by cosines; a product of the halves by sines
-  ValueId halves = kNoValue, of = kNoValue;
+  ValueId halves = kNoValue, rotated = kNoValue;
 };
 
 class Rotations {
@@ -65,10 +65,10 @@ class Rotations {
       if (type(plain).shape != shape || type(turned).shape != shape) continue;
       const Node& product = f_.nodes[static_cast<std::size_t>(flow_.producer(turned))];
       for (const ValueId halves : product.inputs) {
-        const ValueId of = turned_halves(halves);
-        if (of == kNoValue || type(of).shape != shape) continue;
+        const ValueId base = turned_halves(halves);
+        if (base == kNoValue || type(base).shape != shape) continue;
         return RotationNodes{i, static_cast<std::size_t>(flow_.producer(plain)),
-                             static_cast<std::size_t>(flow_.producer(turned)), halves, of};
+                             static_cast<std::size_t>(flow_.producer(turned)), halves, base};
       }
     }
     return {};
@@ -116,19 +116,19 @@ class Rotations {
     return b_.reshape(v, shape);
   }
   ValueId product(const Node& n, ValueId a, ValueId b) {
-    Node made = n;
-    made.inputs = {a, b};
-    made.outputs.clear();
-    return b_.add(std::move(made)).front();
+    Node node = n;
+    node.inputs = {a, b};
+    node.outputs.clear();
+    return b_.add(std::move(node)).front();
   }
 
   void rotate(const RotationNodes& r, const std::vector<Node>& nodes) {
     const Node &sum = nodes[r.sum], &plain = nodes[r.plain], &turned = nodes[r.turned];
     b_.set_origin(sum.origin, sum.annotations);
     const std::size_t sines = turned.inputs[0] == r.halves ? 1 : 0;
-    const ValueId other = b_.flip(split(r.of), {-2}), by = split(turned.inputs[sines]);
+    const ValueId other = b_.flip(split(r.rotated), {-2}), factor = split(turned.inputs[sines]);
     const ValueId with_sign =
-        b_.expr(fmt::format("index({}) == 0 ? -s : s", b_.rank(by) - 2), {{"s", by}}, b_.dtype(by));
+        b_.expr(fmt::format("index({}) == 0 ? -s : s", b_.rank(factor) - 2), {{"s", factor}}, b_.dtype(factor));
     const ValueId p = product(plain, split(plain.inputs[0]), split(plain.inputs[1]));
     const ValueId t = sines == 1 ? product(turned, other, with_sign) : product(turned, with_sign, other);
     const bool first = plain.outputs[0] == sum.inputs[0];

@@ -32,7 +32,7 @@ bool is_large_matrix(const TensorType& t) {
 }
 
 /// True for types whose matrices products read fastest column by column.
-bool by_columns(DType t) {
+bool prefers_columns(DType t) {
   return t == DType::f32 || (element_size(t) == 1 && t != DType::f4_e2m1 && t != DType::boolean);
 }
 
@@ -57,7 +57,7 @@ void store_weights_by_columns(Program& program) {
   const std::vector<bool> candidates = read_by_products(program);
   for (std::size_t i = 0; i < program.states.size(); ++i) {
     State& s = program.states[i];
-    if (!candidates[i] || !by_columns(s.type.dtype) || !is_own_storage(program, s) || !is_large_matrix(s.type))
+    if (!candidates[i] || !prefers_columns(s.type.dtype) || !is_own_storage(program, s) || !is_large_matrix(s.type))
       continue;
     const std::int64_t rows = s.type.shape[0].value(), columns = s.type.shape[1].value();
     extendable_source(program).replace(

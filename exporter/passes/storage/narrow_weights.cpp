@@ -29,23 +29,23 @@ bool is_large_matrix_weights(const TensorType& t) {
 
 /// Kinds of readers of a value or its views.
 struct ReaderKinds {
-  bool products = false, others = false;
+  bool has_products = false, has_other_readers = false;
 };
 
 ReaderKinds reader_kinds(const Function& f, const DefUse& uses, ValueId v) {
   ReaderKinds kinds{false, uses.result_count(v) > 0};
   for (const ValueReader& r : uses.readers(v)) {
     const Node& n = f.nodes[r.node];
-    const bool kept = noted_precision(n) == Precision::exported;
-    if (n.op == Op::matmul && r.operand == 1 && !kept &&
+    const bool is_kept = noted_precision(n) == Precision::exported;
+    if (n.op == Op::matmul && r.operand == 1 && !is_kept &&
         f.values[static_cast<std::size_t>(n.inputs[0])].type.dtype == DType::f32) {
-      kinds.products = true;
+      kinds.has_products = true;
     } else if (is_view(n.op) && r.operand == 0) {
       const ReaderKinds further = reader_kinds(f, uses, n.outputs[0]);
-      kinds.products |= further.products;
-      kinds.others |= further.others;
+      kinds.has_products |= further.has_products;
+      kinds.has_other_readers |= further.has_other_readers;
     } else if (n.op != Op::index_select || r.operand != 0) {
-      kinds.others = true;
+      kinds.has_other_readers = true;
     }
   }
   return kinds;
@@ -64,8 +64,8 @@ bool may_be_narrow(const Program& program, const std::vector<DefUse>& uses, std:
     for (const FunctionInput& in : f.inputs) {
       if (in.kind != FunctionInput::Kind::state || in.state != state || in.value == kNoValue) continue;
       const ReaderKinds kinds = reader_kinds(f, uses[i], in.value);
-      if (kinds.others) return false;
-      *products |= kinds.products;
+      if (kinds.has_other_readers) return false;
+      *products |= kinds.has_products;
     }
   }
   return true;

@@ -22,23 +22,23 @@ std::optional<Dims> permuted(const Dims& scale, const Node& view) {
 /// Scale's sizes after a reshape adding and removing axes of size 1.
 std::optional<Dims> reshaped(const Dims& scale, const Dims& from, const Dims& to) {
   Dims result;
-  std::size_t at = 0;
+  std::size_t index = 0;
   for (const Dim size : to) {
-    while (!size.is(1) && at < from.size() && from[at].is(1)) ++at;
+    while (!size.is(1) && index < from.size() && from[index].is(1)) ++index;
     if (size.is(1)) {
       result.emplace_back(1);
-    } else if (at < from.size() && from[at] == size) {
-      result.push_back(scale[at++]);
+    } else if (index < from.size() && from[index] == size) {
+      result.push_back(scale[index++]);
     } else {
       return std::nullopt;
     }
   }
-  while (at < from.size() && from[at].is(1)) ++at;
-  return at == from.size() ? std::optional(result) : std::nullopt;
+  while (index < from.size() && from[index].is(1)) ++index;
+  return index == from.size() ? std::optional(result) : std::nullopt;
 }
 
 /// Shape of the scale behind a view of the weight, whose shapes are `from` and `to`.
-std::optional<Dims> after(const Dims& scale, const Node& view, const Dims& from, const Dims& to) {
+std::optional<Dims> scale_behind_view(const Dims& scale, const Node& view, const Dims& from, const Dims& to) {
   if (is_one_number(scale)) return Dims(to.size(), 1);
   switch (view.op) {
     case Op::permute: return permuted(scale, view);
@@ -70,7 +70,7 @@ std::optional<ScaleShapes> shapes_behind_product(const ByteWeights& weights, con
     // A slice from elsewhere than the beginning, or backwards, may keep the size.
     if (view.op == Op::slice && view.integer(AttrKey::step) != 1 && !is_one_number(scale)) return std::nullopt;
     const auto next =
-        after(shapes.back(), view, weights.type(view.inputs[0]).shape, weights.type(view.outputs[0]).shape);
+        scale_behind_view(shapes.back(), view, weights.type(view.inputs[0]).shape, weights.type(view.outputs[0]).shape);
     if (!next) return std::nullopt;
     shapes.push_back(*next);
   }

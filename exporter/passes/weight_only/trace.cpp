@@ -12,7 +12,7 @@ bool is_float(DType t) {
 }
 
 /// True if `to` holds every number of `from`, whose type is_byte.
-bool holds(DType to, DType from) {
+bool represents_all(DType to, DType from) {
   if (is_float(to) || to == DType::f64 || to == from) return true;
   if (!is_integral(from) || !is_integral(to)) return false;
   return element_size(to) > 1 && (from == DType::u8 || to == DType::i16 || to == DType::i32 || to == DType::i64);
@@ -46,9 +46,9 @@ class OperandTrace {
   /// Passes a conversion or a product with a scale.
   bool step(const Node& n, ValueId& v) {
     const std::vector<Instruction>& code = n.expr.code;
-    const Converted result = without_conversions(n.expr, code.size() - 1);
+    const Converted result = strip_conversions(n.expr, code.size() - 1);
     casts_.insert(casts_.end(), result.dtypes.begin(), result.dtypes.end());
-    const Instruction& base = code[result.at];
+    const Instruction& base = code[result.instruction];
     if (base.op == Scalar::load) {
       if (n.inputs.size() != 1) return false;
       v = n.inputs[0];
@@ -56,9 +56,10 @@ class OperandTrace {
     }
     if (base.op != Scalar::mul || n.inputs.size() != 2 || scale_) return false;
     if (!std::ranges::all_of(casts_, is_float) || !is_float(base.dtype)) return false;
-    const Converted factors[2] = {without_conversions(n.expr, base.a), without_conversions(n.expr, base.b)};
-    if (std::ranges::any_of(factors, [&](const Converted& f) { return code[f.at].op != Scalar::load; })) return false;
-    const auto input = [&](int i) { return static_cast<std::size_t>(code[factors[i].at].integer); };
+    const Converted factors[2] = {strip_conversions(n.expr, base.a), strip_conversions(n.expr, base.b)};
+    if (std::ranges::any_of(factors, [&](const Converted& f) { return code[f.instruction].op != Scalar::load; }))
+      return false;
+    const auto input = [&](int i) { return static_cast<std::size_t>(code[factors[i].instruction].integer); };
     if (input(0) == input(1)) return false;
     const TensorType& whole = weights_.type(n.outputs[0]);
     for (const int i : {0, 1}) {
@@ -83,7 +84,7 @@ class OperandTrace {
 
   std::optional<ByteOperand> finish(ValueId weight) {
     const DType type = weights_.type(weight).dtype;
-    if (!std::ranges::all_of(casts_, [&](DType t) { return holds(t, type); })) return std::nullopt;
+    if (!std::ranges::all_of(casts_, [&](DType t) { return represents_all(t, type); })) return std::nullopt;
     std::ranges::reverse(views_);
     if (scale_) scale_->views = views_.size() - scale_->views;
     return ByteOperand{weight, views_, scale_};
@@ -110,7 +111,7 @@ bool is_byte(DType t) {
 }
 
 ByteWeights::ByteWeights(const Program& program, const Function& function)
-    : function_(function), uses_(function), byte_states_(function.values.size()) {
+    : function_(function), def_use_(function), byte_states_(function.values.size()) {
   for (const FunctionInput& in : function.inputs) {
     if (in.kind != FunctionInput::Kind::state || in.value == kNoValue) continue;
     const State& s = program.states[in.state];
@@ -118,11 +119,11 @@ ByteWeights::ByteWeights(const Program& program, const Function& function)
   }
 }
 
-Converted without_conversions(const PointwiseExpr& expr, std::size_t at) {
-  Converted c{at, {}};
-  while (expr.code[c.at].op == Scalar::convert) {
-    c.dtypes.push_back(expr.code[c.at].dtype);
-    c.at = expr.code[c.at].a;
+Converted strip_conversions(const PointwiseExpr& expr, std::size_t index) {
+  Converted c{index, {}};
+  while (expr.code[c.instruction].op == Scalar::convert) {
+    c.dtypes.push_back(expr.code[c.instruction].dtype);
+    c.instruction = expr.code[c.instruction].a;
   }
   return c;
 }

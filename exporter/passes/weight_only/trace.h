@@ -16,14 +16,14 @@ class ByteWeights {
  public:
   ByteWeights(const Program& program, const Function& function);
   /// The node that computes the value; null for an input.
-  const Node* node(ValueId v) const { return uses_.producing_node(function_, v); }
+  const Node* node(ValueId v) const { return def_use_.producing_node(function_, v); }
   /// True if the value is an immutable state whose type is_byte.
   bool is_byte_state(ValueId v) const { return byte_states_[static_cast<std::size_t>(v)]; }
   const TensorType& type(ValueId v) const { return function_.values[static_cast<std::size_t>(v)].type; }
 
  private:
   const Function& function_;
-  DefUse uses_;
+  DefUse def_use_;
   std::vector<bool> byte_states_;
 };
 
@@ -46,10 +46,10 @@ std::optional<ByteOperand> trace(const ByteWeights& weights, ValueId v);
 
 /// Instruction behind conversions.
 struct Converted {
-  std::size_t at = 0;         ///< number of the instruction
-  std::vector<DType> dtypes;  ///< types of the conversions
+  std::size_t instruction = 0;  ///< number of the instruction
+  std::vector<DType> dtypes;    ///< types of the conversions
 };
 /// Leaves out the conversions at the end of instruction `at`.
-Converted without_conversions(const PointwiseExpr& expr, std::size_t at);
+Converted strip_conversions(const PointwiseExpr& expr, std::size_t index);
 
 }  // namespace tern::weight_only

@@ -17,11 +17,11 @@ bool differentiable(DType t) {
 }
 
 /// Real and imaginary parts in turn.
-std::span<double> parts(Tensor& t) {
+std::span<double> components(Tensor& t) {
   const std::size_t n = t.byte_size() / sizeof(double);
   return {static_cast<double*>(t.data()), n};
 }
-std::span<const double> parts(const Tensor& t) {
+std::span<const double> components(const Tensor& t) {
   return {static_cast<const double*>(t.data()), t.byte_size() / sizeof(double)};
 }
 
@@ -80,10 +80,10 @@ std::vector<std::vector<double>> gradients_of(const std::vector<Tensor>& inputs,
   Session session(p.model().prepare());
   std::vector<std::vector<double>> result(inputs.size());
   const std::vector<Tensor>& outputs = session.run(inputs);
-  std::size_t at = 0;
+  std::size_t index = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!differentiable(inputs[i].dtype())) continue;
-    const auto g = parts(outputs[at++]);
+    const auto g = components(outputs[index++]);
     result[i].assign(g.begin(), g.end());
   }
   return result;
@@ -103,15 +103,15 @@ void expect_gradients(const std::vector<Tensor>& inputs, const BuildNodes& build
   const auto terms = [&] {
     std::vector<double> all;
     for (const Tensor& t : session.run(moved)) {
-      const auto values = parts(t);
+      const auto values = components(t);
       for (std::size_t k = 0; k < values.size(); ++k) all.push_back(values[k] * weight(t.dtype(), k));
     }
     return all;
   };
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!differentiable(inputs[i].dtype())) continue;
-    for (std::size_t k = 0; k < parts(moved[i]).size(); ++k) {
-      double& x = parts(moved[i])[k];
+    for (std::size_t k = 0; k < components(moved[i]).size(); ++k) {
+      double& x = components(moved[i])[k];
       const double before = x, h = 1e-5 * std::max(1.0, std::abs(before));
       // Richardson: the error of the central difference in h^2 cancels.
       double difference[2];
@@ -144,7 +144,7 @@ Tensor doubles(std::vector<std::int64_t> sizes, const std::vector<double>& value
 Tensor noise(std::vector<std::int64_t> sizes, int seed, double low, double high, DType dtype) {
   std::mt19937_64 bits(static_cast<std::uint64_t>(seed));
   Tensor t(dtype, std::move(sizes));
-  for (double& x : parts(t)) {
+  for (double& x : components(t)) {
     x = low + (high - low) * ((static_cast<double>(bits() >> 11) + 0.5) * 0x1p-53);
   }
   return t;

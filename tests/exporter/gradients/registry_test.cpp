@@ -98,8 +98,8 @@ TEST(GradientRegistry, NodesOfGradientsHaveOriginsOfTheirOwn) {
 TEST(GradientRegistry, NothingFlowsThroughPositions) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {8});
-  const ValueId at = p.b().reduce(x, "argmax", {0}, true, DType::i64);
-  const ValueId y = p.b().cast(at, DType::f32);
+  const ValueId position = p.b().reduce(x, "argmax", {0}, true, DType::i64);
+  const ValueId y = p.b().cast(position, DType::f32);
   const ValueId one = p.b().full({1}, 1, DType::f32);
   const auto g = differentiate(p.b(), std::vector<GradientSeed>{{y, one}}, std::vector<ValueId>{x});
   EXPECT_EQ(g[0], kNoValue);

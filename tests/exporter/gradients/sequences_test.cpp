@@ -55,13 +55,13 @@ TEST(SequenceGradients, Segments) {
 struct Recurrent {
   RnnKind kind;
   int layers = 1;
-  bool both = false, bias = true, projects = false;
+  bool is_bidirectional = false, bias = true, projects = false;
 };
 
 void expect_recurrent(const Recurrent& r) {
   constexpr std::int64_t kSteps = 3, kBatch = 2, kInput = 3, kHidden = 2;
   const std::int64_t gates = r.kind == RnnKind::lstm ? 4 : r.kind == RnnKind::gru ? 3 : 1;
-  const std::int64_t directions = r.both ? 2 : 1, out = r.projects ? 1 : kHidden;
+  const std::int64_t directions = r.is_bidirectional ? 2 : 1, out = r.projects ? 1 : kHidden;
   const bool lstm = r.kind == RnnKind::lstm;
   std::vector<Tensor> inputs = {noise({kSteps, kBatch, kInput}), noise({r.layers * directions, kBatch, out}, 2)};
   if (lstm) inputs.push_back(noise({r.layers * directions, kBatch, kHidden}, 3));
@@ -78,10 +78,10 @@ void expect_recurrent(const Recurrent& r) {
   expect_gradients(inputs, [&](Builder& b, const Values& in) {
     Values operands;
     std::size_t next = 0;
-    for (const bool given : there) operands.push_back(given ? in[next++] : kNoValue);
+    for (const bool has_argument : there) operands.push_back(has_argument ? in[next++] : kNoValue);
     return b.add_all(Op::rnn, operands,
                      {attr(AttrKey::kind, Dim(static_cast<int>(r.kind))), attr(AttrKey::layers, Dim(r.layers)),
-                      attr(AttrKey::bidirectional, Dim(r.both))});
+                      attr(AttrKey::bidirectional, Dim(r.is_bidirectional))});
   });
 }
 
@@ -89,9 +89,9 @@ TEST(SequenceGradients, RecurrentLayers) {
   for (const RnnKind kind : {RnnKind::lstm, RnnKind::gru, RnnKind::tanh, RnnKind::relu}) {
     SCOPED_TRACE(static_cast<int>(kind));
     expect_recurrent({.kind = kind});
-    expect_recurrent({.kind = kind, .layers = 2, .both = true, .bias = false});
+    expect_recurrent({.kind = kind, .layers = 2, .is_bidirectional = true, .bias = false});
   }
-  expect_recurrent({.kind = RnnKind::lstm, .layers = 2, .both = true, .projects = true});
+  expect_recurrent({.kind = RnnKind::lstm, .layers = 2, .is_bidirectional = true, .projects = true});
 }
 
 TEST(SequenceGradients, SortAndTopk) {

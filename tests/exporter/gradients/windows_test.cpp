@@ -48,7 +48,7 @@ TEST(WindowGradients, ConvolutionOf16BitsReadsOneImageAtATime) {
   const ValueId wide = p.input(DType::bf16, {1, 32, 400}), narrow = p.input(DType::bf16, {1, 2, 398});
   Windows w;
   w.strides = w.dilations = {1};
-  w.before = w.after = {0};
+  w.padding_before = w.padding_after = {0};
   w.groups = 1;
   p.output(weight_gradient(b, wide, narrow, {Dim(3)}, w));
   for (std::size_t v = 0; v < b.function().values.size(); ++v)

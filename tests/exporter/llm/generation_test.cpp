@@ -32,11 +32,11 @@ TestProgram decoder(const Shape& shape) {
   if (shape.cache) {
     const ValueId cache =
         p.state({1, kGenerationSlots, kVocabulary}, std::vector<float>(kGenerationSlots * kVocabulary, 0), true);
-    const ValueId places = b.expr("i + p", {{"i", b.iota(n, DType::i64)}, {"p", position}}, DType::i64);
-    all = b.add(Op::index_put, {b.reshape(cache, {kGenerationSlots, kVocabulary}), rows, places});
+    const ValueId positions = b.expr("i + p", {{"i", b.iota(n, DType::i64)}, {"p", position}}, DType::i64);
+    all = b.add(Op::index_put, {b.reshape(cache, {kGenerationSlots, kVocabulary}), rows, positions});
     p.write_back(0, b.reshape(all, {1, kGenerationSlots, kVocabulary}));
     const ValueId seen =
-        b.expr("i <= p ? 1 : 0", {{"i", b.iota(kGenerationSlots, DType::i64)}, {"p", b.unsqueeze(places, 1)}},
+        b.expr("i <= p ? 1 : 0", {{"i", b.iota(kGenerationSlots, DType::i64)}, {"p", b.unsqueeze(positions, 1)}},
                DType::i64, DType::f32);
     all = b.matmul(seen, all);
   }
@@ -65,11 +65,11 @@ TEST(Generation, CountsTokens) {
   temperature.span<float>()[0] = 0;
   top_k.span<std::int64_t>()[0] = 0;
   top_p.span<float>()[0] = 1;
-  const auto step = [&](std::string_view function, std::int64_t at, const std::vector<std::int64_t>& tokens) {
-    position.span<std::int64_t>()[0] = at;
-    const Tensor given = Tensor::borrow(tokens.data(), DType::i64, {1, static_cast<std::int64_t>(tokens.size())});
+  const auto step = [&](std::string_view function, std::int64_t index, const std::vector<std::int64_t>& tokens) {
+    position.span<std::int64_t>()[0] = index;
+    const Tensor argument = Tensor::borrow(tokens.data(), DType::i64, {1, static_cast<std::int64_t>(tokens.size())});
     const std::vector<Tensor>& out =
-        session.run(function, std::vector<Tensor>{given, position, temperature, top_k, top_p});
+        session.run(function, std::vector<Tensor>{argument, position, temperature, top_k, top_p});
     std::vector<float> result = values_of(out[1]);
     result.push_back(static_cast<float>(out[0].span<const std::int64_t>()[0]));
     return result;
@@ -82,11 +82,11 @@ TEST(Generation, CountsTokens) {
 }
 
 /// Largest logits' tokens, then all logits, of verify. `slot` -1: an archive without slots.
-std::vector<float> verified(Session& session, std::int64_t slot, std::int64_t at,
+std::vector<float> verified(Session& session, std::int64_t slot, std::int64_t index,
                             const std::vector<std::int64_t>& tokens) {
   std::vector<Tensor> in = {Tensor::borrow(tokens.data(), DType::i64, {1, static_cast<std::int64_t>(tokens.size())})};
   if (slot >= 0) in.push_back(Tensor::borrow(&slot, DType::i64, {1}));
-  in.push_back(Tensor::borrow(&at, DType::i64, {1}));
+  in.push_back(Tensor::borrow(&index, DType::i64, {1}));
   const std::vector<Tensor>& out = session.run("verify", in);
   EXPECT_EQ(out[0].sizes(), (std::vector<std::int64_t>{1, std::ssize(tokens)}));
   EXPECT_EQ(out[1].sizes(), (std::vector<std::int64_t>{1, std::ssize(tokens), kVocabulary}));
@@ -217,11 +217,11 @@ TEST(Specialise, DropsRelationsThatTheSizeDecides) {
   assume(pool.lt(n, m), "x.shape[0] < x.shape[1]");
   p.output(b.reshape(x, {m, n}));
   const std::uint32_t copy = specialise(p.program(), 0, pool.symbol_of(n), 1, "decode");
-  std::vector<std::string> kept;
+  std::vector<std::string> retained;
   for (const Node& node : p.program().functions[copy].nodes) {
-    if (node.op == Op::assert_dim) kept.push_back(node.text(AttrKey::text));
+    if (node.op == Op::assert_dim) retained.push_back(node.text(AttrKey::text));
   }
-  EXPECT_EQ(kept, std::vector<std::string>{"x.shape[0] < x.shape[1]"});
+  EXPECT_EQ(retained, std::vector<std::string>{"x.shape[0] < x.shape[1]"});
 
   assume(pool.le(4, n), "x.shape[0] >= 4");
   try {

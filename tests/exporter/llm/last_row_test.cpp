@@ -39,9 +39,9 @@ class LastRow : public ::testing::Test {
   }
   Dims shape_of_operand(ValueId y) {
     const auto& nodes = p.program().functions[0].nodes;
-    const auto made =
+    const auto result =
         std::ranges::find_if(nodes, [&](const Node& n) { return !n.outputs.empty() && n.outputs[0] == y; });
-    return p.b().shape(made->inputs[0]);
+    return p.b().shape(result->inputs[0]);
   }
 };
 

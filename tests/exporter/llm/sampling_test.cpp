@@ -43,15 +43,15 @@ std::vector<double> probabilities(const std::vector<float>& logits, const Case& 
     p.push_back(std::exp((static_cast<double>(logits[i]) - logits[order[0]]) / c.temperature));
     sum += p.back();
   }
-  double before = 0, kept = 0;
+  double before = 0, retained = 0;
   std::vector<double> all(logits.size());
   for (std::size_t r = 0; r < order.size(); ++r) {
     if (c.top_p < 1 && before / sum >= c.top_p) break;
     all[order[r]] = p[r];
     before += p[r];
-    kept += p[r];
+    retained += p[r];
   }
-  for (double& x : all) x /= kept;
+  for (double& x : all) x /= retained;
   return all;
 }
 
@@ -162,9 +162,9 @@ TEST(SamplingOf, SeedsRepeat) {
     session.set_seed(static_cast<std::uint64_t>(seed));
     std::vector<std::int64_t> tokens;
     for (int i = 0; i < 50; ++i) tokens.push_back(token(session, inputs));
-    const auto [at, first] = drawn.emplace(seed, tokens);
+    const auto [it, first] = drawn.emplace(seed, tokens);
     if (!first) {
-      EXPECT_EQ(at->second, tokens);
+      EXPECT_EQ(it->second, tokens);
     }
   }
   EXPECT_NE(drawn[1], drawn[2]);

@@ -29,26 +29,26 @@ std::vector<float> numbers(std::size_t count, unsigned seed) {
   return values;
 }
 
-constexpr std::int64_t kTexts = 3, kSlotsSlots = 4, kPlaces = 5, kEmbeddingWidth = 4;
+constexpr std::int64_t kTexts = 3, kSlotsSlots = 4, kPositions = 5, kEmbeddingWidth = 4;
 
 /// token [1, 1], place [1] of a single sequence -> y [1, kEmbeddingWidth]: the result of `body` for x [1,
 /// kEmbeddingWidth] (a row of a table), the updated cache [1, kPlaces, kEmbeddingWidth] and the place.
 struct OneText {
   TestProgram p;
-  ValueId x = kNoValue, cache = kNoValue, place = kNoValue;
+  ValueId x = kNoValue, cache = kNoValue, position = kNoValue;
 };
 
 template <class Body>
 OneText one_text(const Body& body) {
   OneText t;
   Builder& b = t.p.b();
-  const ValueId token = t.p.input(DType::i64, {1, 1}), place = t.p.input(DType::i64, {1});
+  const ValueId token = t.p.input(DType::i64, {1, 1}), position = t.p.input(DType::i64, {1});
   const ValueId table = t.p.state({7, kEmbeddingWidth}, numbers(7 * kEmbeddingWidth, 1), false);
-  const ValueId before = t.p.state({1, kPlaces, kEmbeddingWidth}, numbers(kPlaces * kEmbeddingWidth, 2), true);
+  const ValueId before = t.p.state({1, kPositions, kEmbeddingWidth}, numbers(kPositions * kEmbeddingWidth, 2), true);
   t.x = b.reshape(b.index_select(table, token, 0), {1, kEmbeddingWidth});
   const ValueId first = b.full({1}, 0, DType::i64);
-  t.cache = b.add(Op::index_put, {before, t.x, first, place});
-  t.place = place;
+  t.cache = b.add(Op::index_put, {before, t.x, first, position});
+  t.position = position;
   t.p.write_back(1, t.cache);
   const ValueId y = body(t, b);
   t.p.output(b.cast(b.reshape(y, {1, b.numel(y)}), DType::f32));
@@ -69,14 +69,14 @@ void expect_alike(const Body& body) {
   const PreparedModel prepared = alone.p.model().prepare();
   std::vector<Session> own;
   for (int i = 0; i < kTexts; ++i) own.emplace_back(prepared);
-  const std::vector<std::int64_t> slots = {2, 0, 3}, tokens = {5, 1, 6}, places = {4, 0, 2};
+  const std::vector<std::int64_t> slots = {2, 0, 3}, tokens = {5, 1, 6}, positions = {4, 0, 2};
   for (const std::vector<std::size_t>& step : {std::vector<std::size_t>{0, 1, 2}, {2, 0}}) {
     std::vector<std::int64_t> given_slots, given_tokens, given_places;
     std::vector<float> right;
     for (const std::size_t i : step) {
       given_slots.push_back(slots[i]);
       given_tokens.push_back((tokens[i] + static_cast<std::int64_t>(step.size())) % 7);
-      given_places.push_back((places[i] + static_cast<std::int64_t>(step.size())) % kPlaces);
+      given_places.push_back((positions[i] + static_cast<std::int64_t>(step.size())) % kPositions);
       const auto y = values_of(
           own[i].run({integer_tensor({1, 1}, {given_tokens.back()}), integer_tensor({1}, {given_places.back()})})[0]);
       right.insert(right.end(), y.begin(), y.end());
@@ -93,7 +93,7 @@ void expect_alike(const Body& body) {
 TEST(Slots, PointwiseBroadcastsEachText) {
   expect_alike([](OneText& t, Builder& b) {
     const ValueId column = b.reshape(t.x, {kEmbeddingWidth, 1});
-    return b.expr("x * c + p", {{"x", t.x}, {"c", column}, {"p", t.place}}, DType::f32);
+    return b.expr("x * c + p", {{"x", t.x}, {"c", column}, {"p", t.position}}, DType::f32);
   });
 }
 
@@ -128,17 +128,17 @@ TEST(Slots, SharedMatrixFromTheLeft) {
 
 TEST(Slots, CachesAreReadInLoops) {
   expect_alike([](OneText& t, Builder& b) {
-    const ValueId part = b.slice(t.cache, 1, 1, 3);
-    return b.matmul(b.reshape(t.x, {1, 1, kEmbeddingWidth}), b.transpose(part, 1, 2));
+    const ValueId slice = b.slice(t.cache, 1, 1, 3);
+    return b.matmul(b.reshape(t.x, {1, 1, kEmbeddingWidth}), b.transpose(slice, 1, 2));
   });
 }
 
 TEST(Slots, SizesThatDependOnATextStayInItsLoop) {
   expect_alike([](OneText& t, Builder& b) {
-    const Dim n = b.pool().new_symbol("n", 0, kPlaces - 1);
-    b.add_all(Op::item, {b.reshape(t.place, {})}, {attr(AttrKey::symbols, Dims{n})});
-    const ValueId part = b.slice(t.cache, 1, 0, b.pool().add(n, 1));
-    const ValueId more = b.expr("x * 2", {{"x", part}}, DType::f32);
+    const Dim n = b.pool().new_symbol("n", 0, kPositions - 1);
+    b.add_all(Op::item, {b.reshape(t.position, {})}, {attr(AttrKey::symbols, Dims{n})});
+    const ValueId slice = b.slice(t.cache, 1, 0, b.pool().add(n, 1));
+    const ValueId more = b.expr("x * 2", {{"x", slice}}, DType::f32);
     return b.reduce(more, "sum", {1}, false, DType::f32);
   });
 }
@@ -174,9 +174,9 @@ TEST(Slots, ListsOfATextThatNeedEachOther) {
       const std::vector<float> table = numbers(kEmbeddingWidth * kEmbeddingWidth, seed);
       const ValueId found = b.expr(which, {{"x", b.flatten(t.x)}}, DType::f32, DType::boolean);
       const Dim count = b.pool().new_symbol("count", 0, kEmbeddingWidth);
-      const ValueId places = b.add(Op::nonzero, {found}, {attr(AttrKey::symbols, Dims{count})});
+      const ValueId positions = b.add(Op::nonzero, {found}, {attr(AttrKey::symbols, Dims{count})});
       const ValueId all = b.constant(DType::f32, {kEmbeddingWidth, kEmbeddingWidth}, table.data());
-      return b.index_select(all, b.reshape(places, {count}), 0);
+      return b.index_select(all, b.reshape(positions, {count}), 0);
     };
     // Each list is read before the other's sum depends on its sum: no order of whole lists works.
     const ValueId low = rows("x < 0.5", 8), high = rows("x > -0.5", 9);
@@ -202,15 +202,16 @@ TEST(Slots, RowsOfACacheGoToOthers) {
 
 TEST(Slots, TablesThatTextsShareAndHave) {
   expect_alike([](OneText& t, Builder& b) {
-    const std::vector<float> table = numbers(kPlaces * 3, 5);
+    const std::vector<float> table = numbers(kPositions * 3, 5);
     const std::vector<std::int64_t> two = {2, 0};
-    const ValueId shared = b.constant(DType::f32, {kPlaces, 3}, table.data());
-    const ValueId rows = b.add(Op::index, {shared, t.place});
+    const ValueId shared = b.constant(DType::f32, {kPositions, 3}, table.data());
+    const ValueId rows = b.add(Op::index, {shared, t.position});
     const ValueId own = b.index_select(t.x, b.constant(DType::i64, {2}, two.data()), 1);
     const ValueId square = b.expr("x * y", {{"x", t.x}, {"y", b.reshape(t.x, {kEmbeddingWidth, 1})}}, DType::f32);
-    const ValueId at = b.expr("p % 4", {{"p", t.place}}, DType::i64);
-    const ValueId row = b.add(Op::index, {square, at});
-    const ValueId put = b.add(Op::index_put, {square, b.reduce(t.x, "sum", {1}, false, DType::f32), at, at});
+    const ValueId position = b.expr("p % 4", {{"p", t.position}}, DType::i64);
+    const ValueId row = b.add(Op::index, {square, position});
+    const ValueId put =
+        b.add(Op::index_put, {square, b.reduce(t.x, "sum", {1}, false, DType::f32), position, position});
     return b.concat({b.flatten(rows), b.flatten(own), b.flatten(row), b.flatten(put)}, 0);
   });
 }
@@ -230,7 +231,8 @@ TEST(Slots, OpsWithoutARuleRunForEachText) {
 TEST(Slots, AWholeStateMayBeNew) {
   // A rolling cache, as in a sliding window.
   const auto body = [](OneText& t, Builder& b) {
-    const ValueId rolled = b.concat({b.slice(t.cache, 1, 1, kPlaces - 1), b.reshape(t.x, {1, 1, kEmbeddingWidth})}, 1);
+    const ValueId rolled =
+        b.concat({b.slice(t.cache, 1, 1, kPositions - 1), b.reshape(t.x, {1, 1, kEmbeddingWidth})}, 1);
     t.p.program().functions[0].writebacks[0].value = rolled;
     return b.reduce(rolled, "sum", {1}, false, DType::f32);
   };
@@ -246,7 +248,7 @@ TEST(Slots, CachesAreUpdatedInPlace) {
   Session session(t.p.model().prepare());
   for (int run = 0; run < 2; ++run)
     session.run({integer_tensor({2, 1}, {1, 2}), integer_tensor({2}, {7, 3}), integer_tensor({2}, {0, 4})});
-  const std::uint64_t cache = 500 * kPlaces * kEmbeddingWidth * sizeof(float);
+  const std::uint64_t cache = 500 * kPositions * kEmbeddingWidth * sizeof(float);
   EXPECT_LT(session.stats().bytes_copied, cache / 2);
 }
 
@@ -273,7 +275,7 @@ TEST(Slots, RefusesWhatTextsCannotShare) {
             std::string::npos);
   EXPECT_NE(refused([](OneText& t, Builder& b) {
               const Dim n = b.pool().new_symbol("n", 1, 9);
-              b.add_all(Op::item, {b.reshape(t.place, {})}, {attr(AttrKey::symbols, Dims{n})});
+              b.add_all(Op::item, {b.reshape(t.position, {})}, {attr(AttrKey::symbols, Dims{n})});
               return b.expand(b.slice(t.x, 1, 0, 1), {n, 1});
             }).find("makes sizes out of numbers of the text"),
             std::string::npos);

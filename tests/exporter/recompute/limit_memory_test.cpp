@@ -79,7 +79,7 @@ TEST(LimitMemory, LeavesWhatFitsAsItIs) {
   const std::size_t nodes = n.p.program().functions[0].nodes.size();
   const std::uint64_t arena = run(n.p.program()).arena;
   const RecomputeReport r = limit_memory(n.p.program(), 0, limit_of(arena));
-  EXPECT_EQ(r.before, arena);
+  EXPECT_EQ(r.bytes_before, arena);
   EXPECT_EQ(r.nodes, 0u);
   EXPECT_EQ(n.p.program().functions[0].nodes.size(), nodes);
 }
@@ -95,7 +95,7 @@ TEST(LimitMemory, KeepsBitsWithFewerBytes) {
     const RecomputeReport r = limit_memory(limited.p.program(), 0, limit_of(bytes));
     const Outcome after = run(limited.p.program());
     EXPECT_LE(after.arena, bytes);
-    EXPECT_EQ(after.arena, r.after);
+    EXPECT_EQ(after.arena, r.bytes_after);
     EXPECT_EQ(after.results, before.results);
   }
   const RecomputeReport r = limit_memory(n.p.program(), 0, limit_of({}));
@@ -114,13 +114,13 @@ TEST(LimitMemory, TakesTheCheapestFirst) {
   TestProgram p;
   Builder& b = p.b();
   const ValueId x = p.input(DType::f32, {kSize, kSize});
-  std::vector<ValueId> made;
+  std::vector<ValueId> result;
   for (int i = 0; i < 4; ++i) {
-    made.push_back(b.matmul(x, i == 0 ? x : made.back()));
-    made.push_back(b.expr("exp(x * k)", {{"x", x}, {"k", i * 0.1}}, DType::f32));
+    result.push_back(b.matmul(x, i == 0 ? x : result.back()));
+    result.push_back(b.expr("exp(x * k)", {{"x", x}, {"k", i * 0.1}}, DType::f32));
   }
-  ValueId last = made.back();
-  for (std::size_t i = made.size(); i-- > 0;) last = b.matmul(last, made[i]);
+  ValueId last = result.back();
+  for (std::size_t i = result.size(); i-- > 0;) last = b.matmul(last, result[i]);
   p.output(last);
   const MemoryLimit three_fewer{
       std::uint64_t{7} * kSize * kSize * sizeof(float), {}, [](const Program& program, std::uint32_t) {
@@ -129,24 +129,24 @@ TEST(LimitMemory, TakesTheCheapestFirst) {
         return s.stats().arena_bytes;
       }};
   const RecomputeReport r = limit_memory(p.program(), 0, three_fewer);
-  EXPECT_GT(r.before, *three_fewer.bytes);
-  EXPECT_LE(r.after, *three_fewer.bytes);
+  EXPECT_GT(r.bytes_before, *three_fewer.bytes);
+  EXPECT_LE(r.bytes_after, *three_fewer.bytes);
   EXPECT_EQ(std::ranges::count(p.program().functions[0].nodes, Op::matmul, &Node::op), 12);
 }
 
 TEST(LimitMemory, NamesTheLeastThatIsPossible) {
   Network n, again;
-  const RecomputeReport least = limit_memory(again.p.program(), 0, limit_of({}));
+  const RecomputeReport smallest = limit_memory(again.p.program(), 0, limit_of({}));
   try {
-    limit_memory(n.p.program(), 0, limit_of(least.after - 1));
+    limit_memory(n.p.program(), 0, limit_of(smallest.bytes_after - 1));
     ADD_FAILURE() << "accepted";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::invalid_argument);
     const std::string text = e.what();
-    EXPECT_NE(text.find("at least " + std::to_string(least.after) + " bytes"), std::string::npos) << text;
+    EXPECT_NE(text.find("at least " + std::to_string(smallest.bytes_after) + " bytes"), std::string::npos) << text;
     EXPECT_NE(text.find("at rows=64"), std::string::npos) << text;
   }
-  EXPECT_NO_THROW(limit_memory(n.p.program(), 0, limit_of(least.after)));
+  EXPECT_NO_THROW(limit_memory(n.p.program(), 0, limit_of(smallest.bytes_after)));
 }
 
 TEST(LimitMemory, LeavesUpdatesOfStateAsTheyAre) {
@@ -154,14 +154,14 @@ TEST(LimitMemory, LeavesUpdatesOfStateAsTheyAre) {
   Builder& b = p.b();
   const ValueId x = p.input(DType::f32, {256});
   const ValueId s = p.state({256}, std::vector<float>(256, 1), true);
-  std::vector<ValueId> made;
+  std::vector<ValueId> result;
   for (int i = 0; i < 6; ++i)
-    made.push_back(b.expr("exp(x * k) + s", {{"x", x}, {"k", i * 0.1}, {"s", s}}, DType::f32));
-  p.write_back(0, b.expr("s + m", {{"s", s}, {"m", made[0]}}, DType::f32));
-  ValueId sum = b.reduce(made[5], "sum", {0}, true, DType::f32);
+    result.push_back(b.expr("exp(x * k) + s", {{"x", x}, {"k", i * 0.1}, {"s", s}}, DType::f32));
+  p.write_back(0, b.expr("s + m", {{"s", s}, {"m", result[0]}}, DType::f32));
+  ValueId sum = b.reduce(result[5], "sum", {0}, true, DType::f32);
   for (int i = 6; i-- > 0;)
     sum = b.expr("sum * m",
-                 {{"sum", b.reduce(sum, "sum", {0}, true, DType::f32)}, {"m", made[static_cast<std::size_t>(i)]}},
+                 {{"sum", b.reduce(sum, "sum", {0}, true, DType::f32)}, {"m", result[static_cast<std::size_t>(i)]}},
                  DType::f32);
   p.output(sum);
   const auto twice = [](const Program& program) {

@@ -71,19 +71,19 @@ class Chain {
 };
 
 std::vector<std::size_t> steps_of(const Function& f) {
-  std::vector<std::size_t> places;
+  std::vector<std::size_t> positions;
   for (std::size_t i = 0; i < f.nodes.size(); ++i) {
-    if (f.nodes[i].op == Op::optim) places.push_back(i);
+    if (f.nodes[i].op == Op::optim) positions.push_back(i);
   }
-  return places;
+  return positions;
 }
 
 TEST(EarlySteps, BeginBeforeTheLastGradient) {
   Chain chain;
   const Function& f = chain.step();
-  const std::vector<std::size_t> places = steps_of(f);
-  ASSERT_EQ(places.size(), 3u);
-  const auto behind = f.nodes.begin() + static_cast<std::ptrdiff_t>(places[0]);
+  const std::vector<std::size_t> positions = steps_of(f);
+  ASSERT_EQ(positions.size(), 3u);
+  const auto behind = f.nodes.begin() + static_cast<std::ptrdiff_t>(positions[0]);
   EXPECT_GE(std::ranges::count(behind, f.nodes.end(), Op::matmul, &Node::op), 3);
   Chain clipped(1e9);
   EXPECT_EQ(steps_of(clipped.step()).size(), 1u);
@@ -93,12 +93,12 @@ TEST(EarlySteps, AreRightBehindTheReadersOfTheOldValuesAndTheGradients) {
   Chain chain;
   const Function& f = chain.step();
   const DefUse uses(f);
-  for (std::size_t place : steps_of(f)) {
-    const ValueId param = f.nodes[place].inputs[0];
-    EXPECT_EQ(last_reader(f, f.nodes.size(), {param}), static_cast<std::int64_t>(place));
-    std::int64_t ready = last_reader(f, place, {param});
-    for (ValueId v : f.nodes[place].inputs) ready = std::max(ready, uses.producer(v));
-    for (auto i = static_cast<std::size_t>(ready + 1); i < place; ++i) EXPECT_EQ(f.nodes[i].op, Op::optim);
+  for (std::size_t position : steps_of(f)) {
+    const ValueId param = f.nodes[position].inputs[0];
+    EXPECT_EQ(last_reader(f, f.nodes.size(), {param}), static_cast<std::int64_t>(position));
+    std::int64_t ready = last_reader(f, position, {param});
+    for (ValueId v : f.nodes[position].inputs) ready = std::max(ready, uses.producer(v));
+    for (auto i = static_cast<std::size_t>(ready + 1); i < position; ++i) EXPECT_EQ(f.nodes[i].op, Op::optim);
   }
 }
 

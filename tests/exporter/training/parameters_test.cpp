@@ -41,7 +41,7 @@ TEST(TrainParameters, AreOneWhereTheyAreTheSameTensor) {
   TwoViews tied({8}, {1}, 0);
   const auto chosen = tied.chosen();
   ASSERT_EQ(chosen.size(), 1u);
-  EXPECT_EQ(chosen[0].same, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(chosen[0].tied_states, (std::vector<std::uint32_t>{0, 1}));
 }
 
 TEST(TrainParameters, AreFrozenUnderAllNamesOrNone) {

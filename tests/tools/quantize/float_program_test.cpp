@@ -71,7 +71,7 @@ TEST(FloatProgram, WithoutChoicesThereIsNoError) {
 TEST(FloatProgram, PrecisionAddsToTheErrorOfTheExport) {
   ImportOptions options = options_of({}, false);
   options.precision = DType::f16;
-  options.keep = {"head"};  // matches only in the whole program
+  options.full_precision_nodes = {"head"};  // matches only in the whole program
   const FloatProgram floats = float_program(options);
   const Calls calls = read_samples(floats, {kSamples});
   const OutputErrors outputs(floats.reference(), calls);

@@ -45,7 +45,7 @@ struct GatedBlock {
 std::map<WeightPart, std::vector<float>> uneven_importance(const Program& program) {
   std::map<WeightPart, std::vector<float>> importance;
   for (const auto& [storage, w] : quantize::weights_of(program)) {
-    const quantize::MatrixPart& part = w.uses[0].part;
+    const quantize::MatrixPart& part = w.uses[0].matrix;
     std::vector<float>& values = importance[WeightPart(program.states[w.state].name, part)];
     values.assign(static_cast<std::size_t>(part.columns), 1.0F);
     for (std::size_t i = 0; i < values.size(); i += 9) values[i] = 400;

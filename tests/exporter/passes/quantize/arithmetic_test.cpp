@@ -18,11 +18,11 @@ namespace {
 using namespace testing;
 
 /// NaN has a single code, as in make.py: in scales of 16 and 32 bits, and in elements beside such scales.
-void one_nan(std::byte* at, std::int64_t count, DType t) {
+void one_nan(std::byte* address, std::int64_t count, DType t) {
   const GoldenBits b = golden_bits(t);
   const auto size = static_cast<std::size_t>(element_size(t));
   for (std::int64_t i = 0; i < count; ++i) {
-    std::byte* const number = at + static_cast<std::size_t>(i) * size;
+    std::byte* const number = address + static_cast<std::size_t>(i) * size;
     std::uint32_t bits = 0;
     std::memcpy(&bits, number, size);
     if ((bits & ~b.sign) > b.infinity) std::memcpy(number, &b.quiet, size);

@@ -20,7 +20,7 @@ using Doubles = std::vector<double>;
 
 constexpr std::int64_t kFedRows = 70, kFedColumns = 192;
 
-std::size_t in_matrix(std::int64_t row, std::int64_t column) {
+std::size_t matrix_index(std::int64_t row, std::int64_t column) {
   return static_cast<std::size_t>(row * kFedColumns + column);
 }
 
@@ -30,8 +30,8 @@ Floats related_moments(std::int64_t samples) {
   Floats x(u.size());
   for (std::int64_t s = 0; s < samples; ++s) {
     for (std::int64_t j = 0; j < kFedColumns; ++j) {
-      const float left = j > 0 ? x[in_matrix(s, j - 1)] : 0.0F;
-      x[in_matrix(s, j)] = u[in_matrix(s, j)] * (j % 7 == 0 ? 4.0F : 1.0F) + 0.5F * left;
+      const float left = j > 0 ? x[matrix_index(s, j - 1)] : 0.0F;
+      x[matrix_index(s, j)] = u[matrix_index(s, j)] * (j % 7 == 0 ? 4.0F : 1.0F) + 0.5F * left;
     }
   }
   Floats h(static_cast<std::size_t>(kFedColumns * kFedColumns));
@@ -39,8 +39,8 @@ Floats related_moments(std::int64_t samples) {
     for (std::int64_t j = 0; j < kFedColumns; ++j) {
       double sum = 0;
       for (std::int64_t s = 0; s < samples; ++s)
-        sum += static_cast<double>(x[in_matrix(s, i)]) * static_cast<double>(x[in_matrix(s, j)]);
-      h[in_matrix(i, j)] = static_cast<float>(sum);
+        sum += static_cast<double>(x[matrix_index(s, i)]) * static_cast<double>(x[matrix_index(s, j)]);
+      h[matrix_index(i, j)] = static_cast<float>(sum);
     }
   }
   return h;
@@ -72,11 +72,11 @@ double output_error(const Floats& w, const Quantized& q, const Recipe& recipe, c
     dequantize_row(m, q.bytes.data(), r, 0, kFedColumns, y.data());
     for (std::int64_t j = 0; j < kFedColumns; ++j)
       d[static_cast<std::size_t>(j)] =
-          static_cast<double>(w[in_matrix(r, j)]) - static_cast<double>(y[static_cast<std::size_t>(j)]);
+          static_cast<double>(w[matrix_index(r, j)]) - static_cast<double>(y[static_cast<std::size_t>(j)]);
     for (std::int64_t i = 0; i < kFedColumns; ++i) {
       for (std::int64_t j = 0; j < kFedColumns; ++j)
-        sum +=
-            d[static_cast<std::size_t>(i)] * static_cast<double>(h[in_matrix(i, j)]) * d[static_cast<std::size_t>(j)];
+        sum += d[static_cast<std::size_t>(i)] * static_cast<double>(h[matrix_index(i, j)]) *
+               d[static_cast<std::size_t>(j)];
     }
   }
   return sum;
@@ -155,8 +155,8 @@ TEST(ErrorFeedback, ElementsAreThoseOfOptimalBrainSurgery) {
   const Floats w = test::random_floats(kFedRows * kFedColumns, 3), h = related_moments(400);
   const auto factor = feedback_factor(h, kFedColumns);
   ASSERT_TRUE(factor);
-  const auto integers = [](double least, double most) {
-    return [=](double v) { return std::clamp(std::nearbyint(v), least, most); };
+  const auto integers = [](double lower, double upper) {
+    return [=](double v) { return std::clamp(std::nearbyint(v), lower, upper); };
   };
   const auto compare = [&](const char* name, const auto& round) {
     const Recipe recipe = recipe_of_feedback(name);
@@ -190,7 +190,7 @@ TEST(ErrorFeedback, OutputsHaveLessErrorInEveryFormat) {
 TEST(ErrorFeedback, MomentsMayBeSingular) {
   const Floats w = test::random_floats(kFedRows * kFedColumns, 3);
   Floats h = related_moments(20);
-  for (std::int64_t j = 0; j < kFedColumns; ++j) h[in_matrix(9, j)] = h[in_matrix(j, 9)] = 0;
+  for (std::int64_t j = 0; j < kFedColumns; ++j) h[matrix_index(9, j)] = h[matrix_index(j, 9)] = 0;
   const auto factor = feedback_factor(h, kFedColumns);
   ASSERT_TRUE(factor);
   const Recipe recipe = recipe_of_feedback("int4");

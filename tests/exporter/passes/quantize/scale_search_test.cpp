@@ -52,14 +52,14 @@ double noise_of(const Floats& x, const Floats& y, std::span<const float> importa
 }
 
 /// The least squared error of a block of integers over 3,000 scales of either sign, in float64.
-double least_noise_of_integers(const float* x, std::int64_t n, double least, double most) {
+double least_noise_of_integers(const float* x, std::int64_t n, double lower, double upper) {
   double largest = 0, best = std::numeric_limits<double>::infinity();
   for (std::int64_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(static_cast<double>(x[i])));
   for (int step = 0; step < 3000; ++step) {
-    const double scale = (step % 2 == 0 ? 1 : -1) * largest / -least * (0.5 + step / 3000.0);
+    const double scale = (step % 2 == 0 ? 1 : -1) * largest / -lower * (0.5 + step / 3000.0);
     double noise = 0;
     for (std::int64_t i = 0; i < n; ++i) {
-      const double v = static_cast<double>(x[i]), q = std::clamp(std::nearbyint(v / scale), least, most);
+      const double v = static_cast<double>(x[i]), q = std::clamp(std::nearbyint(v / scale), lower, upper);
       noise += (v - q * scale) * (v - q * scale);
     }
     best = std::min(best, noise);
@@ -78,7 +78,7 @@ TEST(ScaleSearch, IntegersHaveNearlyTheLeastError) {
   struct {
     const char* name;
     std::int32_t block;
-    double least, most, loss;
+    double min, max, loss;
   } const cases[] = {{"int4", 16, -8, 7, 1.02},
                      {"int4", 32, -8, 7, 1.02},
                      {"int4", 128, -8, 7, 1.02},
@@ -87,11 +87,11 @@ TEST(ScaleSearch, IntegersHaveNearlyTheLeastError) {
   for (const auto& c : cases) {
     const Recipe recipe = recipe_of_search(c.name, c.block);
     const std::int64_t block = c.block == 0 ? kSearchColumns : c.block;
-    double least = 0;
+    double lower = 0;
     for (std::size_t i = 0; i < x.size(); i += static_cast<std::size_t>(block))
-      least += least_noise_of_integers(x.data() + i, block, c.least, c.most);
+      lower += least_noise_of_integers(x.data() + i, block, c.min, c.max);
     const double noise = noise_of(x, values_of(quantized_with(x, recipe), recipe));
-    EXPECT_LT(noise, least * c.loss) << c.name << " " << c.block;
+    EXPECT_LT(noise, lower * c.loss) << c.name << " " << c.block;
     Recipe torchao = recipe;
     torchao.rule = ScaleRule::torchao;
     EXPECT_LT(noise, noise_of(x, values_of(quantized_with(x, torchao), torchao))) << c.name << " " << c.block;

@@ -56,7 +56,7 @@ double dot(const float* x, const float* w, std::int64_t k) {
 constexpr std::int64_t kUsesExperts = 3, kUsesRows = 11, kN = 40, kK = 64;
 
 /// [e, k, n] of [e, n, k].
-Floats by_rows(const Floats& w) {
+Floats transpose_experts(const Floats& w) {
   Floats t(w.size());
   for (std::int64_t e = 0; e < kUsesExperts; ++e) {
     for (std::int64_t n = 0; n < kN; ++n) {
@@ -76,10 +76,10 @@ TEST(QuantizeUses, ExpertsAreOneValueByColumns) {
       const ValueId in = p.input(DType::f32, {kUsesRows, kK}), ends = p.input(DType::i32, {kUsesExperts});
       const ValueId weight = transposed
                                  ? p.b().transpose(p.b().constant(DType::f32, {kUsesExperts, kN, kK}, w.data()), 1, 2)
-                                 : p.b().constant(DType::f32, {kUsesExperts, kK, kN}, by_rows(w).data());
+                                 : p.b().constant(DType::f32, {kUsesExperts, kK, kN}, transpose_experts(w).data());
       p.output(p.b().add(Op::grouped_matmul, {in, weight, ends}));
       const QuantizeReport report = quantize_weights(p.program(), {{recipe_of(f.name), {}}}, {});
-      ASSERT_EQ(report.weights.size(), 1u) << (report.kept.empty() ? "" : report.kept[0].reason);
+      ASSERT_EQ(report.weights.size(), 1u) << (report.unquantized.empty() ? "" : report.unquantized[0].reason);
       expect_one_value(p.program(), {kUsesExperts, kN, kK});
       Session s(p.model().prepare());
       Tensor offsets(DType::i32, {kUsesExperts});
@@ -102,7 +102,7 @@ TEST(QuantizeUses, BatchesAreOneValue) {
   const Floats w = test::random_floats(kUsesExperts * kN * kK, 1), x = test::random_floats(kUsesExperts * 2 * kK, 2);
   TestProgram p;
   const ValueId in = p.input(DType::f32, {kUsesExperts, 2, kK});
-  p.output(p.b().matmul(in, p.b().constant(DType::f32, {kUsesExperts, kK, kN}, by_rows(w).data())));
+  p.output(p.b().matmul(in, p.b().constant(DType::f32, {kUsesExperts, kK, kN}, transpose_experts(w).data())));
   ASSERT_EQ(quantize_weights(p.program(), {{recipe_of("int4"), {}}}, {}).weights.size(), 1u);
   expect_one_value(p.program(), {kUsesExperts, kN, kK});
   Session s(p.model().prepare());
@@ -132,16 +132,16 @@ TEST(QuantizeUses, ConvolutionsReadAMatrixOfKernels) {
                  numbers = quantized_rows(w, kOut, kColumns, f.name);
     ASSERT_EQ(y.size(), static_cast<std::size_t>(kOut * kImage * kImage));
     for (std::int64_t o = 0; o < kOut; ++o) {
-      for (std::int64_t at = 0; at < kImage * kImage; ++at) {
+      for (std::int64_t index = 0; index < kImage * kImage; ++index) {
         double sum = static_cast<double>(bias[static_cast<std::size_t>(o)]);
         for (std::int64_t c = 0; c < kColumns; ++c) {
-          const std::int64_t row = at / kImage + c / kSide % kSide - 1, column = at % kImage + c % kSide - 1;
+          const std::int64_t row = index / kImage + c / kSide % kSide - 1, column = index % kImage + c % kSide - 1;
           if (row < 0 || row >= kImage || column < 0 || column >= kImage) continue;
           sum +=
               static_cast<double>(numbers[static_cast<std::size_t>(o * kColumns + c)]) *
               static_cast<double>(x[static_cast<std::size_t>((c / (kSide * kSide) * kImage + row) * kImage + column)]);
         }
-        ASSERT_NEAR(static_cast<double>(y[static_cast<std::size_t>(o * kImage * kImage + at)]), sum, 1e-4);
+        ASSERT_NEAR(static_cast<double>(y[static_cast<std::size_t>(o * kImage * kImage + index)]), sum, 1e-4);
       }
     }
   }
@@ -155,8 +155,8 @@ TEST(QuantizeUses, DepthwiseWeightsStay) {
                      {attr(AttrKey::groups, Dim(64))}));
   p.program().states[0].kind = State::Kind::parameter;
   const QuantizeReport report = quantize_weights(p.program(), {{recipe_of("int8"), {}}}, {});
-  ASSERT_EQ(report.kept.size(), 1u);
-  EXPECT_EQ(report.kept[0].reason, "it belongs to a convolution with fewer than 8 channels in a group");
+  ASSERT_EQ(report.unquantized.size(), 1u);
+  EXPECT_EQ(report.unquantized[0].reason, "it belongs to a convolution with fewer than 8 channels in a group");
 }
 
 }  // namespace

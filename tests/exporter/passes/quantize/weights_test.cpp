@@ -107,7 +107,7 @@ TEST(Quantize, TiedWeightsAreStoredOnceAndReadInEachFormat) {
       ASSERT_EQ(p.states.size(), 1u) << "no floats are left, and the embedding reads what the product reads";
       EXPECT_EQ(p.states[0].name, "w");
       EXPECT_TRUE(p.states[0].type.quantized());
-      EXPECT_EQ(report.weights[0].after, p.storages[p.states[0].storage].size);
+      EXPECT_EQ(report.weights[0].bytes_after, p.storages[p.states[0].storage].size);
       EXPECT_EQ(p.functions[0].nodes.size(), 2u);
 
       const Floats numbers = quantized_numbers(m.weight, type, f.name);
@@ -247,10 +247,10 @@ TEST(Quantize, AChoiceGoesBeforeTheRules) {
   EXPECT_EQ(w.source, "w");
   Tied stays(DType::f32);
   const QuantizeReport none = quantize_weights(stays.p.program(), {rule("int4")}, {}, {{"w", {{}, "it is needed"}}});
-  ASSERT_EQ(none.kept.size(), 1u);
-  EXPECT_EQ(none.kept[0].reason, "it is needed");
+  ASSERT_EQ(none.unquantized.size(), 1u);
+  EXPECT_EQ(none.unquantized[0].reason, "it is needed");
   Tied untold(DType::f32);
-  EXPECT_EQ(quantize_weights(untold.p.program(), {rule("int4")}, {}, {{"w", {}}}).kept.size(), 1u);
+  EXPECT_EQ(quantize_weights(untold.p.program(), {rule("int4")}, {}, {{"w", {}}}).unquantized.size(), 1u);
 }
 
 TEST(Quantize, ReportsWhatReadsAWeight) {
@@ -271,12 +271,12 @@ std::string reason(TestProgram& p, const std::vector<QuantizeRule>& rules, const
   const QuantizeReport report = quantize_weights(p.program(), rules, keep);
   EXPECT_TRUE(report.weights.empty());
   EXPECT_EQ(p.program().states.size(), states);
-  return report.kept.empty() ? "" : report.kept[0].reason;
+  return report.unquantized.empty() ? "" : report.unquantized[0].reason;
 }
 
 TEST(Quantize, WhatStaysIsListedWithTheReason) {
-  Tied kept(DType::f32);
-  EXPECT_EQ(reason(kept.p, {rule("int8")}, {"index_select"}), "'index_select' keeps it");
+  Tied retained(DType::f32);
+  EXPECT_EQ(reason(retained.p, {rule("int8")}, {"index_select"}), "'index_select' keeps it");
   Tied other(DType::f32);
   EXPECT_EQ(reason(other.p, {rule("int8", "index_*"), rule("int8", "matmul")}, {"matmul"}), "'matmul' keeps it");
   const RoundedNumbers w(DType::f32, 3200, 3);

@@ -26,10 +26,10 @@ struct Drawn {
 };
 
 /// `number(q, s, z)` of elements in [least, most].
-Drawn draw(DType type, std::int64_t rows, std::int64_t columns, std::int64_t block_rows, std::int64_t block, int least,
-           int most, const std::function<float(float, float, float)>& number, bool whole_zeros = true) {
+Drawn draw(DType type, std::int64_t rows, std::int64_t columns, std::int64_t block_rows, std::int64_t block, int lower,
+           int upper, const std::function<float(float, float, float)>& number, bool whole_zeros = true) {
   std::mt19937 engine(static_cast<std::uint32_t>(rows * 7 + columns * 3 + block));
-  std::uniform_int_distribution<int> code(least, most);
+  std::uniform_int_distribution<int> code(lower, upper);
   std::uniform_real_distribution<float> scale(.001F, .03F);
   const std::int64_t down = (rows + block_rows - 1) / block_rows, across = columns / block;
   Drawn d{{{}, type, rows, columns}, {{}, type, down, across}, {{}, type, down, across}};
@@ -71,12 +71,12 @@ float added(float q, float s, float z) {
 
 TEST(QuantizedFit, TakesTheFewestBits) {
   const struct {
-    int least, most;
+    int min, max;
     DType element;
   } kCases[] = {{-2, 1, DType::i2}, {-8, 7, DType::i4}, {-128, 127, DType::i8}, {0, 255, DType::u8}};
   for (const auto& c : kCases) {
     for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
-      const Drawn d = draw(type, 6, 64, 1, 32, c.least, c.most, plain);
+      const Drawn d = draw(type, 6, 64, 1, 32, c.min, c.max, plain);
       const auto f = fit(d.numbers, d.scales);
       ASSERT_TRUE(f) << name_of(c.element);
       EXPECT_EQ(8 / elements_per_byte(f->element), 8 / elements_per_byte(c.element));

@@ -163,11 +163,11 @@ TEST(Planes, AStackThatSomethingElseReadsStays) {
   read.products(w);
   read.p.output(read.p.b().reduce(w, "sum", {0, 1, 2}, false, DType::f32));
   expect_unchanged(read);
-  Stack given;
-  const ValueId v = given.weight();
-  given.products(v);
-  given.p.output(v);
-  expect_unchanged(given);
+  Stack argument;
+  const ValueId v = argument.weight();
+  argument.products(v);
+  argument.p.output(v);
+  expect_unchanged(argument);
   Stack two;
   const ValueId u = two.weight();
   two.products(u);
@@ -179,10 +179,10 @@ TEST(Planes, AStackThatIsWrittenBackStays) {
   Stack s;
   const Floats zeros(static_cast<std::size_t>(kPlanesExperts * kPlanesColumns * kPlanesDepth));
   s.p.state({kPlanesExperts, kPlanesColumns, kPlanesDepth}, zeros, true);
-  const auto kept = static_cast<std::uint32_t>(s.p.program().states.size() - 1);
+  const auto retained = static_cast<std::uint32_t>(s.p.program().states.size() - 1);
   const ValueId w = s.weight();
   s.products(w);
-  s.p.write_back(kept, w);
+  s.p.write_back(retained, w);
   expect_unchanged(s);
 }
 

@@ -32,11 +32,11 @@ Floats run(TestProgram& p, const Tensor& x) {
   return values_of(s.run({x})[0]);
 }
 
-std::vector<std::int8_t> codes(std::int64_t count, int least, int most) {
+std::vector<std::int8_t> codes(std::int64_t count, int lower, int upper) {
   std::vector<std::int8_t> c(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < c.size(); ++i)
-    c[i] = static_cast<std::int8_t>(least +
-                                    static_cast<int>((i * 37 + i / 11) % static_cast<std::size_t>(most - least + 1)));
+    c[i] = static_cast<std::int8_t>(lower +
+                                    static_cast<int>((i * 37 + i / 11) % static_cast<std::size_t>(upper - lower + 1)));
   return c;
 }
 
@@ -174,9 +174,9 @@ TEST(QuantizedProducts, ConvolutionsPadWithTheZeroPoint) {
   m.p.output(b.add(std::move(n)).front());
   multiply_integers(m.p.program());
   const Function& f = m.p.program().functions[0];
-  const Node& made = *std::ranges::find(f.nodes, Op::convolution, &Node::op);
-  EXPECT_EQ(f.values[static_cast<std::size_t>(made.inputs[0])].type.dtype, DType::u8);
-  EXPECT_EQ(made.integer(AttrKey::fill), 131);
+  const Node& result = *std::ranges::find(f.nodes, Op::convolution, &Node::op);
+  EXPECT_EQ(f.values[static_cast<std::size_t>(result.inputs[0])].type.dtype, DType::u8);
+  EXPECT_EQ(result.integer(AttrKey::fill), 131);
   std::vector<double> expected;
   for (std::int64_t o = 0; o < kOut; ++o) {
     for (std::int64_t i = 0; i < kSide; ++i) {
@@ -232,8 +232,8 @@ Ops shifted(std::int32_t wrong, Floats* result = nullptr) {
 TEST(QuantizedProducts, SignedIntegersAreMultipliedAsSuch) {
   Floats result;
   EXPECT_EQ(shifted(0, &result), (Ops{Op::pointwise, Op::permute, Op::matmul, Op::pointwise}));
-  const Ops kept = shifted(1);
-  EXPECT_EQ(std::ranges::count(kept, Op::pointwise), 7) << "the sums are not those of the weight";
+  const Ops retained = shifted(1);
+  EXPECT_EQ(std::ranges::count(retained, Op::pointwise), 7) << "the sums are not those of the weight";
 }
 
 TEST(QuantizedProducts, FloatWeightsThatIntegersReplaceAreDropped) {

@@ -53,17 +53,17 @@ TEST(SparseFit, RefusesThreeOfFourAndRowsThatEndWithinAByte) {
 }
 
 /// x times a weight. The program scatters the kept elements to positions 0 and 2, or holds the whole weight.
-TestProgram linear(bool stored_whole, const std::vector<float>& kept) {
+TestProgram linear(bool stored_whole, const std::vector<float>& retained) {
   constexpr std::int64_t kRows = 16, kKept = 32;
   TestProgram p;
   Builder& b = p.b();
   ValueId w;
   if (stored_whole) {
     std::vector<float> whole;
-    for (const float k : kept) whole.insert(whole.end(), {k, 0});
+    for (const float k : retained) whole.insert(whole.end(), {k, 0});
     w = b.expr("x * 1", {{"x", b.constant(DType::f32, {kRows, 2 * kKept}, whole.data())}}, DType::f32);
   } else {
-    const ValueId k = b.constant(DType::f32, {kRows, kKept}, kept.data());
+    const ValueId k = b.constant(DType::f32, {kRows, kKept}, retained.data());
     const ValueId pairs =
         b.expr("i == 0 ? x : 0", {{"i", b.iota(2, DType::i64)}, {"x", b.unsqueeze(k, -1)}}, DType::f32);
     w = b.reshape(pairs, {kRows, 2 * kKept});
@@ -79,14 +79,14 @@ std::vector<float> run(const TestProgram& p, const std::vector<float>& x) {
 }
 
 TEST(SparseFit, ProgramsThatKeepTwoOfFourHaveOneValue) {
-  const std::vector<float> kept = test::random_floats(16 * 32, 1), x = test::random_floats(3 * 64, 2);
-  for (const bool whole : {false, true}) {
-    TestProgram p = linear(whole, kept);
+  const std::vector<float> retained = test::random_floats(16 * 32, 1), x = test::random_floats(3 * 64, 2);
+  for (const bool is_full : {false, true}) {
+    TestProgram p = linear(is_full, retained);
     const std::vector<float> before = run(p, x);
     read_quantized_weights(p.program());
     ASSERT_EQ(p.program().states.size(), 1u);
-    EXPECT_EQ(p.program().states[0].type.quantized(), !whole) << "zeros in the file are not compressed";
-    if (whole) continue;
+    EXPECT_EQ(p.program().states[0].type.quantized(), !is_full) << "zeros in the file are not compressed";
+    if (is_full) continue;
     EXPECT_EQ(p.program().states[0].type, (TensorType{DType::f32, {16, 64}, two_of_four()}));
     const std::vector<float> after = run(p, x);
     for (std::size_t i = 0; i < after.size(); ++i) EXPECT_NEAR(after[i], before[i], 1e-4);

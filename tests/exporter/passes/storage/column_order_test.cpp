@@ -40,14 +40,14 @@ Program program_reading(const std::vector<Op>& ops, std::size_t operand) {
   return p;
 }
 
-bool by_columns(const Program& p) {
+bool is_column_major(const Program& p) {
   return p.states[0].strides == std::vector<std::int64_t>{1, kColumnOrderRows};
 }
 
 TEST(WeightLayout, WeightsOfProductsAreStoredByColumns) {
   Program p = program_reading({Op::matmul, Op::matmul}, 1);
   store_weights_by_columns(p);
-  ASSERT_TRUE(by_columns(p));
+  ASSERT_TRUE(is_column_major(p));
   const auto check = [&] {
     const auto bytes = p.source->bytes(0);
     ASSERT_EQ(bytes.size(), kColumnOrderRows * kColumnOrderColumns * sizeof(float));
@@ -71,7 +71,7 @@ TEST(WeightLayout, BytesAreStoredByColumnsToo) {
   p.states[0].type.dtype = DType::i8;
   p.states[0].storage = add_storage(p, bytes);
   store_weights_by_columns(p);
-  ASSERT_TRUE(by_columns(p));
+  ASSERT_TRUE(is_column_major(p));
   const auto stored = p.source->bytes(p.states[0].storage);
   for (std::size_t i = 0; i < kColumnOrderRows; ++i) {
     for (std::size_t j = 0; j < kColumnOrderColumns; ++j)
@@ -82,22 +82,22 @@ TEST(WeightLayout, BytesAreStoredByColumnsToo) {
 TEST(WeightLayout, OthersStay) {
   Program first_operand = program_reading({Op::matmul}, 0);
   store_weights_by_columns(first_operand);
-  EXPECT_FALSE(by_columns(first_operand));
+  EXPECT_FALSE(is_column_major(first_operand));
   Program also_added = program_reading({Op::matmul, Op::pointwise}, 1);
   store_weights_by_columns(also_added);
-  EXPECT_FALSE(by_columns(also_added));
+  EXPECT_FALSE(is_column_major(also_added));
   Program result = program_reading({Op::matmul}, 1);
   result.functions[0].outputs.push_back({FunctionOutput::Kind::tensor, 0, "weight"});
   store_weights_by_columns(result);
-  EXPECT_FALSE(by_columns(result));
+  EXPECT_FALSE(is_column_major(result));
   Program written = program_reading({Op::matmul}, 1);
   written.states[0].is_mutable = true;
   store_weights_by_columns(written);
-  EXPECT_FALSE(by_columns(written));
+  EXPECT_FALSE(is_column_major(written));
   Program shared = program_reading({Op::matmul}, 1);
   shared.states.push_back(shared.states[0]);
   store_weights_by_columns(shared);
-  EXPECT_FALSE(by_columns(shared));
+  EXPECT_FALSE(is_column_major(shared));
 }
 
 }  // namespace

@@ -70,12 +70,12 @@ struct LinearProgram {
     for (std::int64_t i = 0; i < kWeightOnlyWeightsRows; ++i) {
       for (std::int64_t j = 0; j < kWeightOnlyWeightsColumns; ++j) {
         const auto column = static_cast<std::size_t>(j);
-        const double by = scaled ? static_cast<double>(scales[column]) : 1;
+        const double factor = scaled ? static_cast<double>(scales[column]) : 1;
         double sum = 0, size = 0;
         for (std::int64_t k = 0; k < kWeightsDepth; ++k) {
           const double product = static_cast<double>(input[static_cast<std::size_t>(i * kWeightsDepth + k)]) *
                                  static_cast<double>(bytes.numbers[static_cast<std::size_t>(j * kWeightsDepth + k)]) *
-                                 by;
+                                 factor;
           sum += product;
           size += std::abs(product);
         }
@@ -225,13 +225,13 @@ TEST(WeightOnly, RowsOfATableAreSelectedBeforeTheyAreConverted) {
   EXPECT_EQ(std::ranges::count(ops, Op::index_select), 2);
   EXPECT_EQ(p.program().states[0].type.dtype, DType::i8);
   Tensor rows(DType::i64, {2, 3});
-  const std::int64_t wanted[] = {0, 49, 7, 7, 21, 48};
-  std::ranges::copy(wanted, rows.span<std::int64_t>().begin());
+  const std::int64_t requested[] = {0, 49, 7, 7, 21, 48};
+  std::ranges::copy(requested, rows.span<std::int64_t>().begin());
   Session s(p.model().prepare());
   const Floats y = values_of(s.run({rows})[0]);
   ASSERT_EQ(y.size(), 48u);
   for (std::size_t i = 0; i < 6; ++i) {
-    const auto row = static_cast<std::size_t>(wanted[i]);
+    const auto row = static_cast<std::size_t>(requested[i]);
     for (std::size_t k = 0; k < 8; ++k) EXPECT_EQ(y[i * 8 + k], bytes.numbers[row * 8 + k] * scales[row]);
   }
 }
