@@ -24,9 +24,9 @@ OperatorGroups::OperatorGroups(GroupAccess* groups, const Node& node)
   functions_.place = [](void* context, const char* group, std::int32_t* rank, std::int32_t* ranks) {
     return guarded(context, [&](OperatorGroups& self) {
       if (group == nullptr) fail(ErrorCode::invalid_argument, "an operator passes no group");
-      const NamedGroups::Place place = self.groups_->place(group, self.node_);
-      *rank = place.rank;
-      *ranks = place.ranks;
+      const NamedGroups::Membership membership = self.groups_->membership(group, self.node_);
+      *rank = membership.rank;
+      *ranks = membership.rank_count;
     });
   };
   functions_.run = [](void* context, const char* group, const tern_op_collective* call) {

@@ -13,12 +13,12 @@ namespace tern {
 /// The groups' interface for library operators; a GroupAccess may implement it.
 class NamedGroups {
  public:
-  struct Place {
-    int rank, ranks;
+  struct Membership {
+    int rank, rank_count;
   };
   virtual ~NamedGroups() = default;
   /// Fails if the session has no group of this name.
-  virtual Place place(const std::string& group, const Node& node) = 0;
+  virtual Membership membership(const std::string& group, const Node& node) = 0;
   /// Runs a collective on host memory with the group's ranks.
   virtual void run(const std::string& group, const tern_op_collective& call, const Node& node) = 0;
 };

@@ -252,7 +252,7 @@ SessionGroups::Member& SessionGroups::require_member(const std::string& name, st
                                                 what, name));
 }
 
-NamedGroups::Place SessionGroups::place(const std::string& name, const Node& node) {
+NamedGroups::Membership SessionGroups::membership(const std::string& name, const Node& node) {
   const ProcessGroup& group = *require_member(name, "an operator asks for the ranks").group;
   return {group.rank(), group.size()};
 }

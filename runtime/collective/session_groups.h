@@ -25,7 +25,7 @@ class SessionGroups : public GroupAccess, public NamedGroups {
   /// Creates the device communicators of all groups, together with the other ranks.
   void connect();
   void run(const KernelCall& call) override;
-  Place place(const std::string& group, const Node& node) override;
+  Membership membership(const std::string& group, const Node& node) override;
   void run(const std::string& group, const tern_op_collective& call, const Node& node) override;
   void begin_run() { called_ = false; }
   /// True after the first collective of the run: other ranks may wait for this rank.

@@ -45,7 +45,7 @@ int group_sum(tern_op_call* call) {
   std::int64_t count = 1;
   for (int i = 0; i < x.rank; ++i) count *= x.sizes[i];
   std::int32_t rank = 0, ranks = 0;
-  if (groups.place(groups.context, group, &rank, &ranks) != 0) return 1;
+  if (groups.membership(groups.context, group, &rank, &ranks) != 0) return 1;
   tern_op_collective sum{};
   sum.size = sizeof sum;
   sum.dtype = x.dtype;

@@ -263,7 +263,7 @@ std::string FunctionWriter::address(const Operand& operand) {
   return offset == 0 ? text : text + " + " + hex(static_cast<std::uint64_t>(offset));
 }
 
-std::string FunctionWriter::place(std::string_view space, const Operand& operand, int bytes) {
+std::string FunctionWriter::membership(std::string_view space, const Operand& operand, int bytes) {
   const std::string at = address(operand);
   if (space == "param") return "(char*)(" + at + ")";
   const std::string size = std::to_string(bytes);

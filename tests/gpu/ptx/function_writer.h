@@ -32,7 +32,7 @@ class FunctionWriter {
   std::string address(const Operand& operand);
   // A char* for an access of `bytes` bytes: "(at(...) + offset)". An empty space means generic. Counting kernels count
   // the access.
-  std::string place(std::string_view space, const Operand& operand, int bytes);
+  std::string membership(std::string_view space, const Operand& operand, int bytes);
   void statement(const std::string& c);
   // "T, line": the first arguments of most functions of the device's library.
   std::string where() const;
