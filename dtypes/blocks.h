@@ -101,15 +101,15 @@ struct QuantizedMatrix {
   std::int64_t place_row_bytes() const { return blocks.sparse() ? columns / (2 * blocks.columns) : 0; }
   std::int64_t scale_offset() const {
     if (blocks.sparse()) return place_offset() + rows * place_row_bytes();
-    return up(element_bytes(), element_size(blocks.scale));
+    return round_up(element_bytes(), element_size(blocks.scale));
   }
   std::int64_t zero_offset() const {
     if (blocks.sparse()) return scale_offset();
-    return up(scale_offset() + scales().size() * element_size(blocks.scale), element_size(zero_type()));
+    return round_up(scale_offset() + scales().size() * element_size(blocks.scale), element_size(zero_type()));
   }
   std::int64_t outer_offset() const {
     const std::int64_t zeros = blocks.zero_point == ZeroPoint::none ? 0 : scales().size() * element_size(zero_type());
-    return up(zero_offset() + zeros, blocks.outer ? 4 : blocks.super() ? 2 : 1);
+    return round_up(zero_offset() + zeros, blocks.outer ? 4 : blocks.super() ? 2 : 1);
   }
   /// Units of a row's super-blocks, of scales or of zero points.
   std::int64_t row_units() const { return blocks.super() ? columns / blocks.super_columns : 0; }
@@ -122,7 +122,7 @@ struct QuantizedMatrix {
 
  private:
   DType zero_type() const { return blocks.zero_point == ZeroPoint::none ? DType::i8 : blocks.zero; }
-  static constexpr std::int64_t up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+  static constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 };
 
 /// Empty, or the rule violated by blocks of such elements.

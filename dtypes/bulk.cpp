@@ -84,7 +84,7 @@ void encode_dispatch(const float* src, T* dst, std::int64_t n) {
   if constexpr (std::is_same_v<T, Half>) {
     return converts_halves() ? encode_halves(src, dst, n) : encode_loop<T, policy>(src, dst, n);
   }
-  at_cpu_level([&](auto) __attribute__((always_inline)) { encode_loop<T, policy>(src, dst, n); });
+  visit_cpu_level([&](auto) __attribute__((always_inline)) { encode_loop<T, policy>(src, dst, n); });
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ void decode_run(const T* src, float* dst, std::int64_t n) {
   if constexpr (std::is_same_v<T, Half>) {
     return converts_halves() ? decode_halves(src, dst, n) : decode_loop(src, dst, n);
   }
-  at_cpu_level([&](auto) __attribute__((always_inline)) { decode_loop(src, dst, n); });
+  visit_cpu_level([&](auto) __attribute__((always_inline)) { decode_loop(src, dst, n); });
 }
 
 template <class T>

@@ -80,11 +80,11 @@ constexpr To cast_to(From from, Overflow policy = Overflow::saturate) {
       const auto c = cast_to<std::complex<float>>(v, policy);
       return ComplexHalf(c);
     } else if constexpr (is_complex_v<To>) {
-      using Part = typename To::value_type;
+      using Component = typename To::value_type;
       if constexpr (is_complex_v<V>) {
-        return To(static_cast<Part>(v.real()), static_cast<Part>(v.imag()));
+        return To(static_cast<Component>(v.real()), static_cast<Component>(v.imag()));
       } else {
-        return To(static_cast<Part>(v), Part{});
+        return To(static_cast<Component>(v), Component{});
       }
     } else if constexpr (is_small_float_v<To>) {
       return To(static_cast<float>(cast_detail::real_part(v)), policy);

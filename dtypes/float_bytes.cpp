@@ -29,7 +29,7 @@ template <class To>
 
 template <class To>
 void convert(const float* src, To* dst, std::int64_t count) {
-  at_cpu_level([&](auto) __attribute__((always_inline)) { convert_runs(src, dst, count); });
+  visit_cpu_level([&](auto) __attribute__((always_inline)) { convert_runs(src, dst, count); });
 }
 
 }  // namespace

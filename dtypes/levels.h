@@ -2,7 +2,7 @@
 //
 // A family of loops is an .inc file. CMake's tern_levels compiles it once for each level with TERN_LEVEL defined; the
 // file names its functions with TERN_AT_LEVEL. The family's header declares them with TERN_LEVEL_FUNCTIONS, and
-// best_level takes the processor's. Short loops of one file are lambdas for at_cpu_level instead.
+// best_level takes the processor's. Short loops of one file are lambdas for visit_cpu_level instead.
 #pragma once
 
 #include <type_traits>
@@ -19,7 +19,7 @@ struct AtLevel {
 
 /// Calls f(call) for each level that this processor has, least first.
 template <class Table, class F>
-void for_levels(const Table& table, F&& f) {
+void for_each_level(const Table& table, F&& f) {
   for (const auto& at : table) {
     if (at.call != nullptr && cpu_features().has(at.level)) f(at.call);
   }
@@ -29,7 +29,7 @@ void for_levels(const Table& table, F&& f) {
 template <class Table>
 auto best_level(const Table& table) {
   auto best = table[0].call;
-  for_levels(table, [&](auto call) { best = call; });
+  for_each_level(table, [&](auto call) { best = call; });
   return best;
 }
 
@@ -58,7 +58,7 @@ using LeastLevelFuses = std::false_type;
 /// Runs f, whose call operator must be always_inline, compiled for the best level of CpuKind::vectors. Its argument
 /// says whether that multiplies and adds in one instruction.
 template <class F>
-void at_cpu_level(const F& f) {
+void visit_cpu_level(const F& f) {
   switch (cpu_level()) {
 #define TERN_CASE_OF_LEVEL(level, targets) \
   case CpuLevel::level: return run_at_##level(f);

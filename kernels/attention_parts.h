@@ -8,7 +8,7 @@ namespace tern {
 
 struct AttentionParts {
   std::int64_t chunk, chunks;  ///< columns of values summed at once
-  std::int64_t run, parts;     ///< keys of a part
+  std::int64_t run, count;     ///< keys of a part
 };
 
 /// Parts for `rows` queries in all planes.
@@ -20,7 +20,7 @@ inline AttentionParts attention_parts(std::int64_t rows, std::int64_t keys, std:
   const std::int64_t items = rows * p.chunks;
   const std::int64_t wanted = items < kManyItems ? std::min(kManyItems / items, keys / kShortPart) : 1;
   p.run = wanted <= 1 ? std::max<std::int64_t>(keys, 1) : (keys + wanted - 1) / wanted;
-  p.parts = std::max<std::int64_t>((keys + p.run - 1) / p.run, 1);
+  p.count = std::max<std::int64_t>((keys + p.run - 1) / p.run, 1);
   return p;
 }
 

@@ -6,8 +6,8 @@
 
 namespace tern {
 
-TensorView in_channels_last_order(const TensorView& v, int rank) {
-  TensorView r = v.rank < rank ? with_rank(v, rank) : v;
+TensorView to_channels_last_order(const TensorView& v, int rank) {
+  TensorView r = v.rank < rank ? unsqueeze_to_rank(v, rank) : v;
   const auto n = static_cast<std::size_t>(rank);
   std::rotate(r.sizes.begin() + 1, r.sizes.begin() + 2, r.sizes.begin() + static_cast<std::ptrdiff_t>(n));
   std::rotate(r.strides.begin() + 1, r.strides.begin() + 2, r.strides.begin() + static_cast<std::ptrdiff_t>(n));
@@ -15,7 +15,7 @@ TensorView in_channels_last_order(const TensorView& v, int rank) {
 }
 
 bool is_channels_last(const TensorView& v) {
-  return v.rank >= 3 && v.rank <= 5 && !v.contiguous() && in_channels_last_order(v, v.rank).contiguous();
+  return v.rank >= 3 && v.rank <= 5 && !v.contiguous() && to_channels_last_order(v, v.rank).contiguous();
 }
 
 void make_channels_last(TensorView& v) {

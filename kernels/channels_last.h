@@ -12,6 +12,6 @@ bool is_channels_last(const TensorView& v);
 void make_channels_last(TensorView& v);
 /// The same elements with the channels' axis last: contiguous if `v` is channels-last. A view of rank below `rank`
 /// first gets leading axes of size 1.
-TensorView in_channels_last_order(const TensorView& v, int rank);
+TensorView to_channels_last_order(const TensorView& v, int rank);
 
 }  // namespace tern

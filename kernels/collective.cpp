@@ -21,7 +21,7 @@ int in_place(const Node& node, std::size_t) {
 }  // namespace
 
 void register_collective(KernelTable& t) {
-  t.set(Op::collective, {.run = run, .in_place_of = in_place});
+  t.set(Op::collective, {.run = run, .in_place_input = in_place});
   t.set(Op::exchange, {.run = run});
   t.set(Op::wait, {.run = run, .in_place = 0});
 }

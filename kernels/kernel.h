@@ -42,7 +42,7 @@ struct TensorView {
   std::span<const std::int64_t> shape() const { return {sizes.data(), static_cast<std::size_t>(rank)}; }
   bool contiguous() const;
   template <class T>
-  T* as() const {
+  T* data_as() const {
     return reinterpret_cast<T*>(data);
   }
 };
@@ -142,8 +142,8 @@ struct KernelCall {
   double intensity = 0;
   std::span<const Upcoming> upcoming;  ///< in a run, if KernelState::asks_ahead is set
 
-  bool has(std::size_t i) const { return i < in.size() && in[i].dtype != DType::invalid; }
-  bool wants(std::size_t i) const { return i < out.size() && out[i].dtype != DType::invalid; }
+  bool has_input(std::size_t i) const { return i < in.size() && in[i].dtype != DType::invalid; }
+  bool wants_output(std::size_t i) const { return i < out.size() && out[i].dtype != DType::invalid; }
 };
 
 /// Kernels report data-dependent failures (an index out of range, a singular matrix) with
@@ -165,7 +165,7 @@ struct Kernel {
   int in_place = -1;
   /// Variant of in_place for ops with several outputs: the input whose memory output `k` may reuse on the same
   /// conditions, or -1. Null: in_place.
-  int (*in_place_of)(const Node& node, std::size_t k) = nullptr;
+  int (*in_place_input)(const Node& node, std::size_t k) = nullptr;
   /// True if output 0 has channels-last layout (`kernels/channels_last.h`), and so does input 0 unless arbitrary
   /// strides are allowed. Sizes are set, and inputs have their actual strides. Null: never.
   bool (*channels_last)(const KernelCall&) = nullptr;

@@ -52,10 +52,10 @@ void find_written(const Function& f, const DefUse& uses, const KernelTable& kern
     while (const Node* n = uses.producing_node(f, v)) {
       const auto output = static_cast<std::size_t>(std::ranges::find(n->outputs, v) - n->outputs.begin());
       const Kernel& k = kernels.kernels[static_cast<std::size_t>(n->op)];
-      const int from = n->op == Op::reshape       ? 0
-                       : k.in_place_of != nullptr ? k.in_place_of(*n, output)
-                       : output == 0              ? k.in_place
-                                                  : -1;
+      const int from = n->op == Op::reshape          ? 0
+                       : k.in_place_input != nullptr ? k.in_place_input(*n, output)
+                       : output == 0                 ? k.in_place
+                                                     : -1;
       if (from < 0 || static_cast<std::size_t>(from) >= n->inputs.size() ||
           n->inputs[static_cast<std::size_t>(from)] == kNoValue)
         break;

@@ -1,4 +1,4 @@
-// Records a thread's loops: begin, end and thread of each part. Without a recorder, each loop costs one relaxed load.
+// Records a thread's loops: begin, end and thread of each chunk. Without a recorder, each loop costs one relaxed load.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 namespace tern {
 
 /// Times are seconds since a common origin of all records.
-struct PartTime {
+struct ChunkTime {
   int thread = 0;  ///< 0: the calling thread; other threads are numbered per loop
   double begin = 0, end = 0;
 };
@@ -18,8 +18,8 @@ struct PartTime {
 struct LoopTime {
   double begin = 0, end = 0;
   ThreadPool::Note note;
-  bool openmp = false;  ///< executed by a library on OpenMP's threads: parts are unknown
-  std::vector<PartTime> parts;
+  bool openmp = false;  ///< executed by a library on OpenMP's threads: chunks are unknown
+  std::vector<ChunkTime> chunks;
 };
 
 /// A run of one node, with its loops.
@@ -33,7 +33,7 @@ class LoopRecorder {
  public:
   enum class Mode : std::uint8_t {
     together,  ///< loops run as usual
-    in_turn,   ///< the caller executes all parts in turn: each is timed alone, independent of the core count
+    serial,    ///< the caller executes all chunks in turn: each is timed alone, independent of the core count
   };
 
   explicit LoopRecorder(Mode mode) : mode_(mode) {}
@@ -41,23 +41,25 @@ class LoopRecorder {
   LoopRecorder& operator=(const LoopRecorder&) = delete;
 
   /// Returns this thread's recorder, or null.
-  static LoopRecorder* current() { return in_force.load(std::memory_order_relaxed) == 0 ? nullptr : of_this_thread(); }
+  static LoopRecorder* current() {
+    return active_scopes.load(std::memory_order_relaxed) == 0 ? nullptr : thread_recorder();
+  }
   static double now();
 
   Mode mode() const { return mode_; }
   /// Runs a loop like ThreadPool::run.
-  void run(std::int64_t parts, ThreadPool::Part part, void* context, ThreadPool::Note note);
+  void run(std::int64_t chunk_count, ThreadPool::ChunkFunction run_chunk, void* context, ThreadPool::Note note);
   /// Records a library's loop on OpenMP's threads.
   void add_openmp(double begin, double end);
   /// Assigns the loops since the last call to this node.
   void end_node(std::uint32_t function, std::uint32_t node, double begin, double end);
   /// Returns all nodes since the last call.
-  std::vector<NodeLoops> take();
+  std::vector<NodeLoops> take_nodes();
 
  private:
   friend class RecorderScope;
-  static LoopRecorder* of_this_thread();
-  static std::atomic<int> in_force;  ///< number of scopes on all threads
+  static LoopRecorder* thread_recorder();
+  static std::atomic<int> active_scopes;  ///< number of scopes on all threads
 
   Mode mode_;
   std::vector<LoopTime> loops_;
@@ -76,7 +78,7 @@ class RecorderScope {
   LoopRecorder* outer_;
 };
 
-/// Surrounds a library call using OpenMP's threads. While parts run in turn, the library uses a single thread.
+/// Surrounds a library call using OpenMP's threads. While chunks run in turn, the library uses a single thread.
 class OpenMpScope {
  public:
   OpenMpScope();

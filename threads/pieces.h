@@ -1,5 +1,5 @@
 // Loops with work stealing: each thread takes pieces of its own share, then pieces of other shares. A loop of fixed
-// parts would wait for interrupted cores and parts with slower memory.
+// chunks would wait for interrupted cores and chunks with slower memory.
 #pragma once
 
 #include <algorithm>
@@ -95,7 +95,7 @@ class Pieces {
 /// pieces of at least `piece_size` items (except the last) until none is left. Results must not depend on the
 /// assignment of pieces.
 template <class F>
-void parallel_pieces(std::int64_t n, std::int64_t piece_size, std::int64_t grain, F&& f, std::int64_t part_reads = 0) {
+void parallel_pieces(std::int64_t n, std::int64_t piece_size, std::int64_t grain, F&& f, std::int64_t chunk_reads = 0) {
   constexpr std::int64_t kMaxShares = 256, kMaxItems = UINT32_MAX;
   if (n <= 0) return;
   const std::int64_t count =
@@ -109,7 +109,7 @@ void parallel_pieces(std::int64_t n, std::int64_t piece_size, std::int64_t grain
   struct Loop {
     F& f;
     std::int64_t count, piece_size;
-    bool steals;  // false if parts run in turn: the first part would take everything
+    bool steals;  // false if chunks run in turn: the first chunk would take everything
     std::mutex mutex;
     std::exception_ptr error;
     Pieces::Share* shares;
@@ -131,7 +131,7 @@ void parallel_pieces(std::int64_t n, std::int64_t piece_size, std::int64_t grain
       if (!shared_loop.error) shared_loop.error = std::current_exception();
     }
   };
-  ThreadPool::shared().run(count, part, &loop, {part_reads, n / std::max<std::int64_t>(piece_size, 1)});
+  ThreadPool::shared().run(count, part, &loop, {chunk_reads, n / std::max<std::int64_t>(piece_size, 1)});
   if (loop.error) std::rethrow_exception(loop.error);
 }
 

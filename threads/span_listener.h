@@ -24,17 +24,17 @@ inline std::atomic<SpanListener> span_listener = nullptr;
 class ListenedSpan {
  public:
   ListenedSpan(const char* what, const std::string& subject, std::uint64_t bytes)
-      : what_(what), subject_(subject), bytes_(bytes), listener_(span_listener.load(std::memory_order_relaxed)) {
+      : operation_(what), subject_(subject), bytes_(bytes), listener_(span_listener.load(std::memory_order_relaxed)) {
     if (listener_ != nullptr) begin_ = steady_nanoseconds();
   }
   ~ListenedSpan() {
-    if (listener_ != nullptr) listener_(what_, subject_, bytes_, begin_, steady_nanoseconds());
+    if (listener_ != nullptr) listener_(operation_, subject_, bytes_, begin_, steady_nanoseconds());
   }
   ListenedSpan(const ListenedSpan&) = delete;
   ListenedSpan& operator=(const ListenedSpan&) = delete;
 
  private:
-  const char* what_;
+  const char* operation_;
   const std::string& subject_;
   std::uint64_t bytes_, begin_ = 0;
   SpanListener listener_;

@@ -47,18 +47,18 @@ class Patience {
 };
 
 struct Job {
-  ThreadPool::Part part;
+  ThreadPool::ChunkFunction run_chunk;
   void* context;
-  std::int64_t parts;
-  int processor;                               ///< processor of the caller
-  std::atomic<std::int64_t> next{0}, done{0};  ///< first part not yet begun; number of finished parts
+  std::int64_t chunk_count;
+  int processor;                                   ///< processor of the caller
+  std::atomic<std::int64_t> next{0}, finished{0};  ///< first chunk not yet begun; number of finished chunks
 
-  void work() {
+  void run_chunks() {
     for (;;) {
       const std::int64_t i = next.fetch_add(1, std::memory_order_relaxed);
-      if (i >= parts) return;
-      part(context, i);
-      done.fetch_add(1, std::memory_order_release);
+      if (i >= chunk_count) return;
+      run_chunk(context, i);
+      finished.fetch_add(1, std::memory_order_release);
     }
   }
 };
@@ -69,7 +69,7 @@ struct alignas(64) Slot {
   std::atomic<int> users{0};  ///< threads that read `job` or work on it
 };
 
-/// Thread count inside a part of parallel work, for nested loops and OpenMP libraries.
+/// Thread count inside a chunk of parallel work, for nested loops and OpenMP libraries.
 constexpr Threads kSingleThread(1);
 
 }  // namespace
@@ -85,7 +85,7 @@ struct ThreadPool::State {
   long owner = platform::process_number();
 
   /// Loop of a pool thread: works on posted jobs, spins for a while without any, then sleeps.
-  void work() {
+  void run_worker() {
     const ThreadScope single_thread(kSingleThread);
     std::uint32_t seen_posts = 0;
     bool just_woke = true;
@@ -95,7 +95,7 @@ struct ThreadPool::State {
         s.users.fetch_add(1);
         if (Job* job = s.job.load()) {
           if (std::exchange(just_woke, false)) platform::leave_processor(job->processor);
-          job->work();
+          job->run_chunks();
         }
         s.users.fetch_sub(1);
       }
@@ -117,7 +117,7 @@ struct ThreadPool::State {
     const std::lock_guard lock(mutex);
     while (static_cast<std::int64_t>(threads.size()) < wanted_threads) {
       try {
-        threads.emplace_back([this] { work(); });
+        threads.emplace_back([this] { run_worker(); });
       } catch (const std::system_error&) {
         break;
       }
@@ -131,8 +131,8 @@ struct ThreadPool::State {
       Job* empty = nullptr;
       if (!s.job.compare_exchange_strong(empty, &job)) continue;
       post_count.fetch_add(1);
-      if (const int sleepers = sleeper_count.load(); sleepers >= job.parts) {
-        for (std::int64_t i = 1; i < job.parts; ++i) post_count.notify_one();
+      if (const int sleepers = sleeper_count.load(); sleepers >= job.chunk_count) {
+        for (std::int64_t i = 1; i < job.chunk_count; ++i) post_count.notify_one();
       } else if (sleepers > 0) {
         post_count.notify_all();  // a single system call wakes all threads
       }
@@ -158,17 +158,17 @@ ThreadPool& ThreadPool::shared() {
   return pool;
 }
 
-void ThreadPool::run(std::int64_t parts, Part part, void* context, Note note) {
-  if (LoopRecorder* recorder = LoopRecorder::current()) return recorder->run(parts, part, context, note);
-  const std::int64_t thread_count = std::min(parts - 1, kMaxThreads);
+void ThreadPool::run(std::int64_t chunk_count, ChunkFunction run_chunk, void* context, Note note) {
+  if (LoopRecorder* recorder = LoopRecorder::current()) return recorder->run(chunk_count, run_chunk, context, note);
+  const std::int64_t thread_count = std::min(chunk_count - 1, kMaxThreads);
   if (state_->count.load(std::memory_order_relaxed) < thread_count) state_->start(thread_count);
-  Job job{part, context, parts, platform::current_processor()};
+  Job job{run_chunk, context, chunk_count, platform::current_processor()};
   Slot* slot = state_->post(job);
   {
     const ThreadScope single_thread(kSingleThread);
-    job.work();
+    job.run_chunks();
   }
-  for (Patience p; job.done.load(std::memory_order_acquire) < parts;) p.wait();
+  for (Patience p; job.finished.load(std::memory_order_acquire) < chunk_count;) p.wait();
   if (slot == nullptr) return;
   slot->job.store(nullptr);
   for (Patience p; slot->users.load() != 0;) p.wait();

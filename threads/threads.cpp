@@ -7,11 +7,11 @@
 namespace tern {
 namespace {
 
-thread_local int in_force = 0;  // 0: outside any scope
+thread_local int scope_threads = 0;  // 0: outside any scope
 
 }  // namespace
 
-Threads Threads::of_openmp() {
+Threads Threads::openmp_default() {
   return chosen(0);
 }
 
@@ -21,17 +21,17 @@ Threads Threads::chosen(int count) {
 }
 
 Threads Threads::current() {
-  const int count = in_force;
-  return count > 0 ? Threads(count) : of_openmp();
+  const int count = scope_threads;
+  return count > 0 ? Threads(count) : openmp_default();
 }
 
 ThreadScope::ThreadScope(Threads threads)
-    : outer_(std::exchange(in_force, threads.count())), openmp_(openmp::max_threads()) {
+    : outer_(std::exchange(scope_threads, threads.count())), openmp_(openmp::max_threads()) {
   if (openmp_ != threads.count()) openmp::set_max_threads(threads.count());
 }
 
 ThreadScope::~ThreadScope() {
-  in_force = outer_;
+  scope_threads = outer_;
   // Libraries may have changed the setting, too.
   if (openmp::max_threads() != openmp_) openmp::set_max_threads(openmp_);
 }

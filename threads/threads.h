@@ -9,10 +9,10 @@ class Threads {
   explicit constexpr Threads(int count) : count_(count < 1 ? 1 : count) {}
   /// OpenMP's thread count: the caller's omp_set_num_threads, OMP_NUM_THREADS, else all cores. One inside a parallel
   /// region of OpenMP.
-  static Threads of_openmp();
-  /// `count`, or of_openmp() for 0; one inside a parallel region.
+  static Threads openmp_default();
+  /// `count`, or openmp_default() for 0; one inside a parallel region.
   static Threads chosen(int count);
-  /// Count of this thread's innermost ThreadScope; outside any scope, of_openmp().
+  /// Count of this thread's innermost ThreadScope; outside any scope, openmp_default().
   static Threads current();
 
   constexpr int count() const { return count_; }

@@ -10,17 +10,17 @@ const AlgorithmState& state_of(const KernelCall& c) {
 }  // namespace
 
 std::size_t scratch_of_algorithm(const KernelCall& c) {
-  ScratchParts parts;
-  state_of(c).prepared->reserve(c, parts);
-  return parts.used();
+  ScratchArena arena;
+  state_of(c).prepared->reserve(c, arena);
+  return arena.used();
 }
 
 void run_algorithm(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
   const AlgorithmState& s = state_of(c);
   const Scratch scratch(c, scratch_of_algorithm(c));
-  ScratchParts parts(scratch.data());
-  const RemainingWork left = s.prepared->run(c, parts, s.epilogue.get());
+  ScratchArena arena(scratch.data());
+  const RemainingWork left = s.prepared->run(c, arena, s.epilogue.get());
   if (left == RemainingWork::epilogue && s.epilogue != nullptr) s.epilogue->apply(c);
 }
 

@@ -23,9 +23,9 @@ class PreparedAlgorithm {
  public:
   virtual ~PreparedAlgorithm() = default;
   /// Reserves the scratch memory of `run`, in the same order.
-  virtual void reserve(const KernelCall& call, ScratchParts& parts) const = 0;
+  virtual void reserve(const KernelCall& call, ScratchArena& arena) const = 0;
   /// `epilogue` may be null. Returns RemainingWork::epilogue unless applied.
-  virtual RemainingWork run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const = 0;
+  virtual RemainingWork run(KernelCall& call, ScratchArena& arena, const pointwise::Epilogue* epilogue) const = 0;
 
   // The kernel state copies these fields.
   AlgorithmChoice choice;
@@ -57,7 +57,7 @@ struct AlgorithmState : KernelState {
     algorithm = prepared->choice;
     unread = prepared->unread;
     asks_ahead = prepared->asks_ahead;
-    if (!prepared->own_epilogue) epilogue = pointwise::Epilogue::make(call);
+    if (!prepared->own_epilogue) epilogue = pointwise::Epilogue::create(call);
   }
 };
 

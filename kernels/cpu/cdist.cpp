@@ -53,7 +53,7 @@ void euclidean_distances(const T* const* x, int rows, const T* tiles, std::int64
   using Vector [[gnu::vector_size(32), gnu::aligned(sizeof(T)), gnu::may_alias]] = T;
   constexpr std::int64_t kLanes = 32 / sizeof(T), kTile = kTileColumns<T>;
   constexpr int kVectors = 4;
-  at_cpu_level([&](auto) __attribute__((always_inline)) {
+  visit_cpu_level([&](auto) __attribute__((always_inline)) {
     const T *row = x[0], *next = x[rows - 1];
     for (std::int64_t first = 0; first < count; first += kTile) {
       Vector sums[kVectors] = {}, next_sums[kVectors] = {};
@@ -105,7 +105,7 @@ T distance(const T* x, const T* y, std::int64_t n, double p) {
 /// Returns the offset of plane p of the result (its axes before the last two) in `v`; `v` may have fewer axes or sizes
 /// of 1.
 std::int64_t plane_offset(const TensorView& v, const TensorView& out, std::int64_t p) {
-  const TensorView wide = with_rank(v, out.rank);
+  const TensorView wide = unsqueeze_to_rank(v, out.rank);
   std::int64_t offset = 0;
   for (int i = out.rank - 3; i >= 0; --i) {
     if (wide.size(i) != 1) offset += p % out.size(i) * wide.stride(i);

@@ -95,7 +95,7 @@ TensorView planes_without_repeats(const TensorView& v) {
   return result;
 }
 
-TensorView with_rank(const TensorView& v, int rank) {
+TensorView unsqueeze_to_rank(const TensorView& v, int rank) {
   TensorView result = v;
   result.rank = rank;
   const int skip = rank - v.rank;

@@ -18,7 +18,7 @@ void from_dense(const void* from, DType dtype, const TensorView& to);
 /// `v` without the repetitions of expanded axes: those of stride 0 before the last two get size 1.
 TensorView planes_without_repeats(const TensorView& v);
 /// The same memory seen with `rank` axes, new ones of size 1 in front. rank >= v.rank.
-TensorView with_rank(const TensorView& v, int rank);
+TensorView unsqueeze_to_rank(const TensorView& v, int rank);
 
 /// Rounds up to whole cache lines.
 constexpr std::size_t aligned(std::size_t bytes) {
@@ -26,11 +26,11 @@ constexpr std::size_t aligned(std::size_t bytes) {
 }
 
 /// Cuts a scratch area into aligned parts; with a null base it only counts.
-class ScratchParts {
+class ScratchArena {
  public:
-  explicit ScratchParts(std::byte* base = nullptr) : base_(base) {}
+  explicit ScratchArena(std::byte* base = nullptr) : base_(base) {}
   template <class T>
-  T* take(std::int64_t count) {
+  T* allocate(std::int64_t count) {
     std::byte* at = base_ == nullptr ? nullptr : base_ + used_;
     used_ += aligned(static_cast<std::size_t>(count) * sizeof(T));
     return reinterpret_cast<T*>(at);
@@ -49,8 +49,8 @@ class Scratch {
     if (call.scratch.size() >= bytes) {
       data_ = call.scratch.data();
     } else {
-      own_.reset(new (std::align_val_t{64}) std::byte[bytes]);
-      data_ = own_.get();
+      owned_.reset(new (std::align_val_t{64}) std::byte[bytes]);
+      data_ = owned_.get();
     }
   }
   std::byte* data() const { return data_; }
@@ -59,7 +59,7 @@ class Scratch {
   struct Free {
     void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{64}); }
   };
-  std::unique_ptr<std::byte[], Free> own_;
+  std::unique_ptr<std::byte[], Free> owned_;
   std::byte* data_ = nullptr;
 };
 

@@ -38,19 +38,19 @@ class CacheAlignedBytes {
 /// A product that the second-level cache holds.
 struct CachedProduct {
   static constexpr std::int64_t m = 64, n = 128, k = 256;
-  static constexpr auto work = static_cast<double>(m * n * k);
+  static constexpr auto flops = static_cast<double>(m * n * k);
   const std::vector<float> x = std::vector<float>(m * k, 1.0F), w = std::vector<float>(n * k, 0.5F);
   std::vector<float> y = std::vector<float>(m * n);
 
-  double on_vectors() {
-    return work / shortest([&] { linear({m, n, k, k, k}, {x.data(), w.data(), nullptr, y.data(), {}, DType::f32}); });
+  double vector_rate() {
+    return flops / shortest([&] { linear({m, n, k, k, k}, {x.data(), w.data(), nullptr, y.data(), {}, DType::f32}); });
   }
-  double of_rows() {
+  double tile_rate() {
     const auto bytes = [](const std::vector<float>& v) { return reinterpret_cast<const std::byte*>(v.data()); };
     const tiles::RowLinear rows({m, n, k, k, k, tiles::kRounded});
     CacheAlignedBytes packed(static_cast<std::size_t>(rows.packed_bytes())), scratch(rows.scratch());
     rows.pack({bytes(w)}, packed.data());
-    return work / shortest([&] {
+    return flops / shortest([&] {
              rows.run({{bytes(x)}, packed.data(), nullptr, reinterpret_cast<std::byte*>(y.data()), false, {}},
                       scratch.data());
            });
@@ -60,8 +60,8 @@ struct CachedProduct {
 /// Of a Xeon with AMX, the middle of eight measurements of a product and a copy that its second-level
 /// cache holds: against vectors tiles took 0.72 of the time with all parts of the floats and 0.29 with one.
 constexpr double kProducts = 7e10;
-constexpr Machine kTiles{.products = kProducts, .on_tiles = 1.38 * kProducts, .bytes = 1.41 * kProducts};
-constexpr Machine kRoundedTiles{.products = kProducts, .on_tiles = 3.4 * kProducts, .bytes = 1.41 * kProducts};
+constexpr Machine kTiles{.products = kProducts, .tile_products = 1.38 * kProducts, .bytes = 1.41 * kProducts};
+constexpr Machine kRoundedTiles{.products = kProducts, .tile_products = 3.4 * kProducts, .bytes = 1.41 * kProducts};
 
 bool measure_rows() {
   if (!tiles::rows_possible()) return false;
@@ -72,7 +72,7 @@ bool measure_rows() {
   constexpr double kWorthWhile = 1.2;
   const ThreadScope alone(Threads(1));
   CachedProduct product;
-  return product.of_rows() > kWorthWhile * product.on_vectors();
+  return product.tile_rate() > kWorthWhile * product.vector_rate();
 #endif
 }
 

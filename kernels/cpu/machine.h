@@ -7,8 +7,8 @@ namespace tern::cpu {
 
 /// Of one thread.
 struct Machine {
-  double products = 1;  ///< multiply-adds of floats a second, by the processor's vectors
-  double on_tiles = 0;  ///< the same on its matrix tiles; 0 without them
+  double products = 1;       ///< multiply-adds of floats a second, by the processor's vectors
+  double tile_products = 0;  ///< the same on its matrix tiles; 0 without them
   /// By which an element of an image costs tiles more than loops over channels: it is split in three and brought into
   /// planes. So that both cost the same at 300 operations per element on a Xeon with AMX, where tiles took 0.82 of the
   /// time of loops in resnet50 (375 operations per element), 1.07 in densenet121 (260), 1.75 in mobilenet_v3_large

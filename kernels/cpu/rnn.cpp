@@ -71,30 +71,30 @@ std::optional<tiles::RowLinear> packed_state_product(const Sizes& s, DType type)
 }
 
 template <class T>
-RnnBuffers<T> buffers(const Sizes& s, DType type, ScratchParts& parts) {
+RnnBuffers<T> buffers(const Sizes& s, DType type, ScratchArena& arena) {
   const std::int64_t width = std::max(s.input, s.directions * s.projected), rows = s.steps * s.batch;
   RnnBuffers<T> b{};
-  b.layer_in = parts.take<T>(rows * width);
-  b.layer_out = parts.take<T>(rows * width);
-  b.narrow_in = parts.take<BFloat16>(rows * width);
+  b.layer_in = arena.allocate<T>(rows * width);
+  b.layer_out = arena.allocate<T>(rows * width);
+  b.narrow_in = arena.allocate<BFloat16>(rows * width);
   for (std::int64_t d = 0; d < s.directions; ++d) {
     DirectionBuffers<T>& r = b.direction[d];
-    r.from_input = parts.take<T>(rows * s.gates);
-    r.gate_sums = parts.take<T>(s.batch * s.gates);
-    r.h = parts.take<T>(s.batch * s.projected);
-    r.c = parts.take<T>(s.batch * s.hidden);
-    r.cell_out = parts.take<T>(s.batch * s.hidden);
-    r.narrow_h = parts.take<BFloat16>(s.batch * s.projected);
+    r.from_input = arena.allocate<T>(rows * s.gates);
+    r.gate_sums = arena.allocate<T>(s.batch * s.gates);
+    r.h = arena.allocate<T>(s.batch * s.projected);
+    r.c = arena.allocate<T>(s.batch * s.hidden);
+    r.cell_out = arena.allocate<T>(s.batch * s.hidden);
+    r.narrow_h = arena.allocate<BFloat16>(s.batch * s.projected);
     r.packed = r.packed_rows = nullptr;
     if (const auto product = packed_state_product(s, type)) {
-      r.packed = parts.take<std::byte>(product->packed_bytes());
-      r.packed_rows = parts.take<std::byte>(static_cast<std::int64_t>(product->scratch()));
+      r.packed = arena.allocate<std::byte>(product->packed_bytes());
+      r.packed_rows = arena.allocate<std::byte>(static_cast<std::int64_t>(product->scratch()));
     }
-    r.w_ih = parts.take<T>(s.gates * width);
-    r.w_hh = parts.take<T>(s.gates * s.projected);
-    r.w_hr = parts.take<T>(s.projected * s.hidden);
-    r.b_ih = parts.take<T>(s.gates);
-    r.b_hh = parts.take<T>(s.gates);
+    r.w_ih = arena.allocate<T>(s.gates * width);
+    r.w_hh = arena.allocate<T>(s.gates * s.projected);
+    r.w_hr = arena.allocate<T>(s.projected * s.hidden);
+    r.b_ih = arena.allocate<T>(s.gates);
+    r.b_hh = arena.allocate<T>(s.gates);
   }
   return b;
 }
@@ -105,7 +105,7 @@ struct RnnWeight {
   DType type = DType::invalid;
 
   template <class T>
-  const T* as() const {
+  const T* data_as() const {
     return static_cast<const T*>(data);
   }
   const void* row(std::int64_t i, std::int64_t columns) const {
@@ -145,7 +145,7 @@ void multiply(const BFloat16* x, std::int64_t m, const RnnWeight& weight, std::i
 void multiply(const double* x, std::int64_t x_row, std::int64_t m, const RnnWeight& weight, std::int64_t first,
               std::int64_t n, std::int64_t k, const double* bias, double* y) {
   for (std::int64_t i = 0; bias != nullptr && i < m; ++i) std::copy_n(bias, n, y + i * n);
-  gemm<double>(m, n, k, {x, x_row, 1}, {weight.as<double>() + first * k, 1, k}, y, n, bias != nullptr);
+  gemm<double>(m, n, k, {x, x_row, 1}, {weight.data_as<double>() + first * k, 1, k}, y, n, bias != nullptr);
 }
 
 /// Vector loops over contiguous runs.
@@ -171,8 +171,8 @@ struct UnitRun {
   std::int64_t x_gate;
   T* h;  ///< overwritten
   std::int64_t h_gate, n;
-  const T* before;  ///< the state of these units before the step, unless LSTM
-  T* cell;          ///< LSTM: the cell state of these units
+  const T* previous;  ///< the state of these units before the step, unless LSTM
+  T* cell;            ///< LSTM: the cell state of these units
   T* out;
 };
 
@@ -208,7 +208,7 @@ void apply_gates(RnnKind kind, const GateLoops<T>& loops, const UnitRun<T>& r) {
       loops.mul(fresh, fresh, reset, n);
       sum(2);
       loops.tanh(fresh, fresh, n);
-      loops.sub(reset, r.before, fresh, n);
+      loops.sub(reset, r.previous, fresh, n);
       loops.mul(reset, reset, update, n);
       return loops.add(r.out, reset, fresh, n);
     }
@@ -241,10 +241,10 @@ class RnnCell {
   void run() {
     constexpr bool kNarrow = std::is_same_v<T, float>;
     const auto first = static_cast<std::size_t>(3 + 5 * cell_);
-    const bool biases = c_.has(first + 2), lstm = s_.kind == RnnKind::lstm;
+    const bool biases = c_.has_input(first + 2), lstm = s_.kind == RnnKind::lstm;
     const DType type = dtype_of_v<T>;
     w_hh_ = weight_of(c_.in[first + 1], kNarrow, b_.w_hh);
-    if (c_.has(first + 4)) w_hr_ = weight_of(c_.in[first + 4], kNarrow, b_.w_hr);
+    if (c_.has_input(first + 4)) w_hr_ = weight_of(c_.in[first + 4], kNarrow, b_.w_hr);
     if (biases) {
       to_dense(c_.in[first + 2], type, b_.b_ih);
       to_dense(c_.in[first + 3], type, b_.b_hh);
@@ -257,7 +257,7 @@ class RnnCell {
     if constexpr (kNarrow) {
       rounds_state_ = is_bf16() && multiplies_as_bf16(c_.in[first + 1], s_.batch);
       if (rounds_state_) state_product_ = packed_state_product(s_, DType::bf16);
-      if (state_product_) state_product_->pack(tiles::Elements::of(c_.in[first + 1]), b_.packed);
+      if (state_product_) state_product_->pack(tiles::Elements::from_tensor(c_.in[first + 1]), b_.packed);
     }
     multiply_inputs(c_.in[first], biases && s_.kind == RnnKind::gru);
     const T* h = b_.h;
@@ -269,8 +269,8 @@ class RnnCell {
       h = out;
       h_row = out_row_;
     }
-    give(1, s_.projected, h, h_row);
-    if (lstm) give(2, s_.hidden, b_.c, s_.hidden);
+    store_state(1, s_.projected, h, h_row);
+    if (lstm) store_state(2, s_.hidden, b_.c, s_.hidden);
   }
 
  private:
@@ -292,7 +292,8 @@ class RnnCell {
     }
     const RnnWeight weight = weight_of(w_ih, false, b_.w_ih);
     for (std::int64_t r = 0; biases && r < rows; ++r) std::copy_n(b_.b_ih, s_.gates, b_.from_input + r * s_.gates);
-    gemm<T>(rows, s_.gates, width_, {in_, width_, 1}, {weight.as<T>(), 1, width_}, b_.from_input, s_.gates, biases);
+    gemm<T>(rows, s_.gates, width_, {in_, width_, 1}, {weight.data_as<T>(), 1, width_}, b_.from_input, s_.gates,
+            biases);
   }
 
   /// Writes the state after the step to `out`, rows out_row_ apart.
@@ -340,7 +341,7 @@ class RnnCell {
                       .h = sums + i * (all ? s_.gates : n),
                       .h_gate = all ? s_.hidden : s_.batch * n,
                       .n = n,
-                      .before = h + i * h_row + begin,
+                      .previous = h + i * h_row + begin,
                       .cell = b_.c + i * s_.hidden + begin,
                       .out = shown + i * shown_row + begin});
     }
@@ -363,8 +364,8 @@ class RnnCell {
     multiply(h, h_row, s_.batch, w_hh_, first, n, s_.projected, bias, sums);
   }
 
-  void give(std::size_t output, std::int64_t features, const T* from, std::int64_t row) {
-    if (!c_.wants(output) || c_.out[output].data == nullptr) return;
+  void store_state(std::size_t output, std::int64_t features, const T* from, std::int64_t row) {
+    if (!c_.wants_output(output) || c_.out[output].data == nullptr) return;
     T* dense = output == 1 ? b_.h : b_.c;
     for (std::int64_t n = 0; from != dense && n < s_.batch; ++n)
       std::copy_n(from + n * row, features, dense + n * features);
@@ -387,8 +388,8 @@ class RnnCell {
 
 template <class T>
 void run_layers(KernelCall& c, const Sizes& s, std::byte* scratch_rnn) {
-  ScratchParts parts(scratch_rnn);
-  RnnBuffers<T> b = buffers<T>(s, c.in[0].dtype, parts);
+  ScratchArena arena(scratch_rnn);
+  RnnBuffers<T> b = buffers<T>(s, c.in[0].dtype, arena);
   to_dense(c.in[0], dtype_of_v<T>, b.layer_in);
   std::int64_t width = s.input;
   for (std::int64_t layer = 0; layer < s.layers; ++layer) {
@@ -408,18 +409,18 @@ void run_layers(KernelCall& c, const Sizes& s, std::byte* scratch_rnn) {
     width = s.directions * s.projected;
     std::swap(b.layer_in, b.layer_out);
   }
-  if (c.wants(0)) from_dense(b.layer_in, dtype_of_v<T>, c.out[0]);
+  if (c.wants_output(0)) from_dense(b.layer_in, dtype_of_v<T>, c.out[0]);
 }
 
 std::size_t scratch_rnn(const KernelCall& c) {
-  ScratchParts parts;
+  ScratchArena arena;
   const Sizes s = sizes_of(c);
   if (c.in[0].dtype == DType::f64) {
-    buffers<double>(s, c.in[0].dtype, parts);
+    buffers<double>(s, c.in[0].dtype, arena);
   } else {
-    buffers<float>(s, c.in[0].dtype, parts);
+    buffers<float>(s, c.in[0].dtype, arena);
   }
-  return parts.used();
+  return arena.used();
 }
 
 void run_rnn(KernelCall& c) {

@@ -119,11 +119,11 @@ inline constexpr std::int64_t kRun = 512;  ///< elements per call of a reader or
 template <class L>
 class RunReader {
  public:
-  explicit RunReader(DType from) : from_(from), size_(element_size(from)) {}
+  explicit RunReader(DType from) : source_type_(from), size_(element_size(from)) {}
 
   /// Reads at most kRun elements; valid until the next call. Copies only if necessary.
   const L* read(const std::byte* at, std::int64_t stride, std::int64_t n) {
-    if (from_ == dtype_of_v<L>) {
+    if (source_type_ == dtype_of_v<L>) {
       if (stride == 1) return reinterpret_cast<const L*>(at);
       gather_run(at, stride, reinterpret_cast<std::byte*>(buffer_), n, size_);
       return buffer_;
@@ -132,12 +132,12 @@ class RunReader {
       gather_run(at, stride, gathered_, n, size_);
       at = gathered_;
     }
-    convert(at, from_, buffer_, dtype_of_v<L>, n);
+    convert(at, source_type_, buffer_, dtype_of_v<L>, n);
     return buffer_;
   }
 
  private:
-  DType from_;
+  DType source_type_;
   int size_;
   alignas(64) L buffer_[kRun];
   alignas(64) std::byte gathered_[kRun * 16];
@@ -147,24 +147,24 @@ class RunReader {
 template <class T>
 class RunWriter {
  public:
-  explicit RunWriter(DType to) : to_(to), size_(element_size(to)) {}
+  explicit RunWriter(DType to) : target_type_(to), size_(element_size(to)) {}
   /// Returns the buffer for up to kRun results destined for `at`: `at` itself if possible.
   T* begin(std::byte* at, std::int64_t stride) {
-    return stride == 1 && to_ == dtype_of_v<T> ? reinterpret_cast<T*>(at) : buffer_;
+    return stride == 1 && target_type_ == dtype_of_v<T> ? reinterpret_cast<T*>(at) : buffer_;
   }
   void end(std::byte* at, std::int64_t stride, std::int64_t n) {
-    if (to_ == dtype_of_v<T>) {
+    if (target_type_ == dtype_of_v<T>) {
       if (stride != 1) scatter_run(reinterpret_cast<const std::byte*>(buffer_), at, stride, n, size_);
     } else if (stride == 1) {
-      convert(buffer_, dtype_of_v<T>, at, to_, n);
+      convert(buffer_, dtype_of_v<T>, at, target_type_, n);
     } else {
-      convert(buffer_, dtype_of_v<T>, converted_, to_, n);
+      convert(buffer_, dtype_of_v<T>, converted_, target_type_, n);
       scatter_run(converted_, at, stride, n, size_);
     }
   }
 
  private:
-  DType to_;
+  DType target_type_;
   int size_;
   alignas(64) T buffer_[kRun];
   alignas(64) std::byte converted_[kRun * 16];

@@ -28,7 +28,7 @@ class UpcomingLines {
     std::int64_t begin, end, count;
   };
   /// Takes the share of the thread with these channels of these lines; threads divide one or the other.
-  static UpcomingLines for_slice(std::span<const Upcoming> constants, Slice lines, Slice channels) {
+  static UpcomingLines slice_of(std::span<const Upcoming> constants, Slice lines, Slice channels) {
     const Slice& s = channels.end - channels.begin == channels.count ? lines : channels;
     return {constants, s.begin, s.end, s.count};
   }

@@ -49,7 +49,7 @@ CustomCall::CustomCall(const KernelCall& c) : name_(c.node->text(AttrKey::name))
   results_ = std::move(inferred.results);
   for (std::size_t i = 0; i < c.out.size(); ++i) {
     const tern_tensor exported = to_tern_tensor(c.out[i]);
-    if (c.wants(i) && !same_type(results_[i], exported)) {
+    if (c.wants_output(i) && !same_type(results_[i], exported)) {
       fail(ErrorCode::runtime, fmt::format("'{}' infers {} for result {}, but the exported program has {}", name_,
                                            describe(results_[i]), i, describe(exported)));
     }

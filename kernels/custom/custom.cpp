@@ -17,7 +17,7 @@ std::unique_ptr<KernelState> prepare_custom(const KernelCall& c) {
 void run_custom(KernelCall& c) {
   std::vector<void*> in, out;
   for (const TensorView& v : c.in) in.push_back(v.data);
-  for (std::size_t i = 0; i < c.out.size(); ++i) out.push_back(c.wants(i) ? c.out[i].data : nullptr);
+  for (std::size_t i = 0; i < c.out.size(); ++i) out.push_back(c.wants_output(i) ? c.out[i].data : nullptr);
   OperatorGroups groups(c.groups, *c.node);
   static_cast<const CustomState&>(*c.state).call.run(in, out, groups);
 }

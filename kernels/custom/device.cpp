@@ -43,7 +43,7 @@ void add_launch(const KernelCall& c, CustomCall& call, const tern_op_kernel& ker
   for (std::size_t i = 0; i < c.in.size(); ++i) k.input(named("in", i), i, c.in[i].dtype);
   for (std::size_t i = 0; i < c.out.size(); ++i) {
     const std::string name = named("out", i);
-    if (c.wants(i)) {
+    if (c.wants_output(i)) {
       k.output(name, i, c.out[i].dtype);
     } else {
       const tern_tensor& unused = call.results()[i];
@@ -68,14 +68,14 @@ struct DeviceState : KernelState {
   explicit DeviceState(const KernelCall& c) : call(c), list(c) {}
   CustomCall call;
   Launches list;
-  bool on_host = false;
+  bool runs_on_host = false;
 };
 
 std::unique_ptr<KernelState> prepare_device(const KernelCall& c) {
   auto s = std::make_unique<DeviceState>(c);
   const tern_op_kernel* kernel = find_custom_kernel(s->call.name());
   if (kernel == nullptr) {
-    s->on_host = true;
+    s->runs_on_host = true;
   } else {
     add_launch(c, s->call, *kernel, s->list);
   }
@@ -93,19 +93,19 @@ void run_on_host(KernelCall& c, const CustomCall& call) {
     in.push_back(bytes.data());
   }
   for (std::size_t i = 0; i < c.out.size(); ++i) {
-    const bool wanted = c.wants(i);
+    const bool wanted = c.wants_output(i);
     out.push_back(wanted ? memory.emplace_back(bytes_of(c.out[i].dtype, c.out[i].shape())).data() : nullptr);
   }
   OperatorGroups groups(c.groups, *c.node);
   call.run(in, out, groups);
   for (std::size_t i = 0; i < c.out.size(); ++i) {
-    if (c.wants(i)) c.launcher->upload(c.out[i].data, out[i], bytes_of(c.out[i].dtype, c.out[i].shape()));
+    if (c.wants_output(i)) c.launcher->upload(c.out[i].data, out[i], bytes_of(c.out[i].dtype, c.out[i].shape()));
   }
 }
 
 void run_device(KernelCall& c) {
   const auto& s = static_cast<const DeviceState&>(*c.state);
-  if (s.on_host) {
+  if (s.runs_on_host) {
     run_on_host(c, s.call);
   } else {
     s.list.run(c);

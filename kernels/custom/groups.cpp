@@ -26,7 +26,7 @@ OperatorGroups::OperatorGroups(GroupAccess* groups, const Node& node)
       if (group == nullptr) fail(ErrorCode::invalid_argument, "an operator passes no group");
       const NamedGroups::Membership membership = self.groups_->membership(group, self.node_);
       *rank = membership.rank;
-      *ranks = membership.ranks;
+      *ranks = membership.rank_count;
     });
   };
   functions_.run = [](void* context, const char* group, const tern_op_collective* call) {

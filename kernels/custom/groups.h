@@ -14,7 +14,7 @@ namespace tern {
 class NamedGroups {
  public:
   struct Membership {
-    int rank, ranks;
+    int rank, rank_count;
   };
   virtual ~NamedGroups() = default;
   /// Fails if the session has no group of this name.

@@ -18,7 +18,7 @@ struct DefinitionState : KernelState {
 };
 
 /// The call passed to the portable kernel.
-KernelCall on_launcher(const KernelCall& c, const KernelState* state) {
+KernelCall bind_launcher(const KernelCall& c, const KernelState* state) {
   KernelCall inner = c;
   inner.launcher = g_launcher;
   inner.state = state;
@@ -32,18 +32,18 @@ const DefinitionState& state_of(const KernelCall& c) {
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   auto state = std::make_unique<DefinitionState>();
   state->kernel = &portable_kernels().kernels[static_cast<std::size_t>(c.node->op)];
-  if (state->kernel->prepare != nullptr) state->inner = state->kernel->prepare(on_launcher(c, nullptr));
+  if (state->kernel->prepare != nullptr) state->inner = state->kernel->prepare(bind_launcher(c, nullptr));
   return state;
 }
 
 std::size_t scratch(const KernelCall& c) {
   const DefinitionState& state = state_of(c);
-  return state.kernel->scratch == nullptr ? 0 : state.kernel->scratch(on_launcher(c, state.inner.get()));
+  return state.kernel->scratch == nullptr ? 0 : state.kernel->scratch(bind_launcher(c, state.inner.get()));
 }
 
 void run(KernelCall& c) {
   const DefinitionState& state = state_of(c);
-  KernelCall inner = on_launcher(c, state.inner.get());
+  KernelCall inner = bind_launcher(c, state.inner.get());
   auto* const number = reinterpret_cast<std::int32_t*>(g_launcher->failure());
   *number = 0;  // clears the number left by a failed run
   state.kernel->run(inner);
@@ -67,7 +67,7 @@ const KernelTable& definition_kernels(portable::Launcher& launcher) {
       k.prepare = prepare;
       k.strided = definition.strided;
       k.in_place = definition.in_place;
-      k.in_place_of = definition.in_place_of;
+      k.in_place_input = definition.in_place_input;
       t.kernels[op] = k;
     }
     return t;

@@ -39,7 +39,7 @@ std::string source_of(const std::vector<std::pair<portable::TextHash, Text>>& ba
   std::string source = kBeforeTexts, table;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const auto& [hash, text] = batch[i];
-    source += in_namespace(text, i);
+    source += wrap_in_namespace(text, i);
     table += fmt::format("  {{{{0x{:016x}u, 0x{:016x}u}}, text_{}::{}}},\n", hash[0], hash[1], i, text.name);
   }
   return source +

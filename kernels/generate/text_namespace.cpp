@@ -21,7 +21,7 @@ std::set<std::string> macros_of(const std::string& text) {
 
 }  // namespace
 
-std::string in_namespace(const Text& text, std::size_t number) {
+std::string wrap_in_namespace(const Text& text, std::size_t number) {
   std::string body = fmt::format("namespace text_{} {{\n{}\n}}\n", number, text.text);
   for (const std::string& name : macros_of(text.text)) body += "#undef " + name + "\n";
   return body;

@@ -14,6 +14,6 @@ struct Text {
 inline constexpr const char* kBeforeTexts = "#include <math.h>\n#define TERN_ENTRY\n";
 
 /// The text in namespace text_NUMBER, followed by #undef of its macros.
-std::string in_namespace(const Text& text, std::size_t number);
+std::string wrap_in_namespace(const Text& text, std::size_t number);
 
 }  // namespace tern::generate

@@ -89,7 +89,7 @@ void write_all(const std::map<portable::TextHash, Text>& texts, const std::strin
   std::vector<std::string> bodies(parts);
   std::size_t number = 0;
   for (const auto& [hash, t] : texts) {
-    bodies[number % parts] += in_namespace(t, number);
+    bodies[number % parts] += wrap_in_namespace(t, number);
     ++number;
   }
   std::string index =

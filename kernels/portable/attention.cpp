@@ -113,7 +113,7 @@ void declare_attention(Launch& k, const KernelCall& c) {
   k.load("LOAD_V", v.dtype, t);
   // Weights of 16-bit values are rounded to the values' type, like on the CPU.
   k.source.define("ROUND(w)", converted(v.dtype, t, converted(t, v.dtype, "(w)")));
-  const bool masked = c.has(3);
+  const bool masked = c.has_input(3);
   k.source.define("MASK", !masked ? 0 : c.in[3].dtype == DType::boolean ? 1 : 2);
   if (masked) {
     const TensorView& mask = c.in[3];

@@ -23,9 +23,9 @@ struct HeadColumns {
   explicit HeadColumns(std::int64_t width) {
     const std::int64_t steps = divided_up(width, 64);
     step = divided_up(width, 16 * steps) * 16;
-    all = step * steps;
+    total = step * steps;
   }
-  std::int64_t step, all;
+  std::int64_t step, total;
 };
 
 struct AttentionBlockShape {
@@ -45,13 +45,13 @@ constexpr std::int64_t kFlags = 16;  // bytes of attention_blocks.inc, excluding
 std::int64_t tile_bytes(const AttentionBlocksBlocks& b, const AttentionBlockShape& s) {
   const std::int64_t weights = b.tile_keys / 32 * 32 + 16;
   const std::int64_t floats =
-      b.rows * (s.width.all + 4 + weights + 2) + b.tile_keys * (std::max(s.width.step, s.chunk.step) + 4) + b.items;
+      b.rows * (s.width.total + 4 + weights + 2) + b.tile_keys * (std::max(s.width.step, s.chunk.step) + 4) + b.items;
   return 4 * floats + kFlags;
 }
 
 /// Local memory of attention_units.inc.
 std::int64_t unit_bytes(const AttentionBlocksBlocks& b, const AttentionBlockShape& s) {
-  return 2 * (std::max(b.unit_keys, b.rows) * (s.width.all + 8) + b.unit_keys * (s.chunk.all + 8)) + 8 * b.rows +
+  return 2 * (std::max(b.unit_keys, b.rows) * (s.width.total + 8) + b.unit_keys * (s.chunk.total + 8)) + 8 * b.rows +
          kFlags;
 }
 
@@ -130,19 +130,19 @@ bool add_attention_blocks(const KernelCall& c, Launches& list) {
 
   Launch k("attention_blocks");
   if (units) {
-    k.source.use("matrix_units:" + type_name(q.dtype));
-    k.source.use("attention_units");
+    k.source.add_library("matrix_units:" + type_name(q.dtype));
+    k.source.add_library("attention_units");
   }
-  k.source.use("local_memory");
-  k.source.use("attention_tiles");
+  k.source.add_library("local_memory");
+  k.source.add_library("attention_tiles");
   declare_attention(k, c);
   k.source.define("ROWS", b->rows);
   k.source.define("ITEMS", b->items);
   k.source.define("UNIT_KEYS", b->unit_keys);
   k.source.define("TILE_KEYS", b->tile_keys);
-  k.source.define("WIDTH", s.width.all);
+  k.source.define("WIDTH", s.width.total);
   k.source.define("DEPTH", s.width.step);
-  k.source.define("CHUNK", s.chunk.all);
+  k.source.define("CHUNK", s.chunk.total);
   k.source.define("DEPTH_OUT", s.chunk.step);
   k.parameter("shared", shared);
   k.parameter("lines", s.lines);

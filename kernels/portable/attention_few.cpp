@@ -30,13 +30,13 @@ std::int64_t power_of_two(std::int64_t n) {
 }
 
 /// Elements per 16 bytes in registers: types of other sizes become float.
-std::int64_t each(DType t) {
+std::int64_t elements_per_load(DType t) {
   return t == DType::f16 || t == DType::bf16 ? 8 : 4;
 }
 
 std::int64_t wide(const TensorView& v) {
   const bool kept = v.dtype == DType::f32 || v.dtype == DType::f16 || v.dtype == DType::bf16;
-  return kept && is_wide(v, each(v.dtype)) ? 1 : 0;
+  return kept && is_wide(v, elements_per_load(v.dtype)) ? 1 : 0;
 }
 
 struct AttentionFewDivision {
@@ -78,7 +78,7 @@ bool add_attention_few(const KernelCall& c, Launches& list) {
   if (!has_group_shuffles(target) || out.numel() == 0 || compute_type(q.dtype) != DType::f32) return false;
   const std::int64_t keys = key.size(r - 2), width = q.size(r - 1), out_width = out.size(r - 1);
   const std::int64_t rows = out.numel() / out_width, shared = shared_heads(c), lines = out.size(r - 2) * shared;
-  const std::int64_t k_each = each(key.dtype), v_each = each(v.dtype);
+  const std::int64_t k_each = elements_per_load(key.dtype), v_each = elements_per_load(v.dtype);
   if (lines > (k_each == 8 ? kAttentionFewMaxNarrowLines : kAttentionFewMaxLines) || width == 0 ||
       width > kAttentionFewWidest)
     return false;
@@ -95,7 +95,7 @@ bool add_attention_few(const KernelCall& c, Launches& list) {
   const std::int64_t k_lanes = power_of_two(std::max(divided_up(quads, 4), std::min<std::int64_t>(quads, 4)));
   const std::int64_t k_quads = divided_up(quads, k_lanes);
   Launch k("attention_few");
-  k.source.use("local_memory");
+  k.source.add_library("local_memory");
   declare_attention(k, c);
   k.source.define("ROWS", d.rows.rows);
   k.source.define("ITEMS", d.rows.items);

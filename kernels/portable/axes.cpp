@@ -30,7 +30,7 @@ SplitAxes split_axes(const TensorView& x, const Dims& axes) {
     const bool reduced = axes.empty() || std::ranges::any_of(axes, [&](Dim a) {
                            return (a.value() < 0 ? a.value() + x.rank : a.value()) == i;
                          });
-    (reduced ? split.reduced : split.kept).add(x.size(i), x.stride(i));
+    (reduced ? split.reduced : split.retained).add(x.size(i), x.stride(i));
   }
   return split;
 }

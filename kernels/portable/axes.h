@@ -33,7 +33,7 @@ struct Axes {
 
 /// `kept` and `reduced` of an op with attribute `axes` (none: all are reduced).
 struct SplitAxes {
-  Axes kept, reduced;
+  Axes retained, reduced;
 };
 SplitAxes split_axes(const TensorView& x, const Dims& axes);
 

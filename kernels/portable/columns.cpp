@@ -20,7 +20,8 @@ std::optional<Columns> Columns::choose(const Target& target, const RowGeometry& 
   const auto blocks = [&] { return (layout.count + c.across_ - 1) / c.across_; };
   if (blocks() < kFill) c.across_ = std::clamp(kSector / element_size(x), kLeastAcross, kColumnsMostAcross);
   c.blocks_ = blocks();
-  c.parts_ = c.blocks_ < kFill ? std::clamp(layout.length / kColumnsPart, std::int64_t{1}, kFill / c.blocks_ + 1) : 1;
+  c.segment_count_ =
+      c.blocks_ < kFill ? std::clamp(layout.length / kColumnsPart, std::int64_t{1}, kFill / c.blocks_ + 1) : 1;
   return c;
 }
 

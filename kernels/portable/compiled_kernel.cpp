@@ -33,12 +33,12 @@ bool is_exact_without(const KernelCall& c) {
 
 DType type_of_input(const KernelCall& c, std::size_t k) {
   const CompiledTexts& t = texts_of(c);
-  return t.input != nullptr ? t.input(c, k) : seen(c.in[k].dtype, t.sight);
+  return t.input != nullptr ? t.input(c, k) : text_type(c.in[k].dtype, t.sight);
 }
 
 DType type_of_output(const KernelCall& c, std::size_t k) {
   const CompiledTexts& t = texts_of(c);
-  return t.output != nullptr ? t.output(c, k) : seen(c.out[k].dtype, t.sight);
+  return t.output != nullptr ? t.output(c, k) : text_type(c.out[k].dtype, t.sight);
 }
 
 struct CompiledState : KernelState {
@@ -56,7 +56,7 @@ std::uint64_t bytes_of(const TensorView& v) {
 
 /// `views` in the texts' types, given by `type`; converted tensors get space in the scratch.
 template <class Type>
-std::vector<ConvertedTensor> place(std::vector<TensorView>& views, std::uint64_t* scratch, const Type& type) {
+std::vector<ConvertedTensor> convert_views(std::vector<TensorView>& views, std::uint64_t* scratch, const Type& type) {
   std::vector<ConvertedTensor> changed;
   for (std::size_t k = 0; k < views.size(); ++k) {
     if (views[k].dtype == DType::invalid || type(k) == views[k].dtype) continue;
@@ -86,8 +86,8 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   state->in.assign(c.in.begin(), c.in.end());
   state->out.assign(c.out.begin(), c.out.end());
   if (!exact) {
-    state->inputs = place(state->in, &state->scratch, [&](std::size_t k) { return type_of_input(c, k); });
-    state->outputs = place(state->out, &state->scratch, [&](std::size_t k) { return type_of_output(c, k); });
+    state->inputs = convert_views(state->in, &state->scratch, [&](std::size_t k) { return type_of_input(c, k); });
+    state->outputs = convert_views(state->out, &state->scratch, [&](std::size_t k) { return type_of_output(c, k); });
   }
   const KernelCall before = inner_call(c, *state, state->in, state->out);
   if (state->kernel->prepare != nullptr) state->inner = state->kernel->prepare(before);
@@ -160,7 +160,7 @@ Kernel compiled_kernel(Op op) {
   k.scratch = scratch;
   k.prepare = prepare;
   k.in_place = definition.in_place;
-  k.in_place_of = definition.in_place_of;
+  k.in_place_input = definition.in_place_input;
   return k;
 }
 

@@ -17,10 +17,10 @@ namespace {
 
 /// Position of element k of a window along axis a, and its bounds check. A transposed convolution skips elements
 /// outside.
-constexpr const char* kPlace =
+constexpr const char* kPosition =
     "const tern_i64 x##a = at[a] * p.strides[a] + k * p.dilations[a] - p.before[a]; "
     "const int inside##a = x##a >= 0 && x##a < p.x_sizes[a];";
-constexpr const char* kTransposedPlace =
+constexpr const char* kTransposedPosition =
     "const tern_i64 y##a = at[a] + p.before[a] - k * p.dilations[a]; const tern_i64 x##a = y##a / p.strides[a]; "
     "const int inside##a = 1; if (y##a < 0 || y##a % p.strides[a] != 0 || x##a >= p.x_sizes[a]) continue;";
 
@@ -38,8 +38,8 @@ void declare(Launch& k, const KernelCall& c, const ConvolutionChannels& problem,
   k.source.arithmetic("SUM", sum);
   k.input("x", 0, x.dtype);
   k.load("LOAD_X", x.dtype, sum);
-  k.source.define("BIAS", c.has(2) ? 1 : 0);
-  if (c.has(2)) {
+  k.source.define("BIAS", c.has_input(2) ? 1 : 0);
+  if (c.has_input(2)) {
     k.input("bias", 2, c.in[2].dtype);
     k.load("LOAD_BIAS", c.in[2].dtype, total);
     k.parameter("bias_step", c.in[2].stride(0));
@@ -70,13 +70,13 @@ void declare_weight(Launch& k, const KernelCall& c, DType sum) {
   k.source.define("LOAD_W(from, i)", "W((i) / p.w_row, (i) % p.w_row)");
 }
 
-void by_elements(const KernelCall& c, Launches& list, const ConvolutionChannels& problem, DType sum) {
+void convolve_elements(const KernelCall& c, Launches& list, const ConvolutionChannels& problem, DType sum) {
   const TensorView& out = c.out[0];
   const TensorView w = convolution_weight(c);
   Launch k("convolution");
   declare(k, c, problem, sum);
   k.source.define("TRANSPOSED", problem.transposed ? 1 : 0);
-  k.source.define("PLACE(a, k)", problem.transposed ? kTransposedPlace : kPlace);
+  k.source.define("PLACE(a, k)", problem.transposed ? kTransposedPosition : kPosition);
   declare_weight(k, c, sum);
   k.source.arithmetic("TOTAL", total_type(c, sum));
   k.source.define("TO_TOTAL(v)", converted(sum, total_type(c, sum), "(v)"));
@@ -206,7 +206,7 @@ void tiled(const KernelCall& c, Launches& list, const ConvolutionChannels& probl
            static_cast<std::uint32_t>(tiles.tile.items));
 }
 
-bool fits(std::int64_t a, std::int64_t b) {
+bool is_in_range(std::int64_t a, std::int64_t b) {
   return b == 0 || a <= kMostPositions / b;
 }
 
@@ -219,8 +219,8 @@ bool is_small(const KernelCall& c) {
   const Three before = three_of(*c.node, AttrKey::before, n, 0);
   std::int64_t positions = 1;
   for (std::size_t i = 0; i < 3; ++i) {
-    if (!fits(in[i], strides[i]) || !fits(out[i], strides[i]) || !fits(window[i], dilations[i]) ||
-        !fits(before[i], 1) || !fits(out[i], positions))
+    if (!is_in_range(in[i], strides[i]) || !is_in_range(out[i], strides[i]) || !is_in_range(window[i], dilations[i]) ||
+        !is_in_range(before[i], 1) || !is_in_range(out[i], positions))
       return false;
     positions *= out[i];
   }
@@ -236,7 +236,7 @@ void convolve(const KernelCall& c, Launches& list, bool faster) {
     if (list.target().groups && add_convolution_by_groups(c, list, problem, faster)) return;
     if (problem.out >= kFewChannels) return tiled(c, list, problem);
   }
-  by_elements(c, list, problem, number);
+  convolve_elements(c, list, problem, number);
 }
 
 void convolution(const KernelCall& c, Launches& list) {

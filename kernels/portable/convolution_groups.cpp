@@ -26,7 +26,7 @@ bool fits_groups(const KernelCall& c, const ConvolutionChannels& problem, const 
   for (std::size_t i = 0; i < 3; ++i) {  // windows may begin before the image and end after it
     const std::int64_t window_size = window.dilations[i] * window.extent[i];
     const std::int64_t places = std::max(window.x_sizes[i], window.out_sizes[i] * window.strides[i]);
-    x += reach(places + window.before[i] + window_size, window.x_strides[i]);
+    x += reach(places + window.padding_before[i] + window_size, window.x_strides[i]);
   }
   return x < kMostOfPlane && problem.in * problem.elements < kMostOfPlane;
 }
@@ -47,9 +47,10 @@ ProductWindow window_of(const KernelCall& c, const ConvolutionChannels& problem,
 
 /// The weight as rows [element, channel] or [channel, element] without gaps: in place if already in this layout, else a
 /// copy (made now for constant weights, else at each run).
-ProductOperand weight_rows(const KernelCall& c, Launches& list, const ConvolutionChannels& problem, bool by_elements) {
+ProductOperand weight_rows(const KernelCall& c, Launches& list, const ConvolutionChannels& problem,
+                           bool has_channels_inner) {
   TensorView from = convolution_weight(c);
-  if (by_elements) {
+  if (has_channels_inner) {
     const auto move = [&](auto& axes) { std::rotate(axes.begin() + 1, axes.begin() + 2, axes.begin() + from.rank); };
     move(from.sizes);
     move(from.strides);
@@ -80,7 +81,7 @@ ProductOperand weight_rows(const KernelCall& c, Launches& list, const Convolutio
 std::int64_t position_step(const ProductWindow& w) {
   std::int64_t step = 0, expected = 0;
   for (std::size_t i = 3; i-- > 0;) {
-    if (w.extent[i] != 1 || w.strides[i] != 1 || w.before[i] != 0 || w.x_sizes[i] != w.out_sizes[i]) return 0;
+    if (w.extent[i] != 1 || w.strides[i] != 1 || w.padding_before[i] != 0 || w.x_sizes[i] != w.out_sizes[i]) return 0;
     if (w.x_sizes[i] == 1) continue;
     if (step == 0) expected = step = w.x_strides[i];
     if (step == 0 || w.x_strides[i] != expected) return 0;
@@ -96,20 +97,20 @@ bool add_convolution_by_groups(const KernelCall& c, Launches& list, const Convol
   if (!fits_groups(c, problem, window)) return false;
   const TensorView &x = c.in[0], &out = c.out[0];
   const std::int64_t positions = out.numel() / (out.size(0) * out.size(1));
-  const ProductOperand a = weight_rows(c, list, problem, window.by_elements);
+  const ProductOperand a = weight_rows(c, list, problem, window.has_channels_inner);
   TensorView images = a.planes;
   images.dtype = x.dtype;
   images.strides = {x.stride(0), problem.in * x.stride(1)};
   const std::int64_t step = position_step(window);
   const ProductOperand b{0, images, positions, a.depth, step, step != 0 ? x.stride(1) : 0};
   TensorView bias;
-  if (c.has(2)) {
+  if (c.has_input(2)) {
     bias.dtype = c.in[2].dtype;
     bias.rank = 3;
     bias.sizes = {out.size(0), out.size(1), positions};
     bias.strides = {0, c.in[2].stride(0), 0};
   }
-  add_product(c, list, a, b, c.has(2) ? &bias : nullptr, faster, step != 0 ? nullptr : &window);
+  add_product(c, list, a, b, c.has_input(2) ? &bias : nullptr, faster, step != 0 ? nullptr : &window);
   return true;
 }
 

@@ -22,8 +22,8 @@ DType carrier(DType t) {
   }
 }
 
-TensorView part(const TensorView& v, int axis, std::int64_t start, std::int64_t length, std::int64_t step,
-                std::int64_t* offset) {
+TensorView slice(const TensorView& v, int axis, std::int64_t start, std::int64_t length, std::int64_t step,
+                 std::int64_t* offset) {
   TensorView p = v;
   const auto a = static_cast<std::size_t>(axis);
   *offset += start * v.stride(axis);
@@ -52,9 +52,9 @@ bool has_pieces(const CopyEnd& end, std::int64_t each) {
 std::int64_t piece_of(const Target& target, std::span<const Copy> copies) {
   if (!target.groups) return 1;
   std::int64_t count = 0;
-  for (const Copy& c : copies) count += c.to.view.numel();
-  std::int64_t each = enough_items(count, kCopyBytes / element_size(copies[0].to.view.dtype));
-  const auto fits = [&](const Copy& c) { return has_pieces(c.from, each) && has_pieces(c.to, each); };
+  for (const Copy& c : copies) count += c.target.view.numel();
+  std::int64_t each = enough_items(count, kCopyBytes / element_size(copies[0].target.view.dtype));
+  const auto fits = [&](const Copy& c) { return has_pieces(c.source, each) && has_pieces(c.target, each); };
   while (each > 1 && !std::ranges::all_of(copies, fits)) each /= 2;
   return each;
 }
@@ -74,10 +74,10 @@ void declare_view(KernelSource& s, const std::string& name, const TensorView& v,
 
 /// The statement moving piece `i`; offsets and views have `number` in their names.
 std::string declare_copy(KernelSource& s, const Copy& c, const std::string& number, std::int64_t each, const char* i) {
-  s.parameter("from_offset" + number, c.from.offset);
-  s.parameter("to_offset" + number, c.to.offset);
-  declare_view(s, "from" + number, c.from.view, each);
-  declare_view(s, "to" + number, c.to.view, each);
+  s.parameter("from_offset" + number, c.source.offset);
+  s.parameter("to_offset" + number, c.target.offset);
+  declare_view(s, "from" + number, c.source.view, each);
+  declare_view(s, "to" + number, c.target.view, each);
   return fmt::format("MOVE(to + p.to_offset{0} + at_to{0}({1}, &p), from{0} + p.from_offset{0} + at_from{0}({1}, &p))",
                      number, i);
 }
@@ -98,18 +98,18 @@ std::optional<Turned> turned_copy(const Launches& list, const CopyEnd& from, con
 
 /// Adds a single launch with the items of all copies.
 void add_joined(Launches& list, std::span<const Copy> copies) {
-  const DType t = carrier(copies[0].to.view.dtype);
+  const DType t = carrier(copies[0].target.view.dtype);
   const std::int64_t each = piece_of(list.target(), copies);
   Launch k("copy");
-  k.output("to", copies[0].to.argument, t);
+  k.output("to", copies[0].target.argument, t);
   define_piece(k.source, t, each);
   std::string text;
   std::int64_t items = 0;
   for (std::size_t n = 0; n < copies.size(); ++n) {
     const std::string number = std::to_string(n);
-    k.input("from" + number, copies[n].from.argument, t);
+    k.input("from" + number, copies[n].source.argument, t);
     k.parameter("begin" + number, items);
-    items += copies[n].to.view.numel() / each;
+    items += copies[n].target.view.numel() / each;
     k.parameter("end" + number, items);
     text += fmt::format("{}if (i < p.end{}) {{ const tern_i64 item = i - p.begin{}; {} }}", n == 0 ? "" : " else ",
                         number, number, declare_copy(k.source, copies[n], number, each, "item"));
@@ -145,14 +145,14 @@ void add_copy(Launches& list, const CopyEnd& from, const CopyEnd& to, std::optio
 void add_copies(Launches& list, std::span<const Copy> copies) {
   std::vector<Copy> joined;
   const auto add = [&] {
-    if (joined.size() == 1) add_copy(list, joined[0].from, joined[0].to);
+    if (joined.size() == 1) add_copy(list, joined[0].source, joined[0].target);
     if (joined.size() > 1) add_joined(list, joined);
     joined.clear();
   };
   for (const Copy& c : copies) {
-    if (c.to.view.numel() == 0) continue;
-    if (!list.target().groups || turned_copy(list, c.from, c.to)) {
-      add_copy(list, c.from, c.to);
+    if (c.target.view.numel() == 0) continue;
+    if (!list.target().groups || turned_copy(list, c.source, c.target)) {
+      add_copy(list, c.source, c.target);
       continue;
     }
     joined.push_back(c);

@@ -48,9 +48,9 @@ namespace tern::portable {
 TERN_DEFINITIONS(TERN_DECLARE)
 #undef TERN_DECLARE
 
-DType seen(DType t, Sight sight) {
+DType text_type(DType t, Sight sight) {
   if (!is_floating(t) && !is_complex(t)) return t;
-  if (sight == Sight::own && (t == DType::f16 || t == DType::bf16)) return t;
+  if (sight == Sight::narrow && (t == DType::f16 || t == DType::bf16)) return t;
   const DType computed = compute_type(t);
   return sight == Sight::wide ? wide_type(computed, true) : computed;
 }

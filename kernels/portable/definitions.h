@@ -14,10 +14,10 @@ namespace tern::portable {
 enum class Sight : std::uint8_t {
   computed,  ///< 16 bits and less as float, wider types unchanged
   wide,      ///< float and double as double: the op computes in double and rounds once
-  own,       ///< 16 bits also unchanged: the operand is large and mostly unread, or each step is rounded
+  narrow,    ///< 16 bits also unchanged: the operand is large and mostly unread, or each step is rounded
 };
 /// The type of a tensor of type `t` in the texts; `t` itself for other than floating and complex types.
-DType seen(DType t, Sight sight);
+DType text_type(DType t, Sight sight);
 
 /// Selects the texts compiled with Tern for the CPU. Operands are first converted to the texts' types and results
 /// converted back, to reduce the number of texts; conversion changes no bit of a result.

@@ -155,18 +155,18 @@ class Emitter {
     for (int k = 1; k < operands; ++k) arguments += ", " + names[static_cast<std::size_t>(k)];
     const std::string_view op = scalar_info(i.op).name;
     if (is_special(i.op)) {
-      source_.use("special");
+      source_.add_library("special");
       if (t == DType::f64) return fmt::format("tern_{}_f64({})", op, arguments);
       arguments = "(double)" + names[0];
       for (int k = 1; k < operands; ++k) arguments += ", (double)" + names[static_cast<std::size_t>(k)];
       // Close to a pole PyTorch's float results come from a rounded product with pi.
       return fmt::format("(float)tern_{}_f64({})", i.op == Scalar::polygamma ? "polygamma_float" : op, arguments);
     }
-    source_.use(is_math(i.op) && is_floating(t) ? std::string("math")
-                : is_polynomial(i.op)           ? std::string("polynomials:") + type_name(t)
-                : is_complex(t)                 ? std::string("complex:") + type_name(t)
-                : is_floating(t)                ? std::string("floats:") + type_name(t)
-                                                : std::string("integers"));
+    source_.add_library(is_math(i.op) && is_floating(t) ? std::string("math")
+                        : is_polynomial(i.op)           ? std::string("polynomials:") + type_name(t)
+                        : is_complex(t)                 ? std::string("complex:") + type_name(t)
+                        : is_floating(t)                ? std::string("floats:") + type_name(t)
+                                                        : std::string("integers"));
     return fmt::format("tern_{}_{}({})", op, type_name(t), arguments);
   }
 

@@ -20,7 +20,7 @@ std::optional<MatrixGroups> groups_of(const Launches& list, std::int64_t count, 
 void declare_work(Launch& k, Launches& list, std::optional<MatrixGroups>& groups, const LinalgTypes& w,
                   const TensorView& a, std::int64_t rows, std::int64_t columns) {
   if (groups) groups->declare(k.source);
-  const bool kept = groups && groups->keep(k.source, "W", "work", rows, columns, w.number);
+  const bool kept = groups && groups->place_in_local(k.source, "W", "work", rows, columns, w.number);
   k.scratch("work", list.scratch(kept ? 0 : w.bytes(a.numel())), w.number, true);
   if (!groups) return;
   const std::int64_t panel = groups->keep_panel(k.source, rows, kept, w.number);
@@ -40,10 +40,10 @@ void lu_factor(const KernelCall& c, Launches& list) {
   declare_matrix(k, "a", a, a);
   declare_work(k, list, groups, w, a, rows, columns);
   k.source.choice("CHECK", c.node->integer(AttrKey::check) != 0 ? 1 : 0);
-  k.optional_output("FACTORS", "factors", 0, a.dtype, c.wants(0));
+  k.optional_output("FACTORS", "factors", 0, a.dtype, c.wants_output(0));
   k.store("STORE", w.number, a.dtype);
-  k.optional_output("PIVOTS", "pivots", 1, DType::i32, c.wants(1));
-  k.optional_output("INFO", "info", 2, DType::i32, c.wants(2));
+  k.optional_output("PIVOTS", "pivots", 1, DType::i32, c.wants_output(1));
+  k.optional_output("INFO", "info", 2, DType::i32, c.wants_output(2));
   may_fail_of_matrix(k);
   k.parameter("count", count);
   k.parameter("rows", rows);
@@ -68,9 +68,9 @@ void cholesky(const KernelCall& c, Launches& list) {
   declare_work(k, list, groups, w, a, n, n);
   k.source.choice("UPPER", upper ? 1 : 0);
   k.source.choice("CHECK", c.node->integer(AttrKey::check) != 0 ? 1 : 0);
-  k.optional_output("FACTOR", "factor", 0, a.dtype, c.wants(0));
+  k.optional_output("FACTOR", "factor", 0, a.dtype, c.wants_output(0));
   k.store("STORE", w.number, a.dtype);
-  k.optional_output("INFO", "info", 1, DType::i32, c.wants(1));
+  k.optional_output("INFO", "info", 1, DType::i32, c.wants_output(1));
   may_fail_of_matrix(k);
   k.parameter("count", count);
   k.parameter("n", n);

@@ -12,15 +12,15 @@
 namespace tern::portable {
 namespace {
 
-/// A stage: joins `radix` transforms of `before` elements each, along an axis of `size` elements.
+/// A stage: joins `radix` transforms of `joined_size` elements each, along an axis of `size` elements.
 struct FftStage {
-  std::int64_t outer, size, inner, before, radix;
+  std::int64_t outer, size, inner, joined_size, radix;
   bool first;  ///< first stage of its axis
   bool half_in = false, half_out = false;
   bool forward;
-  std::int64_t in_size() const { return half_in ? size / 2 + 1 : size; }
-  std::int64_t out_size() const { return half_out ? size / 2 + 1 : size; }
-  std::int64_t count() const { return outer * out_size() * inner; }
+  std::int64_t input_size() const { return half_in ? size / 2 + 1 : size; }
+  std::int64_t output_size() const { return half_out ? size / 2 + 1 : size; }
+  std::int64_t count() const { return outer * output_size() * inner; }
 };
 
 std::vector<std::int64_t> radices(std::int64_t n) {
@@ -38,16 +38,16 @@ std::vector<std::int64_t> radices(std::int64_t n) {
 /// The stages along `axis` of a tensor of these sizes; the axis itself has `size` elements.
 void add_axis(std::vector<FftStage>& stages, std::span<const std::int64_t> sizes, int axis, std::int64_t size,
               FftKind kind, bool forward) {
-  FftStage s{.outer = 1, .size = size, .inner = 1, .before = 1, .radix = 1, .first = true, .forward = forward};
+  FftStage s{.outer = 1, .size = size, .inner = 1, .joined_size = 1, .radix = 1, .first = true, .forward = forward};
   for (int i = 0; i < static_cast<int>(sizes.size()); ++i) {
     if (i != axis) (i < axis ? s.outer : s.inner) *= sizes[static_cast<std::size_t>(i)];
   }
   for (std::int64_t r : radices(size)) {
     s.radix = r;
-    s.first = s.before == 1;
+    s.first = s.joined_size == 1;
     s.half_in = s.first && kind == FftKind::complex_to_real;
     stages.push_back(s);
-    s.before *= r;
+    s.joined_size *= r;
   }
   stages.back().half_out = kind == FftKind::real_to_complex;
 }
@@ -159,7 +159,7 @@ void fft(const KernelCall& c, Launches& list) {
       k.source.view("x", x);
     } else {
       k.scratch("x", between[(i - 1) % 2], in, false);
-      k.source.view("x", line(s.outer * s.in_size() * s.inner, in));
+      k.source.view("x", line(s.outer * s.input_size() * s.inner, in));
     }
     k.load("LOAD_X", in, sum);
     k.table("roots", table, t);
@@ -174,12 +174,12 @@ void fft(const KernelCall& c, Launches& list) {
     k.source.parameter("scale", sum == DType::c128 ? DType::f64 : DType::f32, ends ? scale : 1.0);
     k.parameter("count", s.count());
     k.parameter("inner", s.inner);
-    k.parameter("in_size", s.in_size());
-    k.parameter("out_size", s.out_size());
+    k.parameter("in_size", s.input_size());
+    k.parameter("out_size", s.output_size());
     k.parameter("size", s.size);
-    k.parameter("before", s.before);
-    k.parameter("joined", s.before * s.radix);
-    k.parameter("after", s.size / (s.before * s.radix));
+    k.parameter("before", s.joined_size);
+    k.parameter("joined", s.joined_size * s.radix);
+    k.parameter("after", s.size / (s.joined_size * s.radix));
     list.add(std::move(k), s.count());
   }
 }

@@ -46,7 +46,7 @@ void bincount(const KernelCall& c, Launches& list) {
   whole.parameter("blocks", std::int64_t{1});
   whole.parameter("least", c.node->integer(AttrKey::length));
   list.add(std::move(whole), 1);
-  const bool weighted = c.has(1);
+  const bool weighted = c.has_input(1);
   Launch k("bin_sums");
   k.input("x", 0, x.dtype);
   k.load("LOAD_X", x.dtype, DType::i64);
@@ -73,18 +73,18 @@ void run_bincount(KernelCall& call) {
   if (bins > 0) list->run(call, list->size() - 1, list->size());
 }
 
-struct Ends {
+struct RangeBuffers {
   std::uint64_t lows, highs;
 };
 
 /// The ends of the bins, in memory of type `t`.
-Ends choose_ends(const KernelCall& c, Launches& list, DType t) {
+RangeBuffers choose_ends(const KernelCall& c, Launches& list, DType t) {
   const TensorView& x = c.in[0];
   const double low = c.node->number_at(AttrKey::range, 0), high = c.node->number_at(AttrKey::range, 1);
   const bool same = t == DType::f64 ? low == high : static_cast<float>(low) == static_cast<float>(high);
   const HistogramBlocks blocks = same ? blocks_of(x.numel()) : HistogramBlocks{1, 0};
   const auto bytes = [&](std::int64_t n) { return static_cast<std::uint64_t>(n * element_size(t)); };
-  const auto ends_launch = [&](bool last, const Ends& to, std::int64_t count, HistogramBlocks b) {
+  const auto ends_launch = [&](bool last, const RangeBuffers& to, std::int64_t count, HistogramBlocks b) {
     Launch k("histogram_ends");
     k.type("T", t);
     k.source.define("LAST", last ? 1 : 0);
@@ -99,8 +99,8 @@ Ends choose_ends(const KernelCall& c, Launches& list, DType t) {
     k.source.parameter("more", t, c.node->integer(AttrKey::full) != 0 ? 0.5 : 1.0);
     return k;
   };
-  const Ends parts{list.scratch(bytes(blocks.count)), list.scratch(bytes(blocks.count))};
-  const Ends ends{list.scratch(bytes(1)), list.scratch(bytes(1))};
+  const RangeBuffers parts{list.scratch(bytes(blocks.count)), list.scratch(bytes(blocks.count))};
+  const RangeBuffers ends{list.scratch(bytes(1)), list.scratch(bytes(1))};
   Launch part = ends_launch(false, parts, x.numel(), blocks);
   part.input("x", 0, x.dtype);
   part.load("LOAD_X", x.dtype, t);
@@ -119,14 +119,14 @@ Ends choose_ends(const KernelCall& c, Launches& list, DType t) {
 
 void histogram(const KernelCall& c, Launches& list) {
   const TensorView& x = c.in[0];
-  const bool given = c.has(1), weighted = c.has(2), has_double = list.target().has_double;
+  const bool given = c.has_input(1), weighted = c.has_input(2), has_double = list.target().has_double;
   const DType t = has_double && (x.dtype == DType::f64 || !is_floating(x.dtype)) ? DType::f64 : DType::f32;
   const DType sum = has_double ? DType::f64 : DType::f32;
   const std::int64_t bins = given ? c.in[1].numel() - 1 : c.node->integer(AttrKey::bins);
   const auto scratch = [&](std::int64_t n, DType of) {
     return list.scratch(static_cast<std::uint64_t>(n * element_size(of)));
   };
-  const Ends ends = given ? Ends{} : choose_ends(c, list, t);
+  const RangeBuffers ends = given ? RangeBuffers{} : choose_ends(c, list, t);
   const std::uint64_t edges = scratch(bins + 1, t), places = scratch(x.numel(), DType::i64),
                       counts = scratch(bins, sum);
 
@@ -142,12 +142,12 @@ void histogram(const KernelCall& c, Launches& list) {
     e.scratch("highs", ends.highs, t, false);
   }
   e.scratch("edges", edges, t, true);
-  const DType edge = c.wants(1) ? c.out[1].dtype : t;
-  e.optional_output("WANTED", "out", 1, edge, c.wants(1));
+  const DType edge = c.wants_output(1) ? c.out[1].dtype : t;
+  e.optional_output("WANTED", "out", 1, edge, c.wants_output(1));
   e.store("STORE", t, edge);
   e.parameter("bins", bins);
   list.add(std::move(e), bins + 1);
-  if (bins <= 0 || !c.wants(0)) return;
+  if (bins <= 0 || !c.wants_output(0)) return;
 
   Launch at("histogram_places");
   at.type("T", t);

@@ -4,9 +4,9 @@
 
 namespace tern::portable {
 
-void Launch::argument(std::string_view name, DType t, Place place, bool writes) {
+void Launch::argument(std::string_view name, DType t, Argument place, bool writes) {
   source.buffer(name, t, writes);
-  places_.push_back(place);
+  arguments_.push_back(place);
 }
 
 void Launches::add(Launch launch, std::int64_t items, std::uint32_t group) {
@@ -17,7 +17,7 @@ void Launches::add(Launch launch, std::int64_t items, std::uint32_t group) {
   const KernelHandle kernel = launcher_.kernel(s.key(), "tern_" + s.name(), [&] { return s.text(launcher_.target()); });
   std::vector<std::byte> parameters(s.parameters().begin(), s.parameters().end());
   if (parameters.empty()) parameters.resize(sizeof(std::int64_t));
-  launches_.push_back({kernel, std::move(launch.places_), std::move(parameters), items, group});
+  launches_.push_back({kernel, std::move(launch.arguments_), std::move(parameters), items, group});
 }
 
 std::uint64_t Launches::scratch(std::uint64_t bytes) {
@@ -37,14 +37,14 @@ std::size_t Launches::table(std::span<const std::byte> bytes) {
   return k;
 }
 
-std::byte* Launches::address(const KernelCall& call, const Launch::Place& place) const {
+std::byte* Launches::address(const KernelCall& call, const Launch::Argument& place) const {
   switch (place.kind) {
-    case Launch::Place::Kind::input: return call.in[place.index].data;
-    case Launch::Place::Kind::output: return call.out[place.index].data;
-    case Launch::Place::Kind::scratch: return call.scratch.data() + place.offset;
-    case Launch::Place::Kind::table: return tables_[place.index]->data;
-    case Launch::Place::Kind::failure:
-    case Launch::Place::Kind::none: return call.launcher->failure();
+    case Launch::Argument::Kind::input: return call.in[place.index].data;
+    case Launch::Argument::Kind::output: return call.out[place.index].data;
+    case Launch::Argument::Kind::scratch: return call.scratch.data() + place.offset;
+    case Launch::Argument::Kind::table: return tables_[place.index]->data;
+    case Launch::Argument::Kind::failure:
+    case Launch::Argument::Kind::none: return call.launcher->failure();
   }
   return nullptr;
 }
@@ -56,7 +56,7 @@ void Launches::run(KernelCall& call, std::size_t begin, std::size_t end) const {
   for (std::size_t i = begin; i < end; ++i) {
     const PreparedLaunch& launch = launches_[i];
     std::size_t n = 0;
-    for (const Launch::Place& place : launch.places) {
+    for (const Launch::Argument& place : launch.arguments) {
       addresses.at(n) = address(call, place);
       arguments[n] = {&addresses[n], sizeof(std::byte*), true};
       ++n;

@@ -21,25 +21,27 @@ class Launch {
   KernelSource source;
 
   /// Operand `k` of the node, as elements of `t`.
-  void input(std::string_view name, std::size_t k, DType t) { argument(name, t, {Place::Kind::input, k, 0}, false); }
-  void output(std::string_view name, std::size_t k, DType t) { argument(name, t, {Place::Kind::output, k, 0}, true); }
+  void input(std::string_view name, std::size_t k, DType t) { argument(name, t, {Argument::Kind::input, k, 0}, false); }
+  void output(std::string_view name, std::size_t k, DType t) {
+    argument(name, t, {Argument::Kind::output, k, 0}, true);
+  }
   /// The same for arguments missing in some nodes; HAS tells the text about their presence.
   void optional_input(std::string_view has, std::string_view name, std::size_t k, DType t, bool there) {
     source.choice(has, there ? 1 : 0);
-    argument(name, t, {there ? Place::Kind::input : Place::Kind::none, k, 0}, false);
+    argument(name, t, {there ? Argument::Kind::input : Argument::Kind::none, k, 0}, false);
   }
   void optional_output(std::string_view has, std::string_view name, std::size_t k, DType t, bool wanted) {
     source.choice(has, wanted ? 1 : 0);
-    argument(name, t, {wanted ? Place::Kind::output : Place::Kind::none, k, 0}, true);
+    argument(name, t, {wanted ? Argument::Kind::output : Argument::Kind::none, k, 0}, true);
   }
   /// Scratch from byte `offset` on (Launches::scratch).
   void scratch(std::string_view name, std::uint64_t offset, DType t, bool writes) {
-    argument(name, t, {Place::Kind::scratch, 0, offset}, writes);
+    argument(name, t, {Argument::Kind::scratch, 0, offset}, writes);
   }
   /// Table `k` of Launches::table.
-  void table(std::string_view name, std::size_t k, DType t) { argument(name, t, {Place::Kind::table, k, 0}, false); }
+  void table(std::string_view name, std::size_t k, DType t) { argument(name, t, {Argument::Kind::table, k, 0}, false); }
   /// The kernel may TERN_FAIL(TERN_FAIL_index).
-  void may_fail() { argument("tern_failure", DType::i32, {Place::Kind::failure, 0, 0}, true); }
+  void may_fail() { argument("tern_failure", DType::i32, {Argument::Kind::failure, 0, 0}, true); }
 
   /// Shortcuts for frequently used functions of KernelSource.
   void load(std::string_view name, DType from, DType to) { source.load(name, from, to); }
@@ -50,7 +52,7 @@ class Launch {
     source.parameter(name, values...);
   }
 
-  struct Place {
+  struct Argument {
     enum class Kind : std::uint8_t { input, output, scratch, table, failure, none };
     Kind kind;
     std::size_t index;
@@ -59,8 +61,8 @@ class Launch {
 
  private:
   friend class Launches;
-  void argument(std::string_view name, DType t, Place place, bool writes);
-  std::vector<Place> places_;
+  void argument(std::string_view name, DType t, Argument source, bool writes);
+  std::vector<Argument> arguments_;
 };
 
 class Launches : public KernelState {
@@ -90,12 +92,12 @@ class Launches : public KernelState {
  private:
   struct PreparedLaunch {
     KernelHandle kernel;
-    std::vector<Launch::Place> places;
+    std::vector<Launch::Argument> arguments;
     std::vector<std::byte> parameters;
     std::int64_t items;
     std::uint32_t group;
   };
-  std::byte* address(const KernelCall& call, const Launch::Place& place) const;
+  std::byte* address(const KernelCall& call, const Launch::Argument& place) const;
 
   Launcher& launcher_;
   std::vector<PreparedLaunch> launches_;

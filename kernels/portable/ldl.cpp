@@ -18,10 +18,10 @@ void ldl_factor(const KernelCall& c, Launches& list) {
   k.scratch("work", list.scratch(w.bytes(a.numel())), w.number, true);
   k.source.choice("HERMITIAN", c.node->integer(AttrKey::hermitian) != 0 && is_complex(a.dtype) ? 1 : 0);
   k.source.choice("CHECK", c.node->integer(AttrKey::check) != 0 ? 1 : 0);
-  k.optional_output("FACTORS", "factors", 0, a.dtype, c.wants(0));
+  k.optional_output("FACTORS", "factors", 0, a.dtype, c.wants_output(0));
   k.store("STORE", w.number, a.dtype);
-  k.optional_output("PIVOTS", "pivots", 1, DType::i32, c.wants(1));
-  k.optional_output("INFO", "info", 2, DType::i32, c.wants(2));
+  k.optional_output("PIVOTS", "pivots", 1, DType::i32, c.wants_output(1));
+  k.optional_output("INFO", "info", 2, DType::i32, c.wants_output(2));
   may_fail_of_matrix(k);
   k.parameter("count", count);
   k.parameter("n", n);

@@ -9,8 +9,8 @@ namespace tern::portable {
 namespace {
 
 /// Appends the axes of the matrices to the axes of the planes.
-TensorView with_matrix(const TensorView& planes, std::int64_t rows, std::int64_t columns, std::int64_t row_step,
-                       std::int64_t column_step) {
+TensorView append_matrix(const TensorView& planes, std::int64_t rows, std::int64_t columns, std::int64_t row_step,
+                         std::int64_t column_step) {
   TensorView v = planes;
   const auto at = static_cast<std::size_t>(planes.rank);
   v.sizes[at] = rows;
@@ -43,10 +43,10 @@ struct LibraryLaunches::Operands {
   TensorView out;
 
   /// The node's call, reduced to the product. Addresses are set only in a run.
-  KernelCall call(const KernelCall& node, const Own& o, bool runs) {
+  KernelCall call(const KernelCall& node, const NativeLaunch& o, bool runs) {
     KernelCall c = node;
     for (std::size_t k = 0; k < o.operands; ++k) {
-      const Place& p = o.in[k];
+      const OperandSource& p = o.in[k];
       in[k] = p.view;
       if (runs) in[k].data = p.scratch ? node.scratch.data() + *p.scratch : node.in[p.index].data + p.offset;
     }
@@ -63,16 +63,16 @@ bool LibraryLaunches::add_own_product(const KernelCall& c, const ProductOperand&
   if (a.planes.rank + 2 > kMaxRank) return false;
   TensorView planes = a.planes;
   planes.dtype = c.out[0].dtype;
-  std::int64_t stride = a.length * part.all;
+  std::int64_t stride = a.length * part.total;
   for (int i = planes.rank - 1; i >= 0; --i) {
     planes.strides[static_cast<std::size_t>(i)] = stride;
     stride *= planes.size(i);
   }
-  const TensorView result = with_matrix(planes, a.length, b.length, part.all, 1);
-  Own own{size(), nullptr, {}, 2, {result, 0, std::nullopt, part.first * element_size(result.dtype)}};
-  own.in[0] = {with_matrix(a.planes, a.length, a.depth, a.step, a.depth_step), a.index, a.scratch};
-  own.in[1] = {with_matrix(b.planes, b.depth, b.length, b.depth_step, b.step), b.index, b.scratch};
-  if (c.has(2)) {
+  const TensorView result = append_matrix(planes, a.length, b.length, part.total, 1);
+  NativeLaunch own{size(), nullptr, {}, 2, {result, 0, std::nullopt, part.first * element_size(result.dtype)}};
+  own.in[0] = {append_matrix(a.planes, a.length, a.depth, a.step, a.depth_step), a.index, a.scratch};
+  own.in[1] = {append_matrix(b.planes, b.depth, b.length, b.depth_step, b.step), b.index, b.scratch};
+  if (c.has_input(2)) {
     const std::optional<TensorView> bias = bias_of(c, result);
     if (!bias) return false;
     const std::int64_t from = part.first * bias->stride(bias->rank - 1);
@@ -81,21 +81,21 @@ bool LibraryLaunches::add_own_product(const KernelCall& c, const ProductOperand&
   Operands operands;
   own.kernel = c.launcher->own_kernel(operands.call(c, own, false));
   if (own.kernel == nullptr) return false;
-  own_.push_back(std::move(own));
+  native_launches_.push_back(std::move(own));
   return true;
 }
 
 void LibraryLaunches::complete() {
   std::uint64_t bytes = 0;
-  for (const Own& o : own_) bytes = std::max<std::uint64_t>(bytes, o.kernel->scratch());
+  for (const NativeLaunch& o : native_launches_) bytes = std::max<std::uint64_t>(bytes, o.kernel->scratch());
   workspace_ = scratch(bytes);
 }
 
 void LibraryLaunches::run(KernelCall& call) const {
   std::size_t done = 0;
-  for (const Own& o : own_) {
-    Launches::run(call, done, o.after);
-    done = o.after;
+  for (const NativeLaunch& o : native_launches_) {
+    Launches::run(call, done, o.launch_index);
+    done = o.launch_index;
     Operands operands;
     KernelCall product = operands.call(call, o, true);
     product.scratch = call.scratch.subspan(workspace_);

@@ -26,22 +26,22 @@ class LibraryLaunches : public Launches {
 
  private:
   /// An operand or the result: its view; each run sets the address.
-  struct Place {
+  struct OperandSource {
     TensorView view;
     std::size_t index;                     ///< number among the node's inputs
     std::optional<std::uint64_t> scratch;  ///< offset in the node's scratch, for operands there
     std::int64_t offset = 0;               ///< bytes from the begin of the input or output
   };
-  struct Own {
-    std::size_t after;  ///< number of preceding launches
+  struct NativeLaunch {
+    std::size_t launch_index;  ///< number of preceding launches
     std::unique_ptr<const OwnKernel> kernel;
-    std::array<Place, 3> in;  ///< a, b, bias
+    std::array<OperandSource, 3> in;  ///< a, b, bias
     std::size_t operands;
-    Place out;
+    OperandSource out;
   };
   struct Operands;
 
-  std::vector<Own> own_;
+  std::vector<NativeLaunch> native_launches_;
   std::uint64_t workspace_ = 0;  ///< offset in the node's scratch
 };
 

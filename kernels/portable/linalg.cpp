@@ -30,7 +30,7 @@ void may_fail_of_matrix(Launch& k) {
 #define TERN_FAILURE_DEFINE(number, name, message) k.source.define("TERN_FAIL_" #name, std::int64_t{number});
   TERN_MATRIX_FAILURES(TERN_FAILURE_DEFINE)
 #undef TERN_FAILURE_DEFINE
-  k.source.use("matrix_failure");
+  k.source.add_library("matrix_failure");
 }
 
 void declare_finished(Launch& k, const KernelCall& c, std::size_t extra) {

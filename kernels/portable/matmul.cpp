@@ -69,7 +69,7 @@ constexpr std::int64_t kMatmulMinTileRows = 2;                 // rows without s
 
 /// Adds a launch that packs the operand into scratch memory, in panels of `width` rows, and declares the packed operand
 /// in `k`. Broadcast planes are packed once.
-void declare_packed(Launch& k, const char* name, const Operand& m, std::int64_t width, bool by_elements,
+void declare_packed(Launch& k, const char* name, const Operand& m, std::int64_t width, bool packs_elements,
                     Launches& list) {
   TensorView distinct_planes = m.planes, packed_planes = m.planes;
   for (int i = 0; i < distinct_planes.rank; ++i) {
@@ -83,7 +83,7 @@ void declare_packed(Launch& k, const char* name, const Operand& m, std::int64_t 
     packed_planes.strides[axis] = distinct_planes.strides[axis] == 0 ? 0 : stride;
     stride *= distinct_planes.sizes[axis];
   }
-  const std::int64_t rows_per_item = by_elements ? 1 : width, steps_per_item = by_elements ? 1 : kMatmulRun,
+  const std::int64_t rows_per_item = packs_elements ? 1 : width, steps_per_item = packs_elements ? 1 : kMatmulRun,
                      items_per_row = (m.depth + steps_per_item - 1) / steps_per_item;
   const std::uint64_t packed = list.scratch(static_cast<std::uint64_t>(distinct_planes.numel() * size) * sizeof(float));
   Launch pack("pack_panels");
@@ -112,8 +112,8 @@ void declare_packed(Launch& k, const char* name, const Operand& m, std::int64_t 
 /// The result, and the bias.
 void declare_result(Launch& k, const KernelCall& c, DType sum) {
   k.source.arithmetic("SUM", sum);
-  const TensorView bias = c.has(2) ? broadcast(c.in[2], c.out[0]) : TensorView{};
-  declare_result(k, c, c.has(2) ? &bias : nullptr, sum);
+  const TensorView bias = c.has_input(2) ? broadcast(c.in[2], c.out[0]) : TensorView{};
+  declare_result(k, c, c.has_input(2) ? &bias : nullptr, sum);
 }
 
 void declare_sizes(Launch& k, const Operand& a, const Operand& b) {
@@ -130,8 +130,8 @@ void add_tiled_product(const KernelCall& c, Launches& list, bool faster) {
   Operand a = left_operand(c), b = right_operand(c);
   merge_planes(a, b);
   if (list.target().groups) {
-    const TensorView broadcast_bias = c.has(2) ? broadcast(c.in[2], c.out[0]) : TensorView{};
-    const TensorView* const bias = c.has(2) ? &broadcast_bias : nullptr;
+    const TensorView broadcast_bias = c.has_input(2) ? broadcast(c.in[2], c.out[0]) : TensorView{};
+    const TensorView* const bias = c.has_input(2) ? &broadcast_bias : nullptr;
     const bool has_few_rows =
         a.length < kMatmulMinTileRows || (a.length <= kMostFewRows && a.planes.dtype != b.planes.dtype);
     if (faster && has_few_rows && b.depth_step == 1) return add_row_product(c, list, a, b, bias);
@@ -182,8 +182,8 @@ void add_quantized_product(const KernelCall& c, Launches& list, bool faster) {
   Operand a = left_operand(c), b = quantized_right_operand(c);
   if (faster && list.target().groups && out.numel() > 0) {
     merge_planes(a, b);
-    const TensorView bias = c.has(2) ? broadcast(c.in[2], out) : TensorView{};
-    return add_quantized_row_product(c, list, a, b, c.has(2) ? &bias : nullptr);
+    const TensorView bias = c.has_input(2) ? broadcast(c.in[2], out) : TensorView{};
+    return add_quantized_row_product(c, list, a, b, c.has_input(2) ? &bias : nullptr);
   }
   Launch k("matmul_quantized");
   declare_result(k, c, DType::f32);

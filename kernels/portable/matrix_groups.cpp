@@ -60,14 +60,14 @@ std::optional<MatrixGroups> MatrixGroups::choose(const Target& target, const Mat
 }
 
 void MatrixGroups::declare(KernelSource& s) const {
-  s.use("matrix_groups");
+  s.add_library("matrix_groups");
   s.define("WIDTH", width_);
   s.define("ACROSS", across_);
   s.define("SCANNERS", scanners_);
 }
 
-bool MatrixGroups::keep(KernelSource& s, const std::string& name, const std::string& buffer, std::int64_t lines,
-                        std::int64_t length, DType t) {
+bool MatrixGroups::place_in_local(KernelSource& s, const std::string& name, const std::string& buffer,
+                                  std::int64_t lines, std::int64_t length, DType t) {
   const std::int64_t padded = length | 1;  // places elements of neighbouring lines in different banks
   const std::int64_t elements = std::max<std::int64_t>(room_for(lines * padded), 1), bytes = elements * element_size(t);
   const bool kept = bytes <= room_;
@@ -95,7 +95,7 @@ std::int64_t MatrixGroups::keep_panel(KernelSource& s, std::int64_t rows, bool w
     }
   }
   s.define("PANEL", panel);
-  return whole || keep(s, "P", "panel", rows, panel, t) ? 0 : rows * panel;
+  return whole || place_in_local(s, "P", "panel", rows, panel, t) ? 0 : rows * panel;
 }
 
 void MatrixGroups::add(Launches& list, Launch k) const {

@@ -29,8 +29,8 @@ class MatrixGroups {
   /// NAME(line, k) is element k of a line of the matrix, of type W_T or R_T `t`; NAME_MEMORY declares its memory: local
   /// memory if large enough (then NAME_KEPT is 1), else `buffer`, scratch with consecutive matrices. Returns true for
   /// local memory.
-  bool keep(KernelSource& s, const std::string& name, const std::string& buffer, std::int64_t lines,
-            std::int64_t length, DType t);
+  bool place_in_local(KernelSource& s, const std::string& name, const std::string& buffer, std::int64_t lines,
+                      std::int64_t length, DType t);
   /// Columns factored before the rest of a matrix: PANEL, and P(r, q) for their elements, if W is not local. Returns
   /// the number of elements of the scratch `panel` needed per matrix.
   std::int64_t keep_panel(KernelSource& s, std::int64_t rows, bool whole, DType t);

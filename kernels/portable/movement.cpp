@@ -30,7 +30,7 @@ void concat(const KernelCall& c, Launches& list) {
   for (std::size_t i = 0; i < c.in.size(); ++i) {
     const std::int64_t length = c.in[i].size(axis);
     CopyEnd to{0, out, 0};
-    to.view = part(out, axis, at, length, 1, &to.offset);
+    to.view = slice(out, axis, at, length, 1, &to.offset);
     copies.push_back({{i, c.in[i], 0}, to});
     at += length;
   }
@@ -43,7 +43,7 @@ void slice_scatter(const KernelCall& c, Launches& list) {
   add_start(c, list);
   CopyEnd to{0, out, 0};
   to.view =
-      part(out, axis, c.node->integer(AttrKey::start), c.in[1].size(axis), c.node->integer(AttrKey::step), &to.offset);
+      slice(out, axis, c.node->integer(AttrKey::start), c.in[1].size(axis), c.node->integer(AttrKey::step), &to.offset);
   add_copy(list, {1, c.in[1], 0}, to);
 }
 

@@ -12,8 +12,8 @@ namespace tern::portable {
 DType carrier(DType t);
 
 /// The part [start, start + length * step) of axis `axis` of `v`; adds the offset of its first element to *offset.
-TensorView part(const TensorView& v, int axis, std::int64_t start, std::int64_t length, std::int64_t step,
-                std::int64_t* offset);
+TensorView slice(const TensorView& v, int axis, std::int64_t start, std::int64_t length, std::int64_t step,
+                 std::int64_t* offset);
 
 /// Elements of operand `from` to output `to`, or to the node's scratch from byte `scratch` on, each through a view of
 /// the same sizes starting at element `offset`.
@@ -27,7 +27,7 @@ void add_copy(Launches& list, const CopyEnd& from, const CopyEnd& to,
 
 /// Copies to output 0, in any order: devices with groups run several copies in a single launch.
 struct Copy {
-  CopyEnd from, to;
+  CopyEnd source, target;
 };
 void add_copies(Launches& list, std::span<const Copy> copies);
 

@@ -12,7 +12,7 @@ constexpr std::int64_t kWordBits = 64;
 /// Offsets in the scratch.
 struct NmsLayout {
   std::int64_t count, words;
-  std::uint64_t total, kept, order, overlaps, dropped;
+  std::uint64_t total, selected, order, overlaps, dropped;
 };
 
 NmsLayout layout_of(Launches& list, std::int64_t count) {
@@ -23,7 +23,7 @@ NmsLayout layout_of(Launches& list, std::int64_t count) {
     return list.scratch(static_cast<std::uint64_t>(n) * sizeof(std::int64_t));
   };
   l.total = numbers(1);
-  l.kept = numbers(count);
+  l.selected = numbers(count);
   l.order = numbers(count);
   l.overlaps = numbers(count * l.words);
   l.dropped = numbers(l.words);
@@ -71,7 +71,7 @@ void nms(const KernelCall& c, Launches& list) {
   keep.scratch("order", l.order, DType::i64, false);
   keep.scratch("overlaps", l.overlaps, DType::u64, false);
   keep.scratch("dropped", l.dropped, DType::u64, true);
-  keep.scratch("kept", l.kept, DType::i64, true);
+  keep.scratch("kept", l.selected, DType::i64, true);
   keep.scratch("total", l.total, DType::i64, true);
   keep.parameter("count", l.count);
   keep.parameter("words", l.words);
@@ -84,7 +84,7 @@ void run_nms(KernelCall& call) {
   allocate_result(call, count, {&count, 1});
   Launches list(call);
   const NmsLayout l = layout_of(list, call.in[0].size(0));
-  call.launcher->copy(call.out[0].data, call.scratch.data() + l.kept,
+  call.launcher->copy(call.out[0].data, call.scratch.data() + l.selected,
                       static_cast<std::uint64_t>(count) * sizeof(std::int64_t));
 }
 

@@ -27,13 +27,13 @@ struct Moments {
 };
 
 void declare_statistics(const KernelCall& c, Launch& k, DType sum) {
-  k.source.define("MEAN", c.wants(1) ? 1 : 0);
-  k.source.define("RSTD", c.wants(2) ? 1 : 0);
-  if (c.wants(1)) {
+  k.source.define("MEAN", c.wants_output(1) ? 1 : 0);
+  k.source.define("RSTD", c.wants_output(2) ? 1 : 0);
+  if (c.wants_output(1)) {
     k.output("mean_out", 1, c.out[1].dtype);
     k.store("STORE_MEAN", sum, c.out[1].dtype);
   }
-  if (c.wants(2)) {
+  if (c.wants_output(2)) {
     k.output("rstd_out", 2, c.out[2].dtype);
     k.store("STORE_RSTD", sum, c.out[2].dtype);
   }
@@ -76,7 +76,7 @@ Moments moments(const KernelCall& c, Launches& list, const Axes& rows, const Axe
   }
   Launch k("moments");
   k.type("SUM_T", sum);
-  k.source.use("parts");
+  k.source.add_library("parts");
   k.source.add("TERN_FN SUM_T squared(SUM_T a) { return a * a; }\n");
   k.source.define("ROOT_MEAN_SQUARE", root_mean_square ? 1 : 0);
   k.input("x", 0, c.in[0].dtype);
@@ -112,14 +112,14 @@ Launch normalize(const KernelCall& c, Launches& list, const NormalizationLayout&
   k.parameter("statistics", std::max<std::int64_t>(layout.statistics, 1));
   k.parameter("parameter_run", std::max<std::int64_t>(layout.parameter_run, 1));
   k.parameter("parameters", std::max<std::int64_t>(layout.parameters, 1));
-  k.source.define("WEIGHT", c.has(weight) ? 1 : 0);
-  k.source.define("BIAS", c.has(bias) ? 1 : 0);
-  if (c.has(weight)) {
+  k.source.define("WEIGHT", c.has_input(weight) ? 1 : 0);
+  k.source.define("BIAS", c.has_input(bias) ? 1 : 0);
+  if (c.has_input(weight)) {
     k.input("weight", weight, c.in[weight].dtype);
     k.load("LOAD_WEIGHT", c.in[weight].dtype, t);
     k.source.view("weight", c.in[weight]);
   }
-  if (c.has(bias)) {
+  if (c.has_input(bias)) {
     k.input("bias", bias, c.in[bias].dtype);
     k.load("LOAD_BIAS", c.in[bias].dtype, t);
     k.source.view("bias", c.in[bias]);
@@ -140,7 +140,7 @@ void apply(const KernelCall& c, Launches& list, const Moments& m, Launch k) {
 constexpr std::size_t kAbsent = ~std::size_t{0};
 
 bool is_contiguous(const KernelCall& c, std::size_t operand) {
-  return !c.has(operand) || c.in[operand].contiguous();
+  return !c.has_input(operand) || c.in[operand].contiguous();
 }
 
 /// The parameters of group_norm: numbers of groups and of channels per group, with `inner` elements per channel.
@@ -149,8 +149,8 @@ struct Channels {
 };
 
 /// Statistics and results of a row in a single launch.
-void in_one(const KernelCall& c, Launches& list, const RowItems& how, const Axes& rows, const Axes& columns,
-            bool root_mean_square, const std::optional<Channels>& channels) {
+void run_single_launch(const KernelCall& c, Launches& list, const RowItems& how, const Axes& rows, const Axes& columns,
+                       bool root_mean_square, const std::optional<Channels>& channels) {
   const DType t = compute_type(c.in[0].dtype);
   Launch k = norm_rows(c, list, how, rows, columns, root_mean_square);
   k.source.define("STATISTICS", std::int64_t{0});
@@ -164,7 +164,7 @@ void in_one(const KernelCall& c, Launches& list, const RowItems& how, const Axes
   k.output("y", 0, c.out[0].dtype);
   how.store(k.source, "STORE", t, c.out[0].dtype);
   const auto parameter = [&](std::size_t operand, const char* has, const std::string& name, const std::string& load) {
-    const bool there = operand != kAbsent && c.has(operand);
+    const bool there = operand != kAbsent && c.has_input(operand);
     k.source.define(has, there ? 1 : 0);
     if (!there) return;
     k.input(name, operand, c.in[operand].dtype);
@@ -176,7 +176,7 @@ void in_one(const KernelCall& c, Launches& list, const RowItems& how, const Axes
   how.add(list, std::move(k), rows.count);
 }
 
-void by_last_axes(const KernelCall& c, Launches& list, bool root_mean_square) {
+void normalize_last_axes(const KernelCall& c, Launches& list, bool root_mean_square) {
   const TensorView& x = c.in[0];
   const auto last = static_cast<int>(c.node->integer(AttrKey::k));
   Axes rows, columns;
@@ -185,24 +185,24 @@ void by_last_axes(const KernelCall& c, Launches& list, bool root_mean_square) {
   RowGeometry layout(rows, columns);
   layout.dense = layout.dense && is_contiguous(c, 1) && is_contiguous(c, bias);
   const auto how = RowItems::choose(list.target(), layout, compute_type(x.dtype), true);
-  if (how && c.wants(0)) return in_one(c, list, *how, rows, columns, root_mean_square, std::nullopt);
+  if (how && c.wants_output(0)) return run_single_launch(c, list, *how, rows, columns, root_mean_square, std::nullopt);
   const Moments m = moments(c, list, rows, columns, root_mean_square);
-  if (!c.wants(0)) return;
+  if (!c.wants_output(0)) return;
   apply(c, list, m, normalize(c, list, {columns.count, rows.count, 1, columns.count}, 1, bias));
 }
 
 void layer_norm(const KernelCall& c, Launches& list) {
-  by_last_axes(c, list, false);
+  normalize_last_axes(c, list, false);
 }
 void rms_norm(const KernelCall& c, Launches& list) {
-  by_last_axes(c, list, true);
+  normalize_last_axes(c, list, true);
 }
 
 // Separate launches for statistics and result fill a device even with few rows: better for long rows. The text divides
 // with 32 bits.
 constexpr std::int64_t kFewRows = 66, kLongRow = 32768, kMostOfRow = std::int64_t{1} << 31;
 
-bool in_one_launch(const Target& target, const RowGeometry& layout) {
+bool fits_single_launch(const Target& target, const RowGeometry& layout) {
   return target.groups && layout.length < (layout.count < kFewRows ? kLongRow : kMostOfRow);
 }
 
@@ -219,12 +219,12 @@ void group_norm(const KernelCall& c, Launches& list) {
     inner *= x.size(i);
   }
   const RowGeometry layout(rows, columns);
-  if (c.wants(0) && in_one_launch(list.target(), layout)) {
+  if (c.wants_output(0) && fits_single_launch(list.target(), layout)) {
     if (const auto how = RowItems::choose(list.target(), layout, compute_type(x.dtype), true))
-      return in_one(c, list, *how, rows, columns, false, Channels{groups, channels / groups, inner});
+      return run_single_launch(c, list, *how, rows, columns, false, Channels{groups, channels / groups, inner});
   }
   const Moments m = moments(c, list, rows, columns, false);
-  if (!c.wants(0)) return;
+  if (!c.wants_output(0)) return;
   apply(c, list, m, normalize(c, list, {columns.count, rows.count, inner, channels}, 1, 2));
 }
 

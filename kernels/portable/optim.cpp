@@ -17,14 +17,14 @@ namespace {
 // A tensor with an element per parameter element: the names of the operand and of the result in the text.
 struct OptimTensorNames {
   OptimList list;
-  const char *name, *has, *out;
+  const char *name, *has_macro, *out;
 };
-constexpr OptimTensorNames kParts[] = {{OptimList::param, "param", "HAS_PARAM", "OUT_PARAM"},
-                                       {OptimList::grad, "grad", "HAS_GRAD", "OUT_GRAD"},
-                                       {OptimList::m, "m", "HAS_M", "OUT_M"},
-                                       {OptimList::v, "v", "HAS_V", "OUT_V"},
-                                       {OptimList::third, "vmax", "HAS_VMAX", "OUT_VMAX"},
-                                       {OptimList::master, "master", "HAS_MASTER", "OUT_MASTER"}};
+constexpr OptimTensorNames kTensors[] = {{OptimList::param, "param", "HAS_PARAM", "OUT_PARAM"},
+                                         {OptimList::grad, "grad", "HAS_GRAD", "OUT_GRAD"},
+                                         {OptimList::m, "m", "HAS_M", "OUT_M"},
+                                         {OptimList::v, "v", "HAS_V", "OUT_V"},
+                                         {OptimList::third, "vmax", "HAS_VMAX", "OUT_VMAX"},
+                                         {OptimList::master, "master", "HAS_MASTER", "OUT_MASTER"}};
 // Tensors with an element per block, for states of 8 bits.
 constexpr OptimTensorNames kScales[] = {{OptimList::m_scale, "m_scale", "HAS_M_SCALE", "OUT_M_SCALE"},
                                         {OptimList::v_scale, "v_scale", "HAS_V_SCALE", "OUT_V_SCALE"},
@@ -64,8 +64,8 @@ struct OptimLaunches {
   std::int64_t mode(std::int64_t bit) const { return (c.node->integer(AttrKey::mode) & bit) != 0 ? 1 : 0; }
   /// Elements of an item: elements sharing a scale.
   std::int64_t together() const { return layout.coded() ? kStateBlock : 1; }
-  std::vector<OptimTensorNames> parts() const {
-    std::vector<OptimTensorNames> all(std::begin(kParts), std::end(kParts));
+  std::vector<OptimTensorNames> tensors() const {
+    std::vector<OptimTensorNames> all(std::begin(kTensors), std::end(kTensors));
     if (layout.coded()) all.insert(all.end(), std::begin(kScales), std::end(kScales));
     return all;
   }
@@ -82,7 +82,7 @@ void add_settings(const OptimLaunches& s, std::size_t i, std::uint64_t settings)
     const bool given = s.layout.has(part.list);
     const std::size_t operand = given ? s.layout.operand(part.list, i) : 0;
     const DType t = given ? s.c.in[operand].dtype : s.scalar;
-    k.optional_input(part.has, part.name, operand, t, given);
+    k.optional_input(part.has_macro, part.name, operand, t, given);
     k.load(part.out, t, s.scalar);
   }
   for (const auto& [list, out, store, name] :
@@ -91,7 +91,7 @@ void add_settings(const OptimLaunches& s, std::size_t i, std::uint64_t settings)
     const bool given = s.layout.is_result(list);
     const std::size_t result = given ? s.layout.result(list, i) : 0;
     const DType t = given ? s.c.in[s.layout.operand(list, i)].dtype : s.scalar;
-    k.optional_output(out, name, result, t, given && s.c.wants(result));
+    k.optional_output(out, name, result, t, given && s.c.wants_output(result));
     k.store(store, s.scalar, t);
   }
   k.scratch("settings", settings, s.scalar, true);
@@ -137,8 +137,8 @@ class OptimElementLaunch {
     const OptimList state = s_.layout.has(OptimList::m) ? OptimList::m : OptimList::v;
     return list != OptimList::grad && s_.layout.has(state) ? operand(state, 0).dtype : param(0).dtype;
   }
-  bool wants(OptimList list, std::size_t i) const {
-    return s_.layout.is_result(list) && s_.c.wants(s_.layout.result(list, first_ + i));
+  bool wants_result(OptimList list, std::size_t i) const {
+    return s_.layout.is_result(list) && s_.c.wants_output(s_.layout.result(list, first_ + i));
   }
 
   void declare_types() {
@@ -173,12 +173,14 @@ class OptimElementLaunch {
   }
   void declare_one() {
     k_.source.define("LOCATE", s_.layout.coded() ? "const tern_i64 block = i;" : "");
-    for (const OptimTensorNames& part : s_.parts()) {
+    for (const OptimTensorNames& part : s_.tensors()) {
       const bool given = s_.layout.has(part.list);
-      k_.optional_input(part.has, part.name, given ? s_.layout.operand(part.list, first_) : 0, dtype(part.list), given);
+      k_.optional_input(part.has_macro, part.name, given ? s_.layout.operand(part.list, first_) : 0, dtype(part.list),
+                        given);
       k_.source.view(part.name, given ? operand(part.list, 0) : param(0));
       const std::size_t result = s_.layout.is_result(part.list) ? s_.layout.result(part.list, first_) : 0;
-      k_.optional_output(part.out, std::string("out_") + part.name, result, dtype(part.list), wants(part.list, 0));
+      k_.optional_output(part.out, std::string("out_") + part.name, result, dtype(part.list),
+                         wants_result(part.list, 0));
     }
   }
   /// Pointers to the tensors of an item's parameter.
@@ -193,9 +195,9 @@ class OptimElementLaunch {
     std::string locate = "tern_i64 parameter = 0;";
     for (std::size_t i = 1; i < count_; ++i) locate += fmt::format(" if (i >= p.starts[{0}]) parameter = {0};", i);
     locate += fmt::format(" const tern_i64 {} = i - p.starts[parameter];", s_.layout.coded() ? "block" : "place");
-    for (const OptimTensorNames& part : s_.parts()) {
-      const bool given = s_.layout.has(part.list), wanted = wants(part.list, 0);
-      k_.source.choice(part.has, given ? 1 : 0);
+    for (const OptimTensorNames& part : s_.tensors()) {
+      const bool given = s_.layout.has(part.list), wanted = wants_result(part.list, 0);
+      k_.source.choice(part.has_macro, given ? 1 : 0);
       k_.source.choice(part.out, wanted ? 1 : 0);
       locate += pointer(part, given, false) + pointer(part, wanted, true);
     }
@@ -226,10 +228,11 @@ std::size_t most_arguments(const Target& target) {
 
 /// True if parameter `i` can share a launch: contiguous tensors, and the same wanted results.
 bool joins(const OptimLaunches& s, std::size_t first, std::size_t i) {
-  for (const OptimTensorNames& part : s.parts()) {
+  for (const OptimTensorNames& part : s.tensors()) {
     if (s.layout.has(part.list) && !s.c.in[s.layout.operand(part.list, i)].contiguous()) return false;
     if (!s.layout.is_result(part.list)) continue;
-    if (s.c.wants(s.layout.result(part.list, i)) != s.c.wants(s.layout.result(part.list, first))) return false;
+    if (s.c.wants_output(s.layout.result(part.list, i)) != s.c.wants_output(s.layout.result(part.list, first)))
+      return false;
   }
   return true;
 }
@@ -244,7 +247,7 @@ void optim(const KernelCall& c, Launches& list) {
   const std::uint64_t settings = list.scratch(rows * bytes);
   for (std::size_t i = 0; i < rows; ++i) add_settings(s, i, settings + i * bytes);
   std::size_t each = 0;
-  for (const OptimTensorNames& part : s.parts())
+  for (const OptimTensorNames& part : s.tensors())
     each += (s.layout.has(part.list) ? 1 : 0) + (s.layout.is_result(part.list) ? 1 : 0);
   const std::size_t room = most_arguments(list.target()) - (s.layout.coded() ? 1 : 0);
   const std::size_t most = list.target().any_strides ? 1 : room / each;
@@ -286,7 +289,7 @@ constexpr std::string_view kOptimSamples[] = {
 DType texts_type(const KernelCall& c, std::size_t operand) {
   const OptimLayout layout(*c.node);
   if (is_scales(layout.list_of(operand))) return DType::f32;
-  return is_large(layout.list_of(operand)) ? seen(c.in[operand].dtype, Sight::computed) : DType::f64;
+  return is_large(layout.list_of(operand)) ? text_type(c.in[operand].dtype, Sight::computed) : DType::f64;
 }
 DType input_type(const KernelCall& c, std::size_t k) {
   return texts_type(c, k);
@@ -299,7 +302,7 @@ DType output_type(const KernelCall& c, std::size_t k) {
 
 void define_optim(Definitions& d) {
   Kernel k = kernel<optim>();
-  k.in_place_of = updated_input;
+  k.in_place_input = updated_input;
   d.set(Op::optim, k, {.samples = kOptimSamples, .input = input_type, .output = output_type});
 }
 

@@ -24,7 +24,7 @@ void pointwise(const KernelCall& c, Launches& list) {
   const bool pairs = out.dtype == DType::f4_e2m1;
   std::vector<TensorView> views(c.in.size());
   for (std::size_t i = 0; i < c.in.size(); ++i) {
-    if (!c.has(i)) continue;
+    if (!c.has_input(i)) continue;
     views[i] = broadcast(c.in[i], out);
     views[i].dtype = c.in[i].dtype;
   }
@@ -37,13 +37,13 @@ void pointwise(const KernelCall& c, Launches& list) {
   k.parameter("count", count);
   std::vector<std::string> loads(c.in.size()), wide_loads(c.in.size()), positions(static_cast<std::size_t>(out.rank));
   for (std::size_t i = 0; i < c.in.size(); ++i) {
-    if (!c.has(i)) continue;
+    if (!c.has_input(i)) continue;
     const DType t = c.in[i].dtype;
     const std::string name = fmt::format("x{}", i);
     k.input(name, i, t);
     k.source.view(name, views[i]);
     k.source.load(fmt::format("LOAD{}", i), t, t);
-    const bool turns = turned && turned->turns(i);
+    const bool turns = turned && turned->is_turned(i);
     loads[i] = turns ? fmt::format("LOAD{0}(x{0}_tile, at)", i) : fmt::format("LOAD{0}(x{0}, at_x{0}(i, &p))", i);
     if (turns) turned->tile(k, name, t);
     if (wide) wide_loads[i] = wide->load(i, name, views[i], loads[i]);

@@ -37,7 +37,7 @@ Three inverses_of(const Three& sizes) {
 }
 
 const TensorView& sized_output(const KernelCall& c) {
-  return c.wants(0) ? c.out[0] : c.out[1];
+  return c.wants_output(0) ? c.out[0] : c.out[1];
 }
 
 /// Common declarations: x by planes, results and their positions.
@@ -51,13 +51,13 @@ void declare(Launch& k, const KernelCall& c, std::size_t n, DType value, bool ma
   planes.declare(k.source, "planes");
   k.source.define("MAX", max ? 1 : 0);
   k.source.define("LOWEST", lowest_or_highest(value, true));
-  k.source.define("VALUES", c.wants(0) ? 1 : 0);
-  k.source.define("INDICES", c.wants(1) ? 1 : 0);
-  if (c.wants(0)) {
+  k.source.define("VALUES", c.wants_output(0) ? 1 : 0);
+  k.source.define("INDICES", c.wants_output(1) ? 1 : 0);
+  if (c.wants_output(0)) {
     k.output("out", 0, c.out[0].dtype);
     k.store("STORE", value, c.out[0].dtype);
   }
-  if (c.wants(1)) k.output("indices", 1, DType::i64);
+  if (c.wants_output(1)) k.output("indices", 1, DType::i64);
   k.parameter("count", sized_output(c).numel());
   parameter(k, "x_sizes", last_sizes(x, n));
   parameter(k, "x_strides", last_strides(x, n));
@@ -90,7 +90,8 @@ bool is_whole(const Node& node, std::size_t a, std::int64_t size) {
 /// neighbouring items read such windows, like reductions.
 std::optional<SplitAxes> reduced_axes(const KernelCall& c, const Target& target, std::size_t n, bool adaptive) {
   const TensorView& x = c.in[0];
-  if (!target.groups || !c.wants(0) || c.wants(1) || x.numel() == 0 || !is_floating(x.dtype)) return std::nullopt;
+  if (!target.groups || !c.wants_output(0) || c.wants_output(1) || x.numel() == 0 || !is_floating(x.dtype))
+    return std::nullopt;
   SplitAxes axes;
   for (int i = 0; i < x.rank; ++i) {
     const std::int64_t size = x.size(i), wanted = c.out[0].size(i);
@@ -98,7 +99,7 @@ std::optional<SplitAxes> reduced_axes(const KernelCall& c, const Target& target,
     if (a >= 0 && wanted == 1 && (adaptive || is_whole(*c.node, static_cast<std::size_t>(a), size))) {
       axes.reduced.add(size, x.stride(i));
     } else if (a < 0 || (adaptive && wanted == size)) {
-      axes.kept.add(size, x.stride(i));
+      axes.retained.add(size, x.stride(i));
     } else {
       return std::nullopt;
     }

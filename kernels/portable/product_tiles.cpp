@@ -26,14 +26,14 @@ constexpr ProductTile kSlicedBlocks[] = {
 // Concurrent groups on an H100. The choice is the same on all devices, because archived kernels must serve all devices.
 constexpr std::int64_t kAtOnce = 132, kWarp = 32;
 
-std::int64_t turns(const ProductTile& t, const ProductSize& size) {
+std::int64_t waves(const ProductTile& t, const ProductSize& size) {
   return (t.row_blocks(size.rows) * t.panels(size.columns) * size.planes + kAtOnce - 1) / kAtOnce;
 }
 
 /// Approximate time of a depth step with matrix units: the time of reading, which hides the products.
 double unit_cost(const ProductTile& t, const ProductSize& size) {
   constexpr std::int64_t kReading = 64;
-  return static_cast<double>(turns(t, size) * (t.rows * t.columns + kReading * (t.rows + t.columns)));
+  return static_cast<double>(waves(t, size) * (t.rows * t.columns + kReading * (t.rows + t.columns)));
 }
 
 /// Approximate cycles with blocks of registers: requests to local memory, and the requests for joining sums if items
@@ -45,7 +45,7 @@ double block_cost(const ProductTile& t, const ProductSize& size) {
   const double products = results * operands / sums / kWarp,
                staging = static_cast<double>(2 * (t.rows + t.columns)) / kWarp;
   const double joining = t.sliced ? 2 * static_cast<double>(t.items) * sums / kWarp : 0;
-  return static_cast<double>(turns(t, size)) * (static_cast<double>(size.depth) * (products + staging) + joining);
+  return static_cast<double>(waves(t, size)) * (static_cast<double>(size.depth) * (products + staging) + joining);
 }
 
 constexpr std::int64_t kProductTilesLocalBytes = 46 << 10;  // CUDA allows 48 KiB without a request

@@ -8,8 +8,8 @@ namespace tern::portable {
 namespace {
 
 void declare_window(Launch& k, const ProductWindow& w) {
-  k.source.use("product_window");
-  k.source.use(w.by_elements ? "product_elements" : "product_table");
+  k.source.add_library("product_window");
+  k.source.add_library(w.has_channels_inner ? "product_elements" : "product_table");
   k.parameter("elements", w.extent[0] * w.extent[1] * w.extent[2]);
   k.parameter("x_channel", w.x_channel);
   parameter(k, "x_sizes", w.x_sizes);
@@ -18,7 +18,7 @@ void declare_window(Launch& k, const ProductWindow& w) {
   parameter(k, "extent", w.extent);
   parameter(k, "strides", w.strides);
   parameter(k, "dilations", w.dilations);
-  parameter(k, "before", w.before);
+  parameter(k, "before", w.padding_before);
 }
 
 }  // namespace
@@ -55,24 +55,24 @@ void add_product(const KernelCall& c, Launches& list, const ProductOperand& a, c
   const DType a_type = a.planes.dtype, b_type = b.planes.dtype;
   const bool units = faster && has_units(list.target(), a_type, b_type);
   const ProductSize size{a.length, b.length, a.depth, a.planes.numel()};
-  const std::int64_t run = window != nullptr && window->by_elements ? window->channels : a.depth;
+  const std::int64_t run = window != nullptr && window->has_channels_inner ? window->channels : a.depth;
   const ProductTile tile = units ? unit_tile(size, run) : block_tile(size, faster);
   const bool a_turned = a.depth_step != 1 && a.step == 1;
   const bool b_turned = window == nullptr && b.depth_step == 1 && b.step != 1;
   Launch k(units ? "product_units" : "product_blocks");
   tile.declare(k.source, units, a_turned, b_turned);
-  k.source.define("CONVOLUTION", window == nullptr ? 0 : window->by_elements ? 1 : 2);
+  k.source.define("CONVOLUTION", window == nullptr ? 0 : window->has_channels_inner ? 1 : 2);
   declare_result(k, c, bias, DType::f32);
   declare_operand(k, "a", a);
   declare_operand(k, "b", b);
   const std::string a_row = step_of(a.step, "a_row"), a_depth = step_of(a.depth_step, "a_depth");
   const std::string b_column = step_of(b.step, "b_column"), b_depth = step_of(b.depth_step, "b_depth");
   if (units) {
-    k.source.use("matrix_units:" + type_name(a_type));
+    k.source.add_library("matrix_units:" + type_name(a_type));
     k.source.define("A_NEAR", a_turned ? a_row : a_depth);
     k.source.define("B_NEAR", b_turned ? b_depth : b_column);
   } else {
-    k.source.use("local_memory");
+    k.source.add_library("local_memory");
     k.load("LOAD_A", a_type, DType::f32);
     k.load("LOAD_B", b_type, DType::f32);
     k.source.define("A_ROW_STEP", a_row);
@@ -84,7 +84,7 @@ void add_product(const KernelCall& c, Launches& list, const ProductOperand& a, c
   k.source.define("RESULT_ROW", part == nullptr ? "p.columns" : "p.result_row");
   k.source.define("RESULT_FIRST", part == nullptr ? "0" : "p.result_first");
   if (part != nullptr) {
-    k.parameter("result_row", part->all);
+    k.parameter("result_row", part->total);
     k.parameter("result_first", part->first);
   }
   k.parameter("rows", a.length);

@@ -23,10 +23,10 @@ struct ProductOperand {
 /// The right operand is an image with sliding windows: its columns are the windows' positions. The left operand is the
 /// weight.
 struct ProductWindow {
-  Three x_sizes, x_strides, out_sizes, extent, strides, dilations, before;
+  Three x_sizes, x_strides, out_sizes, extent, strides, dilations, padding_before;
   std::int64_t channels, x_channel;
-  bool by_elements;  ///< order of the weight's depth: channels within elements of the window; else elements within
-                     ///< channels
+  bool has_channels_inner;  ///< order of the weight's depth: channels within elements of the window; else elements
+                            ///< within channels
 };
 
 /// Declares memory `name` and its view.
@@ -36,7 +36,7 @@ std::string step_of(std::int64_t step, const char* parameter);
 
 /// Columns of the result covered by the right operand: the first, and the total number of the result's columns.
 struct ResultColumns {
-  std::int64_t first, all;
+  std::int64_t first, total;
 };
 
 /// Declares the result and its bias: input 2 broadcast to the result, or null. Sums are of type `sum`.

@@ -39,8 +39,8 @@ constexpr std::uint64_t kState = 2 * sizeof(std::uint64_t);
 void add(RandomLaunches& list, const TensorView& out, DType stored, const Sampler& sampler, const PhiloxPartition& s,
          std::int64_t run_random, double scale, std::int64_t low, std::int64_t width) {
   Launch k("random");
-  k.source.use("philox");
-  if (needs_double(sampler.number)) k.source.use("philox_double");
+  k.source.add_library("philox");
+  if (needs_double(sampler.number)) k.source.add_library("philox_double");
   k.source.define("NUMBER", sampler.text);
   k.type("NUMBER_T", sampler.number);
   k.source.define("RUN", run_random);
@@ -104,7 +104,7 @@ void permute(const KernelCall& c, RandomLaunches& list) {
   const TensorView& out = c.out[0];
   const PhiloxPartition s(out.numel(), 1);
   Launch k("random_permutation");
-  k.source.use("philox");
+  k.source.add_library("philox");
   k.scratch("state", list.scratch(kState), DType::u64, false);
   k.scratch("order", list.scratch(static_cast<std::uint64_t>(out.numel()) * sizeof(std::int64_t)), DType::i64, true);
   k.output("out", 0, out.dtype);
@@ -119,8 +119,8 @@ void sample(const KernelCall& c, RandomLaunches& list, const std::string& kind) 
   const TensorView& out = c.out[0];
   const DType t = list.target().has_double ? DType::f64 : DType::f32;
   Launch k("random_sample");
-  k.source.use("philox");
-  if (t == DType::f64) k.source.use("philox_double");
+  k.source.add_library("philox");
+  if (t == DType::f64) k.source.add_library("philox_double");
   k.type("T", t);
   k.source.math("MATH", t);
   k.source.define("UNIFORM(w, u)",
@@ -176,11 +176,11 @@ constexpr std::string_view kRandomSamples[] = {
 
 DType input_type_random(const KernelCall& c, std::size_t k) {
   const DType t = c.in[k].dtype;
-  return is_floating(t) || is_complex(t) ? seen(t, Sight::computed) : DType::f64;
+  return is_floating(t) || is_complex(t) ? text_type(t, Sight::computed) : DType::f64;
 }
 DType output_type_random(const KernelCall& c, std::size_t k) {
   const DType t = c.out[k].dtype;
-  return is_floating(t) || is_complex(t) ? seen(t, Sight::computed) : DType::f64;
+  return is_floating(t) || is_complex(t) ? text_type(t, Sight::computed) : DType::f64;
 }
 
 bool is_exact(const KernelCall& c) {

@@ -82,12 +82,12 @@ void declare_joining(Launch& k, const Joining& j, bool ordered) {
 void reduce_axes(const KernelCall& c, Launches& list, const SplitAxes& axes, ReduceKind kind) {
   const TensorView &x = c.in[0], &out = c.out[0];
   const Joining j = joining(kind, x.dtype, out.dtype, list.target().has_double);
-  const std::int64_t results = axes.kept.count, count = axes.reduced.count;
-  RowGeometry layout(axes.kept, axes.reduced);
+  const std::int64_t results = axes.retained.count, count = axes.reduced.count;
+  RowGeometry layout(axes.retained, axes.reduced);
   const auto columns = Columns::choose(list.target(), layout, x.dtype);
   const bool by_groups = list.target().groups && layout.nearer;
   const std::int64_t many = by_groups ? (count <= kMostOfGroup ? 1 : kReduceManyGroups) : kReduceManyItems;
-  const std::int64_t wanted = columns          ? columns->parts()
+  const std::int64_t wanted = columns          ? columns->segment_count()
                               : results < many ? std::min(kReduceManyItems / results, count / kReduceLongRun)
                                                : 1;
   const std::int64_t run = wanted <= 1 ? std::max<std::int64_t>(count, 1)
@@ -117,7 +117,7 @@ void reduce_axes(const KernelCall& c, Launches& list, const SplitAxes& axes, Red
     rows->type(k.source, "ACC_T", j.acc);
     rows->load(k.source, "LOAD_X", x.dtype, j.read, j.acc);
   } else {
-    if (j.ordered && !columns) k.source.use("parts");
+    if (j.ordered && !columns) k.source.add_library("parts");
     k.source.load("LOAD_X", x.dtype, j.read, j.acc);
   }
   const auto add = [&] {
@@ -125,7 +125,7 @@ void reduce_axes(const KernelCall& c, Launches& list, const SplitAxes& axes, Red
     if (rows) return rows->add(list, std::move(k), results * parts);
     list.add(std::move(k), results * parts);
   };
-  axes.kept.declare(k.source, "kept");
+  axes.retained.declare(k.source, "kept");
   axes.reduced.declare(k.source, "reduced");
   k.parameter("results", results);
   k.parameter("parts", parts);
@@ -177,19 +177,19 @@ void argument(const KernelCall& c, Launches& list, bool max) {
     k.source.define("FOUND", "out[item] = PLACE;");
     k.output("out", 0, DType::i64);
   };
-  if (add_argument(c, list, axes.kept, axes.reduced, t, max, results)) return;
+  if (add_argument(c, list, axes.retained, axes.reduced, t, max, results)) return;
   Launch k("reduce_argument");
   k.input("x", 0, x.dtype);
   k.load("LOAD_X", x.dtype, t);
   k.type("VALUE_T", t);
   k.source.define("BEATS(a, b)", max ? "((a) > (b))" : "((a) < (b))");
   k.source.define("IS_NAN(a)", is_floating(t) ? "((a) != (a))" : "0");
-  axes.kept.declare(k.source, "kept");
+  axes.retained.declare(k.source, "kept");
   axes.reduced.declare(k.source, "reduced");
-  k.parameter("results", axes.kept.count);
+  k.parameter("results", axes.retained.count);
   k.parameter("count", axes.reduced.count);
   k.output("out", 0, DType::i64);
-  list.add(std::move(k), axes.kept.count);
+  list.add(std::move(k), axes.retained.count);
 }
 
 void variance(const KernelCall& c, Launches& list) {
@@ -198,7 +198,7 @@ void variance(const KernelCall& c, Launches& list) {
   const DType sum = wide_type(number_type(x.dtype), list.target().has_double);
   const DType part = sum == DType::c128 ? DType::f64 : sum == DType::c64 ? DType::f32 : sum;
   const auto count = static_cast<double>(axes.reduced.count);
-  const auto rows = RowItems::choose(list.target(), RowGeometry(axes.kept, axes.reduced), sum, true);
+  const auto rows = RowItems::choose(list.target(), RowGeometry(axes.retained, axes.reduced), sum, true);
   Launch k(rows ? "variance_rows" : "reduce_variance");
   k.source.arithmetic("SUM", sum);
   k.source.define("OVER_COUNT(a)", is_complex(sum)
@@ -211,23 +211,23 @@ void variance(const KernelCall& c, Launches& list) {
     k.source.define("SQUARED(a)", is_complex(sum) ? "((a).x * (a).x + (a).y * (a).y)" : "((a) * (a))");
     rows->load(k.source, "LOAD_X", x.dtype, x.dtype, sum);
   } else {
-    k.source.use("parts");
+    k.source.add_library("parts");
     k.type("PART_T", part);
     k.source.add("TERN_FN PART_T squared(SUM_T a) { return " +
                  std::string(is_complex(sum) ? "a.x * a.x + a.y * a.y" : "a * a") + "; }\n");
     k.load("LOAD_X", x.dtype, sum);
   }
   k.input("x", 0, x.dtype);
-  axes.kept.declare(k.source, "kept");
+  axes.retained.declare(k.source, "kept");
   axes.reduced.declare(k.source, "reduced");
-  k.parameter("results", axes.kept.count);
+  k.parameter("results", axes.retained.count);
   k.parameter("count", axes.reduced.count);
   k.source.parameter("divide", part, count);
   k.source.parameter("divisor", part, std::max(0.0, count - c.node->number(AttrKey::correction)));
   k.output("out", 0, out.dtype);
   k.store("STORE", part, out.dtype);
-  if (rows) return rows->add(list, std::move(k), axes.kept.count);
-  list.add(std::move(k), axes.kept.count);
+  if (rows) return rows->add(list, std::move(k), axes.retained.count);
+  list.add(std::move(k), axes.retained.count);
 }
 
 void reduce(const KernelCall& c, Launches& list) {

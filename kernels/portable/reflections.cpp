@@ -40,14 +40,14 @@ void qr(const KernelCall& c, Launches& list) {
   const std::int64_t count = matrix_count(a), rows = a.size(a.rank - 2), columns = a.size(a.rank - 1);
   const std::int64_t steps = std::min(rows, columns), inner = mode == QrKind::complete ? rows : steps;
   const bool reflectors = mode == QrKind::reflectors;
-  const bool applied = !reflectors && mode != QrKind::r && c.wants(0) && c.out[0].numel() != 0;
+  const bool applied = !reflectors && mode != QrKind::r && c.wants_output(0) && c.out[0].numel() != 0;
   // An item has a column.
   auto groups = MatrixGroups::choose(
       list.target(), {.count = count, .side = std::max(rows, columns), .elements = columns, .columns = columns});
   Launch k(groups ? "qr_group" : "qr");
   w.declare(k);
   if (groups) groups->declare(k.source);
-  const bool kept = groups && groups->keep(k.source, "W", "work", rows, columns, w.number);
+  const bool kept = groups && groups->place_in_local(k.source, "W", "work", rows, columns, w.number);
   const std::uint64_t work = list.scratch(kept && !applied ? 0 : w.bytes(a.numel())),
                       taus = list.scratch(w.bytes(count * steps));
   if (groups) k.source.choice("APPLIED", applied ? 1 : 0);
@@ -57,9 +57,9 @@ void qr(const KernelCall& c, Launches& list) {
   declare_matrix(k, "a", a, a);
   k.scratch("work", work, w.number, true);
   k.scratch("taus", taus, w.number, true);
-  k.optional_output("REFLECTORS", "factors", 0, a.dtype, reflectors && c.wants(0));
-  k.optional_output("TAUS", "tau_out", 1, a.dtype, reflectors && c.wants(1));
-  k.optional_output("TRIANGLE", "triangle", 1, a.dtype, !reflectors && c.wants(1));
+  k.optional_output("REFLECTORS", "factors", 0, a.dtype, reflectors && c.wants_output(0));
+  k.optional_output("TAUS", "tau_out", 1, a.dtype, reflectors && c.wants_output(1));
+  k.optional_output("TRIANGLE", "triangle", 1, a.dtype, !reflectors && c.wants_output(1));
   k.store("STORE", w.number, a.dtype);
   k.parameter("count", count);
   k.parameter("rows", rows);

@@ -23,7 +23,7 @@ class Rnn {
     input_ = c.in[0].size(2);
     projected_ = c.in[1].size(2);
     hidden_ = lstm() ? c.in[2].size(2) : projected_;
-    parts_ = lstm() ? 4 : kind_ == RnnKind::gru ? 3 : 1;
+    gate_count_ = lstm() ? 4 : kind_ == RnnKind::gru ? 3 : 1;
   }
 
   void add() {
@@ -32,7 +32,7 @@ class Rnn {
       fail(ErrorCode::runtime, "a recurrent network projects its state to no features");
     if (batch_ * projected_ == 0) return;
     const std::int64_t width = directions_ * projected_;
-    from_input_ = scratch(steps_ * batch_ * parts_ * hidden_);
+    from_input_ = scratch(steps_ * batch_ * gate_count_ * hidden_);
     cell_ = scratch(batch_ * hidden_);
     fresh_ = scratch(batch_ * hidden_);
     std::uint64_t from = scratch(steps_ * batch_ * width), to = scratch(steps_ * batch_ * width);
@@ -40,7 +40,7 @@ class Rnn {
       for (std::int64_t d = 0; d < directions_; ++d) add_cell(layer, d, from, to);
       std::swap(from, to);
     }
-    if (c_.wants(0)) store(0, 0, from, 0, steps_ * batch_, width, width);
+    if (c_.wants_output(0)) store(0, 0, from, 0, steps_ * batch_, width, width);
   }
 
  private:
@@ -57,7 +57,7 @@ class Rnn {
     k.parameter(name + "_column", w.stride(1));
   }
   void bias(Launch& k, std::size_t input) const {
-    const bool there = c_.has(input);
+    const bool there = c_.has_input(input);
     const DType t = there ? c_.in[input].dtype : c_.in[0].dtype;
     k.optional_input("BIAS", "bias", input, t, there);
     k.load("LOAD_BIAS", t, t_);
@@ -80,7 +80,7 @@ class Rnn {
   }
 
   void add_inputs(std::int64_t layer, std::size_t first, std::uint64_t from) {
-    const std::int64_t width = layer == 0 ? input_ : directions_ * projected_, gates = parts_ * hidden_;
+    const std::int64_t width = layer == 0 ? input_ : directions_ * projected_, gates = gate_count_ * hidden_;
     Launch k("rnn_input");
     k.type("T", t_);
     if (layer == 0) {
@@ -129,12 +129,12 @@ class Rnn {
     const auto position = [&](std::int64_t at) {
       return (direction == 0 ? at : steps_ - 1 - at) * batch_ * row + direction * projected_;
     };
-    const bool projects = c_.has(first + 4);
+    const bool projects = c_.has_input(first + 4);
     Launch k("rnn_step");
     k.type("T", t_);
     k.source.math("MATH", t_);
     k.source.define("KIND", static_cast<std::int64_t>(kind_));
-    k.source.define("PARTS", parts_);
+    k.source.define("PARTS", gate_count_);
     k.scratch("from_input", from_input_, t_, false);
     previous(k, cell, i == 0, to, i == 0 ? 0 : position(i - 1));
     weight(k, "w", "LOAD_W", first + 1);
@@ -181,17 +181,17 @@ class Rnn {
     add_inputs(layer, first, from);
     for (std::int64_t i = 0; i < steps_; ++i) add_step(cell, first, i, to);
     const std::int64_t last = direction == 0 ? steps_ - 1 : 0;
-    if (c_.wants(1)) {
+    if (c_.wants_output(1)) {
       store(1, cell * batch_ * projected_, to, last * batch_ * row + direction * projected_, batch_, projected_, row);
     }
-    if (lstm() && c_.wants(2)) store(2, cell * batch_ * hidden_, cell_, 0, batch_, hidden_, hidden_);
+    if (lstm() && c_.wants_output(2)) store(2, cell * batch_ * hidden_, cell_, 0, batch_, hidden_, hidden_);
   }
 
   const KernelCall& c_;
   Launches& list_;
   DType t_;
   RnnKind kind_;
-  std::int64_t layers_, directions_, steps_, batch_, input_, projected_, hidden_, parts_;
+  std::int64_t layers_, directions_, steps_, batch_, input_, projected_, hidden_, gate_count_;
   std::uint64_t from_input_ = 0, cell_ = 0, fresh_ = 0;
 };
 

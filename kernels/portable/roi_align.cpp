@@ -50,7 +50,7 @@ void roi_align(const KernelCall& c, Launches& list) {
 
 /// Boxes have the type of the image.
 DType as_first(const KernelCall& c, std::size_t) {
-  return seen(c.in[0].dtype, Sight::computed);
+  return text_type(c.in[0].dtype, Sight::computed);
 }
 
 constexpr std::string_view kRoiAlignSamples[] = {

@@ -32,7 +32,7 @@ ItemBlock share_of(std::int64_t rows, std::int64_t columns) {
 /// Words of 32 bits loaded together by an item, and the number decoded together; no words if elements are read one by
 /// one.
 struct Words {
-  std::int64_t count = 0, at_once = 1, elements = 0;  ///< elements of a word
+  std::int64_t count = 0, words_per_load = 1, elements = 0;  ///< elements of a word
 };
 
 bool is_usual_float(DType t) {
@@ -81,7 +81,7 @@ void declare_items(Launch& k, const ProductOperand& a, DType b, int bits, const 
   k.type("A_T", a.planes.dtype);
   k.load("LOAD_A", a.planes.dtype, DType::f32);
   if (words.count == 0) return;
-  k.source.define("AT_ONCE", words.at_once);
+  k.source.define("AT_ONCE", words.words_per_load);
   k.source.define("EACH", each);
   k.source.define("ELEMENT(w, j)", element(b, bits));
   k.source.define("WIDEN_A(x)", converted(a.planes.dtype, DType::f32, "x"));

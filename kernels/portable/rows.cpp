@@ -97,13 +97,13 @@ std::optional<RowItems> RowItems::choose(const Target& target, const RowGeometry
     r.chunks_ = std::clamp(rounded_up_rows((layout.length + kRowsLanes - 1) / kRowsLanes), kLeastChunks,
                            kRowsPart / kRowsLanes);
     const std::int64_t room = r.slots_ * r.chunks_ * kRowsLanes;
-    if (kept && layout.length <= room && element_size(t) <= kMostKeptBytes) r.kept_ = room;
+    if (kept && layout.length <= room && element_size(t) <= kMostKeptBytes) r.cached_elements_ = room;
     return r;
   }
   if (target.dialect != Dialect::opencl || target.vector_floats < 4 || !has_vector(t) || !layout.dense ||
       layout.length < kLeastOfVectors)
     return std::nullopt;
-  if (kept && layout.length <= kMostKept) r.kept_ = layout.length <= kFewKept ? kFewKept : kMostKept;
+  if (kept && layout.length <= kMostKept) r.cached_elements_ = layout.length <= kFewKept ? kFewKept : kMostKept;
   return r;
 }
 
@@ -112,12 +112,12 @@ std::int64_t RowItems::items_at_once() const {
 }
 
 void RowItems::declare(KernelSource& s, bool neutral) const {
-  s.use("parts");
-  s.use("row_parts");
-  s.use(groups_ ? "row_groups" : "row_vectors");
+  s.add_library("parts");
+  s.add_library("row_parts");
+  s.add_library(groups_ ? "row_groups" : "row_vectors");
   s.define("SLOTS", slots_);
   s.define("ROWS", rows_);
-  s.define("KEPT", kept_);
+  s.define("KEPT", cached_elements_);
   if (!groups_) return;
   s.define("CHUNKS", chunks_);
   s.define("NEUTRAL", neutral ? 1 : 0);
@@ -172,7 +172,7 @@ void RowItems::store(KernelSource& s, const std::string& name, DType from, DType
 
 void RowItems::math(KernelSource& s, const std::string& macro, DType t) const {
   s.math(macro, t);
-  if (!groups_) s.use("exp_lanes");
+  if (!groups_) s.add_library("exp_lanes");
   s.define(macro + "_LANES(name)", std::string("tern_##name##_") + (groups_ ? "" : "lanes_") + type_name(t));
 }
 

@@ -34,7 +34,7 @@ class RowItems {
   static std::optional<RowItems> choose(const Target& target, const RowGeometry& layout, DType t, bool kept);
 
   /// True if elements are kept, to read each once.
-  bool keeps() const { return kept_ > 0; }
+  bool caches_elements() const { return cached_elements_ > 0; }
 
   /// Declares the texts of rows, before the kernel's own text. `neutral`: joining with the start value of ordered sums
   /// changes no bit.
@@ -54,7 +54,7 @@ class RowItems {
   std::int64_t items_at_once() const;
   bool groups_ = false;  ///< else vectors
   bool wide_ = false;    ///< elements of more than 4 bytes
-  std::int64_t slots_ = 1, chunks_ = 0, kept_ = 0;
+  std::int64_t slots_ = 1, chunks_ = 0, cached_elements_ = 0;
   std::int64_t rows_ = 1, together_ = 1;  ///< rows fitting in a group, and rows in use
 };
 

@@ -149,7 +149,7 @@ constexpr std::string_view kGridSampleSamples[] = {
 void define_sampling(Definitions& d) {
   d.set(Op::resize, kernel<resize>());
   d.set(Op::resize_gradient, kernel<resize>(), {.samples = kGradientSamples});
-  d.set(Op::grid_sample, kernel<grid_sample>(), {.samples = kGridSampleSamples, .sight = Sight::own});
+  d.set(Op::grid_sample, kernel<grid_sample>(), {.samples = kGridSampleSamples, .sight = Sight::narrow});
 }
 
 }  // namespace tern::portable

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kManyLines =
     4096;  // enough to fill a device with an item each, for strided lines: neighbours read neighbours
 
-bool by_groups(const Launches& list, const TensorView& x, int axis) {
+bool uses_groups(const Launches& list, const TensorView& x, int axis) {
   Axes along;
   along.add(x.size(axis), x.stride(axis));
   const RowGeometry layout(axes_without(x, axis), along);
@@ -52,19 +52,19 @@ void extremum(const KernelCall& c, Launches& list, bool max) {
     s.define("IS_NAN(a)", is_floating(t) ? "((a) != (a))" : "0");
     s.define("REACHES(a, b)", max ? "((a) >= (b))" : "((a) <= (b))");
   };
-  const TensorView shape = c.wants(0) ? y : as_line(c.out[1]);
-  if (shape.numel() > 0 && by_groups(list, x, axis)) {
+  const TensorView shape = c.wants_output(0) ? y : as_line(c.out[1]);
+  if (shape.numel() > 0 && uses_groups(list, x, axis)) {
     ScannedLines lines{axes_without(x, axis).count, x.size(axis), t, true, order, {}, {}};
     lines.read = [&](Launch& k) { read_lines(k, x, axis, t, t, "place = (int)(k);"); };
     lines.write = [&](Launch& k) {
       write_lines(k, shape, axis);
       std::string write = "const tern_i64 to_ = at_to(line, &p) + (k) * p.y_step;";
-      if (c.wants(0)) {
+      if (c.wants_output(0)) {
         k.output("y", 0, y.dtype);
         k.store("STORE", t, y.dtype);
         write += " STORE(y, to_, v);";
       }
-      if (c.wants(1)) {
+      if (c.wants_output(1)) {
         k.output("indices", 1, DType::i64);
         write += " indices[to_] = place;";
       }
@@ -77,10 +77,10 @@ void extremum(const KernelCall& c, Launches& list, bool max) {
   k.input("x", 0, x.dtype);
   k.load("LOAD_X", x.dtype, t);
   order(k.source);
-  k.source.define("VALUES", c.wants(0) ? 1 : 0);
-  k.source.define("INDICES", c.wants(1) ? 1 : 0);
-  if (c.wants(0)) k.output("y", 0, y.dtype);
-  if (c.wants(1)) k.output("indices", 1, DType::i64);
+  k.source.define("VALUES", c.wants_output(0) ? 1 : 0);
+  k.source.define("INDICES", c.wants_output(1) ? 1 : 0);
+  if (c.wants_output(0)) k.output("y", 0, y.dtype);
+  if (c.wants_output(1)) k.output("indices", 1, DType::i64);
   declare_lines(k, x, shape, axis);
   list.add(std::move(k), shape.numel() == 0 ? 0 : axes_without(x, axis).count);
 }
@@ -112,12 +112,12 @@ void join(const KernelCall& c, Launches& list, bool any_order) {
                                        : "(tern_i64)((tern_u64)(a) + (tern_u64)(b))";
     }
     if (kind == ScanKind::logcumsumexp) {
-      s.use((is_complex(acc) ? "log_add_complex:" : "log_add:") + type_name(acc));
+      s.add_library((is_complex(acc) ? "log_add_complex:" : "log_add:") + type_name(acc));
       join = "tern_log_add_" + type_name(acc) + "(b, a)";
     }
     s.define("JOIN(a, b)", join);
   };
-  const bool groups = by_groups(list, x, axis);
+  const bool groups = uses_groups(list, x, axis);
   const std::int64_t count = axes_without(x, axis).count;
   if (groups && (any_order || is_integral(acc))) {
     ScannedLines lines{count, x.size(axis), acc, false, arithmetic, {}, {}};

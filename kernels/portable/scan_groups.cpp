@@ -26,8 +26,8 @@ class GroupScan {
       return finish(std::move(k), 1);
     }
     const auto bytes = [&](DType t) { return static_cast<std::uint64_t>(lines_.lines * blocks * element_size(t)); };
-    ends_ = list_.scratch(bytes(lines_.t));
-    if (lines_.places) end_places_ = list_.scratch(bytes(DType::i32));
+    chunk_results_ = list_.scratch(bytes(lines_.t));
+    if (lines_.has_indices) end_places_ = list_.scratch(bytes(DType::i32));
     Launch first = scan(lines_.length, blocks, true, false);
     lines_.read(first);
     add_ends(first, true);
@@ -36,10 +36,10 @@ class GroupScan {
     add_ends(between, true);
     between.source.define("READ(line, k, v, place)",
                           std::string("v = ends[(line) * p.length + (k)];") +
-                              (lines_.places ? " place = end_places[(line) * p.length + (k)];" : ""));
+                              (lines_.has_indices ? " place = end_places[(line) * p.length + (k)];" : ""));
     between.source.define("WRITE(line, k, v, place)",
                           std::string("ends[(line) * p.length + (k)] = v;") +
-                              (lines_.places ? " end_places[(line) * p.length + (k)] = place;" : ""));
+                              (lines_.has_indices ? " end_places[(line) * p.length + (k)] = place;" : ""));
     finish(std::move(between), 1);
     Launch last = scan(lines_.length, blocks, false, true);
     lines_.read(last);
@@ -56,7 +56,7 @@ class GroupScan {
     lines_.declare(k.source);
     k.source.define("GROUP", items_);
     k.source.define("EACH", kScanGroupsEach);
-    k.source.define("PLACES", lines_.places ? 1 : 0);
+    k.source.define("PLACES", lines_.has_indices ? 1 : 0);
     k.source.define("FIRST", first ? 1 : 0);
     k.source.define("CARRIED", carried ? 1 : 0);
     k.parameter("length", length);
@@ -65,8 +65,8 @@ class GroupScan {
   }
 
   void add_ends(Launch& k, bool writes) const {
-    k.scratch("ends", ends_, lines_.t, writes);
-    if (lines_.places) k.scratch("end_places", end_places_, DType::i32, writes);
+    k.scratch("ends", chunk_results_, lines_.t, writes);
+    if (lines_.has_indices) k.scratch("end_places", end_places_, DType::i32, writes);
   }
 
   void finish(Launch k, std::int64_t parts) const {
@@ -76,7 +76,7 @@ class GroupScan {
   Launches& list_;
   const ScannedLines& lines_;
   std::int64_t items_;
-  std::uint64_t ends_ = 0, end_places_ = 0;
+  std::uint64_t chunk_results_ = 0, end_places_ = 0;
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace tern::portable {
 struct ScannedLines {
   std::int64_t lines = 0, length = 0;
   DType t = DType::invalid;                    ///< type of joined values: ACC_T
-  bool places = false;                         ///< extrema, with their positions: REACHES and IS_NAN instead of JOIN
+  bool has_indices = false;                    ///< extrema, with their positions: REACHES and IS_NAN instead of JOIN
   std::function<void(KernelSource&)> declare;  ///< defines JOIN(a, b), or alternative macros
   std::function<void(Launch&)> read;           ///< defines READ(line, k, v, place)
   std::function<void(Launch&)> write;          ///< defines WRITE(line, k, v, place)

@@ -16,8 +16,8 @@ void searchsorted(const KernelCall& c, Launches& list) {
   k.load("LOAD_V", values.dtype, t);
   k.source.view("sorted", sorted);
   k.source.view("values", values);
-  k.optional_input("SORTER", "sorter", 2, DType::i64, c.has(2));
-  k.source.view("sorter", c.has(2) ? c.in[2] : sorted);
+  k.optional_input("SORTER", "sorter", 2, DType::i64, c.has_input(2));
+  k.source.view("sorter", c.has_input(2) ? c.in[2] : sorted);
   k.output("out", 0, c.out[0].dtype);
   k.store("STORE", DType::i64, c.out[0].dtype);
   k.may_fail();

@@ -73,12 +73,12 @@ void embedding_bag(const KernelCall& c, Launches& list) {
   const Bags bags{c.node->integer(AttrKey::full) != 0 ? entries - 1 : entries, entries};
   Launch sizes("embedding_bags");
   declare_bags(sizes, c, bags);
-  sizes.optional_output("BAG_OF", "bag_of", 1, DType::i64, c.wants(1));
-  sizes.optional_output("SIZES", "sizes", 2, DType::i64, c.wants(2));
+  sizes.optional_output("BAG_OF", "bag_of", 1, DType::i64, c.wants_output(1));
+  sizes.optional_output("SIZES", "sizes", 2, DType::i64, c.wants_output(2));
   list.add(std::move(sizes), bags.count + 1);
 
   const DType sum = list.target().has_double ? DType::f64 : DType::f32;
-  const bool weighted = c.has(3), places = kind == BagKind::max && c.wants(3);
+  const bool weighted = c.has_input(3), places = kind == BagKind::max && c.wants_output(3);
   Launch k("embedding_bag");
   k.type("SUM_T", sum);
   k.source.define("KIND", static_cast<std::int64_t>(kind));
@@ -89,7 +89,7 @@ void embedding_bag(const KernelCall& c, Launches& list) {
   k.optional_input("WEIGHTED", "weights", 3, weight, weighted);
   k.load("LOAD_WEIGHT", weight, sum);
   k.parameter("weight_step", weighted ? c.in[3].stride(0) : 0);
-  k.optional_output("VALUES", "out", 0, x.dtype, c.wants(0));
+  k.optional_output("VALUES", "out", 0, x.dtype, c.wants_output(0));
   k.store("STORE", sum, x.dtype);
   k.optional_output("PLACES", "places", 3, DType::i64, places);
   k.parameter("rows", x.size(0));
@@ -105,14 +105,14 @@ bool is_number(DType t) {
 
 DType input_of_segments(const KernelCall& c, std::size_t k) {
   const DType t = c.in[k].dtype;
-  return is_number(t) ? seen(t, Sight::computed) : DType::i64;
+  return is_number(t) ? text_type(t, Sight::computed) : DType::i64;
 }
 
 /// The weight keeps its own type: it is large, and few rows are read.
 DType input_of_bags(const KernelCall& c, std::size_t k) {
   const DType t = c.in[k].dtype;
   if (!is_number(t)) return DType::i64;
-  return seen(t, k == 0 ? Sight::own : Sight::wide);
+  return text_type(t, k == 0 ? Sight::narrow : Sight::wide);
 }
 
 constexpr std::string_view kSegmentReduceSamples[] = {
@@ -127,7 +127,7 @@ constexpr std::string_view kEmbeddingBagSamples[] = {
 void define_segments(Definitions& d) {
   d.set(Op::segment_reduce, kernel<segment_reduce>(), {.samples = kSegmentReduceSamples, .input = input_of_segments});
   d.set(Op::embedding_bag, kernel<embedding_bag>(),
-        {.samples = kEmbeddingBagSamples, .sight = Sight::own, .input = input_of_bags});
+        {.samples = kEmbeddingBagSamples, .sight = Sight::narrow, .input = input_of_bags});
 }
 
 }  // namespace tern::portable

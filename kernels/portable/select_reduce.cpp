@@ -18,8 +18,8 @@ constexpr std::int64_t kLeastInOrder = 16;  // smallest line to sort: an item se
 
 /// Sorted lines in the scratch.
 struct Ordered {
-  std::uint64_t values, places;
-  std::int64_t kept;
+  std::uint64_t values, indices;
+  std::int64_t selected;
 };
 
 /// Empty if an item processes a whole line.
@@ -27,18 +27,18 @@ std::optional<Ordered> put_in_order(const KernelCall& c, Launches& list, const A
   const TensorView x = as_line(c.in[0]);
   SortedLines sorted{0, x.dtype, lines, {}, false, x.size(axis)};
   sorted.along.add(x.size(axis), x.stride(axis));
-  if (sorted.kept < kLeastInOrder || !sorts_by_groups(list.target(), x.dtype, sorted.kept)) return std::nullopt;
+  if (sorted.selected < kLeastInOrder || !sorts_by_groups(list.target(), x.dtype, sorted.selected)) return std::nullopt;
   if (c.node->integer(AttrKey::kind) == static_cast<std::int64_t>(SelectKind::kthvalue))
-    sorted.kept =
-        std::min(sorted.kept, c.node->integer(AttrKey::k) + 1);  // an additional element detects equal neighbours
+    sorted.selected =
+        std::min(sorted.selected, c.node->integer(AttrKey::k) + 1);  // an additional element detects equal neighbours
   const DType t = number_type(x.dtype);
-  const auto elements = static_cast<std::uint64_t>(lines.count * sorted.kept);
+  const auto elements = static_cast<std::uint64_t>(lines.count * sorted.selected);
   const Ordered o{list.scratch(elements * static_cast<std::uint64_t>(element_size(t))),
-                  list.scratch(elements * sizeof(std::int32_t)), sorted.kept};
+                  list.scratch(elements * sizeof(std::int32_t)), sorted.selected};
   const auto results = [&](Launch& k) {
     k.scratch("sorted_values", o.values, t, true);
-    k.scratch("sorted_places", o.places, DType::i32, true);
-    k.parameter("sorted", o.kept);
+    k.scratch("sorted_places", o.indices, DType::i32, true);
+    k.parameter("sorted", o.selected);
     k.source.define("FOUND(line, k, v, place)",
                     "sorted_values[(line) * p.sorted + (k)] = v; sorted_places[(line) * p.sorted + (k)] = place;");
   };
@@ -58,10 +58,10 @@ void select_reduce(const KernelCall& c, Launches& list) {
     Axes along;
     along.add(length, x.stride(axis));
     const auto results = [&](Launch& k) {
-      k.source.define("FOUND", std::string(c.wants(0) ? "out_values[item] = EXTREME;" : "") +
-                                   (c.wants(1) ? " indices[item] = PLACE;" : ""));
-      if (c.wants(0)) k.output("out_values", 0, c.out[0].dtype);
-      if (c.wants(1)) k.output("indices", 1, DType::i64);
+      k.source.define("FOUND", std::string(c.wants_output(0) ? "out_values[item] = EXTREME;" : "") +
+                                   (c.wants_output(1) ? " indices[item] = PLACE;" : ""));
+      if (c.wants_output(0)) k.output("out_values", 0, c.out[0].dtype);
+      if (c.wants_output(1)) k.output("indices", 1, DType::i64);
     };
     if (add_argument(c, list, from, along, t, kind == static_cast<std::int64_t>(SelectKind::max), results)) return;
   }
@@ -69,17 +69,17 @@ void select_reduce(const KernelCall& c, Launches& list) {
   const std::optional<Ordered> ordered = chooses ? put_in_order(c, list, from, axis) : std::nullopt;
   const auto declare = [&](Launch& k) {
     k.input("x", 0, x.dtype);
-    k.source.define("VALUES", c.wants(0) ? 1 : 0);
-    k.source.define("INDICES", c.wants(1) ? 1 : 0);
-    if (c.wants(0)) k.output("out_values", 0, c.out[0].dtype);
-    if (c.wants(1)) k.output("indices", 1, DType::i64);
+    k.source.define("VALUES", c.wants_output(0) ? 1 : 0);
+    k.source.define("INDICES", c.wants_output(1) ? 1 : 0);
+    if (c.wants_output(0)) k.output("out_values", 0, c.out[0].dtype);
+    if (c.wants_output(1)) k.output("indices", 1, DType::i64);
     from.declare(k.source, "from");
     k.parameter("length", length);
     k.parameter("x_step", x.stride(axis));
     if (!ordered) return;
     k.scratch("sorted_values", ordered->values, t, false);
-    k.scratch("sorted_places", ordered->places, DType::i32, false);
-    k.parameter("sorted", ordered->kept);
+    k.scratch("sorted_places", ordered->indices, DType::i32, false);
+    k.parameter("sorted", ordered->selected);
     k.parameter("wanted", (kind == static_cast<std::int64_t>(SelectKind::kthvalue) ? c.node->integer(AttrKey::k) - 1
                                                                                    : (length - 1) / 2));
   };

@@ -10,14 +10,14 @@ namespace {
 
 /// Common declarations of both texts: a line for each item, or a line by lanes.
 struct SoftmaxLines {
-  Axes from, to, along;
+  Axes input, output, along;
   RowGeometry layout;
   std::int64_t length, x_step, y_step;
   DType t, sum;  ///< types of elements, and of the sums of their powers
   void declare(Launch& k) const {
-    from.declare(k.source, "from");
-    to.declare(k.source, "to");
-    k.parameter("lines", from.count);
+    input.declare(k.source, "from");
+    output.declare(k.source, "to");
+    k.parameter("lines", input.count);
     k.parameter("length", length);
     k.parameter("x_step", x_step);
     k.parameter("y_step", y_step);
@@ -40,7 +40,7 @@ SoftmaxLines lines_of(const KernelCall& c, const Target& target) {
           t,    wide_type(t, target.has_double)};
 }
 
-void by_rows(const KernelCall& c, Launches& list, const RowItems& rows, const SoftmaxLines& lines) {
+void run_rows(const KernelCall& c, Launches& list, const RowItems& rows, const SoftmaxLines& lines) {
   const DType x = c.in[0].dtype, y = c.out[0].dtype, t = lines.t, sum = lines.sum;
   Launch k("softmax_rows");
   rows.declare(k.source);
@@ -54,7 +54,7 @@ void by_rows(const KernelCall& c, Launches& list, const RowItems& rows, const So
   k.output("y", 0, y);
   rows.store(k.source, "STORE", t, y);
   lines.declare(k);
-  rows.add(list, std::move(k), lines.from.count);
+  rows.add(list, std::move(k), lines.input.count);
 }
 
 constexpr std::int64_t kSoftmaxGroup = 256, kSoftmaxRun = 512;  // constants of the launch writing long rows
@@ -117,13 +117,13 @@ void add_end(const KernelCall& c, Launches& list, const SoftmaxLines& lines, Lau
   k.parameter("parts", parts);
   k.parameter("run", run);
   const std::int64_t blocks = (lines.length + run - 1) / run;
-  list.add(std::move(k), lines.from.count * blocks * kSoftmaxGroup, static_cast<std::uint32_t>(kSoftmaxGroup));
+  list.add(std::move(k), lines.input.count * blocks * kSoftmaxGroup, static_cast<std::uint32_t>(kSoftmaxGroup));
 }
 
 /// Few long rows, each by several groups: the largest elements of parts, their sums, the result.
-void in_parts(const KernelCall& c, Launches& list, const RowParts& parts, const SoftmaxLines& lines) {
+void run_row_parts(const KernelCall& c, Launches& list, const RowParts& parts, const SoftmaxLines& lines) {
   const DType x = c.in[0].dtype, t = lines.t, sum = lines.sum;
-  const std::int64_t rows = lines.from.count, count = rows * parts.count;
+  const std::int64_t rows = lines.input.count, count = rows * parts.count;
   const auto bytes = [&](std::int64_t n, DType e) {
     return list.scratch(static_cast<std::uint64_t>(n * element_size(e)));
   };
@@ -144,7 +144,7 @@ void in_parts(const KernelCall& c, Launches& list, const RowParts& parts, const 
   how.load(top.source, "LOAD_X", x, x, t);
   top.scratch("out", tops, t, true);
   top.store("STORE", t, t);
-  lines.from.declare(top.source, "kept");
+  lines.input.declare(top.source, "kept");
   lines.along.declare(top.source, "reduced");
   top.parameter("results", rows);
   top.parameter("parts", parts.count);
@@ -173,10 +173,10 @@ void in_parts(const KernelCall& c, Launches& list, const RowParts& parts, const 
 }
 
 /// Long rows, each by several groups, in a device-specific order: reads elements twice, not three times.
-void in_pieces(const KernelCall& c, Launches& list, const SoftmaxLines& lines) {
+void run_pieces(const KernelCall& c, Launches& list, const SoftmaxLines& lines) {
   const DType t = lines.t, sum = lines.sum;
   const std::int64_t run = (lines.length + kSoftmaxRun * kMostPieces - 1) / (kSoftmaxRun * kMostPieces) * kSoftmaxRun;
-  const std::int64_t parts = (lines.length + run - 1) / run, count = lines.from.count * parts;
+  const std::int64_t parts = (lines.length + run - 1) / run, count = lines.input.count * parts;
   const auto bytes = [&](DType e) { return list.scratch(static_cast<std::uint64_t>(count * element_size(e))); };
   const std::uint64_t tops = bytes(t), sums = bytes(sum);
   RowGeometry layout = lines.layout;
@@ -193,40 +193,40 @@ void in_pieces(const KernelCall& c, Launches& list, const SoftmaxLines& lines) {
   Launch end = end_launch(c, lines, "softmax_joined");
   end.scratch("tops", tops, t, false);
   end.scratch("part_sums", sums, sum, false);
-  add_end(c, list, lines, std::move(end), parts, lines.from.count < kSoftmaxFewRows ? kSoftmaxRun : kSoftmaxLongRun);
+  add_end(c, list, lines, std::move(end), parts, lines.input.count < kSoftmaxFewRows ? kSoftmaxRun : kSoftmaxLongRun);
 }
 
 void softmax(const KernelCall& c, Launches& list) {
   if (c.out[0].numel() == 0) return;
   const SoftmaxLines lines = lines_of(c, list.target());
   const RowParts parts = row_parts(list.target(), lines.layout);
-  if (parts.count > 1 && lines.from.count < kSoftmaxFewRows) return in_parts(c, list, parts, lines);
+  if (parts.count > 1 && lines.input.count < kSoftmaxFewRows) return run_row_parts(c, list, parts, lines);
   if (const auto rows = RowItems::choose(list.target(), lines.layout, lines.t, true))
-    return by_rows(c, list, *rows, lines);
+    return run_rows(c, list, *rows, lines);
   Launch k("softmax");
   k.type("T", lines.t);
   k.source.math("MATH", lines.t);
   k.type("SUM_T", lines.sum);
   k.source.math("SUM_MATH", lines.sum);
-  k.source.use("parts");
+  k.source.add_library("parts");
   k.source.define("LOG", c.node->integer(AttrKey::log) != 0 ? 1 : 0);
   k.input("x", 0, c.in[0].dtype);
   k.load("LOAD_X", c.in[0].dtype, lines.t);
   k.output("y", 0, c.out[0].dtype);
   k.store("STORE", lines.t, c.out[0].dtype);
   lines.declare(k);
-  list.add(std::move(k), lines.from.count);
+  list.add(std::move(k), lines.input.count);
 }
 
 void faster_softmax(const KernelCall& c, Launches& list) {
   if (c.out[0].numel() == 0) return;
   const SoftmaxLines lines = lines_of(c, list.target());
   if (!list.target().groups || !lines.layout.nearer || lines.length < kSoftmaxLong) return softmax(c, list);
-  if (lines.from.count >= kSoftmaxFewRows) {
+  if (lines.input.count >= kSoftmaxFewRows) {
     const auto rows = RowItems::choose(list.target(), lines.layout, lines.t, true);
-    if (rows && rows->keeps()) return by_rows(c, list, *rows, lines);
+    if (rows && rows->caches_elements()) return run_rows(c, list, *rows, lines);
   }
-  in_pieces(c, list, lines);
+  run_pieces(c, list, lines);
 }
 
 }  // namespace

@@ -13,12 +13,12 @@ enum TriangleMode : std::int64_t { kNone = 0, kPlain = 1, kUnit = 2 };
 /// A matrix and right hand sides. X op(A) = B is op(A)^T X^T = B^T, expressed by strides.
 struct Sides {
   explicit Sides(const KernelCall& c) {
-    left = c.node->integer(AttrKey::left) != 0;
+    is_left = c.node->integer(AttrKey::left) != 0;
     const auto op = static_cast<TransposeKind>(c.node->integer(AttrKey::transpose));
-    transposed = (op != TransposeKind::none) == left;
+    transposed = (op != TransposeKind::none) == is_left;
     conjugate = op == TransposeKind::adjoint;
   }
-  bool left, transposed, conjugate;
+  bool is_left, transposed, conjugate;
 };
 
 // Smallest number of right hand sides per matrix with neighbouring items reading the same matrix element.
@@ -43,16 +43,16 @@ void solve(const KernelCall& c, Launches& list, const Sides& s, std::size_t rhs,
   w.declare(k);
   if (groups) {
     groups->declare(k.source);
-    groups->keep(k.source, "X_OF", "", 1, n, w.number);
-    groups->keep(k.source, "P_OF", "", 1, n, w.number);
-    groups->keep(k.source, "PIVOT_OF", "", 1, swaps ? n : 1, DType::i32);
+    groups->place_in_local(k.source, "X_OF", "", 1, n, w.number);
+    groups->place_in_local(k.source, "P_OF", "", 1, n, w.number);
+    groups->place_in_local(k.source, "PIVOT_OF", "", 1, swaps ? n : 1, DType::i32);
   }
   k.input("a", 0, a.dtype);
   k.input("b", rhs, b.dtype);
   k.load("LOAD_A", a.dtype, w.number);
   k.load("LOAD_B", b.dtype, w.number);
   declare_matrix(k, "a", a, out, 2, 2, s.transposed);
-  declare_matrix(k, "b", b, out, 2, 2, !s.left);
+  declare_matrix(k, "b", b, out, 2, 2, !s.is_left);
   k.source.choice("CONJUGATE", s.conjugate ? 1 : 0);
   k.source.choice("LOWER", lower);
   k.source.choice("UPPER", upper);
@@ -71,8 +71,8 @@ void solve(const KernelCall& c, Launches& list, const Sides& s, std::size_t rhs,
   k.parameter("count", matrices * vectors);
   k.parameter("n", n);
   k.parameter("vectors", vectors);
-  k.parameter("out_row", s.left ? vectors : 1);
-  k.parameter("out_column", s.left ? 1 : n);
+  k.parameter("out_row", s.is_left ? vectors : 1);
+  k.parameter("out_column", s.is_left ? 1 : n);
   add_matrices(list, std::move(k), groups, matrices * vectors, vectors > kFewVectors ? 1 : n);
 }
 

@@ -8,7 +8,7 @@ namespace tern::portable {
 namespace {
 
 void arrange(const KernelCall& c, Launches& list, bool descending, std::int64_t kept) {
-  const TensorView x = as_line(c.in[0]), shape = as_line(c.wants(0) ? c.out[0] : c.out[1]);
+  const TensorView x = as_line(c.in[0]), shape = as_line(c.wants_output(0) ? c.out[0] : c.out[1]);
   const int axis = axis_of(*c.node, x.rank);
   const Axes lines = axes_without(x, axis), to = axes_without(shape, axis);
   const std::int64_t length = x.size(axis), count = lines.count * length;
@@ -19,12 +19,12 @@ void arrange(const KernelCall& c, Launches& list, bool descending, std::int64_t 
   const SortedLines sorted{0, x.dtype, lines, along, descending, kept};
   const auto results = [&](Launch& k) {
     std::string found = "const tern_i64 to_ = at_to(line, &p) + (k) * p.to_step;";
-    if (c.wants(0)) {
+    if (c.wants_output(0)) {
       k.output("out", 0, x.dtype);
       k.store("STORE", t, x.dtype);
       found += " STORE(out, to_, v);";
     }
-    if (c.wants(1)) {
+    if (c.wants_output(1)) {
       k.output("indices", 1, DType::i64);
       found += " indices[to_] = place;";
     }
@@ -65,10 +65,10 @@ void arrange(const KernelCall& c, Launches& list, bool descending, std::int64_t 
   Launch end("sort_end");
   end.input("x", 0, x.dtype);
   end.scratch("places", places[from], DType::i64, false);
-  end.source.define("VALUES", c.wants(0) ? 1 : 0);
-  end.source.define("INDICES", c.wants(1) ? 1 : 0);
-  if (c.wants(0)) end.output("out", 0, x.dtype);
-  if (c.wants(1)) end.output("indices", 1, DType::i64);
+  end.source.define("VALUES", c.wants_output(0) ? 1 : 0);
+  end.source.define("INDICES", c.wants_output(1) ? 1 : 0);
+  if (c.wants_output(0)) end.output("out", 0, x.dtype);
+  if (c.wants_output(1)) end.output("indices", 1, DType::i64);
   lines.declare(end.source, "lines");
   to.declare(end.source, "to");
   end.parameter("lines", lines.count);

@@ -12,11 +12,11 @@ constexpr std::int64_t kSortGroupsRoom = 1024;    // block size of longer lines
 constexpr std::int64_t kSortGroupsEach = 8;       // elements of an item
 constexpr std::int64_t kLeastElements = 512;      // minimum of a group: several short lines
 constexpr std::int64_t kSortGroupsJoining = 256;  // items merging two runs
-constexpr std::int64_t kFew = 4;  // number of blocks reduced to a single block if only their first elements
-                                  // are kept
+constexpr std::int64_t kSelectionRatio = 4;  // number of blocks reduced to a single block if only their first elements
+                                             // are kept
 
 struct SortedRuns {
-  std::uint64_t values, places;  ///< offsets in the scratch
+  std::uint64_t values, indices;  ///< offsets in the scratch
 };
 
 class Sort {
@@ -29,24 +29,24 @@ class Sort {
     const SortedRuns* from = nullptr;
     SortedRuns runs[2] = {};
     const std::int64_t blocks = (length + kSortGroupsRoom - 1) / kSortGroupsRoom;
-    const bool few = lines_.kept * kFew <= kSortGroupsRoom;
+    const bool few = lines_.selected * kSelectionRatio <= kSortGroupsRoom;
     if (length <= kSortGroupsRooms[std::size(kSortGroupsRooms) - 1]) {
-      add_blocks(length, nullptr, nullptr, lines_.kept);
+      add_blocks(length, nullptr, nullptr, lines_.selected);
       return;
     }
     if (blocks > 1) {
-      const std::int64_t first = few ? blocks * lines_.kept : length;
+      const std::int64_t first = few ? blocks * lines_.selected : length;
       for (SortedRuns& r : runs) r = {scratch(first, t_), scratch(first, DType::i32)};
     }
     int to = 0;
     while (length > kSortGroupsRoom) {
-      const std::int64_t kept = few ? lines_.kept : kSortGroupsRoom;
+      const std::int64_t kept = few ? lines_.selected : kSortGroupsRoom;
       length = add_blocks(length, from, &runs[to], kept);
       from = &runs[to];
       to = 1 - to;
       if (!few) return merge(runs, 1 - to);
     }
-    add_blocks(length, from, nullptr, lines_.kept);
+    add_blocks(length, from, nullptr, lines_.selected);
   }
 
  private:
@@ -57,14 +57,14 @@ class Sort {
 
   void declare(Launch& k, std::int64_t room, std::int64_t slots, std::int64_t items, const SortedRuns* to) {
     declare_order(k.source, t_, lines_.descending);
-    k.source.use("sort_rank");
+    k.source.add_library("sort_rank");
     k.source.define("ROOM", room);
     k.source.define("GROUP", items);
     k.source.define("EACH", room * slots / items);
     k.source.define("FINAL", to == nullptr ? 1 : 0);
     if (to == nullptr) return results_(k);
     k.scratch("to_values", to->values, t_, true);
-    k.scratch("to_places", to->places, DType::i32, true);
+    k.scratch("to_places", to->indices, DType::i32, true);
   }
 
   /// Sorts each block. Returns the number of remaining elements of each line.
@@ -86,7 +86,7 @@ class Sort {
                       "v = LOAD_X(x, at_lines(line, &p) + at_along(k, &p)); place = (int)(k);");
     } else {
       k.scratch("values", from->values, t_, false);
-      k.scratch("places", from->places, DType::i32, false);
+      k.scratch("places", from->indices, DType::i32, false);
       k.source.define("READ(line, k, v, place)",
                       "v = values[(line) * p.length + (k)]; place = places[(line) * p.length + (k)];");
     }
@@ -109,15 +109,15 @@ class Sort {
       const bool last = 2 * run >= lines_.along.count;
       Launch k("sort_join");
       k.scratch("values", runs[from].values, t_, false);
-      k.scratch("places", runs[from].places, DType::i32, false);
+      k.scratch("places", runs[from].indices, DType::i32, false);
       declare(k, kSortGroupsRoom, 1, kSortGroupsJoining, last ? nullptr : &runs[1 - from]);
       const std::int64_t tiles =
-          (std::min({2 * run, lines_.along.count, lines_.kept}) + kSortGroupsRoom - 1) / kSortGroupsRoom;
+          (std::min({2 * run, lines_.along.count, lines_.selected}) + kSortGroupsRoom - 1) / kSortGroupsRoom;
       const std::int64_t pairs = (lines_.along.count + 2 * run - 1) / (2 * run);
       k.parameter("length", lines_.along.count);
       k.parameter("run", run);
       k.parameter("tiles", tiles);
-      k.parameter("kept", lines_.kept);
+      k.parameter("kept", lines_.selected);
       list_.add(std::move(k), lines_.lines.count * pairs * tiles * kSortGroupsJoining,
                 static_cast<std::uint32_t>(kSortGroupsJoining));
       from = 1 - from;
@@ -135,7 +135,7 @@ class Sort {
 void declare_order(KernelSource& s, DType t, bool descending) {
   s.type("VALUE_T", t);
   s.define("IS_NAN(a)", is_floating(t) ? "((a) != (a))" : "0");
-  s.use("order");
+  s.add_library("order");
   s.define("COMES_BEFORE(a, b)", descending ? "ABOVE(a, b)" : "BELOW(a, b)");
 }
 

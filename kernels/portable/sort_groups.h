@@ -15,7 +15,7 @@ struct SortedLines {
   DType dtype = DType::invalid;  ///< type of the operand
   Axes lines, along;             ///< starts of the lines, and their elements
   bool descending = false;       ///< NaN is above all numbers; equal elements keep their order
-  std::int64_t kept = 0;         ///< number of leading sorted elements requested per line: at least one
+  std::int64_t selected = 0;     ///< number of leading sorted elements requested per line: at least one
 };
 
 /// Defines the comparison in the texts of sorts: VALUE_T and COMES_BEFORE.

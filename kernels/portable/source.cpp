@@ -48,7 +48,7 @@ void refuse_double(std::string_view said) {
 
 }  // namespace
 
-void KernelSource::use(std::string_view file) {
+void KernelSource::add_library(std::string_view file) {
   static constexpr std::string_view kMath[] = {"double_math", "float_math", "wide_math"};
   static constexpr std::string_view kWithout[] = {"integers",       "local_memory", "matrix_groups",    "matrix_units",
                                                   "order",          "parts",        "product_elements", "product_table",
@@ -88,7 +88,7 @@ void KernelSource::parameter(std::string_view name, std::int64_t value) {
 }
 
 void KernelSource::math(std::string_view macro, DType t) {
-  use("math");
+  add_library("math");
   define(std::string(macro) + "(name)", "tern_##name##_" + type_name(t));
 }
 
@@ -113,7 +113,7 @@ void KernelSource::arithmetic(std::string_view name, DType t) {
   define(prefix + "_ZERO", literal(t, std::int64_t{0}));
   define(prefix + "_ONE", literal(t, std::int64_t{1}));
   if (is_complex(t)) {
-    use("complex:" + type_name(t));
+    add_library("complex:" + type_name(t));
     for (const char* op : {"add", "sub", "mul", "div"}) {
       std::string upper(op);
       std::ranges::transform(upper, upper.begin(), [](char c) { return static_cast<char>(c - 'a' + 'A'); });
@@ -258,7 +258,7 @@ std::string KernelSource::key() const {
   std::string key = name_ + (group_ == 0 ? "\n" : fmt::format(" {}\n", group_));
   for (const std::string& f : files_) key += f + "\n";
   key += body_ + struct_ + views_;
-  for (const Buffer& b : buffers_) key += b.type + " " + b.name + (b.writes ? " writes\n" : "\n");
+  for (const Buffer& b : buffers_) key += b.type + " " + b.name + (b.is_written ? " writes\n" : "\n");
   return key;
 }
 
@@ -273,10 +273,10 @@ std::string KernelSource::text(const Target& target) const {
   std::string arguments, unpacked;
   int position = 0;
   for (const Buffer& b : buffers_) {
-    const std::string type = fmt::format("TERN_GLOBAL {}{}*", b.writes ? "" : "const ", b.type);
+    const std::string type = fmt::format("TERN_GLOBAL {}{}*", b.is_written ? "" : "const ", b.type);
     arguments += fmt::format("{} {}{}, ", type, b.name,
                              target.dialect == Dialect::metal ? fmt::format(" [[buffer({})]]", position) : "");
-    unpacked += fmt::format("*({}{}* const*)args[{}], ", b.writes ? "" : "const ", b.type, position);
+    unpacked += fmt::format("*({}{}* const*)args[{}], ", b.is_written ? "" : "const ", b.type, position);
     ++position;
   }
   std::string declaration;

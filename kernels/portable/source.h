@@ -21,7 +21,7 @@ class KernelSource {
   explicit KernelSource(std::string name) : name_(std::move(name)) {}
 
   /// Adds a library text, after its dependencies; "math" means only the functions.
-  void use(std::string_view file);
+  void add_library(std::string_view file);
   /// MACRO(exp)(x) is the exponential of a value of the type f32 or f64; likewise for all functions.
   void math(std::string_view macro, DType t);
   void define(std::string_view name, std::string_view value);
@@ -65,7 +65,7 @@ class KernelSource {
  private:
   struct Buffer {
     std::string name, type;
-    bool writes;
+    bool is_written;
   };
   struct View {
     std::string name;

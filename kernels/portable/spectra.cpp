@@ -28,9 +28,11 @@ void eigh(const KernelCall& c, Launches& list) {
   const std::int64_t count = matrix_count(a), n = a.size(a.rank - 1);
   const bool upper = c.node->integer(AttrKey::upper) != 0;
   // A rotation changes two rows and columns, and two vectors.
-  auto groups = MatrixGroups::choose(
-      list.target(),
-      {.count = count, .side = n, .elements = c.wants(1) ? 2 * n : n, .columns = n, .bytes = element_size(w.real)});
+  auto groups = MatrixGroups::choose(list.target(), {.count = count,
+                                                     .side = n,
+                                                     .elements = c.wants_output(1) ? 2 * n : n,
+                                                     .columns = n,
+                                                     .bytes = element_size(w.real)});
   Launch k(groups ? "eigh_group" : "eigh");
   w.declare(k);
   if (groups) groups->declare(k.source);
@@ -39,13 +41,14 @@ void eigh(const KernelCall& c, Launches& list) {
   declare_finished(k, c, 1);
   // The upper triangle holds the adjoint's lower triangle.
   declare_matrix(k, "a", a, a, 2, 2, upper);
-  const bool kept = groups && groups->keep(k.source, "W", "work", n, n, w.number);
-  const bool kept_basis = groups && groups->keep(k.source, "V", "basis", c.wants(1) ? n : 0, n, w.number);
+  const bool kept = groups && groups->place_in_local(k.source, "W", "work", n, n, w.number);
+  const bool kept_basis =
+      groups && groups->place_in_local(k.source, "V", "basis", c.wants_output(1) ? n : 0, n, w.number);
   k.scratch("work", list.scratch(kept ? 0 : w.bytes(a.numel())), w.number, true);
-  k.scratch("basis", list.scratch(c.wants(1) && !kept_basis ? w.bytes(a.numel()) : 0), w.number, true);
+  k.scratch("basis", list.scratch(c.wants_output(1) && !kept_basis ? w.bytes(a.numel()) : 0), w.number, true);
   k.source.choice("UPPER", upper ? 1 : 0);
-  k.optional_output("VALUES", "values", 0, real_part(a.dtype), c.wants(0));
-  k.optional_output("VECTORS", "vectors", 1, a.dtype, c.wants(1));
+  k.optional_output("VALUES", "values", 0, real_part(a.dtype), c.wants_output(0));
+  k.optional_output("VECTORS", "vectors", 1, a.dtype, c.wants_output(1));
   k.store("STORE_VALUE", w.real, real_part(a.dtype));
   k.store("STORE", w.number, a.dtype);
   may_fail_of_matrix(k);
@@ -79,8 +82,8 @@ void add_svd(const KernelCall& c, Launches& list, const LinalgTypes& w, bool ful
   k.load("LOAD_A", a.dtype, w.number);
   declare_finished(k, c, operands);
   declare_matrix(k, "a", a, a, 2, 2, wide);
-  const bool kept = groups && groups->keep(k.source, "G", "work", basis, length, w.number);
-  const bool kept_right = groups && groups->keep(k.source, "V", "right", n, n, w.number);
+  const bool kept = groups && groups->place_in_local(k.source, "G", "work", basis, length, w.number);
+  const bool kept_right = groups && groups->place_in_local(k.source, "V", "right", n, n, w.number);
   k.scratch("work", list.scratch(kept ? 0 : w.bytes(count * length * basis)), w.number, true);
   k.scratch("right", list.scratch(kept_right ? 0 : w.bytes(count * n * n)), w.number, true);
   k.scratch("lengths", list.scratch(w.real_bytes(count * basis)), w.real, true);
@@ -101,10 +104,10 @@ void add_svd(const KernelCall& c, Launches& list, const LinalgTypes& w, bool ful
 void svd(const KernelCall& c, Launches& list) {
   const LinalgTypes w(c.in[0].dtype, list.target());
   const bool full = c.node->integer(AttrKey::full) != 0;
-  add_svd(c, list, w, full, c.wants(0), c.wants(2), [&](Launch& k) {
-    k.optional_output("U", "u", 0, c.in[0].dtype, c.wants(0));
-    k.optional_output("VALUES", "values", 1, real_part(c.in[0].dtype), c.wants(1));
-    k.optional_output("VH", "vh", 2, c.in[0].dtype, c.wants(2));
+  add_svd(c, list, w, full, c.wants_output(0), c.wants_output(2), [&](Launch& k) {
+    k.optional_output("U", "u", 0, c.in[0].dtype, c.wants_output(0));
+    k.optional_output("VALUES", "values", 1, real_part(c.in[0].dtype), c.wants_output(1));
+    k.optional_output("VH", "vh", 2, c.in[0].dtype, c.wants_output(2));
     k.store("STORE", w.number, c.in[0].dtype);
     k.store("STORE_VALUE", w.real, real_part(c.in[0].dtype));
   });
@@ -128,8 +131,8 @@ void lstsq(const KernelCall& c, Launches& list) {
     k.store("STORE", w.number, w.number);
     k.store("STORE_VALUE", w.real, w.real);
   });
-  const bool residuals = c.wants(1) && c.out[1].numel() > 0;
-  const bool ranks = c.wants(2) && driver != LstsqKind::gels, stored = c.wants(3) && c.out[3].numel() > 0;
+  const bool residuals = c.wants_output(1) && c.out[1].numel() > 0;
+  const bool ranks = c.wants_output(2) && driver != LstsqKind::gels, stored = c.wants_output(3) && c.out[3].numel() > 0;
   const double epsilon = c.node->number(AttrKey::epsilon);
   Launch k("lstsq");
   w.declare(k);
@@ -144,7 +147,7 @@ void lstsq(const KernelCall& c, Launches& list) {
   declare_matrix(k, "b", b, a);
   k.scratch("work", list.scratch(w.bytes(count * columns * vectors)), w.number, true);
   k.source.choice("FULL_RANK", driver == LstsqKind::gels ? 1 : 0);
-  k.optional_output("SOLUTION", "x", 0, a.dtype, c.wants(0));
+  k.optional_output("SOLUTION", "x", 0, a.dtype, c.wants_output(0));
   k.optional_output("RESIDUALS", "residuals", 1, real, residuals);
   k.optional_output("RANKS", "ranks", 2, DType::i64, ranks);
   k.optional_output("VALUES", "values_out", 3, real, stored);
@@ -167,7 +170,7 @@ void eig(const KernelCall& c, Launches& list) {
   const std::int64_t count = matrix_count(a), n = a.size(a.rank - 1);
   Launch k("eig");
   w.declare(k);
-  k.source.use("complex:" + type_name(w.number));
+  k.source.add_library("complex:" + type_name(w.number));
   k.source.define("W_SQRT(a)", "tern_sqrt_" + type_name(w.number) + "(a)");
   k.input("a", 0, a.dtype);
   k.load("LOAD_A", a.dtype, w.number);
@@ -175,8 +178,8 @@ void eig(const KernelCall& c, Launches& list) {
   k.scratch("work", list.scratch(w.bytes(a.numel())), w.number, true);
   k.scratch("basis", list.scratch(w.bytes(a.numel())), w.number, true);
   k.scratch("turns", list.scratch(w.bytes(2 * count * n)), w.number, true);
-  k.optional_output("VALUES", "values", 0, complex, c.wants(0));
-  k.optional_output("VECTORS", "vectors", 1, complex, c.wants(1));
+  k.optional_output("VALUES", "values", 0, complex, c.wants_output(0));
+  k.optional_output("VECTORS", "vectors", 1, complex, c.wants_output(1));
   k.store("STORE", w.number, complex);
   may_fail_of_matrix(k);
   k.parameter("count", count);

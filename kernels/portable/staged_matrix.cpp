@@ -58,7 +58,7 @@ ProductOperand stage(Launches& list, const TensorView& view, const ProductOperan
     k.source.view("x", once(from.planes));
   }
   k.scratch("to", scratch, t, true);
-  k.source.use("word_elements");
+  k.source.add_library("word_elements");
   if (!is_part_of_byte(view.dtype) && !nibbles) {
     k.type("X_T", view.dtype);
     k.source.define("WIDEN(x)", converted(view.dtype, DType::f32, "(X_T)(x)"));

@@ -47,8 +47,8 @@ bool add_staged_product(const KernelCall& c, LibraryLaunches& list, const Produc
   const Target& target = list.target();
   if (!is_staged(c, target, a)) return false;
   const DType t = product_type(c, target, a.planes.dtype);
-  const TensorView whole = c.has(2) ? broadcast(c.in[2], c.out[0]) : TensorView{};
-  const TensorView* const bias = c.has(2) ? &whole : nullptr;
+  const TensorView whole = c.has_input(2) ? broadcast(c.in[2], c.out[0]) : TensorView{};
+  const TensorView* const bias = c.has_input(2) ? &whole : nullptr;
   ProductOperand rows = a;
   if (a.planes.dtype != t && t != DType::f32) {
     const std::uint64_t bytes = staged_lines(c.in[0], a, a.length).bytes(t);

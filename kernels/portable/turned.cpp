@@ -43,7 +43,7 @@ std::optional<Turned> Turned::choose(const Target& target, const TensorView& out
   if (!axis) return std::nullopt;
   for (int a = 0; a < last; ++a) {
     if (a != *axis) t.batches_ *= out.size(a);
-    if (a > *axis) t.between_ *= out.size(a);
+    if (a > *axis) t.inner_items_ *= out.size(a);
   }
   t.down_ = out.size(*axis);
   t.across_ = out.size(last);
@@ -52,17 +52,17 @@ std::optional<Turned> Turned::choose(const Target& target, const TensorView& out
 
 void Turned::tile(Launch& k, const std::string& name, DType t, const std::string& offset) {
   tiles_ += fmt::format("TERN_LOCAL {} {}_tile[{}]; ", c_type(t), name, kTileElements);
-  turn_ += fmt::format("{0}_tile[at] = {0}[{1}at_{0}(i, &p)]; ", name, offset);
+  turn_text_ += fmt::format("{0}_tile[at] = {0}[{1}at_{0}(i, &p)]; ", name, offset);
 }
 
 void Turned::add(Launches& list, Launch k) const {
   k.source.define("GROUP", kTurnedGroup);
   k.source.define("TILES", tiles_);
-  k.source.define("TURN(i, at)", turn_);
+  k.source.define("TURN(i, at)", turn_text_);
   k.parameter("down", down_);
   k.parameter("across", across_);
-  k.parameter("between", between_);
-  k.parameter("step", between_ * across_);
+  k.parameter("between", inner_items_);
+  k.parameter("step", inner_items_ * across_);
   const std::int64_t tiles = (down_ + kTurnedTile - 1) / kTurnedTile * ((across_ + kTurnedTile - 1) / kTurnedTile);
   list.add(std::move(k), batches_ * tiles * kTurnedGroup, static_cast<std::uint32_t>(kTurnedGroup));
 }

@@ -16,7 +16,7 @@ class Turned {
   /// `views` have the sizes of `out`; views without data type are absent. Empty if an item for each element is as fast.
   static std::optional<Turned> choose(const Target& target, const TensorView& out, std::span<const TensorView> views);
   /// True if view k goes through a tile.
-  bool turns(std::size_t k) const { return (turned_ >> k & 1) != 0; }
+  bool is_turned(std::size_t k) const { return (turned_ >> k & 1) != 0; }
   /// `name`: the buffer and the view of a turned operand, with its `offset`; its element is then NAME_tile[at].
   void tile(Launch& k, const std::string& name, DType t, const std::string& offset = "");
   /// Must follow all declarations.
@@ -24,8 +24,8 @@ class Turned {
 
  private:
   std::uint64_t turned_ = 0;
-  std::int64_t batches_ = 1, between_ = 1, down_ = 0, across_ = 0;
-  std::string tiles_, turn_;
+  std::int64_t batches_ = 1, inner_items_ = 1, down_ = 0, across_ = 0;
+  std::string tiles_, turn_text_;
 };
 
 }  // namespace tern::portable

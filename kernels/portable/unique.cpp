@@ -32,15 +32,15 @@ UniqueRows rows_of(const Node& node, const TensorView& x) {
 /// Scratch offsets of the launches' results, after the counting's.
 struct UniqueLayout {
   Counting groups;
-  std::uint64_t places[2], first, starts;
+  std::uint64_t indices[2], first, starts;
 };
 
 UniqueLayout layout_of_unique(Launches& list, std::int64_t rows) {
   UniqueLayout l;
   l.groups = make_counting(list, rows);
   const std::uint64_t bytes = static_cast<std::uint64_t>(rows) * sizeof(std::int64_t);
-  l.places[0] = list.scratch(bytes);
-  l.places[1] = list.scratch(bytes);
+  l.indices[0] = list.scratch(bytes);
+  l.indices[1] = list.scratch(bytes);
   l.first = list.scratch(bytes);
   l.starts = list.scratch(bytes);
   return l;
@@ -55,7 +55,7 @@ bool sorted_by_groups(const Launches& list, const Node& node, const TensorView& 
 void sort_elements(Launches& list, const TensorView& x, const UniqueRows& rows, const UniqueLayout& l) {
   const SortedLines sorted{0, x.dtype, {}, rows.row, false, rows.row.count};
   sort_by_groups(list, sorted, [&](Launch& k) {
-    k.scratch("order", l.places[0], DType::i64, true);
+    k.scratch("order", l.indices[0], DType::i64, true);
     k.source.define("FOUND(line, k, v, place)", "order[k] = place;");
   });
 }
@@ -73,7 +73,7 @@ void declare_rows(Launch& k, const TensorView& x, const UniqueRows& rows) {
   const DType t = number_type(x.dtype);
   k.type("VALUE_T", t);
   k.source.define("IS_NAN(a)", is_floating(t) ? "((a) != (a))" : "0");
-  k.source.use("order");
+  k.source.add_library("order");
   k.input("x", 0, x.dtype);
   k.load("LOAD_X", x.dtype, t);
   rows.row.declare(k.source, "row");
@@ -92,7 +92,7 @@ void unique(const KernelCall& c, Launches& list) {
     sort_elements(list, x, rows, l);
   } else {
     Launch start("iota_places");
-    start.scratch("places", l.places[0], DType::i64, true);
+    start.scratch("places", l.indices[0], DType::i64, true);
     start.parameter("count", n);
     list.add(std::move(start), n);
   }
@@ -100,12 +100,12 @@ void unique(const KernelCall& c, Launches& list) {
   for (int i = 0; i < passes; ++i) {
     Launch merge("unique_merge");
     declare_rows(merge, x, rows);
-    merge.scratch("places", l.places[i % 2], DType::i64, false);
-    merge.scratch("to_places", l.places[1 - i % 2], DType::i64, true);
+    merge.scratch("places", l.indices[i % 2], DType::i64, false);
+    merge.scratch("to_places", l.indices[1 - i % 2], DType::i64, true);
     merge.parameter("run", std::int64_t{1} << i);
     list.add(std::move(merge), n);
   }
-  const std::uint64_t places = l.places[passes % 2];
+  const std::uint64_t places = l.indices[passes % 2];
   Launch first("unique_first");
   declare_rows(first, x, rows);
   first.scratch("places", places, DType::i64, false);
@@ -120,8 +120,8 @@ void unique(const KernelCall& c, Launches& list) {
   groups.scratch("places", places, DType::i64, false);
   groups.scratch("starts", l.starts, DType::i64, true);
   declare_counts(groups, l.groups, false);
-  groups.source.define("INVERSE", c.wants(1) ? 1 : 0);
-  if (c.wants(1)) groups.output("inverse", 1, DType::i64);
+  groups.source.define("INVERSE", c.wants_output(1) ? 1 : 0);
+  if (c.wants_output(1)) groups.output("inverse", 1, DType::i64);
   list.add(std::move(groups), l.groups.blocks);
 }
 
@@ -142,7 +142,7 @@ void run_unique(KernelCall& call) {
   const DType t = carrier(x.dtype);
   Launch k("unique_end");
   k.source.define("GROUPS", std::int64_t{0});
-  k.scratch("places", l.places[passes_of(list, *call.node, x, rows) % 2], DType::i64, false);
+  k.scratch("places", l.indices[passes_of(list, *call.node, x, rows) % 2], DType::i64, false);
   k.scratch("starts", l.starts, DType::i64, false);
   k.input("x", 0, t);
   k.output("out", 0, t);
@@ -154,7 +154,7 @@ void run_unique(KernelCall& call) {
   k.parameter("groups", count);
   k.parameter("inner", rows.inner.count);
   list.add(std::move(k), elements);
-  if (call.wants(2)) {
+  if (call.wants_output(2)) {
     call.allocator->allocate(2, {&count, 1}, &call.out[2]);
     Launch s("unique_end");
     s.source.define("GROUPS", 1);

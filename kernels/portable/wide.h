@@ -29,11 +29,11 @@ class WideItems {
   void add(Launches& list, Launch k, const TensorView& out);
 
  private:
-  enum class Way : std::uint8_t { words, once, each };
+  enum class Way : std::uint8_t { words, once, elements };
   static std::optional<Way> way_of(const TensorView& view, std::int64_t each);
   void misaligned(const std::string& name, std::int64_t bytes);
 
-  std::int64_t each_ = 1;
+  std::int64_t element_count_ = 1;
   std::vector<Way> ways_;
   std::string read_, misaligned_;
 };

@@ -71,8 +71,8 @@ PlannedOperand channels_last_operand(Draft& d, ValueId v, std::uint32_t node) {
   if (is_channels_last(view)) return from;
   make_channels_last(view);
   const TensorView& given = from.placed.view;
-  if (given.contiguous() && in_channels_last_order(given, given.rank).contiguous())
-    return {{view, from.placed.location}, from.root};  // either order serves
+  if (given.contiguous() && to_channels_last_order(given, given.rank).contiguous())
+    return {{view, from.placed.at}, from.root};  // either order serves
   return d.copied(v, node, view);
 }
 

@@ -73,8 +73,8 @@ bool can_overwrite(Draft& d, std::uint32_t i, const Node& n, std::size_t k, std:
 
 int overwritten_operand(Draft& d, std::uint32_t i, const Node& n, const Kernel& kernel, std::size_t k,
                         const TensorView& out) {
-  if (kernel.in_place_of != nullptr) {
-    const int from = kernel.in_place_of(d.f.nodes[i], k);
+  if (kernel.in_place_input != nullptr) {
+    const int from = kernel.in_place_input(d.f.nodes[i], k);
     return from >= 0 && can_overwrite(d, i, n, k, static_cast<std::size_t>(from), out) ? from : -1;
   }
   if (k != 0 || kernel.in_place < 0) return -1;

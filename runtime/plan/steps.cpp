@@ -138,8 +138,8 @@ void plan_work(Draft& d, std::uint32_t i, const Node& n) {
   for (std::size_t k = 0; k < n.outputs.size(); ++k) outputs.push_back(result(d, w, k));
   if (w.channels_last && n.op == Op::pointwise) {  // axes mean nothing: the result is contiguous in this order
     const int rank = outputs[0].placed.view.rank;
-    for (PlannedOperand& o : inputs) o.placed.view = in_channels_last_order(o.placed.view, rank);
-    for (PlannedOperand& o : outputs) o.placed.view = in_channels_last_order(o.placed.view, rank);
+    for (PlannedOperand& o : inputs) o.placed.view = to_channels_last_order(o.placed.view, rank);
+    for (PlannedOperand& o : outputs) o.placed.view = to_channels_last_order(o.placed.view, rank);
   }
   PlanStep& s = d.add_step(kind_of(n.op), i, inputs, outputs);
   s.resolved = &n;

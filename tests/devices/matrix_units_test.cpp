@@ -89,7 +89,7 @@ class Products {
  public:
   Products(const std::string& device, DType t) : stream_(Device::open(device).open_stream()) {
     portable::KernelSource s("custom");
-    s.use("matrix_units:" + portable::type_name(t));
+    s.add_library("matrix_units:" + portable::type_name(t));
     s.define("MOST(x, y)", "((x) > (y) ? (x) : (y))");
     s.define("TOTAL(x, y)", "((x) + (y))");
     for (const char* name : {"a", "b"}) s.buffer(name, t, false);

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min(), kMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kExtremes[] = {kMin, kMin + 1, -7, -2, -1, 0, 1, 2, 3, 7, kMax - 1, kMax};
 
-bool fits(__int128 v) {
+bool fits_int64(__int128 v) {
   return v >= kMin && v <= kMax;
 }
 
@@ -20,7 +20,7 @@ using Operation = bool (*)(std::int64_t, std::int64_t, std::int64_t*);
 void expect(Operation f, std::int64_t a, std::int64_t b, bool defined, __int128 want) {
   std::int64_t got = 0;
   const bool done = f(a, b, &got);
-  EXPECT_EQ(done, defined && fits(want)) << a << ' ' << b;
+  EXPECT_EQ(done, defined && fits_int64(want)) << a << ' ' << b;
   if (done) {
     EXPECT_EQ(got, static_cast<std::int64_t>(want)) << a << ' ' << b;
   }

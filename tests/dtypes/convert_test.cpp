@@ -27,7 +27,7 @@ using Bytes = std::vector<std::uint8_t>;
 
 /// Equal bits, or both NaN (each part of a complex number by itself).
 template <class T>
-bool same(const std::uint8_t* a, const std::uint8_t* b) {
+bool have_equal_bits(const std::uint8_t* a, const std::uint8_t* b) {
   if (std::memcmp(a, b, sizeof(T)) == 0) return true;
   if constexpr (is_small_float_v<T> || std::is_floating_point_v<T>) {
     T x;
@@ -36,10 +36,10 @@ bool same(const std::uint8_t* a, const std::uint8_t* b) {
     std::memcpy(&y, b, sizeof(T));
     return std::isnan(static_cast<double>(x)) && std::isnan(static_cast<double>(y));
   } else if constexpr (std::is_same_v<T, ComplexHalf>) {
-    return same<Half>(a, b) && same<Half>(a + 2, b + 2);
+    return have_equal_bits<Half>(a, b) && have_equal_bits<Half>(a + 2, b + 2);
   } else if constexpr (is_complex_v<T>) {
-    using Part = typename T::value_type;
-    return same<Part>(a, b) && same<Part>(a + sizeof(Part), b + sizeof(Part));
+    using Component = typename T::value_type;
+    return have_equal_bits<Component>(a, b) && have_equal_bits<Component>(a + sizeof(Component), b + sizeof(Component));
   } else {
     return false;
   }
@@ -56,7 +56,7 @@ void expect_same(DType t, const Bytes& got, const Bytes& want, const std::string
   ASSERT_EQ(got.size(), want.size()) << what;
   visit_dtype(t, [&]<class T>(std::type_identity<T>) {
     for (std::size_t i = 0; i < want.size(); i += sizeof(T)) {
-      EXPECT_TRUE(same<T>(&got[i], &want[i])) << what << ", element " << i / sizeof(T);
+      EXPECT_TRUE(have_equal_bits<T>(&got[i], &want[i])) << what << ", element " << i / sizeof(T);
     }
   });
 }
@@ -108,7 +108,7 @@ TEST(Convert, LongRunsEqualTheirElements) {
             std::uint8_t b[sizeof(To)];
             std::memcpy(a, &out[static_cast<std::size_t>(k)], sizeof(To));
             std::memcpy(b, &want, sizeof(To));
-            ASSERT_TRUE(same<To>(a, b)) << name_of(from) << " to " << name_of(to) << ", element " << k;
+            ASSERT_TRUE(have_equal_bits<To>(a, b)) << name_of(from) << " to " << name_of(to) << ", element " << k;
           }
         });
       });

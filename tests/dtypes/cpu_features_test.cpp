@@ -91,7 +91,7 @@ TEST(CpuFeatures, TheLeastLevelServesEverywhere) {
 TEST(CpuFeatures, FunctionsOfLevelsSumAlike) {
   std::vector<int> numbers(1000, 3);
   int sum = 0;
-  at_cpu_level([&](auto) __attribute__((always_inline)) {
+  visit_cpu_level([&](auto) __attribute__((always_inline)) {
     for (const int n : numbers) sum += n;
   });
   EXPECT_EQ(sum, 3000);

@@ -59,7 +59,7 @@ PointwiseExpr gelu_tanh() {
 /// The activation of an expression that depends on load 0 alone.
 std::optional<SelfGatedActivation> activation_of(const PointwiseExpr& e) {
   const auto end = pointwise::activation_end(e, e.code.size() - 1);
-  if (!end || e.code[end->of].op != Scalar::load || e.code[end->of].integer != 0) return std::nullopt;
+  if (!end || e.code[end->argument].op != Scalar::load || e.code[end->argument].integer != 0) return std::nullopt;
   return end->activation;
 }
 
@@ -73,7 +73,7 @@ TEST(Activation, IsFoundAtTheEnd) {
   const auto end = pointwise::activation_end(c.expr, silu_of_x);
   ASSERT_TRUE(end);
   EXPECT_EQ(end->activation, SelfGatedActivation::silu);
-  EXPECT_EQ(end->of, x);
+  EXPECT_EQ(end->argument, x);
   EXPECT_FALSE(pointwise::activation_end(c.expr, c.expr.code.size() - 1));
 }
 
@@ -93,7 +93,7 @@ TEST(Activation, IsFoundInItsExpressionAlone) {
 }
 
 /// Computes one operation at a time with the loops of a table.
-std::vector<float> by_operations(const LoopTable& table, const PointwiseExpr& e, const std::vector<float>& x) {
+std::vector<float> run_operations(const LoopTable& table, const PointwiseExpr& e, const std::vector<float>& x) {
   std::vector<std::vector<float>> values;
   for (const Instruction& n : e.code) {
     std::vector<float>& to = values.emplace_back(x.size(), static_cast<float>(n.number));
@@ -124,7 +124,7 @@ TEST(Activation, HasTheBitsOfItsOperations) {
       for (const auto& [activation, expression] : all) {
         std::vector<float> got = x;
         table.activations[static_cast<int>(activation)](got.data(), kCount, 1, kCount);
-        const std::vector<float> want = by_operations(table, expression, x);
+        const std::vector<float> want = run_operations(table, expression, x);
         for (std::size_t i = 0; i < kCount; ++i) {
           if (std::isnan(want[i]) && std::isnan(got[i])) continue;
           ASSERT_EQ(std::bit_cast<std::uint32_t>(got[i]), std::bit_cast<std::uint32_t>(want[i])) << x[i];
@@ -139,7 +139,7 @@ TEST(Activation, RowsLieApartAndEndAnywhere) {
   const std::vector<double> numbers = random_numbers(kRows * kApart, 17, 5);
   const std::vector<float> x(numbers.begin(), numbers.end());
   for (const LoopTable& table : all_tables()) {
-    const std::vector<float> whole = by_operations(table, silu(), x);
+    const std::vector<float> whole = run_operations(table, silu(), x);
     for (std::int64_t columns = 1; columns <= 40; ++columns) {
       std::vector<float> y = x;
       table.activations[static_cast<int>(SelfGatedActivation::silu)](y.data(), kApart, kRows, columns);

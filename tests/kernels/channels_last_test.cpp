@@ -45,7 +45,7 @@ void each_inside(const WindowAxis& h, const WindowAxis& w, std::int64_t i, std::
 }
 
 struct ChannelsLastCase {
-  const char* what;
+  const char* description;
   std::int64_t batch, groups, in, out;
   WindowAxis h, w;
 };
@@ -105,7 +105,7 @@ std::vector<float> convolve(const ChannelsLastShape& c, const std::vector<float>
 TEST(ChannelsLast, ConvolvesAsAPlainLoopDoes) {
   for (const ChannelsLastCase& k : kChannelsLastCases) {
     for (const bool biased : {false, true}) {
-      SCOPED_TRACE(k.what);
+      SCOPED_TRACE(k.description);
       const ChannelsLastShape c{{WindowAxis{}, k.h, k.w}, k.batch, k.groups, k.in, k.out};
       const std::int64_t kernel = k.h.kernel * k.w.kernel, channels = k.groups * k.out, in = k.groups * k.in,
                          positions = k.h.in * k.w.in;
@@ -155,7 +155,7 @@ TEST(ChannelsLast, NarrowDepthwiseIsThatOfARoundedImage) {
   for (const ChannelsLastCase& k : kChannelsLastCases) {
     const ChannelsLastShape c{{WindowAxis{}, k.h, k.w}, k.batch, k.groups, k.in, k.out};
     if (!tiles::rows_possible() || !has_narrow_depthwise(c)) continue;
-    SCOPED_TRACE(k.what);
+    SCOPED_TRACE(k.description);
     ++taken;
     const auto x = random_floats(k.batch * k.groups * k.h.in * k.w.in, 1),
                weight = random_floats(k.groups * k.h.kernel * k.w.kernel, 2), bias = random_floats(k.groups, 3);
@@ -211,7 +211,7 @@ class Weights final : public WeightAccess {
 
 TEST(ChannelsLast, WeightsFromTheArchiveGiveTheSame) {
   for (const ChannelsLastCase& k : kChannelsLastCases) {
-    SCOPED_TRACE(k.what);
+    SCOPED_TRACE(k.description);
     const ChannelsLastShape c{{WindowAxis{}, k.h, k.w}, k.batch, k.groups, k.in, k.out};
     const std::int64_t channels = k.groups * k.out;
     const auto x = random_floats(k.batch * k.groups * k.in * k.h.in * k.w.in, 1), bias = random_floats(channels, 3);
@@ -268,7 +268,7 @@ TEST(ChannelsLast, DepthwiseResultsAreBounded) {
 TEST(ChannelsLast, PoolsAsAPlainLoopDoes) {
   for (const ChannelsLastCase& k : kChannelsLastCases) {
     if (k.h.dilation > 1 || k.w.dilation > 1) continue;
-    SCOPED_TRACE(k.what);
+    SCOPED_TRACE(k.description);
     const ChannelsLastPool p{{WindowAxis{}, k.h, k.w}, k.batch, 21};
     const std::int64_t positions = k.h.in * k.w.in, windows = k.h.out * k.w.out;
     auto x = random_floats(p.batch * positions * p.channels, 4);
@@ -325,7 +325,7 @@ void check_byte_pool(const ChannelsLastCase& k) {
 
 TEST(ChannelsLast, PoolsOfBytesAsAPlainLoopDoes) {
   for (const ChannelsLastCase& k : kChannelsLastCases) {
-    SCOPED_TRACE(k.what);
+    SCOPED_TRACE(k.description);
     ASSERT_NO_FATAL_FAILURE(check_byte_pool<std::uint8_t>(k));
     ASSERT_NO_FATAL_FAILURE(check_byte_pool<std::int8_t>(k));
   }
@@ -364,7 +364,7 @@ TEST(ChannelsLast, MeansHaveTheSameBitsForAnyThreadsAndLines) {
 
 std::vector<Loops> loops_of_every_set() {
   std::vector<Loops> all;
-  for_levels(set_levels, [&](auto set) { set(&all.emplace_back()); });
+  for_each_level(set_levels, [&](auto set) { set(&all.emplace_back()); });
   return all;
 }
 
@@ -384,7 +384,7 @@ TEST(ChannelsLast, StripsHaveTheBitsOfSingleWindows) {
         s.position = s.y_position = s.channels = kChannels;
         s.line = kWidth * kChannels;
         s.width = kWidth;
-        s.before = w.before;
+        s.padding_before = w.padding_before;
         s.out = w.out;
         s.y_line = w.out * kChannels;
         s.kernel_h = s.kernel_w = kernel;
@@ -442,7 +442,7 @@ TEST(ChannelsLast, StripsOfSmallGroupsAreTheirSums) {
       s.position = s.y_position = s.channels = kChannels;
       s.line = kWidth * kChannels;
       s.width = kWidth;
-      s.before = 1;
+      s.padding_before = 1;
       s.out = w.out;
       s.lines = loops.strip_lines;
       s.rows_end = (s.lines - 1) * stride + 3;
@@ -513,7 +513,7 @@ TEST(ChannelsLast, IsAnOrderOfStrides) {
   EXPECT_EQ(v.stride(1), 1);
   EXPECT_EQ(v.stride(2), 15);
   EXPECT_EQ(v.stride(3), 3);
-  const TensorView last = in_channels_last_order(v, 4);
+  const TensorView last = to_channels_last_order(v, 4);
   EXPECT_TRUE(last.contiguous());
   EXPECT_EQ(std::vector(last.sizes.begin(), last.sizes.begin() + 4), (std::vector<std::int64_t>{2, 4, 5, 3}));
   v.sizes[1] = 1;  // a single channel makes both orders equal

@@ -19,7 +19,7 @@ WindowAxis volume_axis(std::int64_t in, std::int64_t kernel, std::int64_t stride
 }
 
 struct VolumeCase {
-  const char* what;
+  const char* description;
   std::int64_t batch, groups, in, out;
   WindowAxis d, h, w;
 };
@@ -80,7 +80,7 @@ VolumeSum sum_of(const ChannelsLastShape& c, const std::vector<float>& x, const 
 
 TEST(ChannelsLastVolume, ConvolvesAsAPlainLoopDoes) {
   for (const VolumeCase& k : kVolumeCases) {
-    SCOPED_TRACE(k.what);
+    SCOPED_TRACE(k.description);
     const ChannelsLastShape c{{k.d, k.h, k.w}, k.batch, k.groups, k.in, k.out};
     const std::int64_t kernel = cpu::plane(c.window, &WindowAxis::kernel), channels = c.groups * c.out,
                        windows = cpu::plane(c.window, &WindowAxis::out);

@@ -42,7 +42,7 @@ bool prepare(const generate::Sample& s) {
 }
 
 /// Replaces the floating type of `sample` by `t`, and the integer type by `integers`.
-generate::Sample with_type(generate::Sample sample, DType from, DType t, DType integers) {
+generate::Sample replace_type(generate::Sample sample, DType from, DType t, DType integers) {
   for (generate::SampleOperand& o : sample.inputs) {
     if (o.dtype == from) {
       o.dtype = t;
@@ -56,7 +56,7 @@ generate::Sample with_type(generate::Sample sample, DType from, DType t, DType i
   return sample;
 }
 
-generate::Sample with(generate::Sample sample, AttrKey key, AttrData data) {
+generate::Sample replace_attribute(generate::Sample sample, AttrKey key, AttrData data) {
   std::erase_if(sample.attrs, [&](const Attr& a) { return a.key == key; });
   sample.attrs.push_back({key, std::move(data)});
   return sample;
@@ -68,7 +68,8 @@ TEST(Compiled, EveryElementTypeHasItsTexts) {
   for (const generate::Sample& s : generate::samples()) {
     const DType from = s.inputs.empty() ? DType::invalid : s.inputs[0].dtype;
     for (DType t : kCompiledTypes) {
-      for (DType integers : {DType::i32, DType::i64}) taken[s.op] += prepare(with_type(s, from, t, integers)) ? 1 : 0;
+      for (DType integers : {DType::i32, DType::i64})
+        taken[s.op] += prepare(replace_type(s, from, t, integers)) ? 1 : 0;
     }
   }
   EXPECT_GE(taken.size(), 24u);
@@ -83,16 +84,16 @@ TEST(Compiled, EveryKindHasItsTexts) {
   int taken = 0;
   for (const generate::Sample& s : generate::samples()) {
     for (AttrKey flag : flags) {
-      for (std::int64_t v : {0, 1}) taken += prepare(with(s, flag, Dims{v})) ? 1 : 0;
+      for (std::int64_t v : {0, 1}) taken += prepare(replace_attribute(s, flag, Dims{v})) ? 1 : 0;
     }
     for (std::int64_t v = 0; v < 8; ++v) {
-      taken += prepare(with(s, AttrKey::kind, Dims{v})) ? 1 : 0;
-      taken += prepare(with(s, AttrKey::mode, Dims{v})) ? 1 : 0;
-      taken += prepare(with(s, AttrKey::transpose, Dims{v})) ? 1 : 0;
-      taken += prepare(with(s, AttrKey::norm, Dims{v})) ? 1 : 0;
+      taken += prepare(replace_attribute(s, AttrKey::kind, Dims{v})) ? 1 : 0;
+      taken += prepare(replace_attribute(s, AttrKey::mode, Dims{v})) ? 1 : 0;
+      taken += prepare(replace_attribute(s, AttrKey::transpose, Dims{v})) ? 1 : 0;
+      taken += prepare(replace_attribute(s, AttrKey::norm, Dims{v})) ? 1 : 0;
     }
     for (double p : {0.0, 0.5, 1.0, 2.0, 2.5, 7.0, std::numeric_limits<double>::infinity()})
-      taken += prepare(with(s, AttrKey::p, std::vector<double>{p})) ? 1 : 0;
+      taken += prepare(replace_attribute(s, AttrKey::p, std::vector<double>{p})) ? 1 : 0;
   }
   EXPECT_GE(taken, 800);
 }
@@ -105,8 +106,8 @@ TEST(Compiled, EveryLengthOfTransformHasItsTexts) {
         generate::Sample s{Op::fft,
                            {{in, {3, kind == FftKind::complex_to_real ? n / 2 + 1 : n}}},
                            {generate::integer(AttrKey::kind, kind), generate::integer(AttrKey::length, n)}};
-        EXPECT_TRUE(prepare(with(s, AttrKey::axes, Dims{1})));
-        EXPECT_TRUE(prepare(with(s, AttrKey::axes, Dims{0, 1})));
+        EXPECT_TRUE(prepare(replace_attribute(s, AttrKey::axes, Dims{1})));
+        EXPECT_TRUE(prepare(replace_attribute(s, AttrKey::axes, Dims{0, 1})));
       }
     }
   }

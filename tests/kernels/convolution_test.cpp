@@ -12,7 +12,7 @@ using ConvolutionShape = std::vector<std::int64_t>;
 
 struct ConvolutionCase {
   ConvolutionShape x, weight;
-  ConvolutionShape strides, dilations, before, after, output_pads;
+  ConvolutionShape strides, dilations, padding_before, padding_after, output_pads;
   std::int64_t groups = 1;
   bool transposed = false;
 };
@@ -25,7 +25,7 @@ std::int64_t flat(const ConvolutionShape& sizes, const ConvolutionShape& at) {
 
 /// Calls f for every index below `sizes`.
 template <class F>
-void each(const ConvolutionShape& sizes, F&& f) {
+void for_each_index(const ConvolutionShape& sizes, F&& f) {
   ConvolutionShape at(sizes.size(), 0);
   for (std::int64_t i = 0; i < product(sizes); ++i) {
     std::int64_t rest = i;
@@ -42,16 +42,16 @@ std::vector<double> reference(const ConvolutionCase& c, const std::vector<double
                               const ConvolutionShape& out) {
   std::vector<double> y(static_cast<std::size_t>(product(out)), 0.0);
   const std::size_t n = c.x.size() - 2;
-  each(c.weight, [&](const ConvolutionShape& k) {
+  for_each_index(c.weight, [&](const ConvolutionShape& k) {
     // `small` has a position for each window; the windows are cut from `large`.
     const ConvolutionShape& small = c.transposed ? c.x : out;
     const ConvolutionShape& large = c.transposed ? out : c.x;
     const std::int64_t rows = c.weight[0] / c.groups, group = k[0] / rows;
-    each(ConvolutionShape(small.begin() + 2, small.end()), [&](const ConvolutionShape& window) {
+    for_each_index(ConvolutionShape(small.begin() + 2, small.end()), [&](const ConvolutionShape& window) {
       for (std::int64_t b = 0; b < c.x[0]; ++b) {
         ConvolutionShape at_small{b, k[0]}, at_large{b, group * c.weight[1] + k[1]};
         for (std::size_t i = 0; i < n; ++i) {
-          const std::int64_t p = window[i] * c.strides[i] + k[i + 2] * c.dilations[i] - c.before[i];
+          const std::int64_t p = window[i] * c.strides[i] + k[i + 2] * c.dilations[i] - c.padding_before[i];
           if (p < 0 || p >= large[i + 2]) return;
           at_small.push_back(window[i]);
           at_large.push_back(p);
@@ -72,7 +72,7 @@ std::vector<double> reference(const ConvolutionCase& c, const std::vector<double
 
 void check(DType t, const ConvolutionCase& c, bool constant, portable::Launcher* device = nullptr) {
   NodeRun run(Op::convolution);
-  run.on(device);
+  run.select_device(device);
   const auto x = random_numbers(product(c.x), 1), w = random_numbers(product(c.weight), 2);
   const std::int64_t channels = c.transposed ? c.weight[1] * c.groups : c.weight[0];
   const auto bias = random_numbers(channels, 3);
@@ -81,8 +81,8 @@ void check(DType t, const ConvolutionCase& c, bool constant, portable::Launcher*
   run.input(t, {channels}, bias);
   run.set(AttrKey::strides, c.strides);
   run.set(AttrKey::dilations, c.dilations);
-  run.set(AttrKey::before, c.before);
-  run.set(AttrKey::after, c.after);
+  run.set(AttrKey::before, c.padding_before);
+  run.set(AttrKey::after, c.padding_after);
   run.set(AttrKey::groups, c.groups);
   run.set(AttrKey::transposed, c.transposed ? 1 : 0);
   if (c.transposed) run.set(AttrKey::output_pads, c.output_pads);

@@ -45,7 +45,7 @@ CopyLayout random_layout(const Sizes& sizes, bool reads, std::mt19937& random) {
   return l;
 }
 
-std::int64_t place(const CopyLayout& l, std::int64_t index) {
+std::int64_t element_index(const CopyLayout& l, std::int64_t index) {
   std::int64_t at = l.first;
   for (int i = l.view.rank; i-- > 0; index /= l.view.size(i)) at += index % l.view.size(i) * l.view.stride(i);
   return at;
@@ -58,7 +58,7 @@ void check(DType type, const Sizes& sizes, std::mt19937& random) {
       result(static_cast<std::size_t>(to.elements), static_cast<T>(99)), expected = result;
   for (T& v : source) v = static_cast<T>(random() % 90);
   for (std::int64_t i = 0; i < from.view.numel(); ++i)
-    expected[static_cast<std::size_t>(place(to, i))] = source[static_cast<std::size_t>(place(from, i))];
+    expected[static_cast<std::size_t>(element_index(to, i))] = source[static_cast<std::size_t>(element_index(from, i))];
   from.view.dtype = to.view.dtype = type;
   from.view.data = reinterpret_cast<std::byte*>(source.data() + from.first);
   to.view.data = reinterpret_cast<std::byte*>(result.data() + to.first);

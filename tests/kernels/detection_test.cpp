@@ -12,7 +12,7 @@ class Detection : public testing::TestWithParam<bool> {
   /// Fails if a portable kernel reported a failure.
   NodeRun& run(NodeRun& node) {
     if (!GetParam()) return node.run();
-    node.on(&HostLauncher::instance());
+    node.select_device(&HostLauncher::instance());
     node.run();
     HostLauncher::instance().finish();
     return node;

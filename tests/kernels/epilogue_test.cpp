@@ -106,13 +106,13 @@ TEST(Epilogue, FollowsConvolutionsOfEveryKind) {
 }
 
 /// The expression of a single-matrix product, for the kernels' calls on parts of the result.
-struct Parts {
+struct PartialCall {
   Node node;
   std::vector<TensorView> in{3}, out{1};
   std::vector<std::vector<float>> memory;
   KernelCall call;
 
-  explicit Parts(const EpilogueShape& shape, PointwiseExpr expr) {
+  explicit PartialCall(const EpilogueShape& shape, PointwiseExpr expr) {
     node.op = Op::matmul;
     node.expr = std::move(expr);
     out[0] = view(shape, 11);
@@ -138,7 +138,7 @@ struct Parts {
 
 /// The whole expression by parts of each size, against the whole at once.
 void check_parts(const EpilogueShape& shape, const std::vector<EpilogueShape>& operands, const PointwiseExpr& expr) {
-  Parts p(shape, expr);
+  PartialCall p(shape, expr);
   for (std::size_t i = 0; i < operands.size(); ++i) p.in.push_back(p.view(operands[i], 20 + static_cast<unsigned>(i)));
   p.finish();
   const pointwise::Epilogue epilogue(p.call);
@@ -244,7 +244,7 @@ TEST(Epilogue, ChainsOfLeavesMakeTheSameBits) {
 }
 
 void check_stores(const PointwiseExpr& expr) {
-  Parts p({40, 50}, expr);
+  PartialCall p({40, 50}, expr);
   p.in.push_back(p.view({40, 1}, 20));
   p.in.push_back(p.view({50}, 21));
   p.finish();

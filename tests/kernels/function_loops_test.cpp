@@ -128,7 +128,7 @@ void check_function(const FunctionCase& c, const LoopTable& table) {
 }
 
 TEST(FunctionLoops, AreNearTheExactValue) {
-  for_levels(pointwise::add_function_loops_levels, [](auto add) {
+  for_each_level(pointwise::add_function_loops_levels, [](auto add) {
     LoopTable table;
     add(table);
     if (table.get(Scalar::exp, DType::f64) == nullptr) return;  // the level without fused multiply-adds

@@ -19,7 +19,7 @@ class BatchesTest : public LinalgTest {
     if (columns_first) strides = {rows * columns, 1, rows};
     run.input(type(), {count, rows, columns}, numbers(batch), strides);
   }
-  std::vector<Matrix> many(std::int64_t count, std::int64_t rows, std::int64_t columns) const {
+  std::vector<Matrix> batch_of(std::int64_t count, std::int64_t rows, std::int64_t columns) const {
     std::vector<Matrix> all;
     for (std::int64_t i = 0; i < count; ++i) {
       all.push_back(random_matrix(rows, columns, complex(), static_cast<std::uint32_t>(i)));
@@ -35,14 +35,14 @@ TEST_P(BatchesTest, LuAndSolve) {
   for (const std::int64_t count : kCounts) {
     for (const std::int64_t n : {2, 3, 7, 16}) {
       for (const bool columns_first : {false, true}) {
-        const std::vector<Matrix> a = many(count, n, n);
+        const std::vector<Matrix> a = batch_of(count, n, n);
         NodeRun factor(Op::lu_factor);
         matrices(factor, a, n, n, columns_first);
         factor.run();
         for (const bool left : {false, true}) {
           for (const int op : {0, 1, 2}) {
             const std::int64_t k = n + 33;
-            const std::vector<Matrix> b = many(count, left ? n : k, left ? k : n);
+            const std::vector<Matrix> b = batch_of(count, left ? n : k, left ? k : n);
             NodeRun solve(Op::lu_solve);
             solve.set(AttrKey::left, left);
             solve.set(AttrKey::transpose, op);
@@ -51,7 +51,7 @@ TEST_P(BatchesTest, LuAndSolve) {
             matrices(solve, b, left ? n : k, left ? k : n);
             solve.run();
             for (std::size_t i = 0; i < a.size(); ++i) {
-              const Matrix m = with_op(a[i], op), x = matrix_of(solve, 0, i);
+              const Matrix m = apply_op(a[i], op), x = matrix_of(solve, 0, i);
               ASSERT_LT(difference(left ? m * x : x * m, b[i]), tolerance(n, 8)) << count << " of order " << n;
             }
           }
@@ -66,7 +66,7 @@ TEST_P(BatchesTest, Triangular) {
     for (const bool left : {false, true}) {
       for (const int op : {0, 1, 2}) {
         const std::int64_t n = 11, k = 5;
-        std::vector<Matrix> a = many(19, n, n), b = many(19, left ? n : k, left ? k : n);
+        std::vector<Matrix> a = batch_of(19, n, n), b = batch_of(19, left ? n : k, left ? k : n);
         NodeRun run(Op::triangular_solve);
         run.set(AttrKey::upper, upper);
         run.set(AttrKey::left, left);
@@ -79,7 +79,7 @@ TEST_P(BatchesTest, Triangular) {
           for (std::int64_t r = 0; r < n; ++r) {
             for (std::int64_t c = 0; c < n; ++c) m.at(r, c) = (upper ? c < r : c > r) ? 0 : m.at(r, c);
           }
-          m = with_op(m, op);
+          m = apply_op(m, op);
           const Matrix x = matrix_of(run, 0, i);
           ASSERT_LT(difference(left ? m * x : x * m, b[i]), tolerance(n, 8));
         }
@@ -92,7 +92,7 @@ TEST_P(BatchesTest, CholeskyOfTheTriangleThatIsRead) {
   for (const std::int64_t count : kCounts) {
     for (const bool upper : {false, true}) {
       for (const std::int64_t n : {1, 3, 9}) {
-        std::vector<Matrix> a = many(count, n, n), given;
+        std::vector<Matrix> a = batch_of(count, n, n), given;
         for (Matrix& m : a) m = m * adjoint(m);
         for (std::size_t i = 0; i < a.size(); ++i) {
           given.push_back(a[i]);
@@ -123,7 +123,7 @@ TEST_P(BatchesTest, QrInAllForms) {
   for (const std::int64_t count : kCounts) {
     for (const auto& [m, n] : std::vector<std::pair<std::int64_t, std::int64_t>>{{5, 3}, {3, 5}, {4, 4}}) {
       for (const int mode : {0, 1}) {
-        const std::vector<Matrix> a = many(count, m, n);
+        const std::vector<Matrix> a = batch_of(count, m, n);
         NodeRun run(Op::qr);
         run.set(AttrKey::mode, mode);
         matrices(run, a, m, n);
@@ -143,12 +143,12 @@ TEST_P(BatchesTest, QrInAllForms) {
 TEST_P(BatchesTest, EighAndSvd) {
   for (const std::int64_t count : kCounts) {
     const std::int64_t n = 5, wide = 7;
-    std::vector<Matrix> a = many(count, n, n);
+    std::vector<Matrix> a = batch_of(count, n, n);
     for (Matrix& m : a) m = m + adjoint(m);
     NodeRun eigh(Op::eigh);
     matrices(eigh, a, n, n);
     eigh.run();
-    const std::vector<Matrix> b = many(count, n, wide);
+    const std::vector<Matrix> b = batch_of(count, n, wide);
     NodeRun svd(Op::svd);
     svd.set(AttrKey::full, 1);
     matrices(svd, b, n, wide, true);
@@ -167,7 +167,7 @@ TEST_P(BatchesTest, EighAndSvd) {
 
 TEST_P(BatchesTest, ErrorsNameTheFirstMatrix) {
   for (const Op op : {Op::eigh, Op::svd}) {
-    std::vector<Matrix> a = many(40, 4, 4);
+    std::vector<Matrix> a = batch_of(40, 4, 4);
     a[21].at(2, 1) = std::numeric_limits<double>::quiet_NaN();
     a[33].at(3, 3) = std::numeric_limits<double>::infinity();
     NodeRun run(op);
@@ -180,7 +180,7 @@ TEST_P(BatchesTest, ErrorsNameTheFirstMatrix) {
       EXPECT_TRUE(text.find("NaN") == std::string::npos || text.find("matrix 21 of") != std::string::npos) << text;
     }
   }
-  std::vector<Matrix> a = many(40, 4, 4);
+  std::vector<Matrix> a = batch_of(40, 4, 4);
   a[37] = Matrix(4, 4);
   NodeRun run(Op::lu_factor);
   run.set(AttrKey::check, 1);

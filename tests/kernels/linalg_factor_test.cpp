@@ -148,7 +148,7 @@ TEST_P(FactorTest, HouseholderReflections) {
       input(run, others);
       run.run();
       for (std::size_t i = 0; i < batch.size(); ++i) {
-        const Matrix q = with_op(whole[i], static_cast<int>(op));
+        const Matrix q = apply_op(whole[i], static_cast<int>(op));
         EXPECT_LT(difference(matrix_of(run, 0, i), left ? q * others[i] : others[i] * q), tolerance(m, 8));
       }
     }

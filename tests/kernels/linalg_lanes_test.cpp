@@ -19,13 +19,13 @@ using test::Long;
 using test::Matrix;
 
 template <class T>
-using Real = typename PartOf<T>::type;
+using RealPart = typename PartOf<T>::type;
 template <class T>
-inline constexpr bool kComplex = !std::is_same_v<T, Real<T>>;
+inline constexpr bool kComplex = !std::is_same_v<T, RealPart<T>>;
 template <class T>
 std::vector<LaneLoops<T>> all_lane_loops() {
   std::vector<LaneLoops<T>> all;
-  for_levels(kComplex<T> ? set_complex_levels : set_real_levels, [&](auto set) {
+  for_each_level(kComplex<T> ? set_complex_levels : set_real_levels, [&](auto set) {
     AllLoops loops;
     set(&loops);
     if constexpr (std::is_same_v<T, float>) all.push_back(loops.f32);
@@ -38,13 +38,13 @@ std::vector<LaneLoops<T>> all_lane_loops() {
 }
 
 template <class T>
-inline constexpr long double kRealEpsilon = std::numeric_limits<Real<T>>::epsilon();
+inline constexpr long double kRealEpsilon = std::numeric_limits<RealPart<T>>::epsilon();
 
 /// x as a number of T.
 template <class T>
 T rounded(Long x) {
   if constexpr (kComplex<T>) {
-    return T(static_cast<Real<T>>(x.real()), static_cast<Real<T>>(x.imag()));
+    return T(static_cast<RealPart<T>>(x.real()), static_cast<RealPart<T>>(x.imag()));
   } else {
     return static_cast<T>(x.real());
   }
@@ -133,8 +133,8 @@ Matrix matrix_of(Spectrum s, std::int64_t m, std::int64_t n, bool hermitian, std
     const Matrix u = orthonormal(m, k, kComplex<T>, random), v = hermitian ? u : orthonormal(n, k, kComplex<T>, random);
     a = times(times(u, test::diagonal(values)), adjoint(v));
   }
-  const long double size = s == Spectrum::tiny   ? std::numeric_limits<Real<T>>::min() * 64
-                           : s == Spectrum::huge ? std::numeric_limits<Real<T>>::max() / 64
+  const long double size = s == Spectrum::tiny   ? std::numeric_limits<RealPart<T>>::min() * 64
+                           : s == Spectrum::huge ? std::numeric_limits<RealPart<T>>::max() / 64
                                                  : 1;
   for (Long& x : a.values) x = rounded<T>(x * size);
   for (std::int64_t r = 0; hermitian && r < m; ++r) {
@@ -164,7 +164,7 @@ struct Batch {
   LaneMatrices<U> lanes(int used) {
     LaneMatrices<U> m{{}, rows, columns, columns, 1};
     const int last = static_cast<int>(memory.size()) - 1;
-    for (int l = 0; l < used; ++l) m.at[l] = memory[static_cast<std::size_t>(std::min(l, last))].data();
+    for (int l = 0; l < used; ++l) m.data[l] = memory[static_cast<std::size_t>(std::min(l, last))].data();
     return m;
   }
   Matrix matrix(std::size_t i) const {
@@ -184,12 +184,12 @@ struct Aligned {
 
 /// Eigenvalues or singular values, in order.
 template <class T>
-void unpack_values(const LaneLoops<T>& complex_loops, const Real<T>* values, const std::int32_t* places,
-                   Batch<Real<T>>& to) {
-  for (const LaneLoops<Real<T>>& loops : all_lane_loops<Real<T>>()) {
+void unpack_values(const LaneLoops<T>& complex_loops, const RealPart<T>* values, const std::int32_t* places,
+                   Batch<RealPart<T>>& to) {
+  for (const LaneLoops<RealPart<T>>& loops : all_lane_loops<RealPart<T>>()) {
     if (loops.lanes != complex_loops.lanes) continue;
-    const Tile<Real<T>> from = {const_cast<Real<T>*>(values), 1, 1};
-    return loops.unpack(from, places, loops.lanes, to.template lanes<Real<T>>(loops.lanes));
+    const Tile<RealPart<T>> from = {const_cast<RealPart<T>*>(values), 1, 1};
+    return loops.unpack(from, places, loops.lanes, to.template lanes<RealPart<T>>(loops.lanes));
   }
 }
 
@@ -236,9 +236,9 @@ TYPED_TEST(LanesTest, EighOfSpectra) {
       for (std::uint32_t seed = 0; seed < std::size(kSpectra); seed += static_cast<std::uint32_t>(loops.lanes)) {
         const std::vector<Matrix> given = tile_of<T>(loops.lanes, n, n, true, seed);
         Batch<T> a(given), v(loops.lanes, n, n);
-        Batch<Real<T>> w(loops.lanes, n, 1);
+        Batch<RealPart<T>> w(loops.lanes, n, 1);
         const std::int64_t size = std::int64_t{n} * n * loops.lanes;
-        Aligned<Real<T>> values(n * loops.lanes);
+        Aligned<RealPart<T>> values(n * loops.lanes);
         Aligned<T> tile(size), z(size), scratch(loops.eigh_scratch(n) * loops.lanes);
         std::vector<std::int32_t> places(static_cast<std::size_t>(n * loops.lanes));
         loops.pack(a.template lanes<const T>(loops.lanes), nullptr, {tile.data(), n, 1});
@@ -271,9 +271,9 @@ TYPED_TEST(LanesTest, SvdOfSpectra) {
         for (const int width : {n, m}) {
           const std::vector<Matrix> given = tile_of<T>(loops.lanes, m, n, false, seed);
           Batch<T> a(given), u(loops.lanes, width, m), v(loops.lanes, n, n);
-          Batch<Real<T>> s(loops.lanes, n, 1);
+          Batch<RealPart<T>> s(loops.lanes, n, 1);
           const std::int64_t size = std::int64_t{m} * m * loops.lanes;
-          Aligned<Real<T>> values(n * loops.lanes);
+          Aligned<RealPart<T>> values(n * loops.lanes);
           Aligned<T> tile(size), left(size), right(size), scratch(loops.svd_scratch(m, n) * loops.lanes);
           std::vector<std::int32_t> places(static_cast<std::size_t>(width * loops.lanes));
           loops.pack(a.template lanes<const T>(loops.lanes), nullptr, {tile.data(), 1, m});
@@ -485,9 +485,10 @@ int info_of(const Matrix& given) {
   return info;
 }
 
-enum class Integers { any, equal_rows, equal_columns, neighbours, tree, star, equal_units };
-constexpr Integers kIntegers[] = {Integers::any,  Integers::equal_rows, Integers::equal_columns, Integers::neighbours,
-                                  Integers::tree, Integers::star,       Integers::equal_units};
+enum class Integers { arbitrary, equal_rows, equal_columns, neighbours, tree, star, equal_units };
+constexpr Integers kIntegers[] = {Integers::arbitrary,  Integers::equal_rows, Integers::equal_columns,
+                                  Integers::neighbours, Integers::tree,       Integers::star,
+                                  Integers::equal_units};
 
 /// All kinds except `any` are singular; a tree's leaves precede their parents, so that all pivots are 1.
 Matrix integers(Integers kind, int n, std::mt19937& random) {
@@ -505,7 +506,7 @@ Matrix integers(Integers kind, int n, std::mt19937& random) {
     }
   } else {
     for (Long& x : a.values) x = digit(random);
-    for (int i = 0; i < n && kind != Integers::any; ++i) {
+    for (int i = 0; i < n && kind != Integers::arbitrary; ++i) {
       if (kind == Integers::equal_rows) a.at(n - 1, i) = a.at(0, i);
       if (kind == Integers::equal_columns) a.at(i, n - 1) = a.at(i, 0);
       if (kind == Integers::neighbours) a.at(i, 1) = a.at(i, 0);
@@ -607,8 +608,8 @@ TYPED_TEST(LanesTest, NumbersThatAreNotFiniteStayInTheirLanes) {
     given[0].at(3, 1) = std::numeric_limits<long double>::quiet_NaN();
     given[1].at(5, 5) = std::numeric_limits<long double>::infinity();
     Batch<T> a(given);
-    Batch<Real<T>> w(loops.lanes, n, 1);
-    Aligned<Real<T>> values(n * loops.lanes);
+    Batch<RealPart<T>> w(loops.lanes, n, 1);
+    Aligned<RealPart<T>> values(n * loops.lanes);
     Aligned<T> tile(n * n * loops.lanes), scratch(loops.svd_scratch(n, n) * loops.lanes);
     std::vector<std::int32_t> places(static_cast<std::size_t>(n * loops.lanes));
     Infos infos;
@@ -627,7 +628,7 @@ TYPED_TEST(LanesTest, NumbersThatAreNotFiniteStayInTheirLanes) {
         for (int k = 0; k < n; ++k) squares += std::norm(w.matrix(i).at(k, 0));
         if (l >= 2) {
           ASSERT_NEAR(static_cast<double>(std::sqrt(squares) / norm(given[i])), 1,
-                      std::numeric_limits<Real<T>>::epsilon() * 16);
+                      std::numeric_limits<RealPart<T>>::epsilon() * 16);
         }
       }
     }
@@ -641,7 +642,7 @@ struct Errors {
 
 template <class T>
 DType type_of() {
-  if (kComplex<T>) return std::is_same_v<Real<T>, float> ? DType::c64 : DType::c128;
+  if (kComplex<T>) return std::is_same_v<RealPart<T>, float> ? DType::c64 : DType::c128;
   return std::is_same_v<T, float> ? DType::f32 : DType::f64;
 }
 

@@ -15,7 +15,7 @@ constexpr std::ptrdiff_t kApart = 80;
 template <class T>
 std::vector<cpu::lu::LuLoops<T>> all_lu_loops() {
   std::vector<cpu::lu::LuLoops<T>> all;
-  for_levels(cpu::lu::set_levels, [&](auto set) {
+  for_each_level(cpu::lu::set_levels, [&](auto set) {
     cpu::lu::BothLoops both;
     set(&both);
     if constexpr (std::is_same_v<T, float>) {

@@ -40,7 +40,7 @@ TEST_P(SolveTest, LuSolve) {
         input(run, rhs);
         run.run();
         for (std::size_t i = 0; i < batch.size(); ++i) {
-          const Matrix a = with_op(batch[i], op), x = matrix_of(run, 0, i);
+          const Matrix a = apply_op(batch[i], op), x = matrix_of(run, 0, i);
           EXPECT_LT(difference(left ? a * x : x * a, rhs[i]), tolerance(n, 8)) << left << op << n;
         }
       }
@@ -102,7 +102,7 @@ TEST_P(SolveTest, TriangularSolve) {
           input(run, {full});
           input(run, {rhs});
           run.run();
-          const Matrix m = with_op(a, op), x = matrix_of(run, 0);
+          const Matrix m = apply_op(a, op), x = matrix_of(run, 0);
           EXPECT_LT(difference(left ? m * x : x * m, rhs), tolerance(n, 8 * largest(x)));
         }
       }

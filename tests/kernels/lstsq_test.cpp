@@ -19,11 +19,11 @@ void reflect(const std::vector<Long>& v, Matrix& c) {
 }
 
 /// U S V^H with two reflections U and V of their own.
-struct Known {
+struct KnownSvd {
   std::vector<Long> u, v;
   std::vector<long double> s;
 
-  Known(std::int64_t m, std::int64_t n, bool complex, std::uint32_t seed)
+  KnownSvd(std::int64_t m, std::int64_t n, bool complex, std::uint32_t seed)
       : u(direction(m, complex, seed)), v(direction(n, complex, seed + 1)) {}
   static std::vector<Long> direction(std::int64_t n, bool complex, std::uint32_t seed) {
     std::vector<Long> x = random_matrix(n, 1, complex, seed).values;
@@ -78,10 +78,10 @@ class LstsqTest : public LinalgTest {
   template <class Least>
   void one_size(const Size& size, int count, Least least, double scale, double b_scale) {
     const std::int64_t k = std::min(size.m, size.n);
-    std::vector<Known> known;
+    std::vector<KnownSvd> known;
     std::vector<Matrix> a, b;
     for (int i = 0; i < count; ++i) {
-      Known now(size.m, size.n, complex(), static_cast<std::uint32_t>(10 * i + 1));
+      KnownSvd now(size.m, size.n, complex(), static_cast<std::uint32_t>(10 * i + 1));
       for (std::int64_t j = 0; j < k; ++j)
         now.s.push_back(scale * (2 - static_cast<long double>(j) / static_cast<long double>(k)));
       if (k > 1) now.s.back() = now.s[0] * least(i);

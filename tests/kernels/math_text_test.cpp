@@ -43,7 +43,7 @@ constexpr Function2 kFunctions2[] = {
 };
 
 template <class T>
-std::vector<T> between(double low, double high, std::uint32_t seed) {
+std::vector<T> uniform_values(double low, double high, std::uint32_t seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> number(low, high);
   std::vector<T> v(5000);
@@ -64,14 +64,14 @@ template <class T>
 void expect_close(DType t) {
   const LoopTable& table = reproducible_loop_table();
   for (const Function& f : kFunctions) {
-    const std::vector<T> x = between<T>(f.low, f.high, 1);
+    const std::vector<T> x = uniform_values<T>(f.low, f.high, 1);
     std::vector<T> y(x.size());
     table.get(f.op, t)(y.data(), x.data(), nullptr, nullptr, static_cast<std::int64_t>(x.size()));
     for (std::size_t i = 0; i < x.size(); ++i)
       ASSERT_LE(error(y[i], f.exact(static_cast<LongReal>(x[i]))), 3) << scalar_info(f.op).name << " of " << x[i];
   }
   for (const Function2& f : kFunctions2) {
-    const std::vector<T> a = between<T>(f.low, f.high, 2), b = between<T>(f.low, f.high, 3);
+    const std::vector<T> a = uniform_values<T>(f.low, f.high, 2), b = uniform_values<T>(f.low, f.high, 3);
     std::vector<T> y(a.size());
     table.get(f.op, t)(y.data(), a.data(), b.data(), nullptr, static_cast<std::int64_t>(a.size()));
     for (std::size_t i = 0; i < a.size(); ++i)
@@ -120,10 +120,10 @@ TEST(MathText, EndsAndSpecialValues) {
 
 TEST(MathText, SameBitsForEveryInstructionSet) {
   std::vector<LoopTable> tables;
-  for_levels(add_plain_loops_levels, [&](auto add) { add(tables.emplace_back()); });
+  for_each_level(add_plain_loops_levels, [&](auto add) { add(tables.emplace_back()); });
   add_plain_loops_fused(tables[0]);
   std::size_t level = 0;
-  for_levels(add_text_loops_levels, [&](auto add) {
+  for_each_level(add_text_loops_levels, [&](auto add) {
     for (std::size_t above = level; above < tables.size(); ++above) add(tables[above]);
     ++level;
   });
@@ -147,8 +147,8 @@ TEST(MathText, SameBitsForEveryInstructionSet) {
       }
     }
   };
-  expect_same(DType::f32, between<float>(-9, 9, 5), between<float>(0, 9, 6));
-  expect_same(DType::f64, between<double>(-9, 9, 5), between<double>(0, 9, 6));
+  expect_same(DType::f32, uniform_values<float>(-9, 9, 5), uniform_values<float>(0, 9, 6));
+  expect_same(DType::f64, uniform_values<double>(-9, 9, 5), uniform_values<double>(0, 9, 6));
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ inline Matrix adjoint(const Matrix& a) {
   return m;
 }
 /// op 0: unchanged; 1: transposed; 2: adjoint.
-inline Matrix with_op(const Matrix& a, int op) {
+inline Matrix apply_op(const Matrix& a, int op) {
   return op == 0 ? a : op == 1 ? transposed(a) : adjoint(a);
 }
 inline Matrix diagonal(const std::vector<Long>& d) {

@@ -52,7 +52,7 @@ class NodeRun : public OutputAllocator {
   void set_number(AttrKey key, std::vector<double> v) { node_.set(key, std::move(v)); }
 
   /// Selects the portable kernel, in the host's memory.
-  void on(portable::Launcher* device) { device_ = device; }
+  void select_device(portable::Launcher* device) { device_ = device; }
 
   /// Selects the CPU's reproducible kernel.
   void reproducible() { reproducible_ = true; }
@@ -86,7 +86,7 @@ class NodeRun : public OutputAllocator {
       const Number n = values[static_cast<std::size_t>(i)];
       visit_dtype(dtype, [&](auto tag) {
         using T = typename decltype(tag)::type;
-        v.as<T>()[at] = cast_to<T>(n);
+        v.data_as<T>()[at] = cast_to<T>(n);
       });
     }
     views_.push_back(v);
@@ -174,7 +174,7 @@ class NodeRun : public OutputAllocator {
     for (std::int64_t k = 0; k < out_[i].numel(); ++k) {
       visit_dtype(out_[i].dtype, [&](auto tag) {
         using T = typename decltype(tag)::type;
-        r.push_back(cast_to<Number>(out_[i].as<T>()[k]));
+        r.push_back(cast_to<Number>(out_[i].data_as<T>()[k]));
       });
     }
     return r;

@@ -107,7 +107,7 @@ void compare(const Settings& s, bool text) {
   const bool adam = s.kind == OptimKind::adam || s.kind == OptimKind::adamw;
   const bool has[] = {true, true, adam || s.momentum, adam || s.kind == OptimKind::adagrad, s.amsgrad};
   NodeRun run(Op::optim);
-  text ? run.on(&HostLauncher::instance()) : run.reproducible();
+  text ? run.select_device(&HostLauncher::instance()) : run.reproducible();
   run.set(AttrKey::kind, static_cast<std::int64_t>(s.kind));
   run.set_number(AttrKey::hyper, {s.lr, s.a, s.b, s.decay, s.eps});
   run.set(AttrKey::mode, (s.nesterov ? 1 : 0) + (s.first ? 2 : 0));
@@ -191,7 +191,7 @@ TEST(OptimizerLists, HaveOneParametersBits) {
       for (const auto& [param, state] : {std::pair{DType::f32, DType::f32}, std::pair{DType::bf16, DType::f32}}) {
         NodeRun runs[3] = {NodeRun(Op::optim), NodeRun(Op::optim), NodeRun(Op::optim)};
         runs[0].reproducible();
-        runs[1].on(&HostLauncher::instance());
+        runs[1].select_device(&HostLauncher::instance());
         // Two kernel sources cover both: each compiles for a second.
         const bool narrow = param == DType::bf16;
         const bool text =
@@ -275,7 +275,7 @@ TEST(OptimizerLists, OfEightBitsHaveTheBitsOfTheirDefinition) {
     for (const DType param : {DType::f32, DType::bf16}) {
       NodeRun runs[3] = {NodeRun(Op::optim), NodeRun(Op::optim), NodeRun(Op::optim)};
       runs[0].reproducible();
-      runs[1].on(&HostLauncher::instance());
+      runs[1].select_device(&HostLauncher::instance());
       const bool text = k == OptimKind::rmsprop && param == DType::bf16;  // a second of the compiler's
       for (NodeRun& run : runs) {
         add_coded_list(run, k, param, 0);

@@ -18,7 +18,7 @@ using test::random_floats;
 
 std::vector<PlaneLoops> all_plane_loops() {
   std::vector<PlaneLoops> all;
-  for_levels(set_levels, [&](auto set) { set(&all.emplace_back()); });
+  for_each_level(set_levels, [&](auto set) { set(&all.emplace_back()); });
   return all;
 }
 
@@ -109,7 +109,7 @@ TEST(Planes, ConvolvesAsAPlainLoopDoes) {
             }
             ASSERT_NEAR(y[static_cast<std::size_t>(i)], expected, size * 3e-7)
                 << "kernel " << h.kernel << " " << w.kernel << " stride " << h.stride << " " << w.stride << " dilation "
-                << h.dilation << " pad " << h.before << " in " << h.in << " " << w.in << " at " << i;
+                << h.dilation << " pad " << h.padding_before << " in " << h.in << " " << w.in << " at " << i;
           }
         }
       }
@@ -143,7 +143,7 @@ TEST(Planes, DepthwiseRowsAreThoseOfAPlainLoop) {
           });
           ASSERT_NEAR(y[static_cast<std::size_t>(i)], expected, size * 3e-7)
               << "kernel " << h.kernel << " " << w.kernel << " stride " << h.stride << " " << w.stride << " pad "
-              << h.before << " in " << h.in << " " << w.in << " at " << i;
+              << h.padding_before << " in " << h.in << " " << w.in << " at " << i;
         }
       }
     });
@@ -282,7 +282,7 @@ TEST(Planes, VolumesAreThoseOfAPlainLoop) {
         for (std::int64_t i = 0; i < static_cast<std::int64_t>(y.size()); ++i) {
           const double expected = volume_sum(c, x, weight, i) + bias[static_cast<std::size_t>(i / volume % channels)];
           ASSERT_NEAR(y[static_cast<std::size_t>(i)], expected, 2e-5)
-              << "window " << d.kernel << " " << d.before << " at " << i;
+              << "window " << d.kernel << " " << d.padding_before << " at " << i;
           ASSERT_EQ(finished[static_cast<std::size_t>(i)], 1) << i;
         }
       }

@@ -9,7 +9,7 @@ namespace {
 
 struct PointwiseArithmeticCase {
   Scalar op;
-  double x, y, want;
+  double x, y, expected;
 };
 
 void check(DType t, const std::vector<PointwiseArithmeticCase>& cases, DType result = DType::invalid) {
@@ -17,10 +17,10 @@ void check(DType t, const std::vector<PointwiseArithmeticCase>& cases, DType res
     std::vector<std::vector<double>> operands = {{c.x}};
     if (scalar_info(c.op).operands == 2) operands.push_back({c.y});
     const double got = apply(c.op, t, operands, result)[0].real();
-    if (std::isnan(c.want)) {
+    if (std::isnan(c.expected)) {
       EXPECT_TRUE(std::isnan(got)) << scalar_info(c.op).name << "(" << c.x << ", " << c.y << ") = " << got;
     } else {
-      EXPECT_EQ(got, c.want) << scalar_info(c.op).name << "(" << c.x << ", " << c.y << ") of " << name_of(t);
+      EXPECT_EQ(got, c.expected) << scalar_info(c.op).name << "(" << c.x << ", " << c.y << ") of " << name_of(t);
     }
   }
 }

@@ -13,7 +13,7 @@
 namespace tern::test {
 namespace {
 
-float least(float x, float y) {
+float minimum(float x, float y) {
   return x < y || std::isnan(x) ? x : y;
 }
 float greatest(float x, float y) {
@@ -43,11 +43,11 @@ float compute_all(float x, float y) {
   x = greatest(y, x);
   x = -x;
   x = y / x;
-  x = least(x, y);
+  x = minimum(x, y);
   x = x - y;
   x = greatest(x, y);
   x = std::abs(x);
-  x = least(y, x);
+  x = minimum(y, x);
   return x / y;
 }
 

@@ -45,7 +45,7 @@ constexpr RealFunction kReals[] = {
 };
 
 /// Arguments from low to high, dense near zero, where functions with f(0) = 0 are tested for relative error.
-std::vector<double> places(double low, double high, DType t) {
+std::vector<double> sample_points(double low, double high, DType t) {
   std::vector<double> v;
   const int n = 4001;
   for (int i = 0; i <= n; ++i) {
@@ -61,7 +61,7 @@ std::vector<double> places(double low, double high, DType t) {
 
 void check_reals(DType t, double relative, double tiny) {
   for (const RealFunction& f : kReals) {
-    const std::vector<double> x = places(f.low, f.high, t);
+    const std::vector<double> x = sample_points(f.low, f.high, t);
     const std::vector<Number> got = apply(f.op, t, {x});
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double want = static_cast<double>(f.reference(static_cast<Wide>(x[i])));
@@ -88,7 +88,7 @@ TEST(PointwiseMath, InfinitiesZerosAndNaN) {
   const std::vector<double> x = {inf, -inf, 0.0, -0.0, static_cast<double>(NAN)};
   struct Case {
     Scalar op;
-    double want[4];
+    double expected[4];
   };
   const Case cases[] = {
       {Scalar::exp, {inf, 0, 1, 1}},         {Scalar::exp2, {inf, 0, 1, 1}},     {Scalar::expm1, {inf, -1, 0, -0.0}},
@@ -100,11 +100,11 @@ TEST(PointwiseMath, InfinitiesZerosAndNaN) {
       const std::vector<Number> got = apply(c.op, t, {x});
       for (std::size_t i = 0; i < 4; ++i) {
         const double y = got[i].real();
-        if (std::isnan(c.want[i])) {
+        if (std::isnan(c.expected[i])) {
           EXPECT_TRUE(std::isnan(y)) << scalar_info(c.op).name << "(" << x[i] << ")";
         } else {
-          EXPECT_EQ(y, c.want[i]) << scalar_info(c.op).name << "(" << x[i] << ")";
-          EXPECT_EQ(std::signbit(y), std::signbit(c.want[i])) << scalar_info(c.op).name << "(" << x[i] << ")";
+          EXPECT_EQ(y, c.expected[i]) << scalar_info(c.op).name << "(" << x[i] << ")";
+          EXPECT_EQ(std::signbit(y), std::signbit(c.expected[i])) << scalar_info(c.op).name << "(" << x[i] << ")";
         }
       }
       EXPECT_TRUE(std::isnan(got[4].real())) << scalar_info(c.op).name;

@@ -50,14 +50,14 @@ std::vector<Number> draw(const char* kind, std::int64_t n, DType t, std::vector<
 }
 
 struct SampleMoments {
-  double mean = 0, variance = 0, least = INFINITY, most = -INFINITY;
+  double mean = 0, variance = 0, minimum = INFINITY, maximum = -INFINITY;
 };
 SampleMoments moments(const std::vector<Number>& v) {
   SampleMoments m;
   for (const Number& x : v) {
     m.mean += x.real() / static_cast<double>(v.size());
-    m.least = std::min(m.least, x.real());
-    m.most = std::max(m.most, x.real());
+    m.minimum = std::min(m.minimum, x.real());
+    m.maximum = std::max(m.maximum, x.real());
   }
   for (const Number& x : v) m.variance += std::pow(x.real() - m.mean, 2) / static_cast<double>(v.size());
   return m;
@@ -68,8 +68,8 @@ TEST(PointwiseSources, RandomNumbersFollowTheirLaws) {
     const SampleMoments u = moments(draw("uniform", 40001, t));
     EXPECT_NEAR(u.mean, 0.5, 0.01) << name_of(t);
     EXPECT_NEAR(u.variance, 1.0 / 12, 0.003) << name_of(t);
-    EXPECT_GE(u.least, 0);
-    EXPECT_LT(u.most, 1);
+    EXPECT_GE(u.minimum, 0);
+    EXPECT_LT(u.maximum, 1);
     const SampleMoments n = moments(draw("normal", 40001, t));
     EXPECT_NEAR(n.mean, 0, 0.02) << name_of(t);
     EXPECT_NEAR(n.variance, 1, 0.03) << name_of(t);
@@ -78,8 +78,8 @@ TEST(PointwiseSources, RandomNumbersFollowTheirLaws) {
     EXPECT_NEAR(e.variance, 1, 0.06) << name_of(t);
   }
   const SampleMoments i = moments(draw("randint", 40001, DType::i64, {-3, 5}));
-  EXPECT_EQ(i.least, -3);
-  EXPECT_EQ(i.most, 4);
+  EXPECT_EQ(i.minimum, -3);
+  EXPECT_EQ(i.maximum, 4);
   EXPECT_NEAR(i.mean, 0.5, 0.05);
 }
 

@@ -67,7 +67,7 @@ inline std::vector<Number> apply(Scalar op, DType t, const std::vector<std::vect
 /// The loops for each instruction set of this processor.
 inline std::vector<pointwise::LoopTable> all_tables() {
   std::vector<pointwise::LoopTable> all;
-  for_levels(pointwise::add_plain_loops_levels, [&](auto add) { add(all.emplace_back()); });
+  for_each_level(pointwise::add_plain_loops_levels, [&](auto add) { add(all.emplace_back()); });
   return all;
 }
 

@@ -11,7 +11,8 @@ namespace {
 
 struct PoolCase {
   PoolKind kind = PoolKind::max;
-  std::int64_t size = 7, kernel = 3, stride = 1, before = 0, dilation = 1, ceil = 0, count_pads = 0, divisor = 0;
+  std::int64_t size = 7, kernel = 3, stride = 1, padding_before = 0, dilation = 1, ceil = 0, count_pads = 0,
+               divisor = 0;
 };
 
 /// The largest or mean of window (i, j) of a plane [size, size + 1].
@@ -21,9 +22,9 @@ double pooled(const PoolCase& c, const std::vector<double>& x, std::int64_t plan
   std::int64_t inside = 0, padded = 0;
   for (std::int64_t a = 0; a < c.kernel; ++a) {
     for (std::int64_t b = 0; b < c.kernel; ++b) {
-      const std::int64_t row = i * c.stride + a * c.dilation - c.before,
-                         column = j * c.stride + b * c.dilation - c.before;
-      if (row < height + c.before && column < width + c.before) ++padded;
+      const std::int64_t row = i * c.stride + a * c.dilation - c.padding_before,
+                         column = j * c.stride + b * c.dilation - c.padding_before;
+      if (row < height + c.padding_before && column < width + c.padding_before) ++padded;
       if (row < 0 || row >= height || column < 0 || column >= width) continue;
       const double v = x[static_cast<std::size_t>((plane * height + row) * width + column)];
       top = std::max(top, v);
@@ -36,9 +37,9 @@ double pooled(const PoolCase& c, const std::vector<double>& x, std::int64_t plan
   return inside == 0 ? 0.0 : sum / static_cast<double>(number);
 }
 
-enum class Wanted { values, indices, both };
+enum class Outputs { values, indices, both };
 
-void check(DType t, const PoolCase& c, Wanted wanted) {
+void check(DType t, const PoolCase& c, Outputs outputs) {
   const std::vector<std::int64_t> sizes{2, 3, c.size, c.size + 1};
   const std::vector<double> x = random_numbers(product(sizes), 1, 9);
   NodeRun run(Op::pool);
@@ -46,17 +47,17 @@ void check(DType t, const PoolCase& c, Wanted wanted) {
   run.set(AttrKey::kind, static_cast<std::int64_t>(c.kind));
   run.set(AttrKey::kernel, {c.kernel, c.kernel});
   run.set(AttrKey::strides, {c.stride, c.stride});
-  run.set(AttrKey::before, {c.before, c.before});
+  run.set(AttrKey::before, {c.padding_before, c.padding_before});
   if (c.kind == PoolKind::max) run.set(AttrKey::dilations, {c.dilation, c.dilation});
   run.set(AttrKey::ceil_mode, c.ceil);
   if (c.kind == PoolKind::avg) run.set(AttrKey::count_pads, c.count_pads);
   if (c.divisor != 0) run.set(AttrKey::divisor, c.divisor);
-  if (wanted != Wanted::both) run.unwanted(wanted == Wanted::values ? 1 : 0);
+  if (outputs != Outputs::both) run.unwanted(outputs == Outputs::values ? 1 : 0);
   run.run();
-  const std::vector<std::int64_t> shape = run.shape(wanted == Wanted::indices ? 1 : 0);
+  const std::vector<std::int64_t> shape = run.shape(outputs == Outputs::indices ? 1 : 0);
   const std::int64_t height = shape[2], width = shape[3];
   std::vector<Number> got;
-  if (wanted == Wanted::indices) {
+  if (outputs == Outputs::indices) {
     for (const Number& at : run.output(1)) {
       const auto plane = static_cast<std::int64_t>(got.size()) / (height * width);
       got.emplace_back(
@@ -71,7 +72,8 @@ void check(DType t, const PoolCase& c, Wanted wanted) {
     const double epsilon = t == DType::bf16 ? 4e-3 : t == DType::f16 ? 5e-4 : 1e-7;
     ASSERT_NEAR(got[k].real(), expected, epsilon * std::abs(expected))
         << name_of(t) << " size " << c.size << " kernel " << c.kernel << " stride " << c.stride << " before "
-        << c.before << " dilation " << c.dilation << " ceil " << c.ceil << " pads " << c.count_pads << " element " << k;
+        << c.padding_before << " dilation " << c.dilation << " ceil " << c.ceil << " pads " << c.count_pads
+        << " element " << k;
   }
 }
 
@@ -91,10 +93,10 @@ TEST(Pool, IsThatOfEachWindow) {
                 c.count_pads = option / 2;
                 c.divisor = option == 3 && size == 7 ? 7 : 0;
               }
-              for (const DType t : {DType::f32, DType::bf16, DType::f16}) check(t, c, Wanted::values);
+              for (const DType t : {DType::f32, DType::bf16, DType::f16}) check(t, c, Outputs::values);
               if (kind != PoolKind::max) continue;
-              check(DType::f32, c, Wanted::both);
-              check(DType::f32, c, Wanted::indices);
+              check(DType::f32, c, Outputs::both);
+              check(DType::f32, c, Outputs::indices);
             }
           }
         }

@@ -12,7 +12,7 @@ namespace {
 
 struct QuantizedConvolutionCase {
   std::int64_t batch, groups, in, out;  ///< channels per group: in, out
-  std::vector<std::int64_t> image, kernel, strides, dilations, before;
+  std::vector<std::int64_t> image, kernel, strides, dilations, padding_before;
   DType type = DType::f32;
 };
 const QuantizedConvolutionCase kQuantizedConvolutionCases[] = {
@@ -49,7 +49,7 @@ Sums sums_of(const QuantizedConvolutionCase& c, const std::vector<double>& x, co
       bool inside = true;
       for (std::size_t a = 3; a-- > 0;) {
         const std::int64_t p = place % at(results, a, 1) * at(c.strides, a, 1) +
-                               element % at(c.kernel, a, 1) * at(c.dilations, a, 1) - at(c.before, a, 0);
+                               element % at(c.kernel, a, 1) * at(c.dilations, a, 1) - at(c.padding_before, a, 0);
         inside = inside && p >= 0 && p < at(c.image, a, 1);
         from += p * step;
         step *= at(c.image, a, 1);
@@ -90,10 +90,10 @@ void expect_sums(const Format& f, const QuantizedConvolutionCase& c, std::uint32
     r.set(AttrKey::kernel, c.kernel);
     r.set(AttrKey::strides, c.strides);
     r.set(AttrKey::dilations, c.dilations);
-    r.set(AttrKey::before, c.before);
-    r.set(AttrKey::after, c.before);
+    r.set(AttrKey::before, c.padding_before);
+    r.set(AttrKey::after, c.padding_before);
     r.set(AttrKey::groups, c.groups);
-    if (way == 1) r.on(&HostLauncher::instance());
+    if (way == 1) r.select_device(&HostLauncher::instance());
     if (way == 2) r.reproducible();
     const std::vector<Number> y = r.run().output();
     if (way == 0) expected = sums_of(c, x, numbers_of(m, bytes), bias, r.shape());

@@ -17,7 +17,7 @@ enum class Way { native, definition, reproducible };
 constexpr Way kWays[] = {Way::native, Way::definition, Way::reproducible};
 
 std::vector<Number> run(NodeRun& r, Way way) {
-  if (way == Way::definition) r.on(&HostLauncher::instance());
+  if (way == Way::definition) r.select_device(&HostLauncher::instance());
   if (way == Way::reproducible) r.reproducible();
   return r.run().output();
 }
@@ -113,7 +113,7 @@ TEST(QuantizedRows, GroupsOfRowsMeetTheirMatrices) {
       const std::vector<std::byte> bytes = random_value(m, ++seed);
       const std::vector<float> numbers = numbers_of(m, bytes);
       const std::vector<double> x = random_numbers(static_cast<std::int64_t>(kRows * k), ++seed, 2, 16);
-      std::vector<Number> in_order;
+      std::vector<Number> is_ordered;
       for (const Way way : {Way::definition, Way::reproducible, Way::native}) {
         NodeRun r(Op::grouped_matmul);
         r.input(seed % 3 == 0 ? DType::bf16 : DType::f32, {kRows, static_cast<std::int64_t>(k)}, x);
@@ -122,9 +122,9 @@ TEST(QuantizedRows, GroupsOfRowsMeetTheirMatrices) {
         r.input(DType::i32, {kGroups}, ends);
         r.set(AttrKey::dtype, static_cast<std::int64_t>(DType::f32));
         const std::vector<Number> y = run(r, way);
-        if (way == Way::definition) in_order = y;
+        if (way == Way::definition) is_ordered = y;
         if (way == Way::reproducible) {
-          ASSERT_EQ(y, in_order) << name_of(f.element);
+          ASSERT_EQ(y, is_ordered) << name_of(f.element);
         }
         for (std::size_t i = 0; i < kRows; ++i) {
           const auto group =
@@ -163,7 +163,7 @@ TEST(QuantizedRows, PlanesMeetTheirMatrices) {
       std::int64_t count = 1;
       for (const std::int64_t s : c.x) count *= s;
       const std::vector<double> x = random_numbers(count, ++seed, 2, 16);
-      std::vector<Number> in_order;
+      std::vector<Number> is_ordered;
       for (const Way way : {Way::definition, Way::reproducible, Way::native}) {
         NodeRun r(Op::matmul);
         r.input(DType::f32, c.x, x);
@@ -172,9 +172,9 @@ TEST(QuantizedRows, PlanesMeetTheirMatrices) {
         const std::vector<double> bias = seed % 2 == 0 ? random_numbers(n, 5) : std::vector<double>{};
         const std::vector<Number> y = run(r, way);
         ASSERT_EQ(r.shape(), c.out);
-        if (way == Way::definition) in_order = y;
+        if (way == Way::definition) is_ordered = y;
         if (way == Way::reproducible) {
-          ASSERT_EQ(y, in_order);
+          ASSERT_EQ(y, is_ordered);
         }
         for (std::int64_t p = 0; p < planes; ++p) {
           // Plane indices: the last axes of `out` broadcast shorter x and w.

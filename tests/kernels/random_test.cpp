@@ -12,7 +12,7 @@
 namespace tern::test {
 namespace {
 
-constexpr std::int64_t kMany = 1'000'000;
+constexpr std::int64_t kSampleCount = 1'000'000;
 
 struct Draw {
   std::string kind;
@@ -147,8 +147,8 @@ void expect_moments(const std::vector<double>& v, double about, const std::vecto
 
 TEST(Random, UniformLaw) {
   for (const Draw& d : {Draw{"uniform"}, Draw{"uniform", DType::f64}, Draw{"dropout"}}) {
-    const std::vector<double> v = draw(d, kMany);
-    EXPECT_LT(kolmogorov_smirnov(v, [](double x) { return x; }), critical(kMany)) << d.kind;
+    const std::vector<double> v = draw(d, kSampleCount);
+    EXPECT_LT(kolmogorov_smirnov(v, [](double x) { return x; }), critical(kSampleCount)) << d.kind;
     expect_moments(v, 0.5, {0, 1.0 / 12, 0, 1.0 / 80, 0, 1.0 / 448, 0, 1.0 / 2304});
     const auto [least, most] = std::ranges::minmax(v);
     EXPECT_GE(least, 0);
@@ -159,17 +159,17 @@ TEST(Random, UniformLaw) {
 
 TEST(Random, NormalLaw) {
   for (DType t : {DType::f32, DType::f64}) {
-    const std::vector<double> v = draw({"normal", t}, kMany);
+    const std::vector<double> v = draw({"normal", t}, kSampleCount);
     const auto below = [](double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); };
-    EXPECT_LT(kolmogorov_smirnov(v, below), critical(kMany)) << name_of(t);
+    EXPECT_LT(kolmogorov_smirnov(v, below), critical(kSampleCount)) << name_of(t);
     expect_moments(v, 0, {0, 1, 0, 3, 0, 15, 0, 105});
   }
 }
 
 TEST(Random, ExponentialLaw) {
   for (DType t : {DType::f32, DType::f64}) {
-    const std::vector<double> v = draw({"exponential", t}, kMany);
-    EXPECT_LT(kolmogorov_smirnov(v, [](double x) { return -std::expm1(-x); }), critical(kMany)) << name_of(t);
+    const std::vector<double> v = draw({"exponential", t}, kSampleCount);
+    EXPECT_LT(kolmogorov_smirnov(v, [](double x) { return -std::expm1(-x); }), critical(kSampleCount)) << name_of(t);
     expect_moments(v, 0, {1, 2, 6, 24, 120, 720});
     EXPECT_GT(std::ranges::min(v), 0);
   }
@@ -187,17 +187,17 @@ double chi_squared(const std::vector<double>& v, std::int64_t low, std::int64_t 
 }
 
 TEST(Random, IntegersAreEquallyFrequent) {
-  EXPECT_LT(std::abs(chi_squared(draw({"randint", DType::i64, {-300, 700}}, kMany), -300, 700)), 4);
-  EXPECT_LT(std::abs(chi_squared(draw({"randint", DType::i32, {0, 7}}, kMany), 0, 7)), 4);
+  EXPECT_LT(std::abs(chi_squared(draw({"randint", DType::i64, {-300, 700}}, kSampleCount), -300, 700)), 4);
+  EXPECT_LT(std::abs(chi_squared(draw({"randint", DType::i32, {0, 7}}, kSampleCount), 0, 7)), 4);
   // Draws of 64 bits: tests the upper bits.
-  std::vector<double> wide = draw({"randint", DType::i64, {0, std::int64_t{1} << 40}}, kMany);
+  std::vector<double> wide = draw({"randint", DType::i64, {0, std::int64_t{1} << 40}}, kSampleCount);
   for (double& x : wide) x = std::floor(x * 0x1p-32);
   EXPECT_LT(std::abs(chi_squared(wide, 0, 256)), 4);
 }
 
 TEST(Random, NeighboursAreIndependent) {
   for (const char* kind : {"uniform", "normal", "dropout"}) {
-    const std::vector<double> v = draw({kind}, kMany), next = draw({kind}, kMany, 42, 1);
+    const std::vector<double> v = draw({kind}, kSampleCount), next = draw({kind}, kSampleCount, 42, 1);
     const double mean = moment(v, 0, 1), variance = moment(v, mean, 2);
     for (std::size_t lag : {1, 2, 4, 256, 270336}) {
       double sum = 0;

@@ -30,7 +30,7 @@ NodeRun reduce(ReduceKind kind, DType from, std::vector<std::int64_t> sizes, con
   return run;
 }
 
-double real(const NodeRun& run, std::size_t i = 0) {
+double real_output(const NodeRun& run, std::size_t i = 0) {
   return run.output()[i].real();
 }
 
@@ -85,14 +85,15 @@ TEST(Reduce, EveryKindOverEveryLayoutAndChoiceOfAxes) {
         for (std::size_t i = 0; i < in.size(); ++i) {
           long double s = 0;
           for (double e : in[i]) s += e;
-          EXPECT_EQ(real(sum, i), static_cast<double>(s));  // quarters add up exactly
-          EXPECT_EQ(real(most, i), *std::max_element(in[i].begin(), in[i].end()));
-          EXPECT_EQ(real(least, i), *std::min_element(in[i].begin(), in[i].end()));
+          EXPECT_EQ(real_output(sum, i), static_cast<double>(s));  // quarters add up exactly
+          EXPECT_EQ(real_output(most, i), *std::max_element(in[i].begin(), in[i].end()));
+          EXPECT_EQ(real_output(least, i), *std::min_element(in[i].begin(), in[i].end()));
         }
         if (axes.size() > 1) continue;
         const NodeRun where = reduce(ReduceKind::argmax, t, l.sizes, x, axes, DType::i64, false, l.strides);
         for (std::size_t i = 0; i < in.size(); ++i) {
-          EXPECT_EQ(real(where, i), static_cast<double>(std::max_element(in[i].begin(), in[i].end()) - in[i].begin()));
+          EXPECT_EQ(real_output(where, i),
+                    static_cast<double>(std::max_element(in[i].begin(), in[i].end()) - in[i].begin()));
         }
       }
       const NodeRun var = reduce(ReduceKind::var, DType::f32, l.sizes, v, axes, DType::f64, false, l.strides);
@@ -102,9 +103,10 @@ TEST(Reduce, EveryKindOverEveryLayoutAndChoiceOfAxes) {
         mean /= static_cast<long double>(expected[i].size());
         for (double e : expected[i]) d += (e - mean) * (e - mean);
         if (expected[i].size() == 1) {
-          EXPECT_TRUE(std::isnan(real(var, i)));
+          EXPECT_TRUE(std::isnan(real_output(var, i)));
         } else {
-          EXPECT_NEAR(real(var, i), static_cast<double>(d / static_cast<long double>(expected[i].size() - 1)), 1e-12);
+          EXPECT_NEAR(real_output(var, i), static_cast<double>(d / static_cast<long double>(expected[i].size() - 1)),
+                      1e-12);
         }
       }
     }
@@ -114,35 +116,35 @@ TEST(Reduce, EveryKindOverEveryLayoutAndChoiceOfAxes) {
 TEST(Reduce, LongSumsOfFloatAreAsGoodAsTheTypeAllows) {
   const std::int64_t n = 500'001;
   std::vector<double> v(static_cast<std::size_t>(n), static_cast<double>(0.1f));
-  EXPECT_EQ(static_cast<float>(real(reduce(ReduceKind::sum, DType::f32, {n}, v, {}, DType::f32))),
+  EXPECT_EQ(static_cast<float>(real_output(reduce(ReduceKind::sum, DType::f32, {n}, v, {}, DType::f32))),
             static_cast<float>(static_cast<double>(0.1f) * static_cast<double>(n)));
-  EXPECT_EQ(real(reduce(ReduceKind::mean, DType::f32, {n}, v, {0}, DType::f32)), static_cast<double>(0.1f));
+  EXPECT_EQ(real_output(reduce(ReduceKind::mean, DType::f32, {n}, v, {0}, DType::f32)), static_cast<double>(0.1f));
   v[234'567] = 7;
-  EXPECT_EQ(real(reduce(ReduceKind::argmax, DType::f32, {n}, v, {}, DType::i64)), 234'567);
+  EXPECT_EQ(real_output(reduce(ReduceKind::argmax, DType::f32, {n}, v, {}, DType::i64)), 234'567);
   v[400'000] = kReduceNaN;
-  EXPECT_EQ(real(reduce(ReduceKind::argmin, DType::f32, {n}, v, {}, DType::i64)), 400'000);
+  EXPECT_EQ(real_output(reduce(ReduceKind::argmin, DType::f32, {n}, v, {}, DType::i64)), 400'000);
 }
 
 TEST(Reduce, NaNWinsAndTheFirstOfEqualsIsNamed) {
   const std::vector<double> v = {1, kReduceNaN, 3, kReduceNaN, 3, 3};
-  EXPECT_TRUE(std::isnan(real(reduce(ReduceKind::max, DType::f32, {6}, v, {}, DType::f32))));
-  EXPECT_TRUE(std::isnan(real(reduce(ReduceKind::min, DType::f64, {6}, v, {}, DType::f64))));
-  EXPECT_EQ(real(reduce(ReduceKind::argmax, DType::f32, {6}, v, {}, DType::i64)), 1);
-  EXPECT_EQ(real(reduce(ReduceKind::argmin, DType::bf16, {6}, v, {0}, DType::i64)), 1);
-  EXPECT_EQ(real(reduce(ReduceKind::argmax, DType::i8, {4}, {1, 5, 5, 2}, {}, DType::i64)), 1);
+  EXPECT_TRUE(std::isnan(real_output(reduce(ReduceKind::max, DType::f32, {6}, v, {}, DType::f32))));
+  EXPECT_TRUE(std::isnan(real_output(reduce(ReduceKind::min, DType::f64, {6}, v, {}, DType::f64))));
+  EXPECT_EQ(real_output(reduce(ReduceKind::argmax, DType::f32, {6}, v, {}, DType::i64)), 1);
+  EXPECT_EQ(real_output(reduce(ReduceKind::argmin, DType::bf16, {6}, v, {0}, DType::i64)), 1);
+  EXPECT_EQ(real_output(reduce(ReduceKind::argmax, DType::i8, {4}, {1, 5, 5, 2}, {}, DType::i64)), 1);
   // Adjacent columns, too.
   const NodeRun columns =
       reduce(ReduceKind::argmax, DType::f32, {3, 2}, {1, 5, kReduceNaN, 5, kReduceNaN, 1}, {0}, DType::i64);
-  EXPECT_EQ(real(columns, 0), 1);
-  EXPECT_EQ(real(columns, 1), 0);
+  EXPECT_EQ(real_output(columns, 0), 1);
+  EXPECT_EQ(real_output(columns, 1), 0);
 }
 
 TEST(Reduce, NothingGivesTheNeutralElementOrAnError) {
-  EXPECT_EQ(real(reduce(ReduceKind::sum, DType::f32, {0}, {}, {}, DType::f32)), 0);
-  EXPECT_EQ(real(reduce(ReduceKind::prod, DType::i32, {0}, {}, {}, DType::i64)), 1);
-  EXPECT_TRUE(std::isnan(real(reduce(ReduceKind::mean, DType::f32, {0}, {}, {}, DType::f32))));
-  EXPECT_EQ(real(reduce(ReduceKind::any, DType::f32, {0}, {}, {}, DType::boolean)), 0);
-  EXPECT_EQ(real(reduce(ReduceKind::all, DType::f32, {0}, {}, {}, DType::boolean)), 1);
+  EXPECT_EQ(real_output(reduce(ReduceKind::sum, DType::f32, {0}, {}, {}, DType::f32)), 0);
+  EXPECT_EQ(real_output(reduce(ReduceKind::prod, DType::i32, {0}, {}, {}, DType::i64)), 1);
+  EXPECT_TRUE(std::isnan(real_output(reduce(ReduceKind::mean, DType::f32, {0}, {}, {}, DType::f32))));
+  EXPECT_EQ(real_output(reduce(ReduceKind::any, DType::f32, {0}, {}, {}, DType::boolean)), 0);
+  EXPECT_EQ(real_output(reduce(ReduceKind::all, DType::f32, {0}, {}, {}, DType::boolean)), 1);
   EXPECT_EQ(reduce(ReduceKind::sum, DType::f32, {2, 0, 3}, {}, {1}, DType::f32).output(), std::vector<Number>(6, 0));
   EXPECT_TRUE(reduce(ReduceKind::max, DType::f32, {0, 3}, {}, {1}, DType::f32).output().empty());
   EXPECT_THROW(reduce(ReduceKind::max, DType::f32, {0}, {}, {}, DType::f32), Error);
@@ -150,13 +152,14 @@ TEST(Reduce, NothingGivesTheNeutralElementOrAnError) {
 }
 
 TEST(Reduce, ScalarsBooleansAndConversions) {
-  EXPECT_EQ(real(reduce(ReduceKind::sum, DType::f32, {}, {2.5}, {}, DType::f32)), 2.5);
-  EXPECT_EQ(real(reduce(ReduceKind::sum, DType::boolean, {4}, {1, 0, 1, 1}, {}, DType::i64)), 3);
-  EXPECT_EQ(real(reduce(ReduceKind::any, DType::f32, {2}, {0, kReduceNaN}, {}, DType::boolean)), 1);
-  EXPECT_EQ(real(reduce(ReduceKind::all, DType::i64, {2}, {5, 0}, {}, DType::u8)), 0);
-  EXPECT_EQ(real(reduce(ReduceKind::sum, DType::u8, {2}, {200, 100}, {}, DType::u8)), 44);  // wraps
-  EXPECT_EQ(real(reduce(ReduceKind::bit_xor, DType::i64, {3}, {5, 9, -1}, {}, DType::i64)), 5 ^ 9 ^ -1);
-  EXPECT_EQ(real(reduce(ReduceKind::sum, DType::f16, {3000}, std::vector<double>(3000, 1), {}, DType::f16)), 3000);
+  EXPECT_EQ(real_output(reduce(ReduceKind::sum, DType::f32, {}, {2.5}, {}, DType::f32)), 2.5);
+  EXPECT_EQ(real_output(reduce(ReduceKind::sum, DType::boolean, {4}, {1, 0, 1, 1}, {}, DType::i64)), 3);
+  EXPECT_EQ(real_output(reduce(ReduceKind::any, DType::f32, {2}, {0, kReduceNaN}, {}, DType::boolean)), 1);
+  EXPECT_EQ(real_output(reduce(ReduceKind::all, DType::i64, {2}, {5, 0}, {}, DType::u8)), 0);
+  EXPECT_EQ(real_output(reduce(ReduceKind::sum, DType::u8, {2}, {200, 100}, {}, DType::u8)), 44);  // wraps
+  EXPECT_EQ(real_output(reduce(ReduceKind::bit_xor, DType::i64, {3}, {5, 9, -1}, {}, DType::i64)), 5 ^ 9 ^ -1);
+  EXPECT_EQ(real_output(reduce(ReduceKind::sum, DType::f16, {3000}, std::vector<double>(3000, 1), {}, DType::f16)),
+            3000);
   EXPECT_EQ(reduce(ReduceKind::sum, DType::f32, {2, 3}, {1, 2, 3, 4, 5, 6}, {1}, DType::f32, true).shape(),
             (std::vector<std::int64_t>{2, 1}));
 }
@@ -180,9 +183,9 @@ TEST(Reduce, Complex) {
 TEST(Reduce, VarianceKeepsItsDigitsFarFromZero) {
   std::vector<double> v(1000);
   for (std::size_t i = 0; i < v.size(); ++i) v[i] = 1e9 + static_cast<double>(i % 2);
-  EXPECT_NEAR(real(reduce(ReduceKind::var, DType::f64, {1000}, v, {}, DType::f64)), 250.0 / 999, 1e-12);
-  EXPECT_NEAR(real(reduce(ReduceKind::var, DType::f64, {1000, 1}, v, {0}, DType::f64)), 250.0 / 999, 1e-6);
-  EXPECT_TRUE(std::isnan(real(reduce(ReduceKind::var, DType::f64, {2}, {1, kInf}, {}, DType::f64))));
+  EXPECT_NEAR(real_output(reduce(ReduceKind::var, DType::f64, {1000}, v, {}, DType::f64)), 250.0 / 999, 1e-12);
+  EXPECT_NEAR(real_output(reduce(ReduceKind::var, DType::f64, {1000, 1}, v, {0}, DType::f64)), 250.0 / 999, 1e-6);
+  EXPECT_TRUE(std::isnan(real_output(reduce(ReduceKind::var, DType::f64, {2}, {1, kInf}, {}, DType::f64))));
 }
 
 }  // namespace

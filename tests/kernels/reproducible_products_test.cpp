@@ -108,14 +108,14 @@ std::vector<float> convolve_by_definition(const channels_last::ChannelsLastShape
 
 void expect_definition(std::int64_t groups, std::int64_t in, std::int64_t out, cpu::WindowAxis axis) {
   SCOPED_TRACE(::testing::Message() << groups << " groups of " << in << " to " << out << ", kernel " << axis.kernel);
-  axis.out = (axis.in + 2 * axis.before - axis.dilation * (axis.kernel - 1) - 1) / axis.stride + 1;
+  axis.out = (axis.in + 2 * axis.padding_before - axis.dilation * (axis.kernel - 1) - 1) / axis.stride + 1;
   channels_last::ChannelsLastShape c;
   c.window = {cpu::WindowAxis{}, axis, axis};
   c.batch = 2;
   c.groups = groups;
   c.in = in;
   c.out = out;
-  c.in_order = true;
+  c.is_ordered = true;
   const std::vector<float> x = uneven<float>(c.batch * axis.in * axis.in * groups * in, 3),
                            weight = uneven<float>(groups * out * in * axis.kernel * axis.kernel, 4),
                            bias = uneven<float>(groups * out, 5);
@@ -128,13 +128,13 @@ void expect_definition(std::int64_t groups, std::int64_t in, std::int64_t out, c
 
 TEST(ReproducibleConvolution, IsOneChainOverTheKernelAndItsChannels) {
   if (is_baseline_cpu()) GTEST_SKIP() << "the loops multiply and add apart here";
-  expect_definition(1, 3, 40, {.in = 9, .kernel = 3, .stride = 2, .before = 1});
+  expect_definition(1, 3, 40, {.in = 9, .kernel = 3, .stride = 2, .padding_before = 1});
   expect_definition(1, 300, 17,
-                    {.in = 5, .kernel = 3, .before = 1});  // more products than are added at a time elsewhere
+                    {.in = 5, .kernel = 3, .padding_before = 1});  // more products than are added at a time elsewhere
   expect_definition(2, 20, 32, {.in = 6, .kernel = 1});
-  expect_definition(1, 8, 64, {.in = 8, .kernel = 3, .dilation = 2, .before = 2});
-  expect_definition(20, 1, 1, {.in = 10, .kernel = 5, .stride = 2, .before = 2});
-  expect_definition(64, 1, 1, {.in = 7, .kernel = 3, .before = 1});
+  expect_definition(1, 8, 64, {.in = 8, .kernel = 3, .dilation = 2, .padding_before = 2});
+  expect_definition(20, 1, 1, {.in = 10, .kernel = 5, .stride = 2, .padding_before = 2});
+  expect_definition(64, 1, 1, {.in = 7, .kernel = 3, .padding_before = 1});
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ NodeRun reduce(ReduceKind kind, DType t, const std::vector<std::int64_t>& sizes,
 void expect_same_bits(NodeRun cpu, NodeRun portable, std::size_t outputs = 1) {
   cpu.reproducible();
   cpu.run();
-  portable.on(&HostLauncher::instance());
+  portable.select_device(&HostLauncher::instance());
   portable.run();
   for (std::size_t i = 0; i < outputs; ++i) EXPECT_EQ(cpu.bytes(i), portable.bytes(i)) << "output " << i;
 }

@@ -130,11 +130,11 @@ constexpr Middle kMiddles[] = {
      }},
 };
 
-constexpr End kEnds[] = {{DType::u8, 117.721, false, 0},
-                         {DType::u8, 1 / 0.0078, false, 131},
-                         {DType::i8, 81.6638, false, -7},
-                         {DType::i8, 0.0123, true, 0},
-                         {DType::u8, 0.011, true, 3}};
+constexpr End kEndCases[] = {{DType::u8, 117.721, false, 0},
+                             {DType::u8, 1 / 0.0078, false, 131},
+                             {DType::i8, 81.6638, false, -7},
+                             {DType::i8, 0.0123, true, 0},
+                             {DType::u8, 0.011, true, 3}};
 
 PointwiseExpr expression(const Middle& m, const End& e) {
   Code c;
@@ -209,7 +209,7 @@ TEST(Requantize, ProductsOfEverySize) {
   for (const int threads : {1, 3}) {
     const ThreadScope scope{Threads(threads)};
     for (const Middle& middle : kMiddles) {
-      for (const End& end : kEnds) {
+      for (const End& end : kEndCases) {
         ASSERT_NO_FATAL_FAILURE(check(1, 70, 64, middle, end, 4e-5F));
         ASSERT_NO_FATAL_FAILURE(check(3, 33, 100, middle, end, 4e-5F));
         ASSERT_NO_FATAL_FAILURE(check(70, 45, 128, middle, end, 4e-5F));
@@ -222,7 +222,7 @@ TEST(Requantize, ScalesThatAreNoNumbers) {
   for (const float scale : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38F,
                             -std::numeric_limits<float>::infinity()}) {
     for (const Middle& middle : kMiddles) {
-      for (const End& end : kEnds) {
+      for (const End& end : kEndCases) {
         const std::string_view name = middle.name;
         if (name.find("relu") != std::string_view::npos || name.find("swish") != std::string_view::npos)
           continue;  // std::max is not max of NaN
@@ -245,8 +245,8 @@ TEST(Requantize, NumbersOfPointwiseNodes) {
       auto x = numbers(count, 1, -3, 3);
       x[3] = std::numeric_limits<float>::quiet_NaN();
       x[4] = std::numeric_limits<float>::infinity();
-      for (const bool by_rows : {true, false}) {
-        const RequantizeShape& scales = by_rows ? of_rows : RequantizeShape{};
+      for (const bool is_row_tiled : {true, false}) {
+        const RequantizeShape& scales = is_row_tiled ? of_rows : RequantizeShape{};
         const auto s = numbers(product(scales), 2, 30, 60);
         for (const End& end : {End{DType::i8, 1, false, 0}, End{DType::u8, 2.5, false, 17}}) {
           NodeRun run(Op::pointwise);
@@ -257,7 +257,7 @@ TEST(Requantize, NumbersOfPointwiseNodes) {
           run.node().expr = expression(middle, end);
           const std::vector<Number> got = run.run().output();
           for (std::int64_t i = 0; i < count; ++i) {
-            const float y = x[static_cast<std::size_t>(i)] * s[static_cast<std::size_t>(by_rows ? i / row : 0)];
+            const float y = x[static_cast<std::size_t>(i)] * s[static_cast<std::size_t>(is_row_tiled ? i / row : 0)];
             ASSERT_EQ(got[static_cast<std::size_t>(i)].real(), stored(y, end)) << i;
           }
         }
@@ -280,7 +280,7 @@ TEST(Requantize, TakesNoFloatsOfTheWholeResult) {
     run.input(DType::u8, {m, n}, bytes(m * n, 3, DType::u8));
     run.input(DType::i8, {m, n}, bytes(m * n, 4, DType::i8));
     run.set(AttrKey::dtype, static_cast<std::int64_t>(DType::f32));
-    run.node().expr = expression(middle, kEnds[0]);
+    run.node().expr = expression(middle, kEndCases[0]);
     const bool chain = std::string_view(middle.name).substr(0, 2) != "no";
     EXPECT_EQ(run.run().scratch_bytes() < static_cast<std::size_t>(m * n * 4), chain) << middle.name;
   }

@@ -16,7 +16,7 @@ namespace {
 std::vector<RowLoops<float>> all_row_loops() {
   std::vector<RowLoops<float>> all;
   RowLoops<double> unused;
-  for_levels(set_levels, [&](auto set) { set(&all.emplace_back(), &unused); });
+  for_each_level(set_levels, [&](auto set) { set(&all.emplace_back(), &unused); });
   return all;
 }
 

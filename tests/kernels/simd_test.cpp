@@ -68,7 +68,7 @@ TEST(Simd, RoundsToBytes) {
       EXPECT_EQ(to, std::vector<std::uint8_t>(static_cast<std::size_t>(count), expected)) << x;
     }
   }
-  Whole w;
+  Integers w;
   for (int i = 0; i < kLanes; ++i) w[i] = 1000 * i - 3;
   std::vector<std::uint8_t> to(kLanes);
   store_low_bytes(to.data(), w);
@@ -86,7 +86,7 @@ TEST(Simd, BoundsKeepNaN) {
 
 TEST(Simd, TimesPowerReachesSubnormalNumbers) {
   for (int n = -151; n <= 127; ++n) {
-    const Floats made = times_power(broadcast(1.25F), broadcast(static_cast<float>(n)), Whole{} + n);
+    const Floats made = times_power(broadcast(1.25F), broadcast(static_cast<float>(n)), Integers{} + n);
     EXPECT_EQ(made[0], std::ldexp(1.25F, n)) << n;
   }
 }

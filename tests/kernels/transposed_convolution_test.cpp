@@ -25,7 +25,7 @@ WindowAxis transposed_axis(std::int64_t inputs, std::int64_t kernel, std::int64_
 }
 
 struct TransposedCase {
-  const char* what;
+  const char* description;
   std::int64_t batch, groups, in, out;
   WindowAxis h, w;
 };
@@ -58,7 +58,7 @@ std::vector<float> transpose(const ChannelsLastShape& c, const std::vector<float
 
 TEST(TransposedConvolution, ScattersAsAPlainLoopDoes) {
   for (const TransposedCase& k : kTransposedCases) {
-    SCOPED_TRACE(k.what);
+    SCOPED_TRACE(k.description);
     const ChannelsLastShape c{{WindowAxis{}, k.h, k.w}, k.batch, k.groups, k.in, k.out};
     const std::int64_t channels = c.groups * c.out, inputs = c.groups * c.in, taps = k.h.kernel * k.w.kernel;
     const auto x = random_floats(c.batch * inputs * k.h.out * k.w.out, 1),

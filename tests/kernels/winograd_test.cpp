@@ -24,7 +24,7 @@ WindowAxis axis(std::int64_t in, std::int64_t before, std::int64_t after) {
 }
 
 struct WinogradCase {
-  const char* what;
+  const char* description;
   std::int64_t batch, groups, in, out;
   WindowAxis h, w;
 };
@@ -102,7 +102,7 @@ std::vector<float> panels_of(const ChannelsLastShape& c, const std::vector<float
 
 TEST(Winograd, ConvolvesAsAPlainLoopDoes) {
   for (const WinogradCase& k : kWinogradCases) {
-    SCOPED_TRACE(k.what);
+    SCOPED_TRACE(k.description);
     Example e(k);
     ASSERT_TRUE(Winograd::possible(e.c));
     ASSERT_TRUE(e.run(1, nullptr));
@@ -125,7 +125,7 @@ TEST(Winograd, IsForThreeByThreeElementsSideBySide) {
   Example e(kWinogradCases[0]);
   for (auto change :
        {+[](ChannelsLastShape& c) { c.window[1].kernel = 5; }, +[](ChannelsLastShape& c) { c.window[2].stride = 2; },
-        +[](ChannelsLastShape& c) { c.window[2].dilation = 2; }, +[](ChannelsLastShape& c) { c.in_order = true; },
+        +[](ChannelsLastShape& c) { c.window[2].dilation = 2; }, +[](ChannelsLastShape& c) { c.is_ordered = true; },
         +[](ChannelsLastShape& c) { c.in = 8; }, +[](ChannelsLastShape& c) { c.out = 8; },
         +[](ChannelsLastShape& c) { c.window[0].out = 2; }}) {
     ChannelsLastShape c = e.c;
@@ -156,14 +156,14 @@ TEST(Winograd, WhatIsNotFiniteStaysInItsWindows) {
     call.node = &node;
     call.in = in;
     call.out = out;
-    const auto convolution = cpu::ChannelsLastConvolution::make(call, e.c);
+    const auto convolution = cpu::ChannelsLastConvolution::create(call, e.c);
     ASSERT_NE(convolution, nullptr);
-    ScratchParts count;
+    ScratchArena count;
     convolution->reserve(call, count);
     ASSERT_GT(count.used(), 0U) << "not by transformed tiles";
     std::vector<std::byte> scratch(count.used());
-    ScratchParts parts(scratch.data());
-    convolution->run(call, parts, nullptr);
+    ScratchArena arena(scratch.data());
+    convolution->run(call, arena, nullptr);
     for (std::size_t i = 0; i < e.y.size(); ++i) {
       const auto [sum, size] = e.expected(i);
       const auto position = static_cast<std::int64_t>(i / 64);

@@ -30,27 +30,27 @@ TEST(LoopRecorder, LoopsBelongToNodes) {
     std::thread([] { loop_of(3); }).join();  // another thread's
   }
   loop_of(3);
-  const std::vector<NodeLoops> nodes = recorder.take();
+  const std::vector<NodeLoops> nodes = recorder.take_nodes();
   ASSERT_EQ(nodes.size(), 2u);
   EXPECT_EQ(nodes[0].function, 4u);
   EXPECT_EQ(nodes[0].node, 5u);
   ASSERT_EQ(nodes[0].loops.size(), 2u);
-  EXPECT_EQ(nodes[0].loops[0].parts.size(), 2u);
-  EXPECT_EQ(nodes[0].loops[1].parts.size(), 3u);
+  EXPECT_EQ(nodes[0].loops[0].chunks.size(), 2u);
+  EXPECT_EQ(nodes[0].loops[1].chunks.size(), 3u);
   EXPECT_TRUE(nodes[1].loops.empty());
   for (const LoopTime& l : nodes[0].loops) {
-    for (const PartTime& p : l.parts) {
+    for (const ChunkTime& p : l.chunks) {
       EXPECT_LE(l.begin, p.begin);
       EXPECT_LE(p.begin, p.end);
       EXPECT_LE(p.end, l.end);
     }
   }
-  EXPECT_TRUE(recorder.take().empty());
+  EXPECT_TRUE(recorder.take_nodes().empty());
 }
 
 TEST(LoopRecorder, InTurnTheCallerDoesAllParts) {
   const ThreadScope scope{Threads(32)};
-  LoopRecorder recorder(LoopRecorder::Mode::in_turn);
+  LoopRecorder recorder(LoopRecorder::Mode::serial);
   const RecorderScope recorded(&recorder);
   std::set<std::thread::id> threads;
   std::vector<std::int64_t> begins;
@@ -62,15 +62,15 @@ TEST(LoopRecorder, InTurnTheCallerDoesAllParts) {
   EXPECT_EQ(threads, std::set{std::this_thread::get_id()});
   EXPECT_EQ(begins.size(), 32u);
   recorder.end_node(0, 0, 0, 1);
-  const std::vector<NodeLoops> nodes = recorder.take();
-  const std::vector<PartTime>& parts = nodes.at(0).loops.at(0).parts;
+  const std::vector<NodeLoops> nodes = recorder.take_nodes();
+  const std::vector<ChunkTime>& parts = nodes.at(0).loops.at(0).chunks;
   ASSERT_EQ(parts.size(), 32u);
   for (std::size_t i = 1; i < parts.size(); ++i) EXPECT_LE(parts[i - 1].end, parts[i].begin);
 }
 
 TEST(LoopRecorder, InTurnNobodyTakesPiecesOfAnother) {
   const ThreadScope scope{Threads(4)};
-  LoopRecorder recorder(LoopRecorder::Mode::in_turn);
+  LoopRecorder recorder(LoopRecorder::Mode::serial);
   const RecorderScope recorded(&recorder);
   std::vector<std::int64_t> items;
   parallel_pieces(16, 2, 1, [&](Pieces& pieces) {
@@ -80,7 +80,7 @@ TEST(LoopRecorder, InTurnNobodyTakesPiecesOfAnother) {
   });
   EXPECT_EQ(items, (std::vector<std::int64_t>{4, 4, 4, 4}));
   recorder.end_node(0, 0, 0, 1);
-  EXPECT_EQ(recorder.take().at(0).loops.at(0).note.pieces, 8);
+  EXPECT_EQ(recorder.take_nodes().at(0).loops.at(0).note.pieces, 8);
 }
 
 TEST(LoopRecorder, LibrariesWithOpenMp) {
@@ -91,7 +91,7 @@ TEST(LoopRecorder, LibrariesWithOpenMp) {
     const OpenMpScope openmp;
   }
   recorder.end_node(0, 0, 0, 1);
-  const std::vector<NodeLoops> nodes = recorder.take();
+  const std::vector<NodeLoops> nodes = recorder.take_nodes();
   ASSERT_EQ(nodes.at(0).loops.size(), 1u);  // a single thread records no loop
   EXPECT_TRUE(nodes.at(0).loops[0].openmp);
 }

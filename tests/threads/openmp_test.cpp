@@ -17,13 +17,15 @@ namespace {
 class Variable {
  public:
   explicit Variable(const char* value) {
-    if (const char* before = std::getenv("OMP_NUM_THREADS"); before != nullptr) before_ = before;
+    if (const char* before = std::getenv("OMP_NUM_THREADS"); before != nullptr) previous_value_ = before;
     platform::set_variable("OMP_NUM_THREADS", value);
   }
-  ~Variable() { platform::set_variable("OMP_NUM_THREADS", before_.empty() ? nullptr : before_.c_str()); }
+  ~Variable() {
+    platform::set_variable("OMP_NUM_THREADS", previous_value_.empty() ? nullptr : previous_value_.c_str());
+  }
 
  private:
-  std::string before_;
+  std::string previous_value_;
 };
 
 TEST(OpenMpDeathTest, TheFirstNumberOfTheEnvironmentCounts) {

@@ -18,11 +18,11 @@ namespace {
 /// The application's own setting, for the length of a test.
 class OpenMp {
  public:
-  explicit OpenMp(int threads) : before_(openmp::max_threads()) { openmp::set_max_threads(threads); }
-  ~OpenMp() { openmp::set_max_threads(before_); }
+  explicit OpenMp(int threads) : previous_threads_(openmp::max_threads()) { openmp::set_max_threads(threads); }
+  ~OpenMp() { openmp::set_max_threads(previous_threads_); }
 
  private:
-  int before_;
+  int previous_threads_;
 };
 
 std::size_t parts_of_loop() {
@@ -86,7 +86,7 @@ TEST(Threads, ExceptionsPutOpenMpsSettingBack) {
 TEST(Threads, EachThreadHasItsOwn) {
   const ThreadScope scope(Threads(3));
   std::thread other([] {
-    EXPECT_EQ(Threads::current(), Threads::of_openmp());
+    EXPECT_EQ(Threads::current(), Threads::openmp_default());
     const ThreadScope its_own(Threads(2));
     for (int i = 0; i < 100; ++i) EXPECT_EQ(parts_of_loop(), 2u);
   });

@@ -13,7 +13,7 @@ struct ThreadShare {
 
 std::map<int, ThreadShare> shares_of(const LoopTime& loop) {
   std::map<int, ThreadShare> shares;
-  for (const PartTime& p : loop.parts) {
+  for (const ChunkTime& p : loop.chunks) {
     const auto [at, first] = shares.try_emplace(p.thread, ThreadShare{p.begin, p.end, 0});
     ThreadShare& s = at->second;
     s.begin = std::min(s.begin, p.begin);

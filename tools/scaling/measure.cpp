@@ -45,7 +45,7 @@ Record recorded_run(Session& session, const ScalingRequest& request, LoopRecorde
   session.set_profiling(false);
   Record record;
   double in_nodes = 0;
-  for (NodeLoops& n : recorder.take()) {
+  for (NodeLoops& n : recorder.take_nodes()) {
     // Skips the control node: the nodes of its bodies are in the list, too.
     if (has_trait(program.functions[n.function].nodes[n.node].op, Trait::control)) continue;
     in_nodes += n.end - n.begin;
@@ -58,8 +58,8 @@ Record recorded_run(Session& session, const ScalingRequest& request, LoopRecorde
 void take_turn(Lane& lane, const ScalingRequest& request, const Program& program) {
   constexpr int kRuns = 3;
   if (lane.simulated) {  // the first run warms up
-    recorded_run(*lane.session, request, LoopRecorder::Mode::in_turn, program);
-    lane.records.push_back(recorded_run(*lane.session, request, LoopRecorder::Mode::in_turn, program));
+    recorded_run(*lane.session, request, LoopRecorder::Mode::serial, program);
+    lane.records.push_back(recorded_run(*lane.session, request, LoopRecorder::Mode::serial, program));
     return;
   }
   for (int i = 0; i <= kRuns; ++i) {
@@ -127,7 +127,7 @@ NodeScaling node_scaling(const Program& program, const Key& key, const Lane& lan
     for (const LoopTime& l : run.loops) {
       if (l.end - l.begin <= longest) continue;
       longest = l.end - l.begin;
-      n.max_loop_parts = l.parts.size();
+      n.max_loop_parts = l.chunks.size();
     }
   }
   return n;

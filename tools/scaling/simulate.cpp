@@ -6,11 +6,11 @@ namespace tern {
 namespace {
 
 /// The parts of a loop with equal times, as after perfect work stealing.
-std::vector<PartTime> evened(const LoopTime& loop) {
-  std::vector<PartTime> parts = loop.parts;
+std::vector<ChunkTime> evened(const LoopTime& loop) {
+  std::vector<ChunkTime> parts = loop.chunks;
   if (loop.note.pieces == 0 || parts.empty()) return parts;
   double sum = 0, longest = 0;
-  for (const PartTime& p : parts) {
+  for (const ChunkTime& p : parts) {
     sum += p.end - p.begin;
     longest = std::max(longest, p.end - p.begin);
   }
@@ -18,7 +18,7 @@ std::vector<PartTime> evened(const LoopTime& loop) {
                most = std::max(mean, piece), excess = longest - most;
   if (excess <= 0) return parts;
   // The last thread ends half a piece after the mean.
-  for (PartTime& p : parts) p.end = p.begin + mean;
+  for (ChunkTime& p : parts) p.end = p.begin + mean;
   parts.front().end += std::min(excess, piece / 2) + (most - mean);
   return parts;
 }
@@ -27,18 +27,18 @@ std::vector<PartTime> evened(const LoopTime& loop) {
 LoopTime spread(const LoopTime& loop, const SimulatedSocket& socket, double weight_bytes) {
   LoopTime result{0, 0, loop.note, loop.openmp, {}};
   std::vector<double> free(static_cast<std::size_t>(std::max(1, socket.cores)), 0);
-  for (const PartTime& part : evened(loop)) {
+  for (const ChunkTime& part : evened(loop)) {
     const auto core = std::ranges::min_element(free);
     const double begin = *core;
     *core += part.end - part.begin;
-    result.parts.push_back({static_cast<int>(core - free.begin()), begin, *core});
+    result.chunks.push_back({static_cast<int>(core - free.begin()), begin, *core});
   }
   const double longest = std::ranges::max(free);
-  const double again = static_cast<double>(loop.parts.size()) - 1;
+  const double again = static_cast<double>(loop.chunks.size()) - 1;
   const double from_memory =
-      (weight_bytes + again * static_cast<double>(loop.note.part_reads)) / socket.bytes_per_second;
+      (weight_bytes + again * static_cast<double>(loop.note.chunk_reads)) / socket.bytes_per_second;
   const double slower = longest > 0 ? std::max(1.0, from_memory / longest) : 1.0;
-  for (PartTime& part : result.parts) {
+  for (ChunkTime& part : result.chunks) {
     part.begin *= slower;
     part.end *= slower;
   }

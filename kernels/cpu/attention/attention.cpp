@@ -46,7 +46,7 @@ TensorView rows_of(const TensorView& v, std::int64_t offset, std::int64_t begin,
 template <class T>
 MatrixView<T> readable(const TensorView& m, T* buffer) {
   if (m.dtype == dtype_of_v<T> && gemm_layout(m.size(0), m.size(1), m.stride(0), m.stride(1))) {
-    return {m.as<const T>(), m.stride(0), m.stride(1)};
+    return {m.data_as<const T>(), m.stride(0), m.stride(1)};
   }
   to_dense(m, dtype_of_v<T>, buffer);
   return {buffer, m.size(1), 1};
@@ -82,7 +82,7 @@ const T* mask_row(const TensorView& mask, std::int64_t offset, std::int64_t row,
     using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
     constexpr auto kHidden = std::bit_cast<Bits>(-std::numeric_limits<T>::infinity());
     const auto value = [](std::uint8_t seen) { return std::bit_cast<T>((Bits(seen) - 1) & kHidden); };
-    const auto* m = mask.as<const std::uint8_t>() + at;
+    const auto* m = mask.data_as<const std::uint8_t>() + at;
     if (stride == 1) {  // a loop for compilers to vectorize
       for (std::int64_t i = 0; i < n; ++i) buffer[i] = value(m[i]);
     } else {
@@ -90,7 +90,7 @@ const T* mask_row(const TensorView& mask, std::int64_t offset, std::int64_t row,
     }
     return buffer;
   }
-  if (stride == 1 && mask.dtype == dtype_of_v<T>) return mask.as<const T>() + at;
+  if (stride == 1 && mask.dtype == dtype_of_v<T>) return mask.data_as<const T>() + at;
   TensorView v = mask;
   v.rank = 1;
   v.sizes[0] = n;
@@ -124,7 +124,7 @@ struct QueryBlock {
 
 /// Loads these keys and values into the tiles. Returns false if gemm has to multiply.
 template <class T>
-bool hold(const TensorView& k, const TensorView& v, std::int64_t n, QueryBlock<T>& b) {
+bool pack_tiles(const TensorView& k, const TensorView& v, std::int64_t n, QueryBlock<T>& b) {
   if constexpr (std::is_same_v<T, float>) {
     if (b.tiles == nullptr) return false;
     const auto in_rows = [](const TensorView& m) {
@@ -154,13 +154,13 @@ void score(const TensorView& k, std::int64_t width, std::int64_t n, bool held, Q
 template <class T>
 void take_keys(const KernelCall& c, const AttentionShape& s, T scale, std::int64_t mask_offset, const TensorView& k,
                const TensorView& v, std::int64_t begin, std::int64_t n, QueryBlock<T>& b) {
-  const bool held = hold(k, v, n, b);
+  const bool held = pack_tiles(k, v, n, b);
   score(k, s.width, n, held, b);
   for (std::int64_t r = 0; r < b.rows; ++r) {
     T* row = b.scores + r * n;
     const std::int64_t query = b.first + r;
     const std::int64_t seen = s.causal ? std::clamp<std::int64_t>(query + 1 - begin, 0, n) : n;
-    const T* mask = c.has(3) ? mask_row(c.in[3], mask_offset, query, begin, seen, b.mask_buffer) : nullptr;
+    const T* mask = c.has_input(3) ? mask_row(c.in[3], mask_offset, query, begin, seen, b.mask_buffer) : nullptr;
     const T block_max = scale_and_max(row, seen, scale, mask);
     const T max = std::max(b.max[r], block_max);
     std::fill(row + seen, row + n, T(0));
@@ -223,11 +223,12 @@ bool splits_pay(std::int64_t queries, std::int64_t keys, std::int64_t width, std
   const auto padded = [](std::int64_t n) { return std::ceil(static_cast<double>(n) / kTile) * kTile; };
   const auto rows = static_cast<double>(queries), columns = static_cast<double>(keys),
              both = static_cast<double>(width + out_width);
-  const double on_tiles = padded(queries) * padded(keys) * (padded(width) + padded(out_width)) * tiles::kProductCost +
-                          columns * both * tiles::kSplitCost +
-                          rows * (static_cast<double>(width) + columns) * tiles::kLeftCost,
+  const double tile_products =
+                   padded(queries) * padded(keys) * (padded(width) + padded(out_width)) * tiles::kProductCost +
+                   columns * both * tiles::kSplitCost +
+                   rows * (static_cast<double>(width) + columns) * tiles::kLeftCost,
                on_vectors = rows * columns * both / machine(Precision::exported).products * kNanoseconds;
-  return on_tiles * kGain < on_vectors;
+  return tile_products * kGain < on_vectors;
 }
 
 bool suits_tiles(int parts, std::int64_t queries, std::int64_t keys, std::int64_t width, std::int64_t out_width) {
@@ -247,26 +248,26 @@ void attend(KernelCall& c, const AttentionShape& s, T scale) {
                      queries = queries_of_block(s, keys, by_tiles);
   const std::int64_t blocks = (s.queries + queries - 1) / queries;
   TensorView mask_view;
-  if (c.has(3)) {
-    mask_view = with_rank(c.in[3], std::max(2, out.rank));
+  if (c.has_input(3)) {
+    mask_view = unsqueeze_to_rank(c.in[3], std::max(2, out.rank));
     c.in[3] = mask_view;
   }
   parallel_for(s.planes * blocks, grain_for(queries * s.keys * s.width), [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t widest = std::max(s.width, s.out_width);
-    ScratchParts count;
-    const auto cut = [&](ScratchParts& parts, QueryBlock<T>& b, T** q) {
-      b.scores = parts.take<T>(queries * keys);
-      b.sums = parts.take<T>(queries * s.out_width);
-      b.max = parts.take<T>(queries);
-      b.total = parts.take<T>(queries);
-      b.buffer = parts.take<T>(keys * widest);
-      b.mask_buffer = parts.take<T>(keys);
-      *q = parts.take<T>(queries * s.width);
+    ScratchArena count;
+    const auto cut = [&](ScratchArena& parts, QueryBlock<T>& b, T** q) {
+      b.scores = parts.allocate<T>(queries * keys);
+      b.sums = parts.allocate<T>(queries * s.out_width);
+      b.max = parts.allocate<T>(queries);
+      b.total = parts.allocate<T>(queries);
+      b.buffer = parts.allocate<T>(keys * widest);
+      b.mask_buffer = parts.allocate<T>(keys);
+      *q = parts.allocate<T>(queries * s.width);
     };
     QueryBlock<T> b;
     T* q_buffer = nullptr;
     cut(count, b, &q_buffer);
-    ScratchParts parts(thread_buffer<std::byte>(count.used(), 3));
+    ScratchArena parts(thread_buffer<std::byte>(count.used(), 3));
     cut(parts, b, &q_buffer);
     std::optional<tiles::KeyBlock> tiles;
     if (by_tiles) b.tiles = &tiles.emplace(keys, s.width, s.out_width, parts_of_floats);
@@ -276,7 +277,7 @@ void attend(KernelCall& c, const AttentionShape& s, T scale) {
       b.rows = std::min(queries, s.queries - b.first);
       const std::int64_t at_k = plane_offset(c.in[1], out, plane, s.per_group),
                          at_v = plane_offset(c.in[2], out, plane, s.per_group);
-      const std::int64_t at_mask = c.has(3) ? plane_offset(c.in[3], out, plane, 1) : 0;
+      const std::int64_t at_mask = c.has_input(3) ? plane_offset(c.in[3], out, plane, 1) : 0;
       b.q = readable(rows_of(c.in[0], plane_offset(c.in[0], out, plane, 1), b.first, b.rows), q_buffer);
       std::fill_n(b.sums, b.rows * s.out_width, T(0));
       std::fill_n(b.max, b.rows, -std::numeric_limits<T>::infinity());

@@ -30,8 +30,8 @@ std::optional<SharedHeads> share_heads(const KernelCall& c, std::int64_t threads
   s.out = c.out[0];
   make_rows(s.in[0], rows);
   make_rows(s.out, rows);
-  if (c.has(3)) {
-    s.in[3] = with_rank(c.in[3], rank);
+  if (c.has_input(3)) {
+    s.in[3] = unsqueeze_to_rank(c.in[3], rank);
     if (s.in[3].size(rank - 3) != 1) make_rows(s.in[3], rows);
   }
   return s;

@@ -19,9 +19,9 @@ class Ahead {
 
   /// The next step's lines, of one row.
   void step(strided_product::WindowProduct* p) {
-    const std::int64_t count = at_ < rows_ * lines_ ? std::min(step_, lines_ - at_ % lines_) : 0;
-    ask(count == 0 ? nullptr : first_ + at_ / lines_ * row_ + at_ % lines_ * kLine, count, p);
-    at_ += count;
+    const std::int64_t count = position_ < rows_ * lines_ ? std::min(step_, lines_ - position_ % lines_) : 0;
+    ask(count == 0 ? nullptr : first_ + position_ / lines_ * row_ + position_ % lines_ * kLine, count, p);
+    position_ += count;
   }
   /// Has a product ask for lines, spread over it: too many at once would keep its own loads waiting.
   static void ask(const float* first, std::int64_t count, strided_product::WindowProduct* p) {
@@ -34,7 +34,7 @@ class Ahead {
  private:
   static constexpr std::int64_t kLine = strided_product::kLine;
   const float* first_ = nullptr;
-  std::int64_t row_ = 0, rows_ = 0, lines_ = 0, step_ = 0, at_ = 0;
+  std::int64_t row_ = 0, rows_ = 0, lines_ = 0, step_ = 0, position_ = 0;
 };
 
 }  // namespace tern::channels_last

@@ -20,7 +20,7 @@ bool is_inside(const cpu::Window& w) {
 }
 
 Band::Band(const Image& image, bool whole, float fill, float* buffer, std::int64_t lines)
-    : image_(image), whole_(whole), fill_(fill), buffer_(buffer) {
+    : image_(image), is_full_width_(whole), fill_(fill), buffer_(buffer) {
   const auto& [d, h, w] = image.window;
   position_ = whole ? image.pitch : image.channels;
   line_ = position_ * (whole ? w.in : reach(w, w.out));
@@ -43,7 +43,7 @@ void Band::load(const float* image, const BandPart& part) {
   const auto& [d, h, w] = image_.window;
   first_line_ = part.begin;
   const std::int64_t first = d.position(part.first_slice, 0), size = h.in * w.in * image_.pitch;
-  if (whole_) {
+  if (is_full_width_) {
     data_ = image;
     offset_ = first * slice_ + h.position(part.begin, 0) * line_ + w.position(0, 0) * position_;
     return;
@@ -65,8 +65,8 @@ void Band::load_slice(const float* image, std::int64_t begin, std::int64_t end, 
   const WindowAxis &h = image_.window[1], &w = image_.window[2];
   // A negative padding skips elements of the image.
   const std::int64_t channels = image_.channels, count = reach(w, w.out),
-                     left = std::clamp<std::int64_t>(w.before, 0, count),
-                     skipped = std::clamp<std::int64_t>(-w.before, 0, w.in),
+                     left = std::clamp<std::int64_t>(w.padding_before, 0, count),
+                     skipped = std::clamp<std::int64_t>(-w.padding_before, 0, w.in),
                      inside = std::clamp<std::int64_t>(count - left, 0, w.in - skipped);
   const bool dense = image_.pitch == channels;
   for (std::int64_t i = 0; i < reach(h, end - begin); ++i, to += line_) {

@@ -44,7 +44,7 @@ class Band {
   void load_slice(const float* image, std::int64_t begin, std::int64_t end, float* to) const;
 
   Image image_;
-  bool whole_;
+  bool is_full_width_;
   float fill_;
   float* buffer_;
   const float* data_ = nullptr;                  ///< the image or the buffer

@@ -9,17 +9,17 @@
 namespace tern::channels_last {
 
 /// The axis shared among threads: lines of images, or channels of results (then each weight is read once).
-enum class ThreadAxis : std::uint8_t { by_rule, lines, channels };
+enum class ThreadAxis : std::uint8_t { automatic, lines, channels };
 
 struct Blocking {
   static constexpr std::int64_t kDepth = 512;
 
-  ThreadAxis share = ThreadAxis::by_rule;
+  ThreadAxis share = ThreadAxis::automatic;
   std::int64_t depth = kDepth;  ///< products in a partial sum added to y: fewer give smaller errors
 
   /// True if this differs from the rules' choice for sums of `products` products.
   bool matters(std::int64_t products) const {
-    return share != ThreadAxis::by_rule || (depth != kDepth && products > std::min(depth, kDepth));
+    return share != ThreadAxis::automatic || (depth != kDepth && products > std::min(depth, kDepth));
   }
 };
 

@@ -85,7 +85,7 @@ bool each_touches(const WindowAxis& a) {
 /// True if the image is read in place: no window of a line reads outside, and slices outside are left out.
 bool reads_in_place(const ChannelsLastShape& c) {
   if (!is_inside({WindowAxis{}, c.window[1], c.window[2]})) return false;
-  return is_inside({WindowAxis{}, WindowAxis{}, c.window[0]}) || (!c.in_order && each_touches(c.window[0]));
+  return is_inside({WindowAxis{}, WindowAxis{}, c.window[0]}) || (!c.is_ordered && each_touches(c.window[0]));
 }
 
 /// Lines of a slice, and slices, in a copied band.
@@ -131,7 +131,7 @@ std::int64_t cost_of_windows(std::int64_t count, std::int64_t taps, std::int64_t
 /// image, as with dilated windows; none otherwise.
 std::vector<LineSection> sections_inside(const ChannelsLastShape& c, std::int64_t rows) {
   const WindowAxis &h = c.window[1], &w = c.window[2];
-  if (c.in_order || c.by_lines() || is_volume(c) || is_inside(c.window) || !each_touches(h)) return {};
+  if (c.is_ordered || c.multiplies_lines() || is_volume(c) || is_inside(c.window) || !each_touches(h)) return {};
   std::int64_t inside = 0;
   std::vector<LineSection> sections = sections_of(w);
   for (const LineSection& s : sections) {
@@ -145,11 +145,11 @@ class ConvolutionWorker {
  public:
   ConvolutionWorker(const ChannelsLastShape& c, const ChannelsLastOperands& at, const pointwise::BoundEpilogue& finish)
       : c_(c),
-        at_(at),
+        operands_(at),
         finish_(finish),
         micro_(strided_product::micro_kernels()),
         plain_(is_every_position(c.window) && !c.spread),
-        together_(c.by_lines() ? c.window[2].kernel : 1),
+        together_(c.multiplies_lines() ? c.window[2].kernel : 1),
         in_(c.in * together_),
         sections_(sections_inside(c, micro_.rows)) {}
 
@@ -172,7 +172,7 @@ class ConvolutionWorker {
       const std::int64_t slice = begin / h.out, n = slice / d.out, front = slice % d.out, top = begin % h.out,
                          count = std::min({most.lines, end - begin, h.out - top}),
                          slices = count < h.out ? 1 : std::min({most.slices, (end - begin) / h.out, d.out - front});
-      const float* x = at_.x + n * image.pitch * cpu::plane(c_.window, &WindowAxis::in);
+      const float* x = operands_.x + n * image.pitch * cpu::plane(c_.window, &WindowAxis::in);
       band.load(x, {top, top + count, front, front + slices});
       runs.clear();
       if (plain_) {
@@ -211,19 +211,19 @@ class ConvolutionWorker {
   /// Finds the lines for the thread to prefetch during every second product.
   void find_upcoming(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t last) {
     const std::int64_t halves = c_.groups * halves_of_group(c_, micro_), lines = lines_of(c_);
-    upcoming_ = cpu::UpcomingLines::for_slice(at_.upcoming, {begin, end, lines}, {first, last, halves});
+    upcoming_ = cpu::UpcomingLines::slice_of(operands_.upcoming, {begin, end, lines}, {first, last, halves});
     const std::int64_t taps = cpu::plane(c_.window, &WindowAxis::kernel), row = plain_ ? end - begin : c_.window[2].out,
                        tiles = (row + micro_.rows - 1) / micro_.rows * (plain_ ? 1 : end - begin),
                        products = tiles * (last - first + 1) / 2 *
                                   ((c_.in * taps + c_.blocking.depth - 1) / c_.blocking.depth);
-    asked_ = 2 * upcoming_.remaining_lines() / std::max<std::int64_t>(products, 2) + 1;
+    prefetch_count_ = 2 * upcoming_.remaining_lines() / std::max<std::int64_t>(products, 2) + 1;
   }
 
   /// Has a product ask for lines of this weight, or every second one for what later nodes read.
   void ask_ahead(Ahead& own, strided_product::WindowProduct* p) {
     asks_upcoming_ = !asks_upcoming_ && upcoming_.remaining_lines() > 0;
     if (!asks_upcoming_) return own.step(p);
-    std::int64_t count = asked_;
+    std::int64_t count = prefetch_count_;
     const std::byte* lines = upcoming_.take_lines(&count);
     Ahead::ask(reinterpret_cast<const float*>(lines), count, p);
   }
@@ -238,8 +238,8 @@ class ConvolutionWorker {
   void add_line(const Band& band, const float* image, const ResultLine& at, std::vector<PixelRun>* runs) const {
     const WindowAxis &d = c_.window[0], &h = c_.window[1], &w = c_.window[2];
     const std::int64_t width = w.kernel / together_;
-    const AxisTaps slices = c_.in_order ? AxisTaps{0, d.kernel} : taps_inside(d, at.slice),
-                   lines = c_.in_order ? AxisTaps{0, h.kernel} : taps_inside(h, at.line);
+    const AxisTaps slices = c_.is_ordered ? AxisTaps{0, d.kernel} : taps_inside(d, at.slice),
+                   lines = c_.is_ordered ? AxisTaps{0, h.kernel} : taps_inside(h, at.line);
     if (sections_.empty()) {
       const std::int64_t first = (slices.begin * h.kernel + lines.begin) * width,
                          merged = lines.count() == h.kernel ? slices.count() : 1;
@@ -261,11 +261,11 @@ class ConvolutionWorker {
                        column = half % halves * width, channel = group * c_.out + column;
     const int columns = static_cast<int>(std::min<std::int64_t>((end - half) * width, c_.out - column));
     const auto taps = static_cast<std::int64_t>(taps_.size()), row = in_ * taps, ld = result_step();
-    const std::int64_t depth = c_.in_order ? in_ : std::min(in_, std::max<std::int64_t>(4, kPacked / taps / 16 * 16));
-    auto* packed = at_.panels != nullptr
+    const std::int64_t depth = c_.is_ordered ? in_ : std::min(in_, std::max<std::int64_t>(4, kPacked / taps / 16 * 16));
+    auto* packed = operands_.panels != nullptr
                        ? nullptr
                        : thread_buffer<float>(static_cast<std::size_t>(depth * taps * micro_.columns), kPackedSlot);
-    strided_product::RegisterEpilogue last = finish_in_registers(at_, finish_, channel, columns);
+    strided_product::RegisterEpilogue last = finish_in_registers(operands_, finish_, channel, columns);
     const float* add = last.add;
     strided_product::WindowProduct p;
     p.a_row = plain_ ? c_.groups * c_.in : band.step();
@@ -276,24 +276,24 @@ class ConvolutionWorker {
     for (const PixelRun& run : runs) tiles += tiles_of(run);
     for (std::int64_t k = 0; k < in_; k += depth) {
       const std::int64_t channels = std::min(depth, in_ - k);
-      const float* weight = at_.weight + channel * row + k * taps;
+      const float* weight = operands_.weight + channel * row + k * taps;
       const bool another = k + depth < in_;
       const std::int64_t products = channels * taps;
       const std::int64_t together =
-                             c_.in_order ? taps : std::clamp<std::int64_t>(c_.blocking.depth / channels, 1, taps),
-                         step = c_.in_order ? channels : std::min(channels, c_.blocking.depth),
+                             c_.is_ordered ? taps : std::clamp<std::int64_t>(c_.blocking.depth / channels, 1, taps),
+                         step = c_.is_ordered ? channels : std::min(channels, c_.blocking.depth),
                          products_of_tile = ((taps + together - 1) / together) * ((channels + step - 1) / step),
                          steps = tiles * products_of_tile / (upcoming_.remaining_lines() > 0 ? 2 : 1);
       const float* rows_of_b = packed;
       Ahead ahead;
-      if (at_.panels != nullptr) {
+      if (operands_.panels != nullptr) {
         const std::int64_t panel = group * ((halves + 1) / 2) + half % halves / 2;
-        const float* whole = at_.panels + (panel * row + k * taps) * micro_.columns;
+        const float* whole = operands_.panels + (panel * row + k * taps) * micro_.columns;
         rows_of_b = whole + half % halves % 2 * width;
         if (another || more) ahead = Ahead(whole + products * micro_.columns, 0, 1, products * micro_.columns, steps);
       } else {
         micro_.pack(weight, 1, row, products, columns, packed);
-        const float* next = another ? weight + products : at_.weight + (channel + columns) * row;
+        const float* next = another ? weight + products : operands_.weight + (channel + columns) * row;
         if (another || more) ahead = Ahead(next, row, columns, products, steps);
       }
       for (const PixelRun& run : runs) {
@@ -304,7 +304,7 @@ class ConvolutionWorker {
         for (std::int64_t t = 0; t < parts; ++t) {
           const std::int64_t begin = t * run.count / parts, rows = (t + 1) * run.count / parts - begin;
           const std::int64_t result = run.result + begin * ld + channel;
-          p.c = at_.y + result;
+          p.c = operands_.y + result;
           last.add = add == nullptr ? nullptr : add + result;
           const float* a = run.a + begin * p.a_row + group * in_ + k;
           for (std::int64_t segment = 0; segment < run.segments; ++segment) {
@@ -330,7 +330,7 @@ class ConvolutionWorker {
           const std::int64_t end = begin + rows;
           if (!finish_ || another || (end - finished < kFinished && end < run.count)) continue;
           const std::int64_t done = run.result + finished * ld + channel;
-          finish_.apply(at_.y + done, ld, end - finished, columns, done, ld);
+          finish_.apply(operands_.y + done, ld, end - finished, columns, done, ld);
           finished = end;
         }
       }
@@ -340,7 +340,7 @@ class ConvolutionWorker {
   std::int64_t tiles_of(const PixelRun& run) const { return (run.count + micro_.rows - 1) / micro_.rows; }
 
   const ChannelsLastShape& c_;
-  const ChannelsLastOperands& at_;
+  const ChannelsLastOperands& operands_;
   const pointwise::BoundEpilogue& finish_;
   const StridedMicroKernels& micro_;
   bool plain_;
@@ -349,8 +349,8 @@ class ConvolutionWorker {
   std::vector<LineSection> sections_;  ///< sections of each line, if the image is read in place despite its padding
   std::vector<std::ptrdiff_t> taps_;
   cpu::UpcomingLines upcoming_;
-  std::int64_t asked_ = 0;      ///< prefetched lines per product
-  bool asks_upcoming_ = false;  ///< true if the previous product prefetched for later nodes
+  std::int64_t prefetch_count_ = 0;  ///< prefetched lines per product
+  bool asks_upcoming_ = false;       ///< true if the previous product prefetched for later nodes
 };
 
 }  // namespace
@@ -375,10 +375,10 @@ void convolve(const ChannelsLastShape& exported, const ChannelsLastOperands& ope
               const pointwise::BoundEpilogue& finish) {
   const ChannelsLastShape c = merged(exported);
   ChannelsLastOperands at = operands;
-  std::vector<float> by_lines;
-  if (c.by_lines() && at.panels == nullptr) {
-    by_lines = weight_by_lines(c, at.weight);
-    at.weight = by_lines.data();
+  std::vector<float> multiplies_lines;
+  if (c.multiplies_lines() && at.panels == nullptr) {
+    multiplies_lines = weight_by_lines(c, at.weight);
+    at.weight = multiplies_lines.data();
   }
   const StridedMicroKernels& micro = strided_product::micro_kernels();
   const std::int64_t lines = lines_of(c), line = c.window[2].out * c.in * cpu::plane(c.window, &WindowAxis::kernel);
@@ -390,8 +390,8 @@ void convolve(const ChannelsLastShape& exported, const ChannelsLastOperands& ope
   // exceed the weight, each thread stays with its lines, cached since the previous layer.
   const bool even = halves % (2 * threads) == 0 || (halves % threads == 0 && halves >= 5 * threads);
   const bool keeps_lines = at.panels != nullptr && lines >= threads && image_floats(c) >= weight_floats(c);
-  const bool by_rule = (even || halves >= 8 * threads) && !keeps_lines;
-  if (c.blocking.share == ThreadAxis::by_rule ? by_rule : c.blocking.share == ThreadAxis::channels) {
+  const bool automatic = (even || halves >= 8 * threads) && !keeps_lines;
+  if (c.blocking.share == ThreadAxis::automatic ? automatic : c.blocking.share == ThreadAxis::channels) {
     return parallel_for(halves, grain(lines * line * width), [&](std::int64_t first, std::int64_t last) {
       ConvolutionWorker(worker).run(0, lines, first, last);
     });

@@ -22,7 +22,7 @@ struct ChannelsLastShape {
 
   /// Sums are a single chain of fmas over the kernel elements and, for each, the input channels; zero padding is
   /// multiplied, and the bias is added last. Requires fma instructions.
-  bool in_order = false;
+  bool is_ordered = false;
   Blocking blocking;
   /// Set where the results are spread over a larger image of two dimensions (transposed.h).
   std::optional<ResultSteps> spread;
@@ -37,9 +37,9 @@ struct ChannelsLastShape {
 
   bool depthwise() const { return in == 1 && out == 1; }
   /// Few channels: multiplies a line of window elements, which are adjacent, like a single element.
-  bool by_lines() const {
+  bool multiplies_lines() const {
     const cpu::WindowAxis& w = window[2];
-    return groups == 1 && in <= 4 && w.kernel > 1 && w.dilation == 1 && !in_order && !depthwise();
+    return groups == 1 && in <= 4 && w.kernel > 1 && w.dilation == 1 && !is_ordered && !depthwise();
   }
 };
 

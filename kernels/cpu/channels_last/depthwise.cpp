@@ -18,7 +18,9 @@ using cpu::WindowAxis;
 
 StripLoop strip_loop(const cpu::Window& window, const StripLoop (&of)[2][2]) {
   const WindowAxis &h = window[1], &w = window[2];
-  const auto beside = [](const WindowAxis& a) { return std::max(a.before, a.position(a.out - 1, a.kernel) - a.in); };
+  const auto beside = [](const WindowAxis& a) {
+    return std::max(a.padding_before, a.position(a.out - 1, a.kernel) - a.in);
+  };
   if (h.kernel != w.kernel || h.stride != w.stride || h.dilation != 1 || w.dilation != 1) return nullptr;
   if ((w.kernel != 3 && w.kernel != 5) || w.stride > 2 || w.out < Strip::kWindows || beside(w) >= w.kernel)
     return nullptr;
@@ -53,14 +55,15 @@ struct DepthwiseWeights {
   std::int64_t step;
 };
 template <class Operands>
-DepthwiseWeights weights_of(const ChannelsLastShape& c, const Operands& at, std::int64_t first, std::int64_t channels) {
-  const std::int64_t taps = at.panels != nullptr ? 0 : c.in * cpu::plane(c.window, &WindowAxis::kernel);
+DepthwiseWeights weights_of(const ChannelsLastShape& c, const Operands& operands, std::int64_t first,
+                            std::int64_t channels) {
+  const std::int64_t taps = operands.panels != nullptr ? 0 : c.in * cpu::plane(c.window, &WindowAxis::kernel);
   auto* to = thread_buffer<float>(static_cast<std::size_t>(channels * (taps + 1)), kDepthwiseWeightSlot);
   for (std::int64_t i = 0; i < channels; ++i) {
-    for (std::int64_t t = 0; t < taps; ++t) to[t * channels + i] = at.weight[(first + i) * taps + t];
-    to[taps * channels + i] = at.bias == nullptr ? 0.0F : at.bias[first + i];
+    for (std::int64_t t = 0; t < taps; ++t) to[t * channels + i] = operands.weight[(first + i) * taps + t];
+    to[taps * channels + i] = operands.bias == nullptr ? 0.0F : operands.bias[first + i];
   }
-  if (at.panels != nullptr) return {at.panels + first, to, channels_of(c)};
+  if (operands.panels != nullptr) return {operands.panels + first, to, channels_of(c)};
   return {to, to + taps * channels, channels};
 }
 
@@ -96,7 +99,11 @@ class Taps {
  public:
   /// `step`: distance between the weights of two window elements.
   Taps(const ChannelsLastShape& c, std::int64_t step)
-      : h_(c.window[1]), w_(c.window[2]), all_(channels_of(c)), step_(step), segments_(segments_of(c.window[2])) {}
+      : h_(c.window[1]),
+        w_(c.window[2]),
+        total_channels_(channels_of(c)),
+        step_(step),
+        segments_(segments_of(c.window[2])) {}
 
   /// Sets the offsets for lines with these elements inside. Consecutive lines mostly agree.
   void set(const Inside& rows) {
@@ -109,7 +116,7 @@ class Taps {
       first_.push_back(x_.size());
       for (std::int64_t r = rows.begin; r < rows.end; ++r) {
         for (std::int64_t k = s.elements.begin; k < s.elements.end; ++k) {
-          x_.push_back(((r - rows.begin) * h_.dilation * w_.in + w_.position(s.first, k)) * all_);
+          x_.push_back(((r - rows.begin) * h_.dilation * w_.in + w_.position(s.first, k)) * total_channels_);
           weight_.push_back((r * w_.kernel + k) * step_);
         }
       }
@@ -119,7 +126,7 @@ class Taps {
 
   /// Calls f(segment, taps, weight taps, tap count).
   template <class F>
-  void each(F&& f) const {
+  void for_each_segment(F&& f) const {
     for (std::size_t i = 0; i < segments_.size(); ++i)
       f(segments_[i], x_.data() + first_[i], weight_.data() + first_[i],
         static_cast<std::ptrdiff_t>(first_[i + 1] - first_[i]));
@@ -127,35 +134,35 @@ class Taps {
 
  private:
   const WindowAxis &h_, &w_;
-  std::int64_t all_, step_;
+  std::int64_t total_channels_, step_;
   std::vector<Segment> segments_;
   Inside rows_{-1, -1};
   std::vector<std::ptrdiff_t> x_, weight_;
   std::vector<std::size_t> first_;  ///< first tap of each segment
 };
 
-/// Bounds applied to results in registers; `whole`: the epilogue needs no other step.
+/// Bounds applied to results in registers; `is_unbounded`: the epilogue needs no other step.
 struct Bounds {
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
-  bool whole = true;
+  bool is_unbounded = true;
 };
 Bounds bounds_of(const pointwise::BoundEpilogue& finish) {
   const pointwise::SimpleEpilogue* simple = finish.simple();
   if (simple != nullptr && simple->operand < 0) return {simple->low, simple->high};
-  return {.whole = finish.epilogue == nullptr};
+  return {.is_unbounded = finish.epilogue == nullptr};
 }
 
 /// Channels of an image read and written in place by a thread.
 struct PlainLines {
   PlainLines(const ChannelsLastShape&, const ChannelsLastOperands& operands, std::int64_t first_channel, std::int64_t)
-      : at(operands), first(first_channel) {}
-  const ChannelsLastOperands& at;
+      : operands(operands), first(first_channel) {}
+  const ChannelsLastOperands& operands;
   std::int64_t first;
 
   /// Sets the strip's start to line `from` of all images and line `to` of all results.
-  void place(Strip& s, std::int64_t from, std::int64_t to) const {
-    s.x = at.x + from * s.line + first;
-    s.y = at.y + to * s.y_line + first;
+  void set_start(Strip& s, std::int64_t from, std::int64_t to) const {
+    s.x = operands.x + from * s.line + first;
+    s.y = operands.y + to * s.y_line + first;
   }
   void finished(const Strip&, std::int64_t) const {}
 };
@@ -164,7 +171,7 @@ struct PlainLines {
 class NarrowLines {
  public:
   NarrowLines(const ChannelsLastShape& c, const NarrowOperands& at, std::int64_t first, std::int64_t channels)
-      : at_(at), all_(channels_of(c)), first_(first), channels_(channels) {
+      : operands_(at), total_channels_(channels_of(c)), first_(first), channels_(channels) {
     const WindowAxis &h = c.window[1], &w = c.window[2];
     const std::int64_t lines = loops().strip_lines, reach = (lines - 1) * h.stride + h.kernel;
     if (!at.narrow_x)
@@ -172,44 +179,45 @@ class NarrowLines {
     if (at.narrow_y) y_ = thread_buffer<float>(static_cast<std::size_t>(lines * w.out * channels), kResultSlot);
   }
 
-  void place(Strip& s, std::int64_t from, std::int64_t to) {
-    if (at_.narrow_x) {
-      s.x = at_.x + (from * s.line + first_) * 2;
+  void set_start(Strip& s, std::int64_t from, std::int64_t to) {
+    if (operands_.narrow_x) {
+      s.x = operands_.x + (from * s.line + first_) * 2;
     } else {
       s.position = channels_;
-      const std::int64_t line = s.width * all_;
+      const std::int64_t line = s.width * total_channels_;
       s.line = s.width * channels_;
       for (std::int64_t r = s.rows_begin; r < s.rows_end; ++r)
-        round({at_.x, false}, ((from + r) * line + first_), s.width, x_ + (r - s.rows_begin) * s.line * 2);
+        round({operands_.x, false}, ((from + r) * line + first_), s.width, x_ + (r - s.rows_begin) * s.line * 2);
       s.x = x_ - s.rows_begin * s.line * 2;
     }
-    if (at_.narrow_y) {
+    if (operands_.narrow_y) {
       s.y = y_;
       s.y_position = channels_;
       s.y_line = s.out * channels_;
     } else {
-      s.y = reinterpret_cast<float*>(at_.y) + to * s.y_line + first_;
+      s.y = reinterpret_cast<float*>(operands_.y) + to * s.y_line + first_;
     }
   }
   void finished(const Strip& s, std::int64_t to) const {
-    if (!at_.narrow_y) return;
+    if (!operands_.narrow_y) return;
     const std::int64_t positions = s.lines * s.out;
-    std::byte* y = at_.y + (to * s.out * all_ + first_) * 2;
+    std::byte* y = operands_.y + (to * s.out * total_channels_ + first_) * 2;
     const tiles::Elements sums{reinterpret_cast<const std::byte*>(s.y)};
-    if (channels_ == all_) return tiles::round_line(sums, positions * all_, y);
-    for (std::int64_t i = 0; i < positions; ++i) tiles::round_line(sums.at(i * channels_), channels_, y + i * all_ * 2);
+    if (channels_ == total_channels_) return tiles::round_line(sums, positions * total_channels_, y);
+    for (std::int64_t i = 0; i < positions; ++i)
+      tiles::round_line(sums.offset_by(i * channels_), channels_, y + i * total_channels_ * 2);
   }
 
  private:
   /// Positions from element `begin` on, their channels side by side.
   void round(tiles::Elements x, std::int64_t begin, std::int64_t positions, std::byte* to) const {
-    if (channels_ == all_) return tiles::round_line(x.at(begin), positions * all_, to);
+    if (channels_ == total_channels_) return tiles::round_line(x.offset_by(begin), positions * total_channels_, to);
     for (std::int64_t i = 0; i < positions; ++i)
-      tiles::round_line(x.at(begin + i * all_), channels_, to + i * channels_ * 2);
+      tiles::round_line(x.offset_by(begin + i * total_channels_), channels_, to + i * channels_ * 2);
   }
 
-  const NarrowOperands& at_;
-  std::int64_t all_, first_, channels_;
+  const NarrowOperands& operands_;
+  std::int64_t total_channels_, first_, channels_;
   std::byte* x_ = nullptr;
   float* y_ = nullptr;
 };
@@ -227,7 +235,7 @@ void run_strips(const ChannelsLastShape& c, const Operands& at, const pointwise:
   s.position = s.y_position = all;
   s.line = w.in * all;
   s.width = w.in;
-  s.before = w.before;
+  s.padding_before = w.padding_before;
   s.out = w.out;
   s.channels = channels;
   s.group = c.out;
@@ -237,18 +245,18 @@ void run_strips(const ChannelsLastShape& c, const Operands& at, const pointwise:
   s.low = bounds.low;
   s.high = bounds.high;
   auto upcoming =
-      cpu::UpcomingLines::for_slice(at.upcoming, {begin, end, c.batch * h.out}, {first, first + channels, all});
+      cpu::UpcomingLines::slice_of(at.upcoming, {begin, end, c.batch * h.out}, {first, first + channels, all});
   for (std::int64_t i = begin; i < end; i += s.lines) {
     const std::int64_t top = h.position(i % h.out, 0);
     s.lines = std::min<std::int64_t>({loops().strip_lines, end - i, h.out - i % h.out});
     const std::int64_t reach = (s.lines - 1) * h.stride + h.kernel;
     s.rows_begin = std::clamp<std::int64_t>(-top, 0, reach);
     s.rows_end = std::clamp<std::int64_t>(h.in - top, s.rows_begin, reach);
-    lines.place(s, i / h.out * h.in + top, i);
+    lines.set_start(s, i / h.out * h.in + top, i);
     s.ahead_lines = (upcoming.remaining_lines() * s.lines + end - i - 1) / (end - i);
     s.ahead = upcoming.take_lines(&s.ahead_lines);
     loop(s, weights.weight, weights.step, weights.bias);
-    if (!bounds.whole) finish.apply(s.y, s.y_position, s.lines * w.out, channels, i * w.out * all + first, all);
+    if (!bounds.is_unbounded) finish.apply(s.y, s.y_position, s.lines * w.out, channels, i * w.out * all + first, all);
     lines.finished(s, i);
   }
 }
@@ -279,8 +287,8 @@ void run(const ChannelsLastShape& c, const ChannelsLastOperands& at, const point
     const std::int64_t top = rows.begin < rows.end ? h.position(i % h.out, rows.begin) : 0;
     const float* x = at.x + (i / h.out * h.in + top) * line + first;
     float* y = at.y + i * w.out * all + first;
-    taps.each([&](const Segment& s, const std::ptrdiff_t* x_taps, const std::ptrdiff_t* weight_taps,
-                  std::ptrdiff_t tap_count) {
+    taps.for_each_segment([&](const Segment& s, const std::ptrdiff_t* x_taps, const std::ptrdiff_t* weight_taps,
+                              std::ptrdiff_t tap_count) {
       windows.taps = x_taps;
       windows.tap_count = tap_count;
       const bool down = s.count < count;
@@ -294,7 +302,7 @@ void run(const ChannelsLastShape& c, const ChannelsLastOperands& at, const point
         loops().depthwise(windows, weights.weight, weight_taps, weights.bias);
       }
     });
-    if (!bounds.whole) finish.apply(y, all, count * w.out, channels, i * w.out * all + first, all);
+    if (!bounds.is_unbounded) finish.apply(y, all, count * w.out, channels, i * w.out * all + first, all);
   }
 }
 
@@ -339,31 +347,31 @@ void run_in_order(const ChannelsLastShape& c, const ChannelsLastOperands& at, co
 
 /// Calls f(first line, last, first channel, channels) on several threads; lines or channels are divided.
 template <class F>
-void for_parts(const ChannelsLastShape& c, F&& f) {
+void parallel_ranges(const ChannelsLastShape& c, F&& f) {
   const std::int64_t lines = c.batch * c.window[1].out;
   const std::int64_t line = c.window[2].out * c.in * cpu::plane(c.window, &WindowAxis::kernel) * channels_of(c);
   const ThreadAxis share = c.blocking.share;
-  if (share == ThreadAxis::by_rule ? share_lines(lines, channels_of(c))
-                                   : share == ThreadAxis::lines || !enough_channels(channels_of(c))) {
+  if (share == ThreadAxis::automatic ? share_lines(lines, channels_of(c))
+                                     : share == ThreadAxis::lines || !enough_channels(channels_of(c))) {
     parallel_for(lines, kDepthwiseThreadProducts / line + 1,
                  [&](std::int64_t begin, std::int64_t end) { f(begin, end, 0, channels_of(c)); });
     return;
   }
   const std::int64_t unit = lines * line / (channels_of(c) / kUnit);
-  for_channels(channels_of(c), kDepthwiseThreadProducts / (unit + 1) + 1,
-               [&](std::int64_t first, std::int64_t count) { f(0, lines, first, count); });
+  parallel_channels(channels_of(c), kDepthwiseThreadProducts / (unit + 1) + 1,
+                    [&](std::int64_t first, std::int64_t count) { f(0, lines, first, count); });
 }
 
 }  // namespace
 
 void convolve_depthwise(const ChannelsLastShape& c, const ChannelsLastOperands& at,
                         const pointwise::BoundEpilogue& finish) {
-  if (c.in_order) {
+  if (c.is_ordered) {
     const std::int64_t products = c.window[2].out * cpu::plane(c.window, &WindowAxis::kernel) * channels_of(c);
     return parallel_for(c.batch * c.window[1].out, kDepthwiseThreadProducts / products + 1,
                         [&](std::int64_t begin, std::int64_t end) { run_in_order(c, at, finish, begin, end); });
   }
-  for_parts(c, [&](std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t channels) {
+  parallel_ranges(c, [&](std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t channels) {
     run(c, at, finish, begin, end, first, channels);
   });
 }
@@ -371,18 +379,18 @@ void convolve_depthwise(const ChannelsLastShape& c, const ChannelsLastOperands& 
 bool has_small_groups(const ChannelsLastShape& c) {
   constexpr std::int64_t kRegister = 16, kMost = 8;
   return c.in == c.out && c.out > 1 && c.out <= kMost && kMost % c.out == 0 && channels_of(c) >= kRegister &&
-         !c.in_order && c.window[0].in == 1 && c.window[0].out == 1 && c.window[0].kernel == 1 &&
+         !c.is_ordered && c.window[0].in == 1 && c.window[0].out == 1 && c.window[0].kernel == 1 &&
          strip_loop(c.window, loops().group_strip) != nullptr;
 }
 
 bool has_narrow_depthwise(const ChannelsLastShape& c) {
-  return c.depthwise() && !c.in_order && channels_of(c) >= loops().lanes &&
+  return c.depthwise() && !c.is_ordered && channels_of(c) >= loops().lanes &&
          strip_loop(c.window, loops().narrow_strip) != nullptr;
 }
 
 void convolve_narrow_depthwise(const ChannelsLastShape& c, const NarrowOperands& at,
                                const pointwise::BoundEpilogue& finish) {
-  for_parts(c, [&](std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t channels) {
+  parallel_ranges(c, [&](std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t channels) {
     run_strips<NarrowLines>(c, at, finish, strip_loop(c.window, loops().narrow_strip), begin, end, first, channels);
   });
 }

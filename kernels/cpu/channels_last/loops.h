@@ -29,7 +29,7 @@ struct Strip {
   static constexpr std::ptrdiff_t kWindows = 7;
   const void* x = nullptr;                          ///< first position of the line where windows begin
   std::ptrdiff_t position = 0, line = 0;            ///< elements between positions and lines of x
-  std::ptrdiff_t width = 0, before = 0;             ///< line width; positions of a window before the line
+  std::ptrdiff_t width = 0, padding_before = 0;     ///< line width; positions of a window before the line
   std::ptrdiff_t rows_begin = 0, rows_end = 0;      ///< lines under the windows and inside the image
   std::ptrdiff_t out = 0, lines = 1, channels = 0;  ///< channels: at least `Loops::lanes`
   std::ptrdiff_t group = 1;                         ///< input channels per output channel

@@ -70,7 +70,7 @@ void mean_by_runs(std::int64_t batch, const PositionRuns& runs, const float* x, 
 
 /// Threads divide the channels.
 void mean_by_channels(std::int64_t batch, const PositionRuns& runs, const float* x, float* y) {
-  for_channels(runs.channels, grain_for(batch * runs.positions * kUnit), [&](std::int64_t first, std::int64_t n) {
+  parallel_channels(runs.channels, grain_for(batch * runs.positions * kUnit), [&](std::int64_t first, std::int64_t n) {
     auto* sums = thread_buffer<float>(static_cast<std::size_t>(runs.count * n), kRunSlot);
     for (std::int64_t image = 0; image < batch; ++image) {
       for (std::int64_t r = 0; r < runs.count; ++r)

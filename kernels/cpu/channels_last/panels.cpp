@@ -40,7 +40,8 @@ WeightOrder order_of(const ChannelsLastShape& c) {
     return {fmt::format("elements of {} channels: {}", channels, row), channels * row};
   }
   const std::int64_t columns = strided_product::micro_kernels().columns;
-  return {fmt::format("panels of {}{}: {} x {} of {}", columns, c.by_lines() ? " by lines" : "", c.groups, c.out, row),
+  return {fmt::format("panels of {}{}: {} x {} of {}", columns, c.multiplies_lines() ? " by lines" : "", c.groups,
+                      c.out, row),
           panel_floats(c)};
 }
 
@@ -63,7 +64,7 @@ std::int64_t panel_floats(const ChannelsLastShape& c) {
 }
 
 std::vector<float> make_panels(const ChannelsLastShape& c, const float* weight) {
-  return pack(c, products(c), c.by_lines() ? weight_by_lines(c, weight).data() : weight);
+  return pack(c, products(c), c.multiplies_lines() ? weight_by_lines(c, weight).data() : weight);
 }
 
 std::vector<float> weight_by_lines(const ChannelsLastShape& c, const float* weight) {
@@ -88,7 +89,7 @@ const float* stored_panels(const KernelCall& call, const ChannelsLastShape& c) {
   if (stored.size() == static_cast<std::size_t>(order.floats) * sizeof(float) &&
       reinterpret_cast<std::uintptr_t>(stored.data()) % alignof(float) == 0)
     return reinterpret_cast<const float*>(stored.data());
-  if (const auto* weight = call.in[1].as<const float>(); weight != nullptr) {
+  if (const auto* weight = call.in[1].data_as<const float>(); weight != nullptr) {
     call.weights->offer(1, order.key, [c, weight] {
       const std::vector<float> made = arranged(c, weight);
       const auto bytes = std::as_bytes(std::span(made));

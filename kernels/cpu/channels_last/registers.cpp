@@ -20,7 +20,7 @@ strided_product::RegisterEpilogue finish_in_registers(const ChannelsLastOperands
   if (const pointwise::SimpleEpilogue* s = finish.simple()) {
     f.low = s->low;
     f.high = s->high;
-    if (s->operand >= 0) f.add = finish.call->in[static_cast<std::size_t>(s->operand)].as<const float>();
+    if (s->operand >= 0) f.add = finish.call->in[static_cast<std::size_t>(s->operand)].data_as<const float>();
   }
   return f;
 }

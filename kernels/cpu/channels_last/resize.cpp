@@ -17,24 +17,24 @@ class ResizedLines {
   ResizedLines(const Table& lines, const Table& columns, std::int64_t channels)
       : columns_(columns),
         channels_(channels),
-        kept_(static_cast<std::size_t>(lines.taps), -1),
+        cached_lines_(static_cast<std::size_t>(lines.taps), -1),
         length_(columns.out * channels),
         buffer_(thread_buffer<float>(static_cast<std::size_t>(lines.taps * length_), 0)) {}
 
   std::int64_t length() const { return length_; }
   void begin(const float* image) {
     image_ = image;
-    std::ranges::fill(kept_, -1);
+    std::ranges::fill(cached_lines_, -1);
   }
   const float* line(std::int64_t i) {
     if (columns_.identity) return source(i);
-    const auto slot = static_cast<std::size_t>(i) % kept_.size();
+    const auto slot = static_cast<std::size_t>(i) % cached_lines_.size();
     float* to = buffer_ + static_cast<std::int64_t>(slot) * length_;
-    if (kept_[slot] != i) make(i, to);
-    kept_[slot] = i;
+    if (cached_lines_[slot] != i) compute_line(i, to);
+    cached_lines_[slot] = i;
     return to;
   }
-  void make(std::int64_t i, float* to) const {
+  void compute_line(std::int64_t i, float* to) const {
     if (columns_.identity) {
       std::copy_n(source(i), length_, to);
     } else {
@@ -47,7 +47,7 @@ class ResizedLines {
 
   const Table& columns_;
   std::int64_t channels_;
-  std::vector<std::int64_t> kept_;  ///< line number in each slot
+  std::vector<std::int64_t> cached_lines_;  ///< line number in each slot
   std::int64_t length_;
   float* buffer_;
   const float* image_ = nullptr;
@@ -67,14 +67,14 @@ void resize(const Table& lines, const Table& columns, std::int64_t batch, std::i
       const std::int64_t* index = lines.index.data() + i * lines.taps;
       float* to = y + at * length;
       if (lines.identity) {
-        of.make(i, to);
+        of.compute_line(i, to);
       } else if (lines.taps > 1) {
         cpu::weighted_sum([&](std::int64_t k) { return of.line(index[k]); }, lines.weight.data() + i * lines.taps,
                           lines.taps, length, to);
       } else if (at > begin && i > 0 && index[0] == index[-1]) {
         std::copy_n(to - length, length, to);
       } else {
-        of.make(index[0], to);
+        of.compute_line(index[0], to);
       }
     }
   });

@@ -25,7 +25,7 @@ inline bool share_lines(std::int64_t lines, std::int64_t channels) {
 
 /// Calls f(first, count) for parts of the channels, of at least `grain` units each.
 template <class F>
-void for_channels(std::int64_t channels, std::int64_t grain, F&& f) {
+void parallel_channels(std::int64_t channels, std::int64_t grain, F&& f) {
   const std::int64_t units = std::max<std::int64_t>(1, channels / kUnit);  // the last part takes the remainder
   parallel_for(units, grain, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t first = begin * kUnit;

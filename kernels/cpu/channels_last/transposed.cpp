@@ -24,15 +24,15 @@ PhaseAxis phase_of(const WindowAxis& a, std::int64_t first) {
   phase.window.out = (a.in - first + a.stride - 1) / a.stride;
   // The last element reads the first input of a window.
   for (std::int64_t k = a.kernel - 1; k >= 0; --k) {
-    if ((first + a.before - k * a.dilation) % a.stride == 0) phase.elements.push_back(k);
+    if ((first + a.padding_before - k * a.dilation) % a.stride == 0) phase.elements.push_back(k);
   }
   if (phase.elements.empty()) {
-    phase.window.before = -a.out;  // a window of one element behind the inputs: padding
+    phase.window.padding_before = -a.out;  // a window of one element behind the inputs: padding
     return phase;
   }
   phase.window.kernel = static_cast<std::int64_t>(phase.elements.size());
   phase.window.dilation = a.dilation / std::gcd(a.dilation, a.stride);
-  phase.window.before = -(first + a.before - phase.elements[0] * a.dilation) / a.stride;
+  phase.window.padding_before = -(first + a.padding_before - phase.elements[0] * a.dilation) / a.stride;
   return phase;
 }
 

@@ -61,7 +61,7 @@ class Tiles {
         float* transformed, std::int64_t most)
       : c_(c),
         grid_(c),
-        at_(at),
+        operands_(at),
         finish_(finish),
         loops_(loops().winograd),
         micro_(strided_product::micro_kernels()),
@@ -76,8 +76,8 @@ class Tiles {
   void transform(std::int64_t first, std::int64_t tile, std::int64_t channel, std::int64_t channels) const {
     const std::int64_t pitch = c_.groups * c_.in, at = first + tile;
     const WindowAxis &h = c_.window[1], &w = c_.window[2];
-    const float* image = at_.x + grid_.image(at) * h.in * w.in * pitch + channel;
-    const std::int64_t top = grid_.line(at) - h.before, left = grid_.column(at) - w.before;
+    const float* image = operands_.x + grid_.image(at) * h.in * w.in * pitch + channel;
+    const std::int64_t top = grid_.line(at) - h.padding_before, left = grid_.column(at) - w.padding_before;
     static constexpr float kZeros[kChannelsOfPart + kWinogradFewestChannels] = {};
     const float* from[kElements];
     for (std::int64_t i = 0; i < kTransformed; ++i) {
@@ -111,10 +111,11 @@ class Tiles {
       for (std::int64_t e = 0; e < kElements; ++e) {
         for (std::int64_t part = 0; part < parts; ++part) {
           const std::int64_t tile = part * count / parts, rows = (part + 1) * count / parts - tile;
-          micro_.of_rows[rows - 1](transformed_ + e * element_ + (begin + tile) * pitch_ + group * c_.in + k, pitch_, 1,
-                                   weight + e * weight_of_element, micro_.columns, channels,
-                                   sums + e * sums_of_element + tile * micro_.columns, micro_.columns, micro_.columns,
-                                   k == 0 ? strided_product::SumMode::stored : strided_product::SumMode::added);
+          micro_.row_kernels[rows - 1](transformed_ + e * element_ + (begin + tile) * pitch_ + group * c_.in + k,
+                                       pitch_, 1, weight + e * weight_of_element, micro_.columns, channels,
+                                       sums + e * sums_of_element + tile * micro_.columns, micro_.columns,
+                                       micro_.columns,
+                                       k == 0 ? strided_product::SumMode::stored : strided_product::SumMode::added);
         }
       }
     }
@@ -124,17 +125,17 @@ class Tiles {
  private:
   /// Returns rows of a packed panel.
   const float* rows_of(std::int64_t panel, std::int64_t k, std::int64_t channels, int columns) const {
-    if (at_.panels != nullptr) return at_.panels + (panel * c_.in + k) * kTaps * micro_.columns;
+    if (operands_.panels != nullptr) return operands_.panels + (panel * c_.in + k) * kTaps * micro_.columns;
     auto* packed = thread_buffer<float>(static_cast<std::size_t>(channels * kTaps * micro_.columns), kPackedSlot);
     const std::int64_t row = c_.in * kTaps, channel = panel / panels_ * c_.out + panel % panels_ * micro_.columns;
-    micro_.pack(at_.weight + channel * row + k * kTaps, 1, row, channels * kTaps, columns, packed);
+    micro_.pack(operands_.weight + channel * row + k * kTaps, 1, row, channels * kTaps, columns, packed);
     return packed;
   }
 
   bool store(std::int64_t first, std::int64_t count, std::int64_t channel, int columns, const float* sums,
              std::int64_t sums_of_element) const {
     const std::int64_t lines = c_.window[1].out, line = c_.window[2].out, position = c_.groups * c_.out;
-    strided_product::RegisterEpilogue last = finish_in_registers(at_, finish_, channel, columns);
+    strided_product::RegisterEpilogue last = finish_in_registers(operands_, finish_, channel, columns);
     const float* add = last.add;
     float check = 0;
     for (std::int64_t i = 0; i < count;) {
@@ -146,7 +147,7 @@ class Tiles {
       TileResults to{nullptr, line * position, position, static_cast<int>(rows), 0, columns, last};
       for (std::int64_t t = 0; t < together; ++t, ++i) {
         const std::int64_t result = start + t * kTile * position;
-        to.y = at_.y + result;
+        to.y = operands_.y + result;
         to.finish.add = add == nullptr ? nullptr : add + result;
         to.columns = static_cast<int>(std::min(std::int64_t{kTile}, positions - t * kTile));
         check += loops_.output(sums + i * micro_.columns, sums_of_element, to);
@@ -154,7 +155,7 @@ class Tiles {
       if (!finish_) continue;
       for (std::int64_t r = 0; r < rows; ++r) {
         const std::int64_t result = start + r * line * position;
-        finish_.apply(at_.y + result, position, positions, columns, result, position);
+        finish_.apply(operands_.y + result, position, positions, columns, result, position);
       }
     }
     return check == 0;
@@ -162,7 +163,7 @@ class Tiles {
 
   const ChannelsLastShape& c_;
   WinogradGrid grid_;
-  const ChannelsLastOperands& at_;
+  const ChannelsLastOperands& operands_;
   const pointwise::BoundEpilogue& finish_;
   const WinogradLoops& loops_;
   const StridedMicroKernels& micro_;
@@ -182,7 +183,7 @@ bool Winograd::possible(const ChannelsLastShape& c) {
   const auto three = [](const WindowAxis& a) { return a.kernel == 3 && a.stride == 1 && a.dilation == 1; };
   const WindowAxis& depth = c.window[0];
   return three(c.window[1]) && three(c.window[2]) && depth.in == 1 && depth.out == 1 && depth.kernel == 1 &&
-         c.in >= kWinogradFewestChannels && c.out >= kWinogradFewestChannels && !c.in_order;
+         c.in >= kWinogradFewestChannels && c.out >= kWinogradFewestChannels && !c.is_ordered;
 }
 
 bool Winograd::allowed() {

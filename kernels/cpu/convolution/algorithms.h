@@ -38,7 +38,7 @@ std::unique_ptr<AlgorithmState> prepare_float_convolution(const KernelCall& call
 /// Copies windows into the columns of a matrix and multiplies by the weight. Takes every node.
 std::unique_ptr<PreparedAlgorithm> convolution_by_columns(const ConvolutionCall& c);
 
-inline channels_last::ChannelsLastShape with_channels_last(const ConvolutionProblem& p) {
+inline channels_last::ChannelsLastShape channels_last_shape(const ConvolutionProblem& p) {
   return {p.window, p.batch, p.groups, p.in, p.out};
 }
 inline planes::DirectConvolution direct(const ConvolutionProblem& p) {

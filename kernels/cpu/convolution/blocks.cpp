@@ -20,16 +20,16 @@ class ConvolutionBlocks : public PreparedAlgorithm {
  public:
   explicit ConvolutionBlocks(const ConvolutionProblem& p) : p_(p) { choice = {Algorithm::blocks}; }
 
-  void reserve(const KernelCall&, ScratchParts&) const override {}
+  void reserve(const KernelCall&, ScratchArena&) const override {}
 
-  RemainingWork run(KernelCall& c, ScratchParts&, const pointwise::Epilogue*) const override {
+  RemainingWork run(KernelCall& c, ScratchArena&, const pointwise::Epilogue*) const override {
     const TensorView& y = c.out[0];
     const std::int64_t lines = y.size(0) * y.size(1), size = y.numel() / lines;
-    const float* bias = c.has(2) ? c.in[2].as<const float>() : nullptr;
+    const float* bias = c.has_input(2) ? c.in[2].data_as<const float>() : nullptr;
     for (std::int64_t i = 0; i < lines; ++i)
-      std::fill_n(y.as<float>() + i * size, size, bias == nullptr ? 0.0F : bias[i % y.size(1)]);
+      std::fill_n(y.data_as<float>() + i * size, size, bias == nullptr ? 0.0F : bias[i % y.size(1)]);
     if (c.in[0].numel() != 0 && c.in[1].numel() != 0)
-      forward_by_blocks(p_, c.in[0].as<const float>(), c.in[1].as<const float>(), y.as<float>());
+      forward_by_blocks(p_, c.in[0].data_as<const float>(), c.in[1].data_as<const float>(), y.data_as<float>());
     return RemainingWork::epilogue;
   }
 

@@ -33,12 +33,12 @@ bool takes_tiles(const KernelCall& call, const channels_last::ChannelsLastShape&
   if (!plain || !tiles::SplitLinear::suits(s)) return false;
   if (asked != Algorithm::none) return asked == Algorithm::channels_last_tiles;
   const auto m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
-  const double on_tiles = m * n * k * tiles::kProductCost + m * k * tiles::kSplitCost + n * k * tiles::kLeftCost,
+  const double tile_products = m * n * k * tiles::kProductCost + m * k * tiles::kSplitCost + n * k * tiles::kLeftCost,
                on_vectors = m * n * k / machine(call.precision).products * kNanoseconds;
-  return on_tiles + m * n * kResultCost < on_vectors;
+  return tile_products + m * n * kResultCost < on_vectors;
 }
 
-bool of_floats(const KernelCall& call) {
+bool is_float_call(const KernelCall& call) {
   return std::ranges::all_of(call.in.first(std::min(call.in.size(), kEpilogueOperands)),
                              [](const TensorView& v) { return v.dtype == DType::f32 || v.dtype == DType::invalid; });
 }
@@ -46,8 +46,8 @@ bool of_floats(const KernelCall& call) {
 }  // namespace
 
 bool tiles_gain(double intensity, const Machine& m) {
-  if (m.on_tiles <= m.products) return false;
-  const double saved = intensity / 2 * (1 / m.products - 1 / m.on_tiles);
+  if (m.tile_products <= m.products) return false;
+  const double saved = intensity / 2 * (1 / m.products - 1 / m.tile_products);
   return intensity == 0 || saved >= m.plane_bytes / m.bytes;
 }
 
@@ -57,7 +57,7 @@ bool rounds_depthwise(const KernelCall& call, const channels_last::ChannelsLastS
   const Algorithm asked = call.algorithm.algorithm;
   return call.precision == Precision::bfloat16 && rows_pay() && channels_last::has_narrow_depthwise(c) &&
          (x.rank == 3 || x.rank == 4) && fits(x.dtype) && fits(y.dtype) && w.dtype == DType::f32 && x.numel() != 0 &&
-         y.numel() != 0 && (!call.has(2) || call.in[2].dtype == DType::f32) &&
+         y.numel() != 0 && (!call.has_input(2) || call.in[2].dtype == DType::f32) &&
          (asked == Algorithm::none || asked == Algorithm::channels_last);
 }
 
@@ -67,12 +67,12 @@ bool wants_channels_last(const KernelCall& call, const channels_last::ChannelsLa
   const Algorithm asked = call.algorithm.algorithm;
   if (rounds_depthwise(call, c)) return true;
   if (TileRowsConvolution::possible(call) && (asked == Algorithm::tile_rows || asked == Algorithm::none))
-    return (of_floats(call) && suits(c, true)) || TileRowsConvolution::serves(call, c);
-  if (!of_floats(call)) return false;
+    return (is_float_call(call) && suits(c, true)) || TileRowsConvolution::serves(call, c);
+  if (!is_float_call(call)) return false;
   if (asked == Algorithm::none) {
     const Machine& m = machine(call.precision);
     if (has_small_groups(c)) return true;
-    if (m.on_tiles > 0) return (is_volume(c) || !tiles_gain(call.intensity, m)) && suits(c, is_channels_last(x));
+    if (m.tile_products > 0) return (is_volume(c) || !tiles_gain(call.intensity, m)) && suits(c, is_channels_last(x));
     return suits(c, true) && channels_last_pays(ConvolutionCall(call), m);
   }
   const bool lies_so =
@@ -80,10 +80,10 @@ bool wants_channels_last(const KernelCall& call, const channels_last::ChannelsLa
   return lies_so && suits(c, true);
 }
 
-std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const KernelCall& call,
-                                                                       const channels_last::ChannelsLastShape& c) {
+std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::create(const KernelCall& call,
+                                                                         const channels_last::ChannelsLastShape& c) {
   const bool rounds = rounds_depthwise(call, c);
-  if (!wants_channels_last(call, c) || (!of_floats(call) && !rounds)) return nullptr;
+  if (!wants_channels_last(call, c) || (!is_float_call(call) && !rounds)) return nullptr;
   auto made = otherwise(call, c);
   if (made == nullptr) return nullptr;
   made->choice.variant = made->convolution_.divide(call.algorithm.variant);
@@ -110,15 +110,15 @@ std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::otherwise(cons
   made->convolution_ = c;
   made->choice = {Algorithm::channels_last};
   made->own_epilogue = true;
-  made->epilogue_ = pointwise::Epilogue::make(Reordered(call).call());
+  made->epilogue_ = pointwise::Epilogue::create(Reordered(call).call());
   return made;
 }
 
-void ChannelsLastConvolution::reserve(const KernelCall&, ScratchParts& parts) const {
-  if (winograd_) parts.take<std::byte>(static_cast<std::int64_t>(winograd_->scratch()));
+void ChannelsLastConvolution::reserve(const KernelCall&, ScratchArena& arena) const {
+  if (winograd_) arena.allocate<std::byte>(static_cast<std::int64_t>(winograd_->scratch()));
 }
 
-RemainingWork ChannelsLastConvolution::run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const {
+RemainingWork ChannelsLastConvolution::run(KernelCall& call, ScratchArena& arena, const pointwise::Epilogue*) const {
   const Reordered reordered(call);
   const pointwise::BoundEpilogue finish{epilogue_.get(), &reordered.call()};
   if (rounds_) {
@@ -127,21 +127,21 @@ RemainingWork ChannelsLastConvolution::run(KernelCall& call, ScratchParts& parts
                                               .y = call.out[0].data,
                                               .narrow_x = call.in[0].dtype == DType::bf16,
                                               .narrow_y = call.out[0].dtype == DType::bf16,
-                                              .weight = call.in[1].as<const float>(),
-                                              .bias = call.has(2) ? call.in[2].as<const float>() : nullptr,
+                                              .weight = call.in[1].data_as<const float>(),
+                                              .bias = call.has_input(2) ? call.in[2].data_as<const float>() : nullptr,
                                               .panels = panels_,
                                               .upcoming = call.upcoming},
                                              finish);
     return RemainingWork::nothing;
   }
-  const channels_last::ChannelsLastOperands at{call.in[0].as<const float>(),
-                                               call.in[1].as<const float>(),
-                                               call.has(2) ? call.in[2].as<const float>() : nullptr,
-                                               call.out[0].as<float>(),
+  const channels_last::ChannelsLastOperands at{call.in[0].data_as<const float>(),
+                                               call.in[1].data_as<const float>(),
+                                               call.has_input(2) ? call.in[2].data_as<const float>() : nullptr,
+                                               call.out[0].data_as<float>(),
                                                panels_,
                                                call.upcoming};
   if (tiles_ && tiles_->run({at.x, at.weight, at.bias, at.y, finish}, nullptr)) return RemainingWork::nothing;
-  auto* scratch = winograd_ ? parts.take<std::byte>(static_cast<std::int64_t>(winograd_->scratch())) : nullptr;
+  auto* scratch = winograd_ ? arena.allocate<std::byte>(static_cast<std::int64_t>(winograd_->scratch())) : nullptr;
   if (winograd_ && winograd_->run(at, finish, scratch)) return RemainingWork::nothing;
   (goes_by_channels(convolution_) ? channels_last::convolve_depthwise : channels_last::convolve)(convolution_, at,
                                                                                                  finish);

@@ -24,14 +24,14 @@ bool rounds_depthwise(const KernelCall& call, const channels_last::ChannelsLastS
 class ChannelsLastConvolution : public PreparedAlgorithm {
  public:
   /// Returns null if the layout does not suit or the views are not channels last.
-  static std::unique_ptr<ChannelsLastConvolution> make(const KernelCall& call,
-                                                       const channels_last::ChannelsLastShape& c);
+  static std::unique_ptr<ChannelsLastConvolution> create(const KernelCall& call,
+                                                         const channels_last::ChannelsLastShape& c);
   /// Makes the fallback for faster algorithms: accepts every suitable view, leaves the weight as exported.
   static std::unique_ptr<ChannelsLastConvolution> otherwise(const KernelCall& call,
                                                             const channels_last::ChannelsLastShape& c);
 
-  void reserve(const KernelCall& call, ScratchParts& parts) const override;
-  RemainingWork run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;
+  void reserve(const KernelCall& call, ScratchArena& arena) const override;
+  RemainingWork run(KernelCall& call, ScratchArena& arena, const pointwise::Epilogue* epilogue) const override;
 
  private:
   channels_last::ChannelsLastShape convolution_;

@@ -120,14 +120,14 @@ class Im2colConvolution : public PreparedAlgorithm {
  public:
   explicit Im2colConvolution(const ConvolutionCall& c) : p_(c.problem), type_(gemm_type(c.call.in[0].dtype)) {}
 
-  void reserve(const KernelCall& c, ScratchParts& parts) const override {
-    const ConvolutionOperands operands(c, type_, true, parts);
-    work(parts);
+  void reserve(const KernelCall& c, ScratchArena& arena) const override {
+    const ConvolutionOperands operands(c, type_, true, arena);
+    allocate_buffer(arena);
   }
 
-  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue*) const override {
-    ConvolutionOperands at(c, type_, true, parts);
-    std::byte* const buffer = work(parts);
+  RemainingWork run(KernelCall& c, ScratchArena& arena, const pointwise::Epilogue*) const override {
+    ConvolutionOperands at(c, type_, true, arena);
+    std::byte* const buffer = allocate_buffer(arena);
     at.convert();
     const TensorView& y = c.out[0];
     const std::int64_t lines = y.size(0) * y.size(1), size = y.numel() / lines;
@@ -146,19 +146,21 @@ class Im2colConvolution : public PreparedAlgorithm {
       if (bias != nullptr && p_.transposed) add_bias(to, bias, lines, y.size(1), size);
     });
     at.finish();
-    if (late_bias(c)) add_bias(c.out[0].as<float>(), c.in[2].as<const float>(), lines, y.size(1), size);
+    if (late_bias(c)) add_bias(c.out[0].data_as<float>(), c.in[2].data_as<const float>(), lines, y.size(1), size);
     return RemainingWork::epilogue;
   }
 
  private:
   /// Integer sums become floats before the bias is added.
-  bool late_bias(const KernelCall& c) const { return c.has(2) && type_ == DType::i64 && c.out[0].dtype == DType::f32; }
+  bool late_bias(const KernelCall& c) const {
+    return c.has_input(2) && type_ == DType::i64 && c.out[0].dtype == DType::f32;
+  }
 
-  std::byte* work(ScratchParts& parts) const {
+  std::byte* allocate_buffer(ScratchArena& arena) const {
     const std::int64_t kernel = plane(p_.window, &WindowAxis::kernel);
     const std::int64_t elements = p_.transposed ? channels_at_a_time(p_) * kernel * plane(p_.window, &WindowAxis::out)
                                                 : lines_at_a_time(p_) * p_.window[2].out * p_.in * kernel;
-    return parts.take<std::byte>(elements * element_size(type_));
+    return arena.allocate<std::byte>(elements * element_size(type_));
   }
 
   ConvolutionProblem p_;

@@ -28,10 +28,10 @@ double channels_last(const ConvolutionCall&, const Machine&) {
   return 0;
 }
 double tiles(const ConvolutionCall& c, const Machine& m) {
-  if (m.on_tiles == 0 || c.direct) return kOnRequest;
+  if (m.tile_products == 0 || c.direct) return kOnRequest;
   const bool in_place = plane(c.problem.window, &WindowAxis::kernel) == 1;
   const double packed = c.packs && !in_place ? static_cast<double>(c.call.in[1].numel()) * kPackedBytes / m.bytes : 0;
-  return c.products / m.on_tiles + packed;
+  return c.products / m.tile_products + packed;
 }
 constexpr AlgorithmEntry<ConvolutionCall> kConvolutionTable[] = {
     {Algorithm::tile_rows, channels_last, convolution_by_tile_rows},
@@ -70,13 +70,13 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
 bool makes_channels_last(const KernelCall& c) {
   const ConvolutionProblem problem = describe_convolution(c);
   if (problem.transposed) return TransposedChannelsLast::serves(c, problem);
-  if (is_quantized(c)) return QuantizedTileRows::serves(c, with_channels_last(problem));
-  return IntegerConvolution::serves(c, problem) || wants_channels_last(c, with_channels_last(problem));
+  if (is_quantized(c)) return QuantizedTileRows::serves(c, channels_last_shape(problem));
+  return IntegerConvolution::serves(c, problem) || wants_channels_last(c, channels_last_shape(problem));
 }
 
 bool takes_rounded(const KernelCall& c) {
   if (c.node->integer(AttrKey::transposed) != 0) return false;
-  const channels_last::ChannelsLastShape convolution = with_channels_last(describe_convolution(c));
+  const channels_last::ChannelsLastShape convolution = channels_last_shape(describe_convolution(c));
   if (is_quantized(c)) return QuantizedTileRows::serves(c, convolution);
   return TileRowsConvolution::serves(c, convolution) || rounds_depthwise(c, convolution);
 }
@@ -149,22 +149,22 @@ std::unique_ptr<AlgorithmState> prepare_float_convolution(const KernelCall& call
 }
 
 std::unique_ptr<PreparedAlgorithm> convolution_channels_last(const ConvolutionCall& c) {
-  if (c.problem.transposed) return TransposedChannelsLast::make(c.call, c.problem);
-  return ChannelsLastConvolution::make(c.call, with_channels_last(c.problem));
+  if (c.problem.transposed) return TransposedChannelsLast::create(c.call, c.problem);
+  return ChannelsLastConvolution::create(c.call, channels_last_shape(c.problem));
 }
 
 std::unique_ptr<PreparedAlgorithm> convolution_of_integers(const ConvolutionCall& c) {
-  return IntegerConvolution::make(c.call, c.problem);
+  return IntegerConvolution::create(c.call, c.problem);
 }
 
 std::unique_ptr<PreparedAlgorithm> convolution_by_tile_rows(const ConvolutionCall& c) {
   if (c.problem.transposed) return nullptr;
-  return TileRowsConvolution::make(c.call, with_channels_last(c.problem));
+  return TileRowsConvolution::create(c.call, channels_last_shape(c.problem));
 }
 
 std::unique_ptr<PreparedAlgorithm> convolution_by_quantized_rows(const ConvolutionCall& c) {
   if (c.problem.transposed) return nullptr;
-  return QuantizedTileRows::make(c.call, with_channels_last(c.problem));
+  return QuantizedTileRows::create(c.call, channels_last_shape(c.problem));
 }
 
 Kernel convolution_kernel() {

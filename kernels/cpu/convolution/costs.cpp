@@ -95,7 +95,7 @@ double cost_of_columns(const ConvolutionCall& c, const Machine& m) {
 double cost_of_channels_last(const ConvolutionCall& c, const Machine& m) {
   const ConvolutionProblem& p = c.problem;
   const ConvolutionSizes s(c);
-  const channels_last::ChannelsLastShape shape = with_channels_last(p);
+  const channels_last::ChannelsLastShape shape = channels_last_shape(p);
   if (!p.transposed && channels_last::goes_by_channels(shape))
     return c.products / m.products / kOfDepthwiseLoops + time_of_moves(kMovesOfDepthwise * (s.image + s.result)) +
            kOfChannelsLastCall;
@@ -107,7 +107,7 @@ double cost_of_channels_last(const ConvolutionCall& c, const Machine& m) {
 }
 
 double cost_of_winograd(const ConvolutionCall& c, const Machine& m) {
-  const channels_last::ChannelsLastShape shape = with_channels_last(c.problem);
+  const channels_last::ChannelsLastShape shape = channels_last_shape(c.problem);
   if (c.problem.transposed || channels_last::goes_by_channels(shape) || !channels_last::Winograd::suits(shape))
     return kOnRequest;
   return kOfWinograd * cost_of_channels_last(c, m);

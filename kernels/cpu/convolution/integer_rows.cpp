@@ -38,10 +38,11 @@ int8::ConvolutionShape shape_of(const KernelCall& call, const ConvolutionProblem
 }  // namespace
 
 struct IntegerConvolution::Room {
-  Room(const IntegerConvolution& of, ScratchParts& parts)
-      : scratch(of.depthwise_ ? nullptr : parts.take<std::byte>(static_cast<std::int64_t>(of.convolution_.scratch()))),
+  Room(const IntegerConvolution& of, ScratchArena& arena)
+      : scratch(of.depthwise_ ? nullptr
+                              : arena.allocate<std::byte>(static_cast<std::int64_t>(of.convolution_.scratch()))),
         packed(of.depthwise_ || of.weight_ != nullptr ? nullptr
-                                                      : parts.take<std::byte>(of.convolution_.packed_bytes())) {}
+                                                      : arena.allocate<std::byte>(of.convolution_.packed_bytes())) {}
   std::byte *scratch, *packed;
 };
 
@@ -58,7 +59,7 @@ bool IntegerConvolution::serves(const KernelCall& call, const ConvolutionProblem
 IntegerConvolution::IntegerConvolution(const KernelCall& call, const ConvolutionProblem& p,
                                        std::unique_ptr<pointwise::Epilogue> epilogue)
     : shape_(shape_of(call, p)),
-      keeps_(call.out[0].dtype == DType::i32),
+      stores_sums_(call.out[0].dtype == DType::i32),
       depthwise_(int8::suits_depthwise(shape_)),
       convolution_(shape_, int8::methods().front()) {
   choice = {Algorithm::integer_rows};
@@ -75,23 +76,23 @@ IntegerConvolution::IntegerConvolution(const KernelCall& call, const Convolution
                            [convolution = convolution_, data = w.data](std::byte* to) { convolution.pack(data, to); });
 }
 
-std::unique_ptr<IntegerConvolution> IntegerConvolution::make(const KernelCall& call, const ConvolutionProblem& p) {
+std::unique_ptr<IntegerConvolution> IntegerConvolution::create(const KernelCall& call, const ConvolutionProblem& p) {
   if (!serves(call, p) || !has_channels_last(call.in[0]) || !has_channels_last(call.out[0])) return nullptr;
   if (!call.in[1].contiguous()) return nullptr;
-  auto epilogue = pointwise::Epilogue::make(Reordered(call).call());
+  auto epilogue = pointwise::Epilogue::create(Reordered(call).call());
   // 8-bit results are stored directly; a bias would come between product and store.
   const bool bytes = is_byte_integer(call.out[0].dtype);
-  if (bytes && (call.has(2) || !epilogue->stores_bytes(call.out[0].size(1)))) return nullptr;
+  if (bytes && (call.has_input(2) || !epilogue->stores_bytes(call.out[0].size(1)))) return nullptr;
   return std::unique_ptr<IntegerConvolution>(new IntegerConvolution(call, p, std::move(epilogue)));
 }
 
-void IntegerConvolution::reserve(const KernelCall&, ScratchParts& parts) const {
-  Room(*this, parts);
+void IntegerConvolution::reserve(const KernelCall&, ScratchArena& arena) const {
+  Room(*this, arena);
 }
 
 void IntegerConvolution::add_bias(const KernelCall& call) const {
-  const auto* bias = call.in[2].as<const float>();
-  auto* y = call.out[0].as<float>();
+  const auto* bias = call.in[2].data_as<const float>();
+  auto* y = call.out[0].data_as<float>();
   const std::int64_t channels = call.out[0].size(1);
   parallel_for(call.out[0].numel() / channels, grain_for(channels), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = begin; p < end; ++p) {
@@ -100,18 +101,18 @@ void IntegerConvolution::add_bias(const KernelCall& call) const {
   });
 }
 
-RemainingWork IntegerConvolution::run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const {
-  const Room room(*this, parts);
+RemainingWork IntegerConvolution::run(KernelCall& call, ScratchArena& arena, const pointwise::Epilogue*) const {
+  const Room room(*this, arena);
   const Reordered reordered(call);
   const bool late = has_late_bias(call);
   const pointwise::BoundEpilogue finish{late ? nullptr : epilogue_.get(), &reordered.call()};
-  const auto* bias = call.has(2) && keeps_ ? call.in[2].as<const std::int32_t>() : nullptr;
+  const auto* bias = call.has_input(2) && stores_sums_ ? call.in[2].data_as<const std::int32_t>() : nullptr;
   if (depthwise_) {
     int8::convolve_depthwise(shape_, {.x = call.in[0].data,
                                       .weight = call.in[1].data,
                                       .bias = bias,
                                       .y = call.out[0].data,
-                                      .keeps = keeps_,
+                                      .stores_sums = stores_sums_,
                                       .bytes = is_byte_integer(call.out[0].dtype),
                                       .finish = finish});
   } else {
@@ -120,7 +121,7 @@ RemainingWork IntegerConvolution::run(KernelCall& call, ScratchParts& parts, con
                       .weight = room.packed != nullptr ? room.packed : weight_.get(),
                       .bias = bias,
                       .y = call.out[0].data,
-                      .keeps = keeps_,
+                      .stores_sums = stores_sums_,
                       .finish = finish},
                      room.scratch);
   }

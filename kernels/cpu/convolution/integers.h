@@ -14,10 +14,10 @@ class IntegerConvolution : public PreparedAlgorithm {
   /// True for images of one or two dimensions with sums exact in 32 bits, in any view.
   static bool serves(const KernelCall& call, const ConvolutionProblem& problem);
   /// Returns null if `serves` is false or the views are not channels last.
-  static std::unique_ptr<IntegerConvolution> make(const KernelCall& call, const ConvolutionProblem& problem);
+  static std::unique_ptr<IntegerConvolution> create(const KernelCall& call, const ConvolutionProblem& problem);
 
-  void reserve(const KernelCall& call, ScratchParts& parts) const override;
-  RemainingWork run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;
+  void reserve(const KernelCall& call, ScratchArena& arena) const override;
+  RemainingWork run(KernelCall& call, ScratchArena& arena, const pointwise::Epilogue* epilogue) const override;
 
  private:
   IntegerConvolution(const KernelCall& call, const ConvolutionProblem& problem,
@@ -25,11 +25,11 @@ class IntegerConvolution : public PreparedAlgorithm {
 
   struct Room;
   /// A float32 bias is added after the sums are converted to float.
-  bool has_late_bias(const KernelCall& call) const { return call.has(2) && !keeps_; }
+  bool has_late_bias(const KernelCall& call) const { return call.has_input(2) && !stores_sums_; }
   void add_bias(const KernelCall& call) const;
 
   int8::ConvolutionShape shape_;
-  bool keeps_, depthwise_;
+  bool stores_sums_, depthwise_;
   int8::Int8Convolution convolution_;
   std::shared_ptr<const std::byte> weight_;  ///< null where it is packed in a run, or not at all
   std::unique_ptr<pointwise::Epilogue> epilogue_;

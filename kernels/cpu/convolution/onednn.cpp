@@ -18,14 +18,14 @@ class OneDnn : public PreparedAlgorithm {
     unread = constant_weight ? 1u << 1 : 0;
   }
 
-  void reserve(const KernelCall& c, ScratchParts& parts) const override {
-    const ConvolutionOperands operands(c, type_, !constant_weight_, parts);
-    work(parts);
+  void reserve(const KernelCall& c, ScratchArena& arena) const override {
+    const ConvolutionOperands operands(c, type_, !constant_weight_, arena);
+    allocate_buffer(arena);
   }
 
-  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue*) const override {
-    ConvolutionOperands at(c, type_, !constant_weight_, parts);
-    std::byte* const scratch = work(parts);
+  RemainingWork run(KernelCall& c, ScratchArena& arena, const pointwise::Epilogue*) const override {
+    ConvolutionOperands at(c, type_, !constant_weight_, arena);
+    std::byte* const scratch = allocate_buffer(arena);
     at.convert();
     convolution_->run(at.x, at.weight, at.bias, at.sums, scratch);
     at.finish();
@@ -33,8 +33,8 @@ class OneDnn : public PreparedAlgorithm {
   }
 
  private:
-  std::byte* work(ScratchParts& parts) const {
-    return parts.take<std::byte>(static_cast<std::int64_t>(convolution_->scratch()));
+  std::byte* allocate_buffer(ScratchArena& arena) const {
+    return arena.allocate<std::byte>(static_cast<std::int64_t>(convolution_->scratch()));
   }
 
   std::unique_ptr<dnnl_cpu::DnnlConvolution> convolution_;
@@ -64,13 +64,13 @@ bool describe_to_onednn(const ConvolutionCall& call, dnnl_cpu::DnnlConvolutionPr
   for (std::size_t i = 0; i + 2 < p.x.size(); ++i) {
     p.strides.push_back(node.integer_at(AttrKey::strides, i));
     p.dilations.push_back(node.integer_at(AttrKey::dilations, i));
-    p.before.push_back(node.integer_at(AttrKey::before, i));
-    p.after.push_back(node.integer_at(AttrKey::after, i));
+    p.padding_before.push_back(node.integer_at(AttrKey::before, i));
+    p.padding_after.push_back(node.integer_at(AttrKey::after, i));
     if (node.integer_at(AttrKey::output_pads, i) >= p.strides[i]) return false;
   }
   p.groups = node.integer(AttrKey::groups);
   p.transposed = node.integer(AttrKey::transposed) != 0;
-  p.bias = c.has(2);
+  p.bias = c.has_input(2);
   p.weight = c.in[1];
   make_contiguous(p.weight);
   return true;

@@ -8,7 +8,7 @@ namespace tern::cpu {
 class ConvolutionOperands {
  public:
   /// Reserves buffers for operands with another type than `type`; skips a weight that the algorithm does not read.
-  ConvolutionOperands(const KernelCall& call, DType type, bool reads_weight, ScratchParts& parts);
+  ConvolutionOperands(const KernelCall& call, DType type, bool reads_weight, ScratchArena& arena);
 
   /// Converts operands to `type`. Then the pointers below are readable and `sums` is writable.
   void convert();

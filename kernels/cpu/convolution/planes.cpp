@@ -15,7 +15,7 @@ void apply_by_planes(const KernelCall& c, const pointwise::Epilogue& epilogue, s
   while (count > 0) {
     const std::int64_t at = begin % plane, rows = at == 0 ? std::max<std::int64_t>(1, count / plane) : 1;
     const std::int64_t columns = std::min(count, plane - at);
-    epilogue.apply_block(c, y.as<float>() + begin, plane, rows, columns, begin, plane);
+    epilogue.apply_block(c, y.data_as<float>() + begin, plane, rows, columns, begin, plane);
     begin += rows * columns;
     count -= rows * columns;
   }
@@ -25,12 +25,12 @@ class PlaneConvolution : public PreparedAlgorithm {
  public:
   explicit PlaneConvolution(const ConvolutionProblem& p) : convolution_(direct(p)) { choice = {Algorithm::planes}; }
 
-  void reserve(const KernelCall& c, ScratchParts& parts) const override {
-    const ConvolutionOperands operands(c, DType::f32, true, parts);
+  void reserve(const KernelCall& c, ScratchArena& arena) const override {
+    const ConvolutionOperands operands(c, DType::f32, true, arena);
   }
 
-  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
-    ConvolutionOperands at(c, DType::f32, true, parts);
+  RemainingWork run(KernelCall& c, ScratchArena& arena, const pointwise::Epilogue* epilogue) const override {
+    ConvolutionOperands at(c, DType::f32, true, arena);
     at.convert();
     planes::Finished finished;
     if (epilogue != nullptr) {

@@ -31,7 +31,7 @@ inline ConvolutionProblem describe_convolution(const KernelCall& c) {
     if (p.transposed) std::swap(a.in, a.out);
     a.stride = node.integer_at(AttrKey::strides, i);
     a.dilation = node.integer_at(AttrKey::dilations, i);
-    a.before = node.integer_at(AttrKey::before, i);
+    a.padding_before = node.integer_at(AttrKey::before, i);
     p.window[3 - n + i] = a;
   }
   return p;

@@ -41,14 +41,14 @@ class FloatPart {
   }
 
   /// Covers `count` channels of one image and group.
-  void take(const KernelCall& c, const ConvolutionProblem& p, std::int64_t count) {
-    in_.assign(c.in.begin(), c.in.begin() + static_cast<std::ptrdiff_t>(c.has(2) ? 3 : 2));
+  void set_channels(const KernelCall& c, const ConvolutionProblem& p, std::int64_t count) {
+    in_.assign(c.in.begin(), c.in.begin() + static_cast<std::ptrdiff_t>(c.has_input(2) ? 3 : 2));
     out_ = c.out[0];
     in_[0].sizes[0] = out_.sizes[0] = 1;
     in_[0].sizes[1] = p.in;
     in_[1] = convolution_weight(c);
     in_[1].sizes[0] = out_.sizes[1] = count;
-    if (c.has(2)) in_[2].sizes[0] = count;
+    if (c.has_input(2)) in_[2].sizes[0] = count;
     finish();
   }
 
@@ -85,35 +85,35 @@ class FloatPart {
 class QuantizedConvolution : public PreparedAlgorithm {
  public:
   explicit QuantizedConvolution(const ConvolutionCall& c)
-      : p_(c.problem), columns_(c.call.in[1].size(1)), whole_(columns_ * c.call.in[1].size(0) <= kFloats) {
+      : p_(c.problem), columns_(c.call.in[1].size(1)), is_single_step_(columns_ * c.call.in[1].size(0) <= kFloats) {
     choice = {Algorithm::quantized};
     node_ = *c.call.node;
-    if (!whole_) {
+    if (!is_single_step_) {
       node_.expr = {};
       node_.set(AttrKey::groups, Dims{1});
     }
     channels_ = std::clamp<std::int64_t>(kFloats / columns_, std::min(kLeastChannels, p_.out), p_.out);
-    some_ = prepare(c.call, channels_);
-    if (!whole_ && p_.out % channels_ != 0) rest_ = prepare(c.call, p_.out % channels_);
+    step_state_ = prepare(c.call, channels_);
+    if (!is_single_step_ && p_.out % channels_ != 0) tail_state_ = prepare(c.call, p_.out % channels_);
   }
 
-  void reserve(const KernelCall& c, ScratchParts& parts) const override { Room(*this, c, parts); }
+  void reserve(const KernelCall& c, ScratchArena& arena) const override { Room(*this, c, arena); }
 
-  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
-    Room room(*this, c, parts);
+  RemainingWork run(KernelCall& c, ScratchArena& arena, const pointwise::Epilogue* epilogue) const override {
+    Room room(*this, c, arena);
     room.operands.convert();
     const auto floats = [](const std::byte* b) { return reinterpret_cast<const float*>(b); };
     const float *x = floats(room.operands.x), *bias = floats(room.operands.bias);
     auto* const y = reinterpret_cast<float*>(room.operands.sums);
     QuantizedMatrix m = quantized_matrix(c.in[1]);
     RemainingWork left = RemainingWork::epilogue;
-    if (whole_) {
+    if (is_single_step_) {
       widen(m, c.in[1].data, m.rows, room.weight);
       FloatPart part(c, node_);
       part.take_all(c);
       part.set(x, room.weight, bias, y);
       const bool in_place = room.operands.sums == c.out[0].data;
-      left = run(*some_, part, room, in_place ? epilogue : nullptr);
+      left = run(*step_state_, part, room, in_place ? epilogue : nullptr);
       if (!in_place) left = RemainingWork::epilogue;
     } else {
       for (std::int64_t g = 0; g < p_.groups; ++g) {
@@ -129,10 +129,10 @@ class QuantizedConvolution : public PreparedAlgorithm {
 
  private:
   struct Room {
-    Room(const QuantizedConvolution& of, const KernelCall& c, ScratchParts& parts)
-        : operands(c, DType::f32, false, parts),
-          weight(parts.take<float>((of.whole_ ? c.in[1].size(0) : of.channels_) * of.columns_)),
-          scratch(parts.take<std::byte>(static_cast<std::int64_t>(of.scratch_))) {}
+    Room(const QuantizedConvolution& of, const KernelCall& c, ScratchArena& arena)
+        : operands(c, DType::f32, false, arena),
+          weight(arena.allocate<float>((of.is_single_step_ ? c.in[1].size(0) : of.channels_) * of.columns_)),
+          scratch(arena.allocate<std::byte>(static_cast<std::int64_t>(of.scratch_))) {}
     ConvolutionOperands operands;
     float* weight;
     std::byte* scratch;
@@ -140,13 +140,13 @@ class QuantizedConvolution : public PreparedAlgorithm {
 
   std::unique_ptr<AlgorithmState> prepare(const KernelCall& c, std::int64_t channels) {
     FloatPart part(c, node_);
-    if (whole_) {
+    if (is_single_step_) {
       part.take_all(c);
     } else {
-      part.take(c, p_, channels);
+      part.set_channels(c, p_, channels);
     }
     auto state = prepare_float_convolution(part.call());
-    ScratchParts probe;
+    ScratchArena probe;
     state->prepared->reserve(part.call(), probe);
     scratch_ = std::max(scratch_, probe.used());
     return state;
@@ -154,7 +154,7 @@ class QuantizedConvolution : public PreparedAlgorithm {
 
   static RemainingWork run(const AlgorithmState& state, FloatPart& part, const Room& room,
                            const pointwise::Epilogue* epilogue) {
-    ScratchParts scratch(room.scratch);
+    ScratchArena scratch(room.scratch);
     return state.prepared->run(part.call(), scratch, epilogue);
   }
 
@@ -164,11 +164,11 @@ class QuantizedConvolution : public PreparedAlgorithm {
     const std::int64_t image = plane(p_.window, &WindowAxis::in), result = plane(p_.window, &WindowAxis::out);
     widen(m, c.in[1].data, count, room.weight);
     FloatPart part(c, node_);
-    part.take(c, p_, count);
+    part.set_channels(c, p_, count);
     for (std::int64_t n = 0; n < p_.batch; ++n) {
       part.set(x + (n * p_.groups + group) * p_.in * image, room.weight, bias,
                y + (n * p_.groups * p_.out + m.first) * result);
-      run(count == channels_ ? *some_ : *rest_, part, room, nullptr);
+      run(count == channels_ ? *step_state_ : *tail_state_, part, room, nullptr);
     }
   }
 
@@ -181,9 +181,9 @@ class QuantizedConvolution : public PreparedAlgorithm {
 
   ConvolutionProblem p_;
   std::int64_t columns_, channels_ = 0;  ///< columns of the weight; channels per step
-  bool whole_;                           ///< all channels in one step
+  bool is_single_step_;                  ///< all channels in one step
   Node node_;
-  std::unique_ptr<AlgorithmState> some_, rest_;
+  std::unique_ptr<AlgorithmState> step_state_, tail_state_;
   std::size_t scratch_ = 0;
 };
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kMostBytes = 8 << 20;
 
 /// Returns the call with the weight's numbers as operand 1.
-KernelCall by_numbers(const KernelCall& call, std::vector<TensorView>& in) {
+KernelCall replace_weight(const KernelCall& call, std::vector<TensorView>& in) {
   in.assign(call.in.begin(), call.in.end());
   in[1] = convolution_weight(call);
   in[1].dtype = DType::f32;
@@ -39,11 +39,11 @@ bool QuantizedTileRows::serves(const KernelCall& call, const channels_last::Chan
          tiles::RowConvolution(shape).packed_bytes() <= kMostBytes;
 }
 
-std::unique_ptr<QuantizedTileRows> QuantizedTileRows::make(const KernelCall& call,
-                                                           const channels_last::ChannelsLastShape& c) {
+std::unique_ptr<QuantizedTileRows> QuantizedTileRows::create(const KernelCall& call,
+                                                             const channels_last::ChannelsLastShape& c) {
   if (!serves(call, c) || !has_channels_last(call.in[0]) || !has_channels_last(call.out[0])) return nullptr;
   std::vector<TensorView> in;
-  const KernelCall numbers = by_numbers(call, in);
+  const KernelCall numbers = replace_weight(call, in);
   FloatCall floats(numbers);
   auto otherwise = ChannelsLastConvolution::otherwise(floats.call(), c);
   if (otherwise == nullptr) return nullptr;
@@ -51,26 +51,26 @@ std::unique_ptr<QuantizedTileRows> QuantizedTileRows::make(const KernelCall& cal
   made->otherwise_ = std::move(otherwise);
   made->choice = {Algorithm::quantized};
   made->own_epilogue = true;
-  made->epilogue_ = pointwise::Epilogue::make(Reordered(call).call());
+  made->epilogue_ = pointwise::Epilogue::create(Reordered(call).call());
   return made;
 }
 
 struct QuantizedTileRows::Room {
-  Room(const QuantizedTileRows& of, const KernelCall& call, ScratchParts& parts)
-      : weight(parts.take<std::byte>(of.convolution_.packed_bytes())),
-        scratch(parts.take<std::byte>(static_cast<std::int64_t>(of.convolution_.scratch()))),
-        bias(call.has(2) ? parts.take<float>(call.in[2].numel()) : nullptr) {}
+  Room(const QuantizedTileRows& of, const KernelCall& call, ScratchArena& arena)
+      : weight(arena.allocate<std::byte>(of.convolution_.packed_bytes())),
+        scratch(arena.allocate<std::byte>(static_cast<std::int64_t>(of.convolution_.scratch()))),
+        bias(call.has_input(2) ? arena.allocate<float>(call.in[2].numel()) : nullptr) {}
   std::byte *weight, *scratch;
   float* bias;
 };
 
-void QuantizedTileRows::reserve(const KernelCall& call, ScratchParts& parts) const {
-  const Room room(*this, call, parts);
-  otherwise_->reserve(call, parts);
+void QuantizedTileRows::reserve(const KernelCall& call, ScratchArena& arena) const {
+  const Room room(*this, call, arena);
+  otherwise_->reserve(call, arena);
 }
 
-RemainingWork QuantizedTileRows::run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const {
-  const Room room(*this, call, parts);
+RemainingWork QuantizedTileRows::run(KernelCall& call, ScratchArena& arena, const pointwise::Epilogue*) const {
+  const Room room(*this, call, arena);
   const QuantizedMatrix matrix = quantized_matrix(call.in[1]);
   convolution_.pack(
       [&](std::int64_t row, float* to) {
@@ -83,7 +83,7 @@ RemainingWork QuantizedTileRows::run(KernelCall& call, ScratchParts& parts, cons
   for (std::int64_t r = 0; r < matrix.rows; ++r)
     block_quantized::numbers_of_row(matrix, call.in[1].data, r, 0, matrix.columns, weight.data() + r * matrix.columns);
   std::vector<TensorView> in;
-  convolve_by_floats(by_numbers(call, in), std::move(weight), *otherwise_, parts);
+  convolve_by_floats(replace_weight(call, in), std::move(weight), *otherwise_, arena);
   return RemainingWork::nothing;
 }
 

@@ -15,10 +15,10 @@ class QuantizedTileRows : public PreparedAlgorithm {
   /// True if this kernel takes the call, in any view.
   static bool serves(const KernelCall& call, const channels_last::ChannelsLastShape& c);
   /// Returns null if `serves` is false or the views are not channels last.
-  static std::unique_ptr<QuantizedTileRows> make(const KernelCall& call, const channels_last::ChannelsLastShape& c);
+  static std::unique_ptr<QuantizedTileRows> create(const KernelCall& call, const channels_last::ChannelsLastShape& c);
 
-  void reserve(const KernelCall& call, ScratchParts& parts) const override;
-  RemainingWork run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;
+  void reserve(const KernelCall& call, ScratchArena& arena) const override;
+  RemainingWork run(KernelCall& call, ScratchArena& arena, const pointwise::Epilogue* epilogue) const override;
 
  private:
   explicit QuantizedTileRows(const tiles::TileConvolutionShape& shape) : convolution_(shape) {}

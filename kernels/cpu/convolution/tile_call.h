@@ -23,7 +23,7 @@ inline bool convolve_on_tiles(const tiles::RowConvolution& convolution, KernelCa
                               float* bias, const pointwise::Epilogue* epilogue, std::byte* scratch) {
   if (bias != nullptr) to_dense(call.in[2], DType::f32, bias);
   const Reordered reordered(call);
-  return convolution.run({tiles::Elements::of(call.in[0]),
+  return convolution.run({tiles::Elements::from_tensor(call.in[0]),
                           weight,
                           bias,
                           call.out[0].data,
@@ -34,10 +34,10 @@ inline bool convolve_on_tiles(const tiles::RowConvolution& convolution, KernelCa
 
 /// Computes the call in float with this weight.
 inline void convolve_by_floats(const KernelCall& call, std::vector<float> weight, const PreparedAlgorithm& algorithm,
-                               ScratchParts& parts) {
+                               ScratchArena& arena) {
   FloatCall floats(call);
   floats.widen(std::move(weight));
-  algorithm.run(floats.call(), parts, nullptr);
+  algorithm.run(floats.call(), arena, nullptr);
   floats.store();
 }
 

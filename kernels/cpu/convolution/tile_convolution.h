@@ -12,8 +12,8 @@ class TileConvolution {
  public:
   /// Null where tiles are not there or gain nothing. A constant weight with a larger kernel is put in order; another
   /// one in each run, if `packs`.
-  static std::unique_ptr<TileConvolution> make(const KernelCall& call, const tiles::TileConvolutionShape& shape,
-                                               bool packs = false);
+  static std::unique_ptr<TileConvolution> create(const KernelCall& call, const tiles::TileConvolutionShape& shape,
+                                                 bool packs = false);
 
   std::size_t scratch() const;
   /// True if only a failed `run` reads the exported weight.

@@ -31,8 +31,8 @@ bool TileRowsConvolution::serves(const KernelCall& call, const channels_last::Ch
          suits(call, c);
 }
 
-std::unique_ptr<TileRowsConvolution> TileRowsConvolution::make(const KernelCall& call,
-                                                               const channels_last::ChannelsLastShape& c) {
+std::unique_ptr<TileRowsConvolution> TileRowsConvolution::create(const KernelCall& call,
+                                                                 const channels_last::ChannelsLastShape& c) {
   if (!serves(call, c) || !has_channels_last(call.in[0]) || !has_channels_last(call.out[0])) return nullptr;
   const TensorView& w = call.in[1];
   FloatCall floats(call);
@@ -43,7 +43,7 @@ std::unique_ptr<TileRowsConvolution> TileRowsConvolution::make(const KernelCall&
   result->choice = {Algorithm::tile_rows};
   result->unread = 1u << 1;
   result->own_epilogue = true;
-  result->epilogue_ = pointwise::Epilogue::make(Reordered(call).call());
+  result->epilogue_ = pointwise::Epilogue::create(Reordered(call).call());
   const std::string key = fmt::format("{} rows: {} of {}, {} x {}, {}", tiles::kPackedLayout, c.groups * c.out, c.in,
                                       c.window[1].kernel, c.window[2].kernel, c.window[2].dilation == 1);
   result->weight_ = tiles::packed_weight(call, 1, key, result->convolution_.packed_bytes(),
@@ -55,21 +55,21 @@ std::unique_ptr<TileRowsConvolution> TileRowsConvolution::make(const KernelCall&
   return result;
 }
 
-void TileRowsConvolution::reserve(const KernelCall& call, ScratchParts& parts) const {
-  parts.take<std::byte>(static_cast<std::int64_t>(convolution_.scratch()));
-  if (call.has(2)) parts.take<float>(call.in[2].numel());
-  otherwise_->reserve(call, parts);
+void TileRowsConvolution::reserve(const KernelCall& call, ScratchArena& arena) const {
+  arena.allocate<std::byte>(static_cast<std::int64_t>(convolution_.scratch()));
+  if (call.has_input(2)) arena.allocate<float>(call.in[2].numel());
+  otherwise_->reserve(call, arena);
 }
 
-RemainingWork TileRowsConvolution::run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const {
-  auto* scratch = parts.take<std::byte>(static_cast<std::int64_t>(convolution_.scratch()));
-  float* bias = call.has(2) ? parts.take<float>(call.in[2].numel()) : nullptr;
+RemainingWork TileRowsConvolution::run(KernelCall& call, ScratchArena& arena, const pointwise::Epilogue*) const {
+  auto* scratch = arena.allocate<std::byte>(static_cast<std::int64_t>(convolution_.scratch()));
+  float* bias = call.has_input(2) ? arena.allocate<float>(call.in[2].numel()) : nullptr;
   if (convolve_on_tiles(convolution_, call, weight_.get(), bias, epilogue_.get(), scratch))
     return RemainingWork::nothing;
   // A result is not finite: computes the node in float32. The weight was never loaded, so unpacks it.
   std::vector<float> weight(static_cast<std::size_t>(call.in[1].numel()));
   convolution_.unpack(weight_.get(), weight.data());
-  convolve_by_floats(call, std::move(weight), *otherwise_, parts);
+  convolve_by_floats(call, std::move(weight), *otherwise_, arena);
   return RemainingWork::nothing;
 }
 

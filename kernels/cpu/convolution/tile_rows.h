@@ -18,10 +18,10 @@ class TileRowsConvolution : public PreparedAlgorithm {
   /// True if this kernel takes the call, in any view. Requires a constant weight.
   static bool serves(const KernelCall& call, const channels_last::ChannelsLastShape& c);
   /// Returns null if `serves` is false or the views are not channels last.
-  static std::unique_ptr<TileRowsConvolution> make(const KernelCall& call, const channels_last::ChannelsLastShape& c);
+  static std::unique_ptr<TileRowsConvolution> create(const KernelCall& call, const channels_last::ChannelsLastShape& c);
 
-  void reserve(const KernelCall& call, ScratchParts& parts) const override;
-  RemainingWork run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;
+  void reserve(const KernelCall& call, ScratchArena& arena) const override;
+  RemainingWork run(KernelCall& call, ScratchArena& arena, const pointwise::Epilogue* epilogue) const override;
 
  private:
   explicit TileRowsConvolution(const tiles::TileConvolutionShape& shape) : convolution_(shape) {}

@@ -17,14 +17,14 @@ class ConvolutionTiles : public PreparedAlgorithm {
     unread = tiles_->is_packed() ? 1u << 1 : 0;
   }
 
-  void reserve(const KernelCall& c, ScratchParts& parts) const override {
-    room(parts);
-    otherwise_->reserve(c, parts);
+  void reserve(const KernelCall& c, ScratchArena& arena) const override {
+    room(arena);
+    otherwise_->reserve(c, arena);
   }
 
-  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
-    if (tiles_->run(c, epilogue, room(parts))) return RemainingWork::nothing;
-    if (!tiles_->is_packed()) return otherwise_->run(c, parts, epilogue);
+  RemainingWork run(KernelCall& c, ScratchArena& arena, const pointwise::Epilogue* epilogue) const override {
+    if (tiles_->run(c, epilogue, room(arena))) return RemainingWork::nothing;
+    if (!tiles_->is_packed()) return otherwise_->run(c, arena, epilogue);
     // Restores the exported weight, which was never loaded, from the packed weight.
     std::vector<float> weight(static_cast<std::size_t>(c.in[1].numel()));
     tiles_->unpack(weight.data());
@@ -32,12 +32,12 @@ class ConvolutionTiles : public PreparedAlgorithm {
     in[1].data = reinterpret_cast<std::byte*>(weight.data());
     KernelCall call = c;
     call.in = in;
-    return otherwise_->run(call, parts, epilogue);
+    return otherwise_->run(call, arena, epilogue);
   }
 
  private:
-  std::byte* room(ScratchParts& parts) const {
-    return parts.take<std::byte>(static_cast<std::int64_t>(tiles_->scratch()));
+  std::byte* room(ScratchArena& arena) const {
+    return arena.allocate<std::byte>(static_cast<std::int64_t>(tiles_->scratch()));
   }
 
   std::unique_ptr<TileConvolution> tiles_;
@@ -55,7 +55,7 @@ std::unique_ptr<PreparedAlgorithm> convolution_on_tiles(const ConvolutionCall& c
   if (c.problem.transposed) return nullptr;
   const ConvolutionProblem& p = c.problem;
   auto tiles =
-      TileConvolution::make(c.call, {p.window, p.batch, p.groups, p.in, p.out, tiles::parts_of(c.call)}, c.packs);
+      TileConvolution::create(c.call, {p.window, p.batch, p.groups, p.in, p.out, tiles::parts_of(c.call)}, c.packs);
   if (tiles == nullptr) return nullptr;
   return std::make_unique<ConvolutionTiles>(std::move(tiles), otherwise(c));
 }

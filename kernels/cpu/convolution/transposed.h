@@ -14,10 +14,10 @@ class TransposedChannelsLast : public PreparedAlgorithm {
   /// True if this algorithm takes the call, in any view.
   static bool serves(const KernelCall& call, const ConvolutionProblem& p);
   /// Returns null if `serves` is false or the views are not channels last.
-  static std::unique_ptr<TransposedChannelsLast> make(const KernelCall& call, const ConvolutionProblem& p);
+  static std::unique_ptr<TransposedChannelsLast> create(const KernelCall& call, const ConvolutionProblem& p);
 
-  void reserve(const KernelCall& call, ScratchParts& parts) const override;
-  RemainingWork run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;
+  void reserve(const KernelCall& call, ScratchArena& arena) const override;
+  RemainingWork run(KernelCall& call, ScratchArena& arena, const pointwise::Epilogue* epilogue) const override;
 
  private:
   explicit TransposedChannelsLast(const ConvolutionProblem& p)

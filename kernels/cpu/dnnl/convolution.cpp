@@ -33,7 +33,7 @@ memory::desc weight_desc(const DnnlConvolutionProblem& p, memory::data_type type
     push(w.size(1), w.stride(1));
   }
   for (int i = 2; i < w.rank; ++i) push(w.size(i), w.stride(i));
-  return as_stored ? memory::desc(sizes, type, strides) : any(sizes, type);
+  return as_stored ? memory::desc(sizes, type, strides) : any_layout(sizes, type);
 }
 
 /// A tensor reordered to the primitive's preferred layout.
@@ -70,7 +70,7 @@ class Implementation final : public DnnlConvolution {
         bias_(p.bias),
         scratch_(pd.scratchpad_desc().get_size()) {
     if (p.weight.data != nullptr) packed_ = pack_weight({p.weight, p.access, 1}, weight_, pd.weights_desc());
-    const auto first = runs_.take([&] { return make_run(); });
+    const auto first = free_runs_.acquire([&] { return make_run(); });
     const ConvolutionRun& run = *first;
     scratch_bytes_ = aligned(scratch_) + aligned(run.x.bytes) + aligned(run.y.bytes) + aligned(run.weight.bytes);
   }
@@ -78,15 +78,15 @@ class Implementation final : public DnnlConvolution {
   std::size_t scratch() const override { return scratch_bytes_; }
 
   void run(const void* x, const void* weight, const void* bias, void* y, std::byte* scratch) const override {
-    const auto taken = runs_.take([&] { return make_run(); });
+    const auto taken = free_runs_.acquire([&] { return make_run(); });
     const OpenMpScope openmp;
     ConvolutionRun& r = *taken;
-    ScratchParts parts(scratch);
-    r.args[DNNL_ARG_SCRATCHPAD].set_data_handle(parts.take<std::byte>(static_cast<std::int64_t>(scratch_)));
-    bring(r.x, x, parts);
-    if (packed_ == nullptr) bring(r.weight, weight, parts);
+    ScratchArena arena(scratch);
+    r.args[DNNL_ARG_SCRATCHPAD].set_data_handle(arena.allocate<std::byte>(static_cast<std::int64_t>(scratch_)));
+    bring(r.x, x, arena);
+    if (packed_ == nullptr) bring(r.weight, weight, arena);
     r.y.outside.set_data_handle(y);
-    r.y.inside.set_data_handle(r.y.needed ? parts.take<std::byte>(static_cast<std::int64_t>(r.y.bytes)) : y);
+    r.y.inside.set_data_handle(r.y.needed ? arena.allocate<std::byte>(static_cast<std::int64_t>(r.y.bytes)) : y);
     if (bias != nullptr) r.args[DNNL_ARG_BIAS].set_data_handle(const_cast<void*>(bias));
     primitive_.execute(stream(), r.args);
     if (r.y.needed) r.y.reorder.execute(stream(), r.y.inside, r.y.outside);
@@ -94,9 +94,9 @@ class Implementation final : public DnnlConvolution {
   }
 
  private:
-  static void bring(Staged& s, const void* data, ScratchParts& parts) {
+  static void bring(Staged& s, const void* data, ScratchArena& arena) {
     s.outside.set_data_handle(const_cast<void*>(data));
-    s.inside.set_data_handle(s.needed ? parts.take<std::byte>(static_cast<std::int64_t>(s.bytes))
+    s.inside.set_data_handle(s.needed ? arena.allocate<std::byte>(static_cast<std::int64_t>(s.bytes))
                                       : const_cast<void*>(data));
     if (s.needed) s.reorder.execute(stream(), s.outside, s.inside);
   }
@@ -124,7 +124,7 @@ class Implementation final : public DnnlConvolution {
   bool bias_;
   std::shared_ptr<const PackedWeight> packed_;
   std::size_t scratch_, scratch_bytes_ = 0;
-  mutable RunPool<ConvolutionRun> runs_;
+  mutable RunPool<ConvolutionRun> free_runs_;
 };
 
 }  // namespace
@@ -134,15 +134,15 @@ std::unique_ptr<DnnlConvolution> convolution(const DnnlConvolutionProblem& p) {
   try {
     const auto type = data_type(p.dtype);
     ConvolutionSpec s;
-    s.x = any(p.x, type);
-    s.y = any(p.y, type);
+    s.x = any_layout(p.x, type);
+    s.y = any_layout(p.y, type);
     s.weight = weight_desc(p, type, false);
     if (p.bias) s.bias = plain({p.y[1]}, type);
     s.strides = p.strides;
     s.dilations = p.dilations;
     for (auto& d : s.dilations) --d;
-    s.before = p.before;
-    s.after = p.after;
+    s.padding_before = p.padding_before;
+    s.padding_after = p.padding_after;
     if (p.transposed) {
       using Desc = dnnl::deconvolution_forward::primitive_desc;
       return std::make_unique<Implementation<Desc, dnnl::deconvolution_forward>>(deconvolution(s), p, type);

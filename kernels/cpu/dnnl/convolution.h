@@ -11,7 +11,7 @@ namespace tern::dnnl_cpu {
 struct DnnlConvolutionProblem {
   DType dtype = DType::f32;        ///< f32 or bf16: type of the primitive and of all tensors but the weight
   std::vector<std::int64_t> x, y;  ///< sizes, row-major
-  std::vector<std::int64_t> strides, dilations, before, after;  ///< dilations from 1
+  std::vector<std::int64_t> strides, dilations, padding_before, padding_after;  ///< dilations from 1
   std::int64_t groups = 1;
   bool transposed = false;
   bool bias = false;

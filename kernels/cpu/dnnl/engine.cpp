@@ -49,7 +49,7 @@ memory::desc plain(const memory::dims& sizes, memory::data_type type) {
   return {sizes, type, strides};
 }
 
-memory::desc any(const memory::dims& sizes, memory::data_type type) {
+memory::desc any_layout(const memory::dims& sizes, memory::data_type type) {
   return {sizes, type, memory::format_tag::any};
 }
 
@@ -82,8 +82,8 @@ dnnl::convolution_forward::primitive_desc convolution(const ConvolutionSpec& s) 
           s.y,
           s.strides,
           s.dilations,
-          s.before,
-          s.after,
+          s.padding_before,
+          s.padding_after,
           attributes()};
 }
 
@@ -97,8 +97,8 @@ dnnl::deconvolution_forward::primitive_desc deconvolution(const ConvolutionSpec&
           s.y,
           s.strides,
           s.dilations,
-          s.before,
-          s.after,
+          s.padding_before,
+          s.padding_after,
           attributes()};
 }
 
@@ -110,14 +110,16 @@ dnnl::matmul::primitive_desc matmul(const memory::desc& a, const memory::desc& b
 }
 
 dnnl::convolution_forward::primitive_desc convolution(const ConvolutionSpec& s) {
-  return {dnnl::convolution_forward::desc(dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, s.x,
-                                          s.weight, s.bias, s.y, s.strides, s.dilations, s.before, s.after),
-          attributes(), engine()};
+  return {
+      dnnl::convolution_forward::desc(dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, s.x,
+                                      s.weight, s.bias, s.y, s.strides, s.dilations, s.padding_before, s.padding_after),
+      attributes(), engine()};
 }
 
 dnnl::deconvolution_forward::primitive_desc deconvolution(const ConvolutionSpec& s) {
   return {dnnl::deconvolution_forward::desc(dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct,
-                                            s.x, s.weight, s.bias, s.y, s.strides, s.dilations, s.before, s.after),
+                                            s.x, s.weight, s.bias, s.y, s.strides, s.dilations, s.padding_before,
+                                            s.padding_after),
           attributes(), engine()};
 }
 

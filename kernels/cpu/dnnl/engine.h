@@ -23,11 +23,12 @@ dnnl::memory::data_type data_type(DType t);
 bool has_bf16();
 
 dnnl::memory::desc plain(const dnnl::memory::dims& sizes, dnnl::memory::data_type type);  ///< row-major
-dnnl::memory::desc any(const dnnl::memory::dims& sizes, dnnl::memory::data_type type);    ///< the primitive's choice
+dnnl::memory::desc any_layout(const dnnl::memory::dims& sizes,
+                              dnnl::memory::data_type type);  ///< the primitive's choice
 
 struct ConvolutionSpec {
-  dnnl::memory::desc x, weight, bias, y;                 ///< a bias without dimensions is absent
-  dnnl::memory::dims strides, dilations, before, after;  ///< oneDNN counts dilations from 0
+  dnnl::memory::desc x, weight, bias, y;                                 ///< a bias without dimensions is absent
+  dnnl::memory::dims strides, dilations, padding_before, padding_after;  ///< oneDNN counts dilations from 0
 };
 // The functions throw dnnl::error if oneDNN has no implementation.
 dnnl::matmul::primitive_desc matmul(const dnnl::memory::desc& a, const dnnl::memory::desc& b,

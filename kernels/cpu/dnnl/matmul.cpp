@@ -20,7 +20,7 @@ class Primitive final : public PackedMatmul {
         scratch_(pd.scratchpad_desc().get_size()) {}
   std::size_t scratch() const override { return scratch_; }
   void run(const void* a, const void* bias, void* c, std::byte* scratch) const override {
-    const auto taken = runs_.take([&] { return arguments(); });
+    const auto taken = free_runs_.acquire([&] { return arguments(); });
     Arguments& args = *taken;
     args[DNNL_ARG_SRC].set_data_handle(const_cast<void*>(a));
     args[DNNL_ARG_DST].set_data_handle(c);
@@ -47,7 +47,7 @@ class Primitive final : public PackedMatmul {
   std::shared_ptr<const PackedWeight> weight_;
   bool bias_;
   std::size_t scratch_;
-  mutable RunPool<Arguments> runs_;
+  mutable RunPool<Arguments> free_runs_;
 };
 
 }  // namespace
@@ -66,7 +66,7 @@ std::unique_ptr<PackedMatmul> packed_matmul(const PackedProduct& p) {
     const auto type = data_type(p.dtype);
     const memory::desc a({p.m, p.k}, type, {p.lda, 1});
     const memory::desc bias = p.bias ? plain({1, p.n}, type) : memory::desc();
-    const auto pd = matmul(a, any({p.k, p.n}, type), bias, plain({p.m, p.n}, type));
+    const auto pd = matmul(a, any_layout({p.k, p.n}, type), bias, plain({p.m, p.n}, type));
     const bool converted = p.weight.dtype != p.dtype;
     const memory::desc from =
         converted ? plain({p.k, p.n}, type) : memory::desc({p.k, p.n}, type, {p.weight.stride(0), p.weight.stride(1)});

@@ -14,15 +14,15 @@ template <class Run>
 class RunPool {
  public:
   /// Returns the set to the pool on destruction.
-  class Taken {
+  class PooledRun {
    public:
-    Taken(RunPool& pool, std::unique_ptr<Run> run) : pool_(pool), run_(std::move(run)) {}
-    ~Taken() {
+    PooledRun(RunPool& pool, std::unique_ptr<Run> run) : pool_(pool), run_(std::move(run)) {}
+    ~PooledRun() {
       const std::lock_guard lock(pool_.mutex_);
       pool_.free_.push_back(std::move(run_));
     }
-    Taken(const Taken&) = delete;
-    Taken& operator=(const Taken&) = delete;
+    PooledRun(const PooledRun&) = delete;
+    PooledRun& operator=(const PooledRun&) = delete;
     Run& operator*() const { return *run_; }
 
    private:
@@ -32,7 +32,7 @@ class RunPool {
 
   /// Takes a free set, or a new set from `make`.
   template <class Make>
-  Taken take(const Make& make) {
+  PooledRun acquire(const Make& make) {
     std::unique_ptr<Run> run;
     {
       const std::lock_guard lock(mutex_);

@@ -54,9 +54,9 @@ struct AxisPass : FftPass {
     workers = static_cast<int>(workers_for(layout.count(), flops));
   }
   std::size_t scratch() const override {
-    ScratchParts parts;
-    parts.take<W>(transform.work(LineTransform<T, W>::lanes(layout.count())));
-    return parts.used();
+    ScratchArena arena;
+    arena.allocate<W>(transform.work_elements(LineTransform<T, W>::lanes(layout.count())));
+    return arena.used();
   }
   void run(const void* from, void* to, std::byte* memory) const override {
     const std::size_t each = scratch();
@@ -90,9 +90,9 @@ std::unique_ptr<FftPass> make_pass(FftKind kind, const TensorView& signal, int a
 /// The passes of a node with known sizes.
 struct FftState : KernelState {
   std::vector<std::unique_ptr<FftPass>> passes;
-  std::size_t memory = 0;   ///< scratch bytes of the largest pass, for all threads
-  std::size_t between = 0;  ///< bytes of the elements before the pass to real numbers
-  bool copy = false;        ///< no axis: copies the elements
+  std::size_t memory = 0;         ///< scratch bytes of the largest pass, for all threads
+  std::size_t complex_bytes = 0;  ///< bytes of the elements before the pass to real numbers
+  bool copy = false;              ///< no axis: copies the elements
 };
 
 template <class T>
@@ -110,7 +110,7 @@ void add_passes(const KernelCall& c, const FftProblem& p, FftState& s) {
         make_pass<T>(F::complex_to_complex, spectrum, p.axes[i], p.forward, scale(i + (to_real ? 1 : 0))));
   if (to_real) {
     s.passes.push_back(make_pass<T>(p.kind, c.out[0], p.axes.back(), p.forward, p.scale));
-    if (n > 1) s.between = aligned(static_cast<std::size_t>(c.in[0].numel()) * 2 * sizeof(T));
+    if (n > 1) s.complex_bytes = aligned(static_cast<std::size_t>(c.in[0].numel()) * 2 * sizeof(T));
   }
   // Factors for each element of a line; Bluestein's convolution stores factors and a spectrum for up to four times as
   // many.
@@ -139,7 +139,7 @@ std::unique_ptr<KernelState> prepare_fft(const KernelCall& c) {
 
 std::size_t scratch(const KernelCall& c) {
   const auto* s = static_cast<const FftState*>(c.state);
-  return s == nullptr ? 0 : s->memory + s->between;
+  return s == nullptr ? 0 : s->memory + s->complex_bytes;
 }
 
 void run_fft(KernelCall& c) {
@@ -148,11 +148,11 @@ void run_fft(KernelCall& c) {
   if (c.state == nullptr) own = prepare_fft(c);
   const auto& s = static_cast<const FftState&>(own ? *own : *c.state);
   if (s.copy) return copy_strided(c.in[0], c.out[0]);
-  const Scratch memory(c, s.memory + s.between);
+  const Scratch memory(c, s.memory + s.complex_bytes);
   const void* from = c.in[0].data;
   for (const auto& pass : s.passes) {
     const bool last = pass == s.passes.back();
-    void* to = s.between == 0 || last ? c.out[0].data : memory.data() + s.memory;
+    void* to = s.complex_bytes == 0 || last ? c.out[0].data : memory.data() + s.memory;
     pass->run(from, to, memory.data());
     from = to;
   }

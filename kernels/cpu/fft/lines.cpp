@@ -14,7 +14,7 @@ namespace {
 
 /// Calls f(lane, range) for blocks of n elements and all lanes.
 template <class F>
-void for_blocks(std::int64_t n, std::int64_t lanes, F&& f) {
+void for_each_block(std::int64_t n, std::int64_t lanes, F&& f) {
   constexpr std::int64_t kBlock = 64;
   for (std::int64_t begin = 0; begin < n; begin += kBlock) {
     for (std::int64_t lane = 0; lane < lanes; ++lane) f(lane, begin, std::min(n, begin + kBlock));
@@ -98,15 +98,16 @@ void LineTransform<T, W>::read(const void* from, const LineLayout& at, std::int6
                                FftLines<W> x) const {
   const std::int64_t step = at.inner;
   if (kind_ == Kind::to_real) {
-    for_blocks(halved() ? size_ / 2 : size_ / 2 + 1, lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
-      read_spectrum(static_cast<const Complex*>(from) + at.begin(line + l, size_ / 2 + 1), step, l, lanes, {begin, end},
-                    x);
-    });
+    for_each_block(halved() ? size_ / 2 : size_ / 2 + 1, lanes,
+                   [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
+                     read_spectrum(static_cast<const Complex*>(from) + at.begin(line + l, size_ / 2 + 1), step, l,
+                                   lanes, {begin, end}, x);
+                   });
     return;
   }
   if (kind_ == Kind::from_real) {
     const bool is_halved = halved();
-    for_blocks(plan_.size(), lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
+    for_each_block(plan_.size(), lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
       const T* row = static_cast<const T*>(from) + at.begin(line + l, size_);
       for (std::int64_t j = begin; j < end; ++j) {
         x.re[j * lanes + l] = static_cast<W>(row[(is_halved ? 2 * j : j) * step]);
@@ -126,7 +127,7 @@ void LineTransform<T, W>::read(const void* from, const LineLayout& at, std::int6
     }
     return;
   }
-  for_blocks(size_, lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
+  for_each_block(size_, lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
     const Complex* row = data + at.begin(line + l, size_);
     for (std::int64_t j = begin; j < end; ++j) {
       x.re[j * lanes + l] = static_cast<W>(row[j * step].real());
@@ -140,14 +141,14 @@ void LineTransform<T, W>::write(FftLines<W> x, const LineLayout& at, std::int64_
                                 void* to) const {
   const std::int64_t step = at.inner;
   if (kind_ == Kind::from_real) {
-    for_blocks(size_ / 2 + 1, lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
+    for_each_block(size_ / 2 + 1, lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
       write_spectrum(x, l, lanes, step, {begin, end}, static_cast<Complex*>(to) + at.begin(line + l, size_ / 2 + 1));
     });
     return;
   }
   if (kind_ == Kind::to_real) {
     const bool is_halved = halved();
-    for_blocks(plan_.size(), lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
+    for_each_block(plan_.size(), lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
       T* row = static_cast<T*>(to) + at.begin(line + l, size_);
       for (std::int64_t j = begin; j < end; ++j) {
         if (is_halved) {
@@ -171,7 +172,7 @@ void LineTransform<T, W>::write(FftLines<W> x, const LineLayout& at, std::int64_
     }
     return;
   }
-  for_blocks(size_, lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
+  for_each_block(size_, lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
     Complex* row = data + at.begin(line + l, size_);
     for (std::int64_t j = begin; j < end; ++j) row[j * step] = element(j * lanes + l);
   });

@@ -33,7 +33,7 @@ class LineTransform {
     return lines < kLanes ? lines : kLanes;
   }
   /// Returns the scratch elements of W for `run`.
-  std::int64_t work(std::int64_t lanes) const { return 4 * plan_.room() * lanes; }
+  std::int64_t work_elements(std::int64_t lanes) const { return 4 * plan_.room() * lanes; }
   /// Transforms lines begin to end. `from` and `to` are T or Complex according to the kind, and may alias.
   void run(const void* from, void* to, const LineLayout& layout, std::int64_t begin, std::int64_t end, W* work) const;
 

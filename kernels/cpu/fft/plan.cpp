@@ -123,8 +123,8 @@ FftPlan<W>::FftPlan(std::int64_t n) : n_(n) {
   for (const int radix : kRadices) {
     while (n % radix == 0 && n > 1) {
       Stage s{radix, n / radix, {}};
-      s.twiddles.reserve(static_cast<std::size_t>(s.rest * 2 * (radix - 1)));
-      for (std::int64_t p = 0; p < s.rest; ++p) {
+      s.twiddles.reserve(static_cast<std::size_t>(s.remaining_size * 2 * (radix - 1)));
+      for (std::int64_t p = 0; p < s.remaining_size; ++p) {
         for (std::int64_t j = 1; j < radix; ++j) {
           double c, w;
           fft_root(p * j, n, &c, &w);
@@ -132,7 +132,7 @@ FftPlan<W>::FftPlan(std::int64_t n) : n_(n) {
           s.twiddles.push_back(static_cast<W>(-w));
         }
       }
-      n = s.rest;
+      n = s.remaining_size;
       stages_.push_back(std::move(s));
     }
   }
@@ -154,7 +154,7 @@ template <class W>
 void FftPlan<W>::run_stages(FftLines<W>& x, FftLines<W>& other, std::int64_t lanes) const {
   std::int64_t stride = lanes;
   for (const Stage& s : stages_) {
-    fft_stage<W>(s.radix)(s.rest, stride, s.twiddles.data(), x.re, x.im, other.re, other.im);
+    fft_stage<W>(s.radix)(s.remaining_size, stride, s.twiddles.data(), x.re, x.im, other.re, other.im);
     std::swap(x, other);
     stride *= s.radix;
   }

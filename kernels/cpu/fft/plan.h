@@ -32,8 +32,8 @@ class FftPlan {
  private:
   struct Stage {
     int radix = 0;
-    std::int64_t rest = 0;    ///< size of the remaining transforms after this stage
-    std::vector<W> twiddles;  ///< per p < rest: cos and sin for j = 1 .. radix - 1
+    std::int64_t remaining_size = 0;  ///< size of the remaining transforms after this stage
+    std::vector<W> twiddles;          ///< per p < rest: cos and sin for j = 1 .. radix - 1
   };
   struct Bluestein;
   void run_stages(FftLines<W>& x, FftLines<W>& other, std::int64_t lanes) const;

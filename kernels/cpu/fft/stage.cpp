@@ -20,10 +20,10 @@ const StageTables& tables() {
 }  // namespace
 
 StageFn<float> fft_stage_f32(int radix) {
-  return tables().f.by_radix[radix];
+  return tables().f.stages[radix];
 }
 StageFn<double> fft_stage_f64(int radix) {
-  return tables().d.by_radix[radix];
+  return tables().d.stages[radix];
 }
 
 }  // namespace tern::cpu

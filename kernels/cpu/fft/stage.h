@@ -30,7 +30,7 @@ StageFn<W> fft_stage(int radix) {
 /// processors.
 template <class W>
 struct StageTable {
-  StageFn<W> by_radix[14];
+  StageFn<W> stages[14];
 };
 
 TERN_LEVEL_FUNCTIONS(vectors, set_stages, StageTable<float>* f, StageTable<double>* d)

@@ -28,15 +28,15 @@ void cpu_bincount(KernelCall& c) {
       fail(ErrorCode::runtime, "bincount of " + std::to_string(v) + ": that many bins are more than memory holds");
   }
   std::byte* out = allocate_result(c, bins, {bins});
-  const bool is_weighted = c.has(1), has_double_weights = is_weighted && c.in[1].dtype == DType::f64;
+  const bool is_weighted = c.has_input(1), has_double_weights = is_weighted && c.in[1].dtype == DType::f64;
   std::memset(out, 0, static_cast<std::size_t>(bins * (is_weighted && !has_double_weights ? 4 : 8)));
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!is_weighted) {
       ++reinterpret_cast<std::int64_t*>(out)[values[i]];
     } else if (has_double_weights) {
-      reinterpret_cast<double*>(out)[values[i]] += c.in[1].as<double>()[i];
+      reinterpret_cast<double*>(out)[values[i]] += c.in[1].data_as<double>()[i];
     } else {
-      reinterpret_cast<float*>(out)[values[i]] += c.in[1].as<float>()[i];
+      reinterpret_cast<float*>(out)[values[i]] += c.in[1].data_as<float>()[i];
     }
   }
 }

@@ -32,7 +32,7 @@ class Bags {
         padding_(c.node->integer(AttrKey::padding_index)),
         width_(table_.size(1)),
         kind_(static_cast<BagKind>(c.node->integer(AttrKey::kind))) {
-    if (!c.has(3)) return;
+    if (!c.has_input(3)) return;
     weights_.resize(static_cast<std::size_t>(index_count_));
     convert(c.in[3].data, c.in[3].dtype, weights_.data(), DType::f32, index_count_);
   }
@@ -50,8 +50,8 @@ class Bags {
         if (!sums_floats) std::fill_n(sums, width_, 0.0);
         const std::int64_t size = sums_floats ? sum_rows(bag, sums) : add_rows(bag, row, sums);
         const bool is_mean = kind_ == BagKind::mean && size > 1;
-        float* y = out_.dtype == DType::f32 ? out_.as<float>() + bag * width_ : row;
-        at_cpu_level([&](auto) __attribute__((always_inline)) {
+        float* y = out_.dtype == DType::f32 ? out_.data_as<float>() + bag * width_ : row;
+        visit_cpu_level([&](auto) __attribute__((always_inline)) {
           if (is_mean) {
 #pragma omp simd
             for (std::int64_t j = 0; j < width_; ++j) y[j] = static_cast<float>(sums[j] / static_cast<double>(size));
@@ -80,7 +80,7 @@ class Bags {
     const std::int64_t row_bytes = width_ * element_size(table_.dtype);
     std::int64_t size = 0;
     for (std::int64_t i = first; i < last; ++i) {
-      const std::int64_t position = indices_.at(i, table_.size(0));
+      const std::int64_t position = indices_.checked_at(i, table_.size(0));
       if (position == padding_) continue;
       ++size;
       const std::byte* data = table_.data + position * row_bytes;
@@ -118,7 +118,7 @@ class Bags {
       for (; column + kWidth <= width_; column += kWidth)
         sum_columns<kWidth, kWeighted>(positions, first, last, column, sums);
       for (; column < width_; ++column) {
-        const float* x = table_.as<const float>() + column;
+        const float* x = table_.data_as<const float>() + column;
         double sum = 0;
         for (std::int64_t i = first; i < last; ++i) {
           const std::int64_t row = indices_[i];
@@ -127,7 +127,7 @@ class Bags {
         sums[column] = sum;
       }
     };
-    at_cpu_level([&](auto) __attribute__((always_inline)) {
+    visit_cpu_level([&](auto) __attribute__((always_inline)) {
       if (weights_.empty()) {
         columns(std::false_type());
       } else {
@@ -141,7 +141,7 @@ class Bags {
                                           std::int64_t column, double* sums) const {
     using Floats [[gnu::vector_size(kWidth * sizeof(float))]] = float;
     using Row [[gnu::vector_size(kWidth * sizeof(float)), gnu::aligned(4), gnu::may_alias]] = float;
-    const float* table = table_.as<const float>() + column;
+    const float* table = table_.data_as<const float>() + column;
     std::fill_n(sums + column, kCount, 0.0);
     for (std::int64_t begin = first; begin < last; begin += kTogether) {
       Floats sum[kCount / kWidth] = {};
@@ -170,14 +170,14 @@ class Bags {
   }
 
   void add_weighted(const float* x, double weight, double* sums) const {
-    at_cpu_level([&](auto) __attribute__((always_inline)) {
+    visit_cpu_level([&](auto) __attribute__((always_inline)) {
 #pragma omp simd
       for (std::int64_t j = 0; j < width_; ++j) sums[j] += static_cast<double>(x[j]) * weight;
     });
   }
   /// Keeps the earlier of equal or unordered elements.
   void join_maxima(const float* x, bool is_first, double* sums) const {
-    at_cpu_level([&](auto) __attribute__((always_inline)) {
+    visit_cpu_level([&](auto) __attribute__((always_inline)) {
 #pragma omp simd
       for (std::int64_t j = 0; j < width_; ++j) {
         const auto v = static_cast<double>(x[j]);
@@ -203,7 +203,7 @@ bool cpu_serves_embedding_bag(const KernelCall& c) {
 }
 
 void cpu_embedding_bag(KernelCall& c) {
-  if (c.wants(0)) Bags(c).run();
+  if (c.wants_output(0)) Bags(c).run();
 }
 
 }  // namespace tern

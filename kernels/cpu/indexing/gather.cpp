@@ -26,7 +26,7 @@ void visit_size(std::int64_t size, F&& f) {
 /// to[i] = from[entries[i]]
 template <class T, class Entry>
 void gather_elements(const T* from, const Entry* entries, std::int64_t count, T* to) {
-  at_cpu_level([&](auto) __attribute__((always_inline)) {
+  visit_cpu_level([&](auto) __attribute__((always_inline)) {
     if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
 #pragma omp simd
       for (std::int64_t i = 0; i < count; ++i) to[i] = from[static_cast<std::int64_t>(entries[i])];
@@ -39,10 +39,10 @@ void gather_elements(const T* from, const Entry* entries, std::int64_t count, T*
 /// Copies row `from` to row `to` between tables with equal row sizes.
 class RowCopy {
  public:
-  RowCopy(const std::byte* from, std::byte* to, std::int64_t bytes) : from_(from), to_(to), bytes_(bytes) {}
+  RowCopy(const std::byte* from, std::byte* to, std::int64_t bytes) : source_(from), target_(to), bytes_(bytes) {}
   void operator()(std::int64_t from, std::int64_t to) const {
-    const std::byte* source = from_ + from * bytes_;
-    std::byte* target = to_ + to * bytes_;
+    const std::byte* source = source_ + from * bytes_;
+    std::byte* target = target_ + to * bytes_;
     // Constant lengths compile to single moves.
     switch (bytes_) {
       case 1: *target = *source; break;
@@ -69,12 +69,12 @@ class RowCopy {
  private:
   template <class T, class Entry>
   void elements(const Entry* from, std::int64_t count, std::int64_t first) const {
-    const T* source = reinterpret_cast<const T*>(from_);
-    gather_elements(source, from, count, reinterpret_cast<T*>(to_) + first);
+    const T* source = reinterpret_cast<const T*>(source_);
+    gather_elements(source, from, count, reinterpret_cast<T*>(target_) + first);
   }
 
-  const std::byte* from_;
-  std::byte* to_;
+  const std::byte* source_;
+  std::byte* target_;
   std::int64_t bytes_;
 };
 
@@ -97,8 +97,8 @@ void cpu_gather(KernelCall& c) {
   for (int i = 0; i < last_axis; ++i) outer.add(index.size(i), i == axis ? 0 : x.stride(i));
   const std::int64_t columns = index.size(last_axis), column_stride = last_axis == axis ? 0 : x.stride(last_axis);
   visit_size(element_size(x.dtype), [&]<class T>(T) {
-    const T* data = x.as<T>();
-    T* out_data = out.as<T>();
+    const T* data = x.data_as<T>();
+    T* out_data = out.data_as<T>();
     parallel_for(outer.count, grain_for(columns), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         const T* base = data + outer.offset(row);

@@ -18,10 +18,10 @@ namespace tern {
 class Positions {
  public:
   explicit Positions(const TensorView& v)
-      : narrow_(v.dtype == DType::i32 ? v.as<std::int32_t>() : nullptr), wide_(v.as<std::int64_t>()) {}
+      : narrow_(v.dtype == DType::i32 ? v.data_as<std::int32_t>() : nullptr), wide_(v.data_as<std::int64_t>()) {}
   std::int64_t operator[](std::int64_t i) const { return narrow_ != nullptr ? narrow_[i] : wide_[i]; }
   /// Returns entry i; throws unless 0 <= entry < size.
-  std::int64_t at(std::int64_t i, std::int64_t size) const { return checked((*this)[i], size); }
+  std::int64_t checked_at(std::int64_t i, std::int64_t size) const { return checked((*this)[i], size); }
   /// Returns `p`; throws unless 0 <= p < size.
   static std::int64_t checked(std::int64_t p, std::int64_t size) {
     if (static_cast<std::uint64_t>(p) >= static_cast<std::uint64_t>(size)) out_of_range(p, size);
@@ -39,7 +39,7 @@ class Positions {
       using Entry = std::remove_cvref_t<decltype(*entries)>;
       Entry is_outside = 0;
       const auto last = static_cast<Entry>(std::min<std::int64_t>(size - 1, std::numeric_limits<Entry>::max()));
-      at_cpu_level([&](auto) __attribute__((always_inline)) {
+      visit_cpu_level([&](auto) __attribute__((always_inline)) {
 #pragma omp simd reduction(| : is_outside)
         for (std::int64_t i = 0; i < count; ++i)
           is_outside |= entries[i] < 0 || entries[i] > last ? Entry{1} : Entry{0};
@@ -70,7 +70,7 @@ class Positions {
   template <class T>
   static void append_entries(const T* entries, std::int64_t count, std::int64_t size, std::int64_t* to) {
     std::int64_t is_outside = 0;
-    at_cpu_level([&](auto) __attribute__((always_inline)) {
+    visit_cpu_level([&](auto) __attribute__((always_inline)) {
 #pragma omp simd reduction(| : is_outside)
       for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t p = entries[i], position = p + (size & (p >> 63));
@@ -98,7 +98,7 @@ class Positions {
                                           static_cast<std::uint64_t>(position) * static_cast<std::uint64_t>(scale));
       }
     };
-    at_cpu_level([&](auto) __attribute__((always_inline)) { stride == 1 ? loop(1) : loop(stride); });
+    visit_cpu_level([&](auto) __attribute__((always_inline)) { stride == 1 ? loop(1) : loop(stride); });
     if (is_outside >= 0) return;
     for (std::int64_t i = 0; i < count; ++i) {
       if (entries[i * stride] < -size || entries[i * stride] >= size) out_of_range(entries[i * stride], size);

@@ -31,7 +31,7 @@ void cpu_select_quantized_rows(KernelCall& c) {
     const bool direct = out.dtype == DType::f32;
     float* const row = direct ? nullptr : thread_buffer<float>(static_cast<std::size_t>(m.columns));
     for (std::int64_t t = begin; t < end; ++t) {
-      const std::int64_t slice = t / inner, from = slice / count * along + positions.at(slice % count, along);
+      const std::int64_t slice = t / inner, from = slice / count * along + positions.checked_at(slice % count, along);
       std::byte* const to = out.data + t * m.columns * size;
       float* const y = direct ? reinterpret_cast<float*>(to) : row;
       numbers(m, x.data, from * inner + t % inner, y);

@@ -101,8 +101,8 @@ void for_each_entry(const KernelCall& c, Write&& write) {
 
 template <class T>
 void set_elements(const KernelCall& c) {
-  T* out_data = c.out[0].as<T>();
-  const T* src_data = c.in[2].as<T>();
+  T* out_data = c.out[0].data_as<T>();
+  const T* src_data = c.in[2].data_as<T>();
   for_each_entry(
       c, [&](std::int64_t out_offset, std::int64_t src_offset) { out_data[out_offset] = src_data[src_offset]; });
 }
@@ -167,7 +167,7 @@ void combine_elements(KernelCall& c, ScatterKind kind) {
   const bool include_self = c.node->integer(AttrKey::include_self) != 0, is_compute_type = out.dtype == dtype_of_v<L>;
   const std::int64_t numel = out.numel();
   std::vector<L> widened;
-  L* sums = out.as<L>();
+  L* sums = out.data_as<L>();
   if (!is_compute_type) {
     widened.resize(static_cast<std::size_t>(numel));
     convert(out.data, out.dtype, widened.data(), dtype_of_v<L>, numel);
@@ -182,7 +182,7 @@ void combine_elements(KernelCall& c, ScatterKind kind) {
                                    include_self ? 1 : 0);
   visit_kind(kind, [&]<ScatterKind kKind>(std::integral_constant<ScatterKind, kKind>) {
     if (is_compute_type && counts.empty()) {
-      const L* values = c.in[2].as<L>();
+      const L* values = c.in[2].data_as<L>();
       for_each_entry(c, [sums, values](std::int64_t out_offset, std::int64_t src_offset) {
         sums[out_offset] = combine<kKind>(sums[out_offset], values[src_offset]);
       });

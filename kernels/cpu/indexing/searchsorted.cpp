@@ -18,7 +18,7 @@ constexpr std::int64_t kSearches = 64;  // together
 /// search of one value visits, so unsorted lines give the same places.
 template <bool kRight, class L>
 void search_line(const L* line, std::int32_t n, const L* values, std::int64_t count, std::int32_t* low) {
-  at_cpu_level([&](auto) __attribute__((always_inline)) {
+  visit_cpu_level([&](auto) __attribute__((always_inline)) {
     std::int32_t length[kSearches];
     for (std::int64_t j = 0; j < kSearches; ++j) {
       low[j] = 0;
@@ -46,7 +46,7 @@ void search(const KernelCall& c) {
                      per_line = sorted.rank > 1 ? values.size(values.rank - 1) : count;
   const bool is_right = c.node->integer(AttrKey::right) != 0;
   std::vector<L> own;
-  const L* lines = sorted.as<const L>();
+  const L* lines = sorted.data_as<const L>();
   if (sorted.dtype != dtype_of_v<L>) {
     own.resize(static_cast<std::size_t>(sorted.numel()));
     convert(sorted.data, sorted.dtype, own.data(), dtype_of_v<L>, sorted.numel());
@@ -73,7 +73,7 @@ void search(const KernelCall& c) {
 
 bool cpu_serves_searchsorted(const KernelCall& c) {
   const std::int64_t n = c.in[0].rank == 0 ? 0 : c.in[0].size(c.in[0].rank - 1);
-  return !c.has(2) && n > 0 && n <= std::numeric_limits<std::int32_t>::max() / 2;
+  return !c.has_input(2) && n > 0 && n <= std::numeric_limits<std::int32_t>::max() / 2;
 }
 
 void cpu_searchsorted(KernelCall& c) {

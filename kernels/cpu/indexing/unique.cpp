@@ -120,9 +120,9 @@ void sort_rows(const SliceTable<L>& table, std::vector<std::int64_t>& order) {
 }
 
 void finish_counts(KernelCall& c, const std::vector<std::int64_t>& counts) {
-  if (!c.wants(2)) return;
+  if (!c.wants_output(2)) return;
   c.allocator->allocate(2, std::vector<std::int64_t>{std::ssize(counts)}, &c.out[2]);
-  std::copy(counts.begin(), counts.end(), c.out[2].as<std::int64_t>());
+  std::copy(counts.begin(), counts.end(), c.out[2].data_as<std::int64_t>());
 }
 
 template <class L>
@@ -137,7 +137,7 @@ void unique(KernelCall& c) {
   }
   std::vector<std::int64_t> first(order.size()), counts(order.size());
   std::size_t groups = 0;
-  std::int64_t* const inverse = c.wants(1) ? c.out[1].as<std::int64_t>() : nullptr;
+  std::int64_t* const inverse = c.wants_output(1) ? c.out[1].data_as<std::int64_t>() : nullptr;
   const bool is_of_elements = table.width == 1;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const bool is_equal = i > 0 && (is_of_elements ? *table.row(order[i - 1]) == *table.row(order[i])
@@ -166,7 +166,7 @@ void unique(KernelCall& c) {
   c.allocator->set_symbol(0, count);
   c.allocator->allocate(0, sizes, &c.out[0]);
   const auto copy_elements = [&]<class T>(T) {
-    for (std::size_t i = 0; i < first.size(); ++i) c.out[0].as<T>()[i] = x.as<const T>()[first[i]];
+    for (std::size_t i = 0; i < first.size(); ++i) c.out[0].data_as<T>()[i] = x.data_as<const T>()[first[i]];
   };
   if (outer == 1 && bytes == 4) {
     copy_elements(std::uint32_t{});

@@ -48,7 +48,7 @@ class BatchOperand {
   std::int64_t rows = 0, columns = 1, row = 0, column = 0;  ///< sizes and strides in elements
 
   template <class T>
-  const T* at(std::int64_t i) const {
+  const T* matrix(std::int64_t i) const {
     return reinterpret_cast<const T*>(data_) + offset(i);
   }
   /// True if BLAS can read the rows in row-major order.
@@ -63,11 +63,11 @@ class BatchOperand {
   }
   template <class T>
   void copy_rows(std::int64_t i, T* to, std::int64_t leading) const {
-    copy(at<T>(i), rows, columns, row, column, to, leading);
+    copy(matrix<T>(i), rows, columns, row, column, to, leading);
   }
   template <class T>
   void copy_columns(std::int64_t i, T* to, std::int64_t leading) const {
-    copy(at<T>(i), columns, rows, column, row, to, leading);
+    copy(matrix<T>(i), columns, rows, column, row, to, leading);
   }
 
  private:
@@ -103,7 +103,7 @@ std::int64_t batch_count(const TensorView& v, int core);
 /// Returns matrix i of a contiguous output; null for an unused output.
 template <class T>
 T* output(const KernelCall& c, std::size_t k, std::int64_t i, std::int64_t elements) {
-  return c.wants(k) && c.out[k].data != nullptr ? c.out[k].as<T>() + i * elements : nullptr;
+  return c.wants_output(k) && c.out[k].data != nullptr ? c.out[k].data_as<T>() + i * elements : nullptr;
 }
 
 /// Writes a column-major matrix to row-major memory.
@@ -130,7 +130,7 @@ class Failure {
     matrix_ = matrix;
     kind_ = kind;
   }
-  bool any() const { return matrix_ != kNone; }
+  bool exists() const { return matrix_ != kNone; }
   std::int64_t matrix() const { return matrix_; }
   Kind kind() const { return kind_; }
 
@@ -180,9 +180,9 @@ void run_any_job(KernelCall& c, const AnyJob& job, Failure& failure);
 template <class Job>
 std::size_t bytes_of(const Job& job) {
   Job own(job);
-  ScratchParts parts;
-  own.cut(parts);
-  return parts.used();
+  ScratchArena arena;
+  own.allocate(arena);
+  return arena.used();
 }
 template <class Job>
 std::size_t job_scratch(const KernelCall& c) {
@@ -192,9 +192,9 @@ std::size_t job_scratch(const KernelCall& c) {
 template <class Job>
 void do_matrices(const void* job, std::byte* memory, std::int64_t begin, std::int64_t end, Failure& failure) {
   Job own(*static_cast<const Job*>(job));
-  ScratchParts parts(memory);
-  own.cut(parts);
-  for (std::int64_t i = begin; i < end; ++i) own.one(i, failure);
+  ScratchArena arena(memory);
+  own.allocate(arena);
+  for (std::int64_t i = begin; i < end; ++i) own.compute_matrix(i, failure);
 }
 
 template <class Job>
@@ -203,7 +203,7 @@ void run_job(KernelCall& c) {
   if (job.count == 0) return;
   Failure failure;
   run_any_job(c, {&job, job.count, job.flops, bytes_of(job), do_matrices<Job>}, failure);
-  if (failure.any()) fail_matrix(failure, job.count);
+  if (failure.exists()) fail_matrix(failure, job.count);
 }
 
 template <template <class> class Job>

@@ -21,12 +21,12 @@ struct CholeskyJob {
         check(call.node->integer(AttrKey::check) != 0) {
     flops = static_cast<double>(n) * n * n / 3;
   }
-  void cut(ScratchParts& parts) {
-    if (!c->wants(0)) own = parts.take<T>(a.rows * a.rows);
+  void allocate(ScratchArena& arena) {
+    if (!c->wants_output(0)) scratch_factor = arena.allocate<T>(a.rows * a.rows);
   }
-  void one(std::int64_t i, Failure& failure) {
+  void compute_matrix(std::int64_t i, Failure& failure) {
     T* l = output<T>(*c, 0, i, a.rows * a.rows);
-    if (l == nullptr) l = own;
+    if (l == nullptr) l = scratch_factor;
     a.copy_rows(i, l);
     int info = n == 0 ? 0 : lapack::potrf(upper ? 'L' : 'U', n, l, n);
     for (std::int64_t r = 0; r < n && info == 0; ++r) {  // OpenBLAS continues past NaN and infinite pivots
@@ -46,7 +46,7 @@ struct CholeskyJob {
   BatchOperand a;
   int n;
   bool upper, check;
-  T* own = nullptr;
+  T* scratch_factor = nullptr;
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ constexpr int kSmallEig = sizeof(T) == 4 ? 20 : 32;
 
 template <class T>
 struct EigJob {
-  using R = lapack::Real<T>;
+  using R = lapack::RealPart<T>;
   using C = std::complex<R>;
   static constexpr bool kComplex = lapack::kIsComplex<T>;
 
@@ -24,7 +24,7 @@ struct EigJob {
       : c(&call),
         count(batch_count(call.in[0], 2)),
         a(call.in[0], 2, call.in[0], 2),
-        vectors(call.wants(1)),
+        vectors(call.wants_output(1)),
         n(lapack_size(a.rows)) {
     flops = 25.0 * n * n * n;
     if (n == 0) return;
@@ -34,13 +34,13 @@ struct EigJob {
     lapack::geev(vectors ? 'V' : 'N', n, nullptr, n, none.data(), nullptr, n, &answer, -1, &ignored);
     work_length = std::max(1, work_size(answer));
   }
-  void cut(ScratchParts& parts) {
-    matrix = parts.take<T>(a.rows * a.columns);
-    found = parts.take<T>(vectors ? a.rows * a.columns : 1);
-    values = parts.take<T>(2 * n);
-    work = parts.take<T>(work_length);
-    real_work = parts.take<R>(kComplex ? 2 * n : 0);
-    small_work = parts.take<double>(is_small() ? SmallEig::scratch(n) : 0);
+  void allocate(ScratchArena& arena) {
+    matrix = arena.allocate<T>(a.rows * a.columns);
+    found = arena.allocate<T>(vectors ? a.rows * a.columns : 1);
+    values = arena.allocate<T>(2 * n);
+    work = arena.allocate<T>(work_length);
+    real_work = arena.allocate<R>(kComplex ? 2 * n : 0);
+    small_work = arena.allocate<double>(is_small() ? SmallEig::scratch(n) : 0);
   }
   bool is_small() const { return !kComplex && n <= kSmallEig<T>; }
   /// Computes values and vectors like LAPACK. Returns false without convergence.
@@ -83,7 +83,7 @@ struct EigJob {
       }
     }
   }
-  void one(std::int64_t i, Failure& failure) {
+  void compute_matrix(std::int64_t i, Failure& failure) {
     if (n == 0) return;
     is_small() ? a.copy_rows(i, matrix) : a.copy_columns(i, matrix, n);
     if (!all_finite(matrix, a.rows * a.columns)) return failure.report(i, Failure::Kind::not_finite);

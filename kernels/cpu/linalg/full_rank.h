@@ -48,7 +48,7 @@ bool has_full_rank(int n, const T* r, int leading, double rcond, T* scratch) {
     double squares = 0;
     for (int i = 0; i < n; ++i) squares += square(x[i]);
     const double norm = std::sqrt(squares);
-    for (int i = 0; i < n; ++i) x[i] *= static_cast<lapack::Real<T>>(1 / norm);
+    for (int i = 0; i < n; ++i) x[i] *= static_cast<lapack::RealPart<T>>(1 / norm);
     return norm;
   };
   normalise(grown);

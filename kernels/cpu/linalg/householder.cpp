@@ -25,9 +25,9 @@ struct HouseholderJob {
         columns(lapack_size(v.columns)),
         k(lapack_size(factors.rows)) {
     if (multiply) {
-      other = BatchOperand(call.in[2], 2, call.out[0], 2);
-      m = lapack_size(other.rows);
-      n = lapack_size(other.columns);
+      target = BatchOperand(call.in[2], 2, call.out[0], 2);
+      m = lapack_size(target.rows);
+      n = lapack_size(target.columns);
       flops = 4.0 * m * n * k;
     } else {
       flops = 4.0 * rows * columns * k;
@@ -37,19 +37,19 @@ struct HouseholderJob {
     work_length = qr_work_length(k, !multiply ? columns : left ? n : m);
   }
   bool empty() const { return multiply ? m == 0 || n == 0 : rows == 0 || columns == 0; }
-  void cut(ScratchParts& parts) {
-    reflectors = parts.take<T>(v.rows * v.columns);
-    matrix = parts.take<T>(multiply ? other.rows * other.columns : 0);
-    tau = parts.take<T>(k);
-    work = parts.take<T>(work_length);
+  void allocate(ScratchArena& arena) {
+    reflectors = arena.allocate<T>(v.rows * v.columns);
+    matrix = arena.allocate<T>(multiply ? target.rows * target.columns : 0);
+    tau = arena.allocate<T>(k);
+    work = arena.allocate<T>(work_length);
   }
-  void one(std::int64_t i, Failure&) {
-    T* out = output<T>(*c, 0, i, multiply ? other.rows * other.columns : v.rows * v.columns);
+  void compute_matrix(std::int64_t i, Failure&) {
+    T* out = output<T>(*c, 0, i, multiply ? target.rows * target.columns : v.rows * v.columns);
     if (out == nullptr || empty()) return;
     v.copy_columns(i, reflectors, rows);
     factors.copy_rows(i, tau);
     if (multiply) {
-      other.copy_columns(i, matrix, m);
+      target.copy_columns(i, matrix, m);
       lapack::ormqr(left ? 'L' : 'R', transpose ? 'C' : 'N', m, n, k, reflectors, std::max(rows, 1), tau, matrix, m,
                     work, work_length);
       store_columns(matrix, m, m, n, out);
@@ -63,7 +63,7 @@ struct HouseholderJob {
   std::int64_t count;
   double flops = 0;
   bool multiply, left, transpose;
-  BatchOperand v, factors, other;
+  BatchOperand v, factors, target;
   int rows, columns, k, m = 0, n = 0, work_length = 1;
   T *reflectors = nullptr, *matrix = nullptr, *tau = nullptr, *work = nullptr;
 };

@@ -14,9 +14,9 @@
 namespace tern::lapack {
 
 template <class T>
-using Real = typename RealOf<T>::type;
+using RealPart = typename RealOf<T>::type;
 template <class T>
-inline constexpr bool kIsComplex = !std::is_same_v<T, Real<T>>;
+inline constexpr bool kIsComplex = !std::is_same_v<T, RealPart<T>>;
 
 // X(prefix, type); X(prefix, name, type) for functions with different real and complex names.
 #define TERN_LAPACK_TYPES(X) X(s, float) X(d, double) X(c, std::complex<float>) X(z, std::complex<double>)
@@ -147,17 +147,17 @@ TERN_LAPACK_REAL(TERN_LAPACK)
                    T* work, int lwork) {                                                                               \
     return LAPACKE_##P##unmqr_work(LAPACK_COL_MAJOR, side, trans, m, n, k, a, lda, tau, c, ldc, work, lwork);          \
   }                                                                                                                    \
-  inline int heevd(char job, char uplo, int n, T* a, int lda, Real<T>* w, T* work, int lwork, Real<T>* rwork,          \
+  inline int heevd(char job, char uplo, int n, T* a, int lda, RealPart<T>* w, T* work, int lwork, RealPart<T>* rwork,  \
                    int lrwork, int* iwork, int liwork) {                                                               \
     return LAPACKE_##P##heevd_work(LAPACK_COL_MAJOR, job, uplo, n, a, lda, w, work, lwork, rwork, lrwork, iwork,       \
                                    liwork);                                                                            \
   }                                                                                                                    \
-  inline int geev(char job, int n, T* a, int lda, T* values, T* v, int ldv, T* work, int lwork, Real<T>* rwork) {      \
+  inline int geev(char job, int n, T* a, int lda, T* values, T* v, int ldv, T* work, int lwork, RealPart<T>* rwork) {  \
     return LAPACKE_##P##geev_work(LAPACK_COL_MAJOR, 'N', job, n, a, lda, values, nullptr, 1, v, ldv, work, lwork,      \
                                   rwork);                                                                              \
   }                                                                                                                    \
-  inline int gesdd(char job, int m, int n, T* a, int lda, Real<T>* s, T* u, int ldu, T* vt, int ldvt, T* work,         \
-                   int lwork, Real<T>* rwork, int* iwork) {                                                            \
+  inline int gesdd(char job, int m, int n, T* a, int lda, RealPart<T>* s, T* u, int ldu, T* vt, int ldvt, T* work,     \
+                   int lwork, RealPart<T>* rwork, int* iwork) {                                                        \
     return LAPACKE_##P##gesdd_work(LAPACK_COL_MAJOR, job, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork, rwork,       \
                                    iwork);                                                                             \
   }                                                                                                                    \
@@ -167,17 +167,17 @@ TERN_LAPACK_REAL(TERN_LAPACK)
   inline int hetrs(int n, int k, const T* a, int lda, const int* pivots, T* b, int ldb) {                              \
     return LAPACKE_##P##hetrs_work(LAPACK_COL_MAJOR, 'L', n, k, a, lda, pivots, b, ldb);                               \
   }                                                                                                                    \
-  inline int gelsy(int m, int n, int k, T* a, int lda, T* b, int ldb, int* jpvt, Real<T> rcond, int* rank, T* work,    \
-                   int lwork, Real<T>* rwork) {                                                                        \
+  inline int gelsy(int m, int n, int k, T* a, int lda, T* b, int ldb, int* jpvt, RealPart<T> rcond, int* rank,         \
+                   T* work, int lwork, RealPart<T>* rwork) {                                                           \
     return LAPACKE_##P##gelsy_work(LAPACK_COL_MAJOR, m, n, k, a, lda, b, ldb, jpvt, rcond, rank, work, lwork, rwork);  \
   }                                                                                                                    \
-  inline int gelsd(int m, int n, int k, T* a, int lda, T* b, int ldb, Real<T>* s, Real<T> rcond, int* rank, T* work,   \
-                   int lwork, Real<T>* rwork, int* iwork) {                                                            \
+  inline int gelsd(int m, int n, int k, T* a, int lda, T* b, int ldb, RealPart<T>* s, RealPart<T> rcond, int* rank,    \
+                   T* work, int lwork, RealPart<T>* rwork, int* iwork) {                                               \
     return LAPACKE_##P##gelsd_work(LAPACK_COL_MAJOR, m, n, k, a, lda, b, ldb, s, rcond, rank, work, lwork, rwork,      \
                                    iwork);                                                                             \
   }                                                                                                                    \
-  inline int gelss(int m, int n, int k, T* a, int lda, T* b, int ldb, Real<T>* s, Real<T> rcond, int* rank, T* work,   \
-                   int lwork, Real<T>* rwork) {                                                                        \
+  inline int gelss(int m, int n, int k, T* a, int lda, T* b, int ldb, RealPart<T>* s, RealPart<T> rcond, int* rank,    \
+                   T* work, int lwork, RealPart<T>* rwork) {                                                           \
     return LAPACKE_##P##gelss_work(LAPACK_COL_MAJOR, m, n, k, a, lda, b, ldb, s, rcond, rank, work, lwork, rwork);     \
   }                                                                                                                    \
   inline void trsm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int m, int n, const T* a, \

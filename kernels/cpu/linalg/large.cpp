@@ -24,7 +24,7 @@ char job_of(const void* z) {
   return z != nullptr ? 'V' : 'N';
 }
 char range_of(const EigenRange& r) {
-  return r.by_value ? 'V' : 'I';
+  return r.selects_values ? 'V' : 'I';
 }
 
 /// LAPACK has column k of Z at z + k n.

@@ -14,7 +14,7 @@ std::optional<bool> lapack_schur(std::int64_t n, std::complex<double>* a, std::c
 
 /// Selected eigenvalues: numbers first .. last, from 0, or values in (low, high].
 struct EigenRange {
-  bool by_value = false;
+  bool selects_values = false;
   std::int64_t first = 0, last = 0;
   double low = 0, high = 0;
 };

@@ -22,7 +22,7 @@ void for_each_block_element(T* ld, int n, const std::int32_t* pivots, F f) {
 
 template <class T>
 struct LdlFactorJob {
-  using R = lapack::Real<T>;
+  using R = lapack::RealPart<T>;
 
   explicit LdlFactorJob(const KernelCall& call)
       : c(&call),
@@ -37,12 +37,12 @@ struct LdlFactorJob {
   int factor(T* m, std::int32_t* p, T* w, int length) const {
     return hermitian ? lapack::hetrf(n, m, n, p, w, length) : lapack::sytrf(n, m, n, p, w, length);
   }
-  void cut(ScratchParts& parts) {
-    matrix = parts.take<T>(a.rows * a.columns);
-    pivots = parts.take<std::int32_t>(n);
-    work = parts.take<T>(work_length);
+  void allocate(ScratchArena& arena) {
+    matrix = arena.allocate<T>(a.rows * a.columns);
+    pivots = arena.allocate<std::int32_t>(n);
+    work = arena.allocate<T>(work_length);
   }
-  void one(std::int64_t i, Failure& failure) {
+  void compute_matrix(std::int64_t i, Failure& failure) {
     int info = 0;
     if (n > 0) {
       a.copy_columns(i, matrix, n);
@@ -75,7 +75,7 @@ struct LdlFactorJob {
 
 template <class T>
 struct LdlSolveJob {
-  using R = lapack::Real<T>;
+  using R = lapack::RealPart<T>;
 
   explicit LdlSolveJob(const KernelCall& call)
       : c(&call),
@@ -88,10 +88,10 @@ struct LdlSolveJob {
         hermitian(call.node->integer(AttrKey::hermitian) != 0) {
     flops = 2.0 * n * n * k;
   }
-  void cut(ScratchParts& parts) {
-    matrix = parts.take<T>(a.rows * a.columns);
-    x = parts.take<T>(b.rows * b.columns);
-    swaps = parts.take<std::int32_t>(n);
+  void allocate(ScratchArena& arena) {
+    matrix = arena.allocate<T>(a.rows * a.columns);
+    x = arena.allocate<T>(b.rows * b.columns);
+    swaps = arena.allocate<std::int32_t>(n);
   }
   /// True if LAPACK stays inside the matrix: positive pivots are single, negative pivots come in pairs.
   bool sound() const {
@@ -102,7 +102,7 @@ struct LdlSolveJob {
     }
     return true;
   }
-  void one(std::int64_t i, Failure& failure) {
+  void compute_matrix(std::int64_t i, Failure& failure) {
     T* out = output<T>(*c, 0, i, b.rows * b.columns);
     if (out == nullptr || n == 0 || k == 0) return;
     pivots.copy_rows(i, swaps);

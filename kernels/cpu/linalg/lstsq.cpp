@@ -15,7 +15,7 @@ namespace {
 /// True if sums of squares of the numbers neither overflow nor underflow; zeros are allowed.
 template <class T>
 bool squares_fit(const T* x, std::int64_t n) {
-  using R = lapack::Real<T>;
+  using R = lapack::RealPart<T>;
   R most(0);
   for (std::int64_t i = 0; i < n; ++i) most = std::max({most, std::abs(std::real(x[i])), std::abs(std::imag(x[i]))});
   return most == 0 || (most * most > std::numeric_limits<R>::min() / std::numeric_limits<R>::epsilon() &&
@@ -24,7 +24,7 @@ bool squares_fit(const T* x, std::int64_t n) {
 
 template <class T>
 struct LstsqJob {
-  using R = lapack::Real<T>;
+  using R = lapack::RealPart<T>;
 
   explicit LstsqJob(const KernelCall& call)
       : c(&call),
@@ -64,7 +64,7 @@ struct LstsqJob {
   }
   /// Computes gelsy's solution without pivoting, from the QR of A in `matrix`, or of A^H for wide A. Without certain
   /// full rank, only `matrix` changes.
-  bool by_qr(std::int64_t i) {
+  bool solve_by_qr(std::int64_t i) {
     if (!squares_fit(rhs, static_cast<std::int64_t>(ldb) * solved)) return false;  // gelsy scales the numbers
     const bool tall = m >= n;
     if (!tall) a.copy_rows(i, matrix);
@@ -92,15 +92,15 @@ struct LstsqJob {
     rank = k;
     return true;
   }
-  void cut(ScratchParts& parts) {
-    matrix = parts.take<T>(a.rows * a.columns);
-    rhs = parts.take<T>(static_cast<std::int64_t>(ldb) * solved);
-    values = parts.take<R>(k);
-    work = parts.take<T>(work_length + 3 * static_cast<std::int64_t>(k));
-    real_work = parts.take<R>(real_length);
-    integer_work = parts.take<int>(integer_length);
+  void allocate(ScratchArena& arena) {
+    matrix = arena.allocate<T>(a.rows * a.columns);
+    rhs = arena.allocate<T>(static_cast<std::int64_t>(ldb) * solved);
+    values = arena.allocate<R>(k);
+    work = arena.allocate<T>(work_length + 3 * static_cast<std::int64_t>(k));
+    real_work = arena.allocate<R>(real_length);
+    integer_work = arena.allocate<int>(integer_length);
   }
-  void one(std::int64_t i, Failure& failure) {
+  void compute_matrix(std::int64_t i, Failure& failure) {
     rank = 0;
     std::fill_n(rhs, static_cast<std::int64_t>(ldb) * solved, T(0));
     b.copy_columns(i, rhs, ldb);
@@ -110,7 +110,7 @@ struct LstsqJob {
       if (!all_finite(rhs, static_cast<std::int64_t>(ldb) * solved))
         return failure.report(i, Failure::Kind::right_side_not_finite);
       const bool tries_qr = driver == LstsqKind::gelsy;
-      if (!tries_qr || !by_qr(i)) {
+      if (!tries_qr || !solve_by_qr(i)) {
         if (tries_qr) a.copy_columns(i, matrix, m);
         std::fill_n(integer_work, integer_length, 0);  // gelsy: all columns may move
         const int info = solve(matrix, rhs, values, work, work_length, real_work, integer_work);
@@ -122,9 +122,10 @@ struct LstsqJob {
       for (std::int64_t col = 0; col < columns; ++col) std::fill_n(rhs + col * ldb, n, T(0));
     }
     if (T* out = output<T>(*c, 0, i, static_cast<std::int64_t>(n) * columns)) store_columns(rhs, ldb, n, columns, out);
-    if (c->wants(1) && c->out[1].numel() > 0) store_residuals(c->out[1].template as<R>() + i * columns);
+    if (c->wants_output(1) && c->out[1].numel() > 0) store_residuals(c->out[1].template data_as<R>() + i * columns);
     if (auto* out = output<std::int64_t>(*c, 2, i, 1); out != nullptr && driver != LstsqKind::gels) *out = rank;
-    if (c->wants(3) && c->out[3].numel() > 0) std::copy(values, values + k, c->out[3].template as<R>() + i * k);
+    if (c->wants_output(3) && c->out[3].numel() > 0)
+      std::copy(values, values + k, c->out[3].template data_as<R>() + i * k);
   }
   void store_residuals(R* out) const {
     for (std::int64_t col = 0; col < columns; ++col) {

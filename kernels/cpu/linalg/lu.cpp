@@ -21,7 +21,7 @@ bool has_panels(int m, int n) {
 
 template <class T>
 struct LuFactorJob {
-  static constexpr bool kReal = !lapack::kIsComplex<T>;
+  static constexpr bool kIsReal = !lapack::kIsComplex<T>;
 
   explicit LuFactorJob(const KernelCall& call)
       : c(&call),
@@ -32,17 +32,17 @@ struct LuFactorJob {
         check(call.node->integer(AttrKey::check) != 0) {
     flops = 2.0 / 3 * m * n * std::min(m, n);
   }
-  void cut(ScratchParts& parts) {
-    if constexpr (kReal) {
+  void allocate(ScratchArena& arena) {
+    if constexpr (kIsReal) {
       if (has_panels(m, n)) {
         factor = lu::Factor<T>(m, n);
-        factor.cut(parts);
+        factor.allocate(arena);
       }
     }
-    if (!kReal || !has_panels(m, n)) matrix = parts.take<T>(a.rows * a.columns);
-    pivots = parts.take<std::int32_t>(std::min(m, n));
+    if (!kIsReal || !has_panels(m, n)) matrix = arena.allocate<T>(a.rows * a.columns);
+    pivots = arena.allocate<std::int32_t>(std::min(m, n));
   }
-  void one(std::int64_t i, Failure& failure) {
+  void compute_matrix(std::int64_t i, Failure& failure) {
     const int k = std::min(m, n);
     int info = 0;
     if (k > 0) {
@@ -51,7 +51,7 @@ struct LuFactorJob {
         a.copy_columns(i, matrix, m);
         info = factor_columns();
         if (out != nullptr) store_columns(matrix, m, m, n, out);
-      } else if constexpr (kReal) {
+      } else if constexpr (kIsReal) {
         factor.read(a, i);
         info = factor.run(pivots);
         if (out != nullptr) factor.store(out);
@@ -64,7 +64,7 @@ struct LuFactorJob {
 
   /// LAPACK's getrf of `matrix`; tiny numbers are multiplied by a power of two meanwhile.
   int factor_columns() {
-    using R = lapack::Real<T>;
+    using R = lapack::RealPart<T>;
     if (magnitude_of(matrix, a.rows * a.columns) != Magnitude::tiny) return lapack::getrf(m, n, matrix, m, pivots);
     std::for_each(matrix, matrix + a.rows * a.columns, [](T& x) { x *= kLift<R>; });
     int info = lapack::getrf(m, n, matrix, m, pivots);
@@ -84,7 +84,7 @@ struct LuFactorJob {
   BatchOperand a;
   int m, n;
   bool check;
-  std::conditional_t<kReal, lu::Factor<T>, Nothing> factor;
+  std::conditional_t<kIsReal, lu::Factor<T>, Nothing> factor;
   T* matrix = nullptr;
   std::int32_t* pivots = nullptr;
 };
@@ -108,15 +108,15 @@ struct RowSolveJob {
         transpose(static_cast<TransposeKind>(call.node->integer(AttrKey::transpose))) {
     flops = static_cast<double>(n) * m * k;
   }
-  void cut(ScratchParts& parts) {
-    if (!a.has_rows()) copied = parts.take<T>(a.rows * a.columns);
+  void allocate(ScratchArena& arena) {
+    if (!a.has_rows()) copied = arena.allocate<T>(a.rows * a.columns);
   }
   /// Returns matrix i, with rows `*leading` apart.
   const T* matrix(std::int64_t i, int* leading) {
     *leading = std::max(n, 1);
     if (a.has_rows() && a.leading() <= std::numeric_limits<int>::max()) {
       *leading = static_cast<int>(a.leading());
-      return a.at<T>(i);
+      return a.matrix<T>(i);
     }
     a.copy_rows(i, copied);
     return copied;
@@ -144,7 +144,7 @@ struct TriangularJob : RowSolveJob<T> {
       : RowSolveJob<T>(call, 1),
         upper(call.node->integer(AttrKey::upper) != 0),
         unit(call.node->integer(AttrKey::unit) != 0) {}
-  void one(std::int64_t i, Failure&) {
+  void compute_matrix(std::int64_t i, Failure&) {
     T* x = output<T>(*this->c, 0, i, this->b.rows * this->b.columns);
     if (x == nullptr || this->m == 0 || this->k == 0) return;
     this->b.copy_rows(i, x);
@@ -161,9 +161,9 @@ struct LuSolveJob : RowSolveJob<T> {
   explicit LuSolveJob(const KernelCall& call) : RowSolveJob<T>(call, 2), pivots(call.in[1], 1, call.out[0], 2) {
     this->flops *= 2;
   }
-  void cut(ScratchParts& parts) {
-    RowSolveJob<T>::cut(parts);
-    swaps = parts.take<std::int32_t>(this->n);
+  void allocate(ScratchArena& arena) {
+    RowSolveJob<T>::allocate(arena);
+    swaps = arena.allocate<std::int32_t>(this->n);
   }
   /// Swaps rows or columns of x, in the order of the pivots or in reverse.
   void swap(T* x, bool forward) const {
@@ -178,7 +178,7 @@ struct LuSolveJob : RowSolveJob<T> {
       }
     }
   }
-  void one(std::int64_t i, Failure& failure) {
+  void compute_matrix(std::int64_t i, Failure& failure) {
     T* x = output<T>(*this->c, 0, i, this->b.rows * this->b.columns);
     if (x == nullptr || this->m == 0 || this->k == 0) return;
     pivots.copy_rows(i, swaps);
@@ -215,11 +215,11 @@ struct FactorSolveJob {
       std::swap(a.row, a.column);
     flops = 2.0 / 3 * n * n * n + 2.0 * n * n * k;
   }
-  void cut(ScratchParts& parts) {
-    factor.cut(parts);
-    pivots = parts.take<std::int32_t>(n);
+  void allocate(ScratchArena& arena) {
+    factor.allocate(arena);
+    pivots = arena.allocate<std::int32_t>(n);
   }
-  void one(std::int64_t i, Failure& failure) {
+  void compute_matrix(std::int64_t i, Failure& failure) {
     int info = 0;
     if (n > 0) {
       factor.read(a, i);
@@ -252,19 +252,19 @@ struct FactorSolveJob {
 
 using lanes::FactorSolve;
 std::size_t unfactored_scratch(const KernelCall& c) {
-  if (FactorSolve::fits(c)) return FactorSolve::scratch(c);
+  if (FactorSolve::supports(c)) return FactorSolve::scratch(c);
   return c.in[0].dtype == DType::f64 ? job_scratch<FactorSolveJob<double>>(c) : job_scratch<FactorSolveJob<float>>(c);
 }
 void run_unfactored(KernelCall& c) {
   const bool wide = c.in[0].dtype == DType::f64;
-  if (!FactorSolve::fits(c)) return wide ? run_job<FactorSolveJob<double>>(c) : run_job<FactorSolveJob<float>>(c);
+  if (!FactorSolve::supports(c)) return wide ? run_job<FactorSolveJob<double>>(c) : run_job<FactorSolveJob<float>>(c);
   lanes::Leftover leftover;
   FactorSolve::run(c, leftover);
-  if (leftover.failure.any()) fail_matrix(leftover.failure, batch_count(c.out[0], 2));
+  if (leftover.failure.exists()) fail_matrix(leftover.failure, batch_count(c.out[0], 2));
 }
 
 bool is_factored(const KernelCall& c) {
-  return c.has(1);
+  return c.has_input(1);
 }
 bool solve_serves(const KernelCall& c) {
   return !is_factored(c) || lanes::serves<lanes::LuSolve, 4>(c);

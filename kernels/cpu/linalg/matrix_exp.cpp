@@ -58,7 +58,7 @@ const Approximant& approximant_for(bool is_double, double norm) {
 /// Exponentials of matrices of W in the first of seven buffers.
 template <class W>
 struct Exponential {
-  using R = lapack::Real<W>;
+  using R = lapack::RealPart<W>;
 
   int n;
   std::int64_t size;
@@ -80,7 +80,7 @@ struct Exponential {
     for (std::int64_t i = 0; i < n; ++i) to[i * n + i] += p[0];
   }
   /// Computes the odd part in m[4] and the even part in m[6].
-  void parts(const Approximant& a) const {
+  void compute_parts(const Approximant& a) const {
     const double* c = a.pade;
     W *u = m[4], *v = m[5], *t = m[6];
     multiply(m[0], m[0], m[1]);  // A2, A4, A6
@@ -116,7 +116,7 @@ struct Exponential {
       const R scale = static_cast<R>(std::ldexp(1.0, -halvings));
       for (std::int64_t k = 0; k < size; ++k) m[0][k] *= scale;
     }
-    parts(a);
+    compute_parts(a);
     W *u = m[4], *v = m[5], *t = m[6];
     for (std::int64_t k = 0; k < size; ++k) {
       v[k] = t[k] - u[k];
@@ -134,17 +134,17 @@ struct Exponential {
 
 template <class T>
 struct ExpJob {
-  static constexpr bool kDouble = std::is_same_v<lapack::Real<T>, double>;
+  static constexpr bool kDouble = std::is_same_v<lapack::RealPart<T>, double>;
   using W = std::conditional_t<lapack::kIsComplex<T>, std::complex<double>, double>;
 
   explicit ExpJob(const KernelCall& call)
       : c(&call), count(batch_count(call.in[0], 2)), a(call.in[0], 2, call.in[0], 2), n(lapack_size(a.rows)) {
     flops = 30.0 * n * n * n;
   }
-  void cut(ScratchParts& parts) {
-    read = parts.take<T>(size());
-    memory = parts.take<W>(7 * size());
-    pivots = parts.take<int>(n);
+  void allocate(ScratchArena& arena) {
+    read = arena.allocate<T>(size());
+    memory = arena.allocate<W>(7 * size());
+    pivots = arena.allocate<int>(n);
   }
   std::int64_t size() const { return a.rows * a.columns; }
 
@@ -166,13 +166,13 @@ struct ExpJob {
     const U* found = e.run(approximant, halvings);
     std::transform(found, found + size(), out, [](U x) { return static_cast<T>(x); });
   }
-  void one(std::int64_t i, Failure&) {
+  void compute_matrix(std::int64_t i, Failure&) {
     T* out = output<T>(*c, 0, i, size());
     if (out == nullptr || n == 0) return;
     a.copy_rows(i, read);
     const double length = norm();
     if (!std::isfinite(length)) {
-      std::fill_n(out, size(), T(std::numeric_limits<lapack::Real<T>>::quiet_NaN()));
+      std::fill_n(out, size(), T(std::numeric_limits<lapack::RealPart<T>>::quiet_NaN()));
       return;
     }
     const Approximant& approximant = approximant_for(kDouble, length);

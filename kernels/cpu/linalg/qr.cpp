@@ -24,12 +24,12 @@ struct QrJob {
     flops = 4.0 * m * n * k;
     work_length = qr_work_length(k, width);
   }
-  void cut(ScratchParts& parts) {
-    matrix = parts.take<T>(a.rows * width);
-    tau = parts.take<T>(k);
-    work = parts.take<T>(work_length);
+  void allocate(ScratchArena& arena) {
+    matrix = arena.allocate<T>(a.rows * width);
+    tau = arena.allocate<T>(k);
+    work = arena.allocate<T>(work_length);
   }
-  void one(std::int64_t i, Failure&) {
+  void compute_matrix(std::int64_t i, Failure&) {
     a.copy_columns(i, matrix, m);
     factor_qr(m, n, matrix, tau, work, work_length);
     if (mode == QrKind::reflectors) {

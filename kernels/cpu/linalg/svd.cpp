@@ -18,8 +18,8 @@ void identity(T* to, std::int64_t n) {
 
 template <class T>
 struct SvdJob {
-  using R = lapack::Real<T>;
-  static constexpr bool kReal = !lapack::kIsComplex<T>;
+  using R = lapack::RealPart<T>;
+  static constexpr bool kIsReal = !lapack::kIsComplex<T>;
 
   explicit SvdJob(const KernelCall& call)
       : c(&call),
@@ -29,7 +29,7 @@ struct SvdJob {
         n(lapack_size(a.columns)),
         k(lapack_size(std::min(m, n), 10)),
         full(call.node->integer(AttrKey::full) != 0),
-        vectors(call.wants(0) || call.wants(2)) {
+        vectors(call.wants_output(0) || call.wants_output(2)) {
     job = !vectors ? 'N' : full ? 'A' : 'S';
     flops = 10.0 * m * n * k;
     if (k == 0) return;
@@ -38,16 +38,16 @@ struct SvdJob {
     int integers[8];
     lapack::gesdd(job, n, m, nullptr, n, &ignored, nullptr, n, nullptr, full ? m : k, &answer, -1, &ignored, integers);
     work_length = std::max(1, work_size(answer));
-    if (in_steps()) work_length = std::max(work_length, 3 * n * n + 7 * n + static_cast<int>(reflections_work(n)));
+    if (uses_steps()) work_length = std::max(work_length, 3 * n * n + 7 * n + static_cast<int>(reflections_work(n)));
     const std::int64_t small = k, large = std::max(m, n);
     real_length = !lapack::kIsComplex<T> ? 0
                   : !vectors             ? 7 * small
                              : std::max(5 * small * small + 5 * small, 2 * large * small + 2 * small * small + small);
   }
-  bool in_steps() const { return kReal && vectors && m == n && n >= 64; }
-  int steps(T* u, T* v) {
+  bool uses_steps() const { return kIsReal && vectors && m == n && n >= 64; }
+  int compute_in_steps(T* u, T* v) {
     int info = 0;
-    if constexpr (kReal) {
+    if constexpr (kIsReal) {
       T *beside = work, *tau_v = work + n, *tau_u = tau_v + n, *rest = tau_u + n;
       lapack::gebrd(n, matrix, values, beside, tau_v, tau_u, rest, work_length - 3 * n);
       info = lapack::bdsdc(n, values, beside, v, u, rest, integer_work);
@@ -58,16 +58,16 @@ struct SvdJob {
   }
   std::int64_t size_u() const { return static_cast<std::int64_t>(m) * (full ? m : k); }
   std::int64_t size_v() const { return static_cast<std::int64_t>(n) * (full ? n : k); }
-  void cut(ScratchParts& parts) {
-    matrix = parts.take<T>(a.rows * a.columns);
-    values = parts.take<R>(k);
-    own_u = parts.take<T>(vectors ? size_u() : 0);
-    own_v = parts.take<T>(vectors ? size_v() : 0);
-    work = parts.take<T>(work_length);
-    real_work = parts.take<R>(real_length);
-    integer_work = parts.take<int>(8 * static_cast<std::int64_t>(k));
+  void allocate(ScratchArena& arena) {
+    matrix = arena.allocate<T>(a.rows * a.columns);
+    values = arena.allocate<R>(k);
+    own_u = arena.allocate<T>(vectors ? size_u() : 0);
+    own_v = arena.allocate<T>(vectors ? size_v() : 0);
+    work = arena.allocate<T>(work_length);
+    real_work = arena.allocate<R>(real_length);
+    integer_work = arena.allocate<int>(8 * static_cast<std::int64_t>(k));
   }
-  void one(std::int64_t i, Failure& failure) {
+  void compute_matrix(std::int64_t i, Failure& failure) {
     T* u = output<T>(*c, 0, i, size_u());
     T* v = output<T>(*c, 2, i, size_v());
     if (k == 0) {  // any orthonormal vectors suffice
@@ -80,10 +80,11 @@ struct SvdJob {
     if (u == nullptr) u = own_u;
     if (v == nullptr) v = own_v;
     R most(0);
-    for (std::int64_t e = 0; in_steps() && e < a.rows * a.columns; ++e) most = std::max(most, std::abs(matrix[e]));
-    const int info = in_steps() && !is_scaled(most) ? steps(u, v)
-                                                    : lapack::gesdd(job, n, m, matrix, n, values, v, n, u, full ? m : k,
-                                                                    work, work_length, real_work, integer_work);
+    for (std::int64_t e = 0; uses_steps() && e < a.rows * a.columns; ++e) most = std::max(most, std::abs(matrix[e]));
+    const int info = uses_steps() && !is_scaled(most)
+                         ? compute_in_steps(u, v)
+                         : lapack::gesdd(job, n, m, matrix, n, values, v, n, u, full ? m : k, work, work_length,
+                                         real_work, integer_work);
     if (info != 0) return failure.report(i, Failure::Kind::no_singular_values);
     if (R* out = output<R>(*c, 1, i, k)) std::copy(values, values + k, out);
   }

@@ -10,16 +10,20 @@ namespace tern::cpu {
 /// A triangle of a row-major matrix, with op.
 template <class T>
 struct BlasTriangle {
-  const T* at;
+  const T* data;
   int leading;
   CBLAS_UPLO uplo;
   CBLAS_TRANSPOSE op;
   CBLAS_DIAG diagonal;
 
   bool is_lower() const { return (uplo == CblasLower) == (op == CblasNoTrans); }  ///< of op(A)
-  BlasTriangle from(int k) const { return {at + (leading + std::int64_t{1}) * k, leading, uplo, op, diagonal}; }
+  BlasTriangle subtriangle(int k) const {
+    return {data + (leading + std::int64_t{1}) * k, leading, uplo, op, diagonal};
+  }
   /// Returns the nonzero block between the triangles before and after k.
-  const T* beside(int k) const { return uplo == CblasLower ? at + static_cast<std::int64_t>(k) * leading : at + k; }
+  const T* rectangle(int k) const {
+    return uplo == CblasLower ? data + static_cast<std::int64_t>(k) * leading : data + k;
+  }
 };
 
 /// Solves op(A) X = B, or X op(A) = B, in place of the row-major B of m rows and n columns.
@@ -28,17 +32,19 @@ void solve_triangle(CBLAS_SIDE side, const BlasTriangle<T>& a, int m, int n, T* 
   constexpr int few = 32;
   const bool left = side == CblasLeft;
   const int size = left ? m : n, others = left ? n : m;
-  if (size <= few || others < few) return lapack::trsm(side, a.uplo, a.op, a.diagonal, m, n, a.at, a.leading, b, ldb);
+  if (size <= few || others < few) return lapack::trsm(side, a.uplo, a.op, a.diagonal, m, n, a.data, a.leading, b, ldb);
   const int half = (size / 2 + 15) / 16 * 16, rest = size - half;
   T* second = left ? b + static_cast<std::int64_t>(half) * ldb : b + half;
   const auto solve_first = [&] { solve_triangle(side, a, left ? half : m, left ? n : half, b, ldb); };
-  const auto solve_second = [&] { solve_triangle(side, a.from(half), left ? rest : m, left ? n : rest, second, ldb); };
+  const auto solve_second = [&] {
+    solve_triangle(side, a.subtriangle(half), left ? rest : m, left ? n : rest, second, ldb);
+  };
   const auto subtract = [&](const T* known, T* from, int of_known, int of_from) {
     if (left) {
-      lapack::subtract_product(a.op, CblasNoTrans, of_from, n, of_known, a.beside(half), a.leading, known, ldb, from,
+      lapack::subtract_product(a.op, CblasNoTrans, of_from, n, of_known, a.rectangle(half), a.leading, known, ldb, from,
                                ldb);
     } else {
-      lapack::subtract_product(CblasNoTrans, a.op, m, of_from, of_known, known, ldb, a.beside(half), a.leading, from,
+      lapack::subtract_product(CblasNoTrans, a.op, m, of_from, of_known, known, ldb, a.rectangle(half), a.leading, from,
                                ldb);
     }
   };
@@ -62,7 +68,7 @@ void substitute(CBLAS_SIDE side, const BlasTriangle<T>& a, int m, int n, T* b, i
   // X op(A) = B is op(A)^T X^T = B^T.
   const bool transposed = (a.op != CblasNoTrans) == left;
   const auto element = [&](int r, int c) {
-    const T x = a.at[transposed ? c * std::int64_t{a.leading} + r : r * std::int64_t{a.leading} + c];
+    const T x = a.data[transposed ? c * std::int64_t{a.leading} + r : r * std::int64_t{a.leading} + c];
     if constexpr (lapack::kIsComplex<T>) {
       if (a.op == CblasConjTrans) return std::conj(x);
     }
@@ -83,9 +89,9 @@ void substitute(CBLAS_SIDE side, const BlasTriangle<T>& a, int m, int n, T* b, i
 template <class T>
 void solve_any_triangle(CBLAS_SIDE side, const BlasTriangle<T>& a, int m, int n, T* b, int ldb) {
   const int size = side == CblasLeft ? m : n;
-  if (a.diagonal != CblasUnit && has_infinite_inverse(a.at, size, a.leading + std::int64_t{1}))
+  if (a.diagonal != CblasUnit && has_infinite_inverse(a.data, size, a.leading + std::int64_t{1}))
     return substitute(side, a, m, n, b, ldb);
-  if (side == CblasLeft && n == 1 && ldb == 1) return lapack::trsv(a.uplo, a.op, a.diagonal, m, a.at, a.leading, b);
+  if (side == CblasLeft && n == 1 && ldb == 1) return lapack::trsv(a.uplo, a.op, a.diagonal, m, a.data, a.leading, b);
   solve_triangle(side, a, m, n, b, ldb);
 }
 

@@ -17,7 +17,7 @@ namespace tern {
 namespace {
 
 struct CopyAxis {
-  std::int64_t size, from, to;  ///< strides in elements
+  std::int64_t size, source_stride, target_stride;  ///< strides in elements
 };
 
 /// Collects the axes of both views, drops size 1 and merges contiguous neighbours.
@@ -27,15 +27,15 @@ int collapse(const TensorView& from, const TensorView& to, std::array<CopyAxis, 
   for (int i = 0; i < to.rank; ++i) {
     if (to.size(i) == 1) continue;
     std::size_t at = count++;
-    for (; at > 0 && sorted[at - 1].to < to.stride(i); --at) sorted[at] = sorted[at - 1];
+    for (; at > 0 && sorted[at - 1].target_stride < to.stride(i); --at) sorted[at] = sorted[at - 1];
     sorted[at] = {to.size(i), from.stride(i), to.stride(i)};
   }
   int n = 0;
   for (const CopyAxis& a : std::span(sorted).first(count)) {
     if (n > 0) {
       CopyAxis& last = axes[static_cast<std::size_t>(n - 1)];
-      if (last.from == a.from * a.size && last.to == a.to * a.size) {
-        last = {last.size * a.size, a.from, a.to};
+      if (last.source_stride == a.source_stride * a.size && last.target_stride == a.target_stride * a.size) {
+        last = {last.size * a.size, a.source_stride, a.target_stride};
         continue;
       }
     }
@@ -67,7 +67,7 @@ void copy_row(const T* from, std::int64_t from_stride, T* to, std::int64_t to_st
     std::fill_n(to, count, *from);
   } else if (from_stride == -1 && to_stride == 1) {
     const T* first = from - (count - 1);
-    at_cpu_level([&](auto) __attribute__((always_inline)) {
+    visit_cpu_level([&](auto) __attribute__((always_inline)) {
 #pragma omp simd
       for (std::int64_t i = 0; i < count; ++i) to[i] = first[count - 1 - i];
     });
@@ -112,7 +112,7 @@ constexpr std::int64_t kTile = 32;
 void transpose_plane(const std::uint32_t* from, std::int64_t from_row, std::uint32_t* to, std::int64_t to_row,
                      std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t kBlock = 8;
-  at_cpu_level([&](auto) __attribute__((always_inline)) {
+  visit_cpu_level([&](auto) __attribute__((always_inline)) {
     const std::int64_t whole_rows = rows / kBlock * kBlock, whole_columns = columns / kBlock * kBlock;
     for (std::int64_t i = 0; i < whole_rows; i += kBlock) {
       for (std::int64_t j = 0; j < whole_columns; j += kBlock)
@@ -130,7 +130,7 @@ constexpr std::int64_t kInterleavedRows = 7;
 /// Interleaves `Rows` rows of `from`: to[j * Rows + i] = from[i * from_row + j].
 template <int Rows>
 void interleave_rows(const std::uint32_t* from, std::int64_t from_row, std::uint32_t* to, std::int64_t columns) {
-  at_cpu_level([&](auto) __attribute__((always_inline)) {
+  visit_cpu_level([&](auto) __attribute__((always_inline)) {
     const std::uint32_t* rows[Rows];
     for (int i = 0; i < Rows; ++i) rows[i] = from + i * from_row;
     for (std::int64_t j = 0; j < columns; ++j) {
@@ -143,7 +143,7 @@ void interleave_rows(const std::uint32_t* from, std::int64_t from_row, std::uint
 /// Separates what `interleave_rows` makes: to[i * to_row + j] = from[j * Rows + i].
 template <int Rows>
 void separate_rows(const std::uint32_t* from, std::uint32_t* to, std::int64_t to_row, std::int64_t columns) {
-  at_cpu_level([&](auto) __attribute__((always_inline)) {
+  visit_cpu_level([&](auto) __attribute__((always_inline)) {
     std::uint32_t* rows[Rows];
     for (int i = 0; i < Rows; ++i) rows[i] = to + i * to_row;
     for (std::int64_t j = 0; j < columns; ++j) {
@@ -167,13 +167,15 @@ bool copy_few_rows(const std::uint32_t* from, std::uint32_t* to, const CopyAxis&
       default: return false;
     }
   };
-  if (rows.to == 1 && columns.from == 1 && columns.to == rows.size) {
-    return for_rows(rows.size,
-                    [&](auto count) { interleave_rows<decltype(count)::value>(from, rows.from, to, columns.size); });
+  if (rows.target_stride == 1 && columns.source_stride == 1 && columns.target_stride == rows.size) {
+    return for_rows(rows.size, [&](auto count) {
+      interleave_rows<decltype(count)::value>(from, rows.source_stride, to, columns.size);
+    });
   }
-  if (rows.from == 1 && columns.to == 1 && columns.from == rows.size) {
-    return for_rows(rows.size,
-                    [&](auto count) { separate_rows<decltype(count)::value>(from, to, rows.to, columns.size); });
+  if (rows.source_stride == 1 && columns.target_stride == 1 && columns.source_stride == rows.size) {
+    return for_rows(rows.size, [&](auto count) {
+      separate_rows<decltype(count)::value>(from, to, rows.target_stride, columns.size);
+    });
   }
   return false;
 }
@@ -189,20 +191,21 @@ void copy_plane(const T* from, T* to, const CopyAxis& rows, const CopyAxis& colu
     for (std::int64_t c = 0; c < columns.size; c += kTile) {
       const std::int64_t c_end = std::min(columns.size, c + kTile);
       if constexpr (sizeof(T) == 4) {
-        const T* source = from + r * rows.from + c * columns.from;
-        T* target = to + r * rows.to + c * columns.to;
-        if (columns.from == 1 && rows.to == 1) {
-          transpose_plane(source, rows.from, target, columns.to, r_end - r, c_end - c);
+        const T* source = from + r * rows.source_stride + c * columns.source_stride;
+        T* target = to + r * rows.target_stride + c * columns.target_stride;
+        if (columns.source_stride == 1 && rows.target_stride == 1) {
+          transpose_plane(source, rows.source_stride, target, columns.target_stride, r_end - r, c_end - c);
           continue;
         }
-        if (rows.from == 1 && columns.to == 1) {
-          transpose_plane(source, columns.from, target, rows.to, c_end - c, r_end - r);
+        if (rows.source_stride == 1 && columns.target_stride == 1) {
+          transpose_plane(source, columns.source_stride, target, rows.target_stride, c_end - c, r_end - r);
           continue;
         }
       }
       for (std::int64_t i = r; i < r_end; ++i) {
         for (std::int64_t j = c; j < c_end; ++j)
-          to[i * rows.to + j * columns.to] = from[i * rows.from + j * columns.from];
+          to[i * rows.target_stride + j * columns.target_stride] =
+              from[i * rows.source_stride + j * columns.source_stride];
       }
     }
   }
@@ -234,15 +237,15 @@ void copy_short_rows(const T* from, T* to, std::span<const CopyAxis> axes, std::
                      if (i == dense) {
                        low = at * kTile;
                      } else {
-                       f += at * a.from;
-                       t += at * a.to;
+                       f += at * a.source_stride;
+                       t += at * a.target_stride;
                      }
                    }
                    const std::int64_t high = std::min(other.size, low + kTile);
                    for (std::int64_t i = low; i < high; ++i) {
                      for (std::int64_t j = first; j < last; ++j)
-                       copy_row(f + i * other.from + j * near.from, row.from, t + i * other.to + j * near.to, row.to,
-                                row.size);
+                       copy_row(f + i * other.source_stride + j * near.source_stride, row.source_stride,
+                                t + i * other.target_stride + j * near.target_stride, row.target_stride, row.size);
                    }
                  }
                });
@@ -259,8 +262,9 @@ void copy_axes(const T* from, T* to, std::array<CopyAxis, kMaxRank>& axes, int n
   CopyAxis across{1, 0, 0};
   // Finds an axis with adjacent elements in the other view: such planes are copied in tiles.
   const auto is_across = [&](const CopyAxis& a) {
-    const bool repeats_few = inner.from == 0 && inner.size <= kInterleavedRows;
-    return inner.from != 1 ? (inner.from != 0 || repeats_few) && a.from == 1 : inner.to != 1 && a.to == 1;
+    const bool repeats_few = inner.source_stride == 0 && inner.size <= kInterleavedRows;
+    return inner.source_stride != 1 ? (inner.source_stride != 0 || repeats_few) && a.source_stride == 1
+                                    : inner.target_stride != 1 && a.target_stride == 1;
   };
   for (int i = 0; i < outer; ++i) {
     if (!is_across(axes[static_cast<std::size_t>(i)])) continue;
@@ -272,7 +276,7 @@ void copy_axes(const T* from, T* to, std::array<CopyAxis, kMaxRank>& axes, int n
   if (across.size == 1 && inner.size < kShortRow && outer > 0) {
     const std::span all = std::span(axes).first(static_cast<std::size_t>(n));
     const auto least = std::ranges::min_element(all.first(all.size() - 1), {}, [](const CopyAxis& a) {
-      return a.from == 0 ? std::numeric_limits<std::int64_t>::max() : std::abs(a.from);
+      return a.source_stride == 0 ? std::numeric_limits<std::int64_t>::max() : std::abs(a.source_stride);
     });
     return copy_short_rows<T>(from, to, all, static_cast<std::size_t>(least - all.begin()));
   }
@@ -288,17 +292,17 @@ void copy_axes(const T* from, T* to, std::array<CopyAxis, kMaxRank>& axes, int n
       const std::int64_t first = o % pieces * piece;
       CopyAxis part = inner;
       part.size = std::min(piece, inner.size - first);
-      const T* f = from + first * inner.from;
-      T* t = to + first * inner.to;
+      const T* f = from + first * inner.source_stride;
+      T* t = to + first * inner.target_stride;
       std::int64_t rest = o / pieces;
       for (int i = outer - 1; i >= 0; --i) {
         const CopyAxis& a = axes[static_cast<std::size_t>(i)];
-        f += rest % a.size * a.from;
-        t += rest % a.size * a.to;
+        f += rest % a.size * a.source_stride;
+        t += rest % a.size * a.target_stride;
         rest /= a.size;
       }
       if (across.size == 1) {
-        copy_row(f, part.from, t, part.to, part.size);
+        copy_row(f, part.source_stride, t, part.target_stride, part.size);
       } else {
         copy_plane(f, t, across, part);
       }
@@ -317,11 +321,11 @@ void copy_strided(const TensorView& from, const TensorView& to) {
   std::array<CopyAxis, kMaxRank> axes;
   const int n = collapse(from, to, axes);
   switch (element_size(to.dtype)) {
-    case 1: return copy_axes(from.as<std::uint8_t>(), to.as<std::uint8_t>(), axes, n);
-    case 2: return copy_axes(from.as<std::uint16_t>(), to.as<std::uint16_t>(), axes, n);
-    case 4: return copy_axes(from.as<std::uint32_t>(), to.as<std::uint32_t>(), axes, n);
-    case 8: return copy_axes(from.as<std::uint64_t>(), to.as<std::uint64_t>(), axes, n);
-    default: return copy_axes(from.as<Bytes16>(), to.as<Bytes16>(), axes, n);
+    case 1: return copy_axes(from.data_as<std::uint8_t>(), to.data_as<std::uint8_t>(), axes, n);
+    case 2: return copy_axes(from.data_as<std::uint16_t>(), to.data_as<std::uint16_t>(), axes, n);
+    case 4: return copy_axes(from.data_as<std::uint32_t>(), to.data_as<std::uint32_t>(), axes, n);
+    case 8: return copy_axes(from.data_as<std::uint64_t>(), to.data_as<std::uint64_t>(), axes, n);
+    default: return copy_axes(from.data_as<Bytes16>(), to.data_as<Bytes16>(), axes, n);
   }
 }
 

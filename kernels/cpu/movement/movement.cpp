@@ -11,7 +11,7 @@ namespace tern {
 namespace {
 
 /// Returns the slice [start, start + length*step) of axis `axis` of `v`.
-TensorView part(const TensorView& v, int axis, std::int64_t start, std::int64_t length, std::int64_t step) {
+TensorView slice(const TensorView& v, int axis, std::int64_t start, std::int64_t length, std::int64_t step) {
   TensorView p = v;
   const auto a = static_cast<std::size_t>(axis);
   p.sizes[a] = length;
@@ -31,7 +31,7 @@ void concat(KernelCall& c) {
   const int axis = axis_of(c, out);
   std::int64_t at = 0;
   for (const TensorView& x : c.in) {
-    copy_strided(x, part(out, axis, at, x.size(axis), 1));
+    copy_strided(x, slice(out, axis, at, x.size(axis), 1));
     at += x.size(axis);
   }
 }
@@ -50,7 +50,7 @@ void slice_scatter(KernelCall& c) {
   const int axis = axis_of(c, out);
   if (c.in[1].size(axis) == 0) return;
   copy_strided(c.in[1],
-               part(out, axis, c.node->integer(AttrKey::start), c.in[1].size(axis), c.node->integer(AttrKey::step)));
+               slice(out, axis, c.node->integer(AttrKey::start), c.in[1].size(axis), c.node->integer(AttrKey::step)));
 }
 
 void as_strided_scatter(KernelCall& c) {
@@ -99,8 +99,8 @@ void pad(KernelCall& c) {
     const std::int64_t b = before[k].value(), a = after[k].value();
     const std::int64_t skip = std::max<std::int64_t>(0, -b), keep = x.size(i) - skip - std::max<std::int64_t>(0, -a);
     empty = empty || keep <= 0;
-    from = part(from, i, skip, std::max<std::int64_t>(keep, 0), 1);
-    inner = part(inner, i, std::max<std::int64_t>(0, b), std::max<std::int64_t>(keep, 0), 1);
+    from = slice(from, i, skip, std::max<std::int64_t>(keep, 0), 1);
+    inner = slice(inner, i, std::max<std::int64_t>(0, b), std::max<std::int64_t>(keep, 0), 1);
   }
   if (mode == 0) fill(c, out);
   if (!empty) copy_strided(from, inner);
@@ -111,9 +111,9 @@ void pad(KernelCall& c) {
     const std::int64_t b = before[k].value(), a = after[k].value(), size = x.size(i);
     for (std::int64_t j = -b; j < size + a; ++j) {
       if (j >= 0 && j < size) continue;
-      copy_strided(part(done, i, source_index(j, size, mode), 1, 1), part(done, i, j, 1, 1));
+      copy_strided(slice(done, i, source_index(j, size, mode), 1, 1), slice(done, i, j, 1, 1));
     }
-    done = part(done, i, -b, size + b + a, 1);
+    done = slice(done, i, -b, size + b + a, 1);
   }
 }
 

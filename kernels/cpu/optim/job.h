@@ -31,8 +31,8 @@ struct OptimJob {
   OptimOptions options;
   /// Type of each list; invalid: absent. Lists with scales consist of whole blocks in every parameter.
   std::array<DType, kOptimLists> dtypes{};
-  std::span<const std::int64_t> ends;  ///< running sums of the parameters' element counts
-  bool shared_step = true;             ///< a common step for all parameters
+  std::span<const std::int64_t> element_ends;  ///< running sums of the parameters' element counts
+  bool shared_step = true;                     ///< a common step for all parameters
   const OptimMemory* list = nullptr;
 };
 

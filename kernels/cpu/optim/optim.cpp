@@ -13,7 +13,7 @@ struct OptimState : KernelState {
   OptimLayout layout;
   cpu::OptimOptions options;
   std::array<DType, kOptimLists> dtypes{};
-  std::vector<std::int64_t> ends;  ///< running sums of the parameters' element counts
+  std::vector<std::int64_t> element_ends;  ///< running sums of the parameters' element counts
 };
 
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
@@ -33,8 +33,8 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   }
   std::int64_t end = 0;
   for (std::size_t i = 0; i < s->layout.params(); ++i)
-    s->ends.push_back(end += c.in[s->layout.operand(OptimList::param, i)].numel());
-  s->table_bytes = s->ends.size() * sizeof(std::int64_t);
+    s->element_ends.push_back(end += c.in[s->layout.operand(OptimList::param, i)].numel());
+  s->table_bytes = s->element_ends.size() * sizeof(std::int64_t);
   return s;
 }
 
@@ -62,7 +62,7 @@ void run_optim(KernelCall& c) {
   cpu::OptimJob job;
   job.options = s.options;
   job.dtypes = s.dtypes;
-  job.ends = s.ends;
+  job.element_ends = s.element_ends;
   job.shared_step = s.layout.count(OptimList::step) <= 1;
   job.list = &memory;
   cpu::run_optim(job);
@@ -79,7 +79,7 @@ void register_cpu_optim(KernelTable& t) {
   Kernel k;
   k.run = run_optim;
   k.prepare = prepare;
-  k.in_place_of = updated_operand;
+  k.in_place_input = updated_operand;
   t.set(Op::optim, k);
 }
 

@@ -69,7 +69,8 @@ std::int64_t images_per_batch(const DirectConvolution& c, std::int64_t input_ele
 bool is_one_window(const DirectConvolution& c) {
   return std::ranges::all_of(c.window,
                              [](const WindowAxis& a) {
-                               return a.in == a.kernel && a.out == 1 && a.before == 0 && (a.dilation == 1 || a.in == 1);
+                               return a.in == a.kernel && a.out == 1 && a.padding_before == 0 &&
+                                      (a.dilation == 1 || a.in == 1);
                              }) &&
          c.batch <= kMatvecMaxBatch && weight_row_elements(c) >= kMatvecMinColumns &&
          weight_row_elements(c) <= kMatvecMaxColumns;
@@ -77,7 +78,7 @@ bool is_one_window(const DirectConvolution& c) {
 
 bool is_volume(const DirectConvolution& c) {
   const WindowAxis& d = c.window[0];
-  return d.in != 1 || d.out != 1 || d.kernel != 1 || d.before != 0;
+  return d.in != 1 || d.out != 1 || d.kernel != 1 || d.padding_before != 0;
 }
 
 void multiply(const DirectConvolution& c, const float* x, const float* weight, const float* bias, float* y,

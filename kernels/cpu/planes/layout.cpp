@@ -19,7 +19,7 @@ void set_rows(Bands& b, const WindowAxis& h, std::int64_t rows) {
   b.count = (h.out + rows - 1) / rows;
   l.rows = rows + extent(h) / h.stride;
   l.phase = l.rows * l.pitch + std::max<std::int64_t>(0, l.reach - l.pitch);
-  l.whole = b.count == 1;
+  l.is_whole_plane = b.count == 1;
   b.channel = l.phase * l.phases_h * l.phases_w;
 }
 
@@ -27,10 +27,10 @@ void set_rows(Bands& b, const WindowAxis& h, std::int64_t rows) {
 
 bool has_bands(const cpu::Window& window, std::int64_t planes) {
   const auto& [d, h, w] = window;
-  if (d.in != 1 || d.out != 1 || d.kernel != 1 || d.before != 0) return false;
+  if (d.in != 1 || d.out != 1 || d.kernel != 1 || d.padding_before != 0) return false;
   for (const WindowAxis& a : {h, w}) {
     const auto fits = [](std::int64_t n) { return n >= 0 && n <= kWidest; };
-    if (a.in == 0 || a.out == 0 || !fits(a.in) || !fits(a.out) || !fits(a.before)) return false;
+    if (a.in == 0 || a.out == 0 || !fits(a.in) || !fits(a.out) || !fits(a.padding_before)) return false;
     if (!fits(a.kernel) || !fits(a.dilation) || !fits(extent(a))) return false;
   }
   return bands_of(h, w, planes, 0, h.out).channel * planes <= kWidest;
@@ -39,18 +39,18 @@ bool has_bands(const cpu::Window& window, std::int64_t planes) {
 Bands bands_of(const WindowAxis& h, const WindowAxis& w, std::int64_t planes, std::int64_t floats, std::int64_t parts) {
   Bands b;
   PaddedPlaneLayout& l = b.layout;
-  l.in_h = h.in;
-  l.in_w = w.in;
-  l.before_h = h.before;
-  l.before_w = w.before;
+  l.input_height = h.in;
+  l.input_width = w.in;
+  l.padding_top = h.padding_before;
+  l.padding_left = w.padding_before;
   l.stride_h = h.stride;
   l.stride_w = w.stride;
   l.phases_h = std::min(h.stride, extent(h) + 1);
   l.phases_w = std::min(w.stride, extent(w) + 1);
   l.reach = w.out + extent(w) / w.stride;
   // Consecutive rows share padding: the end of a row is the start of the next.
-  const std::int64_t lead = w.before / w.stride,
-                     trail = std::max<std::int64_t>(0, l.reach - (w.before + w.in + w.stride - 1) / w.stride);
+  const std::int64_t lead = w.padding_before / w.stride,
+                     trail = std::max<std::int64_t>(0, l.reach - (w.padding_before + w.in + w.stride - 1) / w.stride);
   l.pitch = std::max(w.out, l.reach - std::min(lead, trail));
   const std::int64_t line = l.pitch * l.phases_h * l.phases_w * planes;
   const std::int64_t fit = std::max<std::int64_t>(1, floats / std::max<std::int64_t>(1, line) - extent(h) / h.stride);

@@ -12,19 +12,19 @@ namespace tern::planes {
 /// element (i * stride_h + ph, j * stride_w + pw). Rows of a phase lie `pitch` apart, possibly less than `reach`: the
 /// padding after a row is then also the padding before the next.
 struct PaddedPlaneLayout {
-  std::int64_t in_h = 0, in_w = 0, before_h = 0, before_w = 0, stride_h = 1, stride_w = 1;
+  std::int64_t input_height = 0, input_width = 0, padding_top = 0, padding_left = 0, stride_h = 1, stride_w = 1;
   std::int64_t phases_h = 1, phases_w = 1;  ///< phases read by windows
   std::int64_t rows = 0;                    ///< rows of a phase in a band
   std::int64_t reach = 0;                   ///< elements of a row read by windows
   std::int64_t pitch = 0, phase = 0;        ///< floats
-  bool whole = false;                       ///< every band is a whole plane: padding is filled once
+  bool is_whole_plane = false;              ///< every band is a whole plane: padding is filled once
 };
 
 /// Most channels per call.
 constexpr int kMostChannels = 8;
 /// Taps of a depthwise kernel in the same column of consecutive rows.
 struct ColumnTaps {
-  std::int64_t at = 0;                       ///< first tap in the padded planes
+  std::int64_t offset = 0;                   ///< first tap in the padded planes
   std::int64_t count = 0;                    ///< taps, `pitch` apart; at most kMostRows
   std::int64_t weight = 0, weight_step = 0;  ///< first weight, and distance between weights
 };

@@ -17,7 +17,7 @@ constexpr std::size_t kPaddedSlot = 2, kLinesSlot = 3, kPoolResultSlot = 4;
 bool is_plane_pool(const cpu::Window& window) {
   const auto& [d, h, w] = window;
   // Another kernel handles window elements outside every position's reach.
-  if (h.kernel > h.in + 2 * h.before || w.kernel > w.in + 2 * w.before) return false;
+  if (h.kernel > h.in + 2 * h.padding_before || w.kernel > w.in + 2 * w.padding_before) return false;
   return h.stride <= kPoolMostStride && w.stride <= kPoolMostStride && has_bands(window, 1);
 }
 

@@ -61,57 +61,60 @@ class Ending {
  public:
   Ending(const PointwiseExpr& e, std::span<const Token> tokens) : e_(e), tokens_(tokens) {}
 
-  std::optional<std::size_t> of(std::size_t last) { return takes(last) && tokens_.empty() ? of_ : std::nullopt; }
+  std::optional<std::size_t> argument_of(std::size_t last) {
+    return matches(last) && tokens_.empty() ? argument_ : std::nullopt;
+  }
 
  private:
   /// True if instruction `i` matches the front tokens; removes the matched tokens. Sums and products match with
   /// operands in either order.
-  bool takes(std::size_t i) {
+  bool matches(std::size_t i) {
     const Instruction& n = e_.code[i];
     if (tokens_.empty() || n.dtype != DType::f32) return false;
     const Token token = tokens_.front();
     tokens_ = tokens_.subspan(1);
     if (token.op == load) {
-      if (!of_) of_ = i;
-      return of_ == i;
+      if (!argument_) argument_ = i;
+      return argument_ == i;
     }
     if (n.op != token.op || (n.op == constant && static_cast<float>(n.number) != token.number)) return false;
     if ((n.op == add || n.op == mul) && takes_both(n.b, n.a)) return true;
     const std::uint16_t operands[] = {n.a, n.b, n.c};
     for (int k = 0; k < scalar_info(n.op).operands; ++k) {
-      if (!takes(operands[k])) return false;
+      if (!matches(operands[k])) return false;
     }
     return true;
   }
   bool takes_both(std::uint16_t a, std::uint16_t b) {
     const Ending before = *this;
-    if (takes(a) && takes(b)) return true;
+    if (matches(a) && matches(b)) return true;
     tokens_ = before.tokens_;
-    of_ = before.of_;
+    argument_ = before.argument_;
     return false;
   }
 
   const PointwiseExpr& e_;
   std::span<const Token> tokens_;
-  std::optional<std::size_t> of_;
+  std::optional<std::size_t> argument_;
 };
 
 struct KnownActivation {
   SelfGatedActivation activation;
   std::span<const Token> tokens;
 };
-constexpr KnownActivation kKnown[] = {{SelfGatedActivation::hardswish, kHardswish},
-                                      {SelfGatedActivation::silu, kSilu},
-                                      {SelfGatedActivation::gelu, kGelu},
-                                      {SelfGatedActivation::gelu_tanh, kGeluTanh}};
+constexpr KnownActivation kSelfGatedTokens[] = {{SelfGatedActivation::hardswish, kHardswish},
+                                                {SelfGatedActivation::silu, kSilu},
+                                                {SelfGatedActivation::gelu, kGelu},
+                                                {SelfGatedActivation::gelu_tanh, kGeluTanh}};
 
 }  // namespace activations
 }  // namespace
 
 std::optional<ActivationEnd> activation_end(const PointwiseExpr& expr, std::size_t last) {
   using namespace activations;
-  for (const KnownActivation& known : kKnown) {
-    if (const auto of = Ending(expr, known.tokens).of(last)) return ActivationEnd{known.activation, *of};
+  for (const KnownActivation& known : kSelfGatedTokens) {
+    if (const auto argument = Ending(expr, known.tokens).argument_of(last))
+      return ActivationEnd{known.activation, *argument};
   }
   return std::nullopt;
 }

@@ -20,7 +20,7 @@ using ActivationLoop = void (*)(float* x, std::int64_t row, std::int64_t rows, s
 /// The function computed by instruction `last`, in the form written by importers, and the instruction of its argument.
 struct ActivationEnd {
   SelfGatedActivation activation;
-  std::size_t of;
+  std::size_t argument;
 };
 std::optional<ActivationEnd> activation_end(const PointwiseExpr& expr, std::size_t last);
 

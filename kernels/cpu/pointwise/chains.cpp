@@ -25,7 +25,7 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 /// An instruction as a link of the chain that ends in instruction `from`.
 struct Candidate {
-  std::size_t from = 0;
+  std::size_t source = 0;
   Link link;
   std::size_t comparison = kNone;  ///< the comparison of a `where`, also computed by the link
 };
@@ -34,7 +34,7 @@ std::size_t operand(const Instruction& n, int k) {
   return k == 0 ? n.a : k == 1 ? n.b : n.c;
 }
 
-bool reads(const Instruction& n, std::size_t value) {
+bool reads_value(const Instruction& n, std::size_t value) {
   const int count = scalar_info(n.op).operands;
   for (int k = 0; k < count; ++k) {
     if (operand(n, k) == value) return true;
@@ -52,9 +52,9 @@ struct InstructionChain {
 class ChainFinder {
  public:
   ChainFinder(const std::vector<Instruction>& code, const std::vector<TileInstruction>& tiled)
-      : code_(code), tiled_(tiled), uses_(code.size()), chain_of_(code.size(), kNone) {
+      : code_(code), tiled_(tiled), use_counts_(code.size()), chain_of_(code.size(), kNone) {
     for (const Instruction& n : code) {
-      for (int k = 0; k < scalar_info(n.op).operands; ++k) ++uses_[operand(n, k)];
+      for (int k = 0; k < scalar_info(n.op).operands; ++k) ++use_counts_[operand(n, k)];
     }
     for (std::size_t i = 0; i < code.size(); ++i) visit(i);
   }
@@ -69,7 +69,7 @@ class ChainFinder {
     const Instruction& n = code_[i];
     if (k >= scalar_info(n.op).operands) return std::nullopt;
     Candidate c;
-    c.from = operand(n, k);
+    c.source = operand(n, k);
     const auto as = [&](ChainOp op, std::size_t y) {
       c.link = {op, y, y, y};
       return c;
@@ -82,7 +82,7 @@ class ChainFinder {
 #undef TERN_CHAIN_OPS
       case Scalar::fma:
         as(k == 2 ? ChainOp::fma_add : ChainOp::fma, k == 0 ? n.b : n.a);
-        c.link.left = k == 2 ? n.b : n.c;
+        c.link.lhs = k == 2 ? n.b : n.c;
         return c;
       case Scalar::where: return choice(n, k, c);
       default: return std::nullopt;
@@ -91,11 +91,11 @@ class ChainFinder {
 
   std::optional<Candidate> choice(const Instruction& n, int k, Candidate c) const {
     const Instruction& condition = code_[n.a];
-    if (k == 0 || uses_[n.a] != 1 || tiled_[n.a].uniform || !is_float(condition.a)) return std::nullopt;
+    if (k == 0 || use_counts_[n.a] != 1 || tiled_[n.a].uniform || !is_float(condition.a)) return std::nullopt;
     c.comparison = n.a;
     const auto as = [&](ChainOp op, bool reversed) {
       c.link = {op, k == 1 ? n.c : n.b, condition.a, condition.b};
-      if (reversed) std::swap(c.link.left, c.link.right);
+      if (reversed) std::swap(c.link.lhs, c.link.rhs);
       return c;
     };
     if (condition.op == Scalar::isnan) {
@@ -116,14 +116,14 @@ class ChainFinder {
   /// stored intermediate values must come later.
   bool continues(std::size_t number, std::size_t i, const Candidate& c) const {
     const InstructionChain& chain = chains_[number];
-    if (chain.last != c.from || chain.links.size() >= kMostLinks) return false;
+    if (chain.last != c.source || chain.links.size() >= kMostLinks) return false;
     const auto waits = [&](std::size_t value) {
       for (std::size_t j = value + 1; j < i; ++j) {
-        if (j != c.comparison && chain_of_[j] != number && reads(code_[j], value)) return false;
+        if (j != c.comparison && chain_of_[j] != number && reads_value(code_[j], value)) return false;
       }
       return true;
     };
-    return std::ranges::all_of(chain.shared, waits) && (uses_[c.from] == 1 || waits(c.from));
+    return std::ranges::all_of(chain.shared, waits) && (use_counts_[c.source] == 1 || waits(c.source));
   }
 
   void visit(std::size_t i) {
@@ -131,21 +131,21 @@ class ChainFinder {
     std::optional<Candidate> start;
     for (int k = 0; k < 3; ++k) {
       const std::optional<Candidate> c = candidate(i, k);
-      if (!c || !is_float(c->from)) continue;  // abs also takes complex operands
-      const std::size_t number = chain_of_[c->from];
+      if (!c || !is_float(c->source)) continue;  // abs also takes complex operands
+      const std::size_t number = chain_of_[c->source];
       if (number != kNone && continues(number, i, *c)) return add(number, i, *c);
-      if (!start || tiled_[start->from].uniform || tiled_[start->from].row_constant) start = c;
+      if (!start || tiled_[start->source].uniform || tiled_[start->source].row_constant) start = c;
     }
     if (!start) return;
-    chains_.push_back({.start = start->from, .last = start->from, .links = {}, .shared = {}, .instructions = 0});
+    chains_.push_back({.start = start->source, .last = start->source, .links = {}, .shared = {}, .instructions = 0});
     add(chains_.size() - 1, i, *start);
   }
 
   void add(std::size_t number, std::size_t i, const Candidate& c) {
     InstructionChain& chain = chains_[number];
-    if (!chain.links.empty() && uses_[c.from] > 1) {
-      chain.links.back().keep = static_cast<std::ptrdiff_t>(c.from);
-      chain.shared.push_back(c.from);
+    if (!chain.links.empty() && use_counts_[c.source] > 1) {
+      chain.links.back().store = static_cast<std::ptrdiff_t>(c.source);
+      chain.shared.push_back(c.source);
     }
     chain.links.push_back(c.link);
     chain.last = i;
@@ -156,7 +156,7 @@ class ChainFinder {
 
   const std::vector<Instruction>& code_;
   const std::vector<TileInstruction>& tiled_;
-  std::vector<int> uses_;
+  std::vector<int> use_counts_;
   std::vector<std::size_t> chain_of_;  ///< chain of each instruction; kNone: a separate loop
   std::vector<InstructionChain> chains_;
 };
@@ -168,10 +168,9 @@ ChainLoop known_chain(const LoopTable& table, const std::vector<TileInstruction>
   if (!varies(chain.start) || chain.links.size() * kChainLinkBits > 64) return nullptr;
   std::uint64_t key = 0;
   for (const Link& l : chain.links) {
-    if (l.keep >= 0) return nullptr;
+    if (l.store >= 0) return nullptr;
     const bool chooses = l.op >= ChainOp::where_eq;
-    key = key << kChainLinkBits |
-          chain_link_key(l.op, varies(l.y), chooses && varies(l.left), chooses && varies(l.right));
+    key = key << kChainLinkBits | chain_link_key(l.op, varies(l.y), chooses && varies(l.lhs), chooses && varies(l.rhs));
   }
   for (const KnownChain& known : table.known_chains) {
     if (known.key == key) return known.loop;
@@ -196,12 +195,12 @@ void TileProgram::join_activations(const PointwiseExpr& expr) {
     TileInstruction& n = instructions[last];
     if (n.kind != Kind::loop || n.uniform) continue;
     const auto end = activation_end(expr, last);
-    if (!end || instructions[end->of].uniform) continue;
+    if (!end || instructions[end->argument].uniform) continue;
     std::vector<bool> members(code.size());
-    collect(code, instructions, last, end->of, members);
+    collect(code, instructions, last, end->argument, members);
     const auto is_read_outside = [&](std::size_t i) {
       for (std::size_t reader = i + 1; reader < code.size(); ++reader) {
-        if (!members[reader] && reads(code[reader], i)) return true;
+        if (!members[reader] && reads_value(code[reader], i)) return true;
       }
       return false;
     };
@@ -212,7 +211,7 @@ void TileProgram::join_activations(const PointwiseExpr& expr) {
       if (members[i]) instructions[i].kind = Kind::merged;
     }
     n.loop = table.whole_activations[static_cast<int>(end->activation)];
-    n.a = n.b = n.c = end->of;
+    n.a = n.b = n.c = end->argument;
     n.activation = true;
   }
 }

@@ -62,7 +62,7 @@ void magnitudes_f32(void* dst, const void* a, const void*, const void*, std::int
   auto* to = static_cast<float*>(dst);
   const auto* from = static_cast<const float*>(a);
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  at_cpu_level([&](auto) __attribute__((always_inline)) {
+  visit_cpu_level([&](auto) __attribute__((always_inline)) {
 #pragma omp simd
     for (std::int64_t i = 0; i < n; ++i) {
       const double x = static_cast<double>(from[2 * i]), y = static_cast<double>(from[2 * i + 1]);

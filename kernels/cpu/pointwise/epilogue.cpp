@@ -25,8 +25,8 @@ std::uint64_t next_number() {
 /// A thread's buffers, separate from thread_buffer: the calling kernel may hold its block there.
 struct ThreadBuffers {
   std::vector<std::byte> bytes;
-  std::uint64_t owner = 0;         ///< the epilogue whose constants are stored here
-  std::vector<BufferedRows> kept;  ///< contents of the owner's load buffers
+  std::uint64_t owner = 0;                ///< the epilogue whose constants are stored here
+  std::vector<BufferedRows> cached_rows;  ///< contents of the owner's load buffers
 };
 
 std::byte* aligned(std::vector<std::byte>& bytes) {
@@ -43,9 +43,9 @@ TileWorker worker(const TileProgram& program, const KernelCall& call, std::uint6
   }
   const bool filled = buffers.owner == number;
   buffers.owner = number;
-  if (!filled) buffers.kept.assign(program.loads.size(), {});
+  if (!filled) buffers.cached_rows.assign(program.loads.size(), {});
   TileWorker made(program, call, aligned(buffers.bytes), count, filled);
-  made.keep(buffers.kept.data());
+  made.set_cached_rows(buffers.cached_rows.data());
   return made;
 }
 
@@ -78,7 +78,7 @@ std::optional<SimpleEpilogue> simple_form(const std::vector<Instruction>& code, 
 
 }  // namespace
 
-std::unique_ptr<Epilogue> Epilogue::make(const KernelCall& call) {
+std::unique_ptr<Epilogue> Epilogue::create(const KernelCall& call) {
   return call.node->expr.code.empty() ? nullptr : std::make_unique<Epilogue>(call);
 }
 
@@ -91,14 +91,14 @@ Epilogue::Epilogue(const KernelCall& call) : number_(next_number()), program_(ca
     fits = fits && (l.operand == kOwnResult || call.in[static_cast<std::size_t>(l.operand)].dtype != DType::f4_e2m1);
   if (!fits) fail(ErrorCode::internal, "an expression of these types cannot be fused into another op");
   if (bytes) {
-    requantizer_ = Requantizer::of(call, program_);
+    requantizer_ = Requantizer::create(call, program_);
     return;
   }
   simple_ = simple_form(call.node->expr.code, program_);
   const std::vector<Instruction>& code = call.node->expr.code;
   const auto end = activation_end(call.node->expr, code.size() - 1);
-  leaves_ = LeafChain::of(call, program_, end ? end->of : code.size() - 1);
-  if (end && (leaves_ || is_start(call, program_, end->of)))
+  leaves_ = LeafChain::create(call, program_, end ? end->argument : code.size() - 1);
+  if (end && (leaves_ || is_start(call, program_, end->argument)))
     activation_ = program_.table.activations[static_cast<int>(end->activation)];
 }
 
@@ -115,7 +115,7 @@ void Epilogue::apply(const KernelCall& call, std::int64_t begin, std::int64_t co
   const std::int64_t inner = program_.sizes[static_cast<std::size_t>(program_.rank) - 1];
   while (count > 0) {
     std::int64_t n = std::min(count, program_.tile);
-    if (program_.by_rows) n = std::min(n, inner - begin % inner);
+    if (program_.is_row_tiled) n = std::min(n, inner - begin % inner);
     w.run_tile({begin, n});
     begin += n;
     count -= n;
@@ -146,7 +146,7 @@ bool Epilogue::store_block(const KernelCall& call, float* block, std::int64_t ld
     return true;
   }
   if (!leaves_ || call.out[0].dtype != DType::f32) return false;
-  float* const to = call.out[0].as<float>() + begin;
+  float* const to = call.out[0].data_as<float>() + begin;
   if (!leaves_->apply(call, {block, ld, to, row_step, rows, columns}, begin, row_step)) return false;
   if (activation_ != nullptr) activation_(to, row_step, rows, columns);
   return true;

@@ -26,7 +26,7 @@ struct SimpleEpilogue {
 class Epilogue {
  public:
   /// Returns null if the node has no expression. Called when the kernel is prepared.
-  static std::unique_ptr<Epilogue> make(const KernelCall& call);
+  static std::unique_ptr<Epilogue> create(const KernelCall& call);
   explicit Epilogue(const KernelCall& call);
 
   /// The form for kernels with the result in registers: same bits, NaN included.

@@ -14,10 +14,10 @@ bool has_loop(const LeafStep& step) {
 
 }  // namespace
 
-std::optional<LeafChain> LeafChain::of(const KernelCall& call, const TileProgram& program, std::size_t last) {
+std::optional<LeafChain> LeafChain::create(const KernelCall& call, const TileProgram& program, std::size_t last) {
   if (call.node->expr.code[last].dtype != DType::f32) return std::nullopt;
-  auto [steps, of] = leaf_steps(call, program, last);
-  if (!is_start(call, program, of) || steps.empty() || steps.size() > kMostLinks ||
+  auto [steps, start] = leaf_steps(call, program, last);
+  if (!is_start(call, program, start) || steps.empty() || steps.size() > kMostLinks ||
       !std::ranges::all_of(steps, has_loop))
     return std::nullopt;
   LeafChain chain;
@@ -50,11 +50,11 @@ std::optional<LeafChain::Scaled> LeafChain::scaled() const {
   return i == steps_.size() ? std::optional(s) : std::nullopt;
 }
 
-bool LeafChain::apply(const KernelCall& call, const BlockPlace& block, std::int64_t begin,
+bool LeafChain::apply(const KernelCall& call, const BlockBuffers& block, std::int64_t begin,
                       std::int64_t row_step) const {
   static const auto run = best_level(run_leaves_levels);
   static const auto run_scale = best_level(run_scaled_levels);
-  const auto start = BlockStart::of(inner_, begin, row_step, block.rows, block.columns);
+  const auto start = BlockStart::create(inner_, begin, row_step, block.rows, block.columns);
   if (!start) return false;
   if (scaled_) {
     // Missing leaves become neutral numbers: a factor of 1, and an addend of -0.

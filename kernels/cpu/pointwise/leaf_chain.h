@@ -15,11 +15,11 @@ class LeafChain {
   static constexpr std::size_t kMostLinks = 8;
 
   /// Returns nullopt if instruction `last` does not end a chain, or if a step has no loop.
-  static std::optional<LeafChain> of(const KernelCall& call, const TileProgram& program, std::size_t last);
+  static std::optional<LeafChain> create(const KernelCall& call, const TileProgram& program, std::size_t last);
 
   /// Element (i, j) of the block is the output's element number begin + i * row_step + j, as for Epilogue::apply_block.
   /// Returns false if the block does not consist of slices of rows.
-  bool apply(const KernelCall& call, const BlockPlace& block, std::int64_t begin, std::int64_t row_step) const;
+  bool apply(const KernelCall& call, const BlockBuffers& block, std::int64_t begin, std::int64_t row_step) const;
 
  private:
   /// The steps of a chain that scales, adds and clamps; -1: absent.

@@ -13,7 +13,7 @@ enum class LeafOp : std::uint8_t { add, sub, sub_from, mul, min, min_of, max, ma
 
 /// Numbers of a block: element (i, j) is at[i * row + j * column]; column is 0 or 1.
 struct LeafNumbers {
-  const float* at = nullptr;
+  const float* data = nullptr;
   std::int64_t row = 0, column = 0;
 };
 
@@ -23,22 +23,22 @@ struct LeafLink {
 };
 
 /// A block of values and the destination of the results, possibly in place.
-struct BlockPlace {
-  const float* from = nullptr;
-  std::int64_t from_ld = 0;
-  float* to = nullptr;
-  std::int64_t to_ld = 0, rows = 0, columns = 0;
+struct BlockBuffers {
+  const float* source = nullptr;
+  std::int64_t source_ld = 0;
+  float* destination = nullptr;
+  std::int64_t destination_ld = 0, rows = 0, columns = 0;
 };
 
 struct LeafBlock {
-  BlockPlace at;
+  BlockBuffers buffers;
   const LeafLink* links = nullptr;
   std::int64_t link_count = 0;
 };
 
 /// min(max(x * first * second + addend, low), high) with leaves: the usual form of scaled sums.
 struct ScaledBlock {
-  BlockPlace at;
+  BlockBuffers buffers;
   LeafNumbers first, second, addend;
   bool bounded = false;
   float low = 0, high = 0;

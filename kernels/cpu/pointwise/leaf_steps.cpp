@@ -35,21 +35,21 @@ class LeafStepReader {
       LeafStep step{.op = LeafOp::round};
       bool first = i.op == Scalar::round;
       if (!first) {
-        first = takes(i, true, step);
-        if (!first && !takes(i, false, step)) break;
+        first = match(i, true, step);
+        if (!first && !match(i, false, step)) break;
       }
       found.steps.push_back(step);
       at = first ? i.a : i.b;
     }
     std::ranges::reverse(found.steps);
-    found.of = at;
+    found.start = at;
     return found;
   }
 
  private:
   const Load& load_at(std::size_t i) const { return program_.loads[program_.instructions[i].load]; }
 
-  bool takes(const Instruction& i, bool first, LeafStep& step) const {
+  bool match(const Instruction& i, bool first, LeafStep& step) const {
     const auto op = op_of(i.op, first);
     if (!op || !factors_at(first ? i.b : i.a, step)) return false;
     step.op = *op;
@@ -141,8 +141,8 @@ bool is_start(const KernelCall& call, const TileProgram& program, std::size_t in
   return load.operand == kOwnResult || (call.node->op == Op::pointwise && load.linear);
 }
 
-std::optional<BlockStart> BlockStart::of(std::int64_t inner, std::int64_t begin, std::int64_t row_step,
-                                         std::int64_t rows, std::int64_t columns) {
+std::optional<BlockStart> BlockStart::create(std::int64_t inner, std::int64_t begin, std::int64_t row_step,
+                                             std::int64_t rows, std::int64_t columns) {
   BlockStart start{.begin = begin, .row_step = row_step, .inner = inner};
   if (inner == 0) return start;
   start.row = begin / inner;
@@ -152,7 +152,7 @@ std::optional<BlockStart> BlockStart::of(std::int64_t inner, std::int64_t begin,
 }
 
 LeafNumbers BlockStart::numbers(const KernelCall& call, const Leaf& leaf) const {
-  const auto* data = leaf.kind == Leaf::Kind::constant ? &leaf.number : call.in[leaf.operand].as<const float>();
+  const auto* data = leaf.kind == Leaf::Kind::constant ? &leaf.number : call.in[leaf.operand].data_as<const float>();
   switch (leaf.kind) {
     case Leaf::Kind::none: return {};
     case Leaf::Kind::constant:

@@ -29,7 +29,7 @@ struct LeafStep {
 /// The last steps before the value of an instruction, or, for 8-bit results, before the conversion to integers.
 struct LeafSteps {
   std::vector<LeafStep> steps;
-  std::size_t of;  ///< instruction before the first step
+  std::size_t start;  ///< instruction before the first step
 };
 LeafSteps leaf_steps(const KernelCall& call, const TileProgram& program, std::size_t last);
 
@@ -41,8 +41,8 @@ struct BlockStart {
   std::int64_t row = 0, column = 0, begin = 0, row_step = 0, inner = 0;
 
   /// Returns nullopt if the block, `columns` wide, does not consist of slices of rows.
-  static std::optional<BlockStart> of(std::int64_t inner, std::int64_t begin, std::int64_t row_step, std::int64_t rows,
-                                      std::int64_t columns);
+  static std::optional<BlockStart> create(std::int64_t inner, std::int64_t begin, std::int64_t row_step,
+                                          std::int64_t rows, std::int64_t columns);
   /// Returns the numbers of a float32 leaf for the block.
   LeafNumbers numbers(const KernelCall& call, const Leaf& leaf) const;
 };

@@ -12,7 +12,7 @@ constexpr Scalar kTextDoubles[] = {Scalar::log,  Scalar::log2, Scalar::log10, Sc
                                    Scalar::cosh, Scalar::tanh, Scalar::expm1, Scalar::hypot};
 
 void add_text_loops(LoopTable& t) {
-  for_levels(add_text_loops_levels, [&](auto add) { add(t); });
+  for_each_level(add_text_loops_levels, [&](auto add) { add(t); });
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ struct ChainOperand {
 };
 struct ChainLink {
   ChainOp op{};
-  ChainOperand y, left, right;  ///< absent operands are not read
-  float* keep = nullptr;        ///< also stores the link's value here, for later links and other instructions
+  ChainOperand y, lhs, rhs;  ///< absent operands are not read
+  float* store = nullptr;    ///< also stores the link's value here, for later links and other instructions
 };
 /// dst[i] = the links applied in turn to start[i], for runs of `n`. dst may be an operand. `stream` bypasses the
 /// caches: dst is then aligned to 64 bytes, and end_stream() must follow.

@@ -18,11 +18,11 @@ constexpr float kMostZero = 1 << 16;   // largest zero point: sums stay exact in
 /// min(max(x, low), high), low <= high.
 struct ClampRange {
   float low = -kInfinity, high = kInfinity;
-  void at_least(float c) {
+  void raise_to(float c) {
     low = std::max(low, c);
     high = std::max(high, c);
   }
-  void at_most(float c) {
+  void lower_to(float c) {
     low = std::min(low, c);
     high = std::min(high, c);
   }
@@ -46,11 +46,11 @@ class Requantizer::Reader {
   }
 
   std::optional<Requantizer> read(DType result) {
-    r_.before_ = leaf(LeafOp::sub);
+    r_.subtrahend_ = leaf(LeafOp::sub);
     r_.first_ = leaf(LeafOp::mul);
     if (r_.first_) r_.second_ = leaf(LeafOp::mul);
     if (scales_rounding()) {  // a factor is the result's scale
-      --at_;
+      --step_;
       (r_.second_ ? r_.second_ : r_.first_).reset();
     }
     r_.addend_ = leaf(LeafOp::add);
@@ -66,11 +66,11 @@ class Requantizer::Reader {
     }
     // An integer bound of rounded numbers also bounds the numbers themselves.
     const auto zero = static_cast<float>(r_.zero_);
-    while (at_ < steps_.size()) {
-      const bool least = steps_[at_].op == LeafOp::max;
-      const auto c = constant(least ? LeafOp::max : LeafOp::min);
+    while (step_ < steps_.size()) {
+      const bool is_max = steps_[step_].op == LeafOp::max;
+      const auto c = constant(is_max ? LeafOp::max : LeafOp::min);
       if (!c || *c != std::rint(*c) || std::abs(*c) > kMostZero) return std::nullopt;
-      least ? bounds.at_least(*c - zero) : bounds.at_most(*c - zero);
+      is_max ? bounds.raise_to(*c - zero) : bounds.lower_to(*c - zero);
     }
     const float smallest = result == DType::u8 ? 0 : -128;
     if (!(bounds.low + zero >= smallest && bounds.high + zero <= smallest + 255)) return std::nullopt;
@@ -80,45 +80,45 @@ class Requantizer::Reader {
   }
 
  private:
-  bool is(LeafOp op, std::size_t at) const { return at < steps_.size() && steps_[at].op == op; }
+  bool is_op(LeafOp op, std::size_t at) const { return at < steps_.size() && steps_[at].op == op; }
 
   /// True if the factor before the rounding was read as a factor of the sums.
   bool scales_rounding() const {
-    return r_.first_ && is(LeafOp::round, at_) && is(LeafOp::mul, at_ - 1) &&
-           steps_[at_ - 1].leaf.kind == Leaf::Kind::constant;
+    return r_.first_ && is_op(LeafOp::round, step_) && is_op(LeafOp::mul, step_ - 1) &&
+           steps_[step_ - 1].leaf.kind == Leaf::Kind::constant;
   }
 
   std::optional<Leaf> leaf(LeafOp op) {
-    if (!is(op, at_)) return std::nullopt;
-    const LeafStep& s = steps_[at_];
+    if (!is_op(op, step_)) return std::nullopt;
+    const LeafStep& s = steps_[step_];
     const bool several = s.leaf.kind == Leaf::Kind::row || s.leaf.kind == Leaf::Kind::column ||
                          s.leaf.kind == Leaf::Kind::uniform || s.leaf.kind == Leaf::Kind::constant;
     if (s.times.kind != Leaf::Kind::none || !several) return std::nullopt;
-    ++at_;
+    ++step_;
     return s.leaf;
   }
   std::optional<Leaf> residual() {
-    if (!is(LeafOp::add, at_)) return std::nullopt;
-    const LeafStep& s = steps_[at_];
+    if (!is_op(LeafOp::add, step_)) return std::nullopt;
+    const LeafStep& s = steps_[step_];
     if (s.times.kind != Leaf::Kind::none || s.leaf.kind != Leaf::Kind::element) return std::nullopt;
-    ++at_;
+    ++step_;
     return s.leaf;
   }
   std::optional<float> constant(LeafOp op) {
-    if (!is(op, at_)) return std::nullopt;
-    const LeafStep& s = steps_[at_];
+    if (!is_op(op, step_)) return std::nullopt;
+    const LeafStep& s = steps_[step_];
     if (s.leaf.kind != Leaf::Kind::constant || s.times.kind != Leaf::Kind::none || std::isnan(s.leaf.number))
       return std::nullopt;
-    ++at_;
+    ++step_;
     return s.leaf.number;
   }
   ClampRange read_bounds() {
     ClampRange b;
     for (;;) {
       if (const auto c = constant(LeafOp::max)) {
-        b.at_least(*c);
+        b.raise_to(*c);
       } else if (const auto d = constant(LeafOp::min)) {
-        b.at_most(*d);
+        b.lower_to(*d);
       } else {
         return b;
       }
@@ -126,7 +126,7 @@ class Requantizer::Reader {
   }
   /// Products with a positive factor, and their rounding, preserve order: bounds can move past the product.
   bool read_scale(ClampRange& bounds) {
-    const bool divides = is(LeafOp::div, at_);
+    const bool divides = is_op(LeafOp::div, step_);
     if (const auto scale = constant(divides ? LeafOp::div : LeafOp::mul)) {
       if (!(*scale > 0) || *scale == kInfinity) return false;
       r_.scale_ = *scale;
@@ -134,40 +134,40 @@ class Requantizer::Reader {
       const auto scaled = [&](float b) { return divides ? b / *scale : b * *scale; };
       bounds = {scaled(bounds.low), scaled(bounds.high)};
     }
-    if (!is(LeafOp::round, at_)) return false;
-    ++at_;
+    if (!is_op(LeafOp::round, step_)) return false;
+    ++step_;
     return true;
   }
 
   std::vector<LeafStep> steps_;
-  std::size_t at_ = 0;
+  std::size_t step_ = 0;
   Requantizer r_;
 };
 
-std::optional<Requantizer> Requantizer::of(const KernelCall& call, const TileProgram& program) {
+std::optional<Requantizer> Requantizer::create(const KernelCall& call, const TileProgram& program) {
   const DType result = call.node->expr.code.back().dtype;
   if (!is_byte_integer(result)) return std::nullopt;
-  auto [steps, of] = leaf_steps(call, program, call.node->expr.code.size() - 1);
+  auto [steps, start] = leaf_steps(call, program, call.node->expr.code.size() - 1);
   auto r = Reader(std::move(steps)).read(result);
   if (!r) return std::nullopt;
   r->inner_ = program.rank == 2 ? program.sizes[1] : 0;
-  if (is_start(call, program, of)) {
-    const std::ptrdiff_t operand = program.loads[program.instructions[of].load].operand;
+  if (is_start(call, program, start)) {
+    const std::ptrdiff_t operand = program.loads[program.instructions[start].load].operand;
     r->start_ = operand == kOwnResult ? 0 : static_cast<std::size_t>(operand);
     return r;
   }
   if (call.node->op == Op::pointwise) return std::nullopt;  // the operand must stay unchanged
-  const auto end = activation_end(call.node->expr, of);
+  const auto end = activation_end(call.node->expr, start);
   if (!end) return std::nullopt;
   r->activation_ = program.table.activations[static_cast<int>(end->activation)];
-  r->activated_ = LeafChain::of(call, program, end->of);
-  return r->activated_ || is_start(call, program, end->of) ? std::move(r) : std::nullopt;
+  r->activated_ = LeafChain::create(call, program, end->argument);
+  return r->activated_ || is_start(call, program, end->argument) ? std::move(r) : std::nullopt;
 }
 
 void Requantizer::run(const KernelCall& call) const {
   const std::int64_t count = call.out[0].numel(), row = inner_ == 0 ? count : inner_, piece = std::min(row, kPiece),
                      pieces = (row + piece - 1) / piece;
-  const auto* from = call.in[start_].as<const float>();
+  const auto* from = call.in[start_].data_as<const float>();
   // Stores whole rows, or pieces of long rows.
   parallel_for(count / row * pieces, grain_for(piece), [&](std::int64_t begin, std::int64_t end) {
     if (pieces == 1) return store_block(call, from + begin * row, row, end - begin, row, begin * row, row);
@@ -189,11 +189,11 @@ void Requantizer::store_block(const KernelCall& call, const float* block, std::i
                               std::int64_t columns, std::int64_t begin, std::int64_t row_step) const {
   static const auto run = best_level(run_requantized_levels);
   static constexpr float kOne = 1, kNothing = -0.0F;
-  const BlockStart start = BlockStart::of(inner_, begin, row_step, rows, columns).value();
-  RequantizedBlock b{.from = block,
-                     .from_ld = ld,
-                     .to = call.out[0].data + begin,
-                     .to_ld = row_step,
+  const BlockStart start = BlockStart::create(inner_, begin, row_step, rows, columns).value();
+  RequantizedBlock b{.source = block,
+                     .source_ld = ld,
+                     .destination = call.out[0].data + begin,
+                     .destination_ld = row_step,
                      .rows = rows,
                      .columns = columns,
                      .first = {&kOne},
@@ -203,7 +203,7 @@ void Requantizer::store_block(const KernelCall& call, const float* block, std::i
                      .low = low_,
                      .high = high_,
                      .zero = zero_};
-  if (before_) b.before = start.numbers(call, *before_);
+  if (subtrahend_) b.subtrahend = start.numbers(call, *subtrahend_);
   if (first_) b.first = start.numbers(call, *first_);
   if (second_) b.second = start.numbers(call, *second_);
   if (addend_) b.addend = start.numbers(call, *addend_);

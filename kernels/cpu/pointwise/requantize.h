@@ -13,7 +13,7 @@ namespace tern::pointwise {
 class Requantizer {
  public:
   /// Returns nullopt for other expressions.
-  static std::optional<Requantizer> of(const KernelCall& call, const TileProgram& program);
+  static std::optional<Requantizer> create(const KernelCall& call, const TileProgram& program);
 
   /// True if blocks with rows `row_step` output elements apart can be stored.
   bool suits(std::int64_t row_step) const { return inner_ == 0 || inner_ == row_step; }
@@ -31,7 +31,7 @@ class Requantizer {
 
   std::optional<LeafChain> activated_;  ///< argument of the activation, unless the sums themselves
   ActivationLoop activation_ = nullptr;
-  std::optional<Leaf> before_, first_, second_, addend_, residual_;
+  std::optional<Leaf> subtrahend_, first_, second_, addend_, residual_;
   float residual_low_, residual_high_;
   float scale_ = 1;
   bool divides_ = false;

@@ -12,8 +12,8 @@ namespace tern::pointwise {
 struct Residual {
   enum class Kind : std::uint8_t { none, floats, unsigned_bytes, signed_bytes };
   Kind kind = Kind::none;
-  const std::byte* at = nullptr;  ///< the block's first element
-  std::int64_t row = 0;           ///< elements between rows
+  const std::byte* data = nullptr;  ///< the block's first element
+  std::int64_t row = 0;             ///< elements between rows
   float less = 0, times = 1;
   float low, high;  ///< bounds of the sums before the residual is added
 };
@@ -21,11 +21,11 @@ struct Residual {
 /// y = ((x - before) * first * second + addend + residual), times or divided by `scale`, clamped, rounded to nearest
 /// with ties to even, plus `zero`; stores the low 8 bits. NaN gives 0.
 struct RequantizedBlock {
-  const float* from = nullptr;
-  std::int64_t from_ld = 0;
-  std::byte* to = nullptr;
-  std::int64_t to_ld = 0, rows = 0, columns = 0;
-  LeafNumbers before, first, second, addend;  ///< before, second: null if absent
+  const float* source = nullptr;
+  std::int64_t source_ld = 0;
+  std::byte* destination = nullptr;
+  std::int64_t destination_ld = 0, rows = 0, columns = 0;
+  LeafNumbers subtrahend, first, second, addend;  ///< before, second: null if absent
   Residual residual;
   float scale = 1;
   bool divides = false;

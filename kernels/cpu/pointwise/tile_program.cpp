@@ -124,7 +124,7 @@ void TileProgram::add_instructions(const KernelCall& call, const std::vector<std
     n.a = i.a;
     n.b = i.b;
     n.c = i.c;
-    n.to = i.dtype;
+    n.type = i.dtype;
     n.uniform = n.fixed = count > 0;
     for (int k = 0; k < count; ++k) {
       const TileInstruction& from = instructions[k == 0 ? n.a : k == 1 ? n.b : n.c];
@@ -141,7 +141,7 @@ void TileProgram::add_instructions(const KernelCall& call, const std::vector<std
         n.kind = Kind::load;
         n.load = static_cast<std::size_t>(std::ranges::find(operands, operand_of(*call.node, i)) - operands.begin());
         n.uniform = loads[n.load].uniform;
-        n.kept = block > 0 && !n.uniform && loads[n.load].constant && loads[n.load].axis >= 0;
+        n.is_cached = block > 0 && !n.uniform && loads[n.load].constant && loads[n.load].axis >= 0;
         break;
       case Scalar::index: {
         n.kind = Kind::index;
@@ -153,7 +153,7 @@ void TileProgram::add_instructions(const KernelCall& call, const std::vector<std
       }
       case Scalar::convert:
         n.kind = Kind::convert;
-        n.from = expr.code[i.a].dtype;
+        n.source = expr.code[i.a].dtype;
         n.overflow = i.integer != 0 ? Overflow::saturate : Overflow::to_nan;
         break;
       case Scalar::bitcast: n.kind = Kind::bitcast; break;
@@ -184,7 +184,7 @@ void TileProgram::find_row_constants(bool has_chains) {
   }
   for (std::size_t i = 0; i + 1 < instructions.size(); ++i) {
     TileInstruction& n = instructions[i];
-    n.row_constant = n.kind == Kind::load && !n.uniform && n.to == DType::f32 && !is_read_by_loop[i] &&
+    n.row_constant = n.kind == Kind::load && !n.uniform && n.type == DType::f32 && !is_read_by_loop[i] &&
                      !loads[n.load].linear && loads[n.load].strides[last] == 0;
   }
 }
@@ -194,8 +194,8 @@ void TileProgram::choose_tile() {
   std::size_t widest = 1;
   std::size_t held = 1;
   for (const TileInstruction& n : instructions) {
-    packed = packed || n.to == DType::f4_e2m1;
-    widest = std::max(widest, static_cast<std::size_t>(element_size(n.to)));
+    packed = packed || n.type == DType::f4_e2m1;
+    widest = std::max(widest, static_cast<std::size_t>(element_size(n.type)));
     held += needs_slot(n) ? 1 : 0;
   }
   tile = static_cast<std::int64_t>(kCacheBytes / (widest * std::min<std::size_t>(held, 8)));
@@ -203,8 +203,8 @@ void TileProgram::choose_tile() {
   // Chains hold values in registers.
   if (one_chain && block == 0 && total >= kManyElements) tile = kChainTile;
   const std::int64_t inner = sizes[static_cast<std::size_t>(rank) - 1];
-  by_rows = rank > 1 && inner >= kRowLength && !packed;
-  if (by_rows) {
+  is_row_tiled = rank > 1 && inner >= kRowLength && !packed;
+  if (is_row_tiled) {
     row_tiles = (inner + tile - 1) / tile;
     tile = (inner + row_tiles - 1) / row_tiles;
     tiles = total / std::max<std::int64_t>(1, inner) * row_tiles;
@@ -216,7 +216,7 @@ void TileProgram::choose_tile() {
 }
 
 OutputSlice TileProgram::tile_at(std::int64_t number) const {
-  if (!by_rows) return {number * tile, std::min(tile, total - number * tile)};
+  if (!is_row_tiled) return {number * tile, std::min(tile, total - number * tile)};
   const std::int64_t inner = sizes[static_cast<std::size_t>(rank) - 1];
   const std::int64_t at = number % row_tiles * tile;
   return {number / row_tiles * inner + at, std::max<std::int64_t>(0, std::min(tile, inner - at))};
@@ -244,7 +244,7 @@ void TileProgram::assign_slots() {
     const bool loop = n.kind == Kind::loop, chain = n.kind == Kind::chain;
     if (loop || chain || n.kind == Kind::convert || n.kind == Kind::bitcast) v.push_back(n.a);
     if (loop) v.insert(v.end(), {n.b, n.c});
-    for (const Link& l : n.links) v.insert(v.end(), {l.y, l.left, l.right});
+    for (const Link& l : n.links) v.insert(v.end(), {l.y, l.lhs, l.rhs});
     v.erase(std::remove_if(v.begin(), v.end(), [&](std::size_t k) { return k >= i; }), v.end());
     return v;
   };
@@ -264,10 +264,10 @@ void TileProgram::assign_slots() {
     const auto release = [&](bool same_size_only) {
       for (std::size_t k : operands) {
         const TileInstruction& o = instructions[k];
-        if (released[k] || last_use[k] > i || o.uniform || o.kept || o.slot < 0) continue;
+        if (released[k] || last_use[k] > i || o.uniform || o.is_cached || o.slot < 0) continue;
         // A loop reads its row constant again after the first results.
         const bool may_overwrite = (n.kind == Kind::loop || n.kind == Kind::chain) && !o.row_constant &&
-                                   element_size(o.to) == element_size(n.to);
+                                   element_size(o.type) == element_size(n.type);
         if (same_size_only && !may_overwrite) continue;
         released[k] = true;
         free.push_back(o.slot);
@@ -276,7 +276,7 @@ void TileProgram::assign_slots() {
     release(true);  // a loop may overwrite its operand
     const bool result = i + 1 == instructions.size() && !n.uniform;
     if (needs_slot(n) && !result) {
-      if (!n.uniform && !n.kept && !free.empty()) {
+      if (!n.uniform && !n.is_cached && !free.empty()) {
         n.slot = free.back();
         free.pop_back();
       } else {

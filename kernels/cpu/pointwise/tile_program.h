@@ -32,8 +32,8 @@ inline constexpr std::size_t kMostLinks = 32;  ///< links of a chain
 /// An operation of a chain, and the instructions of its operands; absent operands equal y.
 struct Link {
   ChainOp op{};
-  std::size_t y = 0, left = 0, right = 0;
-  std::ptrdiff_t keep = -1;  ///< this link's instruction, if other instructions read the value, too
+  std::size_t y = 0, lhs = 0, rhs = 0;
+  std::ptrdiff_t store = -1;  ///< this link's instruction, if other instructions read the value, too
 };
 
 /// Execution of an instruction for a tile.
@@ -45,10 +45,10 @@ struct TileInstruction {
   bool row_constant = false;  ///< equal along each tile, and read by chains alone: a load repeats a few elements
   bool fixed = false;         ///< uniform, and computed from constants alone: equal for every run
   bool shared = false;        ///< merged, with readers besides the next link: the chain stores the value
-  bool kept = false;  ///< a constant operand of an epilogue along a single axis: its buffer serves several blocks
+  bool is_cached = false;  ///< a constant operand of an epilogue along a single axis: its buffer serves several blocks
   Loop loop = nullptr;
   std::size_t a = 0, b = 0, c = 0;  ///< instructions
-  DType from = DType::invalid, to = DType::invalid;
+  DType source = DType::invalid, type = DType::invalid;
   Overflow overflow = Overflow::to_nan;
   std::size_t load = 0;                  ///< index in TileProgram::loads
   std::int64_t inner = 1, size = 1;      ///< index: the position is element / inner % size
@@ -75,8 +75,8 @@ struct TileProgram : KernelState {
   std::int64_t total = 0;  ///< elements of the output
   int rank = 1;            ///< collapsed, at least 1
   std::array<std::int64_t, kMaxRank> sizes{};
-  bool by_rows = false;   ///< tiles do not cross the innermost dimension
-  std::int64_t tile = 0;  ///< elements, even
+  bool is_row_tiled = false;  ///< tiles do not cross the innermost dimension
+  std::int64_t tile = 0;      ///< elements, even
   std::int64_t tiles = 0;
   std::int64_t block = 0;  ///< smallest capacity of every buffer, in elements
   std::int64_t row_tiles = 1;
@@ -94,7 +94,7 @@ struct TileProgram : KernelState {
   static constexpr std::int64_t kRepeated = 64;
   /// True if tiles of the operand are read in place.
   bool reads_in_place(const Load& l) const {
-    return l.linear || (by_rows && l.strides[static_cast<std::size_t>(rank) - 1] == 1);
+    return l.linear || (is_row_tiled && l.strides[static_cast<std::size_t>(rank) - 1] == 1);
   }
 
  private:

@@ -72,7 +72,7 @@ TileWorker::TileWorker(const TileProgram& program, const KernelCall& call, std::
     const std::int64_t wanted = n.fixed ? all : count;
     if (n.kind == Kind::loop && wanted > 1) {
       run(i, {0, 1}, dst);
-      fill(dst, dst, element_size(n.to), wanted);
+      fill(dst, dst, element_size(n.type), wanted);
     } else {
       run(i, {0, wanted}, dst);
     }
@@ -126,46 +126,46 @@ void TileWorker::run_operands(const OutputSlice& t) {
 }
 
 void TileWorker::run_block(const ResultBlock& b) {
-  const std::int64_t columns = b.at.columns, count = b.at.rows * columns;
-  const bool dense = b.ld == columns || b.at.rows == 1;
+  const std::int64_t columns = b.rows.columns, count = b.rows.rows * columns;
+  const bool dense = b.ld == columns || b.rows.rows == 1;
   if (program_.one_chain && !dense && columns % kChainColumns == 0) return run_rows(b);
   auto* own = dense ? reinterpret_cast<std::byte*>(b.data) : spare();
-  if (!dense) copy_rows(b.data, b.ld, reinterpret_cast<float*>(own), columns, b.at.rows, columns);
+  if (!dense) copy_rows(b.data, b.ld, reinterpret_cast<float*>(own), columns, b.rows.rows, columns);
   const std::size_t last = program_.instructions.size() - 1;
   for (std::size_t i = 0; i <= last; ++i) {
     const TileInstruction& n = program_.instructions[i];
     std::byte* dst = i == last ? own : slot(i);
     if (n.uniform) continue;
     if (n.kind == Kind::load) {
-      load_block(i, b.at, own);
+      load_block(i, b.rows, own);
     } else if (n.kind == Kind::index) {
-      for (std::int64_t r = 0; r < b.at.rows; ++r)
-        positions(n, b.at.begin + r * b.at.row_step, columns, reinterpret_cast<std::int64_t*>(dst) + r * columns);
+      for (std::int64_t r = 0; r < b.rows.rows; ++r)
+        positions(n, b.rows.begin + r * b.rows.row_step, columns, reinterpret_cast<std::int64_t*>(dst) + r * columns);
     } else {
       run(i, {0, count}, dst);
     }
   }
   const TileInstruction& n = program_.instructions[last];
   if (n.uniform || n.kind == Kind::bitcast || n.kind == Kind::load) copy(own, where_[last], count);
-  if (!dense) copy_rows(reinterpret_cast<const float*>(own), columns, b.data, b.ld, b.at.rows, columns);
+  if (!dense) copy_rows(reinterpret_cast<const float*>(own), columns, b.data, b.ld, b.rows.rows, columns);
 }
 
 /// True if the kept operand's buffer holds these rows already. The caller fills the buffer otherwise.
-bool TileWorker::holds(std::size_t load, const OutputRows& at) {
+bool TileWorker::buffer_holds(std::size_t load, const OutputRows& at) {
   const Load& l = program_.loads[load];
   std::int64_t inner = 1;
   for (int d = program_.rank - 1; d > l.axis; --d) inner *= program_.sizes[static_cast<std::size_t>(d)];
   const std::int64_t size = program_.sizes[static_cast<std::size_t>(l.axis)];
   // Supports an element per row or an element per column; other layouts are gathered anew.
-  const bool by_rows = at.row_step % inner == 0 && at.begin % inner + at.columns <= inner,
+  const bool is_row_tiled = at.row_step % inner == 0 && at.begin % inner + at.columns <= inner,
              by_columns = inner == 1 && at.row_step % size == 0 && at.begin % size + at.columns <= size;
-  if (!by_rows && !by_columns) {
-    kept_[load] = {};
+  if (!is_row_tiled && !by_columns) {
+    cached_rows_[load] = {};
     return false;
   }
   const BufferedRows wanted{at.begin / inner % size, by_columns ? 0 : at.row_step / inner % size, at.rows, at.columns};
-  if (kept_[load] == wanted) return true;
-  kept_[load] = wanted;
+  if (cached_rows_[load] == wanted) return true;
+  cached_rows_[load] = wanted;
   return false;
 }
 
@@ -177,8 +177,8 @@ void TileWorker::load_block(std::size_t i, const OutputRows& at, std::byte* own)
     where_[i] = data(l) + at.begin * l.element;
   } else {
     where_[i] = slot(i) != nullptr ? slot(i) : own;
-    if (program_.instructions[i].kept && kept_ != nullptr && slot(i) != nullptr &&
-        holds(program_.instructions[i].load, at))
+    if (program_.instructions[i].is_cached && cached_rows_ != nullptr && slot(i) != nullptr &&
+        buffer_holds(program_.instructions[i].load, at))
       return;
     gather_rows(program_, l, data(l), at, slot(i) != nullptr ? slot(i) : own);
   }
@@ -189,13 +189,13 @@ ChainOperand TileWorker::operand(std::size_t instruction, const ResultBlock* row
   const TileInstruction& n = program_.instructions[instruction];
   ChainOperand o{reinterpret_cast<const float*>(where_[instruction]), n.uniform || n.row_constant ? 0 : 1};
   if (rows == nullptr) return o;
-  o.row = rows->at.columns;
+  o.row = rows->rows.columns;
   if (n.kind != Kind::load) return o;
   const Load& l = program_.loads[n.load];
   if (l.operand == kOwnResult) {
     o.row = rows->ld;
   } else if (l.linear) {
-    o.row = rows->at.row_step;
+    o.row = rows->rows.row_step;
   }
   return o;
 }
@@ -203,8 +203,8 @@ ChainOperand TileWorker::operand(std::size_t instruction, const ResultBlock* row
 std::size_t TileWorker::links_of(const TileInstruction& n, const ResultBlock* rows, ChainLink* links) const {
   for (std::size_t k = 0; k < n.links.size(); ++k) {
     const Link& l = n.links[k];
-    links[k] = {l.op, operand(l.y, rows), operand(l.left, rows), operand(l.right, rows), nullptr};
-    if (l.keep >= 0) links[k].keep = reinterpret_cast<float*>(slot(static_cast<std::size_t>(l.keep)));
+    links[k] = {l.op, operand(l.y, rows), operand(l.lhs, rows), operand(l.rhs, rows), nullptr};
+    if (l.store >= 0) links[k].store = reinterpret_cast<float*>(slot(static_cast<std::size_t>(l.store)));
   }
   return n.links.size();
 }
@@ -223,25 +223,25 @@ void TileWorker::run_rows(const ResultBlock& b) {
     if (n.uniform || n.kind != Kind::load) continue;
     const Load& l = program_.loads[n.load];
     if (l.linear && l.operand != kOwnResult) {
-      where_[i] = data(l) + b.at.begin * l.element;
+      where_[i] = data(l) + b.rows.begin * l.element;
     } else {
-      load_block(i, b.at, reinterpret_cast<std::byte*>(b.data));
+      load_block(i, b.rows, reinterpret_cast<std::byte*>(b.data));
     }
   }
   const TileInstruction& n = program_.instructions.back();
   ChainLink links[kMostLinks];
   const std::size_t count = links_of(n, &b, links);
-  loops_.chain_rows(b.data, b.ld, operand(n.a, &b), links, count, b.at.rows, b.at.columns);
+  loops_.chain_rows(b.data, b.ld, operand(n.a, &b), links, count, b.rows.rows, b.rows.columns);
 }
 
 void TileWorker::run(std::size_t i, const OutputSlice& t, std::byte* dst) {
   const TileInstruction& n = program_.instructions[i];
   switch (n.kind) {
     case Kind::loop: n.loop(dst, where_[n.a], where_[n.b], where_[n.c], t.count); break;
-    case Kind::convert: convert(where_[n.a], n.from, dst, n.to, t.count, n.overflow); break;
+    case Kind::convert: convert(where_[n.a], n.source, dst, n.type, t.count, n.overflow); break;
     case Kind::load: load(i, t, dst); break;
     case Kind::bitcast: where_[i] = where_[n.a]; break;
-    case Kind::constant: fill(dst, n.constant.data(), element_size(n.to), t.count); break;
+    case Kind::constant: fill(dst, n.constant.data(), element_size(n.type), t.count); break;
     case Kind::index: positions(n, t.start, t.count, reinterpret_cast<std::int64_t*>(dst)); break;
     case Kind::chain: run_chain(n, t.count, dst, false); break;
     case Kind::merged: break;
@@ -259,12 +259,12 @@ void TileWorker::load(std::size_t i, const OutputSlice& t, std::byte* dst) {
   }
   const bool result = i + 1 == program_.instructions.size();
   if (l.linear) {
-    where_[i] = from + run_bytes(program_.instructions[i].to, t.start);
+    where_[i] = from + run_bytes(program_.instructions[i].type, t.start);
   } else if (program_.reads_in_place(l)) {
     where_[i] = from + offset(program_, l, t.start) * l.element;
   } else {
     if (!result) where_[i] = dst;
-    if (kept_ != nullptr) kept_[program_.instructions[i].load] = {};
+    if (cached_rows_ != nullptr) cached_rows_[program_.instructions[i].load] = {};
     return gather(program_, l, from, t.start, t.count, dst);
   }
   if (result) copy(dst, where_[i], t.count);

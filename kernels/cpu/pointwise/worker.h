@@ -13,7 +13,7 @@ namespace tern::pointwise {
 struct ResultBlock {
   float* data = nullptr;
   std::int64_t ld = 0;
-  OutputRows at;
+  OutputRows rows;
 };
 
 /// Contents of a kept operand's buffer.
@@ -38,7 +38,7 @@ class TileWorker {
   /// the program goes by rows.
   void compute(const OutputSlice& t, std::byte* dst);
   /// Sets the contents of kept operands' buffers, one per load; without them every block fills all buffers.
-  void keep(BufferedRows* kept) { kept_ = kept; }
+  void set_cached_rows(BufferedRows* cached_rows) { cached_rows_ = cached_rows; }
   /// Replaces the block by the expression's value; at most program.block elements.
   void run_block(const ResultBlock& b);
 
@@ -55,7 +55,7 @@ class TileWorker {
   void run(std::size_t i, const OutputSlice& t, std::byte* dst);
   void load(std::size_t i, const OutputSlice& t, std::byte* dst);
   void load_block(std::size_t i, const OutputRows& at, std::byte* own);
-  bool holds(std::size_t load, const OutputRows& at);
+  bool buffer_holds(std::size_t load, const OutputRows& at);
   void copy(std::byte* to, const std::byte* from, std::int64_t count) const;
 
   const TileProgram& program_;
@@ -63,7 +63,7 @@ class TileWorker {
   const std::byte** where_;  ///< per instruction
   std::byte* slots_;
   const LoopTable& loops_;
-  BufferedRows* kept_ = nullptr;
+  BufferedRows* cached_rows_ = nullptr;
   bool streams_ = false;
 };
 

@@ -22,17 +22,17 @@ constexpr double kOfBytes = 0.75;
 constexpr double kOfPanels = 1, kOfInPlace = 0.9, kChooseOfBlocks = 0.8, kOfFewRows = 0.5;
 
 double tiles(const ProductProperties& p, const Machine& m) {
-  if (m.on_tiles == 0) return kOnRequest;
+  if (m.tile_products == 0) return kOnRequest;
   const auto rows = static_cast<double>((p.m + kTileRows - 1) / kTileRows * kTileRows);
   const double share = p.floats || p.call.precision == Precision::bfloat16 ? 1 : kOfBytes;
-  return share * rows / static_cast<double>(p.m) * p.products() / m.on_tiles;
+  return share * rows / static_cast<double>(p.m) * p.products() / m.tile_products;
 }
 /// Few rows take as long as reading the weight, and panels have more to read.
 double panels(const ProductProperties& p, const Machine& m) {
   return p.products() / m.products / (p.m <= kFewRows ? kOfFewRows : kOfPanels);
 }
 double in_place(const ProductProperties& p, const Machine& m) {
-  if (p.linear && p.linear->by_onednn) return kOnRequest;
+  if (p.linear && p.linear->uses_onednn) return kOnRequest;
   return p.products() / m.products / kOfInPlace;
 }
 double blocks(const ProductProperties& p, const Machine& m) {
@@ -40,7 +40,7 @@ double blocks(const ProductProperties& p, const Machine& m) {
 }
 /// A packed copy is not worth its memory where columns lie in one piece.
 double onednn(const ProductProperties& p, const Machine& m) {
-  return p.linear && !p.linear->by_onednn ? kOnRequest : p.products() / m.products / kOfPanels;
+  return p.linear && !p.linear->uses_onednn ? kOnRequest : p.products() / m.products / kOfPanels;
 }
 
 /// No other algorithm multiplies many rows as fast. The runtime asks for tiles where another function reads a constant

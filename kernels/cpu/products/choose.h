@@ -14,8 +14,8 @@ namespace tern::cpu {
 struct InPlace {
   LinearShape shape;
   bool convert_x = false, convert_bias = false, convert_y = false;
-  bool bf16 = false;       ///< but x is multiplied in bfloat16, as the second operand
-  bool by_onednn = false;  ///< oneDNN multiplies bfloat16 faster, here
+  bool bf16 = false;         ///< but x is multiplied in bfloat16, as the second operand
+  bool uses_onednn = false;  ///< oneDNN multiplies bfloat16 faster, here
 };
 
 /// Rows that are multiplied as fast widened as by oneDNN in bfloat16: what takes time is reading the weight.

@@ -11,13 +11,13 @@ namespace tern::tiles {
 
 struct Division {
   std::int64_t rows = 1, columns = 1;  ///< parts of each
-  std::int64_t parts() const { return rows * columns; }
+  std::int64_t count() const { return rows * columns; }
 };
 
 /// Units that a thread takes at once, what they cost, and what a thread reads for them.
 struct Divided {
   std::int64_t rows = 1, columns = 1;      ///< units of rows, and of columns
-  double work = 0;                         ///< cycles of a unit of rows by one of columns
+  double unit_cycles = 0;                  ///< cycles of a unit of rows by one of columns
   double row_bytes = 0, column_bytes = 0;  ///< bytes of a unit
 };
 
@@ -34,7 +34,7 @@ inline Division divide(const Divided& d, std::int64_t threads) {
   for (std::int64_t r = 1; r <= std::min(d.rows, threads); ++r) {
     const std::int64_t c = std::min(d.columns, threads / r);
     const double rows = part(d.rows, r), columns = part(d.columns, c),
-                 cost = rows * columns * d.work + (rows * d.row_bytes + columns * d.column_bytes) / kBytesACycle;
+                 cost = rows * columns * d.unit_cycles + (rows * d.row_bytes + columns * d.column_bytes) / kBytesACycle;
     if (cost >= least) continue;
     least = cost;
     best = {r, c};

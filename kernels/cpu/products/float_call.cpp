@@ -27,9 +27,9 @@ bool is_dense(const TensorView& v) {
 }  // namespace
 
 FloatCall::FloatCall(const KernelCall& call)
-    : given_(call), call_(call), in_(call.in.begin(), call.in.end()), out_(call.out[0]) {
+    : original_(call), call_(call), in_(call.in.begin(), call.in.end()), out_(call.out[0]) {
   for (std::size_t i = 0; i < std::min<std::size_t>(3, in_.size()); ++i) {
-    if (!call.has(i) || in_[i].dtype == DType::f32) continue;
+    if (!call.has_input(i) || in_[i].dtype == DType::f32) continue;
     in_[i].dtype = DType::f32;
     in_[i].data = nullptr;
     if (!is_dense(in_[i])) make_contiguous(in_[i]);
@@ -41,23 +41,23 @@ FloatCall::FloatCall(const KernelCall& call)
 
 void FloatCall::widen(std::vector<float> weight) {
   const auto take = [&](std::size_t i, std::vector<float>& to) {
-    if (!given_.has(i) || given_.in[i].dtype == DType::f32) return;
-    to.resize(static_cast<std::size_t>(given_.in[i].numel()));
-    const bool dense = is_dense(given_.in[i]);
-    to_dense(dense ? flat(given_.in[i]) : given_.in[i], DType::f32, to.data());
+    if (!original_.has_input(i) || original_.in[i].dtype == DType::f32) return;
+    to.resize(static_cast<std::size_t>(original_.in[i].numel()));
+    const bool dense = is_dense(original_.in[i]);
+    to_dense(dense ? flat(original_.in[i]) : original_.in[i], DType::f32, to.data());
     in_[i].data = reinterpret_cast<std::byte*>(to.data());
   };
   take(0, x_);
   take(2, bias_);
   weight_ = std::move(weight);
   in_[1].data = reinterpret_cast<std::byte*>(weight_.data());
-  if (given_.out[0].dtype == DType::f32) return;
+  if (original_.out[0].dtype == DType::f32) return;
   y_.resize(static_cast<std::size_t>(out_.numel()));
   out_.data = reinterpret_cast<std::byte*>(y_.data());
 }
 
 void FloatCall::store() const {
-  if (given_.out[0].dtype != DType::f32) from_dense(y_.data(), DType::f32, flat(given_.out[0]));
+  if (original_.out[0].dtype != DType::f32) from_dense(y_.data(), DType::f32, flat(original_.out[0]));
 }
 
 }  // namespace tern::cpu

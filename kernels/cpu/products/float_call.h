@@ -22,7 +22,7 @@ class FloatCall {
   void store() const;
 
  private:
-  const KernelCall& given_;
+  const KernelCall& original_;
   KernelCall call_;
   std::vector<TensorView> in_;
   TensorView out_;

@@ -55,19 +55,19 @@ struct GroupedBuffers {
   std::byte *x, *weight, *y;  ///< the weight of one group
 };
 template <bool InOrder>
-GroupedBuffers buffers(const KernelCall& c, ScratchParts& parts) {
+GroupedBuffers buffers(const KernelCall& c, ScratchArena& arena) {
   const DType type = gemm_type(c.in[0].dtype);
   const std::int64_t size = element_size(type);
-  return {c.in[0].dtype != type ? parts.take<std::byte>(c.in[0].numel() * size) : nullptr,
-          direct<InOrder>(c, type) ? nullptr : parts.take<std::byte>(c.in[1].size(1) * c.in[1].size(2) * size),
-          c.out[0].dtype != type ? parts.take<std::byte>(c.out[0].numel() * size) : nullptr};
+  return {c.in[0].dtype != type ? arena.allocate<std::byte>(c.in[0].numel() * size) : nullptr,
+          direct<InOrder>(c, type) ? nullptr : arena.allocate<std::byte>(c.in[1].size(1) * c.in[1].size(2) * size),
+          c.out[0].dtype != type ? arena.allocate<std::byte>(c.out[0].numel() * size) : nullptr};
 }
 
 template <bool InOrder>
 std::size_t scratch_grouped(const KernelCall& c) {
-  ScratchParts parts;
-  buffers<InOrder>(c, parts);
-  return parts.used();
+  ScratchArena arena;
+  buffers<InOrder>(c, arena);
+  return arena.used();
 }
 
 template <bool InOrder>
@@ -75,8 +75,8 @@ void run_grouped(KernelCall& c) {
   const TensorView &x = c.in[0], &w = c.in[1], &offsets = c.in[2], &y = c.out[0];
   if (y.numel() == 0) return;
   Scratch own(c, scratch_grouped<InOrder>(c));
-  ScratchParts parts(own.data());
-  const GroupedBuffers at = buffers<InOrder>(c, parts);
+  ScratchArena arena(own.data());
+  const GroupedBuffers at = buffers<InOrder>(c, arena);
   const DType type = gemm_type(x.dtype);
   if (at.x != nullptr) to_dense(x, type, at.x);
   std::byte* sums = at.y != nullptr ? at.y : y.data;
@@ -88,8 +88,8 @@ void run_grouped(KernelCall& c) {
     auto* out = reinterpret_cast<T*>(sums);
     std::int64_t begin = 0;
     for (std::int64_t g = 0; g < offsets.size(0); ++g) {
-      const std::int64_t end =
-          offsets.dtype == DType::i32 ? offsets.as<const std::int32_t>()[g] : offsets.as<const std::int64_t>()[g];
+      const std::int64_t end = offsets.dtype == DType::i32 ? offsets.data_as<const std::int32_t>()[g]
+                                                           : offsets.data_as<const std::int64_t>()[g];
       if (end < begin || end > x.size(0)) {
         fail(ErrorCode::runtime, "offset " + std::to_string(end) + " of group " + std::to_string(g) + " is outside " +
                                      std::to_string(begin) + ".." + std::to_string(x.size(0)) +
@@ -127,7 +127,7 @@ void run_grouped(KernelCall& c) {
           continue;
         }
       }
-      MatrixView<T> weight{group.as<const T>(), group.stride(0), group.stride(1)};
+      MatrixView<T> weight{group.data_as<const T>(), group.stride(0), group.stride(1)};
       if (quantized) {
         weight = numbers_of<T>(w, g, reinterpret_cast<T*>(at.weight));
       } else if (at.weight != nullptr) {

@@ -49,12 +49,12 @@ TensorView right_operand(const KernelCall& c) {
 
 void convert_right(const KernelCall& c, DType type, void* to) {
   if (c.in[1].blocks.columns != 0) return to_dense(c.in[1], type, to);
-  to_dense(planes_without_repeats(with_rank(c.in[1], c.out[0].rank)), type, to);
+  to_dense(planes_without_repeats(unsqueeze_to_rank(c.in[1], c.out[0].rank)), type, to);
 }
 
 bool copy_joins_rows(const KernelCall& c) {
   const TensorView& out = c.out[0];
-  return copy_joins_rows(with_rank(c.in[0], out.rank), with_rank(right_operand(c), out.rank), out);
+  return copy_joins_rows(unsqueeze_to_rank(c.in[0], out.rank), unsqueeze_to_rank(right_operand(c), out.rank), out);
 }
 
 Problem describe(const KernelCall& c, bool converts) {
@@ -62,7 +62,7 @@ Problem describe(const KernelCall& c, bool converts) {
   p.type = gemm_type(c.in[0].dtype);
   const TensorView& out = c.out[0];
   const int rank = out.rank;
-  const TensorView a = with_rank(c.in[0], rank), b = with_rank(right_operand(c), rank);
+  const TensorView a = unsqueeze_to_rank(c.in[0], rank), b = unsqueeze_to_rank(right_operand(c), rank);
   const DType of_a = converts ? p.type : a.dtype, of_b = converts ? p.type : b.dtype;
   p.convert_a = needs_copy(a, of_a) || (converts && copy_joins_rows(a, b, out));
   const bool quantized = b.blocks.columns != 0;

@@ -18,7 +18,7 @@ struct Batch {
     std::int64_t a = 0, b = 0;
   };
   /// Elements from the first matrices of both operands to the matrices of a plane.
-  Offsets at(std::int64_t plane) const {
+  Offsets offsets_of(std::int64_t plane) const {
     Offsets o;
     for (std::size_t d = 0; d < static_cast<std::size_t>(count); ++d) {
       o.a += plane % size[d] * a[d];

@@ -24,15 +24,15 @@ class RowDivision {
     const std::int64_t bytes = std::max<std::int64_t>(sizes.steps * 64, 1),
                        most = std::clamp(kMostBytes / bytes / kBlock * kBlock, kBlock, kMostRows),
                        panels = (sizes.m + most - 1) / most;
-    rows_at_a_time_ = std::min(up((sizes.m + panels - 1) / panels, kBlock), up(sizes.m, sizes.unit));
+    rows_at_a_time_ = std::min(round_up((sizes.m + panels - 1) / panels, kBlock), round_up(sizes.m, sizes.unit));
     const double deep = static_cast<double>(sizes.steps) * static_cast<double>(sizes.unit / kTile);
-    parts_ = divide({rows_at_a_time_ / sizes.unit, blocks_of(sizes.n), deep * sizes.step_cycles,
-                     deep * sizes.read_bytes, static_cast<double>(sizes.steps) * 2 * kTileBytes},
-                    Threads::current().count());
+    division_ = divide({rows_at_a_time_ / sizes.unit, blocks_of(sizes.n), deep * sizes.step_cycles,
+                        deep * sizes.read_bytes, static_cast<double>(sizes.steps) * 2 * kTileBytes},
+                       Threads::current().count());
   }
 
   /// Makes threads divide columns alone.
-  void divide_columns() { parts_ = {1, std::min<std::int64_t>(Threads::current().count(), blocks_of(sizes_.n))}; }
+  void divide_columns() { division_ = {1, std::min<std::int64_t>(Threads::current().count(), blocks_of(sizes_.n))}; }
 
   /// Rows that the threads' shared scratch memory has to hold: none if each thread packs the rows that it multiplies.
   std::int64_t shared_rows() const { return each_packs() ? 0 : rows_at_a_time_; }
@@ -60,10 +60,10 @@ class RowDivision {
           pack_units({begin, end}, shared);
         });
       }
-      parallel_for(parts_.parts(), 1, [&](std::int64_t begin, std::int64_t end) {
+      parallel_for(division_.count(), 1, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) {
-          const IndexRange rows = part_of(units, parts_.rows, i / parts_.columns),
-                           columns = part_of(blocks, parts_.columns, i % parts_.columns);
+          const IndexRange rows = part_of(units, division_.rows, i / division_.columns),
+                           columns = part_of(blocks, division_.columns, i % division_.columns);
           if (rows.begin >= rows.end || columns.begin >= columns.end) continue;
           std::byte* packed = packs ? shared : nullptr;
           if (packs && each_packs()) {
@@ -78,17 +78,17 @@ class RowDivision {
   }
 
  private:
-  static constexpr std::int64_t up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+  static constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
   /// True if packing in each of the threads that share rows takes no longer than waiting for the others.
   bool each_packs() const {
     constexpr std::int64_t kFewShare = 2;
-    return parts_.columns <= kFewShare;
+    return division_.columns <= kFewShare;
   }
 
   RowSizes sizes_;
   std::int64_t rows_at_a_time_ = 0;
-  Division parts_;
+  Division division_;
 };
 
 }  // namespace tern::tiles

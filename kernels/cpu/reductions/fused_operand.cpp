@@ -55,15 +55,15 @@ FusedOperand::FusedOperand(const KernelCall& c) : view_(sizes_of_operand(c)) {
     view_.strides[axis] = stride;
     stride *= view_.sizes[axis];
   }
-  ordered_ = in_memory_order(view_);
+  ordered_ = to_memory_order(view_);
   node_.op = Op::pointwise;
   node_.expr = c.node->expr;
   const Operands operands(*this, c);
   program_ = std::make_unique<pointwise::TileProgram>(operands.call());
 }
 
-TensorView FusedOperand::in_memory_order(TensorView v) const {
-  v = with_rank(v, view_.rank);
+TensorView FusedOperand::to_memory_order(TensorView v) const {
+  v = unsqueeze_to_rank(v, view_.rank);
   TensorView result = v;
   for (std::size_t i = 0; i < static_cast<std::size_t>(view_.rank); ++i) {
     result.sizes[i] = v.size(order_[i]);
@@ -74,7 +74,7 @@ TensorView FusedOperand::in_memory_order(TensorView v) const {
 
 FusedOperand::Operands::Operands(const FusedOperand& operand, const KernelCall& c) : out_(operand.ordered_), call_(c) {
   in_.reserve(c.in.size());
-  for (const TensorView& v : c.in) in_.push_back(operand.in_memory_order(v));
+  for (const TensorView& v : c.in) in_.push_back(operand.to_memory_order(v));
   call_.node = &operand.node_;
   call_.in = in_;
   call_.out = {&out_, 1};
@@ -94,7 +94,7 @@ const std::byte* FusedOperand::Reader::read(std::int64_t at, std::int64_t n, std
     const std::int64_t inner = program_.sizes[static_cast<std::size_t>(program_.rank) - 1];
     for (std::int64_t next = begin_; next < end_;) {
       std::int64_t count = std::min(end_ - next, program_.tile);
-      if (program_.by_rows) count = std::min(count, inner - next % inner);
+      if (program_.is_row_tiled) count = std::min(count, inner - next % inner);
       worker_.compute({next, count}, block_ + (next - begin_) * size_);
       next += count;
     }

@@ -47,7 +47,7 @@ class FusedOperand : public KernelState {
  private:
   static constexpr std::int64_t kBlock = 2048;
 
-  TensorView in_memory_order(TensorView v) const;
+  TensorView to_memory_order(TensorView v) const;
 
   TensorView view_, ordered_;
   std::array<int, kMaxRank> order_{};  ///< axes from the outermost to the innermost in memory

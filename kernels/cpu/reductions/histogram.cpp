@@ -44,7 +44,7 @@ void count_in_equal_bins(const T* x, std::int64_t n, T low, T high, std::vector<
   for (std::int64_t first = 0; first < n; first += kBlock) {
     const std::int64_t m = std::min(kBlock, n - first);
     const T* v = x + first;
-    at_cpu_level([&](auto) __attribute__((always_inline)) {
+    visit_cpu_level([&](auto) __attribute__((always_inline)) {
 #pragma omp simd
       for (std::int64_t i = 0; i < m; ++i) {
         const bool is_inside = (static_cast<int>(v[i] >= low) & static_cast<int>(v[i] <= high)) != 0;
@@ -64,14 +64,14 @@ void histogram(KernelCall& c) {
   // Buffers for operands of other types, converted to T.
   std::vector<T> own, own_weights, own_edges;
   const auto as_t = [](const TensorView& v, std::vector<T>& own_data) -> const T* {
-    if (v.dtype == dtype_of_v<T>) return v.as<T>();
+    if (v.dtype == dtype_of_v<T>) return v.data_as<T>();
     own_data.resize(static_cast<std::size_t>(v.numel()));
     convert(v.data, v.dtype, own_data.data(), dtype_of_v<T>, v.numel());
     return own_data.data();
   };
   const T* x = as_t(c.in[0], own);
-  const T* weights = c.has(2) ? as_t(c.in[2], own_weights) : nullptr;
-  const bool given = c.has(1);
+  const T* weights = c.has_input(2) ? as_t(c.in[2], own_weights) : nullptr;
+  const bool given = c.has_input(1);
   const std::int64_t bins = given ? c.in[1].numel() - 1 : c.node->integer(AttrKey::bins);
   std::vector<T> edges(static_cast<std::size_t>(bins + 1));
   T low{}, high{};
@@ -116,8 +116,8 @@ void histogram(KernelCall& c) {
       counts[i] = counts[i] / total / static_cast<double>(edges[i + 1] - edges[i]);
     }
   }
-  if (c.wants(0)) convert(counts.data(), DType::f64, c.out[0].data, c.out[0].dtype, bins);
-  if (c.wants(1)) convert(edges.data(), dtype_of_v<T>, c.out[1].data, c.out[1].dtype, bins + 1);
+  if (c.wants_output(0)) convert(counts.data(), DType::f64, c.out[0].data, c.out[0].dtype, bins);
+  if (c.wants_output(1)) convert(edges.data(), dtype_of_v<T>, c.out[1].data, c.out[1].dtype, bins + 1);
 }
 
 }  // namespace

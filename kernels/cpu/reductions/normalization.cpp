@@ -27,27 +27,27 @@ void layer_norm(KernelCall& c) {
   const std::int64_t n = product_of_last(x, c.node->integer(AttrKey::k)), rows = n == 0 ? 0 : x.numel() / n;
   const double epsilon = c.node->number(AttrKey::epsilon);
   const Weights<T> weight(c, 1), bias(c, 2);
-  const RowAccess<T> access{x.dtype, n}, results{c.wants(0) ? c.out[0].dtype : x.dtype, n};
+  const RowAccess<T> access{x.dtype, n}, results{c.wants_output(0) ? c.out[0].dtype : x.dtype, n};
   parallel_for(rows, grain_for(n * 2), [&](std::int64_t begin, std::int64_t end) {
     const auto& r = rows::loops<T>();
     T* buffer = thread_buffer<T>(static_cast<std::size_t>(n));
     for (std::int64_t t = begin; t < end; ++t) {
       const T* row = access.read(x.data, t, buffer);
       const VectorMoments m = moments(r, row, n, epsilon);
-      if (c.wants(0)) {
+      if (c.wants_output(0)) {
         T* y = results.begin(c.out[0].data, t, buffer);
         r.normalize(row, static_cast<T>(m.mean), static_cast<T>(m.rstd), weight.data(), bias.data(), y, n);
         results.end(c.out[0].data, t, y);
       }
-      put(c, 1, t, m.mean);
-      put(c, 2, t, m.rstd);
+      store_number(c, 1, t, m.mean);
+      store_number(c, 2, t, m.rstd);
     }
   });
   if (n > 0) return;
-  const std::int64_t statistics = c.wants(1) ? c.out[1].numel() : c.wants(2) ? c.out[2].numel() : 0;
+  const std::int64_t statistics = c.wants_output(1) ? c.out[1].numel() : c.wants_output(2) ? c.out[2].numel() : 0;
   for (std::int64_t t = 0; t < statistics; ++t) {
-    put(c, 1, t, 0);
-    put(c, 2, t, std::nan(""));
+    store_number(c, 1, t, 0);
+    store_number(c, 2, t, std::nan(""));
   }
 }
 
@@ -85,18 +85,18 @@ void group_norm(KernelCall& c) {
     for (std::int64_t t = begin; t < end; ++t) {
       const T* row = access.read(x.data, t, buffer);
       const VectorMoments m = n == 0 ? VectorMoments{0, std::nan("")} : moments(r, row, n, epsilon);
-      if (c.wants(0)) {
+      if (c.wants_output(0)) {
         T* y = access.begin(c.out[0].data, t, buffer);
         for (std::int64_t k = 0; k < per_group; ++k) {
           const std::int64_t channel = t % groups * per_group + k;
-          const double by = m.rstd * static_cast<double>(weight.at(channel, 1));
-          const double plus = static_cast<double>(bias.at(channel, 0)) - m.mean * by;
+          const double by = m.rstd * static_cast<double>(weight.value_or(channel, 1));
+          const double plus = static_cast<double>(bias.value_or(channel, 0)) - m.mean * by;
           r.affine(row + k * inner, static_cast<T>(by), static_cast<T>(plus), y + k * inner, inner);
         }
         access.end(c.out[0].data, t, y);
       }
-      put(c, 1, t, m.mean);
-      put(c, 2, t, m.rstd);
+      store_number(c, 1, t, m.mean);
+      store_number(c, 2, t, m.rstd);
     }
   });
 }
@@ -110,9 +110,11 @@ void batch_norm(KernelCall& c) {
   std::vector<T> by(static_cast<std::size_t>(channels)), plus(by.size());
   for (std::size_t k = 0; k < by.size(); ++k) {
     const auto i = static_cast<std::int64_t>(k);
-    const double scale = static_cast<double>(weight.at(i, 1)) / std::sqrt(static_cast<double>(var.at(i, 1)) + epsilon);
+    const double scale =
+        static_cast<double>(weight.value_or(i, 1)) / std::sqrt(static_cast<double>(var.value_or(i, 1)) + epsilon);
     by[k] = static_cast<T>(scale);
-    plus[k] = static_cast<T>(static_cast<double>(bias.at(i, 0)) - static_cast<double>(mean.at(i, 0)) * scale);
+    plus[k] =
+        static_cast<T>(static_cast<double>(bias.value_or(i, 0)) - static_cast<double>(mean.value_or(i, 0)) * scale);
   }
   const bool columns = inner == 1;  // each row holds all channels
   const RowAccess<T> access{x.dtype, columns ? channels : inner};

@@ -15,21 +15,21 @@ template <class T>
 class Weights {
  public:
   Weights(const KernelCall& c, std::size_t i) {
-    if (!c.has(i)) return;
+    if (!c.has_input(i)) return;
     const TensorView& w = c.in[i];
     if (w.dtype == dtype_of_v<T>) {
-      data_ = w.as<T>();
+      data_ = w.data_as<T>();
       return;
     }
-    own_.resize(static_cast<std::size_t>(w.numel()));
-    convert(w.data, w.dtype, own_.data(), dtype_of_v<T>, w.numel());
-    data_ = own_.data();
+    owned_.resize(static_cast<std::size_t>(w.numel()));
+    convert(w.data, w.dtype, owned_.data(), dtype_of_v<T>, w.numel());
+    data_ = owned_.data();
   }
   const T* data() const { return data_; }
-  T at(std::int64_t i, T otherwise) const { return data_ == nullptr ? otherwise : data_[i]; }
+  T value_or(std::int64_t i, T otherwise) const { return data_ == nullptr ? otherwise : data_[i]; }
 
  private:
-  std::vector<T> own_;
+  std::vector<T> owned_;
   const T* data_ = nullptr;
 };
 
@@ -55,8 +55,8 @@ struct RowAccess {
 };
 
 /// Writes a number of an optional result.
-inline void put(const KernelCall& c, std::size_t output, std::int64_t i, double v) {
-  if (!c.wants(output)) return;
+inline void store_number(const KernelCall& c, std::size_t output, std::int64_t i, double v) {
+  if (!c.wants_output(output)) return;
   const TensorView& o = c.out[output];
   convert(&v, DType::f64, o.data + i * element_size(o.dtype), o.dtype, 1);
 }

@@ -13,7 +13,7 @@ ReductionAxes reduction_axes(const KernelCall& c) {
     const bool reduced = reduced_axes.empty() || std::any_of(reduced_axes.begin(), reduced_axes.end(), [&](Dim a) {
                            return (a.value() < 0 ? a.value() + x.rank : a.value()) == i;
                          });
-    (reduced ? axes.reduced : axes.kept).add(x.size(i), x.stride(i));
+    (reduced ? axes.reduced : axes.retained).add(x.size(i), x.stride(i));
   }
   return axes;
 }

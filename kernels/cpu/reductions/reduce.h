@@ -14,7 +14,7 @@ namespace tern {
 
 /// The kept and the reduced axes of input 0, and the expression that computes its elements, or null.
 struct ReductionAxes {
-  CollapsedAxes kept, reduced;
+  CollapsedAxes retained, reduced;
   const FusedOperand* operand = nullptr;
   const KernelCall* operand_call = nullptr;  ///< the expression's operands
 };
@@ -62,26 +62,26 @@ class Reducer {
       : x_(c.in[0]), out_(c.out[0]), axes_(axes), reduction_(reduction) {}
 
   void run() {
-    const CollapsedAxes &k = axes_.kept, &r = axes_.reduced;
+    const CollapsedAxes &k = axes_.retained, &r = axes_.reduced;
     if (k.count == 0) return;
     const auto abs = [](std::int64_t v) { return v < 0 ? -v : v; };
     const bool nearer = k.rank > 0 && (r.rank == 0 || abs(k.inner_stride()) < abs(r.inner_stride()));
     const bool is_computed = axes_.operand != nullptr;  // element by element in memory order
     if (nearer || (!is_computed && r.inner_size() < 16 && k.inner_size() > 4 * r.inner_size())) {
-      by_columns();
+      reduce_columns();
     } else {
-      by_rows();
+      reduce_rows();
     }
   }
 
  private:
   using Acc = typename Reduction::Acc;
   using Result = typename Reduction::Result;
-  static constexpr std::int64_t kParts =
+  static constexpr std::int64_t kSegments =
       16;  ///< parts of a long line; fixed, so results do not depend on the number of threads
   static constexpr std::int64_t kLong = std::int64_t{1} << 17;
-  static constexpr std::int64_t kShort = 64;  ///< elements of rows that are reduced several at a time
-  static constexpr std::int64_t kFew = 16;    ///< fewer lines, or tiles of lines, leave threads idle
+  static constexpr std::int64_t kShort = 64;     ///< elements of rows that are reduced several at a time
+  static constexpr std::int64_t kFewLines = 16;  ///< fewer lines, or tiles of lines, leave threads idle
 
   /// Adds elements begin..end of the line at element `line`. `after`: elements that follow the line's last one in
   /// memory and are read next.
@@ -96,10 +96,10 @@ class Reducer {
     }
   }
 
-  void by_rows() const {
+  void reduce_rows() const {
     const std::int64_t n = axes_.reduced.count;
-    if (n >= kLong && axes_.kept.count < kFew) return by_parts();
-    const CollapsedAxes &k = axes_.kept, &r = axes_.reduced;
+    if (n >= kLong && axes_.retained.count < kFewLines) return reduce_segments();
+    const CollapsedAxes &k = axes_.retained, &r = axes_.reduced;
     const bool is_dense = r.rank <= 1 && r.inner_stride() == 1 && k.rank == 1 && k.inner_stride() == n;
     parallel_for(k.count, grain_for(n), [&](std::int64_t begin, std::int64_t end) {
       OperandReader<L> reader(x_, axes_);
@@ -138,20 +138,20 @@ class Reducer {
   }
 
   /// Splits each of a few long lines into parts.
-  void by_parts() const {
+  void reduce_segments() const {
     const std::int64_t n = axes_.reduced.count;
     RunWriter<Result> writer(out_.dtype);
-    for (std::int64_t o = 0; o < axes_.kept.count; ++o) {
-      std::array<Acc, kParts> parts;
+    for (std::int64_t o = 0; o < axes_.retained.count; ++o) {
+      std::array<Acc, kSegments> parts;
       parts.fill(reduction_.identity());
-      const std::int64_t line = axes_.kept.offset(o);
-      parallel_for(kParts, 1, [&](std::int64_t begin, std::int64_t end) {
+      const std::int64_t line = axes_.retained.offset(o);
+      parallel_for(kSegments, 1, [&](std::int64_t begin, std::int64_t end) {
         OperandReader<L> reader(x_, axes_);
         for (std::int64_t p = begin; p < end; ++p) {
-          accumulate(parts[static_cast<std::size_t>(p)], reader, line, n * p / kParts, n * (p + 1) / kParts, 0);
+          accumulate(parts[static_cast<std::size_t>(p)], reader, line, n * p / kSegments, n * (p + 1) / kSegments, 0);
         }
       });
-      for (std::size_t p = 1; p < kParts; ++p) reduction_.merge(parts[0], parts[p]);
+      for (std::size_t p = 1; p < kSegments; ++p) reduction_.merge(parts[0], parts[p]);
       std::byte* at = out_.data + o * element_size(out_.dtype);
       *writer.begin(at, 1) = reduction_.finish(parts[0], n);
       writer.end(at, 1, 1);
@@ -159,15 +159,15 @@ class Reducer {
   }
 
   /// Reduces neighbouring lines together: tiles take one element of each line per step.
-  void by_columns() const {
+  void reduce_columns() const {
     constexpr std::int64_t kTile = 4096;
-    const CollapsedAxes &k = axes_.kept, &r = axes_.reduced;
+    const CollapsedAxes &k = axes_.retained, &r = axes_.reduced;
     const std::int64_t inner = k.inner_size(), width = std::min(inner, kTile), per_row = (inner + kTile - 1) / kTile;
     const std::int64_t tiles = k.count / inner * per_row;
     const bool is_dense =
         r.rank <= 1 && k.rank == 1 && k.inner_stride() == 1 && r.inner_stride() == inner && per_row == 1;
     // A few deep tiles are split; the parts are merged afterwards.
-    const std::int64_t parts = tiles < kFew && r.count >= 64 && r.count * width >= kLong ? kParts : 1;
+    const std::int64_t parts = tiles < kFewLines && r.count >= 64 && r.count * width >= kLong ? kSegments : 1;
     std::vector<Acc> accs(static_cast<std::size_t>(parts > 1 ? tiles * parts * width : 0));
     parallel_for(tiles * parts, grain_for(width * r.count / parts), [&](std::int64_t begin, std::int64_t end) {
       OperandReader<L> reader(x_, axes_);

@@ -60,7 +60,7 @@ struct Extremum {
   Acc identity() const { return worst<L, kMax>(); }
   void add_run(Acc& acc, const L* v, std::int64_t n, std::int64_t) const { acc = join(acc, best_of<L, kMax>(v, n)); }
   void add_each(Acc* acc, const L* v, std::int64_t n, std::int64_t) const {
-    at_cpu_level([&](auto) __attribute__((always_inline)) {
+    visit_cpu_level([&](auto) __attribute__((always_inline)) {
 #pragma omp simd
       for (std::int64_t i = 0; i < n; ++i) acc[i] = join(acc[i], v[i]);
     });
@@ -103,7 +103,7 @@ struct ExtremeIndex {
 };
 
 void require_elements(const ReductionAxes& axes, const char* what) {
-  if (axes.reduced.count == 0 && axes.kept.count > 0) {
+  if (axes.reduced.count == 0 && axes.retained.count > 0) {
     fail(ErrorCode::runtime, std::string(what) + " of no elements has no value");
   }
 }
@@ -125,7 +125,7 @@ void reduce_extremum(KernelCall& c, const ReductionAxes& axes) {
 void reduce_argument(KernelCall& c, const ReductionAxes& axes) {
   require_elements(axes, "the position of the largest or smallest");
   if (axes.reduced.count == 1 && c.out[0].dtype == DType::i64) {
-    std::fill_n(c.out[0].as<std::int64_t>(), axes.kept.count, std::int64_t{0});
+    std::fill_n(c.out[0].data_as<std::int64_t>(), axes.retained.count, std::int64_t{0});
     return;
   }
   visit_real_compute(number_type(c.in[0].dtype), [&]<class L>(std::type_identity<L>) {

@@ -45,7 +45,7 @@ struct BinaryReduction {
     std::fill_n(lanes, 4 * kLanes, start);
     std::int64_t i = 0;
     if (n >= kLanes) {
-      at_cpu_level([&](auto) __attribute__((always_inline)) {
+      visit_cpu_level([&](auto) __attribute__((always_inline)) {
         if constexpr (std::is_arithmetic_v<A> && sizeof(A) == 8) {
           i = join_vectors(lanes, v, n);
         } else {
@@ -63,7 +63,7 @@ struct BinaryReduction {
     acc = join(acc, lanes[0]);
   }
   void add_each(Acc* acc, const L* v, std::int64_t n, std::int64_t) const {
-    at_cpu_level([&](auto) __attribute__((always_inline)) {
+    visit_cpu_level([&](auto) __attribute__((always_inline)) {
 #pragma omp simd
       for (std::int64_t i = 0; i < n; ++i) acc[i] = join(acc[i], static_cast<Acc>(v[i]));
     });

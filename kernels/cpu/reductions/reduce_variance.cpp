@@ -54,7 +54,7 @@ struct Variance {
   }
   void add_each(Acc* acc, const L* v, std::int64_t n, std::int64_t) const {
     const double count = acc[0].count + 1, inverse_count = 1 / count;  // all accumulators are at the same row
-    at_cpu_level([&](auto) __attribute__((always_inline)) { add_each(acc, v, n, count, inverse_count); });
+    visit_cpu_level([&](auto) __attribute__((always_inline)) { add_each(acc, v, n, count, inverse_count); });
   }
   [[gnu::always_inline]] static void add_each(Acc* acc, const L* v, std::int64_t n, double count,
                                               double inverse_count) {

@@ -3,7 +3,7 @@
 namespace tern {
 namespace {
 
-bool of_floats(const KernelCall& c) {
+bool has_float_input(const KernelCall& c) {
   return c.in[0].dtype == DType::f32;
 }
 
@@ -16,8 +16,8 @@ void register_cpu_reductions(KernelTable& t) {
   t.set(Op::sort, {.run = cpu_sort, .strided = kAllStrided});
   t.set(Op::topk, {.run = cpu_topk, .strided = kAllStrided});
   t.set(Op::softmax, {.run = cpu_softmax, .strided = kAllStrided});
-  t.set(Op::layer_norm, {.run = cpu_layer_norm, .stores_rounded = of_floats});
-  t.set(Op::rms_norm, {.run = cpu_rms_norm, .stores_rounded = of_floats});
+  t.set(Op::layer_norm, {.run = cpu_layer_norm, .stores_rounded = has_float_input});
+  t.set(Op::rms_norm, {.run = cpu_rms_norm, .stores_rounded = has_float_input});
   t.set(Op::group_norm, {.run = cpu_group_norm});
   t.set(Op::batch_norm, {.run = cpu_batch_norm});
   t.set(Op::histogram, {.run = cpu_histogram});

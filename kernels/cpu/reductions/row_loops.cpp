@@ -3,14 +3,14 @@
 namespace tern::rows {
 namespace {
 
-struct All {
+struct LoopTables {
   RowLoops<float> f;
   RowLoops<double> d;
 };
 
-const All& all() {
-  static const All loops = [] {
-    All a{};
+const LoopTables& loop_tables() {
+  static const LoopTables loops = [] {
+    LoopTables a{};
     best_level(set_levels)(&a.f, &a.d);
     return a;
   }();
@@ -21,11 +21,11 @@ const All& all() {
 
 template <>
 const RowLoops<float>& loops<float>() {
-  return all().f;
+  return loop_tables().f;
 }
 template <>
 const RowLoops<double>& loops<double>() {
-  return all().d;
+  return loop_tables().d;
 }
 
 }  // namespace tern::rows

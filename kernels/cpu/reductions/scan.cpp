@@ -26,7 +26,7 @@ struct ArithmeticScan {
   using Element = L;
   using State = wide_t<L>;
   using Result = L;
-  static constexpr bool kPlaces = false;
+  static constexpr bool kHasIndices = false;
 
   /// The neutral value: -0 keeps the sign of a first zero.
   static State start() {
@@ -37,7 +37,7 @@ struct ArithmeticScan {
   [[gnu::always_inline]] static void step(State& s, L x, std::int64_t) { s = joined(s, static_cast<State>(x)); }
   static void join(State& s, const State& later) { s = joined(s, later); }
   [[gnu::always_inline]] static Result value(const State& s) { return static_cast<L>(s); }
-  [[gnu::always_inline]] static std::int64_t place(const State&) { return 0; }
+  [[gnu::always_inline]] static std::int64_t index_of(const State&) { return 0; }
 
  private:
   [[gnu::always_inline]] static State joined(const State& a, const State& b) {
@@ -54,11 +54,11 @@ template <class L, bool kMax>
 struct ExtremumScan {
   using Element = L;
   struct State {
-    L best;
-    std::int64_t place;
+    L extremum;
+    std::int64_t index;
   };
   using Result = L;
-  static constexpr bool kPlaces = true;
+  static constexpr bool kHasIndices = true;
 
   static State start() {
     using N = std::numeric_limits<L>;
@@ -66,19 +66,20 @@ struct ExtremumScan {
     return {kMax ? N::lowest() : N::max(), 0};
   }
   [[gnu::always_inline]] static void step(State& s, L x, std::int64_t at) {
-    const bool reaches = (static_cast<int>(kMax ? x >= s.best : x <= s.best) | static_cast<int>(is_nan(x))) != 0;
-    s.best = reaches ? x : s.best;
-    s.place = reaches ? at : s.place;
+    const bool reaches =
+        (static_cast<int>(kMax ? x >= s.extremum : x <= s.extremum) | static_cast<int>(is_nan(x))) != 0;
+    s.extremum = reaches ? x : s.extremum;
+    s.index = reaches ? at : s.index;
   }
-  static void join(State& s, const State& later) { step(s, later.best, later.place); }
-  [[gnu::always_inline]] static Result value(const State& s) { return s.best; }
-  [[gnu::always_inline]] static std::int64_t place(const State& s) { return s.place; }
+  static void join(State& s, const State& later) { step(s, later.extremum, later.index); }
+  [[gnu::always_inline]] static Result value(const State& s) { return s.extremum; }
+  [[gnu::always_inline]] static std::int64_t index_of(const State& s) { return s.index; }
 };
 
 /// The lines of the operand and of the results, which are contiguous.
 struct ScanLines {
   const TensorView& x;
-  TensorView y, places;
+  TensorView y, indices;
   int axis;
   std::int64_t n, x_step, y_step, x_size, y_size;
   CollapsedAxes outer, inner;  ///< axes of x before and after the scanned one
@@ -86,7 +87,7 @@ struct ScanLines {
   explicit ScanLines(const KernelCall& c)
       : x(c.in[0]),
         y(c.out[0]),
-        places(c.wants(1) ? c.out[1] : TensorView{}),
+        indices(c.wants_output(1) ? c.out[1] : TensorView{}),
         axis(x.rank == 0 ? 0 : axis_of(*c.node, x.rank)),
         n(x.rank == 0 ? 1 : x.size(axis)),
         x_step(x.rank == 0 ? 1 : x.stride(axis)),
@@ -142,7 +143,7 @@ class RowScan {
         : readers{RunReader<L>(l.x.dtype), RunReader<L>(l.x.dtype), RunReader<L>(l.x.dtype), RunReader<L>(l.x.dtype)} {}
     RunReader<L> readers[kTogether];
     L values[kTogether][kRun];
-    std::int64_t places[kTogether][kRun];
+    std::int64_t indices[kTogether][kRun];
   };
 
   void scan_pieces(std::int64_t line) const {
@@ -185,31 +186,32 @@ class RowScan {
         for (int k = 0; k < kTogether; ++k) {
           S::step(s[k], from[k][i], pieces[k].begin + done + i);
           if constexpr (kStores) to[k][i] = S::value(s[k]);
-          if constexpr (kStores && S::kPlaces) b.places[k][i] = S::place(s[k]);
+          if constexpr (kStores && S::kHasIndices) b.indices[k][i] = S::index_of(s[k]);
         }
       }
       for (int k = 0; k < count; ++k) {
         for (std::int64_t i = together; i < m[k]; ++i) {
           S::step(s[k], from[k][i], pieces[k].begin + done + i);
           if constexpr (kStores) to[k][i] = S::value(s[k]);
-          if constexpr (kStores && S::kPlaces) b.places[k][i] = S::place(s[k]);
+          if constexpr (kStores && S::kHasIndices) b.indices[k][i] = S::index_of(s[k]);
         }
         pieces[k].state = s[k];
-        if constexpr (kStores) store(pieces[k].line * l_.n + pieces[k].begin + done, to[k], b.places[k], m[k]);
+        if constexpr (kStores) store(pieces[k].line * l_.n + pieces[k].begin + done, to[k], b.indices[k], m[k]);
       }
     }
   }
 
   /// Returns the memory of results from element `at` on, or the buffer for results of another type.
   L* results(std::int64_t at, L* buffer) const {
-    return l_.y.dtype == dtype_of_v<L> ? l_.y.as<L>() + at : buffer;
+    return l_.y.dtype == dtype_of_v<L> ? l_.y.data_as<L>() + at : buffer;
   }
 
-  void store(std::int64_t at, const L* values, const std::int64_t* places, std::int64_t count) const {
+  void store(std::int64_t at, const L* values, const std::int64_t* indices, std::int64_t count) const {
     if (count == 0) return;
     if (l_.y_size != 0 && l_.y.dtype != dtype_of_v<L>)
       convert(values, dtype_of_v<L>, l_.y.data + at * l_.y_size, l_.y.dtype, count);
-    if (S::kPlaces && l_.places.data != nullptr) std::copy_n(places, count, l_.places.as<std::int64_t>() + at);
+    if (S::kHasIndices && l_.indices.data != nullptr)
+      std::copy_n(indices, count, l_.indices.data_as<std::int64_t>() + at);
   }
 
   const ScanLines& l_;
@@ -234,17 +236,17 @@ void scan_columns(const ScanLines& l) {
       std::fill_n(states, m, S::start());
       for (std::int64_t i = 0; i < l.n; ++i) {
         const L* x = reader.read(from + i * l.x_step * l.x_size, l.inner.inner_stride(), m);
-        std::int64_t* places =
-            S::kPlaces && l.places.data != nullptr ? l.places.as<std::int64_t>() + to + i * width : nullptr;
-        at_cpu_level([&](auto) __attribute__((always_inline)) {
+        std::int64_t* indices =
+            S::kHasIndices && l.indices.data != nullptr ? l.indices.data_as<std::int64_t>() + to + i * width : nullptr;
+        visit_cpu_level([&](auto) __attribute__((always_inline)) {
 #pragma omp simd
           for (std::int64_t j = 0; j < m; ++j) {
             S::step(states[j], x[j], i);
             values[j] = S::value(states[j]);
           }
-          if (S::kPlaces && places != nullptr) {
+          if (S::kHasIndices && indices != nullptr) {
 #pragma omp simd
-            for (std::int64_t j = 0; j < m; ++j) places[j] = S::place(states[j]);
+            for (std::int64_t j = 0; j < m; ++j) indices[j] = S::index_of(states[j]);
           }
         });
         if (l.y_size != 0) convert(values, dtype_of_v<L>, l.y.data + (to + i * width) * l.y_size, l.y.dtype, m);
@@ -278,7 +280,7 @@ class LogSumLanes {
   void step(const float* x, float* y) {
     static const auto exp = pointwise::loop_table().get(Scalar::exp, DType::f32),
                       log = pointwise::loop_table().get(Scalar::log, DType::f32);
-    at_cpu_level([&](auto) __attribute__((always_inline)) {
+    visit_cpu_level([&](auto) __attribute__((always_inline)) {
 #pragma omp simd
       for (std::int64_t j = 0; j < count_; ++j) {
         const float old = top_[j],
@@ -291,7 +293,7 @@ class LogSumLanes {
     });
     exp(differences_, differences_, nullptr, nullptr, count_);
     exp(differences_ + kLanes, differences_ + kLanes, nullptr, nullptr, count_);
-    at_cpu_level([&](auto) __attribute__((always_inline)) {
+    visit_cpu_level([&](auto) __attribute__((always_inline)) {
 #pragma omp simd
       for (std::int64_t j = 0; j < count_; ++j) {
         sum_[j] = sum_[j] * static_cast<double>(differences_[j]) + static_cast<double>(differences_[kLanes + j]);
@@ -299,7 +301,7 @@ class LogSumLanes {
       }
     });
     log(logs_, logs_, nullptr, nullptr, count_);
-    at_cpu_level([&](auto) __attribute__((always_inline)) {
+    visit_cpu_level([&](auto) __attribute__((always_inline)) {
 #pragma omp simd
       for (std::int64_t j = 0; j < count_; ++j) {
         const float sum = top_[j] + logs_[j];
@@ -320,7 +322,7 @@ class LogSumScan {
   void run() const {
     if (l_.y_step != 1) return columns();
     const std::int64_t count = l_.outer.count;
-    if (count < kFew && l_.n >= kPieces * kLongPiece) {
+    if (count < kFewLines && l_.n >= kPieces * kLongPiece) {
       for (std::int64_t line = 0; line < count; ++line) pieces(line);
       return;
     }
@@ -336,13 +338,13 @@ class LogSumScan {
   }
 
  private:
-  static constexpr std::int64_t kTogether = 64, kFew = 16, kPieces = 64, kLongPiece = 64, kBlock = 64;
+  static constexpr std::int64_t kTogether = 64, kFewLines = 16, kPieces = 64, kLongPiece = 64, kBlock = 64;
   struct Start {
-    std::int64_t line, at;
+    std::int64_t line, position;
   };
 
   const std::byte* element(const Start& s) const {
-    return l_.x.data + (l_.outer.offset(s.line) + s.at * l_.x_step) * l_.x_size;
+    return l_.x.data + (l_.outer.offset(s.line) + s.position * l_.x_step) * l_.x_size;
   }
 
   /// Scans `length` elements from each lane's start, in transposed blocks.
@@ -355,14 +357,14 @@ class LogSumScan {
       const std::int64_t n = std::min(kBlock, length - first);
       for (std::int64_t lane = 0; lane < m; ++lane) {
         const Start s = start_of(lane);
-        const float* x = reader.read(element({s.line, s.at + first}), l_.x_step, n);
+        const float* x = reader.read(element({s.line, s.position + first}), l_.x_step, n);
         for (std::int64_t i = 0; i < n; ++i) block[i * m + lane] = x[i];
       }
       for (std::int64_t i = 0; i < n; ++i) lanes.step(block + i * m, block + i * m);
       for (std::int64_t lane = 0; lane < m; ++lane) {
         const Start s = start_of(lane);
         for (std::int64_t i = 0; i < n; ++i) line[i] = block[i * m + lane];
-        convert(line, DType::f32, l_.y.data + (s.line * l_.n + s.at + first) * l_.y_size, l_.y.dtype, n);
+        convert(line, DType::f32, l_.y.data + (s.line * l_.n + s.position + first) * l_.y_size, l_.y.dtype, n);
       }
     }
   }

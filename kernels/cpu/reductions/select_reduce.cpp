@@ -190,8 +190,9 @@ void cpu_select_reduce(KernelCall& c) {
           }
           at = select<L>(kind, line, n, k);
         }
-        if (c.wants(0)) std::memcpy(c.out[0].data + t * size, px + at * xs * size, static_cast<std::size_t>(size));
-        if (c.wants(1)) c.out[1].as<std::int64_t>()[t] = at;
+        if (c.wants_output(0))
+          std::memcpy(c.out[0].data + t * size, px + at * xs * size, static_cast<std::size_t>(size));
+        if (c.wants_output(1)) c.out[1].data_as<std::int64_t>()[t] = at;
       }
     });
   });

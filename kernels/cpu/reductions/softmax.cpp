@@ -69,9 +69,9 @@ class VectorSoftmax {
     xs_ = x_.stride(axis_);
     ys_ = y_.stride(axis_);
     if (ys_ == 1) {
-      by_rows();
+      run_rows();
     } else {
-      by_columns();
+      run_columns();
     }
   }
 
@@ -86,7 +86,7 @@ class VectorSoftmax {
     convert(gathered, x_.dtype, to, dtype_of_v<T>, n);
   }
 
-  void by_rows() {
+  void run_rows() {
     const CollapsedAxes from = axes_without(x_, axis_);
     const bool large =
         y_.dtype == dtype_of_v<T> && x_.data != y_.data && y_.numel() * y_size_ >= pointwise::kStreamBytes;
@@ -115,7 +115,7 @@ class VectorSoftmax {
     });
   }
 
-  void by_columns() {
+  void run_columns() {
     constexpr std::int64_t kTile = 256;
     // y is contiguous, so lines inside the axis are neighbours in y.
     CollapsedAxes from;

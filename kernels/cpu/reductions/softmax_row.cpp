@@ -95,14 +95,14 @@ TERN_INLINE float exp_and_sum_loop(float* __restrict s, std::int64_t n, float ma
 
 float scale_and_max(float* s, std::int64_t n, float scale, const float* mask) {
   float max = 0;
-  at_cpu_level([&](auto) __attribute__((always_inline)) { max = scale_and_max_loop(s, n, scale, mask); });
+  visit_cpu_level([&](auto) __attribute__((always_inline)) { max = scale_and_max_loop(s, n, scale, mask); });
   return max;
 }
 
 float exp_and_sum(float* s, std::int64_t n, float max) {
   float sum = 0;
-  at_cpu_level([&](auto fused)
-                   __attribute__((always_inline)) { sum = exp_and_sum_loop<decltype(fused)::value>(s, n, max); });
+  visit_cpu_level([&](auto fused)
+                      __attribute__((always_inline)) { sum = exp_and_sum_loop<decltype(fused)::value>(s, n, max); });
   return sum;
 }
 

@@ -21,7 +21,7 @@ constexpr auto kNoValues = [](const std::byte*, std::int64_t, std::int64_t, std:
 template <class L, class Arrange, class Values>
 void arrange_lines(KernelCall& c, std::int64_t k, Arrange arrange, Values values) {
   const TensorView& x = c.in[0];
-  const TensorView& shape = c.wants(0) ? c.out[0] : c.out[1];
+  const TensorView& shape = c.wants_output(0) ? c.out[0] : c.out[1];
   const int axis = axis_of(*c.node, x.rank);
   const std::int64_t n = x.size(axis), xs = x.stride(axis), size = element_size(x.dtype);
   if (k == 0 || shape.numel() == 0) return;
@@ -33,7 +33,7 @@ void arrange_lines(KernelCall& c, std::int64_t k, Arrange arrange, Values values
     auto* sorted = thread_buffer<std::byte>(static_cast<std::size_t>(k * size), 1);
     for (std::int64_t t = begin; t < end; ++t) {
       const std::byte* px = x.data + from.offset(t) * size;
-      if (!c.wants(1) && values(px, xs, n, sorted)) {
+      if (!c.wants_output(1) && values(px, xs, n, sorted)) {
         scatter_run(sorted, c.out[0].data + to.offset(t) * size, ys, k, static_cast<int>(size));
         continue;
       }
@@ -46,15 +46,15 @@ void arrange_lines(KernelCall& c, std::int64_t k, Arrange arrange, Values values
       const std::int64_t o = to.offset(t);
       for (std::int64_t i = 0; i < k; ++i) {
         std::memcpy(sorted + i * size, px + line[i].index * xs * size, static_cast<std::size_t>(size));
-        if (c.wants(1)) c.out[1].as<std::int64_t>()[o + i * ys] = line[i].index;
+        if (c.wants_output(1)) c.out[1].data_as<std::int64_t>()[o + i * ys] = line[i].index;
       }
-      if (c.wants(0)) scatter_run(sorted, c.out[0].data + o * size, ys, k, static_cast<int>(size));
+      if (c.wants_output(0)) scatter_run(sorted, c.out[0].data + o * size, ys, k, static_cast<int>(size));
     }
   });
 }
 
 /// Order of equal elements: any (only values are read), PyTorch's, or by position.
-enum class TieOrder { any, as_pytorch, stable };
+enum class TieOrder { unspecified, as_pytorch, stable };
 
 /// Bits of a float in ascending order, NaN last; all zeros are equal, and so are all NaN.
 std::uint32_t ordered_bits(float x) {
@@ -199,7 +199,7 @@ void sort(KernelCall& c, bool stable) {
   const std::int64_t n = c.in[0].size(axis_of(*c.node, c.in[0].rank));
   const bool descending = c.node->integer(AttrKey::descending) != 0;
   visit_real_compute(number_type(c.in[0].dtype), [&]<class L>(std::type_identity<L>) {
-    const TieOrder order = stable ? TieOrder::stable : c.wants(1) ? TieOrder::as_pytorch : TieOrder::any;
+    const TieOrder order = stable ? TieOrder::stable : c.wants_output(1) ? TieOrder::as_pytorch : TieOrder::unspecified;
     const auto values = [&](const std::byte* x, std::int64_t stride, std::int64_t size, std::byte* sorted) {
       if (c.in[0].dtype != DType::f32) return false;
       return descending ? sort_float_values<true>(x, stride, size, sorted)

@@ -24,7 +24,7 @@ struct AttentionOperand {
 };
 
 AttentionOperand operand(const TensorView& v, DType type, int rank) {
-  AttentionOperand o{with_rank(v, rank), v.dtype != type && v.dtype != DType::boolean};
+  AttentionOperand o{unsqueeze_to_rank(v, rank), v.dtype != type && v.dtype != DType::boolean};
   if (o.converted) {
     o.view = planes_without_repeats(o.view);
     o.view.dtype = type;
@@ -46,7 +46,7 @@ AttentionProblem describe_attention(const KernelCall& c) {
   const int r = out.rank;
   AttentionProblem p{};
   p.type = c.in[0].dtype == DType::f64 ? DType::f64 : DType::f32;
-  p.masked = c.has(3);
+  p.masked = c.has_input(3);
   for (std::size_t i = 0; i < (p.masked ? 4 : 3); ++i) p.in[i] = operand(c.in[i], p.type, r);
   p.queries = out.size(r - 2);
   p.out_width = out.size(r - 1);
@@ -62,24 +62,24 @@ struct AttentionBuffers {
   std::array<std::byte*, 4> in;
   std::byte *sums, *tops, *totals;  ///< partial values of key ranges
 };
-AttentionBuffers buffers(const AttentionProblem& p, ScratchParts& parts) {
+AttentionBuffers buffers(const AttentionProblem& p, ScratchArena& parts) {
   const std::int64_t size = element_size(p.type);
   AttentionBuffers b{};
   for (std::size_t i = 0; i < 4; ++i) {
-    if (p.in[i].converted) b.in[i] = parts.take<std::byte>(p.in[i].view.numel() * size);
+    if (p.in[i].converted) b.in[i] = parts.allocate<std::byte>(p.in[i].view.numel() * size);
   }
-  const std::int64_t rows = p.planes * p.queries * p.parts.parts;
-  if (p.parts.parts > 1) {
-    b.sums = parts.take<std::byte>(rows * p.out_width * size);
-    b.tops = parts.take<std::byte>(rows * size);
-    b.totals = parts.take<std::byte>(rows * size);
+  const std::int64_t rows = p.planes * p.queries * p.parts.count;
+  if (p.parts.count > 1) {
+    b.sums = parts.allocate<std::byte>(rows * p.out_width * size);
+    b.tops = parts.allocate<std::byte>(rows * size);
+    b.totals = parts.allocate<std::byte>(rows * size);
   }
   return b;
 }
 
 std::size_t scratch(const KernelCall& c) {
   if (c.out[0].numel() == 0) return 0;
-  ScratchParts parts;
+  ScratchArena parts;
   buffers(describe_attention(c), parts);
   return parts.used();
 }
@@ -100,7 +100,7 @@ template <class T>
 StridedMatrix<T> matrix(const TensorView& v, std::int64_t offset) {
   const int r = v.rank;
   const auto step = [&](int axis) { return v.size(axis) == 1 ? 0 : v.stride(axis); };
-  return {v.as<const T>() + offset, step(r - 2), step(r - 1)};
+  return {v.data_as<const T>() + offset, step(r - 2), step(r - 1)};
 }
 
 template <class T>
@@ -114,9 +114,9 @@ class ReproducibleAttention {
         tops_(reinterpret_cast<T*>(at.tops)),
         totals_(reinterpret_cast<T*>(at.totals)) {
     for (std::size_t i = 0; i < 4; ++i) {
-      if (!p.in[i].converted && i < c.in.size()) in_[i] = with_rank_or_none(c.in[i], c.out[0].rank);
+      if (!p.in[i].converted && i < c.in.size()) in_[i] = expanded_or_absent(c.in[i], c.out[0].rank);
       if (!p.in[i].converted) continue;
-      to_dense(planes_without_repeats(with_rank(c.in[i], c.out[0].rank)), p.type, at.in[i]);
+      to_dense(planes_without_repeats(unsqueeze_to_rank(c.in[i], c.out[0].rank)), p.type, at.in[i]);
       in_[i] = p.in[i].view;
       in_[i].data = at.in[i];
     }
@@ -124,17 +124,17 @@ class ReproducibleAttention {
 
   void run() const {
     const std::int64_t blocks = (p_.queries + lanes() - 1) / lanes();
-    parallel_for(p_.planes * blocks * p_.parts.parts, grain_for(lanes() * p_.parts.run * p_.width),
+    parallel_for(p_.planes * blocks * p_.parts.count, grain_for(lanes() * p_.parts.run * p_.width),
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t i = begin; i < end; ++i)
-                     block(i / p_.parts.parts / blocks, i / p_.parts.parts % blocks * lanes(), i % p_.parts.parts);
+                     block(i / p_.parts.count / blocks, i / p_.parts.count % blocks * lanes(), i % p_.parts.count);
                  });
-    if (p_.parts.parts > 1) join();
+    if (p_.parts.count > 1) join();
   }
 
  private:
-  static TensorView with_rank_or_none(const TensorView& v, int rank) {
-    return v.dtype == DType::invalid ? v : with_rank(v, rank);
+  static TensorView expanded_or_absent(const TensorView& v, int rank) {
+    return v.dtype == DType::invalid ? v : unsqueeze_to_rank(v, rank);
   }
   static std::ptrdiff_t lanes() {
     return std::is_same_v<T, float> ? attention_loops().lanes_f32 : attention_loops().lanes_f64;
@@ -156,7 +156,7 @@ class ReproducibleAttention {
     const StridedMatrix<T> from = matrix<T>(in_[0], plane_offset(in_[0], out, plane));
     for (std::int64_t d = 0; d < p_.width; ++d) {
       for (std::int64_t l = 0; l < lanes(); ++l)
-        buffer[d * lanes() + l] = l < rows ? from.at(first + l)[d * from.column] : T(0);
+        buffer[d * lanes() + l] = l < rows ? from.row_at(first + l)[d * from.column] : T(0);
     }
     q.keys = matrix<T>(in_[1], plane_offset(in_[1], out, plane));
     q.values = matrix<T>(in_[2], plane_offset(in_[2], out, plane));
@@ -165,9 +165,10 @@ class ReproducibleAttention {
     q.begin = part * p_.parts.run;
     q.end = std::min(q.begin + p_.parts.run, p_.keys);
     if (p_.causal) q.end = std::min(q.end, first + rows);
-    std::ptrdiff_t ends[kMostLanes];
-    for (std::int64_t l = 0; l < lanes(); ++l) ends[l] = p_.causal && l < rows ? std::min(q.end, first + l + 1) : q.end;
-    q.ends = ends;
+    std::ptrdiff_t key_ends[kMostLanes];
+    for (std::int64_t l = 0; l < lanes(); ++l)
+      key_ends[l] = p_.causal && l < rows ? std::min(q.end, first + l + 1) : q.end;
+    q.key_ends = key_ends;
     q.scale = scale_;
     q.exp = pointwise::reproducible_loop_table().get(Scalar::exp, p_.type);
     if (c_.in[2].dtype != p_.type) q.rounded = c_.in[2].dtype;
@@ -184,10 +185,10 @@ class ReproducibleAttention {
     q.rows = rows;
     if (in_[3].dtype == DType::boolean) {
       q.visible = matrix<bool>(in_[3], offset);
-      q.visible.data = q.visible.at(first);
+      q.visible.data = q.visible.row_at(first);
     } else {
       q.mask = matrix<T>(in_[3], offset);
-      q.mask.data = q.mask.at(first);
+      q.mask.data = q.mask.row_at(first);
     }
   }
 
@@ -196,10 +197,10 @@ class ReproducibleAttention {
     T* line = thread_buffer<T>(static_cast<std::size_t>(p_.out_width), 4);
     for (std::int64_t l = 0; l < rows; ++l) {
       const std::int64_t row = plane * p_.queries + first + l, at = part * p_.planes * p_.queries + row;
-      T* to = p_.parts.parts > 1 ? sums_ + at * p_.out_width : line;
-      const T factor = p_.parts.parts > 1 ? T(1) : q.total[l] == T(0) ? T(0) : T(1) / q.total[l];
+      T* to = p_.parts.count > 1 ? sums_ + at * p_.out_width : line;
+      const T factor = p_.parts.count > 1 ? T(1) : q.total[l] == T(0) ? T(0) : T(1) / q.total[l];
       for (std::int64_t c = 0; c < p_.out_width; ++c) to[c] = q.sums[c * lanes() + l] * factor;
-      if (p_.parts.parts > 1) {
+      if (p_.parts.count > 1) {
         tops_[at] = q.top[l];
         totals_[at] = q.total[l];
       } else {
@@ -212,7 +213,7 @@ class ReproducibleAttention {
   void join() const {
     constexpr T kNone = -std::numeric_limits<T>::infinity();
     const TensorView& out = c_.out[0];
-    const std::int64_t rows = p_.planes * p_.queries, parts = p_.parts.parts;
+    const std::int64_t rows = p_.planes * p_.queries, parts = p_.parts.count;
     const pointwise::Loop exp = pointwise::reproducible_loop_table().get(Scalar::exp, p_.type);
     parallel_for(rows, grain_for(parts * p_.out_width), [&](std::int64_t begin, std::int64_t end) {
       T* buffer = thread_buffer<T>(static_cast<std::size_t>(p_.out_width + parts), 4);
@@ -246,7 +247,7 @@ class ReproducibleAttention {
 void run(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
   Scratch own(c, scratch(c));
-  ScratchParts parts(own.data());
+  ScratchArena parts(own.data());
   const AttentionProblem p = describe_attention(c);
   const AttentionBuffers at = buffers(p, parts);
   const double scale = attention_scale(*c.node, p.width);

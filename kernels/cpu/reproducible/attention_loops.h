@@ -18,7 +18,7 @@ template <class T>
 struct StridedMatrix {
   const T* data = nullptr;
   std::ptrdiff_t row = 0, column = 0;
-  const T* at(std::ptrdiff_t i) const { return data + i * row; }
+  const T* row_at(std::ptrdiff_t i) const { return data + i * row; }
 };
 
 template <class T>
@@ -27,7 +27,7 @@ struct Queries {
   StridedMatrix<T> keys, values;                                ///< [keys, width], [keys, out_width]
   std::ptrdiff_t rows = 0;                                      ///< lanes with a row of the mask
   std::ptrdiff_t width = 0, out_width = 0, begin = 0, end = 0;  ///< begin, end: range of keys
-  const std::ptrdiff_t* ends = nullptr;                         ///< per lane: the first hidden key
+  const std::ptrdiff_t* key_ends = nullptr;                     ///< per lane: the first hidden key
   T scale = 1;
   StridedMatrix<T> mask;           ///< addends of scores, a row per lane; or
   StridedMatrix<bool> visible;     ///< visible keys

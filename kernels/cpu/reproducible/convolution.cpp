@@ -43,7 +43,7 @@ bool makes_channels_last(const KernelCall& c) {
 }
 
 bool lies_so(const TensorView& v) {
-  return in_channels_last_order(v, v.rank).contiguous();
+  return to_channels_last_order(v, v.rank).contiguous();
 }
 
 /// Computes a line of a plane of sums along the innermost window axis, for a single kernel element and channel.
@@ -129,7 +129,7 @@ void transposed_plane(const ConvolutionProblem& p, const T* x, const T* weight, 
 /// True if windows and elements of x correspond one to one, in order.
 bool is_plain(const ConvolutionProblem& p) {
   return !p.transposed && std::ranges::all_of(p.window, [](const WindowAxis& a) {
-    return a.kernel == 1 && a.stride == 1 && a.before == 0 && a.in == a.out;
+    return a.kernel == 1 && a.stride == 1 && a.padding_before == 0 && a.in == a.out;
   });
 }
 
@@ -168,24 +168,24 @@ void convolve(const ConvolutionProblem& p, const T* x, const T* weight, const T*
 struct ConvolutionBuffers {
   std::byte *x = nullptr, *weight = nullptr, *bias = nullptr, *y = nullptr;
 };
-ConvolutionBuffers buffers(const KernelCall& c, ScratchParts& parts) {
+ConvolutionBuffers buffers(const KernelCall& c, ScratchArena& arena) {
   const DType type = gemm_type(c.in[0].dtype);
   const auto part = [&](const TensorView& v) {
     return v.dtype == type || v.dtype == DType::invalid ? nullptr
-                                                        : parts.take<std::byte>(v.numel() * element_size(type));
+                                                        : arena.allocate<std::byte>(v.numel() * element_size(type));
   };
-  return {part(c.in[0]), part(c.in[1]), c.has(2) ? part(c.in[2]) : nullptr, part(c.out[0])};
+  return {part(c.in[0]), part(c.in[1]), c.has_input(2) ? part(c.in[2]) : nullptr, part(c.out[0])};
 }
 
 std::size_t scratch_convolution(const KernelCall& c) {
-  ScratchParts parts;
-  buffers(c, parts);
-  return parts.used();
+  ScratchArena arena;
+  buffers(c, arena);
+  return arena.used();
 }
 
 /// Returns operand `i` in `type`: in place, or converted into `buffer`.
 const std::byte* operand(const KernelCall& c, std::size_t i, DType type, std::byte* buffer) {
-  if (!c.has(i)) return nullptr;
+  if (!c.has_input(i)) return nullptr;
   if (buffer == nullptr) return c.in[i].data;
   to_dense(c.in[i], type, buffer);
   return buffer;
@@ -198,13 +198,13 @@ void run_convolution(KernelCall& c) {
     const channels_last::ChannelsLastShape convolution = reproducible_shape(p);
     return (convolution.depthwise() ? channels_last::convolve_depthwise : channels_last::convolve)(
         convolution,
-        {c.in[0].as<const float>(), c.in[1].as<const float>(), c.has(2) ? c.in[2].as<const float>() : nullptr,
-         c.out[0].as<float>()},
+        {c.in[0].data_as<const float>(), c.in[1].data_as<const float>(),
+         c.has_input(2) ? c.in[2].data_as<const float>() : nullptr, c.out[0].data_as<float>()},
         {});
   }
   Scratch own(c, scratch_convolution(c));
-  ScratchParts parts(own.data());
-  const ConvolutionBuffers at = buffers(c, parts);
+  ScratchArena arena(own.data());
+  const ConvolutionBuffers at = buffers(c, arena);
   const DType type = gemm_type(c.in[0].dtype);
   std::byte* sums = at.y != nullptr ? at.y : c.out[0].data;
   visit_gemm_type(type, [&](auto tag) {

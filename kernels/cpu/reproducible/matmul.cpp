@@ -25,7 +25,8 @@ TensorView dense_like(const TensorView& v, DType type) {
 
 MatmulProblem describe_matmul(const KernelCall& c) {
   const int rank = c.out[0].rank;
-  MatmulProblem p{gemm_type(c.in[0].dtype), with_rank(c.in[0], rank), with_rank(cpu::right_operand(c), rank)};
+  MatmulProblem p{gemm_type(c.in[0].dtype), unsqueeze_to_rank(c.in[0], rank),
+                  unsqueeze_to_rank(cpu::right_operand(c), rank)};
   p.convert_a = p.a.dtype != p.type;
   const bool quantized = p.b.blocks.columns != 0;
   p.convert_b = quantized || p.b.dtype != p.type;
@@ -46,24 +47,25 @@ struct MatmulBuffers {
 bool is_row(const TensorView& bias, std::int64_t columns) {
   return bias.numel() == columns && (bias.rank == 0 || bias.size(bias.rank - 1) == columns);
 }
-MatmulBuffers buffers(const KernelCall& c, const MatmulProblem& p, ScratchParts& parts) {
+MatmulBuffers buffers(const KernelCall& c, const MatmulProblem& p, ScratchArena& arena) {
   const std::int64_t size = element_size(p.type), result = c.out[0].numel();
   const auto part = [&](bool wanted, std::int64_t count) {
-    return wanted ? parts.take<std::byte>(count * size) : nullptr;
+    return wanted ? arena.allocate<std::byte>(count * size) : nullptr;
   };
   return {part(p.convert_a, p.a.numel()), part(p.convert_b, p.b.numel()), part(p.convert_c, result),
-          part(c.has(2), c.has(2) && is_row(c.in[2], c.out[0].size(c.out[0].rank - 1)) ? c.in[2].numel() : result)};
+          part(c.has_input(2),
+               c.has_input(2) && is_row(c.in[2], c.out[0].size(c.out[0].rank - 1)) ? c.in[2].numel() : result)};
 }
 
 std::size_t scratch_matmul(const KernelCall& c) {
-  ScratchParts parts;
-  buffers(c, describe_matmul(c), parts);
-  return parts.used();
+  ScratchArena arena;
+  buffers(c, describe_matmul(c), arena);
+  return arena.used();
 }
 
 /// Broadcasts `v` to the sizes of `out`.
 TensorView broadcast(const TensorView& v, const TensorView& out) {
-  TensorView b = with_rank(v, out.rank);
+  TensorView b = unsqueeze_to_rank(v, out.rank);
   for (std::size_t i = 0; i < static_cast<std::size_t>(out.rank); ++i) {
     if (b.sizes[i] == out.sizes[i]) continue;
     b.sizes[i] = out.sizes[i];
@@ -133,10 +135,10 @@ void run_matmul(KernelCall& c) {
   const TensorView& out = c.out[0];
   if (out.numel() == 0) return;
   Scratch own(c, scratch_matmul(c));
-  ScratchParts parts(own.data());
+  ScratchArena arena(own.data());
   const MatmulProblem p = describe_matmul(c);
-  const MatmulBuffers at = buffers(c, p, parts);
-  if (p.convert_a) to_dense(planes_without_repeats(with_rank(c.in[0], out.rank)), p.type, at.a);
+  const MatmulBuffers at = buffers(c, p, arena);
+  if (p.convert_a) to_dense(planes_without_repeats(unsqueeze_to_rank(c.in[0], out.rank)), p.type, at.a);
   if (p.convert_b) cpu::convert_right(c, p.type, at.b);
   std::byte* sums = p.convert_c ? at.c : out.data;
   visit_gemm_type(p.type, [&](auto tag) {
@@ -144,7 +146,7 @@ void run_matmul(KernelCall& c) {
     auto* to = reinterpret_cast<T*>(sums);
     multiply<T>(p, out, reinterpret_cast<const T*>(p.convert_a ? at.a : c.in[0].data),
                 reinterpret_cast<const T*>(p.convert_b ? at.b : c.in[1].data), to);
-    if (!c.has(2)) return;
+    if (!c.has_input(2)) return;
     const bool row = is_row(c.in[2], out.size(out.rank - 1));
     to_dense(row ? c.in[2] : broadcast(c.in[2], out), p.type, at.bias);
     add_bias(reinterpret_cast<const T*>(at.bias), row ? c.in[2].numel() : out.numel(), out.numel(), to);

@@ -20,7 +20,7 @@ ReproducibleMoments moments(const T* x, std::int64_t n, double epsilon, bool roo
 }
 
 template <class T>
-void by_last_axes(const KernelCall& c, bool root_mean_square) {
+void normalize_last_axes(const KernelCall& c, bool root_mean_square) {
   const TensorView& x = c.in[0];
   const std::int64_t n = product_of_last(x, c.node->integer(AttrKey::k));
   std::int64_t rows = 1;
@@ -33,14 +33,14 @@ void by_last_axes(const KernelCall& c, bool root_mean_square) {
     for (std::int64_t t = begin; t < end; ++t) {
       const T* row = access.read(x.data, t, buffer);
       const ReproducibleMoments m = moments(row, n, epsilon, root_mean_square);
-      if (c.wants(0)) {
+      if (c.wants_output(0)) {
         T* y = access.begin(c.out[0].data, t, buffer);
         rows::loops<T>().normalize(row, static_cast<T>(m.mean), static_cast<T>(m.rstd), weight.data(), bias.data(), y,
                                    n);
         access.end(c.out[0].data, t, y);
       }
-      put(c, 1, t, m.mean);
-      put(c, 2, t, m.rstd);
+      store_number(c, 1, t, m.mean);
+      store_number(c, 2, t, m.rstd);
     }
   });
 }
@@ -50,7 +50,7 @@ template <class T>
 void normalize(const T* x, const ReproducibleMoments& m, const Weights<T>& weight, const Weights<T>& bias,
                std::int64_t channel, T* y, std::int64_t n) {
   const auto mean = static_cast<T>(m.mean), rstd = static_cast<T>(m.rstd);
-  const T by = weight.at(channel, T{1}), plus = bias.at(channel, T{0});
+  const T by = weight.value_or(channel, T{1}), plus = bias.value_or(channel, T{0});
   if (bias.data() == nullptr) {
     for (std::int64_t i = 0; i < n; ++i) y[i] = ((x[i] - mean) * rstd) * by;
   } else {
@@ -71,14 +71,14 @@ void group_norm(const KernelCall& c) {
     for (std::int64_t t = begin; t < end; ++t) {
       const T* row = access.read(x.data, t, buffer);
       const ReproducibleMoments m = moments(row, n, epsilon, false);
-      if (c.wants(0)) {
+      if (c.wants_output(0)) {
         T* y = access.begin(c.out[0].data, t, buffer);
         for (std::int64_t k = 0; k < per_group; ++k)
           normalize(row + k * inner, m, weight, bias, t % groups * per_group + k, y + k * inner, inner);
         access.end(c.out[0].data, t, y);
       }
-      put(c, 1, t, m.mean);
-      put(c, 2, t, m.rstd);
+      store_number(c, 1, t, m.mean);
+      store_number(c, 2, t, m.rstd);
     }
   });
 }
@@ -96,8 +96,8 @@ void batch_norm(const KernelCall& c) {
       const T* row = access.read(x.data, t, buffer);
       T* y = access.begin(c.out[0].data, t, buffer);
       const std::int64_t k = t % channels;
-      const ReproducibleMoments m{static_cast<double>(mean.at(k, T{0})),
-                                  1 / std::sqrt(static_cast<double>(var.at(k, T{1})) + epsilon)};
+      const ReproducibleMoments m{static_cast<double>(mean.value_or(k, T{0})),
+                                  1 / std::sqrt(static_cast<double>(var.value_or(k, T{1})) + epsilon)};
       normalize(row, m, weight, bias, k, y, inner);
       access.end(c.out[0].data, t, y);
     }
@@ -105,10 +105,10 @@ void batch_norm(const KernelCall& c) {
 }
 
 void run_layer_norm(KernelCall& c) {
-  visit_row_type(c, [&]<class T>(std::type_identity<T>) { by_last_axes<T>(c, false); });
+  visit_row_type(c, [&]<class T>(std::type_identity<T>) { normalize_last_axes<T>(c, false); });
 }
 void run_rms_norm(KernelCall& c) {
-  visit_row_type(c, [&]<class T>(std::type_identity<T>) { by_last_axes<T>(c, true); });
+  visit_row_type(c, [&]<class T>(std::type_identity<T>) { normalize_last_axes<T>(c, true); });
 }
 void run_group_norm(KernelCall& c) {
   visit_row_type(c, [&]<class T>(std::type_identity<T>) { group_norm<T>(c); });

@@ -10,17 +10,21 @@ namespace tern::reproducible {
 /// Selects `Fastest` for 8-bit integer products, else `InOrder`.
 template <Kernel (*InOrder)(), Kernel (*Fastest)()>
 struct OrIntegers {
-  static bool takes(const KernelCall& c) { return is_byte_integer(c.in[0].dtype) && is_byte_integer(c.in[1].dtype); }
-  static const Kernel& of(const KernelCall& c) {
-    static const Kernel in_order = InOrder(), fastest = Fastest();
-    return takes(c) ? fastest : in_order;
+  static bool is_integer(const KernelCall& c) {
+    return is_byte_integer(c.in[0].dtype) && is_byte_integer(c.in[1].dtype);
   }
-  static void run(KernelCall& c) { of(c).run(c); }
-  static std::size_t scratch(const KernelCall& c) { return of(c).scratch(c); }
+  static const Kernel& kernel_of(const KernelCall& c) {
+    static const Kernel is_ordered = InOrder(), fastest = Fastest();
+    return is_integer(c) ? fastest : is_ordered;
+  }
+  static void run(KernelCall& c) { kernel_of(c).run(c); }
+  static std::size_t scratch(const KernelCall& c) { return kernel_of(c).scratch(c); }
   static std::unique_ptr<KernelState> prepare(const KernelCall& c) {
-    return of(c).prepare != nullptr ? of(c).prepare(c) : nullptr;
+    return kernel_of(c).prepare != nullptr ? kernel_of(c).prepare(c) : nullptr;
   }
-  static bool channels_last(const KernelCall& c) { return of(c).channels_last != nullptr && of(c).channels_last(c); }
+  static bool channels_last(const KernelCall& c) {
+    return kernel_of(c).channels_last != nullptr && kernel_of(c).channels_last(c);
+  }
 
   static Kernel kernel() {
     return {.run = run,

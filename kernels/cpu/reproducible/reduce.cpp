@@ -53,7 +53,7 @@ void variance(const KernelCall& c, const ReductionAxes& axes) {
 template <class Bits>
 void drop_sign_of_zeros(const TensorView& v) {
   constexpr Bits kNegativeZero = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
-  Bits* bits = v.as<Bits>();
+  Bits* bits = v.data_as<Bits>();
   for (std::int64_t i = 0, numel = v.numel(); i < numel; ++i) bits[i] = bits[i] == kNegativeZero ? Bits{0} : bits[i];
 }
 

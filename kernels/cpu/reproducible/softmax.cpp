@@ -50,10 +50,10 @@ class ReproducibleSoftmax {
   void compute(T* x, std::int64_t n) const {
     const rows::RowLoops<T>& r = rows::loops<T>();
     const T top = r.max(x, n);
-    T part[kPart];
+    T part[kSegment];
     double sum = 0;
-    for (std::int64_t i = 0; i < n; i += kPart) {
-      const std::int64_t m = std::min(kPart, n - i);
+    for (std::int64_t i = 0; i < n; i += kSegment) {
+      const std::int64_t m = std::min(kSegment, n - i);
       r.shift(x + i, top, T{0}, x + i, m);
       T* e = log_ ? part : x + i;
       exp_(e, x + i, nullptr, nullptr, m);

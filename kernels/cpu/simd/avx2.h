@@ -48,10 +48,10 @@ TERN_SIMD_INLINE Floats max(Floats x, Floats y) {
 TERN_SIMD_INLINE Floats clamp(Floats x, Floats low, Floats high) {
   return _mm256_min_ps(high, _mm256_max_ps(low, x));  // NaN gives the second operand
 }
-TERN_SIMD_INLINE Whole rounded(Floats x) {
-  return reinterpret_cast<Whole>(_mm256_cvtps_epi32(x));
+TERN_SIMD_INLINE Integers rounded(Floats x) {
+  return reinterpret_cast<Integers>(_mm256_cvtps_epi32(x));
 }
-TERN_SIMD_INLINE void store_low_bytes(void* to, Whole w) {
+TERN_SIMD_INLINE void store_low_bytes(void* to, Integers w) {
   const __m256i low = _mm256_set1_epi32(0x0c080400);  // low bytes of four words, four times
   const __m256i quads = _mm256_shuffle_epi8(reinterpret_cast<__m256i>(w), low);
   const __m256i both = _mm256_permutevar8x32_epi32(quads, _mm256_setr_epi32(0, 4, 0, 4, 0, 4, 0, 4));
@@ -77,11 +77,11 @@ TERN_SIMD_INLINE Floats permute(const float* table, Words places) {
                           _mm256_castsi256_ps(_mm256_slli_epi32(at, 28)));
 }
 
-TERN_SIMD_INLINE Whole whole_of_int8(const void* from) {
-  return reinterpret_cast<Whole>(_mm256_cvtepi8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(from))));
+TERN_SIMD_INLINE Integers whole_of_int8(const void* from) {
+  return reinterpret_cast<Integers>(_mm256_cvtepi8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(from))));
 }
-TERN_SIMD_INLINE Whole whole_of_uint8(const void* from) {
-  return reinterpret_cast<Whole>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(from))));
+TERN_SIMD_INLINE Integers whole_of_uint8(const void* from) {
+  return reinterpret_cast<Integers>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(from))));
 }
 TERN_SIMD_INLINE Halves halves_of_codes(const void* from) {
   return reinterpret_cast<Halves>(_mm_cvtepu8_epi16(_mm_loadl_epi64(static_cast<const __m128i*>(from))));

@@ -61,17 +61,17 @@ TERN_SIMD_INLINE Floats max(Floats x, Floats y) {
 TERN_SIMD_INLINE Floats clamp(Floats x, Floats low, Floats high) {
   return _mm512_maskz_min_ps(0xffff, high, _mm512_maskz_max_ps(0xffff, low, x));  // NaN gives the second operand
 }
-TERN_SIMD_INLINE Whole rounded(Floats x) {
-  return reinterpret_cast<Whole>(_mm512_maskz_cvtps_epi32(0xffff, x));
+TERN_SIMD_INLINE Integers rounded(Floats x) {
+  return reinterpret_cast<Integers>(_mm512_maskz_cvtps_epi32(0xffff, x));
 }
-TERN_SIMD_INLINE void store_low_bytes(void* to, Whole w) {
+TERN_SIMD_INLINE void store_low_bytes(void* to, Integers w) {
   _mm_storeu_si128(static_cast<__m128i*>(to), _mm512_maskz_cvtepi32_epi8(0xffff, reinterpret_cast<__m512i>(w)));
 }
-TERN_SIMD_INLINE void store_some_low_bytes(void* to, Whole w, std::ptrdiff_t count) {
+TERN_SIMD_INLINE void store_some_low_bytes(void* to, Integers w, std::ptrdiff_t count) {
   _mm512_mask_cvtepi32_storeu_epi8(to, first_lanes(count), reinterpret_cast<__m512i>(w));
 }
 
-TERN_SIMD_INLINE Floats times_power(Floats p, Floats n, Whole) {
+TERN_SIMD_INLINE Floats times_power(Floats p, Floats n, Integers) {
   return _mm512_maskz_scalef_ps(0xffff, p, n);
 }
 TERN_SIMD_INLINE Floats widen_half(const void* from) {
@@ -90,12 +90,12 @@ TERN_SIMD_INLINE Floats permute(const float* table, Words places) {
   return _mm512_maskz_permutexvar_ps(0xffff, reinterpret_cast<__m512i>(places), _mm512_loadu_ps(table));
 }
 
-TERN_SIMD_INLINE Whole whole_of_int8(const void* from) {
-  return reinterpret_cast<Whole>(
+TERN_SIMD_INLINE Integers whole_of_int8(const void* from) {
+  return reinterpret_cast<Integers>(
       _mm512_maskz_cvtepi8_epi32(0xffff, _mm_loadu_si128(static_cast<const __m128i*>(from))));
 }
-TERN_SIMD_INLINE Whole whole_of_uint8(const void* from) {
-  return reinterpret_cast<Whole>(
+TERN_SIMD_INLINE Integers whole_of_uint8(const void* from) {
+  return reinterpret_cast<Integers>(
       _mm512_maskz_cvtepu8_epi32(0xffff, _mm_loadu_si128(static_cast<const __m128i*>(from))));
 }
 TERN_SIMD_INLINE Halves halves_of_codes(const void* from) {

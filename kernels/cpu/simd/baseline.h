@@ -62,16 +62,16 @@ TERN_SIMD_INLINE Floats clamp(Floats x, Floats low, Floats high) {
   return min(max(x, low), high);
 #endif
 }
-TERN_SIMD_INLINE Whole rounded(Floats x) {
+TERN_SIMD_INLINE Integers rounded(Floats x) {
 #if defined(__SSE2__)
-  return reinterpret_cast<Whole>(_mm_cvtps_epi32(x));
+  return reinterpret_cast<Integers>(_mm_cvtps_epi32(x));
 #else
-  Whole w;
+  Integers w;
   for (int i = 0; i < kLanes; ++i) w[i] = x[i] == x[i] ? static_cast<std::int32_t>(__builtin_rintf(x[i])) : 0;
   return w;
 #endif
 }
-TERN_SIMD_INLINE void store_low_bytes(void* to, Whole w) {
+TERN_SIMD_INLINE void store_low_bytes(void* to, Integers w) {
   std::uint8_t bytes[kLanes];
   for (int i = 0; i < kLanes; ++i) bytes[i] = static_cast<std::uint8_t>(w[i]);
   __builtin_memcpy(to, bytes, sizeof bytes);
@@ -99,27 +99,27 @@ TERN_SIMD_INLINE __m128i load_bytes(const void* from) {
   return _mm_cvtsi32_si128(bytes);
 }
 /// Moves each byte to the top of a word, then shifts down with sign extension.
-TERN_SIMD_INLINE Whole whole_of_int8(const void* from) {
+TERN_SIMD_INLINE Integers whole_of_int8(const void* from) {
   const __m128i bytes = load_bytes(from), pairs = _mm_unpacklo_epi8(bytes, bytes);
-  return reinterpret_cast<Whole>(_mm_srai_epi32(_mm_unpacklo_epi16(pairs, pairs), 24));
+  return reinterpret_cast<Integers>(_mm_srai_epi32(_mm_unpacklo_epi16(pairs, pairs), 24));
 }
-TERN_SIMD_INLINE Whole whole_of_uint8(const void* from) {
+TERN_SIMD_INLINE Integers whole_of_uint8(const void* from) {
   const __m128i zero = _mm_setzero_si128();
-  return reinterpret_cast<Whole>(_mm_unpacklo_epi16(_mm_unpacklo_epi8(load_bytes(from), zero), zero));
+  return reinterpret_cast<Integers>(_mm_unpacklo_epi16(_mm_unpacklo_epi8(load_bytes(from), zero), zero));
 }
 #else
 template <class Byte>
-TERN_SIMD_INLINE Whole whole_of(const void* from) {
+TERN_SIMD_INLINE Integers whole_of(const void* from) {
   Byte bytes[kLanes];
   __builtin_memcpy(bytes, from, sizeof bytes);
-  Whole w;
+  Integers w;
   for (int i = 0; i < kLanes; ++i) w[i] = bytes[i];
   return w;
 }
-TERN_SIMD_INLINE Whole whole_of_int8(const void* from) {
+TERN_SIMD_INLINE Integers whole_of_int8(const void* from) {
   return whole_of<std::int8_t>(from);
 }
-TERN_SIMD_INLINE Whole whole_of_uint8(const void* from) {
+TERN_SIMD_INLINE Integers whole_of_uint8(const void* from) {
   return whole_of<std::uint8_t>(from);
 }
 #endif

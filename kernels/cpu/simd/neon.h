@@ -76,10 +76,10 @@ TERN_SIMD_INLINE Floats max(Floats x, Floats y) {
 TERN_SIMD_INLINE Floats clamp(Floats x, Floats low, Floats high) {
   return vminq_f32(vmaxq_f32(x, low), high);  // NaN stays NaN
 }
-TERN_SIMD_INLINE Whole rounded(Floats x) {
+TERN_SIMD_INLINE Integers rounded(Floats x) {
   return vcvtnq_s32_f32(x);  // NaN gives 0
 }
-TERN_SIMD_INLINE void store_low_bytes(void* to, Whole w) {
+TERN_SIMD_INLINE void store_low_bytes(void* to, Integers w) {
   const uint16x4_t halves = vmovn_u32(reinterpret_cast<uint32x4_t>(w));
   const uint32x2_t bytes = vreinterpret_u32_u8(vmovn_u16(vcombine_u16(halves, halves)));
   const std::uint32_t four = vget_lane_u32(bytes, 0);
@@ -102,14 +102,14 @@ TERN_SIMD_INLINE uint32x2_t load_bytes(const void* from) {
   __builtin_memcpy(&bytes, from, sizeof bytes);
   return vdup_n_u32(bytes);
 }
-TERN_SIMD_INLINE Whole whole_of_int8(const void* from) {
-  return reinterpret_cast<Whole>(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u32(load_bytes(from))))));
+TERN_SIMD_INLINE Integers whole_of_int8(const void* from) {
+  return reinterpret_cast<Integers>(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u32(load_bytes(from))))));
 }
 TERN_SIMD_INLINE Halves halves_of_codes(const void* from) {
   return reinterpret_cast<Halves>(vget_low_u16(vmovl_u8(vreinterpret_u8_u32(load_bytes(from)))));
 }
-TERN_SIMD_INLINE Whole whole_of_uint8(const void* from) {
-  return __builtin_convertvector(halves_of_codes(from), Whole);
+TERN_SIMD_INLINE Integers whole_of_uint8(const void* from) {
+  return __builtin_convertvector(halves_of_codes(from), Integers);
 }
 #include "kernels/cpu/simd/bytes.h"
 #include "kernels/cpu/simd/some_bytes.h"

@@ -15,7 +15,7 @@ TERN_SIMD_INLINE void store_some(float* to, Floats v, std::ptrdiff_t count) {
 }
 
 /// n is an integer in -151 .. 127; `exponent` is the same number. Two steps, since the result may be subnormal.
-TERN_SIMD_INLINE Floats times_power(Floats p, Floats, Whole exponent) {
-  const Whole half = exponent >> 1;
+TERN_SIMD_INLINE Floats times_power(Floats p, Floats, Integers exponent) {
+  const Integers half = exponent >> 1;
   return p * reinterpret_cast<Floats>((half + 127) << 23) * reinterpret_cast<Floats>((exponent - half + 127) << 23);
 }

@@ -21,7 +21,7 @@ struct PoolRange {
 
 struct PoolSizes {
   std::array<std::int64_t, 3> in{1, 1, 1}, out{1, 1, 1};
-  std::int64_t planes = 0, in_plane = 1, out_plane = 1;
+  std::int64_t planes = 0, input_plane = 1, output_plane = 1;
 };
 
 PoolSizes sizes_of(const KernelCall& c, std::size_t n) {
@@ -32,15 +32,15 @@ PoolSizes sizes_of(const KernelCall& c, std::size_t n) {
     s.in[3 - n + i] = x.size(axis);
     s.out[3 - n + i] = y.size(axis);
   }
-  s.in_plane = s.in[0] * s.in[1] * s.in[2];
-  s.out_plane = s.out[0] * s.out[1] * s.out[2];
-  s.planes = y.numel() / std::max<std::int64_t>(1, s.out_plane);
+  s.input_plane = s.in[0] * s.in[1] * s.in[2];
+  s.output_plane = s.out[0] * s.out[1] * s.out[2];
+  s.planes = y.numel() / std::max<std::int64_t>(1, s.output_plane);
   return s;
 }
 
 /// Calls f(element, position) over a box of the plane.
 template <class T, class F>
-void for_each_in(const PoolSizes& s, const T* x, PoolRange d, PoolRange h, PoolRange w, F&& f) {
+void for_each_in_box(const PoolSizes& s, const T* x, PoolRange d, PoolRange h, PoolRange w, F&& f) {
   for (std::int64_t i = d.begin; i < d.end; ++i) {
     for (std::int64_t j = h.begin; j < h.end; ++j) {
       const std::int64_t line = (i * s.in[1] + j) * s.in[2];
@@ -54,7 +54,7 @@ T largest(const PoolSizes& s, const T* x, PoolRange d, PoolRange h, PoolRange w,
   T best =
       std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
   std::int64_t at = (d.begin * s.in[1] + h.begin) * s.in[2] + w.begin;
-  for_each_in(s, x, d, h, w, [&](T v, std::int64_t i) {
+  for_each_in_box(s, x, d, h, w, [&](T v, std::int64_t i) {
     if (v > best || v != v) {
       best = v;
       at = i;
@@ -70,7 +70,7 @@ T mean(const PoolSizes& s, const T* x, PoolRange d, PoolRange h, PoolRange w) {
   for (std::int64_t i = d.begin; i < d.end; ++i) {
     for (std::int64_t j = h.begin; j < h.end; ++j) {
       T row = 0;  // a separate sum per row shortens chains of rounding
-      for_each_in(s, x, {i, i + 1}, {j, j + 1}, w, [&](T v, std::int64_t) { row = plus(row, v); });
+      for_each_in_box(s, x, {i, i + 1}, {j, j + 1}, w, [&](T v, std::int64_t) { row = plus(row, v); });
       sum = plus(sum, row);
     }
   }
@@ -80,13 +80,13 @@ T mean(const PoolSizes& s, const T* x, PoolRange d, PoolRange h, PoolRange w) {
 /// Pools all planes. `windows(plane, axis, i)` returns the range of window i.
 template <class T, class Windows>
 void pool(KernelCall& c, const PoolSizes& s, bool max, Windows&& windows) {
-  parallel_for(s.planes, grain_for(s.in_plane + s.out_plane), [&](std::int64_t begin, std::int64_t end) {
-    T* in_buffer = thread_buffer<T>(static_cast<std::size_t>(s.in_plane), 0);
-    T* out_buffer = thread_buffer<T>(static_cast<std::size_t>(s.out_plane), 1);
+  parallel_for(s.planes, grain_for(s.input_plane + s.output_plane), [&](std::int64_t begin, std::int64_t end) {
+    T* in_buffer = thread_buffer<T>(static_cast<std::size_t>(s.input_plane), 0);
+    T* out_buffer = thread_buffer<T>(static_cast<std::size_t>(s.output_plane), 1);
     for (std::int64_t p = begin; p < end; ++p) {
-      const T* x = read_run(c.in[0], p * s.in_plane, s.in_plane, in_buffer);
-      T* y = run_target(c.out[0], p * s.out_plane, out_buffer);
-      std::int64_t* index = max && c.wants(1) ? c.out[1].as<std::int64_t>() + p * s.out_plane : nullptr;
+      const T* x = read_run(c.in[0], p * s.input_plane, s.input_plane, in_buffer);
+      T* y = run_target(c.out[0], p * s.output_plane, out_buffer);
+      std::int64_t* index = max && c.wants_output(1) ? c.out[1].data_as<std::int64_t>() + p * s.output_plane : nullptr;
       std::int64_t at = 0;
       for (std::int64_t i = 0; i < s.out[0]; ++i) {
         const PoolRange d = windows(p, 0, i);
@@ -98,7 +98,7 @@ void pool(KernelCall& c, const PoolSizes& s, bool max, Windows&& windows) {
           }
         }
       }
-      write_run(c.out[0], p * s.out_plane, s.out_plane, y);
+      write_run(c.out[0], p * s.output_plane, s.output_plane, y);
     }
   });
 }
@@ -112,15 +112,16 @@ std::int64_t scaled(std::int64_t i, std::int64_t out, std::int64_t in) {
 void mean_of_planes(KernelCall& c, const PoolSizes& s) {
   constexpr std::int64_t kTogether = 16;  // planes summed at a time
   const planes::PlaneLoops& loops = planes::plane_loops();
-  parallel_for((s.planes + kTogether - 1) / kTogether, grain_for(s.in_plane * kTogether),
+  parallel_for((s.planes + kTogether - 1) / kTogether, grain_for(s.input_plane * kTogether),
                [&](std::int64_t begin, std::int64_t end) {
-                 auto* buffer = thread_buffer<float>(static_cast<std::size_t>(s.in_plane * kTogether));
+                 auto* buffer = thread_buffer<float>(static_cast<std::size_t>(s.input_plane * kTogether));
                  for (std::int64_t p = begin * kTogether; p < std::min(s.planes, end * kTogether); p += kTogether) {
                    const std::int64_t count = std::min(kTogether, s.planes - p);
                    float means[kTogether];
                    float* y = run_target(c.out[0], p, means);
-                   loops.sums(read_run(c.in[0], p * s.in_plane, count * s.in_plane, buffer), count, s.in_plane, y);
-                   for (std::int64_t i = 0; i < count; ++i) y[i] /= static_cast<float>(s.in_plane);
+                   loops.sums(read_run(c.in[0], p * s.input_plane, count * s.input_plane, buffer), count, s.input_plane,
+                              y);
+                   for (std::int64_t i = 0; i < count; ++i) y[i] /= static_cast<float>(s.input_plane);
                    write_run(c.out[0], p, count, y);
                  }
                });
@@ -141,12 +142,12 @@ void adaptive(KernelCall& c) {
   if (is_channels_last(c.in[0])) {
     const TensorView& x = c.in[0];
     const std::int64_t width = x.size(x.rank - 1), lines = x.numel() / (x.size(0) * x.size(1) * width);
-    return channels_last::mean(x.size(0), lines, width, x.size(1), x.as<const float>(), c.out[0].as<float>());
+    return channels_last::mean(x.size(0), lines, width, x.size(1), x.data_as<const float>(), c.out[0].data_as<float>());
   }
   const PoolSizes s = sizes_of(c, c.node->dims(AttrKey::sizes).size());
   const bool max = static_cast<PoolKind>(c.node->integer(AttrKey::kind)) == PoolKind::max;
   const bool floats = is_floating(c.in[0].dtype) && c.in[0].dtype != DType::f64;
-  if (!InOrder && !max && s.out_plane == 1 && s.in_plane > 0 && floats) return mean_of_planes(c, s);
+  if (!InOrder && !max && s.output_plane == 1 && s.input_plane > 0 && floats) return mean_of_planes(c, s);
   const auto windows = [&](std::int64_t, std::size_t axis, std::int64_t i) {
     const std::int64_t in = s.in[axis], out = s.out[axis];
     const bool whole = (i + 1) % out * in % out == 0;

@@ -19,8 +19,8 @@ Window window_of(const KernelCall& c) {
     a.kernel = node.integer_at(AttrKey::kernel, i);
     a.stride = node.integer_at(AttrKey::strides, i);
     a.dilation = node.integer_at(AttrKey::dilations, i);
-    a.before = node.integer_at(AttrKey::before, i);
-    a.out = (a.in + 2 * a.before - a.dilation * (a.kernel - 1) - 1) / a.stride + 1;
+    a.padding_before = node.integer_at(AttrKey::before, i);
+    a.out = (a.in + 2 * a.padding_before - a.dilation * (a.kernel - 1) - 1) / a.stride + 1;
     w[3 - n + i] = a;
   }
   return w;

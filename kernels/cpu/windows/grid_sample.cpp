@@ -101,20 +101,20 @@ void find_nan(T nan, Samples<T>& s) {
 template <class T>
 void find_cubic(const T* at, const std::int64_t* size, const Rules& r, Samples<T>& s) {
   T weight[2][4];
-  std::int64_t place[2][4];
+  std::int64_t pixels[2][4];
   for (int axis = 0; axis < 2; ++axis) {
     const T x = unnormalised(at[axis], size[axis], r.align_corners), low = floor(x), rest = x - low;
     if (is_unordered(rest)) return find_nan(rest, s);
     cubic_weights(rest, weight[axis]);
     for (int i = 0; i < 4; ++i) {
-      place[axis][i] = static_cast<std::int64_t>(bounded(padded(low + T(i - 1), size[axis], r)));
+      pixels[axis][i] = static_cast<std::int64_t>(bounded(padded(low + T(i - 1), size[axis], r)));
     }
   }
   s.rows = s.columns = 4;
   for (int j = 0; j < 4; ++j) {
     s.row[static_cast<std::size_t>(j)] = weight[1][j];
     for (int i = 0; i < 4; ++i) {
-      const std::int64_t x = place[0][i], y = place[1][j];
+      const std::int64_t x = pixels[0][i], y = pixels[1][j];
       const bool inside = x >= 0 && x < size[0] && y >= 0 && y < size[1];
       s.index[static_cast<std::size_t>(4 * j + i)] = inside ? y * size[0] + x : -1;
       s.weight[static_cast<std::size_t>(4 * j + i)] = weight[0][i];
@@ -180,7 +180,7 @@ struct SampleBlock {
   int taps = 1;  ///< along an axis
   std::int64_t points = 0;
   bool are_all_inside = true, has_nan = false;
-  std::int32_t place[2][4][kBlockPoints];
+  std::int32_t pixels[2][4][kBlockPoints];
   T axis_weight[2][4][kBlockPoints];
   std::int32_t index[16][kBlockPoints], inside[16][kBlockPoints];  ///< `inside`: -1 or 0
   T weight[4][kBlockPoints];          ///< products of two axes' weights, but not of cubic ones
@@ -194,7 +194,7 @@ template <class T>
 
 /// Positions of this magnitude have no fraction.
 template <class T>
-inline constexpr T kWhole = std::is_same_v<T, float> ? T(1 << 23) : T(1e9);
+inline constexpr T kNoFraction = std::is_same_v<T, float> ? T(1 << 23) : T(1e9);
 
 /// Moves positions inside according to the padding, like `padded`.
 template <class T>
@@ -209,7 +209,7 @@ template <class T>
 #pragma omp simd
       for (std::int64_t p = 0; p < n; ++p) {
         const T distance = magnitude(x[p] - low), turns = distance / twice;
-        const T whole = turns < kWhole<T> ? static_cast<T>(static_cast<std::int32_t>(turns)) : turns;
+        const T whole = turns < kNoFraction<T> ? static_cast<T>(static_cast<std::int32_t>(turns)) : turns;
         const T rest = distance - whole * twice, back = twice - rest;
         x[p] = (back < rest ? back : rest) + low;
       }
@@ -224,9 +224,9 @@ template <class T>
 
 /// Converts whole positions to places; numbers too large for an integer lie outside.
 template <class T>
-[[gnu::always_inline]] inline void place_positions(const T* x, std::int64_t n, std::int32_t* place) {
+[[gnu::always_inline]] inline void place_positions(const T* x, std::int64_t n, std::int32_t* pixels) {
 #pragma omp simd
-  for (std::int64_t p = 0; p < n; ++p) place[p] = static_cast<std::int32_t>(magnitude(x[p]) < T(1e9) ? x[p] : T(-100));
+  for (std::int64_t p = 0; p < n; ++p) pixels[p] = static_cast<std::int32_t>(magnitude(x[p]) < T(1e9) ? x[p] : T(-100));
 }
 
 /// Finds the taps along an axis. The grid's positions are two elements apart.
@@ -239,32 +239,32 @@ template <class T>
 #pragma omp simd
   for (std::int64_t p = 0; p < n; ++p) x[p] = (at[2 * p] + T(1)) * scale - shift;
   auto& weight = b.axis_weight[axis];
-  auto& place = b.place[axis];
+  auto& pixels = b.pixels[axis];
   if (r.mode != GridMode::cubic) pad_positions(x, n, size, r);
-  place_positions(x, n, place[0]);
+  place_positions(x, n, pixels[0]);
 #pragma omp simd
   for (std::int64_t p = 0; p < n; ++p) {
-    const T truncated = static_cast<T>(place[0][p]), floor = truncated > x[p] ? truncated - T(1) : truncated;
-    low[p] = magnitude(x[p]) < kWhole<T> ? floor : x[p];
+    const T truncated = static_cast<T>(pixels[0][p]), floor = truncated > x[p] ? truncated - T(1) : truncated;
+    low[p] = magnitude(x[p]) < kNoFraction<T> ? floor : x[p];
     rest[p] = x[p] - low[p];
     b.is_nan[p] |= rest[p] != rest[p] ? 1 : 0;
   }
   if (r.mode == GridMode::nearest) {
     // Halves round to even.
-    place_positions(low, n, place[0]);
+    place_positions(low, n, pixels[0]);
 #pragma omp simd
     for (std::int64_t p = 0; p < n; ++p) {
       const std::int32_t is_above = rest[p] > T(0.5) ? 1 : 0, is_half = rest[p] == T(0.5) ? 1 : 0;
-      place[0][p] += is_above | (is_half & place[0][p] & 1);
+      pixels[0][p] += is_above | (is_half & pixels[0][p] & 1);
       b.is_nan[p] = 0;
     }
     return;
   }
   if (r.mode == GridMode::linear) {
-    place_positions(low, n, place[0]);
+    place_positions(low, n, pixels[0]);
 #pragma omp simd
     for (std::int64_t p = 0; p < n; ++p) {
-      place[1][p] = place[0][p] + 1;
+      pixels[1][p] = pixels[0][p] + 1;
       weight[1][p] = rest[p];
       weight[0][p] = T(1) - rest[p];
     }
@@ -283,7 +283,7 @@ template <class T>
 #pragma omp simd
     for (std::int64_t p = 0; p < n; ++p) x[p] = low[p] + T(i - 1);
     pad_positions(x, n, size, r);
-    place_positions(x, n, place[i]);
+    place_positions(x, n, pixels[i]);
   }
 }
 
@@ -297,7 +297,7 @@ template <class T>
   std::int32_t all = -1, any_nan = 0;
   for (int j = 0; j < b.taps; ++j) {
     for (int i = 0; i < b.taps; ++i) {
-      const std::int32_t *x = b.place[0][i], *y = b.place[1][j];
+      const std::int32_t *x = b.pixels[0][i], *y = b.pixels[1][j];
       std::int32_t *index = b.index[b.taps * j + i], *inside = b.inside[b.taps * j + i];
 #pragma omp simd reduction(& : all)
       for (std::int64_t p = 0; p < n; ++p) {
@@ -362,12 +362,12 @@ void sample_blocks(const KernelCall& c, const Rules& rules, const std::int64_t* 
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t n = i / blocks, first = i % blocks * kBlockPoints;
       b.points = std::min(kBlockPoints, points - first);
-      const T* at = grid.as<const T>() + (n * points + first) * 2;
-      at_cpu_level([&](auto) __attribute__((always_inline)) {
+      const T* at = grid.data_as<const T>() + (n * points + first) * 2;
+      visit_cpu_level([&](auto) __attribute__((always_inline)) {
         find_block(at, size, rules, b);
         for (std::int64_t channel = n * channels; channel < (n + 1) * channels; ++channel) {
-          const T* from = x.as<const T>() + channel * plane;
-          T* to = y.as<T>() + channel * points + first;
+          const T* from = x.data_as<const T>() + channel * plane;
+          T* to = y.data_as<T>() + channel * points + first;
           if (b.are_all_inside) {
             apply_taps<kMode, true>(b, from, to);
           } else {
@@ -415,12 +415,12 @@ void sample(KernelCall& c) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t n = i / points, p = i % points;
       T at[3];
-      const Element* position = grid.as<const Element>() + i * axes;
+      const Element* position = grid.data_as<const Element>() + i * axes;
       for (int a = 0; a < axes; ++a) at[a] = T(static_cast<float_of<T>>(position[a]));
       find(at, size, axes, rules, s);
       for (std::int64_t channel = n * channels; channel < (n + 1) * channels; ++channel) {
-        const T sum = apply(s, x.as<const Element>() + channel * in, zero);
-        y.as<Element>()[channel * points + p] = Element(static_cast<float_of<T>>(sum));
+        const T sum = apply(s, x.data_as<const Element>() + channel * in, zero);
+        y.data_as<Element>()[channel * points + p] = Element(static_cast<float_of<T>>(sum));
       }
     }
   });

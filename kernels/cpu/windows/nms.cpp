@@ -42,7 +42,7 @@ void nms_as(KernelCall& c) {
   const auto count = static_cast<std::int64_t>(kept.size());
   c.allocator->set_symbol(0, count);
   c.allocator->allocate(0, {&count, 1}, &c.out[0]);
-  std::copy(kept.begin(), kept.end(), c.out[0].as<std::int64_t>());
+  std::copy(kept.begin(), kept.end(), c.out[0].data_as<std::int64_t>());
 }
 
 void nms(KernelCall& c) {

@@ -23,7 +23,7 @@ void visit_plane_type(DType t, F&& f) {
 
 /// Returns a used output of a pool; all outputs have the same sizes.
 inline const TensorView& sized_output(const KernelCall& c) {
-  return c.out[c.wants(0) || !c.wants(1) ? 0 : 1];
+  return c.out[c.wants_output(0) || !c.wants_output(1) ? 0 : 1];
 }
 
 /// Returns `count` elements from element `at` as T: in place, or converted into `buffer`.

@@ -40,7 +40,7 @@ PoolProblem describe_pool(const KernelCall& c) {
     a.kernel = node.integer_at(AttrKey::kernel, i);
     a.stride = pool_stride(node, i);
     a.dilation = node.integer_at(AttrKey::dilations, i);
-    a.before = node.integer_at(AttrKey::before, i);
+    a.padding_before = node.integer_at(AttrKey::before, i);
     p.window[3 - n + i] = a;
   }
   p.in = plane(p.window, &WindowAxis::in);
@@ -62,7 +62,7 @@ void for_each_row(const Window& w, std::int64_t od, std::int64_t oh, F&& f) {
     for (std::int64_t h = h0; h < h1; ++h) {
       const std::int64_t line = w[0].position(od, d) * w[1].in + w[1].position(oh, h);
       // No window reaches elements beyond line and padding together.
-      const std::int64_t reach = (w[2].in - 1 + w[2].before) / w[2].dilation + 1;
+      const std::int64_t reach = (w[2].in - 1 + w[2].padding_before) / w[2].dilation + 1;
       for (std::int64_t k = 0; k < std::min(w[2].kernel, reach); ++k) {
         std::int64_t begin = 0, end = 0;
         windows_inside(w[2], k, &begin, &end);
@@ -93,38 +93,38 @@ void max_line(const Window& w, const T* x, std::int64_t od, std::int64_t oh, T* 
 
 /// Buffers for a line of elements and a line of positions in the plane. Positions as wide as elements let compilers
 /// vectorize the loop.
-template <class T, class Place>
+template <class T, class Position>
 struct MaxPoolLine {
   T* values;
-  Place* places;
+  Position* positions;
   explicit MaxPoolLine(std::size_t width)
-      : values(thread_buffer<T>(width, 2)), places(thread_buffer<Place>(width, 3)) {}
+      : values(thread_buffer<T>(width, 2)), positions(thread_buffer<Position>(width, 3)) {}
 };
 
 /// Like the other max_line, with the position of each result.
-template <class T, class Place>
+template <class T, class Position>
 void max_line(const Window& w, const T* x, std::int64_t od, std::int64_t oh, T* y, std::int64_t* index,
-              const MaxPoolLine<T, Place>& own) {
+              const MaxPoolLine<T, Position>& own) {
   const std::int64_t width = w[2].out, stride = w[2].stride;
   fill_lowest(y, width);
-  std::fill_n(own.places, width, Place{-1});
+  std::fill_n(own.positions, width, Position{-1});
   for_each_row(w, od, oh, [&](std::int64_t line, std::int64_t k, std::int64_t begin, std::int64_t end) {
     const std::int64_t first = line + w[2].position(0, k);
     for (std::int64_t i = begin; i < end; ++i) own.values[i] = x[first + i * stride];
     for (std::int64_t i = begin; i < end; ++i) {
       const T v = own.values[i];
-      const auto place = static_cast<Place>(first + i * stride);
-      const bool takes = (own.places[i] < 0) | (v > y[i]) | is_nan(v);
+      const auto place = static_cast<Position>(first + i * stride);
+      const bool takes = (own.positions[i] < 0) | (v > y[i]) | is_nan(v);
       y[i] = takes ? v : y[i];
-      own.places[i] = takes ? place : own.places[i];
+      own.positions[i] = takes ? place : own.positions[i];
     }
   });
-  std::copy_n(own.places, width, index);
+  std::copy_n(own.positions, width, index);
 }
 
-template <class T, class Place>
+template <class T, class Position>
 void max_plane(const Window& w, const T* x, T* y, std::int64_t* index) {
-  const MaxPoolLine<T, Place> line(static_cast<std::size_t>(w[2].out));
+  const MaxPoolLine<T, Position> line(static_cast<std::size_t>(w[2].out));
   for (std::int64_t row = 0; row < w[0].out * w[1].out; ++row) {
     const std::int64_t at = row * w[2].out;
     max_line(w, x, row / w[1].out, row % w[1].out, y + at, index + at, line);
@@ -133,7 +133,7 @@ void max_plane(const Window& w, const T* x, T* y, std::int64_t* index) {
 
 /// Counts the elements of window o along an axis: inside, and inside or in the padding.
 void counts(const WindowAxis& a, std::int64_t o, std::int64_t* inside, std::int64_t* padded) {
-  const std::int64_t start = a.position(o, 0), end = std::min(start + a.kernel, a.in + a.before);
+  const std::int64_t start = a.position(o, 0), end = std::min(start + a.kernel, a.in + a.padding_before);
   *padded = end - start;
   *inside = std::max<std::int64_t>(0, std::min(end, a.in) - std::max<std::int64_t>(start, 0));
 }
@@ -206,7 +206,7 @@ void pool_planes(KernelCall& c, const PoolProblem& p) {
   });
 }
 
-channels_last::ChannelsLastPool with_channels_last(const KernelCall& c) {
+channels_last::ChannelsLastPool channels_last_pool(const KernelCall& c) {
   return {describe_pool(c).window, c.in[0].size(0), c.in[0].size(1)};
 }
 
@@ -216,15 +216,17 @@ bool makes_channels_last_pool(const KernelCall& c) {
   const bool bytes = is_byte_integer(dtype) && describe_pool(c).max;
   return (dtype == DType::f32 || bytes) && is_channels_last(c.in[0]) && c.out[0].numel() != 0 &&
          c.node->dims(AttrKey::kernel).size() + 2 == static_cast<std::size_t>(c.in[0].rank) &&
-         channels_last::suits(with_channels_last(c));
+         channels_last::suits(channels_last_pool(c));
 }
 
 void pool_with_channels_last(const KernelCall& c, const PoolProblem& p) {
-  const channels_last::ChannelsLastPool pool = with_channels_last(c);
-  if (c.in[0].dtype == DType::u8) return max_pool(pool, c.in[0].as<const std::uint8_t>(), c.out[0].as<std::uint8_t>());
-  if (c.in[0].dtype == DType::i8) return max_pool(pool, c.in[0].as<const std::int8_t>(), c.out[0].as<std::int8_t>());
-  const auto* x = c.in[0].as<const float>();
-  auto* y = c.out[0].as<float>();
+  const channels_last::ChannelsLastPool pool = channels_last_pool(c);
+  if (c.in[0].dtype == DType::u8)
+    return max_pool(pool, c.in[0].data_as<const std::uint8_t>(), c.out[0].data_as<std::uint8_t>());
+  if (c.in[0].dtype == DType::i8)
+    return max_pool(pool, c.in[0].data_as<const std::int8_t>(), c.out[0].data_as<std::int8_t>());
+  const auto* x = c.in[0].data_as<const float>();
+  auto* y = c.out[0].data_as<float>();
   if (p.max) return channels_last::max_pool(pool, x, y);
   const Divisors divisors(p);
   channels_last::average_pool(pool, x, divisors.rows(), divisors.columns(), y);
@@ -241,15 +243,15 @@ void pool(KernelCall& c, const PoolProblem& p) {
     for (std::int64_t i = begin; i < end; ++i) {
       const T* x = read_run(c.in[0], i * p.in, p.in, in_buffer);
       T* y = run_target(c.out[0], i * p.out, out_buffer);
-      if (p.max && c.wants(1)) {
-        std::int64_t* index = c.out[1].as<std::int64_t>() + i * p.out;
+      if (p.max && c.wants_output(1)) {
+        std::int64_t* index = c.out[1].data_as<std::int64_t>() + i * p.out;
         if (sizeof(T) < 8 && p.in <= std::numeric_limits<std::int32_t>::max()) {
           max_plane<T, std::int32_t>(w, x, y, index);
         } else {
           max_plane<T, std::int64_t>(w, x, y, index);
         }
       }
-      for (std::int64_t row = 0; row < w[0].out * w[1].out && !(p.max && c.wants(1)); ++row) {
+      for (std::int64_t row = 0; row < w[0].out * w[1].out && !(p.max && c.wants_output(1)); ++row) {
         const std::int64_t od = row / w[1].out, oh = row % w[1].out, at = row * w[2].out;
         if (p.max) {
           max_line(w, x, od, oh, y + at);
@@ -271,7 +273,7 @@ void run_pool(KernelCall& c) {
   if (p.max && c.in[0].dtype == DType::u64) return pool<std::uint64_t>(c, p);  // int64_t cannot hold all values
   visit_plane_type(c.in[0].dtype, [&](auto tag) {
     if constexpr (std::is_same_v<decltype(tag), float>) {
-      if (!c.wants(1) && (p.max || !InOrder) && planes::is_plane_pool(p.window)) return pool_planes(c, p);
+      if (!c.wants_output(1) && (p.max || !InOrder) && planes::is_plane_pool(p.window)) return pool_planes(c, p);
     }
     pool<decltype(tag)>(c, p);
   });

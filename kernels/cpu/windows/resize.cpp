@@ -66,7 +66,7 @@ std::unique_ptr<KernelState> prepare_resize(const KernelCall& c) {
 /// Rounds multiples of 2^-precision to integers, halves up, and clamps to 0 .. 255.
 void round_to_bytes(std::int32_t* v, std::int64_t n, int precision) {
   const std::int32_t half = (std::int32_t{1} << precision) >> 1;
-  at_cpu_level([&](auto) __attribute__((always_inline)) {
+  visit_cpu_level([&](auto) __attribute__((always_inline)) {
 #pragma omp simd
     for (std::int64_t i = 0; i < n; ++i) v[i] = std::clamp((v[i] + half) >> precision, 0, 255);
   });
@@ -108,9 +108,9 @@ void resize(KernelCall& c) {
         size[axis] = t.out;
       }
       if constexpr (std::is_same_v<T, std::int32_t>) {
-        std::copy_n(source, out_elements, y.as<std::uint8_t>() + channel * out_elements);
+        std::copy_n(source, out_elements, y.data_as<std::uint8_t>() + channel * out_elements);
       } else if (y.dtype == DType::u8) {
-        auto* target = y.as<std::uint8_t>() + channel * out_elements;
+        auto* target = y.data_as<std::uint8_t>() + channel * out_elements;
         for (std::int64_t i = 0; i < out_elements; ++i) target[i] = clamped_to<std::uint8_t>(std::nearbyint(source[i]));
       } else {
         convert(source, dtype_of_v<T>, y.data + channel * out_elements * element_size(y.dtype), y.dtype, out_elements);
@@ -129,8 +129,8 @@ void run_resize(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
   if (is_channels_last(c.in[0]) || is_channels_last(c.out[0])) {
     const auto& axes = static_cast<const ResizeTables<float>&>(*c.state).axes;
-    return channels_last::resize(axes[1], axes[2], c.in[0].size(0), c.in[0].size(1), c.in[0].as<const float>(),
-                                 c.out[0].as<float>());
+    return channels_last::resize(axes[1], axes[2], c.in[0].size(0), c.in[0].size(1), c.in[0].data_as<const float>(),
+                                 c.out[0].data_as<float>());
   }
   if (resizes_bytes(*c.node, c.in[0])) return resize<std::int32_t>(c);
   if (computes_in_double(c)) return resize<double>(c);

@@ -84,7 +84,7 @@ template <class T>
 
 template <class T>
 void apply(const ResizeTable<T>& t, const T* x, std::int64_t outer, std::int64_t inner, T* y) {
-  at_cpu_level([&](auto) __attribute__((always_inline)) {
+  visit_cpu_level([&](auto) __attribute__((always_inline)) {
     if (inner == 1) {
       resize_innermost(t, x, outer, y);
     } else {

@@ -37,7 +37,7 @@ struct RoiSamples {
 /// Adds the weighted samples of all bins to `to`, the bins of a channel.
 template <class T>
 void add_samples(const RoiSamples<T>& s, const T* plane, T* to) {
-  at_cpu_level([&](auto) __attribute__((always_inline)) {
+  visit_cpu_level([&](auto) __attribute__((always_inline)) {
     std::int64_t at = 0;
     for (const auto& bin : s.bins) {
       T sum = to[bin.number];
@@ -143,13 +143,13 @@ void align(KernelCall& c) {
   parallel_for(out.size(0), grain_for(result * 8), [&](std::int64_t begin, std::int64_t end) {
     RoiSamples<T> found;
     for (std::int64_t box = begin; box < end; ++box) {
-      const T* at = rois.as<const T>() + box * 5;
+      const T* at = rois.data_as<const T>() + box * 5;
       if (!(at[0] >= 0 && at[0] < static_cast<T>(x.size(0))) ||
           !std::all_of(at + 1, at + 5, [](T v) { return std::isfinite(v); }))
         fail(ErrorCode::runtime, "a box is not finite or names an image outside the batch");
-      T* to = out.as<T>() + box * result;
+      T* to = out.data_as<T>() + box * result;
       if (image > 0) {
-        align_box(at, r, x.as<const T>() + static_cast<std::int64_t>(at[0]) * image, channels, found, to);
+        align_box(at, r, x.data_as<const T>() + static_cast<std::int64_t>(at[0]) * image, channels, found, to);
       } else {
         std::fill_n(to, result, T(0));
       }

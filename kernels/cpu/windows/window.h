@@ -11,10 +11,10 @@ namespace tern::cpu {
 
 /// A spatial axis of a window operation. Element k of window i reads input position i * stride + k * dilation - before.
 struct WindowAxis {
-  std::int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, before = 0;
+  std::int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, padding_before = 0;
 
   std::int64_t position(std::int64_t window, std::int64_t element) const {
-    return window * stride + element * dilation - before;
+    return window * stride + element * dilation - padding_before;
   }
 };
 
@@ -27,7 +27,7 @@ inline std::int64_t plane(const Window& w, std::int64_t WindowAxis::*size) {
 
 /// Finds the windows i in [begin, end) with element k inside the input.
 inline void windows_inside(const WindowAxis& a, std::int64_t k, std::int64_t* begin, std::int64_t* end) {
-  const std::int64_t at = k * a.dilation - a.before;  // position(i, k) = i * stride + at
+  const std::int64_t at = k * a.dilation - a.padding_before;  // position(i, k) = i * stride + at
   *begin = at >= 0 ? 0 : std::min(a.out, (-at + a.stride - 1) / a.stride);
   *end = a.in <= at ? 0 : std::min(a.out, (a.in - 1 - at) / a.stride + 1);
   *end = std::max(*begin, *end);
@@ -43,7 +43,7 @@ inline void elements_inside(const WindowAxis& a, std::int64_t window, std::int64
 /// True if windows and image elements correspond one to one, in order.
 inline bool is_every_position(const Window& w) {
   return std::ranges::all_of(
-      w, [](const WindowAxis& a) { return a.kernel == 1 && a.stride == 1 && a.before == 0 && a.in == a.out; });
+      w, [](const WindowAxis& a) { return a.kernel == 1 && a.stride == 1 && a.padding_before == 0 && a.in == a.out; });
 }
 
 }  // namespace tern::cpu

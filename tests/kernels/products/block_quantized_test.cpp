@@ -28,7 +28,7 @@ std::vector<Number> product_of(int way, const Format& f, const Extent& e, const 
   r.quantized_input(f.element, f.blocks, {e.n, e.k}, bytes);
   if (!bias.empty()) r.input(DType::f32, {e.n}, bias);
   r.set(AttrKey::dtype, static_cast<std::int64_t>(DType::f32));
-  if (way == 1) r.on(&HostLauncher::instance());
+  if (way == 1) r.select_device(&HostLauncher::instance());
   if (way == 2) r.reproducible();
   return r.run().output();
 }
@@ -87,7 +87,7 @@ TEST(Quantized, DequantizeIsTheNumbersInEveryWay) {
       NodeRun r(Op::dequantize);
       r.quantized_input(format.element, format.blocks, {2, 3, 64}, bytes);
       r.set(AttrKey::dtype, static_cast<std::int64_t>(DType::f32));
-      if (portable) r.on(&HostLauncher::instance());
+      if (portable) r.select_device(&HostLauncher::instance());
       const std::vector<Number> y = r.run().output();
       std::vector<float> row(64);
       for (std::int64_t i = 0; i < 6; ++i) {
@@ -99,7 +99,7 @@ TEST(Quantized, DequantizeIsTheNumbersInEveryWay) {
 }
 
 TEST(Quantized, EveryCodeOfEveryInstructionSet) {
-  for_levels(block_quantized::set_loops_levels, [](auto set) {
+  for_each_level(block_quantized::set_loops_levels, [](auto set) {
     block_quantized::BlockQuantizedLoops loops;
     set(&loops);
     for (const DType type : {DType::i8, DType::u8, DType::i4, DType::i2, DType::f8_e4m3fn, DType::f8_e5m2,
@@ -112,7 +112,7 @@ TEST(Quantized, EveryCodeOfEveryInstructionSet) {
       decode_elements(m, reinterpret_cast<const std::byte*>(codes), 0, 0, 256 * per, expected.data());
       // Not a whole number of steps, too.
       for (const int n : {256 * per, 256 * per - 3 * per}) {
-        loops.of(m)->numbers(codes, n, actual.data());
+        loops.element_loops(m)->numbers(codes, n, actual.data());
         for (int i = 0; i < n; ++i) {
           const auto at = static_cast<std::size_t>(i);
           EXPECT_TRUE(actual[at] == expected[at] || (std::isnan(actual[at]) && std::isnan(expected[at])))

@@ -45,22 +45,22 @@ struct ExpectedSum {
 
 TEST(Digits, BytesAtAllLevels) {
   int levels = 0;
-  for_levels(set_byte_loops_levels, [&](auto set) {
+  for_each_level(set_byte_loops_levels, [&](auto set) {
     ++levels;
     ByteLoops loops;
     set(&loops);
     for (const std::ptrdiff_t columns : {1, 3, 15, 16, 17, 63, 64, 65, 100, 255, 256, 257, 300, 1000}) {
-      for (const bool with_sign : {false, true}) {
+      for (const bool is_signed : {false, true}) {
         for (const bool extreme : {false, true}) {
           const std::vector<float> x = numbers_of_sizes(columns, static_cast<unsigned>(columns));
           std::mt19937 random(7);
           std::vector<std::uint8_t> w(static_cast<std::size_t>(kDigitRows * columns));
-          for (auto& b : w) b = static_cast<std::uint8_t>(extreme ? (with_sign ? 0x80 : 0xff) : random());
+          for (auto& b : w) b = static_cast<std::uint8_t>(extreme ? (is_signed ? 0x80 : 0xff) : random());
           std::vector<ByteSteps> steps(static_cast<std::size_t>((columns + 255) / 256));
-          ASSERT_TRUE(loops.arrange(x.data(), columns, with_sign, steps.data()));
+          ASSERT_TRUE(loops.arrange(x.data(), columns, is_signed, steps.data()));
           float sums[8];
           loops.dots({.x = steps.data(),
-                      .with_sign = with_sign,
+                      .is_signed = is_signed,
                       .elements = w.data(),
                       .columns = columns,
                       .first = 0,
@@ -73,10 +73,10 @@ TEST(Digits, BytesAtAllLevels) {
             ExpectedSum expected;
             for (std::ptrdiff_t k = 0; k < columns; ++k) {
               const std::uint8_t byte = w[static_cast<std::size_t>(row * columns + k)];
-              expected.add(x[static_cast<std::size_t>(k)], with_sign ? static_cast<std::int8_t>(byte) : byte,
+              expected.add(x[static_cast<std::size_t>(k)], is_signed ? static_cast<std::int8_t>(byte) : byte,
                            largest(x));
             }
-            ASSERT_NEAR(sums[i], expected.sum, expected.error) << columns << ' ' << with_sign << ", row " << row;
+            ASSERT_NEAR(sums[i], expected.sum, expected.error) << columns << ' ' << is_signed << ", row " << row;
           }
         }
       }
@@ -170,7 +170,7 @@ void check_nibbles(const NibbleLoops& loops, const NibbleCase& c) {
         const std::uint8_t code = w[static_cast<std::size_t>(row * row_bytes + k / 2)] >> (k % 2 * 4) & 15;
         const float scale = scales[static_cast<std::size_t>(row * blocks + k / c.block)];
         expected.add(numbers[static_cast<std::size_t>(k)],
-                     (static_cast<double>(type.whole[code]) - type.above) * static_cast<double>(type.unit * scale),
+                     (static_cast<double>(type.integers[code]) - type.offset) * static_cast<double>(type.unit * scale),
                      largest(numbers));
       }
       ASSERT_NEAR(alone[i], expected.sum, expected.error)
@@ -182,7 +182,7 @@ void check_nibbles(const NibbleLoops& loops, const NibbleCase& c) {
 
 TEST(Digits, NibblesAtAllLevels) {
   int levels = 0;
-  for_levels(set_nibble_loops_levels, [&](auto set) {
+  for_each_level(set_nibble_loops_levels, [&](auto set) {
     ++levels;
     NibbleLoops loops;
     set(&loops);

@@ -265,7 +265,7 @@ void expect_bytes(int rows, const in_place_product::WeightLoops<W>& loops, DType
 TEST(Linear, EveryInstructionSet) {
   using namespace in_place_product;
   std::vector<MicroKernels> all;
-  for_levels(set_levels, [&](auto set) { set(&all.emplace_back()); });
+  for_each_level(set_levels, [&](auto set) { set(&all.emplace_back()); });
   constexpr std::int64_t kDepth = 300;
   const std::vector<float> x = random_floats(kMostWidth * kDepth, 1), w = random_floats(kMostRows * kDepth, 2);
   for (const MicroKernels& kernels : all) {

@@ -49,8 +49,8 @@ std::vector<std::int64_t> reference(const Geometry& g, Signs signs, std::byte fi
           for (std::int64_t c = 0; c < g.in; ++c) {
             for (std::int64_t a = 0; a < g.kernel_h; ++a) {
               for (std::int64_t b = 0; b < g.kernel_w; ++b) {
-                const std::int64_t at = i * g.stride + a * g.dilation - g.before,
-                                   beside = j * g.stride + b * g.dilation - g.before;
+                const std::int64_t at = i * g.stride + a * g.dilation - g.padding_before,
+                                   beside = j * g.stride + b * g.dilation - g.padding_before;
                 const bool inside = at >= 0 && at < g.height && beside >= 0 && beside < g.width;
                 const std::int64_t from = ((n * g.height + at) * g.width + beside) * channels + o / g.out * g.in + c;
                 const std::byte left = inside ? x[static_cast<std::size_t>(from)] : fill;
@@ -104,7 +104,7 @@ void check(const Geometry& g, const int8::Method& method, Signs signs) {
                      .weight = aligned_part(packed),
                      .bias = keeps ? o.bias.data() : nullptr,
                      .y = reinterpret_cast<std::byte*>(y.data()),
-                     .keeps = keeps,
+                     .stores_sums = keeps,
                      .finish = {}},
                     aligned_part(scratch));
     ASSERT_NO_FATAL_FAILURE(expect_results(o, keeps, y)) << method.name;
@@ -146,7 +146,7 @@ TEST(IntegerConvolutions, Depthwise) {
                                              .weight = o.w.data(),
                                              .bias = keeps ? o.bias.data() : nullptr,
                                              .y = reinterpret_cast<std::byte*>(y.data()),
-                                             .keeps = keeps,
+                                             .stores_sums = keeps,
                                              .finish = {}});
           ASSERT_NO_FATAL_FAILURE(expect_results(o, keeps, y)) << &g - geometries;
         }

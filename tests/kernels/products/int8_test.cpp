@@ -29,22 +29,23 @@ std::int64_t value(std::byte b, bool with_sign) {
 
 struct ProductSizes {
   std::int64_t m, n, k, x_gap = 0, column_gap = 0;
-  bool by_rows = false;  ///< the weight is stored as [k, n]
+  bool is_row_tiled = false;  ///< the weight is stored as [k, n]
 };
 
-struct Made {
+struct ProductOperands {
   std::vector<std::byte> x, weight;
   std::vector<std::int32_t> bias;
   WeightView view;
   std::vector<std::int64_t> expected;
 };
 
-Made make(const ProductSizes& c, Signs signs, bool extreme) {
-  Made made;
-  const std::int64_t row = c.k + c.x_gap, line = (c.by_rows ? c.n : c.k) + c.column_gap;
+ProductOperands make_operands(const ProductSizes& c, Signs signs, bool extreme) {
+  ProductOperands made;
+  const std::int64_t row = c.k + c.x_gap, line = (c.is_row_tiled ? c.n : c.k) + c.column_gap;
   made.x = random_bytes((c.m - 1) * row + c.k, 1, extreme, signs.x);
-  made.weight = random_bytes(c.by_rows ? (c.k - 1) * line + c.n : (c.n - 1) * line + c.k, 2, extreme, signs.weight);
-  made.view = {made.weight.data(), c.n, c.k, c.by_rows ? 1 : line, c.by_rows ? line : 1};
+  made.weight =
+      random_bytes(c.is_row_tiled ? (c.k - 1) * line + c.n : (c.n - 1) * line + c.k, 2, extreme, signs.weight);
+  made.view = {made.weight.data(), c.n, c.k, c.is_row_tiled ? 1 : line, c.is_row_tiled ? line : 1};
   for (std::int64_t j = 0; j < c.n; ++j) made.bias.push_back(static_cast<std::int32_t>(j * 1234567 - 7654321));
   for (std::int64_t i = 0; i < c.m; ++i) {
     for (std::int64_t j = 0; j < c.n; ++j) {
@@ -60,7 +61,7 @@ Made make(const ProductSizes& c, Signs signs, bool extreme) {
 }
 
 void check_product(const ProductSizes& c, const Method& method, Signs signs, bool extreme) {
-  const Made made = make(c, signs, extreme);
+  const ProductOperands made = make_operands(c, signs, extreme);
   const Int8Linear linear({c.m, c.n, c.k, signs}, method);
   auto packed = unaligned(static_cast<std::size_t>(linear.packed_bytes())), scratch = unaligned(linear.scratch());
   linear.pack(made.view, aligned_part(packed));
@@ -71,7 +72,7 @@ void check_product(const ProductSizes& c, const Method& method, Signs signs, boo
                 .weight = aligned_part(packed),
                 .bias = keeps ? made.bias.data() : nullptr,
                 .y = reinterpret_cast<std::byte*>(y.data()),
-                .keeps = keeps},
+                .stores_sums = keeps},
                aligned_part(scratch));
     ASSERT_EQ(y.back(), 7) << "written behind the result";
     for (std::size_t i = 0; i < made.expected.size(); ++i) {
@@ -125,7 +126,7 @@ TEST(IntegerProducts, AllDepthsAndRows) {
 }
 
 void check_dots(void (*dots)(const DotBlock&), const ProductSizes& c, Signs signs) {
-  const Made made = make(c, signs, c.k % 2 == 0);
+  const ProductOperands made = make_operands(c, signs, c.k % 2 == 0);
   std::vector<std::int64_t> steps;
   for (std::int64_t k = 0; k < c.k; k += kStep) steps.push_back(k);
   std::vector<std::int32_t> sums(static_cast<std::size_t>(c.m * c.n));
@@ -151,11 +152,11 @@ TEST(IntegerProducts, DotsAtAllLevels) {
       }
     }
   };
-  for_levels(dots_levels, check);
+  for_each_level(dots_levels, check);
 }
 
 TEST(IntegerProducts, DotProductsByRowsAtAllLevels) {
-  for_levels(multiply_by_dots_levels, [](auto* multiply) {
+  for_each_level(multiply_by_dots_levels, [](auto* multiply) {
     const Method method{.name = "dots", .layout = PackedWeightLayout::rows, .step_cycles = 1, .multiply = multiply};
     for (const Signs signs : kSigns) ASSERT_NO_FATAL_FAILURE(check_product({150, 37, 70, 2}, method, signs, false));
   });
@@ -166,7 +167,7 @@ TEST(IntegerProducts, LongSumsWrapAround) {
   for (const Method& method : methods()) {
     const ProductSizes c{3, 17, 70000};
     const Signs none{false, false};
-    const Made made = make(c, none, true);
+    const ProductOperands made = make_operands(c, none, true);
     const Int8Linear linear({c.m, c.n, c.k, none}, method);
     auto packed = unaligned(static_cast<std::size_t>(linear.packed_bytes())), scratch = unaligned(linear.scratch());
     linear.pack(made.view, aligned_part(packed));
@@ -175,7 +176,7 @@ TEST(IntegerProducts, LongSumsWrapAround) {
                 .x_row = c.k,
                 .weight = aligned_part(packed),
                 .y = reinterpret_cast<std::byte*>(y.data()),
-                .keeps = true},
+                .stores_sums = true},
                aligned_part(scratch));
     for (std::size_t i = 0; i < y.size(); ++i)
       ASSERT_EQ(y[i], static_cast<std::int32_t>(made.expected[i])) << method.name;

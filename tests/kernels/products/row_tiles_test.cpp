@@ -260,8 +260,8 @@ void check_convolution(const Geometry& g, int threads) {
     double sum = bias[static_cast<std::size_t>(c)];
     for (std::int64_t ci = 0; ci < g.in; ++ci) {
       for (std::int64_t t = 0; t < taps; ++t) {
-        const std::int64_t ih = position / ow * g.stride + t / g.kernel_w * g.dilation - g.before,
-                           iw = position % ow * g.stride + t % g.kernel_w * g.dilation - g.before;
+        const std::int64_t ih = position / ow * g.stride + t / g.kernel_w * g.dilation - g.padding_before,
+                           iw = position % ow * g.stride + t % g.kernel_w * g.dilation - g.padding_before;
         if (ih < 0 || ih >= g.height || iw < 0 || iw >= g.width) continue;
         const std::int64_t channel = (n * g.groups + c / g.out) * g.in + ci;
         sum += left[static_cast<std::size_t>((channel * g.height + ih) * g.width + iw)] *
@@ -314,7 +314,7 @@ TEST(RowPanels, HaveEachResultOnce) {
     SCOPED_TRACE(testing::Message() << c.count << " rows from " << c.begin << " on, " << c.width << " of " << c.pitch);
     const tiles::TileRows rows{nullptr, c.count, tiles::kTile * kRow + (c.apart ? 64 : 0), kRow, {}};
     const tiles::RowResults results{.begin = c.begin, .pitch = c.pitch, .width = c.width};
-    std::vector<int> seen(static_cast<std::size_t>(c.count));
+    std::vector<int> visit_counts(static_cast<std::size_t>(c.count));
     std::int64_t last = 0;
     for (const tiles::RowPanel& panel : tiles::row_panels(rows, results, kMost)) {
       EXPECT_LE(panel.end - panel.begin, tiles::RowPanel::kMostRows);
@@ -325,11 +325,11 @@ TEST(RowPanels, HaveEachResultOnce) {
         if (c.apart) {
           EXPECT_EQ(g.first / tiles::kTile, (last - 1) / tiles::kTile) << "rows of a group are equally far apart";
         }
-        for (std::int64_t r = g.first; r < last; ++r) ++seen[static_cast<std::size_t>(r)];
+        for (std::int64_t r = g.first; r < last; ++r) ++visit_counts[static_cast<std::size_t>(r)];
       }
     }
     for (std::int64_t r = 0; r < c.count; ++r) {
-      const int times = seen[static_cast<std::size_t>(r)];
+      const int times = visit_counts[static_cast<std::size_t>(r)];
       EXPECT_LE(times, 1) << r;
       if ((c.begin + r) % c.pitch < c.width) {
         EXPECT_EQ(times, 1) << r;
@@ -351,7 +351,7 @@ TEST_F(ProductsOfRows, TilesAndVectorsAgree) {
   tiles::pack_weight(right.elements(), kK, kColumns, kK, aligned_part(packed));
   const tiles::TileRows operand = of_rows.rows(aligned_part(rows), kRows);
   std::vector<std::vector<float>> results;
-  for_levels(tiles::multiply_rows_levels, [&](auto* multiply) {
+  for_each_level(tiles::multiply_rows_levels, [&](auto* multiply) {
     std::vector<float>& y = results.emplace_back(kRows * kColumns);
     bool finite = false;
     multiply(operand, aligned_part(packed), {0, 3},
@@ -365,8 +365,8 @@ TEST_F(ProductsOfRows, TilesAndVectorsAgree) {
 TEST(Division, LeavesNoThreadIdleWhereThereIsEnough) {
   for (const int threads : {1, 2, 3, 4, 7, 8, 32, 64}) {
     const tiles::Division d = tiles::divide({64, 64, 1000, 100, 100}, threads);
-    EXPECT_LE(d.parts(), threads);
-    EXPECT_GE(2 * d.parts(), threads);
+    EXPECT_LE(d.count(), threads);
+    EXPECT_GE(2 * d.count(), threads);
   }
   // A weight that is much to read, and few rows.
   EXPECT_EQ(tiles::divide({4, 64, 1000, 1e4, 1e6}, 8).rows, 1);

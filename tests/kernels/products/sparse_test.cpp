@@ -29,7 +29,7 @@ block_quantized::SparseRow row_of(const QuantizedMatrix& m, const std::vector<st
 }
 
 TEST(Sparse, NumbersOfAllPlacesInEveryInstructionSet) {
-  for_levels(block_quantized::set_sparse_loops_levels, [](auto set) {
+  for_each_level(block_quantized::set_sparse_loops_levels, [](auto set) {
     block_quantized::SparseLoops loops;
     set(&loops);
     for (const DType type : kSparseTypes) {
@@ -38,7 +38,7 @@ TEST(Sparse, NumbersOfAllPlacesInEveryInstructionSet) {
       const std::vector<float> expected = numbers_of(m, bytes);
       for (const std::int64_t columns : {m.columns, m.columns - 8, m.columns - 16, m.columns - 24, std::int64_t{8}}) {
         std::vector<float> got(static_cast<std::size_t>(columns));  // exact size: a sanitizer detects overruns
-        loops.of(type).numbers(row_of(m, bytes, columns), got.data());
+        loops.element_loops(type).numbers(row_of(m, bytes, columns), got.data());
         for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], expected[i]) << name_of(type) << " " << i;
       }
     }
@@ -46,7 +46,7 @@ TEST(Sparse, NumbersOfAllPlacesInEveryInstructionSet) {
 }
 
 TEST(Sparse, DotsOfUpToFourRowsInEveryInstructionSet) {
-  for_levels(block_quantized::set_sparse_loops_levels, [](auto set) {
+  for_each_level(block_quantized::set_sparse_loops_levels, [](auto set) {
     block_quantized::SparseLoops loops;
     set(&loops);
     for (const DType type : kSparseTypes) {
@@ -57,7 +57,7 @@ TEST(Sparse, DotsOfUpToFourRowsInEveryInstructionSet) {
                                  x = random_floats(block_quantized::kMostSparseRows * columns, 5);
         for (int rows = 1; rows <= block_quantized::kMostSparseRows; ++rows) {
           float sums[block_quantized::kMostSparseRows];
-          loops.of(type).dots[rows - 1](row_of(m, bytes, columns), x.data(), columns, sums);
+          loops.element_loops(type).dots[rows - 1](row_of(m, bytes, columns), x.data(), columns, sums);
           for (int i = 0; i < rows; ++i) {
             double sum = 0, size = 0;
             for (std::size_t k = 0; k < w.size(); ++k) {

@@ -159,8 +159,8 @@ void check_convolution_split_tiles(const Geometry& g, int parts) {
     double sum = bias[static_cast<std::size_t>(c)];
     for (std::int64_t ci = 0; ci < g.in; ++ci) {
       for (std::int64_t t = 0; t < taps; ++t) {
-        const std::int64_t ih = at / ow % oh * g.stride + t / g.kernel_w * g.dilation - g.before,
-                           iw = at % ow * g.stride + t % g.kernel_w * g.dilation - g.before;
+        const std::int64_t ih = at / ow % oh * g.stride + t / g.kernel_w * g.dilation - g.padding_before,
+                           iw = at % ow * g.stride + t % g.kernel_w * g.dilation - g.padding_before;
         if (ih < 0 || ih >= g.height || iw < 0 || iw >= g.width) continue;
         const std::int64_t channel = (n * g.groups + c / g.out) * g.in + ci;
         sum += left[static_cast<std::size_t>((channel * g.height + ih) * g.width + iw)] *

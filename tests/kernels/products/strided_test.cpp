@@ -120,7 +120,7 @@ TEST(Sgemm, TheBitsDoNotDependOnTheThreads) {
 
 TEST(SgemmMicro, EachInstructionSet) {
   std::vector<void (*)(strided_product::StridedMicroKernels*)> sets;
-  for_levels(strided_product::set_levels, [&](auto set) { sets.push_back(set); });
+  for_each_level(strided_product::set_levels, [&](auto set) { sets.push_back(set); });
   for (const auto set : sets) {
     strided_product::StridedMicroKernels kernels;
     set(&kernels);
@@ -131,8 +131,8 @@ TEST(SgemmMicro, EachInstructionSet) {
         kernels.pack(b.data.data(), b.row, b.column, 6, n, panel.data());
         const std::int64_t ldc = kernels.columns + 1;
         std::vector<float> c(static_cast<std::size_t>(rows * ldc), kStridedUntouched);
-        kernels.of_rows[rows - 1](a.data.data(), a.row, a.column, panel.data(), kernels.columns, 6, c.data(), ldc, n,
-                                  strided_product::SumMode::stored);
+        kernels.row_kernels[rows - 1](a.data.data(), a.row, a.column, panel.data(), kernels.columns, 6, c.data(), ldc,
+                                      n, strided_product::SumMode::stored);
         check(a, b, c, ldc, false);
       }
     }
@@ -150,7 +150,7 @@ TEST(SgemmMicro, EachInstructionSet) {
 /// Windows of 2 taps: products of rows of 2 * 7 elements, with accumulation and bounds.
 TEST(SgemmMicro, WindowsOfEachInstructionSet) {
   std::vector<void (*)(strided_product::StridedMicroKernels*)> sets;
-  for_levels(strided_product::set_levels, [&](auto set) { sets.push_back(set); });
+  for_each_level(strided_product::set_levels, [&](auto set) { sets.push_back(set); });
   constexpr std::int64_t kDepth = 7, kStep = 5;  // four steps at once, and some more
   const std::ptrdiff_t taps[] = {0, 40};
   for (const auto set : sets) {

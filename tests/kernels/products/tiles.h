@@ -57,17 +57,18 @@ class MatrixTiles : public testing::Test {
 };
 
 struct Geometry {
-  std::int64_t batch, groups, in, out, height, width, kernel_h, kernel_w, stride, dilation, before, after;
+  std::int64_t batch, groups, in, out, height, width, kernel_h, kernel_w, stride, dilation, padding_before,
+      padding_after;
 };
 
 inline std::int64_t out_size(std::int64_t in, std::int64_t kernel, const Geometry& g) {
-  return (in + g.before + g.after - g.dilation * (kernel - 1) - 1) / g.stride + 1;
+  return (in + g.padding_before + g.padding_after - g.dilation * (kernel - 1) - 1) / g.stride + 1;
 }
 
 inline tiles::TileConvolutionShape shape_of(const Geometry& g, int parts) {
   tiles::TileConvolutionShape shape;
-  shape.window[1] = {g.height, out_size(g.height, g.kernel_h, g), g.kernel_h, g.stride, g.dilation, g.before};
-  shape.window[2] = {g.width, out_size(g.width, g.kernel_w, g), g.kernel_w, g.stride, g.dilation, g.before};
+  shape.window[1] = {g.height, out_size(g.height, g.kernel_h, g), g.kernel_h, g.stride, g.dilation, g.padding_before};
+  shape.window[2] = {g.width, out_size(g.width, g.kernel_w, g), g.kernel_w, g.stride, g.dilation, g.padding_before};
   shape.batch = g.batch;
   shape.groups = g.groups;
   shape.in = g.in;

@@ -4,7 +4,8 @@
 /// Right vectors and factors are conjugates: they belong to A^T, and their product is the conjugate of P. d, e [n]: the
 /// diagonals of B.
 template <class T>
-void bidiagonalize(const Tile<T>& a, int m, int n, V<Part<T>>* d, V<Part<T>>* e, V<T>* tau_left, V<T>* tau_right) {
+void bidiagonalize(const Tile<T>& a, int m, int n, V<RealPart<T>>* d, V<RealPart<T>>* e, V<T>* tau_left,
+                   V<T>* tau_right) {
   V<T>* x = registers<T>(a.data);
   for (int i = 0; i < n; ++i) {
     V<T>* head = x + i * (a.row + a.column);
@@ -20,5 +21,5 @@ void bidiagonalize(const Tile<T>& a, int m, int n, V<Part<T>>* d, V<Part<T>>* e,
     apply_reflection<T>(head + a.column, a.column, rest - 1, conjugate<T>(tau_right[i]), head + a.row, a.column, a.row,
                         m - i - 1);
   }
-  e[n - 1] = V<Part<T>>{};
+  e[n - 1] = V<RealPart<T>>{};
 }

@@ -15,7 +15,7 @@ struct CholeskyTiles {
         check(call.node->integer(AttrKey::check) != 0) {
     flops = static_cast<double>(n) * n * n / 3;
   }
-  void cut(ScratchParts& parts) { matrix = parts.take<T>(apart(n) * n * loops.lanes); }
+  void allocate(ScratchArena& arena) { matrix = arena.allocate<T>(apart(n) * n * loops.lanes); }
   void tile(std::int64_t first, int used, Leftover& leftover) {
     // The upper factor of A is the transpose of the lower factor of A^T, an equal matrix.
     const Tile<T> rows = {matrix, n, 1}, seen = upper ? Tile<T>{matrix, 1, n} : rows;
@@ -42,7 +42,7 @@ struct CholeskyTiles {
 
 }  // namespace
 
-bool Cholesky::fits(const KernelCall& c) {
+bool Cholesky::supports(const KernelCall& c) {
   return matrices_fit(c.in[0]);
 }
 std::size_t Cholesky::scratch(const KernelCall& c) {

@@ -4,11 +4,11 @@
 /// Replaces column j's pivot by its root. A failed lane continues with finite numbers. Returns the multiplier of the
 /// column.
 template <class T>
-TERN_SIMD_INLINE V<Part<T>> take_root(V<T>& pivot, int j, I<T>& info) {
-  using R = Part<T>;
+TERN_SIMD_INLINE V<RealPart<T>> take_root(V<T>& pivot, int j, I<T>& info) {
+  using R = RealPart<T>;
   const V<R> square = real_part<T>(pivot);                        // LAPACK takes the diagonal as real numbers
   const I<T> good = (square > R(0)) & (square - square == R(0));  // and finite
-  info = (good | (info != 0)) ? info : whole<T>(j + 1);
+  info = (good | (info != 0)) ? info : integers<T>(j + 1);
   const V<R> root = simd::root(good ? square : broadcast<R>(1));
   pivot = from_real<T>(good ? root : square);
   return good ? R(1) / root : V<R>{};
@@ -25,7 +25,7 @@ template <class T, int kN>
   }
 #pragma GCC unroll 8
   for (int j = 0; j < kN; ++j) {
-    const V<Part<T>> inverse = take_root<T>(a[j][j], j, info);
+    const V<RealPart<T>> inverse = take_root<T>(a[j][j], j, info);
 #pragma GCC unroll 8
     for (int r = j + 1; r < kN; ++r) a[r][j] = a[r][j] * inverse;
 #pragma GCC unroll 8
@@ -51,7 +51,7 @@ template <class T>
     for (int j = begin; j < end; ++j) {
       V<T> pivot = at(j, j);
       for (int k = begin; k < j; ++k) subtract<T>(pivot, at(j, k), conjugate<T>(at(j, k)));
-      const V<Part<T>> inverse = take_root<T>(pivot, j, info);
+      const V<RealPart<T>> inverse = take_root<T>(pivot, j, info);
       at(j, j) = pivot;
       for (int r = j + 1; r < n; ++r) {
         V<T> sum = at(r, j);
@@ -61,9 +61,9 @@ template <class T>
     }
     for (int r = end; r < n; r += 4) {
       const int rows = r + 4 < n ? 4 : n - r;
-      const Tile<const T> right = part<const T>(a, end, begin);
-      subtract_product<T, kIsComplex<T>>(part<const T>(a, r, begin), {right.data, right.column, right.row},
-                                         part<T>(a, r, end), rows, end - begin, r + rows - end);
+      const Tile<const T> right = tile_from<const T>(a, end, begin);
+      subtract_product<T, kIsComplex<T>>(tile_from<const T>(a, r, begin), {right.data, right.column, right.row},
+                                         tile_from<T>(a, r, end), rows, end - begin, r + rows - end);
     }
   }
   for (int r = 0; r < n; ++r) {

@@ -9,15 +9,15 @@ template <class R>
 struct Lane<std::complex<R>> {
   using V = ComplexLanes<R>;
   using I = typename Lane<R>::I;
-  using Part = R;
+  using RealPart = R;
 };
 /// The real type: float for float and complex64.
 template <class T>
-using Part = typename Lane<T>::Part;
+using RealPart = typename Lane<T>::RealPart;
 template <class T>
-inline constexpr bool kIsComplex = !std::is_same_v<T, Part<T>>;
+inline constexpr bool kIsComplex = !std::is_same_v<T, RealPart<T>>;
 template <class T>
-inline constexpr int kWidth = simd::kBytes / static_cast<int>(sizeof(Part<T>));
+inline constexpr int kWidth = simd::kBytes / static_cast<int>(sizeof(RealPart<T>));
 
 template <class R>
 TERN_SIMD_INLINE ComplexLanes<R> operator-(ComplexLanes<R> x) {
@@ -58,7 +58,7 @@ TERN_SIMD_INLINE V<T> conjugate(V<T> x) {
   }
 }
 template <class T>
-TERN_SIMD_INLINE V<Part<T>> real_part(V<T> x) {
+TERN_SIMD_INLINE V<RealPart<T>> real_part(V<T> x) {
   if constexpr (kIsComplex<T>) {
     return x.re;
   } else {
@@ -67,23 +67,23 @@ TERN_SIMD_INLINE V<Part<T>> real_part(V<T> x) {
 }
 /// Converts a real number to T.
 template <class T>
-TERN_SIMD_INLINE V<T> from_real(V<Part<T>> x) {
+TERN_SIMD_INLINE V<T> from_real(V<RealPart<T>> x) {
   if constexpr (kIsComplex<T>) {
-    return {x, V<Part<T>>{}};
+    return {x, V<RealPart<T>>{}};
   } else {
     return x;
   }
 }
 template <class T>
-TERN_SIMD_INLINE V<T> number(Part<T> x) {
-  return from_real<T>(broadcast<Part<T>>(x));
+TERN_SIMD_INLINE V<T> number(RealPart<T> x) {
+  return from_real<T>(broadcast<RealPart<T>>(x));
 }
 /// Broadcasts *from.
 template <class T>
 TERN_SIMD_INLINE V<T> repeated(const T* from) {
   if constexpr (kIsComplex<T>) {
-    const auto* parts = reinterpret_cast<const Part<T>*>(from);
-    return {broadcast<Part<T>>(parts[0]), broadcast<Part<T>>(parts[1])};
+    const auto* parts = reinterpret_cast<const RealPart<T>*>(from);
+    return {broadcast<RealPart<T>>(parts[0]), broadcast<RealPart<T>>(parts[1])};
   } else {
     return broadcast<T>(*from);
   }
@@ -91,32 +91,32 @@ TERN_SIMD_INLINE V<T> repeated(const T* from) {
 template <class T>
 TERN_SIMD_INLINE I<T> is_zero(V<T> x) {
   if constexpr (kIsComplex<T>) {
-    return (x.re == Part<T>(0)) & (x.im == Part<T>(0));
+    return (x.re == RealPart<T>(0)) & (x.im == RealPart<T>(0));
   } else {
     return x == T(0);
   }
 }
 /// x|, or |re| + |im|: the magnitude for pivots in BLAS (izamax) and LAPACK.
 template <class T>
-TERN_SIMD_INLINE V<Part<T>> pivot_size(V<T> x) {
+TERN_SIMD_INLINE V<RealPart<T>> pivot_size(V<T> x) {
   if constexpr (kIsComplex<T>) {
-    return magnitude<Part<T>>(x.re) + magnitude<Part<T>>(x.im);
+    return magnitude<RealPart<T>>(x.re) + magnitude<RealPart<T>>(x.im);
   } else {
     return magnitude<T>(x);
   }
 }
 /// Returns max(|re|, |im|).
 template <class T>
-TERN_SIMD_INLINE V<Part<T>> larger_part(V<T> x) {
+TERN_SIMD_INLINE V<RealPart<T>> larger_part(V<T> x) {
   if constexpr (kIsComplex<T>) {
-    return larger<Part<T>>(magnitude<Part<T>>(x.re), magnitude<Part<T>>(x.im));
+    return larger<RealPart<T>>(magnitude<RealPart<T>>(x.re), magnitude<RealPart<T>>(x.im));
   } else {
     return magnitude<T>(x);
   }
 }
 /// |x|^2
 template <class T>
-TERN_SIMD_INLINE V<Part<T>> squared_size(V<T> x) {
+TERN_SIMD_INLINE V<RealPart<T>> squared_size(V<T> x) {
   if constexpr (kIsComplex<T>) {
     return x.re * x.re + x.im * x.im;
   } else {
@@ -150,21 +150,21 @@ TERN_SIMD_INLINE void add(V<T>& sum, V<T> x, V<T> y) {
 /// Division by d in two factors: the inverse of the smallest numbers overflows.
 template <class T>
 struct Inverse {
-  V<Part<T>> scale;  ///< a power of two
-  V<T> scaled;       ///< 1 / (d scale)
+  V<RealPart<T>> scale;  ///< a power of two
+  V<T> scaled;           ///< 1 / (d scale)
 
   TERN_SIMD_INLINE explicit Inverse(V<T> d) {
     if constexpr (kIsComplex<T>) {
-      scale = power_below<Part<T>>(larger_part<T>(d)).inverse;
+      scale = power_below<RealPart<T>>(larger_part<T>(d)).inverse;
       const V<T> y = d * scale;
-      scaled = conjugate<T>(y) * (Part<T>(1) / squared_size<T>(y));
+      scaled = conjugate<T>(y) * (RealPart<T>(1) / squared_size<T>(y));
     } else {
       scale = broadcast<T>(1);
       scaled = T(1) / d;
     }
   }
   /// 1 / d; infinite or NaN for the smallest d.
-  TERN_SIMD_INLINE V<T> whole() const {
+  TERN_SIMD_INLINE V<T> product() const {
     if constexpr (kIsComplex<T>) {
       return scaled * scale;
     } else {
@@ -188,6 +188,6 @@ TERN_SIMD_INLINE int part_rows(int m) {
   return kIsComplex<T> ? 2 * m : m;
 }
 template <class T>
-TERN_SIMD_INLINE Tile<Part<T>> parts_of(const Tile<T>& t) {
-  return {reinterpret_cast<Part<T>*>(t.data), 1, kIsComplex<T> ? 2 * t.column : t.column};
+TERN_SIMD_INLINE Tile<RealPart<T>> parts_of(const Tile<T>& t) {
+  return {reinterpret_cast<RealPart<T>*>(t.data), 1, kIsComplex<T> ? 2 * t.column : t.column};
 }

@@ -15,7 +15,7 @@ void tridiagonal_q(const V<T>* a, std::ptrdiff_t row, int n, const T* tau, const
     for (int r = j + 1; j > 0 && r < n; ++r) z[j * to.column + r] = a[r * row + j - 1];
   }
   // The last reflection makes a complex number real.
-  if (n > 1) form_q<T>(part<T>(to, 1, 1), n - 1, n - 1, kIsComplex<T> ? n - 1 : n - 2, tau);
+  if (n > 1) form_q<T>(tile_from<T>(to, 1, 1), n - 1, n - 1, kIsComplex<T> ? n - 1 : n - 2, tau);
 }
 
 template <class T>
@@ -28,9 +28,9 @@ void reverse(V<T>* x, int n) {
 }
 
 template <class T>
-void eigh(const Tile<T>& a, int n, Part<T>* values, std::int32_t* places, const Tile<T>& vectors, T* scratch,
+void eigh(const Tile<T>& a, int n, RealPart<T>* values, std::int32_t* order, const Tile<T>& vectors, T* scratch,
           Infos& infos) {
-  using R = Part<T>;
+  using R = RealPart<T>;
   V<T>*x = registers<T>(a.data), *tau = registers<T>(scratch), *v = tau + n, *w = v + n;
   V<R>*d = registers<R>(values), *e = reinterpret_cast<V<R>*>(w + n), *cosines = e + n, *sines = cosines + n;
   Extent<R> extent;
@@ -41,7 +41,7 @@ void eigh(const Tile<T>& a, int n, Part<T>* values, std::int32_t* places, const 
     for (int c = 0; c <= r; ++c) extent.add(x[r * a.row + c]);
   }
   const I<T> finite = extent.finite();
-  const V<R> down = extent.down();
+  const V<R> down = extent.scale_down();
   for (int r = 0; r < n; ++r) {
     for (int c = 0; c <= r; ++c) {
       V<T>& place = x[r * a.row + c];
@@ -58,8 +58,8 @@ void eigh(const Tile<T>& a, int n, Part<T>* values, std::int32_t* places, const 
   V<R>* last = z == nullptr ? nullptr : registers<R>(parts.data) + (n - 1) * parts.column;
   const I<T> bad = ql<R>(d, e, n, last, -parts.column, part_rows<T>(n), cosines, sines) | ~finite;
   reverse<R>(d, n);
-  const V<R> up = extent.up();
+  const V<R> up = extent.scale_up();
   for (int i = 0; i < n; ++i) d[i] = d[i] * (R(1) / Lane<R>::kSize) * up;
-  sorted_places<R>(d, n, true, places);
+  sorted_order<R>(d, n, true, order);
   for (int l = 0; l < kWidth<T>; ++l) infos[l] = bad[l] != 0;
 }

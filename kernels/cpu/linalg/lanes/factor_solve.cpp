@@ -12,29 +12,29 @@ struct FactorSolveTiles : SolveTiles<T> {
     this->transposed = false;
     const double n = this->n;
     this->flops = 2 * this->flops + 2.0 / 3 * n * n * n;
-    at_once = this->loops.solve != nullptr && this->n <= kMostAtOnce && this->columns <= kColumnsAtOnce;
+    is_joint = this->loops.solve != nullptr && this->n <= kMostAtOnce && this->columns <= kColumnsAtOnce;
   }
-  void cut(ScratchParts& parts) {
+  void allocate(ScratchArena& arena) {
     const std::int64_t lanes = this->loops.lanes;
-    if (!at_once) {
-      SolveTiles<T>::cut(parts);
-      pivots = parts.take<std::int32_t>(this->n * lanes);
-      order = parts.take<std::int32_t>(this->n * lanes);
+    if (!is_joint) {
+      SolveTiles<T>::allocate(arena);
+      pivots = arena.allocate<std::int32_t>(this->n * lanes);
+      order = arena.allocate<std::int32_t>(this->n * lanes);
       return;
     }
     const std::int64_t rows = padded(this->n);
-    this->matrix = parts.take<T>(rows * rows * lanes);
-    this->x = parts.take<T>(rows * this->columns * lanes);
-    scratch = parts.take<T>(solve_scratch(this->n, static_cast<int>(this->columns)) * lanes);
+    this->matrix = arena.allocate<T>(rows * rows * lanes);
+    this->x = arena.allocate<T>(rows * this->columns * lanes);
+    scratch = arena.allocate<T>(solve_scratch(this->n, static_cast<int>(this->columns)) * lanes);
   }
   void tile(std::int64_t first, int used, Leftover& leftover) {
     Infos infos;
-    at_once ? together(first, used, infos) : in_steps(first, used, infos);
+    is_joint ? solve_together(first, used, infos) : solve_in_steps(first, used, infos);
     for (int l = 0; l < used && check; ++l) {
       if (infos[l] != 0) leftover.failure.report(first + l, Failure::Kind::singular);
     }
   }
-  void together(std::int64_t first, int used, Infos& infos) const {
+  void solve_together(std::int64_t first, int used, Infos& infos) const {
     const LaneLoops<T>& loops = this->loops;
     const int n = this->n, columns = static_cast<int>(this->columns);
     const Tile<T> t = {this->matrix, padded(n), 1}, rhs = {this->x, columns, 1};
@@ -44,7 +44,7 @@ struct FactorSolveTiles : SolveTiles<T> {
     if (T* to = output<T>(*this->c, 0, 0, 0))
       loops.unpack(solved, nullptr, used, matrices_at(to, first, used, n, columns));
   }
-  void in_steps(std::int64_t first, int used, Infos& infos) const {
+  void solve_in_steps(std::int64_t first, int used, Infos& infos) const {
     const int n = this->n, lanes = this->loops.lanes;
     this->pack_matrix(first);
     this->loops.lu({this->matrix, apart(n), 1}, n, n, pivots, infos);
@@ -58,14 +58,14 @@ struct FactorSolveTiles : SolveTiles<T> {
     });
   }
 
-  bool check, at_once;
+  bool check, is_joint;
   std::int32_t *pivots = nullptr, *order = nullptr;
   T* scratch = nullptr;
 };
 
 }  // namespace
 
-bool FactorSolve::fits(const KernelCall& c) {
+bool FactorSolve::supports(const KernelCall& c) {
   return solve_fits(c, 2);
 }
 std::size_t FactorSolve::scratch(const KernelCall& c) {

@@ -56,22 +56,22 @@ void solve_few(const Tile<T>& tile, const Tile<T>& b, int columns, I<T>& info) {
 #pragma GCC unroll 4
   for (int j = 0; j < kN; ++j) {
     V<T> most = magnitude<T>(a[j][j]);
-    I<T> pivot = whole<T>(j);
+    I<T> pivot = integers<T>(j);
 #pragma GCC unroll 4
     for (int r = j + 1; r < kN; ++r) {
       const V<T> size = magnitude<T>(a[r][j]);
       const I<T> more = size > most;
       most = more ? size : most;
-      pivot = more ? whole<T>(r) : pivot;
+      pivot = more ? integers<T>(r) : pivot;
     }
 #pragma GCC unroll 4
     for (int r = j + 1; r < kN; ++r) {
-      swaps[j][r] = pivot == whole<T>(r);
+      swaps[j][r] = pivot == integers<T>(r);
 #pragma GCC unroll 4
       for (int c = j; c < kN; ++c) exchange_where<T>(swaps[j][r], a[j][c], a[r][c]);
     }
     const I<T> zero = a[j][j] == T(0);
-    info = (zero & (info == 0)) ? whole<T>(j + 1) : info;
+    info = (zero & (info == 0)) ? integers<T>(j + 1) : info;
     pivots[j] = Divisor<T>(a[j][j]);
 #pragma GCC unroll 4
     for (int r = j + 1; r < kN; ++r) {

@@ -7,7 +7,7 @@ struct LowBlock {
   I<T> open;  ///< true if a block exists
   I<T> first, last;
   V<T> d_first, d_before, d_last, e_last;
-  V<T> least, most;  ///< magnitudes on the diagonal
+  V<T> smallest, largest;  ///< magnitudes on the diagonal
 };
 
 /// Sets e to zero if negligible beside its neighbours.
@@ -21,19 +21,19 @@ LowBlock<T> low_block(const V<T>* d, V<T>* e, int to, int n) {
     const I<T> none = magnitude<T>(e[i]) <= larger<T>(size, broadcast<T>(Lane<T>::kFloor));
     e[i] = none ? V<T>{} : e[i];
     const I<T> starts = ~none & ~b.open, stops = none & b.open & ~ended;
-    b.last = starts ? whole<T>(i + 1) : b.last;
+    b.last = starts ? integers<T>(i + 1) : b.last;
     b.d_last = starts ? d[i + 1] : b.d_last;
     b.d_before = starts ? d[i] : b.d_before;
     b.e_last = starts ? e[i] : b.e_last;
-    b.least = starts ? below : b.least;
-    b.most = starts ? below : b.most;
+    b.smallest = starts ? below : b.smallest;
+    b.largest = starts ? below : b.largest;
     b.open |= ~none;
     ended |= stops;
-    b.first = stops ? whole<T>(i + 1) : b.first;
+    b.first = stops ? integers<T>(i + 1) : b.first;
     b.d_first = stops ? d[i + 1] : b.d_first;
     const I<T> inside = b.open & ~ended;
-    b.least = (inside & (own < b.least)) ? own : b.least;
-    b.most = (inside & (own > b.most)) ? own : b.most;
+    b.smallest = (inside & (own < b.smallest)) ? own : b.smallest;
+    b.largest = (inside & (own > b.largest)) ? own : b.largest;
   }
   b.d_first = ended ? b.d_first : d[0];
   return b;
@@ -56,10 +56,10 @@ V<T> smaller_value(V<T> f, V<T> g, V<T> h) {
 template <class T>
 V<T> first_of_shifted(const LowBlock<T>& b) {
   const V<T> size = magnitude<T>(b.d_first), shift = smaller_value<T>(b.d_before, b.e_last, b.d_last);
-  const I<T> without = (b.least <= Lane<T>::kEpsilon * b.most) | (size < Lane<T>::kFloor) |
+  const I<T> without = (b.smallest <= Lane<T>::kEpsilon * b.largest) | (size < Lane<T>::kFloor) |
                        (shift * shift < Lane<T>::kEpsilon * size * size);
   const V<T> safe = without ? broadcast<T>(1) : size;
-  return without ? b.d_first : with_sign<T>(broadcast<T>(1), b.d_first) * ((size - shift) * (T(1) + shift / safe));
+  return without ? b.d_first : copy_sign<T>(broadcast<T>(1), b.d_first) * ((size - shift) * (T(1) + shift / safe));
 }
 
 template <class T>
@@ -72,8 +72,8 @@ template <class T>
 void golub_kahan_sweep(V<T>* d, V<T>* e, const LowBlock<T>& b, int low, int high, const Sweep<T>& to) {
   V<T> f = first_of_shifted<T>(b), g = {};
   for (int i = low; i < high; ++i) {
-    const I<T> active = b.open & (b.first <= whole<T>(i)) & (b.last > whole<T>(i));
-    const I<T> begins = active & (b.first == whole<T>(i)), inner = active & (b.last > whole<T>(i + 1));
+    const I<T> active = b.open & (b.first <= integers<T>(i)) & (b.last > integers<T>(i));
+    const I<T> begins = active & (b.first == integers<T>(i)), inner = active & (b.last > integers<T>(i + 1));
     g = begins ? e[i] : g;
     const Rotation<T> right = rotation<T>(f, g);
     if (i > low) e[i - 1] = (active & ~begins) ? right.r : e[i - 1];
@@ -104,7 +104,7 @@ I<T> golub_kahan(V<T>* d, V<T>* e, int n, const Tile<T>& u, int u_rows, const Ti
   int high = n - 1;
   for (int sweep = 0; sweep < 30 * n; ++sweep) {
     const LowBlock<T> b = low_block<T>(d, e, high, n);
-    if (!any<T>(b.open)) return I<T>{};
+    if (!any_lane<T>(b.open)) return I<T>{};
     high = largest_lane<T>(b.last, b.open, 0);
     const int low = least_lane<T>(b.first, b.open, n - 1);
     golub_kahan_sweep<T>(d, e, b, low, high, turns);

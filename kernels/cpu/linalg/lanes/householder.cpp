@@ -22,13 +22,13 @@ struct HouseholderTiles {
         rows(static_cast<int>(v.rows)),
         columns(static_cast<int>(v.columns)),
         k(static_cast<int>(factors.rows)) {
-    if (multiply) other = BatchOperand(call.in[2], 2, call.out[0], 2);
-    flops = 4.0 * rows * (multiply ? static_cast<double>(other.rows * other.columns) / rows : columns) * k;
+    if (multiply) target = BatchOperand(call.in[2], 2, call.out[0], 2);
+    flops = 4.0 * rows * (multiply ? static_cast<double>(target.rows * target.columns) / rows : columns) * k;
   }
-  void cut(ScratchParts& parts) {
-    matrix = parts.take<T>(apart(rows) * columns * loops.lanes);
-    tau = parts.take<T>(k * loops.lanes);
-    if (multiply) x = parts.take<T>(other.rows * other.columns * loops.lanes);
+  void allocate(ScratchArena& arena) {
+    matrix = arena.allocate<T>(apart(rows) * columns * loops.lanes);
+    tau = arena.allocate<T>(k * loops.lanes);
+    if (multiply) x = arena.allocate<T>(target.rows * target.columns * loops.lanes);
   }
   void tile(std::int64_t first, int used, Leftover&) {
     T* out = output<T>(*c, 0, 0, 0);
@@ -45,12 +45,12 @@ struct HouseholderTiles {
       conjugate(matrix, apart(rows) * columns, loops.lanes);
       conjugate(tau, k, loops.lanes);
     }
-    const auto width = static_cast<std::ptrdiff_t>(other.columns);
+    const auto width = static_cast<std::ptrdiff_t>(target.columns);
     const Tile<T> c_tile = {x, width, 1}, seen = left ? c_tile : Tile<T>{x, 1, width};
-    loops.pack(matrices_of<T>(other, first, count, loops.lanes), nullptr, c_tile);
-    loops.reflect({matrix, 1, apart(rows)}, rows, k, tau, seen, static_cast<int>(left ? other.columns : other.rows),
+    loops.pack(matrices_of<T>(target, first, count, loops.lanes), nullptr, c_tile);
+    loops.reflect({matrix, 1, apart(rows)}, rows, k, tau, seen, static_cast<int>(left ? target.columns : target.rows),
                   transpose == left);
-    loops.unpack(c_tile, nullptr, used, matrices_at(out, first, used, other.rows, other.columns));
+    loops.unpack(c_tile, nullptr, used, matrices_at(out, first, used, target.rows, target.columns));
   }
 
   const KernelCall* c;
@@ -58,14 +58,14 @@ struct HouseholderTiles {
   std::int64_t count;
   double flops = 0;
   bool multiply, left, transpose;
-  BatchOperand v, factors, other;
+  BatchOperand v, factors, target;
   int rows, columns, k;
   T *matrix = nullptr, *tau = nullptr, *x = nullptr;
 };
 
 }  // namespace
 
-bool Householder::fits(const KernelCall& c) {
+bool Householder::supports(const KernelCall& c) {
   const TensorView &v = c.in[0], &y = multiplies(c) ? c.in[2] : v;
   if (y.numel() == 0 || v.numel() == 0) return false;
   const std::int64_t rows = v.size(v.rank - 2), columns = v.size(v.rank - 1), k = c.in[1].size(c.in[1].rank - 1);

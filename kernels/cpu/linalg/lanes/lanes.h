@@ -9,7 +9,7 @@ namespace tern::cpu::lanes {
 /// Declares an op: `fits` is true if lanes are faster for a call; `run` computes the call.
 #define TERN_LANES(name)                                \
   struct name {                                         \
-    static bool fits(const KernelCall& c);              \
+    static bool supports(const KernelCall& c);          \
     static std::size_t scratch(const KernelCall& c);    \
     static void run(KernelCall& c, Leftover& leftover); \
   };
@@ -32,23 +32,23 @@ void run_leftover(const KernelCall& c, const Leftover& leftover) {
   const Job job(c);
   Failure failure;
   run_any_leftover({&job, job.count, job.flops, bytes_of(job), do_matrices<Job>}, leftover, failure);
-  if (failure.any()) fail_matrix(failure, job.count);
+  if (failure.exists()) fail_matrix(failure, job.count);
 }
 
 template <class Lanes, int kSmall>
 bool serves(const KernelCall& c) {
-  return Lanes::fits(c) || is_large<kSmall>(c);
+  return Lanes::supports(c) || is_large<kSmall>(c);
 }
 template <class Lanes, template <class> class Job>
 std::size_t scratch(const KernelCall& c) {
-  return Lanes::fits(c) ? Lanes::scratch(c) : cpu::scratch_by_type<Job>(c);
+  return Lanes::supports(c) ? Lanes::scratch(c) : cpu::scratch_by_type<Job>(c);
 }
 template <class Lanes, template <class> class Job>
 void run(KernelCall& c) {
-  if (!Lanes::fits(c)) return cpu::run_by_type<Job>(c);
+  if (!Lanes::supports(c)) return cpu::run_by_type<Job>(c);
   Leftover leftover;
   Lanes::run(c, leftover);
-  if (!leftover.any() && !leftover.failure.any()) return;
+  if (!leftover.exists() && !leftover.failure.exists()) return;
   switch (c.in[0].dtype) {
     case DType::f64: return run_leftover<Job<double>>(c, leftover);
     case DType::c64: return run_leftover<Job<std::complex<float>>>(c, leftover);

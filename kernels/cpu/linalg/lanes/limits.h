@@ -30,10 +30,10 @@ inline std::int64_t lanes_of(DType type) {
 inline bool within(DType type, std::int64_t size, std::int64_t count) {
   const std::int64_t lanes = lanes_of(type);
   if (lanes == 0) return false;
-  const std::int64_t places = (count + lanes - 1) / lanes * lanes;
+  const std::int64_t order = (count + lanes - 1) / lanes * lanes;
   for (const Gain& g : kGains) {
     if (size <= g.size && lanes >= g.lanes)
-      return count > 1 && static_cast<double>(places) <= g.gain * static_cast<double>(count);
+      return count > 1 && static_cast<double>(order) <= g.gain * static_cast<double>(count);
   }
   return false;
 }

@@ -3,7 +3,7 @@
 namespace tern::cpu::lanes {
 namespace {
 
-const AllLoops& all() {
+const AllLoops& all_loops() {
   static const AllLoops loops = [] {
     AllLoops a;
     best_level(set_real_levels)(&a);
@@ -17,19 +17,19 @@ const AllLoops& all() {
 
 template <>
 const LaneLoops<float>& loops<float>() {
-  return all().f32;
+  return all_loops().f32;
 }
 template <>
 const LaneLoops<double>& loops<double>() {
-  return all().f64;
+  return all_loops().f64;
 }
 template <>
 const LaneLoops<std::complex<float>>& loops<std::complex<float>>() {
-  return all().c64;
+  return all_loops().c64;
 }
 template <>
 const LaneLoops<std::complex<double>>& loops<std::complex<double>>() {
-  return all().c128;
+  return all_loops().c128;
 }
 
 }  // namespace tern::cpu::lanes

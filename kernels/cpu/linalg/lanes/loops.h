@@ -19,7 +19,7 @@ inline constexpr int kMostLanes = 16;
 /// The matrices of a tile in memory, with common sizes and strides in elements.
 template <class T>
 struct LaneMatrices {
-  T* at[kMostLanes];
+  T* data[kMostLanes];
   std::int64_t rows, columns, row, column;
 };
 
@@ -92,11 +92,11 @@ struct LaneLoops {
   /// Eigenvalues [n][lane], unsorted, and their ranks in ascending order [n][lane], of the lower triangle of a
   /// (overwritten). `vectors`: eigenvector i is column i, contiguous; null data: none. infos: no convergence, or
   /// numbers that are not finite.
-  void (*eigh)(const Tile<T>& a, int n, R* values, std::int32_t* places, const Tile<T>& vectors, T* scratch,
+  void (*eigh)(const Tile<T>& a, int n, R* values, std::int32_t* order, const Tile<T>& vectors, T* scratch,
                Infos& infos);
   /// Singular values, unsorted, and their ranks in descending order, of a with m >= n and contiguous columns. u [m,
   /// u_columns] has n or m columns, v [n, n]: columns are contiguous; null data: none. Columns of v are rows of V^H.
-  void (*svd)(const Tile<T>& a, int m, int n, R* values, std::int32_t* places, const Tile<T>& u, int u_columns,
+  void (*svd)(const Tile<T>& a, int m, int n, R* values, std::int32_t* order, const Tile<T>& u, int u_columns,
               const Tile<T>& v, T* scratch, Infos& infos);
 };
 

@@ -17,7 +17,7 @@ struct Exchange {
       bool known = r == j;
       for (int i = 0; i < count && !known; ++i) known = rows[i] == r;
       if (known) continue;
-      lanes[count] = pivot == whole<T>(r);
+      lanes[count] = pivot == integers<T>(r);
       rows[count++] = r;
     }
   }
@@ -65,22 +65,22 @@ template <class T, int kN>
 template <class T>
 [[gnu::noinline]] Exchange<T> eliminate(V<T>* x, std::ptrdiff_t row, int m, int j, int begin, int end,
                                         std::int32_t* pivots, I<T>& info) {
-  V<Part<T>> best = pivot_size<T>(x[j * (row + 1)]);
-  I<T> pivot = whole<T>(j);
+  V<RealPart<T>> best = pivot_size<T>(x[j * (row + 1)]);
+  I<T> pivot = integers<T>(j);
   for (int r = j + 1; r < m; ++r) {
-    const V<Part<T>> size = pivot_size<T>(x[r * row + j]);
+    const V<RealPart<T>> size = pivot_size<T>(x[r * row + j]);
     const I<T> more = size > best;
     best = more ? size : best;
-    pivot = more ? whole<T>(r) : pivot;
+    pivot = more ? integers<T>(r) : pivot;
   }
   const Exchange<T> exchange(j, pivot, pivots);
   for (int c = begin; c < end; ++c) exchange_elements<T, 1>(x + j * row + c, x + c, row, exchange);
   const V<T>* top = x + j * row;
   const I<T> zero = is_zero<T>(top[j]);
-  info = (zero & (info == 0)) ? whole<T>(j + 1) : info;
-  const V<T> divisor = select<T>(zero, number<T>(1), top[j]), inverse = Inverse<T>(divisor).whole();
+  info = (zero & (info == 0)) ? integers<T>(j + 1) : info;
+  const V<T> divisor = select<T>(zero, number<T>(1), top[j]), inverse = Inverse<T>(divisor).product();
   // The inverse of the smallest numbers may overflow. Levels without fma divide, too: 49 times 1 / 49 is not 1.
-  const bool small = !simd::kFused || any<T>(best < Lane<Part<T>>::kLeastNormal);
+  const bool small = !simd::kFused || any_lane<T>(best < Lane<RealPart<T>>::kLeastNormal);
   for (int r = j + 1; r < m; ++r) {
     V<T>* at = x + r * row;
     V<T> factor = small ? quotient<T>(at[j], divisor) : at[j] * inverse;

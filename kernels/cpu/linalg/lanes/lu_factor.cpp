@@ -16,9 +16,9 @@ struct LuFactorTiles {
         check(call.node->integer(AttrKey::check) != 0) {
     flops = 2.0 / 3 * m * n * k;
   }
-  void cut(ScratchParts& parts) {
-    matrix = parts.take<T>(m * apart(n) * loops.lanes);
-    pivots = parts.take<std::int32_t>(k * loops.lanes);
+  void allocate(ScratchArena& arena) {
+    matrix = arena.allocate<T>(m * apart(n) * loops.lanes);
+    pivots = arena.allocate<std::int32_t>(k * loops.lanes);
   }
   void tile(std::int64_t first, int used, Leftover& leftover) {
     const Tile<T> t = {matrix, apart(n), 1};
@@ -51,7 +51,7 @@ struct LuFactorTiles {
 
 }  // namespace
 
-bool LuFactor::fits(const KernelCall& c) {
+bool LuFactor::supports(const KernelCall& c) {
   return matrices_fit(c.in[0]);
 }
 std::size_t LuFactor::scratch(const KernelCall& c) {

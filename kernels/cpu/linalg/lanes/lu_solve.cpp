@@ -8,16 +8,16 @@ struct LuSolveTiles : SolveTiles<T> {
   explicit LuSolveTiles(const KernelCall& call) : SolveTiles<T>(call, 2), pivots(call.in[1], 1, call.out[0], 2) {
     this->flops *= 2;
   }
-  void cut(ScratchParts& parts) {
-    SolveTiles<T>::cut(parts);
-    order = parts.take<std::int32_t>(this->n * this->loops.lanes);
+  void allocate(ScratchArena& arena) {
+    SolveTiles<T>::allocate(arena);
+    order = arena.allocate<std::int32_t>(this->n * this->loops.lanes);
   }
   /// Computes order[r][lane]: the row of B for row r of P^T B. Lanes with an invalid pivot go to LAPACK.
   void order_rows(std::int64_t first, int used, Leftover& leftover) const {
     const int lanes = this->loops.lanes, n = this->n;
     for (int l = 0; l < lanes; ++l) {
       const std::int64_t i = std::min(first + l, this->count - 1);
-      const auto* swaps = pivots.at<std::int32_t>(i);
+      const auto* swaps = pivots.matrix<std::int32_t>(i);
       for (int r = 0; r < n; ++r) order[r * lanes + l] = r;
       for (int r = 0; r < n; ++r) {
         const std::int32_t with = swaps[r * pivots.row];
@@ -45,7 +45,7 @@ struct LuSolveTiles : SolveTiles<T> {
 
 }  // namespace
 
-bool LuSolve::fits(const KernelCall& c) {
+bool LuSolve::supports(const KernelCall& c) {
   return solve_fits(c, 2) && pays_for_packing(c, 2);
 }
 std::size_t LuSolve::scratch(const KernelCall& c) {

@@ -4,11 +4,11 @@ template <class T>
 using Four = typename Lane<T>::Four;
 /// Vectors of four matrices each per tile vector; 0: none.
 template <class T>
-inline constexpr int kParts = kWidth<T> / 4;
+inline constexpr int kQuarters = kWidth<T> / 4;
 
-template <int... kPlaces, class X>
+template <int... kIndices, class X>
 TERN_SIMD_INLINE auto chosen(X x, X y) {
-  return __builtin_shufflevector(x, y, kPlaces...);
+  return __builtin_shufflevector(x, y, kIndices...);
 }
 
 /// A vector of `kCount` parts.
@@ -31,13 +31,13 @@ TERN_SIMD_INLINE Four<T> part_of(V<T> x) {
 /// Shuffles two vectors: lane i takes element F::at(i).
 template <class T, class F, int... kI>
 TERN_SIMD_INLINE V<T> shuffled(V<T> x, V<T> y, F, std::integer_sequence<int, kI...>) {
-  return chosen<F::at(kI)...>(x, y);
+  return chosen<F::source_index(kI)...>(x, y);
 }
 /// Alternates between two vectors: the first and third of each four, or with kSecond the second and fourth (floats,
 /// with parts of 16 bytes: the first two, the last two).
 template <class T, int kSecond>
 struct AlternatePairs {
-  static constexpr int at(int i) {
+  static constexpr int source_index(int i) {
     const int part = i / 4 * 4, k = i % 4 / 2;
     return part + (sizeof(T) == 4 ? k + 2 * kSecond : 2 * k + kSecond) + i % 2 * kWidth<T>;
   }
@@ -45,7 +45,7 @@ struct AlternatePairs {
 /// Takes the first two of each four from both vectors, or the last two.
 template <class T, int kSecond>
 struct Halves {
-  static constexpr int at(int i) { return i / 4 * 4 + i % 2 + 2 * kSecond + i % 4 / 2 * kWidth<T>; }
+  static constexpr int source_index(int i) { return i / 4 * 4 + i % 2 + 2 * kSecond + i % 4 / 2 * kWidth<T>; }
 };
 template <class T>
 TERN_SIMD_INLINE void transpose_parts(V<T> (&q)[4]) {
@@ -67,7 +67,7 @@ TERN_SIMD_INLINE std::int64_t next_four(std::int64_t at, std::int64_t n) {
 
 /// Returns the offset of number e of a row with elements `apart`: a complex element is two numbers.
 template <bool kPairs>
-TERN_SIMD_INLINE std::ptrdiff_t place(std::int64_t e, std::ptrdiff_t apart) {
+TERN_SIMD_INLINE std::ptrdiff_t element_offset(std::int64_t e, std::ptrdiff_t apart) {
   return kPairs ? e / 2 * 2 * apart + e % 2 : e * apart;
 }
 
@@ -75,51 +75,53 @@ TERN_SIMD_INLINE std::ptrdiff_t place(std::int64_t e, std::ptrdiff_t apart) {
 template <class T, bool kPairs>
 void pack_row(const T* const* from, std::int64_t step, std::int64_t n, T* to, std::ptrdiff_t column) {
   constexpr int lanes = kWidth<T>;
-  if constexpr (kParts < T >> 0) {
+  if constexpr (kQuarters < T >> 0) {
     if (step == 1 && n >= 4) {
       for (std::int64_t c = 0; c < n; c = next_four(c, n)) {
         V<T> q[4];
         for (int i = 0; i < 4; ++i) {
-          Four<T> parts[kParts<T>];
-          for (int p = 0; p < kParts<T>; ++p) __builtin_memcpy(&parts[p], from[4 * p + i] + c, sizeof parts[p]);
-          q[i] = joined<T, kParts<T>>(parts);
+          Four<T> parts[kQuarters<T>];
+          for (int p = 0; p < kQuarters<T>; ++p) __builtin_memcpy(&parts[p], from[4 * p + i] + c, sizeof parts[p]);
+          q[i] = joined<T, kQuarters<T>>(parts);
         }
         transpose_parts<T>(q);
-        for (int i = 0; i < 4; ++i) *registers<T>(to + place<kPairs>(c + i, column) * lanes) = q[i];
+        for (int i = 0; i < 4; ++i) *registers<T>(to + element_offset<kPairs>(c + i, column) * lanes) = q[i];
       }
       return;
     }
   }
   for (std::int64_t c = 0; c < n; ++c) {
-    for (int l = 0; l < lanes; ++l) to[place<kPairs>(c, column) * lanes + l] = from[l][place<kPairs>(c, step)];
+    for (int l = 0; l < lanes; ++l)
+      to[element_offset<kPairs>(c, column) * lanes + l] = from[l][element_offset<kPairs>(c, step)];
   }
 }
 
 template <class T, int... kPart>
 TERN_SIMD_INLINE void store_parts(V<T> x, T* const* to, std::integer_sequence<int, kPart...>) {
   const Four<T> parts[] = {part_of<T, kPart>(x)...};
-  for (int p = 0; p < kParts<T>; ++p) __builtin_memcpy(to[4 * p], &parts[p], sizeof parts[p]);
+  for (int p = 0; p < kQuarters<T>; ++p) __builtin_memcpy(to[4 * p], &parts[p], sizeof parts[p]);
 }
 template <class T, bool kPairs>
 void unpack_row(const T* from, std::ptrdiff_t column, std::int64_t n, int count, T* const* to, std::int64_t step) {
   constexpr int lanes = kWidth<T>;
-  if constexpr (kParts < T >> 0) {
+  if constexpr (kQuarters < T >> 0) {
     if (step == 1 && n >= 4 && count == lanes) {
       for (std::int64_t c = 0; c < n; c = next_four(c, n)) {
         V<T> q[4];
-        for (int i = 0; i < 4; ++i) q[i] = *registers<T>(from + place<kPairs>(c + i, column) * lanes);
+        for (int i = 0; i < 4; ++i) q[i] = *registers<T>(from + element_offset<kPairs>(c + i, column) * lanes);
         transpose_parts<T>(q);
         for (int i = 0; i < 4; ++i) {
           T* at[lanes];
-          for (int p = 0; p < kParts<T>; ++p) at[4 * p] = to[4 * p + i] + c;
-          store_parts<T>(q[i], at, std::make_integer_sequence<int, kParts<T>>{});
+          for (int p = 0; p < kQuarters<T>; ++p) at[4 * p] = to[4 * p + i] + c;
+          store_parts<T>(q[i], at, std::make_integer_sequence<int, kQuarters<T>>{});
         }
       }
       return;
     }
   }
   for (std::int64_t c = 0; c < n; ++c) {
-    for (int l = 0; l < count; ++l) to[l][place<kPairs>(c, step)] = from[place<kPairs>(c, column) * lanes + l];
+    for (int l = 0; l < count; ++l)
+      to[l][element_offset<kPairs>(c, step)] = from[element_offset<kPairs>(c, column) * lanes + l];
   }
 }
 
@@ -134,14 +136,14 @@ TERN_SIMD_INLINE bool follow(T* const* at, int count, std::int64_t apart) {
 // from two vectors, then from the third.
 template <class T, int kN, int kE, bool kThird>
 struct Spaced {
-  static constexpr int at(int i) {
+  static constexpr int source_index(int i) {
     const int from = i * kN + kE, past = 2 * kWidth<T>;
     return kThird ? (from < past ? i : from - past + kWidth<T>) : (from < past ? from : 0);
   }
 };
 template <class T, int kN, int kE, bool kThird>
 struct Woven {
-  static constexpr int at(int i) {
+  static constexpr int source_index(int i) {
     const int number = kE * kWidth<T> + i, e = number % kN, l = number / kN;
     return kThird ? (e < 2 ? i : l + kWidth<T>) : e < 2 ? l + e * kWidth<T> : 0;
   }
@@ -186,28 +188,28 @@ void lengthen_rows(M& m, Tile<T>& t, bool ordered) {
 
 template <class T>
 void pack(const LaneMatrices<const T>& source, const std::int32_t* order, const Tile<T>& tile) {
-  using R = Part<T>;
+  using R = RealPart<T>;
   constexpr int lanes = kWidth<T>, parts = kIsComplex<T> ? 2 : 1;
   LaneMatrices<const T> from = source;
   Tile<T> to = tile;
   lengthen_rows(from, to, order != nullptr);
-  if (order == nullptr && follow(from.at, lanes, 0)) {  // the same matrix in all lanes
+  if (order == nullptr && follow(from.data, lanes, 0)) {  // the same matrix in all lanes
     for (std::int64_t r = 0; r < from.rows; ++r) {
       for (std::int64_t c = 0; c < from.columns; ++c)
-        registers<T>(to.data)[r * to.row + c * to.column] = repeated<T>(from.at[0] + r * from.row + c * from.column);
+        registers<T>(to.data)[r * to.row + c * to.column] = repeated<T>(from.data[0] + r * from.row + c * from.column);
     }
     return;
   }
   if constexpr (!kIsComplex<T>) {
-    if (order == nullptr && from.rows == 1 && from.column == 1 && follow(from.at, lanes, from.columns)) {
-      if (from.columns == 2) return pack_few<T, 2>(from.at[0], to.data, to.column);
-      if (from.columns == 3) return pack_few<T, 3>(from.at[0], to.data, to.column);
+    if (order == nullptr && from.rows == 1 && from.column == 1 && follow(from.data, lanes, from.columns)) {
+      if (from.columns == 2) return pack_few<T, 2>(from.data[0], to.data, to.column);
+      if (from.columns == 3) return pack_few<T, 3>(from.data[0], to.data, to.column);
     }
   }
   for (std::int64_t r = 0; r < from.rows; ++r) {
     const R* rows[lanes];
     for (int l = 0; l < lanes; ++l) {
-      const T* row = from.at[l] + (order != nullptr ? order[r * lanes + l] : r) * from.row;
+      const T* row = from.data[l] + (order != nullptr ? order[r * lanes + l] : r) * from.row;
       rows[l] = reinterpret_cast<const R*>(row);
     }
     pack_row<R, kIsComplex<T>>(rows, from.column, parts * from.columns,
@@ -217,21 +219,21 @@ void pack(const LaneMatrices<const T>& source, const std::int32_t* order, const 
 
 template <class T>
 void unpack(const Tile<T>& tile, const std::int32_t* order, int count, const LaneMatrices<T>& matrices) {
-  using R = Part<T>;
+  using R = RealPart<T>;
   constexpr int lanes = kWidth<T>, parts = kIsComplex<T> ? 2 : 1;
   LaneMatrices<T> to = matrices;
   Tile<T> from = tile;
   lengthen_rows(to, from, order != nullptr);
   if constexpr (!kIsComplex<T>) {
-    if (order == nullptr && to.rows == 1 && count == lanes && follow(to.at, lanes, to.columns)) {
-      if (to.columns == 2) return unpack_few<T, 2>(from.data, from.column, to.at[0]);
-      if (to.columns == 3) return unpack_few<T, 3>(from.data, from.column, to.at[0]);
+    if (order == nullptr && to.rows == 1 && count == lanes && follow(to.data, lanes, to.columns)) {
+      if (to.columns == 2) return unpack_few<T, 2>(from.data, from.column, to.data[0]);
+      if (to.columns == 3) return unpack_few<T, 3>(from.data, from.column, to.data[0]);
     }
   }
   for (std::int64_t r = 0; r < to.rows; ++r) {
     R* rows[lanes];
     for (int l = 0; l < count; ++l)
-      rows[l] = reinterpret_cast<R*>(to.at[l] + (order != nullptr ? order[r * lanes + l] : r) * to.row);
+      rows[l] = reinterpret_cast<R*>(to.data[l] + (order != nullptr ? order[r * lanes + l] : r) * to.row);
     unpack_row<R, kIsComplex<T>>(reinterpret_cast<const R*>(from.data + r * from.row * lanes), from.column,
                                  parts * to.columns, count, rows, to.column);
   }

@@ -3,10 +3,10 @@
 /// Collects lanes with finite numbers in all added vectors.
 template <class T>
 struct Extent {
-  V<T> most = {}, zeros = {};
+  V<T> largest = {}, zeros = {};
 
   TERN_SIMD_INLINE void add(V<T> x) {
-    most = larger<T>(magnitude<T>(x), most);
+    largest = larger<T>(magnitude<T>(x), largest);
     require_finite(x);
   }
   TERN_SIMD_INLINE void add(ComplexLanes<T> x) {
@@ -16,13 +16,13 @@ struct Extent {
   TERN_SIMD_INLINE void require_finite(V<T> x) { zeros += x * T(0); }
   I<T> finite() const { return zeros == T(0); }
   /// Factors to scale the largest number to about Lane::kSize, and back.
-  V<T> down() const { return power_below<T>(most).inverse; }
-  V<T> up() const { return power_below<T>(most).power; }
+  V<T> scale_down() const { return power_below<T>(largest).inverse; }
+  V<T> scale_up() const { return power_below<T>(largest).power; }
 };
 
 /// Computes places[i][lane]: the number of values before value i, in ascending or descending order.
 template <class T>
-void sorted_places(const V<T>* values, int n, bool ascending, std::int32_t* places) {
+void sorted_order(const V<T>* values, int n, bool ascending, std::int32_t* order) {
   for (int i = 0; i < n; ++i) {
     const V<T> own = values[i];
     I<T> before = {};
@@ -31,7 +31,7 @@ void sorted_places(const V<T>* values, int n, bool ascending, std::int32_t* plac
       const I<T> ahead = ascending ? other < own : other > own;
       before -= j < i ? ahead | (other == own) : ahead;
     }
-    for (int l = 0; l < kWidth<T>; ++l) places[i * kWidth<T> + l] = static_cast<std::int32_t>(before[l]);
+    for (int l = 0; l < kWidth<T>; ++l) order[i * kWidth<T> + l] = static_cast<std::int32_t>(before[l]);
   }
 }
 

@@ -60,6 +60,6 @@ void subtract_product(const Tile<const T>& a, const Tile<const T>& u, const Tile
 
 /// Returns the view of a tile from (r, c) on.
 template <class T, class U>
-TERN_SIMD_INLINE Tile<T> part(const Tile<U>& t, int r, int c) {
+TERN_SIMD_INLINE Tile<T> tile_from(const Tile<U>& t, int r, int c) {
   return {t.data + (r * t.row + c * t.column) * kWidth<std::remove_const_t<T>>, t.row, t.column};
 }

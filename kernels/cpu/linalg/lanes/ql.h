@@ -19,16 +19,16 @@ TopBlock<T> top_block(const V<T>* d, V<T>* e, int from, int n) {
     const I<T> none = magnitude<T>(e[i]) <= larger<T>(size, broadcast<T>(Lane<T>::kFloor));
     e[i] = none ? V<T>{} : e[i];
     const I<T> starts = ~none & ~b.open, stops = none & b.open & ~ended;
-    b.first = starts ? whole<T>(i) : b.first;
+    b.first = starts ? integers<T>(i) : b.first;
     b.d_first = starts ? d[i] : b.d_first;
     b.d_second = starts ? d[i + 1] : b.d_second;
     b.e_first = starts ? e[i] : b.e_first;
     b.open |= ~none;
-    b.last = stops ? whole<T>(i) : b.last;
+    b.last = stops ? integers<T>(i) : b.last;
     b.d_last = stops ? d[i] : b.d_last;
     ended |= stops;
   }
-  b.last = ended ? b.last : whole<T>(n - 1);
+  b.last = ended ? b.last : integers<T>(n - 1);
   b.d_last = ended ? b.d_last : d[n - 1];
   return b;
 }
@@ -37,13 +37,13 @@ TopBlock<T> top_block(const V<T>* d, V<T>* e, int from, int n) {
 template <class T>
 void ql_sweep(V<T>* d, V<T>* e, const TopBlock<T>& b, int low, int high, V<T>* cosines, V<T>* sines) {
   V<T> g = (b.d_second - b.d_first) / (T(2) * b.e_first);
-  g = b.d_last - b.d_first + b.e_first / (g + with_sign<T>(simd::root(g * g + T(1)), g));
+  g = b.d_last - b.d_first + b.e_first / (g + copy_sign<T>(simd::root(g * g + T(1)), g));
   V<T> s = broadcast<T>(1), c = s, p = {};
   for (int i = high - 1; i >= low; --i) {
-    const I<T> active = b.open & (b.first <= whole<T>(i)) & (b.last > whole<T>(i));
+    const I<T> active = b.open & (b.first <= integers<T>(i)) & (b.last > integers<T>(i));
     const V<T> x = c * e[i];
     const Rotation<T> turn = rotation<T>(g, s * e[i]);
-    e[i + 1] = (active & (b.last > whole<T>(i + 1))) ? turn.r : e[i + 1];
+    e[i + 1] = (active & (b.last > integers<T>(i + 1))) ? turn.r : e[i + 1];
     const V<T> shifted = d[i + 1] - p, r = (d[i] - shifted) * turn.s + T(2) * turn.c * x;
     p = active ? turn.s * r : p;
     d[i + 1] = active ? shifted + p : d[i + 1];
@@ -53,7 +53,7 @@ void ql_sweep(V<T>* d, V<T>* e, const TopBlock<T>& b, int low, int high, V<T>* c
     const Rotation<T> exact = normalized<T>(turn);
     cosines[i] = active ? exact.c : broadcast<T>(1);
     sines[i] = active ? exact.s : V<T>{};
-    const I<T> ends = active & (b.first == whole<T>(i));
+    const I<T> ends = active & (b.first == integers<T>(i));
     d[i] = ends ? d[i] - p : d[i];
     e[i] = ends ? g : e[i];
   }
@@ -65,7 +65,7 @@ I<T> ql(V<T>* d, V<T>* e, int n, V<T>* z, std::ptrdiff_t z_column, int z_rows, V
   int low = 0;
   for (int sweep = 0; sweep < 30 * n; ++sweep) {
     const TopBlock<T> b = top_block<T>(d, e, low, n);
-    if (!any<T>(b.open)) return I<T>{};
+    if (!any_lane<T>(b.open)) return I<T>{};
     low = least_lane<T>(b.first, b.open, n - 1);
     const int high = largest_lane<T>(b.last, b.open, 0);
     ql_sweep<T>(d, e, b, low, high, cosines, sines);

@@ -18,9 +18,9 @@ struct QrTiles {
         inner(mode == QrKind::complete ? m : k) {
     flops = 4.0 * m * n * k;
   }
-  void cut(ScratchParts& parts) {
-    matrix = parts.take<T>(apart(m) * std::max(n, inner) * loops.lanes);
-    tau = parts.take<T>(k * loops.lanes);
+  void allocate(ScratchArena& arena) {
+    matrix = arena.allocate<T>(apart(m) * std::max(n, inner) * loops.lanes);
+    tau = arena.allocate<T>(k * loops.lanes);
   }
   void tile(std::int64_t first, int used, Leftover&) {
     const Tile<T> t = {matrix, 1, apart(m)};
@@ -36,7 +36,7 @@ struct QrTiles {
       const LaneMatrices<T> r = matrices_at(out, first, used, inner, n);
       loops.unpack(t, nullptr, used, r);
       for (int l = 0; l < used; ++l) {
-        for (int row = 1; row < inner; ++row) std::fill_n(r.at[l] + row * n, std::min(row, n), T(0));
+        for (int row = 1; row < inner; ++row) std::fill_n(r.data[l] + row * n, std::min(row, n), T(0));
       }
     }
     T* q = mode == QrKind::r ? nullptr : output<T>(*c, 0, 0, 0);
@@ -58,7 +58,7 @@ struct QrTiles {
 
 }  // namespace
 
-bool Qr::fits(const KernelCall& c) {
+bool Qr::supports(const KernelCall& c) {
   return matrices_fit(c.in[0]);
 }
 std::size_t Qr::scratch(const KernelCall& c) {

@@ -1,7 +1,7 @@
 // Householder reflections H = 1 - tau v v^H with v = (1, x), as in LAPACK's larfg and larf.
 
 template <class T>
-TERN_SIMD_INLINE V<T> scaled_down(V<T> x, V<Part<T>> by) {
+TERN_SIMD_INLINE V<T> scaled_down(V<T> x, V<RealPart<T>> by) {
   if constexpr (kIsComplex<T>) {
     return {x.re / by, x.im / by};
   } else {
@@ -14,7 +14,7 @@ TERN_SIMD_INLINE V<T> scaled_down(V<T> x, V<Part<T>> by) {
 /// underflows.
 template <class T>
 V<T> make_reflection(V<T>& alpha, V<T>* x, std::ptrdiff_t step, int n) {
-  using R = Part<T>;
+  using R = RealPart<T>;
   V<R> most = larger_part<T>(alpha);
   for (int i = 0; i < n; ++i) most = larger<R>(larger_part<T>(x[i * step]), most);
   const Power<R> scale = power_below<R>(most);
@@ -24,8 +24,8 @@ V<T> make_reflection(V<T>& alpha, V<T>* x, std::ptrdiff_t step, int n) {
   if constexpr (kIsComplex<T>) squares += head.im * head.im;
   const I<T> none = squares == R(0);  // or negligible beside alpha
   const V<R> real = real_part<T>(head);
-  const V<R> beta = -with_sign<R>(simd::root(real * real + squares), real);
-  const V<T> factor = select<T>(none, V<T>{}, Inverse<T>(head - from_real<T>(beta)).whole());
+  const V<R> beta = -copy_sign<R>(simd::root(real * real + squares), real);
+  const V<T> factor = select<T>(none, V<T>{}, Inverse<T>(head - from_real<T>(beta)).product());
   const V<T> tau = scaled_down<T>(from_real<T>(beta) - head, beta);
   for (int i = 0; i < n; ++i) x[i * step] = select<T>(none, V<T>{}, x[i * step] * scale.inverse * factor);
   alpha = select<T>(none, alpha, from_real<T>(beta * scale.power));

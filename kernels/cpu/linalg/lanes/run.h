@@ -22,7 +22,7 @@ class Leftover {
     std::ranges::sort(all);
     return all;
   }
-  bool any() const { return !matrices_.empty(); }
+  bool exists() const { return !matrices_.empty(); }
 
   Failure failure;  ///< an error LAPACK might miss, because of its different rounding
 
@@ -35,14 +35,14 @@ class Leftover {
 template <class T>
 LaneMatrices<const T> matrices_of(const BatchOperand& a, std::int64_t first, std::int64_t count, int lanes) {
   LaneMatrices<const T> m{{}, a.rows, a.columns, a.row, a.column};
-  for (int l = 0; l < lanes; ++l) m.at[l] = a.at<T>(std::min(first + l, count - 1));
+  for (int l = 0; l < lanes; ++l) m.data[l] = a.matrix<T>(std::min(first + l, count - 1));
   return m;
 }
 /// Returns the matrices of a contiguous output.
 template <class T>
 LaneMatrices<T> matrices_at(T* base, std::int64_t first, int used, std::int64_t rows, std::int64_t columns) {
   LaneMatrices<T> m{{}, rows, columns, columns, 1};
-  for (int l = 0; l < used; ++l) m.at[l] = base + (first + l) * rows * columns;
+  for (int l = 0; l < used; ++l) m.data[l] = base + (first + l) * rows * columns;
   return m;
 }
 /// Conjugates the first `count` elements of a tile.
@@ -80,9 +80,9 @@ std::int64_t tile_workers(const Job& job) {
 template <class Job>
 std::size_t tiles_scratch(const KernelCall& c) {
   Job job(c);
-  ScratchParts parts;
-  job.cut(parts);
-  return parts.used() * static_cast<std::size_t>(std::max<std::int64_t>(tile_workers(job), 1));
+  ScratchArena arena;
+  job.allocate(arena);
+  return arena.used() * static_cast<std::size_t>(std::max<std::int64_t>(tile_workers(job), 1));
 }
 
 template <class Job>
@@ -90,14 +90,14 @@ void run_tiles(KernelCall& c, Leftover& leftover) {
   const Job job(c);
   if (job.count == 0) return;
   const std::int64_t lanes = job.loops.lanes, tiles = (job.count + lanes - 1) / lanes, workers = tile_workers(job);
-  ScratchParts counted;
-  Job(job).cut(counted);
+  ScratchArena counted;
+  Job(job).allocate(counted);
   const Scratch memory(c, counted.used() * static_cast<std::size_t>(workers));
   parallel_for(workers, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t w = begin; w < end; ++w) {
       Job own(job);
-      ScratchParts parts(memory.data() + counted.used() * static_cast<std::size_t>(w));
-      own.cut(parts);
+      ScratchArena arena(memory.data() + counted.used() * static_cast<std::size_t>(w));
+      own.allocate(arena);
       for (std::int64_t t = tiles * w / workers; t < tiles * (w + 1) / workers; ++t) {
         own.tile(t * lanes, static_cast<int>(std::min(lanes, job.count - t * lanes)), leftover);
       }

@@ -25,9 +25,9 @@ struct SolveTiles {
     conjugated = transpose == TransposeKind::adjoint;
     flops = static_cast<double>(n) * n * static_cast<double>(columns);
   }
-  void cut(ScratchParts& parts) {
-    matrix = parts.take<T>(n * apart(n) * loops.lanes);
-    x = parts.take<T>(n * std::min(columns, kColumnsAtOnce) * loops.lanes);
+  void allocate(ScratchArena& arena) {
+    matrix = arena.allocate<T>(n * apart(n) * loops.lanes);
+    x = arena.allocate<T>(n * std::min(columns, kColumnsAtOnce) * loops.lanes);
   }
   void pack_matrix(std::int64_t first) const {
     loops.pack(matrices_of<T>(a, first, count, loops.lanes), nullptr, {matrix, apart(n), 1});
@@ -47,8 +47,8 @@ struct SolveTiles {
       LaneMatrices<const T> now = from;
       LaneMatrices<T> then = result;
       now.columns = then.columns = some;
-      for (int l = 0; l < loops.lanes; ++l) now.at[l] += begin * from.column;
-      for (int l = 0; l < used; ++l) then.at[l] += begin * result.column;
+      for (int l = 0; l < loops.lanes; ++l) now.data[l] += begin * from.column;
+      for (int l = 0; l < used; ++l) then.data[l] += begin * result.column;
       loops.pack(now, in, t);
       f(t, static_cast<int>(some));
       loops.unpack(t, out, used, then);

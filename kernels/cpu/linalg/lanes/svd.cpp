@@ -17,25 +17,25 @@ struct SvdTiles {
         m(static_cast<int>(std::max(a.rows, a.columns))),
         n(static_cast<int>(std::min(a.rows, a.columns))),
         width(call.node->integer(AttrKey::full) != 0 ? m : n),
-        vectors(call.wants(0) || call.wants(2)) {
+        vectors(call.wants_output(0) || call.wants_output(2)) {
     flops = 10.0 * m * n * n;
   }
-  void cut(ScratchParts& parts) {
-    matrix = parts.take<T>(apart(m) * width * loops.lanes);
-    values = parts.take<R>(n * loops.lanes);
-    places = parts.take<std::int32_t>(width * loops.lanes);
-    scratch = parts.take<T>(loops.svd_scratch(m, n) * loops.lanes);
+  void allocate(ScratchArena& arena) {
+    matrix = arena.allocate<T>(apart(m) * width * loops.lanes);
+    values = arena.allocate<R>(n * loops.lanes);
+    order = arena.allocate<std::int32_t>(width * loops.lanes);
+    scratch = arena.allocate<T>(loops.svd_scratch(m, n) * loops.lanes);
     if (!vectors) return;
-    left = parts.take<T>(apart(m) * width * loops.lanes);
-    right = parts.take<T>(apart(n) * n * loops.lanes);
+    left = arena.allocate<T>(apart(m) * width * loops.lanes);
+    right = arena.allocate<T>(apart(n) * n * loops.lanes);
   }
   /// Stores the columns of a tile, `size` elements each, as columns of U or as rows of Vh.
   void store(bool as_rows, const Tile<T>& from, int size, int many, T* out, std::int64_t first, int used) const {
     if (out == nullptr) return;
     const Tile<T> rows = {from.data, from.column, from.row};
-    if (as_rows) return loops.unpack(rows, places, used, matrices_at(out, first, used, many, size));
+    if (as_rows) return loops.unpack(rows, order, used, matrices_at(out, first, used, many, size));
     const std::int64_t elements = static_cast<std::int64_t>(size) * many;
-    loops.unpack(rows, places, used, matrices_at(matrix, 0, used, many, size));
+    loops.unpack(rows, order, used, matrices_at(matrix, 0, used, many, size));
     for (int l = 0; l < used; ++l)
       loops.transpose(matrix + l * elements, many, size, size, out + (first + l) * elements, many);
   }
@@ -43,13 +43,13 @@ struct SvdTiles {
     const Tile<T> t = {matrix, 1, apart(m)}, u = {left, 1, apart(m)}, v = {right, 1, apart(n)};
     loops.pack(matrices_of<T>(a, first, count, loops.lanes), nullptr, wide ? Tile<T>{matrix, apart(m), 1} : t);
     Infos infos;
-    loops.svd(t, m, n, values, places, u, width, v, scratch, infos);
+    loops.svd(t, m, n, values, order, u, width, v, scratch, infos);
     for (int l = 0; l < used; ++l) {
       if (infos[l] != 0) leftover.add(first + l);
     }
-    for (int i = n; i < width; ++i) std::fill_n(places + i * loops.lanes, loops.lanes, i);
+    for (int i = n; i < width; ++i) std::fill_n(order + i * loops.lanes, loops.lanes, i);
     if (R* out = output<R>(*c, 1, 0, 0))
-      lanes::loops<R>().unpack({values, 1, 1}, places, used, matrices_at(out, first, used, n, 1));
+      lanes::loops<R>().unpack({values, 1, 1}, order, used, matrices_at(out, first, used, n, 1));
     store(wide, u, m, width, output<T>(*c, wide ? 2 : 0, 0, 0), first, used);
     store(!wide, v, n, n, output<T>(*c, wide ? 0 : 2, 0, 0), first, used);
   }
@@ -64,12 +64,12 @@ struct SvdTiles {
   bool vectors;
   T *matrix = nullptr, *scratch = nullptr, *left = nullptr, *right = nullptr;
   R* values = nullptr;
-  std::int32_t* places = nullptr;
+  std::int32_t* order = nullptr;
 };
 
 }  // namespace
 
-bool Svd::fits(const KernelCall& c) {
+bool Svd::supports(const KernelCall& c) {
   const TensorView& a = c.in[0];
   const std::int64_t m = a.size(a.rank - 2), n = a.size(a.rank - 1);
   return matrices_fit(a) && (a.dtype != DType::c128 || std::max(m, n) <= 64);  // larger tiles exceed the caches

@@ -17,7 +17,7 @@ struct PivotRows {
     V<T> found[kN] = {};
     for (std::uint64_t rest = set; rest != 0; rest &= rest - 1) {
       const std::int64_t r = __builtin_ctzll(rest);
-      const I<T> here = row == whole<T>(r);
+      const I<T> here = row == integers<T>(r);
       for (int c = 0; c < kN; ++c) found[c] = here ? x[r * apart + c] : found[c];
     }
     for (int c = 0; c < kN; ++c) to[c] = found[c];
@@ -36,28 +36,28 @@ struct PivotRows {
 /// row.
 template <class T>
 struct Largest {
-  I<T> size = whole<T>(-1);
+  I<T> size = integers<T>(-1);
   I<T> row = {};
 
   TERN_SIMD_INLINE void consider(V<T> x, I<T> taken, int r) {
     const I<T> other = reinterpret_cast<I<T>>(magnitude<T>(x)) | taken, before = size;
     size = other > before ? other : before;
-    row = size != before ? whole<T>(r) : row;
+    row = size != before ? integers<T>(r) : row;
   }
 };
 
 /// Four columns: their factors, and the pivot rows' elements in these columns.
 template <class T>
 struct Panel {
-  V<T>* factors;  ///< [row][4]; 0 for past pivot rows
-  I<T>* taken;    ///< [row]: lanes with this row as a past pivot
-  int n;          ///< rows
+  V<T>* factors;      ///< [row][4]; 0 for past pivot rows
+  I<T>* past_pivots;  ///< [row]: lanes with this row as a past pivot
+  int n;              ///< rows
   PivotRows<T> pivots[4];
   V<T> top[4][4];
 
   void factor(const V<T>* x, std::ptrdiff_t row, int begin, I<T>& info) {
     Largest<T> largest;
-    for (int r = 0; r < n; ++r) largest.consider(x[r * row], taken[r], r);
+    for (int r = 0; r < n; ++r) largest.consider(x[r * row], past_pivots[r], r);
     pivots[0] = PivotRows<T>(largest.row);
     step(0, x, row, begin, info);
     for (int k = 1; k < 4; ++k) step(k, factors, 4, begin, info);
@@ -69,7 +69,7 @@ struct Panel {
     pivot.template gather<4>(x, row, own_top);
     const V<T> found = own_top[number];
     const I<T> zero = found == T(0);
-    info = (zero & (info == 0)) ? whole<T>(begin + number + 1) : info;
+    info = (zero & (info == 0)) ? integers<T>(begin + number + 1) : info;
     const Divisor<T> divisor(zero ? broadcast<T>(1) : found);
     Largest<T> largest;
     for (int r = 0; r < n; ++r) {
@@ -77,8 +77,8 @@ struct Panel {
       asm("" : "+r"(k));  // keeps the compiler from making four loops of one
       const V<T>* from = x + r * row;
       V<T>* to = factors + 4 * r;
-      const I<T> none = (pivot.row == whole<T>(r)) | taken[r];
-      taken[r] = none;
+      const I<T> none = (pivot.row == integers<T>(r)) | past_pivots[r];
+      past_pivots[r] = none;
       const V<T> factor = none ? V<T>{} : divisor.quotient(from[k]);
       const auto subtract = [&](int c) { return none ? V<T>{} : less_product<T>(from[c], factor, own_top[c]); };
       if (k < 1) to[1] = subtract(1);
@@ -138,9 +138,9 @@ template <class T>
   const int rows = padded(n);
   V<T>*x = registers<T>(a.data), *right = registers<T>(b.data), *factors = solved + rows * columns;
   Panel<T> p;
-  p.factors = factors, p.taken = reinterpret_cast<I<T>*>(factors + 4 * rows), p.n = rows;
+  p.factors = factors, p.past_pivots = reinterpret_cast<I<T>*>(factors + 4 * rows), p.n = rows;
   pad<T>(x, a.row, n, rows, right, b.row, columns);
-  for (int r = 0; r < rows; ++r) p.taken[r] = I<T>{};
+  for (int r = 0; r < rows; ++r) p.past_pivots[r] = I<T>{};
   for (int begin = 0; begin < rows; begin += 4) {
     const int end = begin + 4;
     p.factor(x + begin, a.row, begin, info);

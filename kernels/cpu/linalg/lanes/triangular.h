@@ -10,8 +10,8 @@ void triangular(const Tile<const T>& a, int n, bool unit, const Tile<T>& x, int 
     bool small = false;
     for (int r = 0; r < count; ++r) {
       for (int c = 0; c <= r; ++c) factors[r][c] = left[(begin + r) * a.row + (begin + c) * a.column];
-      inverse[r] = Inverse<T>(factors[r][r]).whole();
-      small = small || any<T>(larger_part<T>(factors[r][r]) < 2 * Lane<Part<T>>::kLeastNormal);
+      inverse[r] = Inverse<T>(factors[r][r]).product();
+      small = small || any_lane<T>(larger_part<T>(factors[r][r]) < 2 * Lane<RealPart<T>>::kLeastNormal);
     }
     small = small || columns == 1;  // divides: inverses of the smallest numbers overflow
     for (int c = 0; c < columns; ++c) {
@@ -26,8 +26,8 @@ void triangular(const Tile<const T>& a, int n, bool unit, const Tile<T>& x, int 
     }
     const int end = begin + count;
     if (end < n) {
-      subtract_product<T>(part<const T>(a, end, begin), part<const T>(x, begin, 0), part<T>(x, end, 0), n - end, count,
-                          columns);
+      subtract_product<T>(tile_from<const T>(a, end, begin), tile_from<const T>(x, begin, 0), tile_from<T>(x, end, 0),
+                          n - end, count, columns);
     }
   }
 }

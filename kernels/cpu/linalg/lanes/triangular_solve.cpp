@@ -20,7 +20,7 @@ struct TriangularTiles : SolveTiles<T> {
 
 }  // namespace
 
-bool TriangularSolve::fits(const KernelCall& c) {
+bool TriangularSolve::supports(const KernelCall& c) {
   return solve_fits(c, 1) && pays_for_packing(c, 1);
 }
 std::size_t TriangularSolve::scratch(const KernelCall& c) {

@@ -49,7 +49,7 @@ TERN_SIMD_INLINE void update_rows(V<T>* a, std::ptrdiff_t row, const V<T>* v, co
 
 /// sum += the real part of x conj(y).
 template <class T>
-TERN_SIMD_INLINE void add_product(V<Part<T>>& sum, V<T> x, V<T> y) {
+TERN_SIMD_INLINE void add_product(V<RealPart<T>>& sum, V<T> x, V<T> y) {
   if constexpr (kIsComplex<T>) {
     sum = sum + x.re * y.re;
     sum = sum + x.im * y.im;
@@ -61,8 +61,9 @@ TERN_SIMD_INLINE void add_product(V<Part<T>>& sum, V<T> x, V<T> y) {
 /// a: lower triangle in rows; receives the vectors of the reflections below the diagonals. d [n], e [n]: the diagonals
 /// of T. v, w [n]: scratch.
 template <class T>
-void tridiagonalize(V<T>* a, std::ptrdiff_t row, int n, V<Part<T>>* d, V<Part<T>>* e, V<T>* tau, V<T>* v, V<T>* w) {
-  using R = Part<T>;
+void tridiagonalize(V<T>* a, std::ptrdiff_t row, int n, V<RealPart<T>>* d, V<RealPart<T>>* e, V<T>* tau, V<T>* v,
+                    V<T>* w) {
+  using R = RealPart<T>;
   for (int i = 0; i + 1 < n; ++i) {
     const int m = n - 1 - i;
     V<T>* column = a + (i + 1) * row + i;

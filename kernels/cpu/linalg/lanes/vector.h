@@ -6,7 +6,7 @@ struct Lane;
 template <>
 struct Lane<float> {
   using V = simd::Floats;
-  using Part = float;
+  using RealPart = float;
   using I = decltype(V{} < V{});
   using Four = float __attribute__((vector_size(16)));
   static constexpr int kBias = 127, kDigits = 23;  ///< exponent bias; digits after the point
@@ -19,7 +19,7 @@ struct Lane<float> {
 template <>
 struct Lane<double> {
   using V = simd::Doubles;
-  using Part = double;
+  using RealPart = double;
   using I = decltype(V{} < V{});
   using Four = double __attribute__((vector_size(32)));
   static constexpr int kBias = 1023, kDigits = 52;
@@ -38,7 +38,7 @@ TERN_SIMD_INLINE V<T> broadcast(T x) {
   return x - V<T>{};
 }
 template <class T>
-TERN_SIMD_INLINE I<T> whole(std::int64_t x) {
+TERN_SIMD_INLINE I<T> integers(std::int64_t x) {
   using Element = decltype(I<T>{}[0] + 0);
   return static_cast<Element>(x) - I<T>{};
 }
@@ -58,7 +58,7 @@ TERN_SIMD_INLINE V<T> magnitude(V<T> x) {
 }
 /// |x| with the sign of s.
 template <class T>
-TERN_SIMD_INLINE V<T> with_sign(V<T> x, V<T> s) {
+TERN_SIMD_INLINE V<T> copy_sign(V<T> x, V<T> s) {
   const I<T> sign = reinterpret_cast<I<T>>(broadcast<T>(T(-0.0)));
   return reinterpret_cast<V<T>>((reinterpret_cast<I<T>>(x) & ~sign) | (reinterpret_cast<I<T>>(s) & sign));
 }
@@ -68,7 +68,7 @@ TERN_SIMD_INLINE V<T> larger(V<T> x, V<T> y) {
 }
 
 template <class T>
-TERN_SIMD_INLINE bool any(I<T> mask) {
+TERN_SIMD_INLINE bool any_lane(I<T> mask) {
   std::uint64_t words[simd::kBytes / 8], all = 0;
   __builtin_memcpy(words, &mask, sizeof words);
   for (std::uint64_t w : words) all |= w;
@@ -85,9 +85,9 @@ template <class T>
 TERN_SIMD_INLINE Power<T> power_below(V<T> x) {
   constexpr int digits = Lane<T>::kDigits;
   const I<T> bits = reinterpret_cast<I<T>>(magnitude<T>(x)) >> digits;
-  const I<T> most = whole<T>(2 * Lane<T>::kBias - 1), least = whole<T>(1);
+  const I<T> most = integers<T>(2 * Lane<T>::kBias - 1), least = integers<T>(1);
   I<T> exponent = bits > most ? most : bits;
   exponent = exponent < least ? least : exponent;
   return {reinterpret_cast<V<T>>(exponent << digits),
-          reinterpret_cast<V<T>>((whole<T>(2 * Lane<T>::kBias) - exponent) << digits)};
+          reinterpret_cast<V<T>>((integers<T>(2 * Lane<T>::kBias) - exponent) << digits)};
 }

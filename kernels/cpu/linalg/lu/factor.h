@@ -23,9 +23,9 @@ class Factor {
     if (row_ * sizeof(T) % 1024 == 0) row_ += kPanel;  // otherwise all rows map to the same cache sets
     apart_ = padded(rows) + kPanel;
   }
-  void cut(ScratchParts& parts) {
-    matrix_ = parts.take<T>(padded(m_) * row_);
-    panel_ = parts.take<T>(kPanel * apart_);
+  void allocate(ScratchArena& arena) {
+    matrix_ = arena.allocate<T>(padded(m_) * row_);
+    panel_ = arena.allocate<T>(kPanel * apart_);
   }
   const T* matrix() const { return matrix_; }
   int row() const { return static_cast<int>(row_); }  ///< elements between rows
@@ -53,11 +53,11 @@ class Factor {
   }
 
  private:
-  T* at(std::int64_t r, std::int64_t c) const { return matrix_ + r * row_ + c; }
+  T* element(std::int64_t r, std::int64_t c) const { return matrix_ + r * row_ + c; }
 
   void columns(int begin, int end, std::int32_t* pivots) {
     const int n = end - begin;
-    if (n <= loops_->most) {
+    if (n <= loops_->max_columns) {
       for (int j = begin; j < end; j += kPanel) panel(j, std::min(j + kPanel, end), end, pivots);
       return;
     }
@@ -69,28 +69,28 @@ class Factor {
   /// Updates columns `end` to `last` after the factorization of columns `begin` to `end`.
   void finish(int begin, int end, int last) {
     const int depth = end - begin, width = last - end;
-    const BlasTriangle<T> lower = {at(begin, begin), row(), CblasLower, CblasNoTrans, CblasUnit};
-    solve_triangle(CblasLeft, lower, depth, width, at(begin, end), row());
+    const BlasTriangle<T> lower = {element(begin, begin), row(), CblasLower, CblasNoTrans, CblasUnit};
+    solve_triangle(CblasLeft, lower, depth, width, element(begin, end), row());
     if (end < m_) {
-      lapack::subtract_product(CblasNoTrans, CblasNoTrans, m_ - end, width, depth, at(end, begin), row(),
-                               at(begin, end), row(), at(end, end), row());
+      lapack::subtract_product(CblasNoTrans, CblasNoTrans, m_ - end, width, depth, element(end, begin), row(),
+                               element(begin, end), row(), element(end, end), row());
     }
   }
   void panel(int begin, int end, int last, std::int32_t* pivots) {
     const std::int64_t rows = padded(m_) - begin;
-    transpose(at(begin, begin), rows, kPanel, row_, panel_, apart_);
+    transpose(element(begin, begin), rows, kPanel, row_, panel_, apart_);
     const int info = loops_->panel(panel_, apart_, m_ - begin, end - begin, pivots + begin);
     if (info != 0 && info_ == 0) info_ = begin + info;
     for (int j = begin; j < end; ++j) {
       pivots[j] += begin + 1;
-      if (pivots[j] != j + 1) loops_->exchange(at(j, 0), at(pivots[j] - 1, 0), static_cast<int>(padded(n_)));
+      if (pivots[j] != j + 1) loops_->exchange(element(j, 0), element(pivots[j] - 1, 0), static_cast<int>(padded(n_)));
     }
-    transpose(panel_, end - begin, rows, apart_, at(begin, begin), row_);
+    transpose(panel_, end - begin, rows, apart_, element(begin, begin), row_);
     if (end >= last || end - begin < kPanel) return;
     const int width = static_cast<int>(padded(last - end));
-    loops_->solve(panel_, apart_, at(begin, end), row_, width);
-    loops_->subtract(panel_ + kPanel, apart_, at(begin, end), at(end, end), row_, static_cast<int>(rows) - kPanel,
-                     width);
+    loops_->solve(panel_, apart_, element(begin, end), row_, width);
+    loops_->subtract(panel_ + kPanel, apart_, element(begin, end), element(end, end), row_,
+                     static_cast<int>(rows) - kPanel, width);
   }
 
   const LuLoops<T>* loops_ = &loops<T>();

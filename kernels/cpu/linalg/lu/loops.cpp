@@ -3,7 +3,7 @@
 namespace tern::cpu::lu {
 namespace {
 
-const BothLoops& both() {
+const BothLoops& both_loops() {
   static const BothLoops loops = [] {
     BothLoops b;
     best_level(set_levels)(&b);
@@ -16,11 +16,11 @@ const BothLoops& both() {
 
 template <>
 const LuLoops<float>& loops<float>() {
-  return both().f32;
+  return both_loops().f32;
 }
 template <>
 const LuLoops<double>& loops<double>() {
-  return both().f64;
+  return both_loops().f64;
 }
 
 }  // namespace tern::cpu::lu

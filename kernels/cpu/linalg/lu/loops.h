@@ -14,7 +14,7 @@ inline constexpr int kPanel = 16;  ///< columns of a panel
 
 template <class T>
 struct LuLoops {
-  int most;  ///< widest matrix with faster loops than BLAS's products of halves
+  int max_columns;  ///< widest matrix with faster loops than BLAS's products of halves
 
   /// Factors P L U of a panel of `rows` rows and `count` columns (at most kPanel); columns are contiguous,
   /// `column_stride` elements apart. pivots[j]: the row (from 0) exchanged with row j, the first of the largest

@@ -12,17 +12,17 @@ namespace {
 struct BlocksBuffers {
   std::byte *a, *b, *c;  ///< converted operands, and the sums; null where none is needed
 };
-BlocksBuffers take_buffers(const Problem& p, std::int64_t result_elements, ScratchParts& parts) {
+BlocksBuffers take_buffers(const Problem& p, std::int64_t result_elements, ScratchArena& arena) {
   const std::int64_t size = element_size(p.type);
-  return {p.convert_a ? parts.take<std::byte>(planes_without_repeats(p.a).numel() * size) : nullptr,
-          p.convert_b ? parts.take<std::byte>(planes_without_repeats(p.b).numel() * size) : nullptr,
-          p.convert_c ? parts.take<std::byte>(result_elements * size) : nullptr};
+  return {p.convert_a ? arena.allocate<std::byte>(planes_without_repeats(p.a).numel() * size) : nullptr,
+          p.convert_b ? arena.allocate<std::byte>(planes_without_repeats(p.b).numel() * size) : nullptr,
+          p.convert_c ? arena.allocate<std::byte>(result_elements * size) : nullptr};
 }
 
 /// Copies the broadcast bias to the sums; false without a bias.
 bool copy_bias(const KernelCall& c, DType type, void* sums) {
-  if (!c.has(2)) return false;
-  TensorView bias = with_rank(c.in[2], c.out[0].rank);
+  if (!c.has_input(2)) return false;
+  TensorView bias = unsqueeze_to_rank(c.in[2], c.out[0].rank);
   for (std::size_t i = 0; i < static_cast<std::size_t>(bias.rank); ++i) {
     if (bias.sizes[i] == c.out[0].sizes[i]) continue;
     bias.sizes[i] = c.out[0].sizes[i];
@@ -37,7 +37,7 @@ void multiply(const Problem& p, const T* a, const T* b, T* c, bool accumulate) {
   const auto r = static_cast<std::size_t>(p.a.rank);
   const auto multiply_planes = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const Batch::Offsets offsets = p.batch.at(i);
+      const Batch::Offsets offsets = p.batch.offsets_of(i);
       gemm<T>(p.m, p.n, p.k, {a + offsets.a, p.a.strides[r - 2], p.a.strides[r - 1]},
               {b + offsets.b, p.b.strides[r - 2], p.b.strides[r - 1]}, c + i * p.m * p.n, p.n, accumulate);
     }
@@ -56,15 +56,15 @@ class ProductBlocks : public PreparedAlgorithm {
  public:
   ProductBlocks() { choice = {Algorithm::blocks}; }
 
-  void reserve(const KernelCall& c, ScratchParts& parts) const override {
-    take_buffers(describe(c), c.out[0].numel(), parts);
+  void reserve(const KernelCall& c, ScratchArena& arena) const override {
+    take_buffers(describe(c), c.out[0].numel(), arena);
   }
 
-  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue*) const override {
+  RemainingWork run(KernelCall& c, ScratchArena& arena, const pointwise::Epilogue*) const override {
     const TensorView& out = c.out[0];
     const Problem p = describe(c);
-    const BlocksBuffers buffers = take_buffers(p, out.numel(), parts);
-    if (p.convert_a) to_dense(planes_without_repeats(with_rank(c.in[0], out.rank)), p.type, buffers.a);
+    const BlocksBuffers buffers = take_buffers(p, out.numel(), arena);
+    if (p.convert_a) to_dense(planes_without_repeats(unsqueeze_to_rank(c.in[0], out.rank)), p.type, buffers.a);
     if (p.convert_b) convert_right(c, p.type, buffers.b);
     void* sums = p.convert_c ? buffers.c : out.data;
     const bool accumulate = copy_bias(c, p.type, sums);

@@ -37,25 +37,25 @@ class FloatRows {
 
 class DenseRows : public PreparedAlgorithm {
  public:
-  explicit DenseRows(const KernelCall& c) : of_floats_(prepare_product(FloatRows(c).call())) {
-    choice = of_floats_->prepared->choice;
-    unread = of_floats_->prepared->unread;
+  explicit DenseRows(const KernelCall& c) : float_state_(prepare_product(FloatRows(c).call())) {
+    choice = float_state_->prepared->choice;
+    unread = float_state_->prepared->unread;
   }
 
-  void reserve(const KernelCall& c, ScratchParts& parts) const override {
-    FloatRows rows(c, parts.take<float>(c.in[0].numel()));
-    of_floats_->prepared->reserve(rows.call(), parts);
+  void reserve(const KernelCall& c, ScratchArena& arena) const override {
+    FloatRows rows(c, arena.allocate<float>(c.in[0].numel()));
+    float_state_->prepared->reserve(rows.call(), arena);
   }
 
-  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
-    auto* const x = parts.take<float>(c.in[0].numel());
+  RemainingWork run(KernelCall& c, ScratchArena& arena, const pointwise::Epilogue* epilogue) const override {
+    auto* const x = arena.allocate<float>(c.in[0].numel());
     to_dense(c.in[0], DType::f32, x);
     FloatRows rows(c, x);
-    return of_floats_->prepared->run(rows.call(), parts, epilogue);
+    return float_state_->prepared->run(rows.call(), arena, epilogue);
   }
 
  private:
-  std::unique_ptr<AlgorithmState> of_floats_;
+  std::unique_ptr<AlgorithmState> float_state_;
 };
 
 }  // namespace
@@ -64,7 +64,7 @@ std::unique_ptr<PreparedAlgorithm> prepare_dense_rows(const KernelCall& c) {
   const DType x = c.in[0].dtype, w = c.in[1].dtype;
   const bool small = is_small(x) && is_small(w), joins = x == DType::f32 && is_floating(w) && copy_joins_rows(c);
   const bool serves = (small || joins) && c.in[1].blocks.columns == 0 && c.out[0].dtype == DType::f32 &&
-                      (!c.has(2) || c.in[2].dtype == DType::f32);
+                      (!c.has_input(2) || c.in[2].dtype == DType::f32);
   return serves ? std::make_unique<DenseRows>(c) : nullptr;
 }
 

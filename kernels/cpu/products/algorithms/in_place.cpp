@@ -25,14 +25,14 @@ std::optional<InPlace> in_place(const KernelCall& c) {
     return std::nullopt;
   const Problem p = describe(c);
   if (p.batch.planes != 1 || p.k == 0) return std::nullopt;
-  if (c.has(2) && (!is_float(c.in[2].dtype) || c.in[2].rank != 1 || c.in[2].size(0) != p.n)) return std::nullopt;
+  if (c.has_input(2) && (!is_float(c.in[2].dtype) || c.in[2].rank != 1 || c.in[2].size(0) != p.n)) return std::nullopt;
   if (x.dtype == DType::f32 && (p.convert_a || p.a.stride(p.a.rank - 1) != 1)) return std::nullopt;
   const int r = w.rank;
   if (w.stride(r - 2) != 1 || w.stride(r - 1) < 0) return std::nullopt;
   const std::int64_t x_row = p.m == 1 ? p.k : p.a.stride(p.a.rank - 2);
   InPlace in{{p.m, p.n, p.k, x_row, w.stride(r - 1)},
              x.dtype != DType::f32,
-             c.has(2) && c.in[2].dtype != DType::f32,
+             c.has_input(2) && c.in[2].dtype != DType::f32,
              y.dtype != DType::f32};
   if (x.dtype != DType::bf16 || w.dtype != DType::bf16) return in;
   if ((p.m <= kFewRows || !tiles::available()) && multiplies_bf16(in.shape)) {
@@ -40,17 +40,17 @@ std::optional<InPlace> in_place(const KernelCall& c) {
     in.convert_x = !x.contiguous();
     return in;
   }
-  in.by_onednn = p.m > kFewRows && dnnl_cpu::native_bf16();
+  in.uses_onednn = p.m > kFewRows && dnnl_cpu::native_bf16();
   return in;
 }
 
 struct LinearBuffers {
   float *x, *bias, *y;
 };
-LinearBuffers buffers(const InPlace& l, ScratchParts& parts) {
-  return {l.convert_x ? parts.take<float>(l.shape.m * l.shape.k) : nullptr,  // room for bfloat16 too
-          l.convert_bias ? parts.take<float>(l.shape.n) : nullptr,
-          l.convert_y ? parts.take<float>(l.shape.m * l.shape.n) : nullptr};
+LinearBuffers buffers(const InPlace& l, ScratchArena& arena) {
+  return {l.convert_x ? arena.allocate<float>(l.shape.m * l.shape.k) : nullptr,  // room for bfloat16 too
+          l.convert_bias ? arena.allocate<float>(l.shape.n) : nullptr,
+          l.convert_y ? arena.allocate<float>(l.shape.m * l.shape.n) : nullptr};
 }
 
 class InPlaceProduct : public PreparedAlgorithm {
@@ -59,7 +59,7 @@ class InPlaceProduct : public PreparedAlgorithm {
     choice = {Algorithm::in_place};
     if (!rounds(c)) return;
     half_ = c.precision == Precision::float16 ? DType::f16 : DType::bf16;
-    const auto* weight = c.in[1].as<const float>();
+    const auto* weight = c.in[1].data_as<const float>();
     const std::int64_t n = l.shape.n, k = l.shape.k, row = l.shape.w_row;
     const std::string key = fmt::format("{} rows: {} of {}", name_of(half_), n, k);
     if (half_ == DType::f16 && !fits_float16(c, key)) return;
@@ -70,21 +70,21 @@ class InPlaceProduct : public PreparedAlgorithm {
     unread = 1u << 1;
   }
 
-  void reserve(const KernelCall&, ScratchParts& parts) const override { buffers(l_, parts); }
+  void reserve(const KernelCall&, ScratchArena& arena) const override { buffers(l_, arena); }
 
   /// Applies the epilogue, unless the result has a type of its own.
-  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
-    const LinearBuffers at = buffers(l_, parts);
+  RemainingWork run(KernelCall& c, ScratchArena& arena, const pointwise::Epilogue* epilogue) const override {
+    const LinearBuffers at = buffers(l_, arena);
     const void* x = c.in[0].data;
     if (l_.convert_x) {
       to_dense(planes_without_repeats(c.in[0]), l_.bf16 ? DType::bf16 : DType::f32, at.x);
       x = at.x;
     }
     if (l_.convert_bias) to_dense(c.in[2], DType::f32, at.bias);
-    const float* bias = l_.convert_bias ? at.bias : c.has(2) ? c.in[2].as<const float>() : nullptr;
-    float* y = l_.convert_y ? at.y : c.out[0].as<float>();
+    const float* bias = l_.convert_bias ? at.bias : c.has_input(2) ? c.in[2].data_as<const float>() : nullptr;
+    float* y = l_.convert_y ? at.y : c.out[0].data_as<float>();
     if (l_.bf16) {
-      linear(l_.shape, Bf16Operands{static_cast<const BFloat16*>(x), c.in[1].as<const BFloat16>(), bias, y});
+      linear(l_.shape, Bf16Operands{static_cast<const BFloat16*>(x), c.in[1].data_as<const BFloat16>(), bias, y});
     } else {
       const pointwise::BoundEpilogue finish =
           l_.convert_y ? pointwise::BoundEpilogue{} : pointwise::BoundEpilogue{epilogue, &c};
@@ -110,7 +110,7 @@ class InPlaceProduct : public PreparedAlgorithm {
       c.weights->fetch(1);
     }
     constexpr float kRoundsToInfinity = 65520;
-    const auto* weight = c.in[1].as<const float>();
+    const auto* weight = c.in[1].data_as<const float>();
     for (std::int64_t j = 0; j < l_.shape.n; ++j) {
       for (std::int64_t i = 0; i < l_.shape.k; ++i) {
         const float v = weight[j * l_.shape.w_row + i];

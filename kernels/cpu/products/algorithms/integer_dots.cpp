@@ -21,10 +21,10 @@ class IntegerDots : public PreparedAlgorithm {
     for (std::int64_t k = 0; k < p.problem.k; k += int8::kStep) steps_.push_back(k);
   }
 
-  void reserve(const KernelCall& c, ScratchParts& parts) const override { Room(*this, c, parts); }
+  void reserve(const KernelCall& c, ScratchArena& arena) const override { Room(*this, c, arena); }
 
-  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
-    const Room room(*this, c, parts);
+  RemainingWork run(KernelCall& c, ScratchArena& arena, const pointwise::Epilogue* epilogue) const override {
+    const Room room(*this, c, arena);
     const Problem& p = p_.problem;
     if (room.x != nullptr) to_dense(planes_without_repeats(c.in[0]), c.in[0].dtype, room.x);
     if (room.bias != nullptr) to_dense(c.in[2], DType::i32, room.bias);
@@ -56,9 +56,9 @@ class IntegerDots : public PreparedAlgorithm {
 
  private:
   struct Room {
-    Room(const IntegerDots& of, const KernelCall& c, ScratchParts& parts)
-        : x(of.p_.copies_x ? parts.take<std::byte>(planes_without_repeats(c.in[0]).numel()) : nullptr),
-          bias(c.has(2) ? parts.take<std::int32_t>(of.p_.problem.n) : nullptr) {}
+    Room(const IntegerDots& of, const KernelCall& c, ScratchArena& arena)
+        : x(of.p_.copies_x ? arena.allocate<std::byte>(planes_without_repeats(c.in[0]).numel()) : nullptr),
+          bias(c.has_input(2) ? arena.allocate<std::int32_t>(of.p_.problem.n) : nullptr) {}
     std::byte* x;
     std::int32_t* bias;
   };
@@ -69,8 +69,8 @@ class IntegerDots : public PreparedAlgorithm {
     alignas(64) float block[kMostRows * kColumns];
     for (std::int64_t r = 0; r < p.m; ++r) {
       const std::int32_t* from = sums + r * kColumns;
-      if (p_.keeps) {
-        auto* to = c.out[0].as<std::int32_t>() + r * p.n + column;
+      if (p_.stores_sums) {
+        auto* to = c.out[0].data_as<std::int32_t>() + r * p.n + column;
         for (std::int64_t i = 0; i < columns; ++i) {
           const auto start = bias == nullptr ? 0U : static_cast<std::uint32_t>(bias[column + i]);
           to[i] = static_cast<std::int32_t>(start + static_cast<std::uint32_t>(from[i]));
@@ -79,10 +79,10 @@ class IntegerDots : public PreparedAlgorithm {
         for (std::int64_t i = 0; i < columns; ++i) block[r * kColumns + i] = static_cast<float>(from[i]);
       }
     }
-    if (p_.keeps) return;
+    if (p_.stores_sums) return;
     if (finish.store_or_apply(block, kColumns, p.m, columns, column, p.n)) return;
     for (std::int64_t r = 0; r < p.m; ++r)
-      std::copy_n(block + r * kColumns, columns, c.out[0].as<float>() + r * p.n + column);
+      std::copy_n(block + r * kColumns, columns, c.out[0].data_as<float>() + r * p.n + column);
   }
 
   IntegerProduct p_;

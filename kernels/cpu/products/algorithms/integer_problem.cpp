@@ -32,10 +32,10 @@ std::optional<IntegerProduct> integer_product(const KernelCall& c) {
   if (!is_byte_integer(a.dtype) || !is_byte_integer(b.dtype) || !int8::holds_sums(c)) return std::nullopt;
   IntegerProduct p{.problem = describe(c, false),
                    .signs = {a.dtype == DType::i8, b.dtype == DType::i8},
-                   .keeps = y.dtype == DType::i32};
+                   .stores_sums = y.dtype == DType::i32};
   if (y.numel() == 0 || p.problem.k == 0) return std::nullopt;
-  if (c.has(2) && !(p.keeps && is_row_of_integers(c.in[2], p.problem.n))) return std::nullopt;
-  if (!p.keeps && !int8::is_exact(a.dtype, b.dtype, p.problem.k)) return std::nullopt;
+  if (c.has_input(2) && !(p.stores_sums && is_row_of_integers(c.in[2], p.problem.n))) return std::nullopt;
+  if (!p.stores_sums && !int8::is_exact(a.dtype, b.dtype, p.problem.k)) return std::nullopt;
   const TensorView& x = p.problem.a;
   p.copies_x = p.problem.convert_a;
   if (!p.copies_x && x.stride(x.rank - 1) != 1 && p.problem.k != 1) {

@@ -12,8 +12,8 @@ namespace tern::cpu {
 struct IntegerProduct {
   Problem problem;
   int8::Signs signs;
-  bool keeps = false;     ///< the result is int32; otherwise float32
-  bool copies_x = false;  ///< elements of a row do not lie side by side
+  bool stores_sums = false;  ///< the result is int32; otherwise float32
+  bool copies_x = false;     ///< elements of a row do not lie side by side
 
   /// Columns of the second operand of one plane, which lies at `data`.
   int8::WeightView weight(const std::byte* data) const;

@@ -47,25 +47,27 @@ class IntegerRows : public PreparedAlgorithm {
                                    [linear = linear_, weight](std::byte* to) { linear.pack(weight, to); });
   }
 
-  void reserve(const KernelCall& c, ScratchParts& parts) const override { Room(*this, c, parts); }
+  void reserve(const KernelCall& c, ScratchArena& arena) const override { Room(*this, c, arena); }
 
-  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
-    const Room room(*this, c, parts);
+  RemainingWork run(KernelCall& c, ScratchArena& arena, const pointwise::Epilogue* epilogue) const override {
+    const Room room(*this, c, arena);
     const Problem& p = p_.problem;
-    if (room.x != nullptr) to_dense(planes_without_repeats(with_rank(c.in[0], p.a.rank)), c.in[0].dtype, room.x);
-    if (room.b != nullptr) to_dense(planes_without_repeats(with_rank(c.in[1], p.b.rank)), c.in[1].dtype, room.b);
+    if (room.x != nullptr)
+      to_dense(planes_without_repeats(unsqueeze_to_rank(c.in[0], p.a.rank)), c.in[0].dtype, room.x);
+    if (room.b != nullptr)
+      to_dense(planes_without_repeats(unsqueeze_to_rank(c.in[1], p.b.rank)), c.in[1].dtype, room.b);
     if (room.bias != nullptr) to_dense(c.in[2], DType::i32, room.bias);
     const std::byte *x_data = room.x != nullptr ? room.x : c.in[0].data,
                     *b_data = room.b != nullptr ? room.b : c.in[1].data;
     const auto multiply_plane = [&](std::int64_t i, std::byte* packed, std::byte* scratch) {
-      const Batch::Offsets offsets = p.batch.at(i);
+      const Batch::Offsets offsets = p.batch.offsets_of(i);
       if (packed != nullptr) linear_.pack(p_.weight(b_data + offsets.b), packed);
       linear_.run({.x = x_data + offsets.a,
                    .x_row = p_.x_row(),
                    .weight = packed != nullptr ? packed : weight_.get(),
                    .bias = room.bias,
                    .y = c.out[0].data,
-                   .keeps = p_.keeps,
+                   .stores_sums = p_.stores_sums,
                    .first = i * p.m,
                    .finish = {epilogue, &c}},
                   scratch);
@@ -84,16 +86,17 @@ class IntegerRows : public PreparedAlgorithm {
 
  private:
   struct Room {
-    Room(const IntegerRows& algorithm, const KernelCall& c, ScratchParts& parts)
+    Room(const IntegerRows& algorithm, const KernelCall& c, ScratchArena& arena)
         : scratch(algorithm.threads_share_planes_
-                      ? parts.take<std::byte>(static_cast<std::int64_t>(algorithm.linear_.scratch()))
+                      ? arena.allocate<std::byte>(static_cast<std::int64_t>(algorithm.linear_.scratch()))
                       : nullptr),
           packed(algorithm.threads_share_planes_ && algorithm.weight_ == nullptr
-                     ? parts.take<std::byte>(algorithm.linear_.packed_bytes())
+                     ? arena.allocate<std::byte>(algorithm.linear_.packed_bytes())
                      : nullptr),
-          x(algorithm.p_.copies_x ? parts.take<std::byte>(planes_without_repeats(c.in[0]).numel()) : nullptr),
-          b(algorithm.p_.problem.convert_b ? parts.take<std::byte>(planes_without_repeats(c.in[1]).numel()) : nullptr),
-          bias(c.has(2) ? parts.take<std::int32_t>(algorithm.p_.problem.n) : nullptr) {}
+          x(algorithm.p_.copies_x ? arena.allocate<std::byte>(planes_without_repeats(c.in[0]).numel()) : nullptr),
+          b(algorithm.p_.problem.convert_b ? arena.allocate<std::byte>(planes_without_repeats(c.in[1]).numel())
+                                           : nullptr),
+          bias(c.has_input(2) ? arena.allocate<std::int32_t>(algorithm.p_.problem.n) : nullptr) {}
     std::byte *scratch, *packed;  ///< packed: a weight of one plane
     std::byte *x, *b;             ///< dense copies of operands 0 and 1; null where kernels read the operands
     std::int32_t* bias;

@@ -14,11 +14,11 @@ class Packed : public PreparedAlgorithm {
     unread = 1u << 1;
   }
 
-  void reserve(const KernelCall&, ScratchParts& parts) const override { buffers(parts); }
+  void reserve(const KernelCall&, ScratchArena& arena) const override { buffers(arena); }
 
-  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue*) const override {
-    const Buffers at = buffers(parts);
-    const void* bias = c.has(2) ? c.in[2].data : nullptr;
+  RemainingWork run(KernelCall& c, ScratchArena& arena, const pointwise::Epilogue*) const override {
+    const Buffers at = buffers(arena);
+    const void* bias = c.has_input(2) ? c.in[2].data : nullptr;
     if (!convert_) {
       packed_->run(c.in[0].data, bias, c.out[0].data, at.primitive);
       return RemainingWork::epilogue;
@@ -35,9 +35,10 @@ class Packed : public PreparedAlgorithm {
     std::byte* primitive;
     float *a, *bias, *c;
   };
-  Buffers buffers(ScratchParts& parts) const {
-    Buffers b{parts.take<std::byte>(static_cast<std::int64_t>(packed_->scratch())), nullptr, nullptr, nullptr};
-    if (convert_) b = {b.primitive, parts.take<float>(m_ * k_), parts.take<float>(n_), parts.take<float>(m_ * n_)};
+  Buffers buffers(ScratchArena& arena) const {
+    Buffers b{arena.allocate<std::byte>(static_cast<std::int64_t>(packed_->scratch())), nullptr, nullptr, nullptr};
+    if (convert_)
+      b = {b.primitive, arena.allocate<float>(m_ * k_), arena.allocate<float>(n_), arena.allocate<float>(m_ * n_)};
     return b;
   }
 
@@ -67,14 +68,14 @@ std::unique_ptr<PreparedAlgorithm> prepare_onednn_product(const KernelCall& c) {
   if (dtype == DType::f32 && c.in[1].dtype == DType::f32 && c.algorithm != Algorithm::onednn) return nullptr;
   const Problem p = describe(c);
   if (p.batch.planes != 1 || p.k == 0) return nullptr;
-  if (c.has(2) && (c.in[2].rank != 1 || c.in[2].size(0) != p.n)) return nullptr;
+  if (c.has_input(2) && (c.in[2].rank != 1 || c.in[2].size(0) != p.n)) return nullptr;
   const bool own_type = dtype == DType::f32 || (dtype == DType::bf16 && dnnl_cpu::native_bf16());
   const TensorView& a = c.in[0];
   const bool readable =
       dtype == DType::f32 ? !p.convert_a && (p.a.stride(p.a.rank - 1) == 1 || p.k == 1) : a.contiguous();
   const bool direct = own_type && readable && c.in[1].dtype == dtype && c.out[0].dtype == dtype &&
-                      (!c.has(2) || c.in[2].dtype == dtype);
-  dnnl_cpu::PackedProduct product{p.m, p.n, p.k, direct ? dtype : DType::f32, p.k, last_plane(c.in[1]), c.has(2)};
+                      (!c.has_input(2) || c.in[2].dtype == dtype);
+  dnnl_cpu::PackedProduct product{p.m, p.n, p.k, direct ? dtype : DType::f32, p.k, last_plane(c.in[1]), c.has_input(2)};
   for (int i = 0; i < 2; ++i) {
     if (product.weight.stride(i) <= 0 && product.weight.size(i) > 1) return nullptr;
   }

@@ -10,7 +10,7 @@ namespace {
 class Panels : public PreparedAlgorithm {
  public:
   /// Null where there are no panels.
-  static std::unique_ptr<PreparedAlgorithm> make(const KernelCall& c, const LinearShape& s) {
+  static std::unique_ptr<PreparedAlgorithm> create(const KernelCall& c, const LinearShape& s) {
     auto made = std::make_unique<Panels>();
     made->rows_ = {.in = s.k, .out = s.n};
     made->rows_.window[1].in = made->rows_.window[1].out = s.m;
@@ -21,13 +21,14 @@ class Panels : public PreparedAlgorithm {
     return made;
   }
 
-  void reserve(const KernelCall&, ScratchParts&) const override {}
+  void reserve(const KernelCall&, ScratchArena&) const override {}
 
-  RemainingWork run(KernelCall& c, ScratchParts&, const pointwise::Epilogue* epilogue) const override {
-    channels_last::convolve(rows_,
-                            {c.in[0].as<const float>(), c.in[1].as<const float>(),
-                             c.has(2) ? c.in[2].as<const float>() : nullptr, c.out[0].as<float>(), panels_},
-                            {epilogue, &c});
+  RemainingWork run(KernelCall& c, ScratchArena&, const pointwise::Epilogue* epilogue) const override {
+    channels_last::convolve(
+        rows_,
+        {c.in[0].data_as<const float>(), c.in[1].data_as<const float>(),
+         c.has_input(2) ? c.in[2].data_as<const float>() : nullptr, c.out[0].data_as<float>(), panels_},
+        {epilogue, &c});
     return RemainingWork::nothing;
   }
 
@@ -43,7 +44,7 @@ std::unique_ptr<PreparedAlgorithm> prepare_panels(const ProductProperties& p) {
   if (!p.floats) return nullptr;
   const LinearShape& s = p.linear->shape;
   if (s.x_row != s.k || (s.w_row != s.k && s.n != 1) || s.k == 1) return nullptr;
-  return Panels::make(c, s);
+  return Panels::create(c, s);
 }
 
 }  // namespace tern::cpu

@@ -57,7 +57,7 @@ class QuantizedWeightProduct : public PreparedAlgorithm {
  public:
   explicit QuantizedWeightProduct(const KernelCall& c)
       : convert_x_(c.in[0].dtype != DType::f32 || !c.in[0].contiguous()),
-        convert_bias_(c.has(2) && (c.in[2].dtype != DType::f32 || !c.in[2].contiguous())),
+        convert_bias_(c.has_input(2) && (c.in[2].dtype != DType::f32 || !c.in[2].contiguous())),
         convert_y_(c.out[0].dtype != DType::f32) {
     choice = {Algorithm::quantized};
     if (shape_of_quantized(c, tiles::kAllParts).m <= block_quantized::kFewRows) return;
@@ -68,13 +68,13 @@ class QuantizedWeightProduct : public PreparedAlgorithm {
     }
   }
 
-  void reserve(const KernelCall& c, ScratchParts& parts) const override { Room(*this, c, parts); }
+  void reserve(const KernelCall& c, ScratchArena& arena) const override { Room(*this, c, arena); }
 
   /// Applies the epilogue, unless the result has a type of its own.
-  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
-    const Room room(*this, c, parts);
+  RemainingWork run(KernelCall& c, ScratchArena& arena, const pointwise::Epilogue* epilogue) const override {
+    const Room room(*this, c, arena);
     if (convert_bias_) to_dense(c.in[2], DType::f32, room.bias);
-    const float* bias = convert_bias_ ? room.bias : c.has(2) ? c.in[2].as<const float>() : nullptr;
+    const float* bias = convert_bias_ ? room.bias : c.has_input(2) ? c.in[2].data_as<const float>() : nullptr;
     const QuantizedMatrix matrix = quantized_matrix(c.in[1]);
     if (rounded_ && run_rounded(c, room, matrix, bias, epilogue)) return RemainingWork::nothing;
     if (convert_x_) to_dense(c.in[0], DType::f32, room.x);
@@ -83,10 +83,10 @@ class QuantizedWeightProduct : public PreparedAlgorithm {
         .matrix = matrix,
         .n = matrix_size_of(c.in[1]).n,
         .weight = c.in[1].data,
-        .x = convert_x_ ? room.x : c.in[0].as<const float>(),
+        .x = convert_x_ ? room.x : c.in[0].data_as<const float>(),
         .m = shape_of_quantized(c, tiles::kAllParts).m,
         .bias = bias,
-        .y = convert_y_ ? room.y : c.out[0].as<float>(),
+        .y = convert_y_ ? room.y : c.out[0].data_as<float>(),
         .finish = finishes ? pointwise::BoundEpilogue{epilogue, &c} : pointwise::BoundEpilogue{}};
     const tiles::SplitLinear* const tiles = tiles_ ? &*tiles_ : nullptr;
     if (is_one_matrix(c)) {
@@ -100,11 +100,11 @@ class QuantizedWeightProduct : public PreparedAlgorithm {
 
  private:
   struct Room {
-    Room(const QuantizedWeightProduct& of, const KernelCall& c, ScratchParts& parts)
-        : x(of.convert_x_ ? parts.take<float>(c.in[0].numel()) : nullptr),
-          bias(of.convert_bias_ ? parts.take<float>(c.in[2].numel()) : nullptr),
-          y(of.convert_y_ ? parts.take<float>(c.out[0].numel()) : nullptr),
-          rows(of.rounded_ ? parts.take<std::byte>(static_cast<std::int64_t>(of.rounded_->scratch())) : nullptr) {}
+    Room(const QuantizedWeightProduct& of, const KernelCall& c, ScratchArena& arena)
+        : x(of.convert_x_ ? arena.allocate<float>(c.in[0].numel()) : nullptr),
+          bias(of.convert_bias_ ? arena.allocate<float>(c.in[2].numel()) : nullptr),
+          y(of.convert_y_ ? arena.allocate<float>(c.out[0].numel()) : nullptr),
+          rows(of.rounded_ ? arena.allocate<std::byte>(static_cast<std::int64_t>(of.rounded_->scratch())) : nullptr) {}
     float *x, *bias, *y;
     std::byte* rows;
   };
@@ -124,7 +124,7 @@ class QuantizedWeightProduct : public PreparedAlgorithm {
   /// False where a result is not finite.
   bool run_rounded(KernelCall& c, const Room& room, const QuantizedMatrix& matrix, const float* bias,
                    const pointwise::Epilogue* epilogue) const {
-    tiles::Elements x = tiles::Elements::of(c.in[0]);
+    tiles::Elements x = tiles::Elements::from_tensor(c.in[0]);
     if (!c.in[0].contiguous()) {
       to_dense(c.in[0], c.in[0].dtype, room.x);
       x.data = reinterpret_cast<const std::byte*>(room.x);
@@ -149,7 +149,7 @@ class QuantizedWeightProduct : public PreparedAlgorithm {
 std::unique_ptr<PreparedAlgorithm> prepare_quantized(const ProductProperties& p) {
   const KernelCall& c = p.call;
   if (c.in[1].blocks.columns == 0 || c.out[0].numel() == 0 || c.in[1].numel() == 0) return nullptr;
-  if (c.has(2) && (c.in[2].rank != 1 || c.in[2].size(0) != matrix_size_of(c.in[1]).n)) return nullptr;
+  if (c.has_input(2) && (c.in[2].rank != 1 || c.in[2].size(0) != matrix_size_of(c.in[1]).n)) return nullptr;
   return std::make_unique<QuantizedWeightProduct>(c);
 }
 

@@ -10,15 +10,15 @@ namespace tern::cpu {
 
 /// Scratch memory of a run, and operands that are put there.
 struct RowOperands {
-  RowOperands(const tiles::TileLinearShape& shape, std::size_t scratch, const KernelCall& c, ScratchParts& parts)
-      : tiles(parts.take<std::byte>(static_cast<std::int64_t>(scratch))),
-        x(c.in[0].dtype == DType::bf16 ? parts.take<std::byte>(shape.m * shape.k * 2) : nullptr),
-        bias(c.has(2) ? parts.take<float>(shape.n) : nullptr) {}
+  RowOperands(const tiles::TileLinearShape& shape, std::size_t scratch, const KernelCall& c, ScratchArena& arena)
+      : tiles(arena.allocate<std::byte>(static_cast<std::int64_t>(scratch))),
+        x(c.in[0].dtype == DType::bf16 ? arena.allocate<std::byte>(shape.m * shape.k * 2) : nullptr),
+        bias(c.has_input(2) ? arena.allocate<float>(shape.n) : nullptr) {}
 
   /// Makes the bias floats, and bfloat16 x that is not contiguous dense; the elements of x.
   tiles::Elements read(const KernelCall& c) const {
     if (bias != nullptr) to_dense(c.in[2], DType::f32, bias);
-    tiles::Elements elements = tiles::Elements::of(c.in[0]);
+    tiles::Elements elements = tiles::Elements::from_tensor(c.in[0]);
     if (x != nullptr && !c.in[0].contiguous()) {
       to_dense(planes_without_repeats(c.in[0]), DType::bf16, x);
       elements.data = x;

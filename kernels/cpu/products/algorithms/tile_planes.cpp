@@ -52,7 +52,8 @@ bool takes_tile_planes(const ProductProperties& p, const PlaneOperands& o) {
   if (!(c.algorithm == Algorithm::tile_rows ? tiles::rows_possible() : rows_pay())) return false;
   const Problem& s = o.problem;
   if (s.m < kFewPackedRows || o.copies_x || s.convert_b || (o.weight_row != 1 && o.weight_column != 1)) return false;
-  return fills_packed_weight(s) && (!c.has(2) || is_vector_of(c.in[2], s.n)) && tiles::RowLinear::suits(o.shape());
+  return fills_packed_weight(s) && (!c.has_input(2) || is_vector_of(c.in[2], s.n)) &&
+         tiles::RowLinear::suits(o.shape());
 }
 
 class TilePlanes : public PreparedAlgorithm {
@@ -64,15 +65,15 @@ class TilePlanes : public PreparedAlgorithm {
     choice = {Algorithm::tile_rows};
   }
 
-  void reserve(const KernelCall& c, ScratchParts& parts) const override {
-    PlaneBuffers(*this, c, parts);
-    otherwise_->reserve(c, parts);
+  void reserve(const KernelCall& c, ScratchArena& arena) const override {
+    PlaneBuffers(*this, c, arena);
+    otherwise_->reserve(c, arena);
   }
 
-  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
-    const PlaneBuffers buffers(*this, c, parts);
+  RemainingWork run(KernelCall& c, ScratchArena& arena, const pointwise::Epilogue* epilogue) const override {
+    const PlaneBuffers buffers(*this, c, arena);
     const PlaneOperands o(c);
-    if (c.has(2)) to_dense(c.in[2], DType::f32, buffers.bias);
+    if (c.has_input(2)) to_dense(c.in[2], DType::f32, buffers.bias);
     std::atomic<bool> finite = true;
     const auto planes = [&](std::int64_t begin, std::int64_t end) {
       if (!multiply(c, o, {begin, end}, buffers, epilogue)) finite.store(false, std::memory_order_relaxed);
@@ -80,16 +81,16 @@ class TilePlanes : public PreparedAlgorithm {
     shares_planes_
         ? parallel_for(o.problem.batch.planes, grain_for(o.problem.m * o.problem.n * o.problem.k / 16), planes)
         : planes(0, o.problem.batch.planes);
-    return finite ? RemainingWork::nothing : otherwise_->run(c, parts, epilogue);
+    return finite ? RemainingWork::nothing : otherwise_->run(c, arena, epilogue);
   }
 
  private:
   /// Scratch memory. Threads that share planes have packed weights of their own.
   struct PlaneBuffers {
-    PlaneBuffers(const TilePlanes& p, const KernelCall& c, ScratchParts& parts)
-        : packed(p.shares_planes_ ? nullptr : parts.take<std::byte>(p.tiles_.packed_bytes())),
-          rows(parts.take<std::byte>(p.shares_planes_ ? 0 : static_cast<std::int64_t>(p.tiles_.scratch()))),
-          bias(c.has(2) ? parts.take<float>(c.in[2].numel()) : nullptr) {}
+    PlaneBuffers(const TilePlanes& p, const KernelCall& c, ScratchArena& arena)
+        : packed(p.shares_planes_ ? nullptr : arena.allocate<std::byte>(p.tiles_.packed_bytes())),
+          rows(arena.allocate<std::byte>(p.shares_planes_ ? 0 : static_cast<std::int64_t>(p.tiles_.scratch()))),
+          bias(c.has_input(2) ? arena.allocate<float>(c.in[2].numel()) : nullptr) {}
     std::byte *packed, *rows;
     float* bias;
   };
@@ -103,15 +104,15 @@ class TilePlanes : public PreparedAlgorithm {
       packed = thread_buffer<std::byte>(weight + tiles_.scratch(), kPackedPlaneSlot);
       rows = packed + weight;
     }
-    const tiles::Elements x = tiles::Elements::of(c.in[0]), w = tiles::Elements::of(c.in[1]);
+    const tiles::Elements x = tiles::Elements::from_tensor(c.in[0]), w = tiles::Elements::from_tensor(c.in[1]);
     const bool narrow = c.out[0].dtype == DType::bf16;
     std::int64_t packed_offset = -1;
     bool finite = true;
     for (std::int64_t i = planes.begin; i < planes.end && finite; ++i) {
-      const Batch::Offsets at = s.batch.at(i);
-      if (at.b != packed_offset) pack(o, w.at(at.b), packed);
+      const Batch::Offsets at = s.batch.offsets_of(i);
+      if (at.b != packed_offset) pack(o, w.offset_by(at.b), packed);
       packed_offset = at.b;
-      finite = tiles_.run({.x = x.at(at.a),
+      finite = tiles_.run({.x = x.offset_by(at.a),
                            .weight = packed,
                            .bias = buffers.bias,
                            .y = c.out[0].data,

@@ -24,7 +24,7 @@ tiles::TileLinearShape shape_of_tile_rows(const ProductProperties& p) {
 tiles::MakePacked packing(const ProductProperties& p, const tiles::RowLinear& tiles) {
   const TensorView& w = p.call.in[1];
   if (!tiles::is_one_part(w.dtype))
-    return [tiles, weight = tiles::Elements::of(w)](std::byte* to) { tiles.pack(weight, to); };
+    return [tiles, weight = tiles::Elements::from_tensor(w)](std::byte* to) { tiles.pack(weight, to); };
   return [tiles, w, s = p.linear->shape](std::byte* to) {
     std::vector<std::byte> rows(static_cast<std::size_t>(s.n * s.k * 2));
     for (std::int64_t i = 0; i < s.n; ++i)
@@ -44,13 +44,13 @@ class TileRowsProduct : public PreparedAlgorithm {
         tiles_.packed_bytes(), packing(p, tiles_));
   }
 
-  void reserve(const KernelCall& c, ScratchParts& parts) const override {
-    RowOperands(shape_, tiles_.scratch(), c, parts);
-    otherwise_->reserve(c, parts);
+  void reserve(const KernelCall& c, ScratchArena& arena) const override {
+    RowOperands(shape_, tiles_.scratch(), c, arena);
+    otherwise_->reserve(c, arena);
   }
 
-  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
-    const RowOperands operands(shape_, tiles_.scratch(), c, parts);
+  RemainingWork run(KernelCall& c, ScratchArena& arena, const pointwise::Epilogue* epilogue) const override {
+    const RowOperands operands(shape_, tiles_.scratch(), c, arena);
     const tiles::Elements x = operands.read(c);
     const bool narrow = c.out[0].dtype == DType::bf16;
     if (tiles_.run({x, weight_.get(), operands.bias, c.out[0].data, narrow, {epilogue, &c}}, operands.tiles))
@@ -61,7 +61,7 @@ class TileRowsProduct : public PreparedAlgorithm {
     FloatCall floats(c);
     floats.call().in[1].strides[static_cast<std::size_t>(c.in[1].rank) - 1] = shape_.k;
     floats.widen(std::move(weight));
-    if (otherwise_->run(floats.call(), parts, epilogue) == RemainingWork::epilogue && epilogue != nullptr)
+    if (otherwise_->run(floats.call(), arena, epilogue) == RemainingWork::epilogue && epilogue != nullptr)
       epilogue->apply(floats.call());
     floats.store();
     return RemainingWork::nothing;

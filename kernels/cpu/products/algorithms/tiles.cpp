@@ -14,25 +14,25 @@ class ProductTiles : public PreparedAlgorithm {
     choice = {Algorithm::tiles};
   }
 
-  void reserve(const KernelCall& c, ScratchParts& parts) const override {
-    room(parts);
-    otherwise_->reserve(c, parts);
+  void reserve(const KernelCall& c, ScratchArena& arena) const override {
+    room(arena);
+    otherwise_->reserve(c, arena);
   }
 
-  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
-    const bool done = tiles_.run({c.in[0].as<const float>(),
+  RemainingWork run(KernelCall& c, ScratchArena& arena, const pointwise::Epilogue* epilogue) const override {
+    const bool done = tiles_.run({c.in[0].data_as<const float>(),
                                   c.in[1].data,
-                                  c.has(2) ? c.in[2].as<const float>() : nullptr,
-                                  c.out[0].as<float>(),
+                                  c.has_input(2) ? c.in[2].data_as<const float>() : nullptr,
+                                  c.out[0].data_as<float>(),
                                   {epilogue, &c},
                                   c.in[1].dtype},
-                                 room(parts));
-    return done ? RemainingWork::nothing : otherwise_->run(c, parts, epilogue);
+                                 room(arena));
+    return done ? RemainingWork::nothing : otherwise_->run(c, arena, epilogue);
   }
 
  private:
-  std::byte* room(ScratchParts& parts) const {
-    return parts.take<std::byte>(static_cast<std::int64_t>(tiles_.scratch()));
+  std::byte* room(ScratchArena& arena) const {
+    return arena.allocate<std::byte>(static_cast<std::int64_t>(tiles_.scratch()));
   }
 
   tiles::SplitLinear tiles_;

@@ -21,18 +21,18 @@ class TilesInPlace : public PreparedAlgorithm {
     choice = {Algorithm::tiles};
   }
 
-  void reserve(const KernelCall& c, ScratchParts& parts) const override {
-    RowOperands(shape_, tiles_.scratch(), c, parts);
-    fallback_->reserve(c, parts);
+  void reserve(const KernelCall& c, ScratchArena& arena) const override {
+    RowOperands(shape_, tiles_.scratch(), c, arena);
+    fallback_->reserve(c, arena);
   }
 
-  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
-    const RowOperands operands(shape_, tiles_.scratch(), c, parts);
+  RemainingWork run(KernelCall& c, ScratchArena& arena, const pointwise::Epilogue* epilogue) const override {
+    const RowOperands operands(shape_, tiles_.scratch(), c, arena);
     const tiles::Elements x = operands.read(c);
     const bool y_is_bfloat16 = c.out[0].dtype == DType::bf16;
     const bool is_finite =
         tiles_.run({x, c.in[1].data, operands.bias, c.out[0].data, y_is_bfloat16, {epilogue, &c}}, operands.tiles);
-    return is_finite ? RemainingWork::nothing : fallback_->run(c, parts, epilogue);
+    return is_finite ? RemainingWork::nothing : fallback_->run(c, arena, epilogue);
   }
 
  private:

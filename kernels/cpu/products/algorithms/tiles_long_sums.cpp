@@ -22,8 +22,8 @@ constexpr std::size_t kSumsSlot = 1;  // slot of thread_buffer
 
 bool suits(const KernelCall& c, const Problem& p) {
   const auto r = static_cast<std::size_t>(p.a.rank);
-  return c.in[0].dtype == DType::f32 && c.in[1].dtype == DType::f32 && c.out[0].dtype == DType::f32 && !c.has(2) &&
-         !p.convert_a && !p.convert_b && p.k >= kMinDepth && p.m * p.n <= kMaxResults &&
+  return c.in[0].dtype == DType::f32 && c.in[1].dtype == DType::f32 && c.out[0].dtype == DType::f32 &&
+         !c.has_input(2) && !p.convert_a && !p.convert_b && p.k >= kMinDepth && p.m * p.n <= kMaxResults &&
          std::min(p.m, p.n) >= kMinShortSide && std::max(p.m, p.n) >= kMinLongSide && p.a.strides[r - 1] == 1 &&
          p.b.strides[r - 2] == 1;
 }
@@ -34,9 +34,9 @@ class LongSums : public PreparedAlgorithm {
     choice = {Algorithm::tiles};
   }
 
-  void reserve(const KernelCall& c, ScratchParts& parts) const override { fallback_->reserve(c, parts); }
+  void reserve(const KernelCall& c, ScratchArena& arena) const override { fallback_->reserve(c, arena); }
 
-  RemainingWork run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
+  RemainingWork run(KernelCall& c, ScratchArena& arena, const pointwise::Epilogue* epilogue) const override {
     const Problem p = describe(c);
     std::atomic<bool> is_finite = true;
     const auto multiply_planes = [&](std::int64_t begin, std::int64_t end) {
@@ -49,17 +49,17 @@ class LongSums : public PreparedAlgorithm {
     } else {
       multiply_planes(0, p.batch.planes);
     }
-    return is_finite ? RemainingWork::epilogue : fallback_->run(c, parts, epilogue);
+    return is_finite ? RemainingWork::epilogue : fallback_->run(c, arena, epilogue);
   }
 
  private:
   /// Multiplies one plane; false if a result is not finite.
   static bool multiply(const KernelCall& c, const Problem& p, std::int64_t plane) {
     const auto r = static_cast<std::size_t>(p.a.rank);
-    const Batch::Offsets offsets = p.batch.at(plane);
-    const float *a = c.in[0].as<const float>() + offsets.a, *b = c.in[1].as<const float>() + offsets.b;
+    const Batch::Offsets offsets = p.batch.offsets_of(plane);
+    const float *a = c.in[0].data_as<const float>() + offsets.a, *b = c.in[1].data_as<const float>() + offsets.b;
     const std::int64_t results = p.m * p.n, pieces = (p.k + kPieceDepth - 1) / kPieceDepth;
-    float* y = c.out[0].as<float>() + plane * results;
+    float* y = c.out[0].data_as<float>() + plane * results;
     auto* piece_sums = thread_buffer<float>(static_cast<std::size_t>(results), kSumsSlot);
     for (std::int64_t piece = 0; piece < pieces; ++piece) {
       const std::int64_t begin = piece * p.k / pieces, end = (piece + 1) * p.k / pieces;

@@ -4,7 +4,7 @@
 
 namespace tern::block_quantized {
 
-bool ByteLoops::takes(const QuantizedMatrix& m) {
+bool ByteLoops::supports(const QuantizedMatrix& m) {
   return is_byte_integer(m.element) && m.blocks.bits == 0 && m.blocks.columns == m.columns;
 }
 

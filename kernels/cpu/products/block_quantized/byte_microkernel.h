@@ -30,7 +30,7 @@ struct alignas(64) ByteSteps {
 /// Rows of the matrix in pairs from two places, as NibbleRows. Sums are without the rows' scales.
 struct ByteRows {
   const ByteSteps* x = nullptr;
-  bool with_sign = false;
+  bool is_signed = false;
   const std::uint8_t* elements = nullptr;  ///< elements of row 0
   std::ptrdiff_t columns = 0;
   std::ptrdiff_t first = 0, second = 0, count = 0, last = 0;
@@ -40,11 +40,11 @@ struct ByteRows {
 struct ByteLoops {
   /// x [columns] in (columns + 255) / 256 steps. False, and nothing usable, where a number is not finite, or numbers
   /// that share a power of two are all below 2^-100.
-  bool (*arrange)(const float* x, std::ptrdiff_t columns, bool with_sign, ByteSteps* to) = nullptr;
+  bool (*arrange)(const float* x, std::ptrdiff_t columns, bool is_signed, ByteSteps* to) = nullptr;
   /// sums[r] = x times row first + r, sums[count + r] = x times row second + r.
   void (*dots)(const ByteRows& rows, float* sums) = nullptr;
 
-  static bool takes(const QuantizedMatrix& m);
+  static bool supports(const QuantizedMatrix& m);
 };
 /// Null where the processor has no such loops.
 const ByteLoops* byte_loops();

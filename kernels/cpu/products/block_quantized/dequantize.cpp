@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t kScalesSlot = 4, kZerosSlot = 5, kUnitsSlot = 8;
 
 /// Reads values in the order of scales, `type` elements from `first` on.
-void of_rows(const QuantizedMatrix& m, const std::byte* first, DType type, std::int64_t row, std::int64_t rows,
-             float* to) {
+void read_grid_rows(const QuantizedMatrix& m, const std::byte* first, DType type, std::int64_t row, std::int64_t rows,
+                    float* to) {
   row += m.first;
   const ScaleGrid grid = m.scales();
   const std::int64_t size = element_size(type);
@@ -59,7 +59,7 @@ void elements_of_row(const QuantizedMatrix& m, const std::byte* at, std::int64_t
 }  // namespace
 
 void scales_of_rows(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t rows, float* to) {
-  of_rows(m, at + m.scale_offset(), m.blocks.scale, row, rows, to);
+  read_grid_rows(m, at + m.scale_offset(), m.blocks.scale, row, rows, to);
   if (m.blocks.super()) return times_units(m, at + m.scale_unit_offset(), row, rows, to);
   if (!m.blocks.outer) return;
   const float outer = *reinterpret_cast<const float*>(at + m.outer_offset());
@@ -67,14 +67,14 @@ void scales_of_rows(const QuantizedMatrix& m, const std::byte* at, std::int64_t 
 }
 
 void zeros_of_rows(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t rows, float* to) {
-  of_rows(m, at + m.zero_offset(), m.blocks.zero, row, rows, to);
+  read_grid_rows(m, at + m.zero_offset(), m.blocks.zero, row, rows, to);
   if (m.blocks.super()) times_units(m, at + m.zero_unit_offset(), row, rows, to);
 }
 
 void numbers_of_row(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,
                     std::int64_t count, float* to) {
   if (m.blocks.sparse()) return sparse_numbers(m, at, row, begin, count, to);
-  const ElementLoops* const elements = loops().of(m);
+  const ElementLoops* const elements = loops().element_loops(m);
   const bool within_byte = m.blocks.planes() > 0 && begin % 8 != 0;
   if (elements == nullptr || within_byte) return dequantize_row(m, at, row, begin, count, to);
   elements_of_row(m, at, row, begin, count, *elements, to);

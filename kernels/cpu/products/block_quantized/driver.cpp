@@ -46,7 +46,9 @@ class FewRows {
   }
 
   /// True if a row keeps others from the integers that they are multiplied in alone.
-  bool mixed() const { return p_.m > 1 && way_ != Way::nibbles && nibble_loops() != nullptr && NibbleLoops::takes(m_); }
+  bool mixed() const {
+    return p_.m > 1 && way_ != Way::nibbles && nibble_loops() != nullptr && NibbleLoops::supports(m_);
+  }
 
  private:
   enum class Way { nibbles, bytes, floats, numbers };
@@ -88,7 +90,7 @@ class FewRows {
   /// x in the order in which the loops read it.
   void arrange() {
     if (arrange_nibbles() || arrange_bytes()) return;
-    way_ = loops().takes(m_) ? Way::floats : Way::numbers;
+    way_ = loops().supports(m_) ? Way::floats : Way::numbers;
     const int together = way_ == Way::floats ? m_.together() : 1;
     x_row_ = loops().arranged_size(m_.columns, together);
     x_ = thread_buffer<float>(static_cast<std::size_t>(p_.m * x_row_), kXSlot);
@@ -100,7 +102,7 @@ class FewRows {
   /// take.
   template <class Loops, class Step, class Arrange>
   bool arrange_integers(const Loops* loops, Way way, std::int64_t most, Step*& to, const Arrange& arrange) {
-    if (loops == nullptr || p_.m > most || !Loops::takes(m_)) return false;
+    if (loops == nullptr || p_.m > most || !Loops::supports(m_)) return false;
     steps_ = (m_.columns + Step::kColumns - 1) / Step::kColumns;
     to = thread_buffer<Step>(static_cast<std::size_t>(p_.m * steps_), kXSlot);
     for (std::int64_t i = 0; i < p_.m; ++i) {
@@ -172,7 +174,7 @@ class FewRows {
   }
 
   void multiply_bytes(const Pairs& pairs, const Memory& memory) const {
-    ByteRows rows{.with_sign = m_.element == DType::i8,
+    ByteRows rows{.is_signed = m_.element == DType::i8,
                   .elements = elements_of(0),
                   .columns = m_.columns,
                   .first = pairs.first,
@@ -202,7 +204,7 @@ class FewRows {
 
   void multiply_floats(const Pairs& pairs, const Memory& memory) const {
     Dots d{.x_row = x_row_, .columns = m_.columns, .block = m_.blocks.columns, .ahead = kAhead};
-    const ElementLoops& loop = *loops().of(m_);
+    const ElementLoops& loop = *loops().element_loops(m_);
     for (std::int64_t r = 0; r < pairs.count; r += 2) {
       const std::array<std::int64_t, kMostRows> places{r, r + 1, pairs.count + r, pairs.count + r + 1};
       for (std::size_t j = 0; j < kMostRows; ++j) {

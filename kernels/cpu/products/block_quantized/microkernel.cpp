@@ -7,7 +7,7 @@ const BlockQuantizedLoops& loops() {
   return all;
 }
 
-const ElementLoops* BlockQuantizedLoops::of(const QuantizedMatrix& m) const {
+const ElementLoops* BlockQuantizedLoops::element_loops(const QuantizedMatrix& m) const {
   const bool has_sign = m.element == DType::i8;
   switch (m.blocks.bits) {
     case 0: break;
@@ -29,7 +29,7 @@ const ElementLoops* BlockQuantizedLoops::of(const QuantizedMatrix& m) const {
   }
 }
 
-bool BlockQuantizedLoops::takes(const QuantizedMatrix& m) const {
+bool BlockQuantizedLoops::supports(const QuantizedMatrix& m) const {
   const std::int64_t step = std::int64_t{lanes} * m.together(), block = m.blocks.columns;
   const bool whole_row = block == m.columns && m.blocks.planes() == 0;
   return block % step == 0 || (2 * block == step && m.columns % step == 0) || whole_row;

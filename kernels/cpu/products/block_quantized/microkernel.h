@@ -47,9 +47,9 @@ struct BlockQuantizedLoops {
   ElementLoops low4;            ///< the low four bits of elements with planes: they are elements without planes
   ElementLoops u5, i5, u6, i6;  ///< elements with planes; `numbers` is null
 
-  const ElementLoops* of(const QuantizedMatrix& m) const;
+  const ElementLoops* element_loops(const QuantizedMatrix& m) const;
   /// True if `dots` takes blocks of so many columns: whole steps, halves of one, or one block in a row.
-  bool takes(const QuantizedMatrix& m) const;
+  bool supports(const QuantizedMatrix& m) const;
   std::ptrdiff_t arranged_size(std::ptrdiff_t columns, int together) const {
     const std::ptrdiff_t step = std::ptrdiff_t{lanes} * together;
     return (columns + step - 1) / step * step;

@@ -15,7 +15,7 @@ const NibbleType* nibble_type(const QuantizedMatrix& m) {
   }
 }
 
-bool NibbleLoops::takes(const QuantizedMatrix& m) {
+bool NibbleLoops::supports(const QuantizedMatrix& m) {
   const std::int64_t block = m.blocks.columns;
   return nibble_type(m) != nullptr &&
          (block == 16 || block == 32 || block == 64 || block % NibbleStep::kColumns == 0 || block == m.columns);

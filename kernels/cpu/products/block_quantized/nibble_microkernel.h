@@ -25,8 +25,8 @@ struct alignas(64) NibbleStep {
 
 /// Codes of one type as whole numbers: element = (whole[code] - above) * unit.
 struct NibbleType {
-  std::uint8_t whole[16];
-  std::int32_t above;
+  std::uint8_t integers[16];
+  std::int32_t offset;
   float unit;
 };
 /// Null where the type has none.
@@ -59,7 +59,7 @@ struct NibbleLoops {
   bool (*normal)(const std::byte* scales, std::ptrdiff_t count) = nullptr;
 
   /// Blocks of 16, 32, 64 or whole steps of columns, or one block in a row.
-  static bool takes(const QuantizedMatrix& m);
+  static bool supports(const QuantizedMatrix& m);
   /// True if `dots` reads the scales as they lie; e8m0 scales if they are normal. `dots` reads float32 in any blocks.
   static bool takes_scales(const QuantizedMatrix& m);
   /// True if `dots` takes several rows of x beside scales of this type and block: the usual ones.

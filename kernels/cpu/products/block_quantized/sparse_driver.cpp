@@ -27,12 +27,12 @@ const SparseLoops& sparse_loops() {
 void sparse_numbers(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,
                     std::int64_t count, float* to) {
   if (begin % kWholeByte != 0 || count % kWholeByte != 0) return dequantize_row(m, at, row, begin, count, to);
-  sparse_loops().of(m.element).numbers(row_of(m, at, row, begin, count), to);
+  sparse_loops().element_loops(m.element).numbers(row_of(m, at, row, begin, count), to);
 }
 
 void multiply_sparse(const BlockQuantizedProduct& p) {
   const QuantizedMatrix& m = p.matrix;
-  const SparseElementLoops& loops = sparse_loops().of(m.element);
+  const SparseElementLoops& loops = sparse_loops().element_loops(m.element);
   parallel_for(p.n, std::max<std::int64_t>(1, kSparseDriverWorthAThread / (m.columns * p.m)),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t j = begin; j < end; ++j) {

@@ -14,7 +14,7 @@ constexpr int kMostSparseRows = 4;  ///< rows of x in one call of a loop
 /// Part of a row: columns, a multiple of 8, from one on that is such a multiple too.
 struct SparseRow {
   const std::uint8_t* elements = nullptr;  ///< elements that are kept
-  const std::uint8_t* places = nullptr;
+  const std::uint8_t* position_codes = nullptr;
   std::ptrdiff_t columns = 0;
 };
 
@@ -26,7 +26,7 @@ struct SparseElementLoops {
 };
 struct SparseLoops {
   SparseElementLoops f32, f16, bf16;
-  const SparseElementLoops& of(DType element) const {
+  const SparseElementLoops& element_loops(DType element) const {
     return element == DType::f32 ? f32 : element == DType::f16 ? f16 : bf16;
   }
 };

@@ -20,8 +20,8 @@ class IntegerStore : public tiles::RowStore<Sums, tiles::IntegerSums<kKept>> {
 
 /// Calls f(store) with the store that the task wants.
 template <class Sums, class F>
-void with_store(const RowResults& results, const Task& task, const F& f) {
-  if (task.keeps) {
+void visit_store(const RowResults& results, const Task& task, const F& f) {
+  if (task.stores_sums) {
     IntegerStore<Sums, true> store(results);
     return f(store);
   }

@@ -14,22 +14,22 @@ namespace {  // files of other instruction sets have their own
 /// Does the work of RowStore: rows of 32 sums.
 class PlainFloatStore {
  public:
-  explicit PlainFloatStore(const RowResults& results) : r_(results), all_(results.pitch == results.width) {}
+  explicit PlainFloatStore(const RowResults& results) : r_(results), is_dense_(results.pitch == results.width) {}
 
   void block(const float* sums, std::int64_t row, std::int64_t count, std::int64_t column) {
     row += r_.begin;
-    const std::int64_t columns = std::min(kBlock, r_.columns - column), lines = all_ ? 0 : row / r_.pitch;
+    const std::int64_t columns = std::min(kBlock, r_.columns - column), lines = is_dense_ ? 0 : row / r_.pitch;
     std::int64_t in_line = row - lines * r_.pitch;
-    const std::int64_t begin = r_.first + lines * r_.width + (all_ ? in_line : std::min(in_line, r_.width)),
+    const std::int64_t begin = r_.first + lines * r_.width + (is_dense_ ? in_line : std::min(in_line, r_.width)),
                        number = begin * r_.ld + r_.offset + column;
     alignas(64) float bias[kBlock] = {};
     if (r_.bias != nullptr) std::copy_n(r_.bias + column, columns, bias);
     alignas(64) float kept[kBlockFloats];
     std::int64_t results = 0;
     for (std::int64_t i = 0; i < count; ++i, sums += kBlock, ++in_line) {
-      if (!all_ && in_line == r_.pitch) in_line = 0;
-      if (!all_ && in_line >= r_.width) continue;
-      keep(sums, bias, columns, kept + results * kBlock);
+      if (!is_dense_ && in_line == r_.pitch) in_line = 0;
+      if (!is_dense_ && in_line >= r_.width) continue;
+      add_bias(sums, bias, columns, kept + results * kBlock);
       ++results;
     }
     if (results == 0) return;
@@ -38,12 +38,13 @@ class PlainFloatStore {
       r_.finish.apply(kept, kBlock, results, columns, number, r_.ld);
     }
     std::byte* to = r_.y + number * (r_.narrow ? 2 : 4);
-    for (std::int64_t i = 0; i < results; ++i, to += r_.ld * (r_.narrow ? 2 : 4)) put(kept + i * kBlock, columns, to);
+    for (std::int64_t i = 0; i < results; ++i, to += r_.ld * (r_.narrow ? 2 : 4))
+      store_row(kept + i * kBlock, columns, to);
   }
   bool finite() const { return vmaxvq_u32(vmvnq_u32(vceqq_f32(strange_, strange_))) == 0; }
 
  private:
-  void keep(const float* sums, const float* bias, std::int64_t columns, float* kept) {
+  void add_bias(const float* sums, const float* bias, std::int64_t columns, float* kept) {
     for (std::int64_t i = 0; i < kBlock; i += 4)
       vst1q_f32(kept + i, vaddq_f32(vld1q_f32(sums + i), vld1q_f32(bias + i)));
     // Columns that the weight lacks have sums of zeros, or none.
@@ -51,7 +52,7 @@ class PlainFloatStore {
     for (std::int64_t i = 0; i < kBlock; i += 4) strange_ = vfmaq_f32(strange_, vld1q_f32(kept + i), vdupq_n_f32(0));
   }
 
-  void put(float* kept, std::int64_t columns, std::byte* to) const {
+  void store_row(float* kept, std::int64_t columns, std::byte* to) const {
     if (r_.narrow) {
       bfloat16_t narrow[kBlock];
       for (std::int64_t i = 0; i < kBlock; i += 4) vst1_bf16(narrow + i, vcvt_bf16_f32(vld1q_f32(kept + i)));
@@ -67,7 +68,7 @@ class PlainFloatStore {
   }
 
   const RowResults& r_;
-  bool all_;                                 ///< rows are results
+  bool is_dense_;                            ///< rows are results
   float32x4_t strange_ = vdupq_n_f32(0.0F);  ///< NaN where a sum was not finite
 };
 

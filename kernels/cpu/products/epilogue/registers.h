@@ -37,7 +37,8 @@ class InRegisters {
     if (simple == nullptr) return;
     low_ = _mm512_set1_ps(simple->low);
     high_ = _mm512_set1_ps(simple->high);
-    if (simple->operand >= 0) operand_ = finish.call->in[static_cast<std::size_t>(simple->operand)].as<const float>();
+    if (simple->operand >= 0)
+      operand_ = finish.call->in[static_cast<std::size_t>(simple->operand)].data_as<const float>();
   }
   /// Asks for the memory of an operand's 16 or 32 elements from number `at` on.
   void ask(std::int64_t at, bool second) const {

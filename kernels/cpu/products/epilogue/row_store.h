@@ -47,7 +47,7 @@ template <class Sums, class Values = FloatSums>
 class RowStore {
  public:
   explicit RowStore(const RowResults& results)
-      : r_(results), simple_(results.finish), all_(results.pitch == results.width) {}
+      : r_(results), simple_(results.finish), is_dense_(results.pitch == results.width) {}
 
   /// Sums of rows [row, row + count), at most 32, of the operand, columns from `column`.
   void block(const float* sums, std::int64_t row, std::int64_t count, std::int64_t column) {
@@ -83,12 +83,12 @@ class RowStore {
   template <Kind kKind>
   static constexpr std::int64_t kBytes = kKind == Kind::narrow ? 2 : 4;
   /// Columns of 32 that there are, and where the first one is stored.
-  struct Place {
+  struct RowSlice {
     __mmask16 low, high;
-    std::byte* to;
+    std::byte* data;
   };
 
-  std::int64_t lines_before(std::int64_t row) const { return all_ ? 0 : row / r_.pitch; }
+  std::int64_t lines_before(std::int64_t row) const { return is_dense_ ? 0 : row / r_.pitch; }
 
   /// Neighbouring results of a line: sums from row `i` on, the first one's element number, and the columns.
   struct Run {
@@ -108,30 +108,30 @@ class RowStore {
       if (Vectors == 2) run.bias[1] = Values::load(run.high, bias + column + kTile);
     }
     std::int64_t in_line = row - lines * r_.pitch;
-    const std::int64_t begin = r_.first + lines * r_.width + (all_ ? in_line : std::min(in_line, r_.width)),
+    const std::int64_t begin = r_.first + lines * r_.width + (is_dense_ ? in_line : std::min(in_line, r_.width)),
                        number = begin * r_.ld + r_.offset + column;
     alignas(64) float kept[kBlockFloats];
     const bool whole = static_cast<bool>(r_.finish);  // 8-bit integers are made by it
     std::int64_t results = 0;
     for (std::int64_t i = 0; i < count; in_line = 0) {
       run.i = i;
-      run.count = all_ ? count : std::clamp<std::int64_t>(r_.width - in_line, 0, count - i);
+      run.count = is_dense_ ? count : std::clamp<std::int64_t>(r_.width - in_line, 0, count - i);
       run.number = number + results * r_.ld;
       if (whole) {
-        keep<Vectors>(sums, run, kept + results * kBlock);
+        buffer_sums<Vectors>(sums, run, kept + results * kBlock);
       } else {
         store<kKind, Vectors, kAdds>(sums, run);
       }
       results += run.count;
-      i += all_ ? count : r_.pitch - in_line;
+      i += is_dense_ ? count : r_.pitch - in_line;
     }
     if (!whole || results == 0) return;
     if (kKind == Kind::plain && r_.finish.store(kept, kBlock, results, columns, number, r_.ld)) return;
     r_.finish.apply(kept, kBlock, results, columns, number, r_.ld);
     std::byte* to = r_.y + number * kBytes<kKind>;
     for (std::int64_t i = 0; i < results; ++i, to += r_.ld * kBytes<kKind>)
-      put<kKind, Vectors>(_mm512_load_ps(kept + i * kBlock), _mm512_load_ps(kept + i * kBlock + kTile),
-                          {run.low, run.high, to});
+      store_columns<kKind, Vectors>(_mm512_load_ps(kept + i * kBlock), _mm512_load_ps(kept + i * kBlock + kTile),
+                                    {run.low, run.high, to});
   }
 
   template <Kind kKind, int Vectors, bool kAdds>
@@ -152,14 +152,14 @@ class RowStore {
         strange_beside = _mm512_mask3_fmadd_ps(b, _mm512_setzero_ps(), strange_beside, run.high);
         b = simple.apply<kAdds>(b, run.high, at + kTile);
       }
-      put<kKind, Vectors>(a, b, {run.low, run.high, to});
+      store_columns<kKind, Vectors>(a, b, {run.low, run.high, to});
     }
     strange_ = _mm512_add_ps(strange, strange_beside);
   }
 
   /// Keeps sums with the bias, for a whole epilogue.
   template <int Vectors>
-  void keep(const float* sums, const Run& run, float* kept) {
+  void buffer_sums(const float* sums, const Run& run, float* kept) {
     __m512 strange = strange_;
     for (std::int64_t i = run.i; i < run.i + run.count; ++i, kept += kBlock) {
       const float* from = sums + Sums::row(i);
@@ -176,27 +176,27 @@ class RowStore {
   }
 
   template <Kind kKind, int Vectors>
-  static void put(__m512 a, __m512 b, const Place& p) {
+  static void store_columns(__m512 a, __m512 b, const RowSlice& p) {
     if constexpr (kKind == Kind::narrow) {
       const auto both = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(b, a));
-      if (p.high == 0xFFFF) return _mm512_storeu_si512(p.to, both);
-      return _mm512_mask_storeu_epi16(p.to, _cvtu32_mask32(p.low | static_cast<std::uint32_t>(p.high) << 16), both);
+      if (p.high == 0xFFFF) return _mm512_storeu_si512(p.data, both);
+      return _mm512_mask_storeu_epi16(p.data, _cvtu32_mask32(p.low | static_cast<std::uint32_t>(p.high) << 16), both);
     }
     if constexpr (kKind == Kind::added) {
-      a = _mm512_add_ps(a, _mm512_maskz_loadu_ps(p.low, p.to));
-      b = _mm512_add_ps(b, _mm512_maskz_loadu_ps(p.high, p.to + kTile * 4));
+      a = _mm512_add_ps(a, _mm512_maskz_loadu_ps(p.low, p.data));
+      b = _mm512_add_ps(b, _mm512_maskz_loadu_ps(p.high, p.data + kTile * 4));
     }
     if (p.high == 0xFFFF) {
-      _mm512_storeu_ps(p.to, a);
-      return _mm512_storeu_ps(p.to + kTile * 4, b);
+      _mm512_storeu_ps(p.data, a);
+      return _mm512_storeu_ps(p.data + kTile * 4, b);
     }
-    _mm512_mask_storeu_ps(p.to, p.low, a);
-    if constexpr (Vectors == 2) _mm512_mask_storeu_ps(p.to + kTile * 4, p.high, b);
+    _mm512_mask_storeu_ps(p.data, p.low, a);
+    if constexpr (Vectors == 2) _mm512_mask_storeu_ps(p.data + kTile * 4, p.high, b);
   }
 
   const RowResults& r_;
   InRegisters simple_;
-  bool all_;                              ///< rows are results
+  bool is_dense_;                         ///< rows are results
   __m512 strange_ = _mm512_setzero_ps();  ///< NaN where a sum was not finite
 };
 

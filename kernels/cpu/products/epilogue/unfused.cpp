@@ -48,8 +48,8 @@ class UnfusedCalls {
     }
     result_ = call.out[0];
     if (!result_.contiguous()) {  // pointwise nodes see channels last as rows
-      for (TensorView& v : std::span(in_).first(count)) v = in_channels_last_order(v, result_.rank);
-      result_ = in_channels_last_order(result_, result_.rank);
+      for (TensorView& v : std::span(in_).first(count)) v = to_channels_last_order(v, result_.rank);
+      result_ = to_channels_last_order(result_, result_.rank);
     }
     tail.in = {in_.data(), count};
     tail.out = {&result_, 1};
@@ -80,20 +80,22 @@ class Unfused : public PreparedAlgorithm {
     own_epilogue = true;
   }
 
-  void reserve(const KernelCall& call, ScratchParts& parts) const override {
-    const UnfusedCalls calls(call, steps_, reinterpret_cast<std::byte*>(floats(call, parts)));
-    product_->prepared->reserve(calls.product, parts);
+  void reserve(const KernelCall& call, ScratchArena& arena) const override {
+    const UnfusedCalls calls(call, steps_, reinterpret_cast<std::byte*>(floats(call, arena)));
+    product_->prepared->reserve(calls.product, arena);
   }
-  RemainingWork run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const override {
-    UnfusedCalls calls(call, steps_, reinterpret_cast<std::byte*>(floats(call, parts)));
-    product_->prepared->run(calls.product, parts, nullptr);
+  RemainingWork run(KernelCall& call, ScratchArena& arena, const pointwise::Epilogue*) const override {
+    UnfusedCalls calls(call, steps_, reinterpret_cast<std::byte*>(floats(call, arena)));
+    product_->prepared->run(calls.product, arena, nullptr);
     calls.tail.state = tail_.get();
     pointwise_kernel().run(calls.tail);
     return RemainingWork::nothing;
   }
 
  private:
-  static float* floats(const KernelCall& call, ScratchParts& parts) { return parts.take<float>(call.out[0].numel()); }
+  static float* floats(const KernelCall& call, ScratchArena& arena) {
+    return arena.allocate<float>(call.out[0].numel());
+  }
 
   UnfusedNodes steps_;
   std::unique_ptr<AlgorithmState> product_;

@@ -27,7 +27,7 @@ struct WindowRun {
 };
 
 struct ConvolutionDriverPanel {
-  std::array<WindowRun, strided_product::kMostColumns> runs;
+  std::array<WindowRun, strided_product::kMostColumns> window_runs;
   int count = 0;
 };
 
@@ -36,7 +36,8 @@ ConvolutionDriverPanel make_panel(const Window& w, std::int64_t first_window, st
   for (std::int64_t column = 0; column < columns;) {
     const std::int64_t position = first_window + column, line = position / w[2].out, start = position % w[2].out;
     const std::int64_t count = std::min(columns - column, w[2].out - start);
-    panel.runs[static_cast<std::size_t>(panel.count++)] = {column, count, line / w[1].out, line % w[1].out, start};
+    panel.window_runs[static_cast<std::size_t>(panel.count++)] = {column, count, line / w[1].out, line % w[1].out,
+                                                                  start};
     column += count;
   }
   return panel;
@@ -73,7 +74,7 @@ void pack_columns(const FloatConvolution& c, const float* x, const ConvolutionDr
                kernel_d = begin % kernel_volume / w[2].kernel / w[1].kernel;
   for (std::int64_t row = 0; row < depth; ++row, packed += width) {
     for (int r = 0; r < panel.count; ++r) {
-      const WindowRun& run = panel.runs[static_cast<std::size_t>(r)];
+      const WindowRun& run = panel.window_runs[static_cast<std::size_t>(r)];
       const std::int64_t in_d = w[0].position(run.d, kernel_d), in_h = w[1].position(run.h, kernel_h);
       if (in_d < 0 || in_d >= w[0].in || in_h < 0 || in_h >= w[1].in) {
         std::fill_n(packed + run.column, run.count, 0.0F);
@@ -121,10 +122,10 @@ void convolve_part(const FloatConvolution& c, const float* x, const float* weigh
       for (std::int64_t out_channel = part.top; out_channel < part.bottom; out_channel += kernels.rows) {
         const auto channels = static_cast<std::size_t>(std::min<std::int64_t>(kernels.rows, part.bottom - out_channel));
         for (std::int64_t p = 0; p < panel_count; ++p) {
-          kernels.of_rows[channels - 1](weight + out_channel * depth_total + depth_begin, depth_total, 1,
-                                        packed + p * panel_width * depth, panel_width, depth,
-                                        y + out_channel * window_count + begin + p * panel_width, window_count,
-                                        static_cast<int>(columns(p)), strided_product::SumMode::added);
+          kernels.row_kernels[channels - 1](weight + out_channel * depth_total + depth_begin, depth_total, 1,
+                                            packed + p * panel_width * depth, panel_width, depth,
+                                            y + out_channel * window_count + begin + p * panel_width, window_count,
+                                            static_cast<int>(columns(p)), strided_product::SumMode::added);
         }
       }
     }
@@ -134,7 +135,7 @@ void convolve_part(const FloatConvolution& c, const float* x, const float* weigh
 /// True if the im2col matrix is the input itself: a convolution of 1 x 1 without padding and strides.
 bool is_plain_product(const Window& w) {
   return std::ranges::all_of(
-      w, [](const WindowAxis& a) { return a.kernel == 1 && a.stride == 1 && a.before == 0 && a.in == a.out; });
+      w, [](const WindowAxis& a) { return a.kernel == 1 && a.stride == 1 && a.padding_before == 0 && a.in == a.out; });
 }
 
 }  // namespace

@@ -71,18 +71,18 @@ std::vector<InPlaceDriverPanel> panels_of(IndexRange rows, const MicroKernels& k
 
 /// Elements of w, as they lie or widened.
 struct InPlaceWeight {
-  const void* at = nullptr;
+  const void* data = nullptr;
   std::int64_t row = 0;
   DType type = DType::f32;
   const QuantizedMatrix* quantized = nullptr;
   const void* element(std::int64_t n, std::int64_t k) const {
-    return static_cast<const std::byte*>(at) + (n * row + k) * element_size(type);
+    return static_cast<const std::byte*>(data) + (n * row + k) * element_size(type);
   }
 };
 
 /// Calls f with the loops for weights of this type. False where there are none: such a weight is widened first.
 template <class F>
-bool with_loops(const MicroKernels& kernels, DType type, const F& f) {
+bool visit_loops(const MicroKernels& kernels, DType type, const F& f) {
   switch (type) {
     case DType::f32: f(kernels.f32); return true;
     case DType::f16: f(kernels.f16); return true;
@@ -97,7 +97,7 @@ bool with_loops(const MicroKernels& kernels, DType type, const F& f) {
 
 void widen(const void* from, DType type, float* to, std::int64_t count) {
   bool done = false;
-  with_loops(micro_kernels(), type, [&]<class W>(const WeightLoops<W>& loops) {
+  visit_loops(micro_kernels(), type, [&]<class W>(const WeightLoops<W>& loops) {
     if (loops.widen == nullptr) return;
     loops.widen(static_cast<const W*>(from), count, to);
     done = true;
@@ -112,7 +112,7 @@ InPlaceWeight widened(const InPlaceWeight& w, IndexRange rows, IndexRange depth)
   auto* to = thread_buffer<float>(static_cast<std::size_t>(rows.size() * row), kWideSlot);
   if (w.quantized != nullptr) {
     for (std::int64_t n = 0; n < rows.size(); ++n)
-      block_quantized::numbers_of_row(*w.quantized, static_cast<const std::byte*>(w.at), rows.begin + n, depth.begin,
+      block_quantized::numbers_of_row(*w.quantized, static_cast<const std::byte*>(w.data), rows.begin + n, depth.begin,
                                       depth.size(), to + n * row);
     return {to, row, DType::f32};
   }
@@ -208,7 +208,7 @@ class InPlaceDriverPart {
 constexpr std::int64_t kFloat = sizeof(float);
 
 /// Strips go to threads; where there are too few, some panels of x with all strips.
-void by_panels(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o, IndexRange rows) {
+void multiply_panels(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o, IndexRange rows) {
   const std::vector<InPlaceDriverPanel> all = panels_of(rows, kernels);
   const std::span<const InPlaceDriverPanel> panels = all;
   const std::int64_t height = strip_rows(s, o.type, kernels), strips = (s.n + height - 1) / height,
@@ -262,9 +262,9 @@ void four_columns(const MicroKernels& kernels, const LinearShape& s, const Linea
                    w_row);
   };
   const InPlaceWeight w{o.weight, s.w_row, o.type};
-  if (with_loops(kernels, o.type, [&](const auto& loops) { all_rows(loops, w.element(j, 0), w.row); })) return;
+  if (visit_loops(kernels, o.type, [&](const auto& loops) { all_rows(loops, w.element(j, 0), w.row); })) return;
   const InPlaceWeight wide = widened(w, {j, std::min(s.n, j + 4)}, {0, s.k});
-  all_rows(kernels.f32, wide.at, wide.row);
+  all_rows(kernels.f32, wide.data, wide.row);
 }
 
 /// Memory comes sooner where a core reads two places of it in turn, each from end to end. Intel's processors fetch
@@ -295,12 +295,12 @@ std::int64_t from_memory(const MicroKernels& kernels, const LinearShape& s, cons
                          IndexRange columns) {
   if (s.m > 1 || s.n * s.k * element_size(o.type) < kFromMemory) return columns.begin;
   std::int64_t left = columns.begin;
-  with_loops(kernels, o.type, [&](const auto& loops) { left = from_memory(s, o, loops, columns); });
+  visit_loops(kernels, o.type, [&](const auto& loops) { left = from_memory(s, o, loops, columns); });
   return left;
 }
 
 /// Every row of w is read from memory once.
-void by_dots(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o) {
+void multiply_rows(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o) {
   parallel_for((s.n + 3) / 4, grain(4 * s.k * s.m), [&](std::int64_t begin, std::int64_t end) {
     const IndexRange columns{begin * 4, std::min(s.n, end * 4)};
     for (std::int64_t j = from_memory(kernels, s, o, columns); j < columns.end; j += 4) four_columns(kernels, s, o, j);
@@ -323,18 +323,18 @@ bool multiplies_bf16(const LinearShape& s) {
 }
 
 void linear(const LinearShape& s, const LinearOperands& o) {
-  if (s.m <= kInPlaceFewRows) return by_dots(micro_kernels(), s, o);
+  if (s.m <= kInPlaceFewRows) return multiply_rows(micro_kernels(), s, o);
   for (std::int64_t m = 0; m < s.m; m += kRowsAtATime)
-    by_panels(micro_kernels(), s, o, {m, std::min(s.m, m + kRowsAtATime)});
+    multiply_panels(micro_kernels(), s, o, {m, std::min(s.m, m + kRowsAtATime)});
 }
 
 void linear(const LinearShape& s, const Bf16Operands& o) {
   LinearShape pairs = s;
   for (std::int64_t* size : {&pairs.k, &pairs.x_row, &pairs.w_row}) *size /= 2;
-  const LinearOperands by_pairs{reinterpret_cast<const float*>(o.x), o.weight, o.bias, o.y, {}};
-  if (s.m <= kInPlaceFewRows) return by_dots(*pair_kernels(), pairs, by_pairs);
+  const LinearOperands pair_operands{reinterpret_cast<const float*>(o.x), o.weight, o.bias, o.y, {}};
+  if (s.m <= kInPlaceFewRows) return multiply_rows(*pair_kernels(), pairs, pair_operands);
   for (std::int64_t m = 0; m < s.m; m += kRowsAtATime)
-    by_panels(*pair_kernels(), pairs, by_pairs, {m, std::min(s.m, m + kRowsAtATime)});
+    multiply_panels(*pair_kernels(), pairs, pair_operands, {m, std::min(s.m, m + kRowsAtATime)});
 }
 
 }  // namespace tern

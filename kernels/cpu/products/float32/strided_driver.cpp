@@ -27,7 +27,7 @@ constexpr std::int64_t kHeight = 240, kWidth = 1024;
 struct StridedOperand {
   const float* data;
   std::int64_t row, column;
-  const float* at(std::int64_t i, std::int64_t j) const { return data + i * row + j * column; }
+  const float* element(std::int64_t i, std::int64_t j) const { return data + i * row + j * column; }
 };
 
 /// Columns [0, width) of b in rows [0, depth), each panel packed unless it is read in place.
@@ -41,7 +41,7 @@ struct PackedPanels {
   void pack() const {
     for (std::int64_t j = 0; j < width; j += kernels.columns) {
       if (reads_in_place(j)) continue;
-      kernels.pack(b.at(0, j), b.row, b.column, depth,
+      kernels.pack(b.element(0, j), b.row, b.column, depth,
                    static_cast<int>(std::min<std::int64_t>(kernels.columns, width - j)), packed + j * depth);
     }
   }
@@ -56,11 +56,11 @@ void multiply_block(const PackedPanels& p, const StridedOperand& a, std::int64_t
     for (std::int64_t j = 0; j < p.width; j += kernels.columns) {
       const int columns = static_cast<int>(std::min<std::int64_t>(kernels.columns, p.width - j));
       const bool direct = p.reads_in_place(j);
-      const float* panel = direct ? p.b.at(0, j) : p.packed + j * p.depth;
+      const float* panel = direct ? p.b.element(0, j) : p.packed + j * p.depth;
       for (std::int64_t i = top; i < bottom; i += kernels.rows) {
         const auto rows = static_cast<std::size_t>(std::min<std::int64_t>(kernels.rows, bottom - i));
-        kernels.of_rows[rows - 1](a.at(i, 0), a.row, a.column, panel, direct ? p.b.row : kernels.columns, p.depth,
-                                  c + i * ldc + j, ldc, columns, sums);
+        kernels.row_kernels[rows - 1](a.element(i, 0), a.row, a.column, panel, direct ? p.b.row : kernels.columns,
+                                      p.depth, c + i * ldc + j, ldc, columns, sums);
       }
     }
   }
@@ -76,9 +76,10 @@ void multiply_by_dots(std::int64_t m, std::int64_t n, std::int64_t k, const Stri
       float sums[kTogether];
       const std::int64_t count = std::min(kTogether, n - j);
       if (count == kTogether) {
-        kernels.four_dots(a.at(i, 0), b.at(0, j), b.column, k, sums);
+        kernels.four_dots(a.element(i, 0), b.element(0, j), b.column, k, sums);
       } else {
-        for (std::int64_t q = 0; q < count; ++q) kernels.dot(a.at(i, 0), b.at(0, j + q), b.column, k, sums + q);
+        for (std::int64_t q = 0; q < count; ++q)
+          kernels.dot(a.element(i, 0), b.element(0, j + q), b.column, k, sums + q);
       }
       float* to = c + i * ldc + j;
       for (std::int64_t q = 0; q < count; ++q) to[q] = accumulate ? to[q] + sums[q] : sums[q];
@@ -98,13 +99,14 @@ void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const StridedOpera
   for (std::int64_t j = 0; j < n; j += kWidth) {
     for (std::int64_t p = 0; p < k; p += kDepth) {
       const PackedPanels panels{
-          kernels, {b.at(p, j), b.row, b.column}, std::min(kWidth, n - j), std::min(kDepth, k - p), packed, in_place};
+          kernels, {b.element(p, j), b.row, b.column}, std::min(kWidth, n - j), std::min(kDepth, k - p), packed,
+          in_place};
       panels.pack();
       // The first block of k has nothing to continue.
       const SumMode here = sums == SumMode::continued ? (p > 0 ? sums : SumMode::stored)
                            : p > 0                    ? SumMode::added
                                                       : sums;
-      multiply_block(panels, {a.at(0, p), a.row, a.column}, m, c + j, ldc, here);
+      multiply_block(panels, {a.element(0, p), a.row, a.column}, m, c + j, ldc, here);
     }
   }
 }
@@ -117,15 +119,15 @@ void multiply_by_threads(std::int64_t m, std::int64_t n, std::int64_t k, const S
   const std::int64_t step = by_columns ? kernels.columns : kernels.rows, length = by_columns ? n : m,
                      other = by_columns ? m : n;
   const std::int64_t cost = std::max<std::int64_t>(1, step * other * k);
-  parallel_for((length + step - 1) / step, (kWorthAThread + cost - 1) / cost,
-               [&](std::int64_t first, std::int64_t last) {
-                 const std::int64_t begin = first * step, count = std::min(length, last * step) - begin;
-                 if (by_columns) {
-                   multiply(m, count, k, left, {right.at(0, begin), right.row, right.column}, c + begin, ldc, sums);
-                 } else {
-                   multiply(count, n, k, {left.at(begin, 0), left.row, left.column}, right, c + begin * ldc, ldc, sums);
-                 }
-               });
+  parallel_for(
+      (length + step - 1) / step, (kWorthAThread + cost - 1) / cost, [&](std::int64_t first, std::int64_t last) {
+        const std::int64_t begin = first * step, count = std::min(length, last * step) - begin;
+        if (by_columns) {
+          multiply(m, count, k, left, {right.element(0, begin), right.row, right.column}, c + begin, ldc, sums);
+        } else {
+          multiply(count, n, k, {left.element(begin, 0), left.row, left.column}, right, c + begin * ldc, ldc, sums);
+        }
+      });
 }
 
 }  // namespace

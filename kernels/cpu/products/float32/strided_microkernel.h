@@ -58,7 +58,7 @@ constexpr std::size_t kPackedSlot = 4;
 
 struct StridedMicroKernels {
   int rows = 0, columns = 0;                  ///< the size of a full block
-  Micro of_rows[kMostRows]{};                 ///< indexed by rows, 1 to `rows`
+  Micro row_kernels[kMostRows]{};             ///< indexed by rows, 1 to `rows`
   WindowMicroKernel windows[2][kMostRows]{};  ///< indexed by columns (up to half, all), and by rows, 1 to `rows`
   /// Writes b [k, n] (n at most `columns`) as k rows of `columns` floats, with zeros behind the nth.
   void (*pack)(const float* b, std::ptrdiff_t b_row, std::ptrdiff_t b_column, std::ptrdiff_t k, int n, float* to);

@@ -28,7 +28,7 @@ class ByteImage : public tiles::RowImage {
     for (std::int64_t r = rows.begin; r < rows.end; ++r, source += row_stride)
       copy_row(source, k, r, layout, flips_, to);
   }
-  const std::byte* at(std::int64_t first) const override { return x_ + first; }
+  const std::byte* element(std::int64_t first) const override { return x_ + first; }
 
  private:
   const std::byte* x_;
@@ -87,7 +87,7 @@ void Int8Convolution::run(const Int8ConvolutionOperands& o, std::byte* scratch) 
                   s.out, offsets + g * s.out);
     results.offsets = offsets;
   }
-  const Task task{{signs_.x != flips(), signs_.weight}, o.keeps};
+  const Task task{{signs_.x != flips(), signs_.weight}, o.stores_sums};
   loop_.run(
       ByteImage(o.x, flips()), !flips(), o.weight, results,
       [&](const TileRows& rows, const std::byte* weight, IndexRange blocks, const RowResults& r) {

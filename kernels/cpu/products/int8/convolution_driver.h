@@ -18,7 +18,7 @@ struct Int8ConvolutionOperands {
   const std::byte* weight = nullptr;   ///< packed by `pack`
   const std::int32_t* bias = nullptr;  ///< [groups * out], or null
   std::byte* y = nullptr;              ///< [batch, height, width, groups * out]
-  bool keeps = false;                  ///< y is int32; otherwise float32
+  bool stores_sums = false;            ///< y is int32; otherwise float32
   pointwise::BoundEpilogue finish;     ///< belongs to a call whose views have their channels last, too
 };
 

@@ -41,8 +41,8 @@ class FloatLines {
   void load(const std::byte* image, std::int64_t line, std::int64_t count) {
     const WindowAxis &h = s_.sizes.window[1], &w = s_.sizes.window[2];
     const auto fill = s_.signs.x ? static_cast<float>(static_cast<std::int8_t>(s_.fill)) : static_cast<float>(s_.fill);
-    const std::int64_t width = line_ / channels_, left = std::clamp<std::int64_t>(w.before, 0, width),
-                       first = std::max<std::int64_t>(-w.before, 0),
+    const std::int64_t width = line_ / channels_, left = std::clamp<std::int64_t>(w.padding_before, 0, width),
+                       first = std::max<std::int64_t>(-w.padding_before, 0),
                        inside = std::clamp<std::int64_t>(width - left, 0, std::max<std::int64_t>(w.in - first, 0));
     for (std::int64_t i = 0; i < reach(h, count); ++i) {
       float* to = data_ + i * line_;
@@ -61,7 +61,7 @@ class FloatLines {
   cpu::Window window() const {
     cpu::Window w = s_.sizes.window;
     w[2].in = line_ / channels_;
-    w[1].before = w[2].before = 0;
+    w[1].padding_before = w[2].padding_before = 0;
     return w;
   }
   /// `count` lines of results from the loaded ones' number `i` on.
@@ -135,7 +135,7 @@ void convolve_depthwise(const ConvolutionShape& shape, const DepthwiseOperands& 
         const auto strip = channels_last::strip_loop(lines.window(), channels_last::loops().strip);
         const std::int64_t together = strip != nullptr ? channels_last::loops().strip_lines : 1,
                            line_sums = w.out * channels;
-        float* const kept = o.keeps || o.bytes
+        float* const kept = o.stores_sums || o.bytes
                                 ? thread_buffer<float>(static_cast<std::size_t>(together * line_sums), kSumsSlot)
                                 : nullptr;
         while (begin < end) {

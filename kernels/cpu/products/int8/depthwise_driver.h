@@ -13,8 +13,8 @@ struct DepthwiseOperands {
   const std::byte *x = nullptr, *weight = nullptr;  ///< weight [channels, 1, height, width] as exported
   const std::int32_t* bias = nullptr;               ///< [channels], or null
   std::byte* y = nullptr;
-  bool keeps = false;  ///< y is int32; otherwise float32,
-  bool bytes = false;  ///< or 8-bit integers, which `finish` stores
+  bool stores_sums = false;  ///< y is int32; otherwise float32,
+  bool bytes = false;        ///< or 8-bit integers, which `finish` stores
   pointwise::BoundEpilogue finish;
 };
 

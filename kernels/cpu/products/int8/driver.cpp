@@ -10,7 +10,7 @@
 namespace tern::int8 {
 namespace {
 
-std::int64_t up(std::int64_t n, std::int64_t to) {
+std::int64_t round_up(std::int64_t n, std::int64_t to) {
   return (n + to - 1) / to * to;
 }
 
@@ -62,7 +62,7 @@ void Int8Linear::pack(const WeightView& weight, std::byte* to) const {
 }
 
 std::size_t Int8Linear::scratch() const {
-  return static_cast<std::size_t>(up(layout_.bytes(division_.shared_rows()), 64) + weight_.blocks() * kBlock * 4);
+  return static_cast<std::size_t>(round_up(layout_.bytes(division_.shared_rows()), 64) + weight_.blocks() * kBlock * 4);
 }
 
 const std::int32_t* Int8Linear::offsets(const Int8LinearOperands& o, std::int32_t* to) const {
@@ -83,14 +83,14 @@ void Int8Linear::pack_rows(const std::byte* x, std::int64_t x_row, IndexRange ro
 
 void Int8Linear::run(const Int8LinearOperands& o, std::byte* scratch) const {
   const bool in_place = !method_->tiles && !flips() && shape_.k % kGroup == 0;
-  auto* const packed = scratch + up(weight_.blocks() * kBlock * 4, 64);
+  auto* const packed = scratch + round_up(weight_.blocks() * kBlock * 4, 64);
   const std::int32_t* const offset = offsets(o, reinterpret_cast<std::int32_t*>(scratch));
   std::vector<std::int64_t> own_steps;
   if (in_place) {
     for (std::int64_t s = 0; s < weight_.steps(); ++s) own_steps.push_back(s * kStep);
   }
   const tiles::RowLayout layout = in_place ? tiles::RowLayout{kTile * o.x_row, o.x_row, kStep} : layout_;
-  const Task task{{shape_.signs.x != flips(), shape_.signs.weight}, o.keeps};
+  const Task task{{shape_.signs.x != flips(), shape_.signs.weight}, o.stores_sums};
   division_.run(
       !in_place, layout.tile, packed,
       [&](std::int64_t first, IndexRange rows, std::byte* to) {

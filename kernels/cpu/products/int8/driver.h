@@ -19,7 +19,7 @@ struct Int8LinearOperands {
   const std::byte* weight = nullptr;   ///< packed by `pack`
   const std::int32_t* bias = nullptr;  ///< [n], or null
   std::byte* y = nullptr;              ///< [m, n], of int32 or float32
-  bool keeps = false;                  ///< y is int32; without a finish
+  bool stores_sums = false;            ///< y is int32; without a finish
   std::int64_t first = 0;              ///< row of y, as the finish counts them, of the first result
   pointwise::BoundEpilogue finish;
 };

@@ -21,8 +21,8 @@ std::span<const Method> methods() {
     for (const auto& at : set_vector_method_levels) {
       if (at.call != nullptr && cpu_features().has(at.level)) add(name_of(at.level), at.call);
     }
-    for_levels(set_pair_method_levels, [&](auto set) { add("pairs", set); });
-    for_levels(set_tile_method_levels, [&](auto set) { add("tiles", set); });
+    for_each_level(set_pair_method_levels, [&](auto set) { add("pairs", set); });
+    for_each_level(set_tile_method_levels, [&](auto set) { add("tiles", set); });
     return list;
   }();
   return found;

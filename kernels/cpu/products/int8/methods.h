@@ -27,13 +27,13 @@ constexpr std::int64_t kShift = 128;  ///< the difference
 /// The operands that have a sign.
 struct Signs {
   bool x = false, weight = false;
-  bool same() const { return x == weight; }
+  bool are_equal() const { return x == weight; }
 };
 
 /// The purpose of a product of rows.
 struct Task {
-  Signs signs;         ///< signs of the rows as they are given, and of the weight
-  bool keeps = false;  ///< results are int32; otherwise float32
+  Signs signs;               ///< signs of the rows as they are given, and of the weight
+  bool stores_sums = false;  ///< results are int32; otherwise float32
 };
 
 /// The layout of a packed weight.
@@ -45,7 +45,7 @@ enum class PackedWeightLayout : std::uint8_t {
 };
 
 /// The signs at which rows are to be flipped, because no instruction multiplies them as they are.
-enum class FlippedSigns : std::uint8_t { none, same, different };
+enum class FlippedSigns : std::uint8_t { none, equal, different };
 
 /// Instructions that multiply.
 struct Method {
@@ -59,7 +59,7 @@ struct Method {
                    const Task& task) = nullptr;
 
   bool flips(const Signs& signs) const {
-    return flipped == (signs.same() ? FlippedSigns::same : FlippedSigns::different);
+    return flipped == (signs.are_equal() ? FlippedSigns::equal : FlippedSigns::different);
   }
 };
 

@@ -30,7 +30,7 @@ bool InPlaceLinear::run(const InPlaceOperands& o, std::byte* scratch) const {
   division_.run(
       true, pair, scratch,
       [&](std::int64_t first, IndexRange rows, std::byte* to) {
-        pack_weight(o.x.at((first + rows.begin) * shape_.x_row), shape_.x_row, rows.end - rows.begin, shape_.k,
+        pack_weight(o.x.offset_by((first + rows.begin) * shape_.x_row), shape_.x_row, rows.end - rows.begin, shape_.k,
                     to + rows.begin / kBlock * pair);
       },
       [&](const RowDivision::Share& share, const std::byte* packed) {

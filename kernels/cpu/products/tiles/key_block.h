@@ -27,13 +27,13 @@ class KeyBlock {
 
  private:
   struct Side {
-    std::byte* parts = nullptr;
+    std::byte* data = nullptr;
     std::vector<std::int64_t> steps;
     std::vector<Destination> tiles;
     void resize(std::int64_t columns, std::int64_t k, int of);
   };
   std::int64_t width_, out_width_, n_ = 0;
-  int of_;  ///< parts
+  int part_count_;  ///< parts
   Side keys_, values_;
   std::optional<RoundedKeys> rounded_;  ///< replaces both for one part
 };

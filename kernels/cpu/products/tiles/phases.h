@@ -21,7 +21,7 @@ inline Phases phases_of(const cpu::WindowAxis& w) {
   Phases a;
   std::int64_t highest = 0;
   for (std::int64_t k = 0; k < w.kernel; ++k) {
-    const std::int64_t at = k * w.dilation - w.before, phase = (at % w.stride + w.stride) % w.stride,
+    const std::int64_t at = k * w.dilation - w.padding_before, phase = (at % w.stride + w.stride) % w.stride,
                        shift = (at - phase) / w.stride;
     const auto found = std::ranges::find(a.phases, phase);
     a.phase.push_back(found - a.phases.begin());

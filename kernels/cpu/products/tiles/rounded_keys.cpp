@@ -39,7 +39,7 @@ RoundedKeys::RoundedKeys(std::int64_t keys, std::int64_t width, std::int64_t out
   values_ = keys_ + of_keys;
 }
 
-bool RoundedKeys::hold(Elements keys, std::int64_t key_row, Elements values, std::int64_t value_row, std::int64_t n) {
+bool RoundedKeys::pack(Elements keys, std::int64_t key_row, Elements values, std::int64_t value_row, std::int64_t n) {
   if (n != n_) {
     key_steps_ = {width_, best_layout(width_)};
     value_steps_ = {n, best_layout(n)};

@@ -16,7 +16,7 @@ class RoundedKeys {
   RoundedKeys(std::int64_t keys, std::int64_t width, std::int64_t out_width);
 
   /// Packs n keys and values, rows so many elements apart. False where a value is not finite.
-  bool hold(Elements keys, std::int64_t key_row, Elements values, std::int64_t value_row, std::int64_t n);
+  bool pack(Elements keys, std::int64_t key_row, Elements values, std::int64_t value_row, std::int64_t n);
   /// Do the work of the functions of KeyBlock.
   bool scores(const float* q, std::int64_t row, std::int64_t rows, float* to);
   void add_values(const float* weights, std::int64_t rows, float* sums);

@@ -9,8 +9,9 @@ namespace {
 constexpr std::int64_t kStepBytes = 64;
 
 bool is_one_element(const cpu::Window& w) {
-  return std::ranges::all_of(
-      w, [](const cpu::WindowAxis& a) { return a.kernel == 1 && a.before == 0 && a.position(a.out - 1, 0) < a.in; });
+  return std::ranges::all_of(w, [](const cpu::WindowAxis& a) {
+    return a.kernel == 1 && a.padding_before == 0 && a.position(a.out - 1, 0) < a.in;
+  });
 }
 
 }  // namespace
@@ -24,7 +25,7 @@ RowBand::RowBand(const cpu::Window& window, std::int64_t pitch, std::int64_t cha
       pitch_(pitch),
       channels_(channels),
       format_(format),
-      by_tiles_(is_one_element(window) && pitch == channels && format.tiles),
+      is_pointwise_(is_one_element(window) && pitch == channels && format.tiles),
       every_position_(cpu::is_every_position(window)),
       height_(phases_of(window[1])) {
   const cpu::WindowAxis& w = window[2];
@@ -53,18 +54,19 @@ RowLayout RowBand::tile_layout() const {
 }
 
 std::int64_t RowBand::bytes(std::int64_t lines) const {
-  if (by_tiles_) return tile_layout().bytes(lines * window_[2].out) + kTileBytes;
+  if (is_pointwise_) return tile_layout().bytes(lines * window_[2].out) + kTileBytes;
   const std::int64_t beyond = kTile * window_[2].stride * pitch_ * format_.element + kStepBytes;
   return static_cast<std::int64_t>(height_.phases.size()) * phase_lines(lines) * line_bytes() + beyond;
 }
 
 std::int64_t RowBand::pieces(std::int64_t lines) const {
-  return by_tiles_ ? lines : static_cast<std::int64_t>(height_.phases.size()) * phase_lines(lines);
+  return is_pointwise_ ? lines : static_cast<std::int64_t>(height_.phases.size()) * phase_lines(lines);
 }
 
 void RowBand::load_line(const RowImage& image, std::int64_t origin, std::int64_t row, std::byte* to) const {
   const cpu::WindowAxis& w = window_[2];
-  const std::int64_t before = std::min(w.before, columns_), first = std::max<std::int64_t>(0, -w.before),
+  const std::int64_t before = std::min(w.padding_before, columns_),
+                     first = std::max<std::int64_t>(0, -w.padding_before),
                      inside =
                          row < 0 || row >= window_[1].in
                              ? 0
@@ -80,7 +82,7 @@ void RowBand::load_line(const RowImage& image, std::int64_t origin, std::int64_t
 void RowBand::load(const RowImage& image, std::int64_t first, IndexRange lines, IndexRange pieces,
                    std::byte* band) const {
   const cpu::WindowAxis &h = window_[1], &w = window_[2];
-  if (by_tiles_) {
+  if (is_pointwise_) {
     const bool plain = h.stride == 1 && w.stride == 1 && w.in == w.out;
     for (std::int64_t i = pieces.begin; i < pieces.end; ++i) {
       const std::int64_t count = plain ? pieces.end - i : 1;
@@ -115,15 +117,15 @@ std::vector<std::int64_t> RowBand::step_offsets(std::int64_t group, std::int64_t
     std::int64_t at =
         in_band * line_bytes() + (s.column * window_[2].dilation * pitch_ + group * channels_) * format_.element;
     for (std::int64_t i = 0; i < format_.steps(s.size); ++i, at += kStepBytes)
-      offsets.push_back(by_tiles_ ? i * kTileBytes : at);
+      offsets.push_back(is_pointwise_ ? i * kTileBytes : at);
   }
   return offsets;
 }
 
 TileRows RowBand::rows(const std::byte* band, std::int64_t tile, std::int64_t count,
                        std::span<const std::int64_t> steps) const {
-  const std::int64_t row = by_tiles_ ? kStepBytes : window_[2].stride * pitch_ * format_.element,
-                     size = by_tiles_ ? static_cast<std::int64_t>(steps.size()) * kTileBytes : kTile * row;
+  const std::int64_t row = is_pointwise_ ? kStepBytes : window_[2].stride * pitch_ * format_.element,
+                     size = is_pointwise_ ? static_cast<std::int64_t>(steps.size()) * kTileBytes : kTile * row;
   return {band + tile * size, count, size, row, steps, pairs_};
 }
 

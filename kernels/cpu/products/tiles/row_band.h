@@ -34,7 +34,7 @@ class RowImage {
   virtual void tiles(std::int64_t first, std::int64_t row, IndexRange rows, std::int64_t k, const RowLayout& layout,
                      std::byte* to) const = 0;
   /// The element in memory, of an image that lies as a band has it.
-  virtual const std::byte* at(std::int64_t first) const = 0;
+  virtual const std::byte* element(std::int64_t first) const = 0;
 };
 
 /// A piece of a window that lies in one piece: elements of the kernel's line `line` from `column` on.
@@ -61,7 +61,7 @@ class RowBand {
   void load(const RowImage& image, std::int64_t first, IndexRange lines, IndexRange pieces, std::byte* band) const;
 
   /// Rows between the first positions of two lines of results.
-  std::int64_t rows_of_line() const { return by_tiles_ ? window_[2].out : columns_ / window_[2].stride; }
+  std::int64_t rows_of_line() const { return is_pointwise_ ? window_[2].out : columns_ / window_[2].stride; }
   /// `count` rows of a band, from tile `tile` of them on; `steps` are a group's offsets.
   TileRows rows(const std::byte* band, std::int64_t tile, std::int64_t count,
                 std::span<const std::int64_t> steps) const;
@@ -79,7 +79,7 @@ class RowBand {
   cpu::Window window_;
   std::int64_t pitch_, channels_;
   RowFormat format_;
-  bool by_tiles_;         ///< windows are one element: rows are packed tile by tile
+  bool is_pointwise_;     ///< windows are one element: rows are packed tile by tile
   bool every_position_;   ///< windows are the positions of the image, in order
   std::int64_t columns_;  ///< positions of a line, with the zeros beside it
   Phases height_;

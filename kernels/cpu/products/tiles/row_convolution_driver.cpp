@@ -34,13 +34,13 @@ class FloatImage : public RowImage {
  public:
   explicit FloatImage(Elements x) : x_(x) {}
   void line(std::int64_t first, std::int64_t count, std::byte* to) const override {
-    round_line(x_.at(first), count, to);
+    round_line(x_.offset_by(first), count, to);
   }
   void tiles(std::int64_t first, std::int64_t row, IndexRange rows, std::int64_t k, const RowLayout& layout,
              std::byte* to) const override {
-    pack_rows(x_.at(first), row, rows, k, layout, to);
+    pack_rows(x_.offset_by(first), row, rows, k, layout, to);
   }
-  const std::byte* at(std::int64_t first) const override { return x_.at(first).data; }
+  const std::byte* element(std::int64_t first) const override { return x_.offset_by(first).data; }
 
  private:
   Elements x_;
@@ -192,7 +192,7 @@ bool RowConvolutionLoop::run(const RowImage& image, bool in_place, const std::by
         const Lines lines{begin / height, first, std::min({first + lines_at_a_time_, height, first + end - begin})};
         const std::int64_t count = lines.end - lines.begin;
         const std::int64_t at = lines.image * image_elements();
-        const std::byte* band = in_place ? image.at(at + lines.begin * (image_elements() / height)) : loaded;
+        const std::byte* band = in_place ? image.element(at + lines.begin * (image_elements() / height)) : loaded;
         if (!in_place) band_.load(image, at, {lines.begin, lines.end}, {0, band_.pieces(count)}, loaded);
         if (!multiply(run, lines, {0, tiles_of(rows_of(count))}, {0, all}, band))
           finite.store(false, std::memory_order_relaxed);
@@ -211,8 +211,8 @@ bool RowConvolutionLoop::run(const RowImage& image, bool in_place, const std::by
         load(n, {begin, end}, scratch);
       });
     }
-    parallel_for(division_.parts(), 1, [&](std::int64_t begin, std::int64_t end) {
-      const std::byte* band = in_place ? image.at(n * image_elements()) : scratch;
+    parallel_for(division_.count(), 1, [&](std::int64_t begin, std::int64_t end) {
+      const std::byte* band = in_place ? image.element(n * image_elements()) : scratch;
       if (!in_place && alone_) {
         auto* own = thread_buffer<std::byte>(static_cast<std::size_t>(band_.bytes(height)), kBandSlot);
         load(n, {0, pieces}, own);

@@ -28,15 +28,15 @@ RowLinear::RowLinear(const TileLinearShape& shape, bool quantized)
       steps_(shape.k, best_layout(shape.k)) {
   if (quantized) division_.divide_columns();
   const std::int64_t x_row = shape.x_row * 2;
-  in_place_ = {shape.k, {kTile * x_row, x_row, kStep * 2}};
+  unpacked_steps_ = {shape.k, {kTile * x_row, x_row, kStep * 2}};
 }
 
 void RowLinear::pack(Elements weight, std::byte* to) const {
   const std::int64_t block = packed_weight_bytes(kBlock, steps_of(shape_.k));
   parallel_for(blocks_of(shape_.n), grain_for(kBlock * shape_.k), [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t first = begin * kBlock;
-    pack_weight(weight.at(first * shape_.w_row), shape_.w_row, std::min(shape_.n, end * kBlock) - first, shape_.k,
-                to + begin * block);
+    pack_weight(weight.offset_by(first * shape_.w_row), shape_.w_row, std::min(shape_.n, end * kBlock) - first,
+                shape_.k, to + begin * block);
   });
 }
 
@@ -44,7 +44,7 @@ void RowLinear::pack_columns(Elements weight, std::byte* to) const {
   const std::int64_t block = packed_weight_bytes(kBlock, steps_of(shape_.k));
   parallel_for(blocks_of(shape_.n), grain_for(kBlock * shape_.k), [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t first = begin * kBlock;
-    tiles::pack_columns(weight.at(first), shape_.w_row, shape_.k, std::min(shape_.n, end * kBlock) - first,
+    tiles::pack_columns(weight.offset_by(first), shape_.w_row, shape_.k, std::min(shape_.n, end * kBlock) - first,
                         to + begin * block);
   });
 }
@@ -82,16 +82,16 @@ bool RowLinear::multiply_quantized(const RowLinearOperands& o, const TileRows& r
 
 bool RowLinear::run(const RowLinearOperands& o, std::byte* scratch) const {
   const bool in_place = o.x.narrow && shape_.k % kStep == 0 && reads_in_place();
-  const RowSteps& steps = in_place ? in_place_ : steps_;
+  const RowSteps& steps = in_place ? unpacked_steps_ : steps_;
   const std::int64_t tile = steps.layout().tile;
   std::atomic<bool> finite = true;
   division_.run(
       !in_place, tile, scratch,
       [&](std::int64_t first, IndexRange rows, std::byte* to) {
-        pack_rows(o.x.at((first + rows.begin) * shape_.x_row), shape_.x_row, rows, shape_.k, steps.layout(), to);
+        pack_rows(o.x.offset_by((first + rows.begin) * shape_.x_row), shape_.x_row, rows, shape_.k, steps.layout(), to);
       },
       [&](const RowDivision::Share& share, const std::byte* packed) {
-        const std::byte* operand = packed == nullptr ? o.x.at(share.first * shape_.x_row).data : packed;
+        const std::byte* operand = packed == nullptr ? o.x.offset_by(share.first * shape_.x_row).data : packed;
         const RowResults results{.y = o.y,
                                  .narrow = o.narrow,
                                  .ld = shape_.n,

@@ -40,7 +40,7 @@ class RowLinear {
                           const RowResults& results) const;
   TileLinearShape shape_;
   RowDivision division_;
-  RowSteps steps_, in_place_;  ///< steps of packed rows, and of rows of bfloat16 where they lie
+  RowSteps steps_, unpacked_steps_;  ///< steps of packed rows, and of rows of bfloat16 where they lie
 };
 
 }  // namespace tern::tiles

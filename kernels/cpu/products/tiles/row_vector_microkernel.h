@@ -46,10 +46,10 @@ WeightPiece piece_of(const TileRows& rows, const std::byte* block, std::int64_t 
 /// The begins of rows, in steps of three: an address is a begin, and once or twice the distance of two rows. The
 /// compiler would keep each row's in a register of its own, and has too few.
 template <int Rows>
-struct Begins {
+struct RowStarts {
   const std::byte* third[(Rows + 2) / 3];
 
-  Begins(const std::byte* rows, std::int64_t row) {
+  RowStarts(const std::byte* rows, std::int64_t row) {
     for (auto& begin : third) {
       begin = rows;
       asm("" : "+r"(begin));
@@ -79,7 +79,7 @@ void add(const WeightPiece& piece, const std::byte* rows, std::int64_t row, type
       sum[r][v] = piece.first ? Products::zero() : Products::load(sums + r * kBlock + v * kLanes);
   }
   const std::byte *weight = piece.weight, *ahead = piece.ahead;
-  const Begins<Rows> begins(rows, row);
+  const RowStarts<Rows> begins(rows, row);
   for (std::size_t s = 0; s < piece.steps.size(); ++s, weight += kStepBytes) {
     const std::int64_t step = piece.steps[s], count = piece.pairs.empty() ? kTile : piece.pairs[s];
     for (std::int64_t i = 0; i < piece.ahead_lines; ++i, ahead += kLine) __builtin_prefetch(ahead);

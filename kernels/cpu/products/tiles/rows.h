@@ -33,8 +33,8 @@ struct TileRows {
 struct Elements {
   const std::byte* data = nullptr;
   bool narrow = false;  ///< bfloat16
-  Elements at(std::int64_t i) const { return {data + i * (narrow ? 2 : 4), narrow}; }
-  static Elements of(const TensorView& v) { return {v.data, v.dtype == DType::bf16}; }
+  Elements offset_by(std::int64_t i) const { return {data + i * (narrow ? 2 : 4), narrow}; }
+  static Elements from_tensor(const TensorView& v) { return {v.data, v.dtype == DType::bf16}; }
 };
 
 /// The layout of packed rows, in bytes, for TileRows.

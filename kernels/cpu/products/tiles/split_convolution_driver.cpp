@@ -125,7 +125,7 @@ void SplitConvolution::unpack(const float* packed, float* to) const {
   }
 }
 
-LeftOperand SplitConvolution::left(const float* weight, std::int64_t group) const {
+LeftOperand SplitConvolution::lhs_operand(const float* weight, std::int64_t group) const {
   if (reads_in_place()) return row_major(weight + group * shape_.out * shape_.in, shape_.out, shape_.in, shape_.in);
   const std::int64_t k = left_k();
   return {weight + group * blocks_ * kBlock * k, shape_.out, k, kBlock * k, kStep, kBlock * kStep};
@@ -172,7 +172,7 @@ class SplitConvolution::BandProduct {
  public:
   BandProduct(const SplitConvolution& c, const SplitConvolutionOperands& o, std::int64_t job, Band band,
               const std::byte* parts, std::atomic<bool>& finite)
-      : left_(c.left(o.weight, job % c.shape_.groups)),
+      : lhs_(c.lhs_operand(o.weight, job % c.shape_.groups)),
         steps_(step_offsets(c, band)),
         tiles_(destinations(c, band)),
         target_(target(c, o, job, band)),
@@ -184,7 +184,7 @@ class SplitConvolution::BandProduct {
   BandProduct& operator=(const BandProduct&) = delete;
 
   void run(IndexRange blocks, std::int64_t next) {
-    multiply(left_, right_, blocks, {0, static_cast<std::int64_t>(tiles_.size())}, sink_, next);
+    multiply(lhs_, right_, blocks, {0, static_cast<std::int64_t>(tiles_.size())}, sink_, next);
   }
 
  private:
@@ -216,7 +216,7 @@ class SplitConvolution::BandProduct {
       if (at % c.pitch_ >= out_width) continue;
       Destination& d = tiles[static_cast<std::size_t>(at / kTile)];
       d.mask = static_cast<std::uint16_t>(d.mask | 1u << at % kTile);
-      d.to = at / c.pitch_ * out_width + at % c.pitch_;
+      d.offset = at / c.pitch_ * out_width + at % c.pitch_;
       ++d.count;
     }
     return tiles;
@@ -230,7 +230,7 @@ class SplitConvolution::BandProduct {
     return {o.y + begin, positions, s.out, o.bias == nullptr ? nullptr : o.bias + group * s.out, o.finish, begin};
   }
 
-  LeftOperand left_;
+  LeftOperand lhs_;
   std::vector<std::int64_t> steps_;
   std::vector<Destination> tiles_;
   PlainSink::Target target_;
@@ -243,7 +243,7 @@ bool SplitConvolution::run(const SplitConvolutionOperands& o, std::byte*) const 
                      image = shape_.in * shape_.window[1].in * shape_.window[2].in;
   std::atomic<bool> finite = true;
   const std::int64_t weight = shape_.out * left_k(), threads = Threads::current().count(),
-                     part_reads = panels >= threads ? weight : image / bands_ + weight * (panels - 1) / threads;
+                     chunk_reads = panels >= threads ? weight : image / bands_ + weight * (panels - 1) / threads;
   // Pieces are whole bands: who takes one has to split it.
   parallel_pieces(
       panels * blocks_, blocks_, 1,
@@ -266,7 +266,7 @@ bool SplitConvolution::run(const SplitConvolutionOperands& o, std::byte*) const 
           }
         }
       },
-      part_reads * static_cast<std::int64_t>(sizeof(float)));
+      chunk_reads * static_cast<std::int64_t>(sizeof(float)));
   return finite;
 }
 

@@ -51,7 +51,7 @@ class SplitConvolution {
   };
   std::int64_t left_k() const;
   /// The weight of a group: as exported where `reads_in_place`, else packed.
-  LeftOperand left(const float* weight, std::int64_t group) const;
+  LeftOperand lhs_operand(const float* weight, std::int64_t group) const;
   std::int64_t packed_at(std::int64_t row, std::int64_t channel, std::int64_t tap) const;
   std::int64_t plane(Band band) const;  ///< pairs of one plane of the split image
   std::int64_t lines() const { return shape_.window[1].out; }

@@ -36,7 +36,7 @@ void TransposingSink::store(const float* tiles, std::int64_t row, std::int64_t t
 }
 
 void PlainSink::store(const float* tiles, std::int64_t row, std::int64_t tile, int columns) {
-  split_pack().store_plain(place_, tiles, row, tile, columns);
+  split_pack().store_plain(context_, tiles, row, tile, columns);
 }
 
 }  // namespace tern::tiles

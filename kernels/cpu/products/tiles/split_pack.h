@@ -50,7 +50,7 @@ class TransposingSink : public TileSink {
 struct Destination {
   std::uint16_t mask = 0;
   std::int32_t count = 0;
-  std::int64_t to = 0;
+  std::int64_t offset = 0;
 };
 
 /// Stores blocks whose rows are rows of y, `row` elements apart, with `bias` for each row.
@@ -64,17 +64,17 @@ class PlainSink : public TileSink {
     std::int64_t begin = 0;   ///< number of y's first element for `finish`
     bool accumulate = false;  ///< adds to what y holds; without a finish
   };
-  struct Place {
+  struct Context {
     const Target& target;
     const std::vector<Destination>& tiles;
     std::atomic<bool>& finite;
   };
   PlainSink(const Target& target, const std::vector<Destination>& tiles, std::atomic<bool>& finite)
-      : place_{target, tiles, finite} {}
+      : context_{target, tiles, finite} {}
   void store(const float* tiles, std::int64_t row, std::int64_t tile, int columns) override;
 
  private:
-  Place place_;
+  Context context_;
 };
 
 /// Splits b [k, n] (rows `row` apart) into the tiles of its columns: those of column tile t and step s at
@@ -97,7 +97,7 @@ struct SplitPack {
   decltype(&split_line) line = nullptr;
   void (*store_transposed)(const TransposingSink::Target& target, const float* tiles, std::int64_t row,
                            std::int64_t tile, int columns) = nullptr;
-  void (*store_plain)(const PlainSink::Place& place, const float* tiles, std::int64_t row, std::int64_t tile,
+  void (*store_plain)(const PlainSink::Context& place, const float* tiles, std::int64_t row, std::int64_t tile,
                       int columns) = nullptr;
 };
 TERN_LEVEL_FUNCTIONS(tiles, set_split_pack, SplitPack* pack)
