@@ -225,7 +225,7 @@ void run(cpu::OptimJob job, Lists& lists, const TensorLists& tensors) {
   std::vector<std::int64_t> ends;
   std::int64_t end = 0;
   for (const Tensor& p : tensors[list_index(OptimList::param)]) ends.push_back(end += p.numel());
-  job.ends = ends;
+  job.element_ends = ends;
   cpu::run_optim(job);
 }
 

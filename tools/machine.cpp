@@ -60,7 +60,7 @@ std::int64_t words_to_stream() {
 
 std::uint64_t sum_of(const std::uint64_t* words, std::int64_t n) {
   std::uint64_t sum = 0;
-  at_cpu_level([&](auto) __attribute__((always_inline)) { sum = sum_loop(words, n); });
+  visit_cpu_level([&](auto) __attribute__((always_inline)) { sum = sum_loop(words, n); });
   return sum;
 }
 

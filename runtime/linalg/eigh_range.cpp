@@ -101,7 +101,7 @@ std::optional<cpu::EigenRange> lapack_range(const Selection& s, std::int64_t n) 
 /// Replaces infinite ends by ends beyond all eigenvalues of a matrix of n rows with parts below 2^exponent. Returns
 /// false for an empty range.
 bool make_finite(cpu::EigenRange& r, std::int64_t n, int exponent) {
-  if (!r.by_value) return true;
+  if (!r.selects_values) return true;
   const double most = std::numeric_limits<double>::max();
   const double end = std::min(most, std::ldexp(4.0 * static_cast<double>(n), std::max(exponent, -1000)));
   r.low = std::max(r.low, -end), r.high = std::min(r.high, end);

@@ -48,7 +48,7 @@ TEST(ScalingAccount, OneThreadLosesNothing) {
 TEST(ScalingAccount, NothingIsKnownOfOpenMp) {
   LoopTime library = uneven();
   library.openmp = true;
-  library.parts.clear();
+  library.chunks.clear();
   const std::vector<NodeLoops> runs = {node_of(10, {library})};
   const ThreadSeconds a = account(runs, 4, 18);
   EXPECT_DOUBLE_EQ(a.openmp, 40 - 18);
@@ -60,7 +60,7 @@ TEST(ScalingAccount, NothingIsKnownOfOpenMp) {
 LoopTime sequential_loop(const std::vector<double>& lengths, ThreadPool::Note note = {0, 0}) {
   LoopTime l{11, 11, note, false, {}};
   for (const double length : lengths) {
-    l.parts.push_back({0, l.end, l.end + length});
+    l.chunks.push_back({0, l.end, l.end + length});
     l.end += length;
   }
   return l;

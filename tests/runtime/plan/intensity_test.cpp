@@ -58,13 +58,13 @@ TEST(Intensity, DecidesAboutTiles) {
 
 TEST(Intensity, DecidesByWhatTheMachineDoes) {
   // Measured on a Xeon with AMX: tiles gained in resnet50 (375) and lost in densenet121 (260).
-  const cpu::Machine xeon{.products = 72.5e9, .on_tiles = 107.5e9, .bytes = 96e9};
+  const cpu::Machine xeon{.products = 72.5e9, .tile_products = 107.5e9, .bytes = 96e9};
   EXPECT_TRUE(cpu::tiles_gain(375, xeon));
   EXPECT_FALSE(cpu::tiles_gain(260, xeon));
   cpu::Machine other = xeon;
-  other.on_tiles = other.products;
+  other.tile_products = other.products;
   EXPECT_FALSE(cpu::tiles_gain(1e6, other)) << "tiles no faster than vectors";
-  other.on_tiles = 4 * other.products;
+  other.tile_products = 4 * other.products;
   EXPECT_TRUE(cpu::tiles_gain(260, other)) << "faster tiles";
   other.bytes /= 100;
   EXPECT_FALSE(cpu::tiles_gain(260, other)) << "a slow cache";
