@@ -51,8 +51,8 @@ PyGraph capture(const PySession& s, const nb::args& args, const std::string& fun
   s.session->run_exclusive([&](Session& session) {
     c->graph.capture_begin(session.stream());
     try {
-      c->outputs = on_device(c->inputs) ? session.run_on_device(entry.info->name, c->inputs)
-                                        : session.run(entry.info->name, c->inputs);
+      c->outputs = has_device_tensor(c->inputs) ? session.run_on_device(entry.info->name, c->inputs)
+                                                : session.run(entry.info->name, c->inputs);
     } catch (...) {
       c->graph.capture_end();
       throw;

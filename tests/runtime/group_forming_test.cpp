@@ -87,7 +87,7 @@ TEST(Controls, ARankThatEndsBeforeAllHaveComeIsNamed) {
   const auto begin = std::chrono::steady_clock::now();
   {
     const Socket second = Socket::connect(options_of(0).address, begin + kCollectiveSoon);
-    control::send(second, control::What::hello, 1, std::as_bytes(std::span("3", 1)), begin + kCollectiveSoon);
+    control::send(second, control::MessageKind::hello, 1, std::as_bytes(std::span("3", 1)), begin + kCollectiveSoon);
   }
   first.join();
   EXPECT_NE(why.find("rank 1 has ended"), std::string::npos) << why;
@@ -106,7 +106,7 @@ TEST(Controls, ALateRankHearsOfTheRankThatHasEnded) {
     const Deadline end = std::chrono::steady_clock::now() + kCollectiveSoon;
     {
       const Socket second = Socket::connect(ranked(1).address, end);
-      control::send(second, control::What::hello, 1, std::as_bytes(std::span("3", 1)), end);
+      control::send(second, control::MessageKind::hello, 1, std::as_bytes(std::span("3", 1)), end);
     }
     std::this_thread::sleep_for(milliseconds(20));
     const std::string why = failure_of([&] { Control::connect(ranked(2)); });

@@ -53,7 +53,7 @@ struct LinalgCompositions : ::testing::Test {
       for (std::size_t r = 0; r < size; ++r) {
         for (std::size_t c = 0; c < size; ++c) {
           T sum = r == c ? T(static_cast<R>(n)) : T(0);
-          for (std::size_t k = 0; k < size; ++k) sum += at(a, i, r, k) * conjugate(at(a, i, c, k));
+          for (std::size_t k = 0; k < size; ++k) sum += element(a, i, r, k) * conjugate(element(a, i, c, k));
           y.span<T>()[(i * size + r) * size + c] = sum;
         }
       }

@@ -72,8 +72,8 @@ void add_often(const Memory& memory, int rank, int ranks) {
     for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>((rank + 1) * (call + static_cast<int>(i)));
     if (call % kLate == rank) std::this_thread::sleep_for(milliseconds(1));
     std::vector<float>& to = call % 2 == 0 ? in : out;
-    ASSERT_TRUE(sums.takes(in.size() * sizeof(float)));
-    sums.memory_begin_reduce(sum_of(in, to), static_cast<std::uint64_t>(call), Clock::now() + std::chrono::seconds(60));
+    ASSERT_TRUE(sums.supports_size(in.size() * sizeof(float)));
+    sums.all_reduce(sum_of(in, to), static_cast<std::uint64_t>(call), Clock::now() + std::chrono::seconds(60));
     for (std::size_t i = 0; i < in.size(); ++i)
       ASSERT_EQ(to[i], static_cast<float>(ranks * (ranks + 1) / 2 * (call + static_cast<int>(i)))) << call;
   }
@@ -93,12 +93,12 @@ TEST(SharedSums, TakeWhatFitsAndIsFasterThanMessages) {
   const Memory memory(8);
   NoMessages transport(memory);
   const SharedSums two(transport, 0, 2), eight(transport, 0, 8);
-  EXPECT_FALSE(two.takes(0));
-  EXPECT_TRUE(two.takes(32 << 10));
-  EXPECT_FALSE(two.takes((32 << 10) + 1));
-  EXPECT_TRUE(eight.takes(16 << 10));
-  EXPECT_FALSE(eight.takes((16 << 10) + 1));
-  EXPECT_FALSE(two.takes(static_cast<std::size_t>(-1)));
+  EXPECT_FALSE(two.supports_size(0));
+  EXPECT_TRUE(two.supports_size(32 << 10));
+  EXPECT_FALSE(two.supports_size((32 << 10) + 1));
+  EXPECT_TRUE(eight.supports_size(16 << 10));
+  EXPECT_FALSE(eight.supports_size((16 << 10) + 1));
+  EXPECT_FALSE(two.supports_size(static_cast<std::size_t>(-1)));
 }
 
 /// Rank 0 calls with the tag 7; rank 1 calls with `tag`, or not at all for 0. Returns the late peer, or -1.
@@ -107,7 +107,7 @@ int waits_for(std::uint64_t tag, bool interrupted) {
   NoMessages transport(memory);
   std::vector<float> in(4), out(4);
   const auto add = [&](int rank, std::uint64_t as) {
-    SharedSums(transport, rank, 2).memory_begin_reduce(sum_of(in, out), as, Clock::now() + milliseconds(20));
+    SharedSums(transport, rank, 2).all_reduce(sum_of(in, out), as, Clock::now() + milliseconds(20));
   };
   if (tag != 0) {
     EXPECT_THROW(add(1, tag), WaitedTooLong);

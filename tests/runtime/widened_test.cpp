@@ -34,7 +34,7 @@ std::vector<WidenedNode> widened_in_plans(TestProgram& p, const PrepareOptions& 
   const PreparedModel prepared = p.model().prepare(options);
   Session session(prepared);
   session.run({floats({2, kK}, test::random_floats(2 * kK, 2))});
-  return widened_widened_in_plans(*prepared.impl());
+  return widened_by_plans(*prepared.impl());
 }
 
 TEST(Widened, ProductsReadWeightsInTheirOwnBits) {
