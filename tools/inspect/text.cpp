@@ -71,8 +71,8 @@ void add_function(std::string& out, const Program& p, std::size_t number) {
     out += "  assumes " + escape_name(text, 1000) + "\n";
   if (relations.size() > kMaxRelations) out += fmt::format("  assumes {} more\n", relations.size() - kMaxRelations);
   if (states > 0 && f.entry) out += fmt::format("  reads {} states\n", states);
-  constexpr std::size_t kMaxFunctions = 64;  // limits the time: each looks at all sizes of the program
-  if (f.entry && number < kMaxFunctions) out += "  tern run takes" + run_options(p, f) + "\n";
+  constexpr std::size_t kMaxShownFunctions = 64;  // limits the time: each looks at all sizes of the program
+  if (f.entry && number < kMaxShownFunctions) out += "  tern run takes" + run_options(p, f) + "\n";
 }
 
 /// "1,234,567"

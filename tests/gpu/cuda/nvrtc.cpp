@@ -39,7 +39,7 @@ F* library_function(const char* name) {
   }
   return reinterpret_cast<F*>(function);
 }
-#define REAL(name) real<decltype(name)>(#name)
+#define REAL(name) library_function<decltype(name)>(#name)
 
 struct Text {
   std::string text, name;

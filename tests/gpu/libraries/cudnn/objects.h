@@ -39,7 +39,7 @@ struct Object {
   }
   template <class T>
   [[nodiscard]] T element(int name) const {
-    return all<T>(name).at(0);
+    return elements<T>(name).at(0);
   }
   [[nodiscard]] const Object& object(int name, std::size_t i = 0) const { return *values.at(name).objects.at(i); }
 };

@@ -85,7 +85,7 @@ int getrf_batched(int type, void* handle, int n, Address a, int lda, Address piv
   c.a_is_list = true;
   c.pivots = pivots;
   c.info = info;
-  return done(handle, c, "getrfBatched");
+  return execute(handle, c, "getrfBatched");
 }
 
 int geqrf_batched(int type, void* handle, int m, int n, Address a, int lda, Address tau, int* info, int count) {
@@ -94,7 +94,7 @@ int geqrf_batched(int type, void* handle, int m, int n, Address a, int lda, Addr
   SolverCall c = solver_call(SolverRoutine::geqrf, type, m, n, a, lda, count);
   c.a_is_list = true;
   c.tau = tau;
-  return done(handle, c, "geqrfBatched");
+  return execute(handle, c, "geqrfBatched");
 }
 
 }  // namespace
