@@ -210,7 +210,7 @@ std::optional<std::uint32_t> add_verify(Program& program, std::uint32_t prefill,
   const int symbol = program.pool.symbol_of(signature.count);
   if (symbol < 0 || logits.size() != 3 || logits[1] != signature.count) return {};
   const std::int64_t upper =
-      std::min({llm::kMostVerified, signature.slots, program.pool.symbols()[static_cast<std::size_t>(symbol)].max});
+      std::min({llm::kMaxVerified, signature.slots, program.pool.symbols()[static_cast<std::size_t>(symbol)].max});
   if (upper < 2) return {};
   const Dim count = program.pool.new_symbol("proposed", 2, upper);
   const std::uint32_t verify = specialise(program, prefill, symbol, count, std::string(llm::kVerify));

@@ -72,7 +72,7 @@ PlannedOperand channels_last_operand(Draft& d, ValueId v, std::uint32_t node) {
   make_channels_last(view);
   const TensorView& given = from.placed.view;
   if (given.contiguous() && to_channels_last_order(given, given.rank).contiguous())
-    return {{view, from.placed.at}, from.root};  // either order serves
+    return {{view, from.placed.location}, from.root};  // either order serves
   return d.copied(v, node, view);
 }
 

@@ -243,7 +243,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
     const TemporaryFile file("tern-conform");
     if (options.through_archive) {
       stage = "archive";
-      program = with_target_name(file.path(), "the archive of " + pt2_path, [&] {
+      program = report_target_name(file.path(), "the archive of " + pt2_path, [&] {
         write_archive(*program, file.path(), {});
         return Model::open(file.path(), {Access::map, Verify::now}).program();
       });

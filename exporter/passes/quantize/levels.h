@@ -9,14 +9,14 @@
 
 namespace tern::quantize {
 
-/// Runs f as tern::at_cpu_level. Its argument says whether the instructions multiply and add in one, on the baseline,
+/// Runs f as tern::visit_cpu_level. Its argument says whether the instructions multiply and add in one, on the baseline,
 /// too.
 template <class F>
 void run_at_cpu_level(const F& f) {
 #if defined(__FMA__) || defined(__aarch64__)
-  tern::at_cpu_level([&](auto) __attribute__((always_inline)) { f(std::true_type{}); });
+  tern::visit_cpu_level([&](auto) __attribute__((always_inline)) { f(std::true_type{}); });
 #else
-  tern::at_cpu_level(f);
+  tern::visit_cpu_level(f);
 #endif
 }
 
