@@ -31,7 +31,8 @@ Widening widening_of(const SectionPlan& plan, const PlanStep& step, const Functi
       step.call(const_cast<TensorView*>(plan.args.data()) + step.args, plan.constant.get() + step.args);
   if (step.state != nullptr && step.state->widening.bytes > 0) return step.state->widening;
   if (step.kernel != nullptr && step.kernel->widening != nullptr) return step.kernel->widening(call);
-  if (narrow.widened(f, f.nodes[step.number]) >= 0 && call.wants_output(0)) return {bytes_of_widened(call.out[0]), false};
+  if (narrow.widened(f, f.nodes[step.number]) >= 0 && call.wants_output(0))
+    return {bytes_of_widened(call.out[0]), false};
   return {};
 }
 

@@ -31,7 +31,7 @@ struct tern_engine_request_s {
 struct tern_engine_group_s {
   MPI_Comm comm = MPI_COMM_NULL;
   std::atomic<bool> stopped{false};
-  int max_tag = 0;                                              ///< a power of two minus 1
+  int max_tag = 0;                                               ///< a power of two minus 1
   std::vector<std::unique_ptr<tern_engine_request_s>> requests;  ///< pending and free requests
   std::vector<tern_engine_request> idle;
 };

@@ -12,8 +12,8 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kFewSteps = 4;      // fewer steps gain nothing from a graph
-constexpr int kRunsBefore = 2;            // runs before recording: they compile kernels and show stable addresses
+constexpr std::size_t kFewSteps = 4;     // fewer steps gain nothing from a graph
+constexpr int kRunsBefore = 2;           // runs before recording: they compile kernels and show stable addresses
 constexpr std::size_t kMaxVariants = 4;  // most address variants, for callers alternating between a few buffers
 constexpr int kMaxRecorded = 16;         // most graphs made, for devices that refuse to change addresses
 

@@ -12,7 +12,7 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kSampledNames = 4;        // names that prefixes are looked for with
+constexpr std::size_t kSampledNames = 4;       // names that prefixes are looked for with
 constexpr std::size_t kMaxPrefixes = 64;       // bounds the work for programs with many equal names
 constexpr std::size_t kMaxNameMatched = 4096;  // names of a file that are counted
 

@@ -117,7 +117,7 @@ void write_tensors(const std::string& path, const NamedTensors& tensors, const s
   const TemporaryFile file("tern-output");
   const std::string target = path == "-" ? "standard output" : escape_name(path);
   report_target_name(file.path(), target + ", collected in the folder for temporary files",
-                   [&] { write_file(file.path(), tensors, chosen); });
+                     [&] { write_file(file.path(), tensors, chosen); });
   copy_to_stream(file.path(), path);
 }
 

@@ -9,8 +9,8 @@
 
 namespace tern::quantize {
 
-/// Runs f as tern::visit_cpu_level. Its argument says whether the instructions multiply and add in one, on the baseline,
-/// too.
+/// Runs f as tern::visit_cpu_level. Its argument says whether the instructions multiply and add in one, on the
+/// baseline, too.
 template <class F>
 void run_at_cpu_level(const F& f) {
 #if defined(__FMA__) || defined(__aarch64__)

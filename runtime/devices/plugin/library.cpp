@@ -28,8 +28,7 @@ std::string why_not(const tern_device_plugin* t) {
     return fmt::format("it was built for version {} of tern/device.h, but this Tern has {}: recompile it", t->abi,
                        TERN_DEVICE_ABI);
   }
-  if (t->size < kMinSize)
-    return fmt::format("its table has {} bytes, less than {}: recompile it", t->size, kMinSize);
+  if (t->size < kMinSize) return fmt::format("its table has {} bytes, less than {}: recompile it", t->size, kMinSize);
   // All members after the name are required functions.
   const auto* functions = reinterpret_cast<void* const*>(&t->last_message);
   const auto* end = reinterpret_cast<void* const*>(reinterpret_cast<const char*>(t) + kMinSize);

@@ -161,7 +161,7 @@ TEST_F(Stream, SpansOfAProfileAreInOrderAndHaveTheirIds) {
   EXPECT_EQ(read(stream), 8);
   tern_device_span spans[8];
   uint64_t count = 0;
-  SUCCEEDS(profiler->take(0, stream, spans, 8, &count));
+  SUCCEEDS(profiler->read_spans(0, stream, spans, 8, &count));
   ASSERT_EQ(count, 4u) << "three launches and a copy";
   for (uint64_t i = 0; i < count; ++i) {
     EXPECT_EQ(spans[i].id, std::min<uint64_t>(i + 1, 3));
