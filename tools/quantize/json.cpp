@@ -19,8 +19,8 @@ Json json_of(const QuantizedWeight& w) {
           {"columns", w.columns},
           {"sqnr_db", json_number(w.sqnr)},
           {"cosine", json_number(w.cosine)},
-          {"bytes_before", w.before},
-          {"bytes", w.after}};
+          {"bytes_before", w.bytes_before},
+          {"bytes", w.bytes_after}};
 }
 
 Json json_of(const std::optional<Deviation>& d) {

@@ -17,10 +17,10 @@ std::map<std::string, WeightTotal> weight_totals(const QuantizeReport& report) {
   std::map<std::string, WeightTotal> totals;
   for (const QuantizedWeight& w : report.weights) {
     WeightTotal& total = totals[w.source];
-    total.original_bytes += w.before;
+    total.original_bytes += w.bytes_before;
     total.elements += static_cast<std::uint64_t>(w.rows * w.columns);
     total.format.recipe = w.recipe;
-    total.format.bytes += w.after;
+    total.format.bytes += w.bytes_after;
     total.format.noise = std::max(total.format.noise, std::pow(10.0, -w.sqnr / 10));
   }
   return totals;

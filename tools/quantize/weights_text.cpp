@@ -36,7 +36,7 @@ std::string weights_text(const QuantizeReport& r) {
   for (const QuantizedWeight& w : r.weights) {
     if (shown.contains(&w)) {
       table.add_row({escape_name(w.name), format_text(w), fmt::format("{} x {}", w.rows, w.columns), sqnr_text(w.sqnr),
-                     fmt::format("{:.5f}", w.cosine), human_bytes(w.after)});
+                     fmt::format("{:.5f}", w.cosine), human_bytes(w.bytes_after)});
     }
   }
   std::string text = table.str() + others_text(shown.size(), r.weights.size());

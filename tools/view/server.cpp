@@ -86,7 +86,7 @@ void serve(const Site& site, int port, const std::function<void(const std::strin
     ready("http://127.0.0.1:" + std::to_string(bound) + pages.prefix());
   };
   options.ended = [&] {
-    if (interrupt.asked() == 0) return 0;
+    if (interrupt.received_signal() == 0) return 0;
     ended();
     return 2;  // ends at once
   };
