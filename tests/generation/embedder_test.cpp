@@ -112,20 +112,22 @@ TEST(TextEmbedder, EndsCallsThatDoNotGoOn) {
   int asked = 0;
   EXPECT_THROW(embedder.embed(texts, [&] { return ++asked < 5; }), Cancelled);
   EXPECT_LT(embedder.stats().runs, 10U);
+  // Thread 1 leaves at once; runs of other threads may embed all texts of threads 3 and 5 before they leave.
   std::vector<std::thread> threads;
   std::atomic<int> cancelled = 0;
   for (int t = 0; t < 6; ++t) {
     threads.emplace_back([&, t] {
       int runs = 0;
       try {
-        embedder.embed(texts, [&] { return t % 2 == 0 || ++runs < 3 + t; });
+        embedder.embed(texts, [&] { return t % 2 == 0 || ++runs < t; });
       } catch (const Cancelled&) {
         ++cancelled;
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(cancelled, 3);
+  EXPECT_GE(cancelled, 1);
+  EXPECT_LE(cancelled, 3);
 }
 
 TEST(TextEmbedder, CutsTextsAndVectors) {

@@ -44,7 +44,7 @@ HeldFolder::HeldFolder(const std::string& path, bool needed) {
   }
   is_created_ = !was_there;
   folder_ = platform::Folder(path);
-  if (!folder_.is_open() || folder_.lock() != platform::Lock::acquired) return;
+  if (!folder_.is_open() || folder_.lock() != platform::Lock::busy) return;
   fail(ErrorCode::io, fmt::format("the folder {} is in use: another process trains with its checkpoints there; wait "
                                   "until it ends, or give another folder with --checkpoint",
                                   escape_name(path)));
