@@ -121,6 +121,56 @@ Values cross_entropy(Builder& b, const Call& c) {
   return {b.cast(reduce_weighted(b, c, losses, l, t), c.result_dtype())};
 }
 
+/// The call of another operator, with one result.
+Call call_of(const Call& c, std::string target, std::vector<std::pair<std::string_view, CallArgument>> args,
+             DType result) {
+  Call other{
+      .target = std::move(target), .args = std::move(args), .torch_version = c.torch_version, .builder = c.builder};
+  other.declared.resize(1);
+  other.declared[0].dtype = result;
+  return other;
+}
+
+CallArgument tensor_argument(ValueId value) {
+  CallArgument a;
+  if (value == kNoValue) return a;
+  a.kind = CallArgumentKind::tensor;
+  a.value = value;
+  return a;
+}
+
+/// torch.nn.functional.linear_cross_entropy by chunks of the batch, which save memory and leave the loss as it is.
+ValueId linear_cross_entropy(Builder& b, const Call& c, std::int64_t reduction) {
+  const DType t = c.dtype_or("acc_dtype", c.result_dtype());
+  const auto wide = [&](ArgumentName name) { return c.has_argument(name) ? b.cast(c.tensor(name), t) : kNoValue; };
+  const Values logits =
+      find_lowering("aten.linear.default")(b, call_of(c, "aten.linear.default",
+                                                      {{"input", tensor_argument(wide("input"))},
+                                                       {"weight", tensor_argument(wide("linear_weight"))},
+                                                       {"bias", tensor_argument(wide("linear_bias"))}},
+                                                      t));
+  CallArgument mode, smoothing;
+  mode.kind = CallArgumentKind::integer;
+  mode.integer = Dim(reduction);
+  smoothing.kind = CallArgumentKind::number;
+  smoothing.number = c.number_or("label_smoothing", 0);
+  return cross_entropy(b, call_of(c, "aten.cross_entropy_loss.default",
+                                  {{"self", tensor_argument(logits[0])},
+                                   {"target", c.arg("target")},
+                                   {"weight", tensor_argument(wide("weight"))},
+                                   {"reduction", mode},
+                                   {"ignore_index", c.arg("ignore_index")},
+                                   {"label_smoothing", smoothing}},
+                                  c.result_dtype()))[0];
+}
+/// The operator's other results are gradients for its own backward function, which no exported program reads.
+Values linear_cross_entropy_reduced(Builder& b, const Call& c) {
+  return {linear_cross_entropy(b, c, c.text("reduction") == "mean" ? 1 : 2), kNoValue, kNoValue, kNoValue};
+}
+Values linear_cross_entropy_of_rows(Builder& b, const Call& c) {
+  return {linear_cross_entropy(b, c, 0)};
+}
+
 /// Mean over the other classes of max(0, margin - x[y] + x[j])^p, for each sample.
 Values multi_margin(Builder& b, const Call& c) {
   const DType t = loss_type(c);
@@ -187,6 +237,8 @@ constexpr std::array kClassLossLowerings = {
     Lowering{"aten.nll_loss_forward.default", nll_both},
     Lowering{"aten.nll_loss2d_forward.default", nll_both},
     Lowering{"aten.cross_entropy_loss.default", cross_entropy},
+    Lowering{"torch_nn._linear_cross_entropy_batch_chunked.default", linear_cross_entropy_reduced},
+    Lowering{"torch_nn._linear_cross_entropy_batch_chunked_no_reduction.default", linear_cross_entropy_of_rows},
     Lowering{"aten.multi_margin_loss.default", multi_margin},
     Lowering{"aten.multilabel_margin_loss.default", multilabel_margin},
     Lowering{"aten.multilabel_margin_loss_forward.default", multilabel_margin_both},
