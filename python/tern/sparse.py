@@ -4,7 +4,7 @@
 
     a = sparse.csr(matrix)                     # a SciPy matrix, a torch CSR tensor, or a dense array
     y = a @ x                                  # x: [n] or [n, k], an array
-    factors = sparse.Factorization(a)          # by UMFPACK; factors.solve(b) for each right side
+    factors = sparse.Factorization(a)          # LU factors; factors.solve(b) for each right side
     x, iterations, residual, converged = sparse.cg(a, b, rtol=1e-8)
     values, vectors, *_ = sparse.lobpcg(a, numpy.random.default_rng(0).standard_normal((n, 4)))
 

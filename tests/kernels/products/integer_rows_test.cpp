@@ -104,7 +104,7 @@ void expect_sums(const QuantizedMatrix& m, const std::vector<std::byte>& bytes, 
 TEST(IntegerRows, NumbersOfAllSizes) {
   std::mt19937 engine(1);
   for (const IntegerRowsLayout& l : kLayouts) {
-    for (const std::int64_t columns : {32, 256, 320, 330, 768, 4864}) {
+    for (const std::int64_t columns : {32, 127, 256, 320, 330, 768, 4864}) {
       const auto block = l.blocks.columns == kBlockOfRow ? static_cast<std::int32_t>(columns) : l.blocks.columns;
       if (columns % block != 0) continue;
       QuantizedMatrix m{l.element, 150, columns, l.blocks};
