@@ -69,33 +69,33 @@ const void* get_extension(const char* name, std::uint32_t version) {
   return nullptr;
 }
 
-constexpr tern_device_plugin kThis = {sizeof(tern_device_plugin),
-                                      TERN_DEVICE_ABI,
-                                      names::kPlugin,
-                                      last_message,
-                                      count,
-                                      properties,
-                                      allocate,
-                                      release,
-                                      copy_to_device,
-                                      copy_to_host,
-                                      copy_within,
-                                      stream_create,
-                                      stream_destroy,
-                                      stream_synchronize,
-                                      event_create,
-                                      event_destroy,
-                                      event_record,
-                                      event_synchronize,
-                                      stream_wait,
-                                      module_load,
-                                      module_unload,
-                                      module_kernel,
-                                      launch,
-                                      get_extension};
+constexpr tern_device_plugin kPluginTable = {sizeof(tern_device_plugin),
+                                             TERN_DEVICE_ABI,
+                                             names::kPlugin,
+                                             last_message,
+                                             count,
+                                             properties,
+                                             allocate,
+                                             release,
+                                             copy_to_device,
+                                             copy_to_host,
+                                             copy_within,
+                                             stream_create,
+                                             stream_destroy,
+                                             stream_synchronize,
+                                             event_create,
+                                             event_destroy,
+                                             event_record,
+                                             event_synchronize,
+                                             stream_wait,
+                                             module_load,
+                                             module_unload,
+                                             module_kernel,
+                                             launch,
+                                             get_extension};
 
 }  // namespace
 
 const tern_device_plugin* tern_device_library(void) {
-  return &kThis;
+  return &kPluginTable;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks layout, layers, and clang-tidy: lint.sh [--all]. Without --all clang-tidy reads the .cpp files that differ from
+# Checks layout, layers, names, and clang-tidy: lint.sh [--all]. Without --all clang-tidy reads the .cpp files that differ from
 # main (or, on main, from the previous commit).
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
@@ -11,6 +11,7 @@ tidy=$(command -v clang-tidy-14 || command -v clang-tidy) || { echo 'lint: no cl
 mapfile -t sources < <(git ls-files '*.h' '*.c' '*.cpp' ':!examples/custom_op/rope.c')
 "$format" --dry-run -Werror "${sources[@]}" || status=1
 tests/scripts/check_layers.py || status=1
+tests/scripts/names.py || status=1
 
 if [[ ${1:-} == --all ]]; then
   mapfile -t changed < <(git ls-files '*.cpp')
