@@ -113,7 +113,8 @@ class ExpressionCompiler {
     fail(ErrorCode::internal, fmt::format("expression: no operand '{}'", name));
   }
 
-  /// Type of a subexpression before its reader's conversion. Numbers adapt: their type is the narrowest, `part`.
+  /// Type of a subexpression before its reader's conversion. Numbers adapt: their type is the narrowest,
+  /// part_of(compute_).
   DType natural(std::size_t node) const {
     const ExprSyntax& n = syntax(node);
     if (const std::optional<Number> v = known_value(node)) return v->imag() != 0 ? compute_ : part_of(compute_);

@@ -118,7 +118,7 @@ class HeaderReader {
     s.tensors.reserve(records_);
   }
 
-  /// A number of items of at least `least` bytes each.
+  /// A number of items of at least `lower` bytes each.
   std::uint64_t count(const char* what, std::uint64_t lower) {
     const std::uint64_t start = offset_;
     const auto n = number<std::uint64_t>(what);

@@ -23,13 +23,13 @@ ValueId input_value(const Program& program, std::uint32_t function, std::size_t 
 /// A function under construction: the body's nodes again, then their gradients.
 class BackwardBody {
  public:
-  /// `inputs` and `kept` are values of the function of `b`: the body's user inputs, and the random numbers of its first
-  /// run.
+  /// `inputs` and `saved` are values of the function of `b`: the body's user inputs, and the random numbers of its
+  /// first run.
   BackwardBody(Builder& b, const AugmentedBody& body, const std::vector<ValueId>& inputs,
                const std::vector<ValueId>& saved);
 
   ValueId output(std::size_t i) const { return outputs_[i]; }
-  /// Gradients of the inputs `wanted`; zeros for inputs without a gradient. `seeds` has an entry for each result of the
+  /// Gradients of the inputs `needed`; zeros for inputs without a gradient. `seeds` has an entry for each result of the
   /// body, or kNoValue.
   std::vector<ValueId> gradients(const std::vector<ValueId>& seeds, const std::vector<std::size_t>& needed,
                                  BackwardFunctions& functions);

@@ -17,8 +17,8 @@ ValueId as_rows(Builder& b, ValueId x) {
   return b.reshape(x, {rows, sizes.back()});
 }
 
-/// y = a b + bias: a gets g b^H, b gets a^H g, the bias gets g. give() sums broadcast leading axes; a matrix b common
-/// to all batches gets its sum from one product over all rows.
+/// y = a b + bias: a gets g b^H, b gets a^H g, the bias gets g. add_gradient() sums broadcast leading axes; a matrix b
+/// common to all batches gets its sum from one product over all rows.
 void matmul(GradientCall& c) {
   Builder& b = c.b;
   // A product in the dtype of the result: 16-bit operands can have a float32 result.

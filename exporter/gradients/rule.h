@@ -34,8 +34,8 @@ class Producers {
 /// A rule adds nodes with `b` and gives the operands' gradients:
 ///
 ///     void matmul(GradientCall& c) {
-///       if (c.wants(0)) c.give(0, c.b.matmul(c.grad(0), c.b.transpose(c.in(1), -1, -2)));
-///       if (c.wants(1)) c.give(1, c.b.matmul(c.b.transpose(c.in(0), -1, -2), c.grad(0)));
+///       if (c.needs_gradient(0)) c.add_gradient(0, c.b.matmul(c.grad(0), c.b.transpose(c.in(1), -1, -2)));
+///       if (c.needs_gradient(1)) c.add_gradient(1, c.b.matmul(c.b.transpose(c.in(0), -1, -2), c.grad(0)));
 ///     }
 ///
 /// Rules follow torch.autograd for functions without a derivative. All forward values of a rule come from in() and
@@ -43,7 +43,7 @@ class Producers {
 /// be recomputed: their results' shapes have symbols of their own.
 class GradientCall {
  public:
-  /// `grads` has an entry for each result of the node, `wanted` for each operand.
+  /// `grads` has an entry for each result of the node, `needed` for each operand.
   GradientCall(Builder& builder, std::size_t node_index, std::vector<ValueId> grads, std::vector<bool> needed,
                BackwardFunctions& backward_functions, Producers& node_producers);
 

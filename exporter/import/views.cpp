@@ -8,7 +8,7 @@
 namespace tern::importing {
 namespace {
 
-/// Collects the view nodes from `of` to `result`, in order. False if another op lies between.
+/// Collects the view nodes from `base` to `result`, in order. False if another op lies between.
 bool chain_between(const Function& f, ValueId base, ValueId result, std::size_t first, std::vector<Node>* chain) {
   for (std::size_t i = f.nodes.size(); result != base && i-- > first;) {
     const Node& n = f.nodes[i];
@@ -25,7 +25,7 @@ ValueId repeat(Builder& b, const Node& step, ValueId base) {
   return b.add(step.op, {base}, step.attrs);
 }
 
-/// New value of `of` after replacing `view`, the result of `step`. kNoValue if the view repeats a position of `of`.
+/// New value of `base` after replacing `view`, the result of `step`. kNoValue if the view repeats a position of `base`.
 ValueId undo(Builder& b, const Node& step, ValueId base, ValueId view) {
   switch (step.op) {
     case Op::reshape: return b.reshape(view, Dims(b.shape(base)));
@@ -63,12 +63,12 @@ bool can_undo(Builder& b, const std::vector<Node>& chain) {
 }  // namespace
 
 ViewStep view_step(Builder& b, std::string op, ValueId base, ValueId result, std::size_t first,
-                   std::function<ValueId(ValueId base)> again) {
+                   std::function<ValueId(ValueId base)> recompute) {
   ViewStep step;
   step.op = std::move(op);
   std::vector<Node> chain;
   if (!chain_between(b.function(), base, result, first, &chain)) {
-    step.forward = std::move(again);
+    step.forward = std::move(recompute);
     return step;
   }
   step.forward = [&b, chain](ValueId v) {
@@ -76,8 +76,8 @@ ViewStep view_step(Builder& b, std::string op, ValueId base, ValueId result, std
     return v;
   };
   if (!can_undo(b, chain)) return step;
-  step.inverse = [&b, chain](ValueId base, ValueId view) {
-    std::vector<ValueId> inputs = {base};
+  step.inverse = [&b, chain](ValueId operand, ValueId view) {
+    std::vector<ValueId> inputs = {operand};
     for (std::size_t i = 0; i + 1 < chain.size(); ++i) inputs.push_back(repeat(b, chain[i], inputs.back()));
     for (std::size_t i = chain.size(); i-- > 0;) {
       view = chain[i].op == Op::expand ? b.reshape(view, Dims(b.shape(inputs[i]))) : undo(b, chain[i], inputs[i], view);

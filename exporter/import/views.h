@@ -9,10 +9,10 @@
 
 namespace tern::importing {
 
-/// Step from `of` to `result`, computed by the builder's nodes from number `first` on. Tern's views (reshape, permute,
-/// slice ...) are repeated, and undone one by one; otherwise `again` runs anew.
+/// Step from `base` to `result`, computed by the builder's nodes from number `first` on. Tern's views (reshape,
+/// permute, slice ...) are repeated, and undone one by one; otherwise `recompute` runs.
 ViewStep view_step(Builder& builder, std::string op, ValueId base, ValueId result, std::size_t first,
-                   std::function<ValueId(ValueId base)> again);
+                   std::function<ValueId(ValueId base)> recompute);
 
 /// True if the operator returns its operand without gradient.
 bool is_detach(std::string_view target);

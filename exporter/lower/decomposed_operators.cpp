@@ -9,7 +9,7 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-/// Unpacks a table with `count` steps per byte into int8 values from `least` up. Two-bit tables hold a byte's first
+/// Unpacks a table with `count` steps per byte into int8 values from `lower` up. Two-bit tables hold a byte's first
 /// step in the low bits, four-bit tables in the high bits.
 ValueId unpacked(Builder& b, ValueId x, std::int64_t count, std::int64_t lower) {
   if (count == 1) return x;

@@ -89,13 +89,14 @@ void fold_constants(Program& program);
 
 /// Quantizes weights of float32, float16 and bfloat16 that products read as their second operand, or embeddings, and
 /// nothing else: each weight gets the format of the last rule that matches a node that reads it, products first. Views
-/// may lie between. A weight of several nodes is stored once. Weights that a pattern of `keep` names stay, and so do
-/// weights of other nodes, which the report lists. Throws invalid_argument for a pattern that matches no product,
-/// convolution, attention or embedding. `choices` overrides the rules for the weights that it names. `samples` has the
-/// importance of columns, and parts of weights that are quantized already; null without example inputs.
+/// may lie between. A weight of several nodes is stored once. Weights that a pattern of `full_precision_nodes` names
+/// stay, and so do weights of other nodes, which the report lists. Throws invalid_argument for a pattern that matches
+/// no product, convolution, attention or embedding. `choices` overrides the rules for the weights that it names.
+/// `samples` has the importance of columns, and parts of weights that are quantized already; null without example
+/// inputs.
 QuantizeReport quantize_weights(Program& program, const std::vector<QuantizeRule>& rules,
-                                const std::vector<std::string>& keep, const QuantizeChoices& choices = {},
-                                const SampleData* samples = nullptr);
+                                const std::vector<std::string>& full_precision_nodes,
+                                const QuantizeChoices& choices = {}, const SampleData* samples = nullptr);
 
 // simplify/: fewer nodes. All but recognise_norms keep the bits.
 

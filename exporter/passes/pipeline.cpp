@@ -31,7 +31,7 @@ bool skips_folding(const ImportOptions& o) {
 bool quantizes(const ImportOptions& o) {
   return o.quantizes();
 }
-/// True if option `keep` names nodes: beside `quantize` alone it names weights.
+/// True if `full_precision_nodes` applies to nodes; beside `quantize` alone it selects weights.
 bool notes_precision(const ImportOptions& o) {
   return o.precision != DType::invalid || !o.quantizes();
 }

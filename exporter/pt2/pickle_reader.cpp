@@ -19,8 +19,8 @@ using Code = PickleOpcode;
 
 class PickleMachine {
  public:
-  PickleMachine(std::span<const std::byte> pickle, const std::string& label, std::uint64_t base, std::size_t upper)
-      : pickle_(pickle), label_(label), base_(base), max_size_(upper) {}
+  PickleMachine(std::span<const std::byte> pickle, const std::string& label, std::uint64_t base, std::size_t max_bytes)
+      : pickle_(pickle), label_(label), base_(base), max_size_(max_bytes) {}
 
   PickleValues run() {
     if (pickle_.size() > max_size_)
@@ -295,8 +295,8 @@ const char* name_of(PickleValue::Kind kind) {
 }
 
 PickleValues read_pickle(std::span<const std::byte> pickle, const std::string& label, std::uint64_t base,
-                         std::size_t upper) {
-  return PickleMachine(pickle, label, base, upper).run();
+                         std::size_t max_bytes) {
+  return PickleMachine(pickle, label, base, max_bytes).run();
 }
 
 }  // namespace tern::pt2

@@ -56,7 +56,7 @@ class RecomputePlanner {
     return s_.is_pinned(root) || s_.life(root).first < 0 || s_.life(root).last >= result_.insertion_step;
   }
 
-  /// A version to read before step `before`.
+  /// A version to read before step `insertion_step`.
   ValueId available_version(ValueId base) {
     const auto cached = recomputed_.find(base);
     if (cached != recomputed_.end()) return cached->second;

@@ -42,7 +42,7 @@ Schedule::Schedule(const Program& program, std::uint32_t function, std::span<con
 }
 
 void Schedule::insert(std::int32_t before, std::vector<ScheduleStep> steps, const std::vector<ValueId>& bases,
-                      const std::map<ValueId, ValueId>& instead) {
+                      const std::map<ValueId, ValueId>& replacements) {
   for (ValueId base : bases) {
     const auto id = static_cast<ValueId>(versions_.size());
     versions_.push_back({base, id});
@@ -53,8 +53,8 @@ void Schedule::insert(std::int32_t before, std::vector<ScheduleStep> steps, cons
   for (auto s = static_cast<std::size_t>(before); s < steps_.size(); ++s) {
     for (ValueId& v : steps_[s].inputs) {
       if (v == kNoValue) continue;
-      const auto found = instead.find(base(v));
-      if (found != instead.end()) v = found->second;
+      const auto found = replacements.find(base(v));
+      if (found != replacements.end()) v = found->second;
     }
   }
   steps_.insert(steps_.begin() + before, std::make_move_iterator(steps.begin()), std::make_move_iterator(steps.end()));

@@ -17,7 +17,7 @@ namespace tern {
 struct RankLoss {
   ValueId rank_loss = kNoValue;       ///< loss of the rank's samples; the batch's loss is the mean over the ranks
   ValueId weight = kNoValue;          ///< weigh()'s factor for the gradients; kNoValue: none
-  ValueId differentiated = kNoValue;  ///< loss to differentiate; weigh() turns its gradients into those of `own`
+  ValueId differentiated = kNoValue;  ///< loss to differentiate; weigh() turns its gradients into those of `rank_loss`
 };
 
 /// Adds the loss to the function of `b`, with an input `target` as in add_head(): the sum over the rank's samples over

@@ -5,7 +5,7 @@
 
 namespace tern {
 
-/// Seconds of runs in turns: entry i of `before` and `after` ran one right after the other.
+/// Seconds of runs in turns: entry i of `original` and `changed` ran one right after the other.
 struct PairedRuns {
   struct Side {
     std::vector<double> function;  ///< the whole run

@@ -21,7 +21,7 @@ class Operands {
   ValueId aligned(ValueId v, int rank);
 };
 
-/// Gives `made`, a copy of `source` without inputs, the inputs and attributes to compute all texts' results. False if
+/// Gives `result`, a copy of `source` without inputs, the inputs and attributes to compute all texts' results. False if
 /// no such node exists: the node then runs once per text.
 using Rule = bool (*)(Operands& operands, const Node& source, Node& result);
 

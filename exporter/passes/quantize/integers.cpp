@@ -11,7 +11,7 @@
 // ScaleRule::torchao: torchao's choose_qparams_affine (symmetric) and quantize_affine, in the form of
 // Int8WeightOnlyConfig and IntxWeightOnlyConfig(int4, PerGroup).
 //
-//   scale = largest magnitude / 127.5 (int8) or / 7.5 (int4), rounded to the weight's type, at least `least`
+//   scale = largest magnitude / 127.5 (int8) or / 7.5 (int4), rounded to the weight's type, at least `lower`
 //
 // int4 rounds each operation to the weight's type; all else computes in float32. NaN becomes the element 0. bfloat16
 // group scales beside a wider weight are the only values rounded to bfloat16.
@@ -90,7 +90,7 @@ TERN_INLINE auto round_to_range(const StepRange& range) {
   };
 }
 
-/// The scale of least squares, or 0 where the block is out of range. `fewest`, `most`: steps of the largest magnitude.
+/// The scale of least squares, or 0 where the block is out of range. `fewest`, `upper`: steps of the largest magnitude.
 template <class S>
 TERN_INLINE float search_scale(const typename S::Bits* __restrict x, const float* __restrict importance, std::int64_t n,
                                float largest, float fewest, float upper, const StepRange& range) {

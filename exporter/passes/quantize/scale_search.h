@@ -63,7 +63,7 @@ struct ScaleCandidates {
   }
 };
 
-/// Rounds to the numbers of F up to `most`, its largest.
+/// Rounds to the numbers of F up to `upper`, its largest.
 template <class F>
 TERN_INLINE auto round_to(float upper) {
   return [upper](float v) __attribute__((always_inline)) {

@@ -62,9 +62,14 @@ void check_pattern(const Program& program, const std::string& option, const std:
 
 class Quantizer {
  public:
-  Quantizer(Program& program, const std::vector<QuantizeRule>& rules, const std::vector<std::string>& keep,
-            const QuantizeChoices& choices, const SampleData* samples)
-      : program_(program), rules_(rules), full_precision_nodes_(keep), choices_(choices), samples_(samples) {}
+  Quantizer(Program& program, const std::vector<QuantizeRule>& rules,
+            const std::vector<std::string>& full_precision_nodes, const QuantizeChoices& choices,
+            const SampleData* samples)
+      : program_(program),
+        rules_(rules),
+        full_precision_nodes_(full_precision_nodes),
+        choices_(choices),
+        samples_(samples) {}
 
   QuantizeReport run() {
     const auto reads_weight = [](const Node& n) {
@@ -313,9 +318,9 @@ class Quantizer {
 }  // namespace
 
 QuantizeReport quantize_weights(Program& program, const std::vector<QuantizeRule>& rules,
-                                const std::vector<std::string>& keep, const QuantizeChoices& choices,
+                                const std::vector<std::string>& full_precision_nodes, const QuantizeChoices& choices,
                                 const SampleData* samples) {
-  return Quantizer(program, rules, keep, choices, samples).run();
+  return Quantizer(program, rules, full_precision_nodes, choices, samples).run();
 }
 
 }  // namespace tern
