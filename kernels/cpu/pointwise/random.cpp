@@ -29,8 +29,8 @@ struct PhiloxStream {
   std::uint64_t seed = 0, block = 0;
   std::int64_t threads = 0;
 
-  /// Takes the stream for `n` elements, `unit` per block, and advances the session's offset.
-  static PhiloxStream take(KernelCall& call, std::int64_t n, std::int64_t unit) {
+  /// Reserves the stream for `n` elements, `unit` per block, and advances the session's offset.
+  static PhiloxStream reserve(KernelCall& call, std::int64_t n, std::int64_t unit) {
     if (call.random == nullptr) fail(ErrorCode::internal, "random: the session has no generator");
     PhiloxStream s{call.random->seed, call.random->offset, random_threads(n)};
     if (n > 0) call.random->offset += static_cast<std::uint64_t>((n - 1) / (s.threads * unit) + 1);
@@ -44,7 +44,7 @@ struct PhiloxStream {
 /// Fills `n` elements of `out`. `make(words, count, values)` makes the first `count` of a block's U numbers.
 template <class V, int U, class Make>
 void generate(KernelCall& call, const TensorView& out, DType from, std::int64_t n, Make make) {
-  const PhiloxStream s = PhiloxStream::take(call, n, U);
+  const PhiloxStream s = PhiloxStream::reserve(call, n, U);
   const std::int64_t groups = s.threads / kRandomGroup, blocks = n == 0 ? 0 : (n - 1) / (s.threads * U) + 1;
   parallel_for(groups * blocks, 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t g = begin; g < end; ++g) {
@@ -97,7 +97,7 @@ void dropout(KernelCall& call) {
     return;
   }
   // Runs of two use half of a block's words; the offset still advances as for runs of four.
-  const PhiloxStream s = PhiloxStream::take(call, n, 4);
+  const PhiloxStream s = PhiloxStream::reserve(call, n, 4);
   parallel_for((n / run + kRandomGroup - 1) / kRandomGroup, 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t g = begin; g < end; ++g) {
       float values[4 * kRandomGroup];
@@ -161,7 +161,7 @@ void integers(KernelCall& call, std::uint64_t low, std::uint64_t width) {
 void permutation(KernelCall& call) {
   const TensorView& out = call.out[0];
   const std::int64_t n = out.numel();
-  const PhiloxStream s = PhiloxStream::take(call, n, 1);
+  const PhiloxStream s = PhiloxStream::reserve(call, n, 1);
   std::vector<std::int64_t> p(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i) p[static_cast<std::size_t>(i)] = i;
   for (std::int64_t i = n - 1; i > 0; --i) {
