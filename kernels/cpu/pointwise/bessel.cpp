@@ -1,11 +1,10 @@
-#include "platform/special_functions.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
 
 #include "kernels/cpu/pointwise/special.h"
+#include "platform/special_functions.h"
 
 namespace tern::special {
 namespace {

@@ -106,12 +106,13 @@ TERN_INLINE f32 odd_f32(f64 a) {
   TERN_COMPARE(H, eq)                                                                                          \
   TERN_COMPARE(H, ne)                                                                                          \
   TERN_COMPARE(H, lt)                                                                                          \
-  TERN_COMPARE(H, le) TERN_COMPARE(H, gt) TERN_COMPARE(H, ge) TERN_COMPARE(H, equ) TERN_COMPARE(H, neu)        \
-      TERN_COMPARE(H, ltu) TERN_COMPARE(H, leu) TERN_COMPARE(H, gtu) TERN_COMPARE(H, geu) TERN_COMPARE(H, num) \
-          TERN_COMPARE(H, nan) TERN_EACH1(H, ftz) TERN_EACH1(H, sat) TERN_EACH1(H, relu) TERN_EACH1(H, neg)    \
-              TERN_EACH1(H, abs) TERN_EACH1(H, ex2) TERN_EACH1(H, tanh) TERN_EACH2(H, add) TERN_EACH2(H, sub)  \
-                  TERN_EACH2(H, mul) TERN_EACH2(H, min) TERN_EACH2(H, max) TERN_EACH2(H, min_NaN)              \
-                      TERN_EACH2(H, max_NaN) TERN_EACH2(H, min_xorsign_abs) TERN_EACH2(H, max_xorsign_abs)     \
+  TERN_COMPARE(H, le)                                                                                          \
+  TERN_COMPARE(H, gt) TERN_COMPARE(H, ge) TERN_COMPARE(H, equ) TERN_COMPARE(H, neu) TERN_COMPARE(H, ltu)       \
+      TERN_COMPARE(H, leu) TERN_COMPARE(H, gtu) TERN_COMPARE(H, geu) TERN_COMPARE(H, num) TERN_COMPARE(H, nan) \
+          TERN_EACH1(H, ftz) TERN_EACH1(H, sat) TERN_EACH1(H, relu) TERN_EACH1(H, neg) TERN_EACH1(H, abs)      \
+              TERN_EACH1(H, ex2) TERN_EACH1(H, tanh) TERN_EACH2(H, add) TERN_EACH2(H, sub) TERN_EACH2(H, mul)  \
+                  TERN_EACH2(H, min) TERN_EACH2(H, max) TERN_EACH2(H, min_NaN) TERN_EACH2(H, max_NaN)          \
+                      TERN_EACH2(H, min_xorsign_abs) TERN_EACH2(H, max_xorsign_abs)                            \
                           TERN_INLINE u32 fma_##H##x2(u32 a, u32 b, u32 c) {                                   \
     return pair_##H(fma_##H(a >> 16, b >> 16, c >> 16), fma_##H((u16)a, (u16)b, (u16)c));                      \
   }
