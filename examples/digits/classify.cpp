@@ -34,15 +34,15 @@ double probability(std::span<const float> logits, std::size_t i) {
 }
 
 /// The image with the lowest probability for the predicted digit.
-std::size_t min_confident(const tern::Tensor& logits, std::size_t image_count) {
-  std::size_t min_confident_image = 0;
+std::size_t least_confident(const tern::Tensor& logits, std::size_t image_count) {
+  std::size_t least_confident_image = 0;
   double min_confidence = 2;
   for (std::size_t i = 0; i < image_count; ++i) {
     const auto scores = row(logits, i, kClasses);
     const double confidence = probability(scores, argmax(scores));
-    if (confidence < min_confidence) min_confidence = confidence, min_confident_image = i;
+    if (confidence < min_confidence) min_confidence = confidence, least_confident_image = i;
   }
-  return min_confident_image;
+  return least_confident_image;
 }
 
 /// Draws the pixels on the left, the probability of each digit on the right: a line for each digit.
@@ -82,8 +82,9 @@ int classify(const std::string& archive, const std::string& held_out, const char
     if (!(std::abs(actual - reference) <= max_difference)) max_difference = std::abs(actual - reference);
   }
 
-  const std::size_t image = std::min(
-      image_argument ? std::strtoul(image_argument, nullptr, 10) : min_confident(logits, image_count), image_count - 1);
+  const std::size_t image =
+      std::min(image_argument ? std::strtoul(image_argument, nullptr, 10) : least_confident(logits, image_count),
+               image_count - 1);
   std::printf("Image %zu of %zu, %slabelled %lld:\n\n", image, image_count,
               image_argument ? "" : "the least certain one, ",
               static_cast<long long>(labels.span<std::int64_t>()[image]));
