@@ -2,6 +2,7 @@
 #include <array>
 #include <string>
 
+#include "exporter/lower/call_argument.h"
 #include "exporter/lower/loss.h"
 #include "exporter/lower/reduction.h"
 
@@ -131,14 +132,6 @@ Call call_of(const Call& c, std::string target, std::vector<std::pair<std::strin
   return other;
 }
 
-CallArgument tensor_argument(ValueId value) {
-  CallArgument a;
-  if (value == kNoValue) return a;
-  a.kind = CallArgumentKind::tensor;
-  a.value = value;
-  return a;
-}
-
 /// torch.nn.functional.linear_cross_entropy by chunks of the batch, which save memory and leave the loss as it is.
 ValueId linear_cross_entropy(Builder& b, const Call& c, std::int64_t reduction) {
   const DType t = c.dtype_or("acc_dtype", c.result_dtype());
@@ -149,18 +142,13 @@ ValueId linear_cross_entropy(Builder& b, const Call& c, std::int64_t reduction) 
                                                        {"weight", tensor_argument(wide("linear_weight"))},
                                                        {"bias", tensor_argument(wide("linear_bias"))}},
                                                       t));
-  CallArgument mode, smoothing;
-  mode.kind = CallArgumentKind::integer;
-  mode.integer = Dim(reduction);
-  smoothing.kind = CallArgumentKind::number;
-  smoothing.number = c.number_or("label_smoothing", 0);
   return cross_entropy(b, call_of(c, "aten.cross_entropy_loss.default",
                                   {{"self", tensor_argument(logits[0])},
                                    {"target", c.arg("target")},
                                    {"weight", tensor_argument(wide("weight"))},
-                                   {"reduction", mode},
+                                   {"reduction", integer_argument(reduction)},
                                    {"ignore_index", c.arg("ignore_index")},
-                                   {"label_smoothing", smoothing}},
+                                   {"label_smoothing", number_argument(c.number_or("label_smoothing", 0))}},
                                   c.result_dtype()))[0];
 }
 /// The operator's other results are gradients for its own backward function, which no exported program reads.

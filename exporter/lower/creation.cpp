@@ -1,7 +1,7 @@
 // Tensors created from numbers and sizes alone; an uninitialized tensor holds zeros.
 #include <cmath>
 
-#include "exporter/lower/lower.h"
+#include "exporter/lower/call_argument.h"
 #include "schema/work.h"
 
 namespace tern {
@@ -73,17 +73,11 @@ Values arange_of(Builder& b, const Call& c, const CallArgument& start, const Cal
   if (!(n >= 0 && n < 9e15)) c.unsupported("the range does not have a valid size");
   return {b.iota(static_cast<std::int64_t>(n), t, first, by)};
 }
-CallArgument integer_operand(std::int64_t v) {
-  CallArgument o;
-  o.kind = CallArgumentKind::integer;
-  o.integer = v;
-  return o;
-}
 Values arange(Builder& b, const Call& c) {
-  return arange_of(b, c, integer_operand(0), c.arg("end"), integer_operand(1));
+  return arange_of(b, c, integer_argument(0), c.arg("end"), integer_argument(1));
 }
 Values arange_start(Builder& b, const Call& c) {
-  return arange_of(b, c, c.arg("start"), c.arg("end"), integer_operand(1));
+  return arange_of(b, c, c.arg("start"), c.arg("end"), integer_argument(1));
 }
 Values arange_step(Builder& b, const Call& c) {
   return arange_of(b, c, c.arg("start"), c.arg("end"), c.arg("step"));

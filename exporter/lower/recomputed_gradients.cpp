@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "exporter/gradients/differentiate.h"
+#include "exporter/lower/call_argument.h"
 #include "exporter/lower/gradients.h"
 #include "exporter/lower/indexing.h"
 #include "exporter/lower/pointwise.h"
@@ -111,11 +112,9 @@ Values recomputed_gradient(Builder& b, const Call& c) {
 
 /// The call names the sizes of the forward operator's operand, whose elements do not matter.
 Values diagonal_gradient(Builder& b, const Call& c) {
-  CallArgument self;
-  self.kind = CallArgument::Kind::tensor;
-  self.value = b.full(c.dims("input_sizes"), 0, b.dtype(c.tensor("grad_output")));
+  const ValueId self = b.full(c.dims("input_sizes"), 0, b.dtype(c.tensor("grad_output")));
   Call with_self = c;
-  with_self.args.emplace_back("self", self);
+  with_self.args.emplace_back("self", tensor_argument(self));
   return gradients_by_forward(b, with_self, {c.target, "aten.diagonal.default", {"self"}});
 }
 

@@ -4,7 +4,7 @@
 #include <tern/error.h>
 
 #include "dtypes/convert.h"
-#include "exporter/lower/lower.h"
+#include "exporter/lower/call_argument.h"
 
 namespace tern {
 namespace {
@@ -18,25 +18,6 @@ constexpr LossRecord kLosses[] = {
     {"smooth_l1", "aten.smooth_l1_loss.default"},
     {"bce_with_logits", "aten.binary_cross_entropy_with_logits.default"},
 };
-
-CallArgument tensor_argument(ValueId v) {
-  CallArgument o;
-  o.kind = CallArgument::Kind::tensor;
-  o.value = v;
-  return o;
-}
-CallArgument integer_argument(std::int64_t i) {
-  CallArgument o;
-  o.kind = CallArgument::Kind::integer;
-  o.integer = Dim(i);
-  return o;
-}
-CallArgument number_argument(double x) {
-  CallArgument o;
-  o.kind = CallArgument::Kind::number;
-  o.number = x;
-  return o;
-}
 
 std::size_t class_axis_of(const TensorType& prediction, const TrainingOptions& options) {
   const std::int64_t rank = prediction.rank();
@@ -104,8 +85,8 @@ ValueId add_loss(Builder& b, const LossRecord& loss, ValueId prediction, ValueId
   call.target = loss.operation;
   call.args = {{"self", tensor_argument(prediction)},
                {"target", tensor_argument(target)},
-               {"weight", loss.classes && weights != kNoValue ? tensor_argument(weights) : CallArgument()},
-               {"pos_weight", !loss.classes && weights != kNoValue ? tensor_argument(weights) : CallArgument()},
+               {"weight", tensor_argument(loss.classes ? weights : kNoValue)},
+               {"pos_weight", tensor_argument(loss.classes ? kNoValue : weights)},
                {"reduction", integer_argument(static_cast<std::int64_t>(reduction))},
                {"ignore_index", integer_argument(-100)},
                {"delta", number_argument(1)},
