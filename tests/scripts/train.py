@@ -16,39 +16,11 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 
-import checks
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-DATA = ROOT / "tests/data/train"
-IMAGES = ROOT / "examples/digits/digits_test.safetensors"
-CNN = ROOT / "examples/training/digits.pt2"
-# Relative error of losses against PyTorch: in float64, and with float32 parameters.
-CLOSE, CLOSE_SINGLE = 1e-9, 1e-5
-# A state of 8 bits jumps by a code where a sum near the bound of two codes rounds the other way.
-CLOSE_OF_MODEL = {"tied": CLOSE_SINGLE, "eight_bits": 1e-3}
-INTERRUPTED, TERMINATED = 130, 143
-FLAGS = {"nesterov", "amsgrad"}
-
-
-class TrainingChecks(checks.Checks):
-    def export(self, model, *options, output="model.tern"):
-        done = self.run("export", model, "--train", "-o", self.folder / output, *options)
-        self.check(f"export {pathlib.Path(model).name} {' '.join(map(str, options))}", done.returncode == 0, done.stderr)
-        return self.folder / output
-
-    def train_command(self, model, *options, data=IMAGES, output="out.tern"):
-        arrays = ["--array", "target=labels"] if data == IMAGES else []
-        return ["train", model, "--data", data, "-o", self.folder / output, "--threads", 1, *arrays, *options]
-
-    def train(self, model, *options, **places):
-        return self.run(*self.train_command(model, *options, **places))
-
-    def ends(self, name, status, text, *command):
-        done = self.run(*command)
-        self.check(name, done.returncode == status and text in done.stdout + done.stderr,
-                   f"status {done.returncode}: {done.stdout}{done.stderr}")
+import train_adapters
+import train_interrupted
+from training_checks import (CLOSE, CLOSE_OF_MODEL, CNN, DATA, difference, FLAGS, IMAGES, newest_step, result_of, ROOT,
+                             states_of, TrainingChecks)
 
 
 def losses_are_those_of_pytorch(c):
@@ -366,48 +338,6 @@ def events_have_all_figures(c):
             abs(events["metrics/f1"][18] - report["epochs"][1]["metrics"]["f1"]) < 1e-6, events["metrics/f1"])
 
 
-def newest_step(folder):
-    return max((int(path.stem.split("-")[1]) for path in folder.glob("checkpoint-*.safetensors")), default=0)
-
-
-def killed_run(c, model, options, expected, rng, steps, name):
-    """Kills the run ten times, at a random moment after so many steps each, and resumes it; then lets it end."""
-    folder = c.folder / "killed"
-    command = [c.tern, *map(str, c.train_command(model, *options, "--checkpoint", folder, "--every", 1, "--resume"))]
-    kills = 0
-    for k in range(10):
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while process.poll() is None and newest_step(folder) < k * steps // 12:
-            time.sleep(0.0005)
-        time.sleep(rng.uniform(0, 0.02))  # a step and its checkpoint take a few milliseconds
-        process.send_signal(signal.SIGKILL)
-        kills += process.wait() == -signal.SIGKILL
-    done = subprocess.run(command, capture_output=True, text=True)
-    same = done.returncode == 0 and (c.folder / "out.tern").read_bytes() == expected
-    c.check(name, same, f"{kills} kills; status {done.returncode}: {done.stderr}")
-    for path in folder.glob("*"):
-        c.check("the process that ended leaves no unfinished file", ".tmp." not in path.name, path)
-        path.unlink()
-    return kills
-
-
-def killed_runs_end_with_the_same_bits(c, full):
-    model = c.export(CNN, "--loss", "cross_entropy", "--optimizer", "adam", "--params", "classifier: lr=0.5x",
-                     "--params", "ndim<2: optimizer=sgd, lr=1e-2, momentum=0.9")
-    options = ["--epochs", 10, "--batch", 16, "--held-out", 0.2, "--schedule", "cosine", "--schedule", "classifier: linear:0.5",
-               "--seed", 3]
-    done = c.train(model, *options, "--checkpoint", c.folder / "whole", "--every", 1)
-    c.check("uninterrupted run", done.returncode == 0, done.stderr)
-    expected = (c.folder / "out.tern").read_bytes()
-    again = c.train(model, *options)
-    c.check("checkpoints change nothing", again.returncode == 0 and (c.folder / "out.tern").read_bytes() == expected)
-    rng = random.Random(int(os.environ.get("TERN_TEST_SEED", "1")))
-    rounds = 10 if full else 1
-    kills = [killed_run(c, model, options, expected, rng, newest_step(c.folder / "whole"), f"killed ten times, round {k}")
-             for k in range(rounds)]
-    c.check("most runs were killed", min(kills) >= 8, kills)
-
-
 def states_of_eight_bits(c):
     """They take a quarter of the memory, and a resumed run has the bits of one that was not interrupted."""
     program = DATA / "eight_bits.pt2"
@@ -435,72 +365,6 @@ def states_of_eight_bits(c):
            "export", program, "--train", "--loss", "cross_entropy", "--optimizer", "adafactor8bit", "-o", c.folder / "x.tern")
     double = c.export(DATA / "mlp.pt2", "--loss", "cross_entropy", "--optimizer", "adamw8bit", output="double.tern")
     c.check("parameters of float64 keep their states", "uint8" not in c.run("inspect", double).stdout)
-
-
-def interrupted_run(c):
-    model = c.export(CNN, "--loss", "cross_entropy")
-    options = ["--epochs", 20, "--batch", 8, "--lr", 1e-4]
-    c.train(model, *options)
-    expected = (c.folder / "out.tern").read_bytes()
-    (c.folder / "out.tern").unlink()
-    command = [c.tern, *map(str, c.train_command(model, *options))]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    process.stdout.readline()  # waits for the start
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate()
-    c.check("Ctrl-C ends with 130", process.returncode == INTERRUPTED, f"{process.returncode}: {errors}")
-    c.check("Ctrl-C says how to continue", "out.tern.checkpoints; continue with --resume\n" in errors, errors)
-    c.check("no archive after Ctrl-C", not (c.folder / "out.tern").exists())
-    c.ends("other options are another run", 2, "lr: 0.0001 there, 0.1 now", *c.train_command(
-        model, *options[:4], "--lr", 0.1, "--resume"))
-    for place in ([], ["--checkpoint", c.folder / "out.tern.checkpoints"]):
-        c.ends(f"checkpoints are not overwritten {place}", 2, "continue it with --resume",
-               *c.train_command(model, *options[:4], "--lr", 0.1, *place))
-    changed = c.folder / "changed.safetensors"
-    bytes_of_data = bytearray(IMAGES.read_bytes())
-    bytes_of_data[len(bytes_of_data) // 2] ^= 1
-    changed.write_bytes(bytes_of_data)
-    c.ends("other data is another run", 2, "contents of the data: ", *c.train_command(
-        model, *options, "--resume", "--array", "target=labels", data=changed))
-    done = c.train(model, *options, "--resume")
-    c.check("a run after Ctrl-C ends with the same bits",
-            done.returncode == 0 and (c.folder / "out.tern").read_bytes() == expected, done.stderr)
-    c.check("a run that ends leaves no folder that nobody named", not (c.folder / "out.tern.checkpoints").exists())
-
-
-def other_signals(c):
-    """SIGTERM has a status of its own; under nohup a signal that is ignored stays so."""
-    model = c.export(CNN, "--loss", "cross_entropy")
-    command = [c.tern, *map(str, c.train_command(model, "--epochs", 4, "--batch", 8, output="signal.tern"))]
-    for ignored, status in (("TERM", INTERRUPTED), ("INT", TERMINATED), ("INT TERM", 0)):
-        process = subprocess.Popen(["sh", "-c", f"trap '' {ignored}; exec \"$@\"", "sh", *command], stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True)
-        process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate()
-        c.check(f"SIGINT and SIGTERM with {ignored} ignored", process.returncode == status, f"{process.returncode}: {errors}")
-        shutil.rmtree(c.folder / "signal.tern.checkpoints", ignore_errors=True)
-
-
-def results_that_cannot_be_written(c):
-    """The hours of a run are in a checkpoint where its archive cannot be written."""
-    model = c.export(CNN, "--loss", "cross_entropy")
-    options = ["--epochs", 8, "--batch", 8]
-    c.train(model, *options)
-    expected = (c.folder / "out.tern").read_bytes()
-    command = [c.tern, *map(str, c.train_command(model, *options, output="late.tern"))]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    process.stdout.readline()  # waits for the start
-    (c.folder / "late.tern").mkdir()
-    _, errors = process.communicate()
-    c.check("an archive that cannot be written at the end", process.returncode == 3 and "it is a folder" in errors and
-            "late.tern.checkpoints; continue with --resume\n" in errors, f"{process.returncode}: {errors}")
-    c.check("its last step is in a checkpoint", newest_step(c.folder / "late.tern.checkpoints") == 8 * 45, errors)
-    (c.folder / "late.tern").rmdir()
-    done = c.train(model, *options, "--resume", output="late.tern")
-    c.check("--resume writes it", done.returncode == 0 and (c.folder / "late.tern").read_bytes() == expected, done.stderr)
-    c.check("its checkpoint is gone then", not (c.folder / "late.tern.checkpoints").exists())
 
 
 def digits_are_learnt(c):
@@ -551,15 +415,6 @@ def accumulation_is_one_large_batch(c):
             max(abs(a - b) for a, b in zip(*losses)) < 1e-12, losses)
 
 
-def states_of(path):
-    """The bytes of all states and losses of a checkpoint."""
-    data = path.read_bytes()
-    length = struct.unpack("<Q", data[:8])[0]
-    tensors = json.loads(data[8:8 + length])
-    return {name: data[8 + length + t["data_offsets"][0]:8 + length + t["data_offsets"][1]]
-            for name, t in tensors.items() if name.startswith("state.") or name == "history.losses"}
-
-
 def memory_is_limited(c):
     """Values that are computed again instead of being held: fewer bytes, the same bits, with and without dropout."""
     def trained(model, data, *options):
@@ -600,175 +455,6 @@ def memory_is_limited(c):
                         len(bits[k]) > 10 and trained(c.folder / "less.tern", data, *more) == bits[k])
         c.ends(f"{short} within too few bytes", 2, f"need at least {least} bytes", "export", name, "--train", *options,
                "--activation-memory", least - 1, "-o", c.folder / "x.tern")
-
-
-def tensors_of(path):
-    """Names, and numbers of float64, of a .safetensors file."""
-    data = path.read_bytes()
-    length = struct.unpack("<Q", data[:8])[0]
-    tensors = json.loads(data[8:8 + length])
-    metadata = tensors.pop("__metadata__", {})
-    return {name: struct.unpack(f"<{(t['data_offsets'][1] - t['data_offsets'][0]) // 8}d",
-                                data[8 + length + t["data_offsets"][0]:8 + length + t["data_offsets"][1]])
-            for name, t in tensors.items() if t["dtype"] == "F64"}, metadata
-
-
-def difference(mine, its):
-    return max(abs(a - b) for a, b in zip(mine, its, strict=True)) / max(map(abs, its))
-
-
-def adapters_are_trained(c):
-    """Low-rank adapters: losses, adapters and results as a program of PyTorch has them; nothing else changes."""
-    case = json.loads((DATA / "lora.json").read_text())
-    its, _ = tensors_of(DATA / "lora.safetensors")
-    data = DATA / "encoder_data.safetensors"
-    options = ["--loss", "cross_entropy", "--class-axis", -1, "--lr", case["lr"], "--lora-seed", case["seed"]]
-    for rule in case["lora"]:
-        options += ["--lora", rule]
-    model = c.export(DATA / "encoder.pt2", *options)
-    checkpoints, adapters, forward = c.folder / "lora", c.folder / "adapters.safetensors", c.folder / "merged.tern"
-    done = c.train(model, "--no-shuffle", "--epochs", 100, "--steps", len(case["losses"]), "--json", "--checkpoint", checkpoints,
-                   "--every", 100, "--adapters", adapters, "--forward", forward, data=data)
-    if done.returncode != 0:
-        return c.check("low-rank adapters", False, done.stderr)
-    losses = json.loads(done.stdout)["losses"]
-    error = max(abs(a - b) / abs(b) for a, b in zip(losses, case["losses"], strict=True))
-    c.check("losses with low-rank adapters", error < CLOSE and sum(losses[-8:]) < 0.99 * sum(losses[:8]), (error, losses[-8:]))
-    mine, metadata = tensors_of(adapters)
-    c.check("names of the adapters", len(mine) == 6 and len(its) == 7, mine.keys())
-    scales = {"layers.layers.0.linear1": 2, "layers.layers.0.linear2": 2, "head": 1}  # B includes the scale
-    for module, scale in scales.items():
-        for key, letter, factor in (("lora_A", "a", 1), ("lora_B", "b", scale)):
-            name = f"base_model.model.{module}.{key}.weight"
-            error = difference(mine[name], [v * factor for v in its[f"{module}.{letter}"]]) if name in mine else 1
-            c.check(f"adapter {module} {key}", error < 1e-7, error)
-    c.check("the scale of the adapters", float(metadata["lora_alpha"]) / float(metadata["r"]) == 1, metadata)
-    states = {name.split(".", 1)[1] for name in states_of(next(checkpoints.glob("*.safetensors"))) if name.startswith("state.")}
-    c.check("a checkpoint has adapters and their optimizer's states alone", len(states) == 6 * 3 + 1 and
-            all(".lora_" in name or name == "optimizer.step" for name in states), states)
-    inspected = c.run("inspect", forward).stdout
-    c.check("the merged program has no adapters", "lora_" not in inspected and "  mutable" not in inspected, inspected)
-    (c.folder / "four.npy").write_bytes(four_rows(data))
-    for archive in (forward, c.folder / "out.tern"):
-        done = c.run("run", archive, "-f", "forward", "-i", c.folder / "four.npy", "-o", c.folder / "result.npy")
-        c.check(f"{archive.name} runs", done.returncode == 0, done.stderr)
-        error = difference(result_of(c.folder / "result.npy"), its["result"])
-        c.check(f"{archive.name}: results with the trained adapters", error < 1e-7, error)
-    c.check("they can be trained further", c.train(c.folder / "out.tern", "--epochs", 1, data=data,
-                                                   output="more.tern").returncode == 0)
-    for text in ("head:rank=0", "head:rank", "head:alpha=x", ":rank=2"):
-        c.ends(f"--lora {text}", 2, "--lora takes PATTERN", "export", DATA / "encoder.pt2", "--train", "--lora", text, "-o", model)
-    for program, rules, why in (
-            ("encoder", ["tokens"], "it matches tokens.weight, which is not only a weight of linear layers"),
-            ("encoder", ["nothing.*"], "no parameter matches; 'tern inspect --weights 1000' lists them"),
-            ("encoder", ["*", "head"], "an earlier --lora matches head.weight"),
-            ("tied", ["head"], "it matches head.weight, which is tied to tokens.weight")):
-        rules = [word for rule in rules for word in ("--lora", rule)]
-        c.ends(f"{program} {rules}", 2, f"{' '.join(rules[-2:])}: {why}", "export", DATA / f"{program}.pt2", "--train",
-               "--loss", "cross_entropy", "--class-axis", -1, *rules, "-o", model)
-    whole = c.export(CNN, "--loss", "cross_entropy")
-    c.ends("--adapters without any", 2, "the archive has no low-rank adapters", *c.train_command(
-        whole, "--adapters", adapters))
-    norms = c.export(CNN, "--loss", "cross_entropy", "--lora", "*")
-    c.ends("--adapters beside batch norms", 0, "training also changes 6 buffers, such as features.", *c.train_command(
-        norms, "--adapters", adapters))
-
-
-def adapters_are_averaged(c):
-    """--ema with --lora: averages of the adapters that runs of 1, 2 and 3 steps have, in the file and merged."""
-    data, decay = DATA / "encoder_data.safetensors", 0.75
-    model = c.export(DATA / "encoder.pt2", "--loss", "cross_entropy", "--class-axis", -1, "--lr", 0.01, "--lora", "*.linear1",
-                     "--ema", decay)
-    adapters, forward = c.folder / "mean.safetensors", c.folder / "mean.tern"
-    runs = []
-    for steps in (1, 2, 3):
-        folder = c.folder / f"averaged{steps}"
-        done = c.train(model, "--no-shuffle", "--epochs", 100, "--steps", steps, "--checkpoint", folder, "--adapters", adapters,
-                       "--forward", forward, data=data)
-        if done.returncode != 0:
-            return c.check("averaged adapters", False, done.stderr)
-        runs.append(tensors_of(next(folder.glob("*.safetensors")))[0])
-    mine = tensors_of(adapters)[0]
-    c.check("averaged adapters: names", len(mine) > 1 and all(".linear1.lora_" in name for name in mine), mine.keys())
-    for name, found in mine.items():
-        values = [run["state." + name.removeprefix("base_model.model.")] for run in runs]
-        expected = values[0]
-        for later in values[1:]:
-            expected = [a + (1 - decay) * (p - a) for a, p in zip(expected, later, strict=True)]
-        moved = difference(values[2], expected) > 1e-3
-        c.check(f"average of {name}", difference(found, expected) < 1e-12 and moved, difference(found, expected))
-    (c.folder / "four.npy").write_bytes(four_rows(data))
-    results = []
-    for archive, method in ((forward, "forward"), (c.folder / "out.tern", "forward_ema"), (c.folder / "out.tern", "forward")):
-        done = c.run("run", archive, "-f", method, "-i", c.folder / "four.npy", "-o", c.folder / "result.npy")
-        c.check(f"averaged adapters: {archive.name} {method}", done.returncode == 0, done.stderr)
-        results.append(result_of(c.folder / "result.npy"))
-    c.check("averaged adapters: merged", difference(results[0], results[1]) < 1e-12 < difference(results[2], results[1]), "")
-    c.check("the merged program has no averages", "average." not in c.run("inspect", forward).stdout)
-
-
-def adapters_have_steps(c):
-    """--step with --lora: each step trains the adapters of its modules."""
-    case = next(x for x in json.loads((DATA / "steps.json").read_text())["cases"] if x["model"] == "gan")
-    model = c.folder / "steps.tern"
-    rules = [word for rule in case["step"] for word in ("--step", rule)]
-    done = c.run("export", DATA / "gan.pt2", "--train", "--loss", "none", "--lora", "*", *rules, "-o", model)
-    c.check("named steps of adapters", done.returncode == 0, done.stderr)
-    if done.returncode != 0:
-        return
-    folder, values = c.folder / "adapter_steps", []
-    for steps in (1, 3):
-        done = c.train(model, "--no-shuffle", "--epochs", 100, "--steps", steps, "--checkpoint", folder,
-                       data=DATA / "steps_data.safetensors")
-        c.check(f"{steps} named steps of adapters", done.returncode == 0, done.stderr)
-        values.append(tensors_of(next(folder.glob("*.safetensors")))[0])
-        shutil.rmtree(folder, ignore_errors=True)
-    matrices = [name for name in values[0] if name.endswith((".lora_A.weight", ".lora_B.weight")) and "optimizer" not in name]
-    for module in ("generator", "discriminator"):
-        own = [name for name in matrices if name.startswith(f"state.{module}.")]
-        c.check(f"the step of {module} trains its adapters", own and all(values[0][name] != values[1][name] for name in own), own)
-    states = [name for name in values[1] if name.startswith("state.") and not name.startswith("state.optimizer.")]
-    c.check("steps train adapters alone", all(".lora_" in name for name in states), states)
-
-
-def result_of(path, letter="d"):
-    """The numbers of a .npy of float64, or float32 (f)."""
-    data = path.read_bytes()
-    length = 10 + struct.unpack("<H", data[8:10])[0]
-    return struct.unpack(f"<{(len(data) - length) // struct.calcsize(letter)}{letter}", data[length:])
-
-
-def adapters_of_weights_that_are_not_transposed(c):
-    """x W + b with W [in, out], as GPT-2 has it: losses and results as PyTorch has them, merged and apart."""
-    case, data = json.loads((DATA / "conv1d.json").read_text()), DATA / "encoder_data.safetensors"
-    model, forward = c.folder / "conv1d.tern", c.folder / "merged.tern"
-    c.ends("adapters of weights [in, out]", 0, "no adapters: tokens.weight: --lora matches, but", "export",
-           DATA / "conv1d.pt2", "--train", "--loss", "cross_entropy", "--class-axis", -1, "--lr", case["lr"], "--lora",
-           case["lora"], "-o", model)
-    done = c.train(model, "--no-shuffle", "--epochs", 100, "--steps", len(case["losses"]), "--json", "--forward", forward,
-                   "--adapters", c.folder / "adapters.safetensors", data=data)
-    if done.returncode != 0:
-        return c.check("adapters of weights [in, out] are trained", False, done.stderr)
-    losses = json.loads(done.stdout)["losses"]
-    error = max(abs(a - b) / abs(b) for a, b in zip(losses, case["losses"], strict=True))
-    c.check("losses with adapters of weights [in, out]", error < CLOSE and losses[-1] < 0.995 * losses[0], (error, losses))
-    metadata = tensors_of(c.folder / "adapters.safetensors")[1]
-    c.check("their file says so", metadata.get("fan_in_fan_out") == "true", metadata)
-    (c.folder / "four.npy").write_bytes(four_rows(data))
-    for archive in (forward, c.folder / "out.tern"):
-        done = c.run("run", archive, "-f", "forward", "-i", c.folder / "four.npy", "-o", c.folder / "result.npy")
-        error = difference(result_of(c.folder / "result.npy"), case["result"]) if done.returncode == 0 else done.stderr
-        c.check(f"{archive.name}: results with adapters of weights [in, out]", done.returncode == 0 and error < 1e-7, error)
-
-
-def four_rows(path):
-    """The first four rows of tokens as a .npy file."""
-    data = path.read_bytes()
-    length = struct.unpack("<Q", data[:8])[0]
-    entry = json.loads(data[8:8 + length])["tokens"]
-    first = 8 + length + entry["data_offsets"][0]
-    header = f"{{'descr': '<i8', 'fortran_order': False, 'shape': (4, {entry['shape'][1]}), }}".ljust(117) + "\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data[first:first + 32 * entry["shape"][1]]
 
 
 def frozen_parameters_stay(c):
@@ -969,9 +655,14 @@ def labelled(c, number):
     return path
 
 
-CHECKS = (losses_are_those_of_pytorch, groups_are_those_of_pytorch, precision_is_that_of_pytorch, steps_are_those_of_pytorch, practice_is_that_of_pytorch, events_have_all_figures, killed_runs_end_with_the_same_bits, states_of_eight_bits, interrupted_run, other_signals,
-          results_that_cannot_be_written, digits_are_learnt, accumulation_is_one_large_batch, memory_is_limited,
-          packed_weights_are_left_behind, adapters_are_trained, adapters_are_averaged, adapters_have_steps, adapters_of_weights_that_are_not_transposed, graphs_have_the_same_bits, frozen_parameters_stay, reproducible_runs_have_the_same_bits, attention_drops_probabilities, joint_graphs_are_trained, messages)
+CHECKS = (losses_are_those_of_pytorch, groups_are_those_of_pytorch, precision_is_that_of_pytorch,
+          steps_are_those_of_pytorch, practice_is_that_of_pytorch, events_have_all_figures,
+          train_interrupted.killed_runs_end_with_the_same_bits, states_of_eight_bits, train_interrupted.interrupted_run,
+          train_interrupted.other_signals, train_interrupted.results_that_cannot_be_written, digits_are_learnt,
+          accumulation_is_one_large_batch, memory_is_limited, packed_weights_are_left_behind,
+          train_adapters.adapters_are_trained, train_adapters.adapters_are_averaged, train_adapters.adapters_have_steps,
+          train_adapters.adapters_of_weights_that_are_not_transposed, graphs_have_the_same_bits, frozen_parameters_stay,
+          reproducible_runs_have_the_same_bits, attention_drops_probabilities, joint_graphs_are_trained, messages)
 
 
 def main():
@@ -989,7 +680,7 @@ def main():
             devices_give_the_same_bits(c, arguments.device, arguments.full)
         for check in () if arguments.device else CHECKS:
             if arguments.only in check.__name__:
-                check(c, arguments.full) if check is killed_runs_end_with_the_same_bits else check(c)
+                check(c, arguments.full) if check is train_interrupted.killed_runs_end_with_the_same_bits else check(c)
     print(f"{c.passed} passed, {c.failed} failed")
     sys.exit(c.failed > 0)
 

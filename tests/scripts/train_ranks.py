@@ -18,14 +18,14 @@ import tempfile
 import time
 
 import groups
-import train
+import training_checks
 
-DATA, IMAGES, CNN = train.DATA, train.IMAGES, train.CNN
+DATA, IMAGES, CNN = training_checks.DATA, training_checks.IMAGES, training_checks.CNN
 LIMIT = 100  # seconds for all ranks
 CLOSE_TO_TORCH, CLOSE_TO_ALONE = 1e-9, 1e-12
 
 
-class RankChecks(train.TrainingChecks):
+class RankChecks(training_checks.TrainingChecks):
     def __init__(self, build, folder, engines):
         super().__init__(os.path.realpath(f"{build}/tern"), folder)
         self.engines = engines
@@ -154,13 +154,13 @@ def runs_continue(c, full):
         command = c.train_command(model, *options, "--checkpoint", folder, "--every", 7, "--resume")
         processes = c.start(engine, 2, command)
         end = time.time() + LIMIT
-        while train.newest_step(folder) < 28 and time.time() < end and processes[0].poll() is None:
+        while training_checks.newest_step(folder) < 28 and time.time() < end and processes[0].poll() is None:
             time.sleep(0.002)
         for p in processes:
             p.send_signal(signal.SIGTERM)
         status, _, errors = ended(processes)
         if engine != "mpi":  # mpirun may pass the signal on after the end
-            c.check("SIGTERM ends all ranks after one step", set(status) == {train.TERMINATED} and
+            c.check("SIGTERM ends all ranks after one step", set(status) == {training_checks.TERMINATED} and
                     errors[0].count("stopped after step") == 1 and not errors[1], f"{status} {errors}")
             c.check("ranks are stopped", not (c.folder / "out.tern").exists())
         status, _, errors = c.ranks(engine, 2, command)
@@ -177,13 +177,13 @@ def another_number_of_ranks_continues(c, _):
     first = c.folder / "of_two"
     processes = c.start("gloo", 2, c.train_command(model, *options, "--checkpoint", first, "--every", 1))
     end = time.time() + LIMIT
-    while train.newest_step(first) < 20 and time.time() < end and processes[0].poll() is None:
+    while training_checks.newest_step(first) < 20 and time.time() < end and processes[0].poll() is None:
         time.sleep(0.001)
     for p in processes:
         p.send_signal(signal.SIGTERM)
     status, _, errors = ended(processes)
-    at = train.newest_step(first)
-    c.check("two ranks are stopped between steps", set(status) == {train.TERMINATED} and 20 <= at < 60, f"{at} {errors}")
+    at = training_checks.newest_step(first)
+    c.check("two ranks are stopped between steps", set(status) == {training_checks.TERMINATED} and 20 <= at < 60, f"{at} {errors}")
     for ranks in (1, 3, 4):
         folder = c.folder / f"of_{ranks}"
         shutil.copytree(first, folder)
