@@ -46,6 +46,7 @@ set(sources
   cpu/fft/fft.cpp
   cpu/fft/lines.cpp
   cpu/fft/plan.cpp
+  cpu/fft/rows.cpp
   cpu/fft/stage.cpp
   cpu/indexing/data_sized.cpp
   cpu/indexing/embedding_bag.cpp

@@ -3,25 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/cpu/linalg/batch.h"
+
 namespace tern::cpu {
 
-// Lines are transposed in blocks of elements, so that the interleaved part of a block stays in the first-level cache.
+// Contiguous lines are transposed to rows of lanes and back; all arithmetic runs over the lanes of a row.
 //
 // Real lines of even size: elements 2j and 2j + 1 form a complex line of half the size; the spectra of even and odd
 // elements follow from its spectrum. Odd sizes are transformed as complex numbers.
-
-namespace {
-
-/// Calls f(lane, range) for blocks of n elements and all lanes.
-template <class F>
-void for_each_block(std::int64_t n, std::int64_t lanes, F&& f) {
-  constexpr std::int64_t kBlock = 64;
-  for (std::int64_t begin = 0; begin < n; begin += kBlock) {
-    for (std::int64_t lane = 0; lane < lanes; ++lane) f(lane, begin, std::min(n, begin + kBlock));
-  }
-}
-
-}  // namespace
 
 template <class T, class W>
 LineTransform<T, W>::LineTransform(Kind kind, std::int64_t size, bool forward, double scale)
@@ -40,161 +29,113 @@ LineTransform<T, W>::LineTransform(Kind kind, std::int64_t size, bool forward, d
 }
 
 template <class T, class W>
-void LineTransform<T, W>::read_spectrum(const Complex* from, std::int64_t step, std::int64_t lane, std::int64_t lanes,
-                                        Range range, FftLines<W> x) const {
-  const W sign = forward_ ? -1 : 1;  // the transform always has the positive exponent
-  const std::int64_t half = size_ / 2;
-  // A real line's spectrum has real ends.
-  const auto re = [&](std::int64_t k) { return static_cast<W>(from[k * step].real()); };
-  const auto im = [&](std::int64_t k) {
-    return k == 0 || 2 * k == size_ ? W(0) : sign * static_cast<W>(from[k * step].imag());
-  };
-  if (halved()) {
-    for (std::int64_t k = range.begin; k < range.end; ++k) {
-      const std::int64_t mirrored = half - k;
-      const W even_re = re(k) + re(mirrored), even_im = im(k) - im(mirrored);
-      const W d_re = re(k) - re(mirrored), d_im = im(k) + im(mirrored);
-      const W c = roots_[static_cast<std::size_t>(2 * k)], s = -roots_[static_cast<std::size_t>(2 * k + 1)];
-      const W odd_re = d_re * c - d_im * s, odd_im = d_re * s + d_im * c;
-      x.re[k * lanes + lane] = even_re - odd_im;
-      x.im[k * lanes + lane] = even_im + odd_re;
+typename LineTransform<T, W>::Rows LineTransform<T, W>::rows_of(const void* from, bool is_complex, const Group& g,
+                                                                std::int64_t count, std::int64_t size, T* spare) const {
+  const std::int64_t numbers = is_complex ? 2 : 1;
+  const T* data = static_cast<const T*>(from) + g.start * numbers;
+  if (g.is_contiguous()) {
+    if (g.lanes == 1) return {data, 1};
+    transpose(data, g.lanes, count * numbers, size * numbers, spare, g.lanes);
+    return {spare, g.lanes};
+  }
+  if (!is_complex) return {data, g.distance};
+  for (std::int64_t j = 0; j < count; ++j) {
+    for (std::int64_t l = 0; l < g.lanes; ++l) {
+      spare[2 * j * g.lanes + l] = data[2 * (j * g.distance + l)];
+      spare[(2 * j + 1) * g.lanes + l] = data[2 * (j * g.distance + l) + 1];
     }
-    return;
   }
-  for (std::int64_t k = range.begin; k < range.end; ++k) {
-    x.re[k * lanes + lane] = re(k);
-    x.im[k * lanes + lane] = im(k);
-    if (k == 0) continue;
-    x.re[(size_ - k) * lanes + lane] = re(k);
-    x.im[(size_ - k) * lanes + lane] = -im(k);
+  return {spare, g.lanes};
+}
+
+template <class T, class W>
+void LineTransform<T, W>::store_rows(const T* rows, bool is_complex, const Group& g, std::int64_t count,
+                                     std::int64_t size, void* to) const {
+  const std::int64_t numbers = is_complex ? 2 : 1;
+  T* data = static_cast<T*>(to) + g.start * numbers;
+  if (g.is_contiguous()) return transpose(rows, count * numbers, g.lanes, g.lanes, data, size * numbers);
+  for (std::int64_t j = 0; j < count * numbers; ++j) {
+    T* row = data + j / numbers * numbers * g.distance + j % numbers;
+    for (std::int64_t l = 0; l < g.lanes; ++l) row[l * numbers] = rows[j * g.lanes + l];
   }
 }
 
 template <class T, class W>
-void LineTransform<T, W>::write_spectrum(FftLines<W> x, std::int64_t lane, std::int64_t lanes, std::int64_t step,
-                                         Range range, Complex* to) const {
-  const W sign = forward_ ? scale_ : -scale_;
-  const std::int64_t half = size_ / 2;
-  const auto put = [&](std::int64_t k, W re, W im) {
-    to[k * step] = Complex(static_cast<T>(re * scale_), static_cast<T>(im * sign));
+void LineTransform<T, W>::transform(const void* from, const Group& group, FftLines<W>& x, FftLines<W>& other) const {
+  const RowLoops<T, W>& loops = fft_rows<T, W>();
+  const std::int64_t lanes = group.lanes;
+  T* spare = reinterpret_cast<T*>(std::min(other.re, other.im));
+  // Inverse transforms exchange real and imaginary parts.
+  const bool inverse = kind_ == Kind::to_real || (kind_ == Kind::complex && !forward_);
+  const auto run_plan = [&] {
+    if (inverse) std::swap(x.re, x.im);
+    plan_.run(x, other, lanes);
+    if (inverse) std::swap(x.re, x.im);
   };
-  if (!halved()) {
-    for (std::int64_t k = range.begin; k < range.end; ++k)
-      put(k, x.re[k * lanes + lane], k == 0 ? W(0) : x.im[k * lanes + lane]);
-    return;
-  }
-  for (std::int64_t k = range.begin; k < range.end; ++k) {
-    const std::int64_t a = (k == half ? 0 : k) * lanes + lane, b = (k == 0 ? 0 : half - k) * lanes + lane;
-    const W even_re = (x.re[a] + x.re[b]) / 2, even_im = (x.im[a] - x.im[b]) / 2;
-    const W odd_re = (x.im[a] + x.im[b]) / 2, odd_im = (x.re[b] - x.re[a]) / 2;
-    const W c = roots_[static_cast<std::size_t>(2 * k)], s = roots_[static_cast<std::size_t>(2 * k + 1)];
-    const bool end = k == 0 || k == half;
-    put(k, even_re + odd_re * c - odd_im * s, end ? W(0) : even_im + odd_re * s + odd_im * c);
-  }
-}
-
-template <class T, class W>
-void LineTransform<T, W>::read(const void* from, const LineLayout& at, std::int64_t line, std::int64_t lanes,
-                               FftLines<W> x) const {
-  const std::int64_t step = at.inner;
   if (kind_ == Kind::to_real) {
-    for_each_block(halved() ? size_ / 2 : size_ / 2 + 1, lanes,
-                   [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
-                     read_spectrum(static_cast<const Complex*>(from) + at.begin(line + l, size_ / 2 + 1), step, l,
-                                   lanes, {begin, end}, x);
-                   });
-    return;
+    const Rows rows = rows_of(from, true, group, size_ / 2 + 1, size_ / 2 + 1, spare);
+    // The transform has the positive exponent: forward transforms read the conjugate.
+    loops.read_spectrum(rows.data, size_, lanes, forward_ ? W(-1) : W(1), halved() ? roots_.data() : nullptr, x);
+    return run_plan();
   }
-  if (kind_ == Kind::from_real) {
-    const bool is_halved = halved();
-    for_each_block(plan_.size(), lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
-      const T* row = static_cast<const T*>(from) + at.begin(line + l, size_);
-      for (std::int64_t j = begin; j < end; ++j) {
-        x.re[j * lanes + l] = static_cast<W>(row[(is_halved ? 2 * j : j) * step]);
-        x.im[j * lanes + l] = is_halved ? static_cast<W>(row[(2 * j + 1) * step]) : W(0);
-      }
-    });
-    return;
+  const bool is_complex = kind_ == Kind::complex;
+  if (is_complex && !group.is_contiguous()) {
+    loops.read_pairs(static_cast<const T*>(from) + 2 * group.start, 2 * group.distance, size_, lanes, x);
+    return run_plan();
   }
-  const auto* data = static_cast<const Complex*>(from);
-  if (step >= lanes && at.begin(line + lanes - 1, size_) == at.begin(line, size_) + lanes - 1) {
-    data += at.begin(line, size_);
-    for (std::int64_t j = 0; j < size_; ++j) {
-      for (std::int64_t l = 0; l < lanes; ++l) {
-        x.re[j * lanes + l] = static_cast<W>(data[j * step + l].real());
-        x.im[j * lanes + l] = static_cast<W>(data[j * step + l].imag());
-      }
+  const Rows rows = rows_of(from, is_complex, group, size_, size_, spare);
+  if (!is_complex && !halved()) {
+    loops.read_real(rows.data, rows.distance, size_, lanes, x);
+    return run_plan();
+  }
+  if constexpr (std::is_same_v<T, W>) {
+    // The first stage reads rows of real and imaginary parts as they alternate.
+    if (plan_.reads_rows()) {
+      FftLines<const W> input{rows.data, rows.data + rows.distance};
+      if (inverse) std::swap(input.re, input.im);
+      plan_.run_rows(input, 2 * rows.distance, x, other, lanes);
+      if (inverse) std::swap(x.re, x.im);
+      return;
     }
-    return;
   }
-  for_each_block(size_, lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
-    const Complex* row = data + at.begin(line + l, size_);
-    for (std::int64_t j = begin; j < end; ++j) {
-      x.re[j * lanes + l] = static_cast<W>(row[j * step].real());
-      x.im[j * lanes + l] = static_cast<W>(row[j * step].imag());
-    }
-  });
+  loops.read_complex(rows.data, rows.distance, plan_.size(), lanes, x);
+  run_plan();
 }
 
 template <class T, class W>
-void LineTransform<T, W>::write(FftLines<W> x, const LineLayout& at, std::int64_t line, std::int64_t lanes,
-                                void* to) const {
-  const std::int64_t step = at.inner;
+void LineTransform<T, W>::write(FftLines<W> x, FftLines<W> other, const Group& group, void* to) const {
+  const RowLoops<T, W>& loops = fft_rows<T, W>();
+  const std::int64_t lanes = group.lanes;
+  T* rows = reinterpret_cast<T*>(std::min(other.re, other.im));
   if (kind_ == Kind::from_real) {
-    for_each_block(size_ / 2 + 1, lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
-      write_spectrum(x, l, lanes, step, {begin, end}, static_cast<Complex*>(to) + at.begin(line + l, size_ / 2 + 1));
-    });
-    return;
+    loops.write_spectrum(x, size_, lanes, scale_, forward_ ? W(1) : W(-1), halved() ? roots_.data() : nullptr, rows);
+    return store_rows(rows, true, group, size_ / 2 + 1, size_ / 2 + 1, to);
   }
-  if (kind_ == Kind::to_real) {
-    const bool is_halved = halved();
-    for_each_block(plan_.size(), lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
-      T* row = static_cast<T*>(to) + at.begin(line + l, size_);
-      for (std::int64_t j = begin; j < end; ++j) {
-        if (is_halved) {
-          row[2 * j * step] = static_cast<T>(x.re[j * lanes + l] * scale_);
-          row[(2 * j + 1) * step] = static_cast<T>(x.im[j * lanes + l] * scale_);
-        } else {
-          row[j * step] = static_cast<T>(x.re[j * lanes + l] * scale_);
-        }
-      }
-    });
-    return;
+  if (kind_ == Kind::complex && !group.is_contiguous())
+    return loops.write_pairs(x, size_, lanes, scale_, static_cast<T*>(to) + 2 * group.start, 2 * group.distance);
+  if (kind_ == Kind::to_real && !halved()) {
+    loops.write_real(x, size_, lanes, scale_, rows, lanes);
+  } else {
+    loops.write_complex(x, plan_.size(), lanes, scale_, rows, lanes);
   }
-  auto* data = static_cast<Complex*>(to);
-  const auto element = [&](std::int64_t k) {
-    return Complex(static_cast<T>(x.re[k] * scale_), static_cast<T>(x.im[k] * scale_));
-  };
-  if (step >= lanes && at.begin(line + lanes - 1, size_) == at.begin(line, size_) + lanes - 1) {
-    data += at.begin(line, size_);
-    for (std::int64_t j = 0; j < size_; ++j) {
-      for (std::int64_t l = 0; l < lanes; ++l) data[j * step + l] = element(j * lanes + l);
-    }
-    return;
-  }
-  for_each_block(size_, lanes, [&](std::int64_t l, std::int64_t begin, std::int64_t end) {
-    Complex* row = data + at.begin(line + l, size_);
-    for (std::int64_t j = begin; j < end; ++j) row[j * step] = element(j * lanes + l);
-  });
+  store_rows(rows, kind_ == Kind::complex, group, size_, size_, to);
 }
 
 template <class T, class W>
 void LineTransform<T, W>::run(const void* from, void* to, const LineLayout& layout, std::int64_t begin,
                               std::int64_t end, W* work) const {
-  const std::int64_t most = lanes(end - begin), part = plan_.room() * most;
-  // Transforms to real numbers always have the positive exponent: forward transforms read the conjugate.
-  const bool inverse = kind_ == Kind::to_real || (kind_ == Kind::complex && !forward_);
-  for (std::int64_t line = begin; line < end; line += most) {
-    const std::int64_t count = std::min(most, end - line);
-    FftLines<W> x{work, work + part}, other{work + 2 * part, work + 3 * part};
-    read(from, layout, line, count, x);
-    if (inverse) {
-      std::swap(x.re, x.im);
-      std::swap(other.re, other.im);
-    }
-    plan_.run(x, other, count);
-    if (inverse) std::swap(x.re, x.im);
-    write(x, layout, line, count, to);
+  const std::int64_t spectrum = size_ / 2 + 1;
+  const std::int64_t input_size = kind_ == Kind::to_real ? spectrum : size_;
+  const std::int64_t output_size = kind_ == Kind::from_real ? spectrum : size_;
+  const std::int64_t most = lanes(end - begin), numbers = room() * most;
+  for (std::int64_t line = begin; line < end;) {
+    // The lines of a group lie side by side; the groups of a row differ by one line at most.
+    const std::int64_t row = layout.inner == 1 ? end - line : std::min(end - line, layout.inner - line % layout.inner);
+    const std::int64_t groups = (row + most - 1) / most, count = (row + groups - 1) / groups;
+    FftLines<W> x{work, work + numbers}, other{work + 2 * numbers, work + 3 * numbers};
+    transform(from, {layout.begin(line, input_size), layout.inner, count}, x, other);
+    write(x, other, {layout.begin(line, output_size), layout.inner, count}, to);
+    line += count;
   }
 }
 

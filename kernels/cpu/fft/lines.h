@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/cpu/fft/plan.h"
+#include "kernels/cpu/fft/rows.h"
 
 namespace tern::cpu {
 
@@ -33,23 +34,34 @@ class LineTransform {
     return lines < kLanes ? lines : kLanes;
   }
   /// Returns the scratch elements of W for `run`.
-  std::int64_t work_elements(std::int64_t lanes) const { return 4 * plan_.room() * lanes; }
+  std::int64_t work_elements(std::int64_t lanes) const { return 4 * room() * lanes; }
   /// Transforms lines begin to end. `from` and `to` are T or Complex according to the kind, and may alias.
   void run(const void* from, void* to, const LineLayout& layout, std::int64_t begin, std::int64_t end, W* work) const;
 
  private:
-  /// Elements [begin, end) of a spectrum.
-  struct Range {
-    std::int64_t begin, end;
+  /// Lines of a tensor that are transformed side by side.
+  struct Group {
+    std::int64_t start = 0;     ///< of the first line, in elements of the tensor
+    std::int64_t distance = 1;  ///< between elements of a line
+    std::int64_t lanes = 1;
+    bool is_contiguous() const { return distance == 1; }
+  };
+  /// Real numbers of a line: rows of `Group::lanes` begin `distance` numbers apart.
+  struct Rows {
+    const T* data;
+    std::int64_t distance;
   };
 
   bool halved() const { return kind_ != Kind::complex && size_ % 2 == 0; }
-  void read(const void* from, const LineLayout& at, std::int64_t line, std::int64_t lanes, FftLines<W> x) const;
-  void write(FftLines<W> x, const LineLayout& at, std::int64_t line, std::int64_t lanes, void* to) const;
-  void read_spectrum(const Complex* from, std::int64_t step, std::int64_t lane, std::int64_t lanes, Range range,
-                     FftLines<W> x) const;
-  void write_spectrum(FftLines<W> x, std::int64_t lane, std::int64_t lanes, std::int64_t step, Range range,
-                      Complex* to) const;
+  /// Elements of each line in scratch memory: a spectrum has one more than the lines of half its size.
+  std::int64_t room() const { return plan_.room() + 1; }
+  /// Rows of `count` elements of a group, real or complex; `spare` has room for them.
+  Rows rows_of(const void* from, bool is_complex, const Group& g, std::int64_t count, std::int64_t size,
+               T* spare) const;
+  void store_rows(const T* rows, bool is_complex, const Group& g, std::int64_t count, std::int64_t size,
+                  void* to) const;
+  void transform(const void* from, const Group& group, FftLines<W>& x, FftLines<W>& other) const;
+  void write(FftLines<W> x, FftLines<W> other, const Group& group, void* to) const;
 
   Kind kind_;
   std::int64_t size_;

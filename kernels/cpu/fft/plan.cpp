@@ -9,7 +9,17 @@
 namespace tern::cpu {
 namespace {
 
-constexpr int kRadices[] = {4, 2, 3, 5, 7, 11, 13};
+constexpr int kLargestFixedRadix = 13;
+
+/// Returns the next radix of a transform of size n > 1: 8, 4 and 2, so that stages are few, then prime factors.
+std::int64_t next_radix(std::int64_t n) {
+  int twos = 0;
+  while ((n >> twos) % 2 == 0) ++twos;
+  if (twos > 0) return twos % 3 == 0 ? 8 : twos == 1 ? 2 : 4;
+  std::int64_t prime = 3;
+  while (n % prime != 0) prime += 2;
+  return prime;
+}
 
 /// Returns the smallest power of two, or three or five times a power of two, of at least n.
 std::int64_t padded_size(std::int64_t n) {
@@ -25,7 +35,7 @@ std::int64_t padded_size(std::int64_t n) {
 }  // namespace
 
 bool fft_is_smooth(std::int64_t n) {
-  for (const int r : {2, 3, 5, 7, 11, 13}) {
+  for (int r = 2; r <= kLargestFftRadix; ++r) {
     while (n % r == 0) n /= r;
   }
   return n == 1;
@@ -120,21 +130,29 @@ FftPlan<W>::FftPlan(std::int64_t n) : n_(n) {
     bluestein_ = std::make_unique<Bluestein>(n);
     return;
   }
-  for (const int radix : kRadices) {
-    while (n % radix == 0 && n > 1) {
-      Stage s{radix, n / radix, {}};
-      s.twiddles.reserve(static_cast<std::size_t>(s.remaining_size * 2 * (radix - 1)));
-      for (std::int64_t p = 0; p < s.remaining_size; ++p) {
-        for (std::int64_t j = 1; j < radix; ++j) {
-          double c, w;
-          fft_root(p * j, n, &c, &w);
-          s.twiddles.push_back(static_cast<W>(c));
-          s.twiddles.push_back(static_cast<W>(-w));
-        }
+  while (n > 1) {
+    const std::int64_t radix = next_radix(n);
+    Stage s{static_cast<int>(radix), n / radix, {}, {}};
+    s.twiddles.reserve(static_cast<std::size_t>(s.remaining_size * 2 * (radix - 1)));
+    for (std::int64_t p = 0; p < s.remaining_size; ++p) {
+      for (std::int64_t j = 1; j < radix; ++j) {
+        double c, w;
+        fft_root(p * j, n, &c, &w);
+        s.twiddles.push_back(static_cast<W>(c));
+        s.twiddles.push_back(static_cast<W>(-w));
       }
-      n = s.remaining_size;
-      stages_.push_back(std::move(s));
     }
+    if (radix > kLargestFixedRadix) {
+      s.roots.resize(static_cast<std::size_t>(2 * radix));
+      for (std::int64_t k = 0; k < radix; ++k) {
+        double c, w;
+        fft_root(k, radix, &c, &w);
+        s.roots[static_cast<std::size_t>(k)] = static_cast<W>(c);
+        s.roots[static_cast<std::size_t>(radix + k)] = static_cast<W>(w);
+      }
+    }
+    n = s.remaining_size;
+    stages_.push_back(std::move(s));
   }
 }
 
@@ -151,19 +169,30 @@ std::int64_t FftPlan<W>::room() const {
 }
 
 template <class W>
-void FftPlan<W>::run_stages(FftLines<W>& x, FftLines<W>& other, std::int64_t lanes) const {
+void FftPlan<W>::run_rows(FftLines<const W> input, std::int64_t row, FftLines<W>& x, FftLines<W>& other,
+                          std::int64_t lanes) const {
   std::int64_t stride = lanes;
   for (const Stage& s : stages_) {
-    fft_stage<W>(s.radix)(s.remaining_size, stride, s.twiddles.data(), x.re, x.im, other.re, other.im);
-    std::swap(x, other);
+    if (s.roots.empty()) {
+      fft_stage<W>(s.radix)(s.remaining_size, stride, row, s.twiddles.data(), input.re, input.im, x.re, x.im);
+    } else {
+      fft_large_stage<W>()(s.radix, s.roots.data(), s.remaining_size, stride, row, s.twiddles.data(), input.re,
+                           input.im, x.re, x.im);
+    }
     stride *= s.radix;
+    row = stride;
+    input = {x.re, x.im};
+    std::swap(x, other);
   }
+  std::swap(x, other);
 }
 
 template <class W>
 void FftPlan<W>::run(FftLines<W>& x, FftLines<W>& other, std::int64_t lanes) const {
   if (bluestein_) return bluestein_->run(x, other, n_, lanes);
-  run_stages(x, other, lanes);
+  if (stages_.empty()) return;
+  std::swap(x, other);
+  run_rows({other.re, other.im}, lanes, x, other, lanes);
 }
 
 template class FftPlan<float>;

@@ -25,5 +25,11 @@ StageFn<float> fft_stage_f32(int radix) {
 StageFn<double> fft_stage_f64(int radix) {
   return tables().d.stages[radix];
 }
+LargeStageFn<float> fft_large_stage_f32() {
+  return tables().f.large_stage;
+}
+LargeStageFn<double> fft_large_stage_f64() {
+  return tables().d.large_stage;
+}
 
 }  // namespace tern::cpu
