@@ -216,13 +216,20 @@ void TileProgram::join_activations(const PointwiseExpr& expr) {
   }
 }
 
-void TileProgram::join_chains(const std::vector<Instruction>& code) {
-  find_row_constants(false);
+void TileProgram::join_chains(const std::vector<Instruction>& code, std::int64_t least_row) {
+  find_row_constants(false, least_row);
   const ChainFinder found(code, instructions);
   for (std::size_t i = 0; i < code.size(); ++i) {
     if (found.chain_of(i) == kNone) continue;
     const InstructionChain& chain = found.chains()[found.chain_of(i)];
-    if (chain.instructions < 2) continue;
+    // A loop of one operation reads contiguous operands; a chain repeats an element per row in a register, and a chain
+    // of short rows reads them where they lie.
+    const auto gains = [&](std::size_t k) {
+      const TileInstruction& n = instructions[k];
+      return n.row_constant || (least_row < kTiledRow && n.kind == Kind::load && !n.uniform && !loads[n.load].linear);
+    };
+    const Link& first = chain.links.front();
+    if (chain.instructions < 2 && !gains(chain.start) && !gains(first.y) && !gains(first.lhs)) continue;
     if (i != chain.last) {
       instructions[i].kind = Kind::merged;
       continue;
@@ -232,7 +239,7 @@ void TileProgram::join_chains(const std::vector<Instruction>& code) {
     instructions[i].links = chain.links;
     for (const std::size_t s : chain.shared) instructions[s].shared = true;
   }
-  find_row_constants(true);
+  find_row_constants(true, least_row);
   for (std::size_t i = 0; i < code.size(); ++i) {
     if (instructions[i].kind == Kind::chain)
       instructions[i].known_chain = known_chain(table, instructions, found.chains()[found.chain_of(i)]);

@@ -7,15 +7,34 @@
 namespace tern::pointwise {
 namespace {
 
+/// Writes `count` copies of v, in whole vectors: the last ones overlap.
+template <class T>
+void repeat(T v, T* dst, std::int64_t count) {
+  if constexpr (sizeof(T) <= 8) {
+    using Vector [[gnu::vector_size(16), gnu::aligned(alignof(T)), gnu::may_alias]] = T;
+    constexpr std::int64_t kLanes = sizeof(Vector) / sizeof(T);
+    if (count >= kLanes) {
+      const Vector all = Vector{} + v;
+      std::int64_t i = 0;
+      for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
+        for (std::int64_t k = 0; k < 4; ++k) *reinterpret_cast<Vector*>(dst + i + k * kLanes) = all;
+      }
+      for (; i + kLanes <= count; i += kLanes) *reinterpret_cast<Vector*>(dst + i) = all;
+      *reinterpret_cast<Vector*>(dst + count - kLanes) = all;
+      return;
+    }
+  }
+  for (std::int64_t i = 0; i < count; ++i) dst[i] = v;
+}
+
 template <class T>
 void copy_run(std::byte* dst, const std::byte* src, std::int64_t stride, std::int64_t count) {
   T* d = reinterpret_cast<T*>(dst);
   const T* s = reinterpret_cast<const T*>(src);
-  if (stride == 1 && count >= 32) {
+  if (stride == 1 && count >= 8) {
     std::memcpy(dst, src, static_cast<std::size_t>(count) * sizeof(T));
   } else if (stride == 0) {
-    const T v = *s;
-    for (std::int64_t i = 0; i < count; ++i) d[i] = v;
+    repeat(*s, d, count);
   } else {
     for (std::int64_t i = 0; i < count; ++i) d[i] = s[i * stride];
   }

@@ -47,6 +47,14 @@ std::unique_ptr<KernelState> prepare(const KernelCall& call) {
 void run_program(const KernelCall& call, const PointwiseProgram& program) {
   if (program.total == 0) return;
   if (program.requantizer) return program.requantizer->run(call);
+  if (program.has_row_chain && run_bytes(DType::f32, program.total) < kStreamBytes) {
+    const std::int64_t columns = program.sizes[static_cast<std::size_t>(program.rank) - 1];
+    parallel_for(program.total / columns, program.row_grain(), [&](std::int64_t begin, std::int64_t end) {
+      TileWorker worker(program, call, thread_buffer<std::byte>(TileWorker::bytes(program)), TileProgram::kRepeated);
+      worker.run_output_rows(begin, end);
+    });
+    return;
+  }
   parallel_for(program.tiles, program.grain(), [&](std::int64_t begin, std::int64_t end) {
     TileWorker worker(program, call, thread_buffer<std::byte>(TileWorker::bytes(program)), program.tile);
     worker.stream_result();

@@ -15,7 +15,8 @@ constexpr std::size_t kCacheBytes = 32 * 1024;  // bytes of all tile buffers: th
 constexpr std::int64_t kLargestTile = 2048;
 constexpr std::int64_t kSmallestTile = 64;
 constexpr std::int64_t kChainTile = 8192, kManyElements = 1 << 20;
-constexpr std::int64_t kRowLength = 128;             // rows at least this long are divided into tiles separately
+constexpr std::int64_t kShortRow = 16;               // a call for each row pays from this length on
+constexpr std::int64_t kLongRow = 2048;              // longer rows are divided among threads
 constexpr std::int64_t kTileProgramGrain = 1 << 15;  // additions per thread
 
 int cost_of(Scalar op) {
@@ -61,7 +62,13 @@ TileProgram::TileProgram(const KernelCall& call, std::int64_t least, const LoopT
   collapse(call, operands);
   add_instructions(call, operands);
   if (block == 0) join_activations(call.node->expr);
-  join_chains(call.node->expr.code);
+  const std::vector<TileInstruction> loops_alone = instructions;
+  join_chains(call.node->expr.code, kShortRow);
+  has_row_chain = is_row_chain();
+  if (!has_row_chain) {
+    instructions = loops_alone;
+    join_chains(call.node->expr.code, kTiledRow);
+  }
   choose_tile();
   assign_slots();
 }
@@ -174,9 +181,9 @@ void TileProgram::add_instructions(const KernelCall& call, const std::vector<std
 
 /// Marks loads of one element per row, such as a channel's scale over its image; with chains those alone that no loop
 /// reads.
-void TileProgram::find_row_constants(bool has_chains) {
+void TileProgram::find_row_constants(bool has_chains, std::int64_t least_row) {
   const auto last = static_cast<std::size_t>(rank) - 1;
-  if (block > 0 || rank < 2 || sizes[last] < kRowLength) return;
+  if (block > 0 || rank < 2 || sizes[last] < least_row) return;
   std::vector<bool> is_read_by_loop(instructions.size());
   for (const TileInstruction& n : instructions) {
     const bool reads = n.kind == Kind::loop || n.kind == Kind::convert || n.kind == Kind::bitcast;
@@ -187,6 +194,15 @@ void TileProgram::find_row_constants(bool has_chains) {
     n.row_constant = n.kind == Kind::load && !n.uniform && n.type == DType::f32 && !is_read_by_loop[i] &&
                      !loads[n.load].linear && loads[n.load].strides[last] == 0;
   }
+}
+
+bool TileProgram::is_row_chain() const {
+  const auto last = static_cast<std::size_t>(rank) - 1;
+  if (block > 0 || rank < 2 || sizes[last] < kShortRow || sizes[last] > kLongRow) return false;
+  if (!one_chain || instructions.back().known_chain == nullptr) return false;
+  return std::ranges::all_of(instructions, [&](const TileInstruction& n) {
+    return n.kind != Kind::load || n.uniform || n.row_constant || loads[n.load].strides[last] == 1;
+  });
 }
 
 void TileProgram::choose_tile() {
@@ -203,7 +219,7 @@ void TileProgram::choose_tile() {
   // Chains hold values in registers.
   if (one_chain && block == 0 && total >= kManyElements) tile = kChainTile;
   const std::int64_t inner = sizes[static_cast<std::size_t>(rank) - 1];
-  is_row_tiled = rank > 1 && inner >= kRowLength && !packed;
+  is_row_tiled = rank > 1 && (inner >= kTiledRow || has_row_chain) && !packed;
   if (is_row_tiled) {
     row_tiles = (inner + tile - 1) / tile;
     tile = (inner + row_tiles - 1) / row_tiles;
@@ -224,6 +240,10 @@ OutputSlice TileProgram::tile_at(std::int64_t number) const {
 
 std::int64_t TileProgram::grain() const {
   return std::max<std::int64_t>(1, kTileProgramGrain / (cost * tile));
+}
+
+std::int64_t TileProgram::row_grain() const {
+  return std::max<std::int64_t>(1, kTileProgramGrain / (cost * sizes[static_cast<std::size_t>(rank) - 1]));
 }
 
 bool TileProgram::needs_slot(const TileInstruction& n) const {

@@ -27,7 +27,8 @@ struct Load {
   int axis = -1;          ///< the only collapsed dimension with a nonzero stride; -1: several
 };
 
-inline constexpr std::size_t kMostLinks = 32;  ///< links of a chain
+inline constexpr std::int64_t kTiledRow = 128;  ///< rows at least this long are divided into tiles separately
+inline constexpr std::size_t kMostLinks = 32;   ///< links of a chain
 
 /// An operation of a chain, and the instructions of its operands; absent operands equal y.
 struct Link {
@@ -84,12 +85,16 @@ struct TileProgram : KernelState {
   std::vector<Load> loads;
   std::vector<TileInstruction> instructions;  ///< a tile instruction per instruction of the expression
   bool one_chain = false;                     ///< a single chain of plain loads and uniform values
+  /// One common chain, whose loads are read in place or have an element per row: a call for each row, without tiles.
+  bool has_row_chain = false;
   std::size_t slots = 0;
   std::size_t slot_bytes = 0;
 
   OutputSlice tile_at(std::int64_t number) const;
   /// Returns the number of tiles per thread.
   std::int64_t grain() const;
+  /// Returns the number of rows per thread.
+  std::int64_t row_grain() const;
   /// Elements that a load repeats for a row constant: the vectors of a chain.
   static constexpr std::int64_t kRepeated = 64;
   /// True if tiles of the operand are read in place.
@@ -100,9 +105,11 @@ struct TileProgram : KernelState {
  private:
   void collapse(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands);
   void add_instructions(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands);
-  void join_activations(const PointwiseExpr& expr);        ///< chains.cpp
-  void join_chains(const std::vector<Instruction>& code);  ///< chains.cpp
-  void find_row_constants(bool has_chains);
+  void join_activations(const PointwiseExpr& expr);  ///< chains.cpp
+  /// Chains of programs whose rows have at least `least_row` elements repeat an element per row; chains.cpp
+  void join_chains(const std::vector<Instruction>& code, std::int64_t least_row);
+  bool is_row_chain() const;
+  void find_row_constants(bool has_chains, std::int64_t least_row);
   void choose_tile();
   void assign_slots();
   bool needs_slot(const TileInstruction& n) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "dtypes/convert.h"
 #include "kernels/cpu/simd/stream.h"
@@ -110,6 +111,55 @@ void TileWorker::run_tile(const OutputSlice& t) {
   stream(out, spare(), static_cast<std::size_t>(run_bytes(call_.out[0].dtype, t.count)));
 }
 
+void TileWorker::run_output_rows(std::int64_t begin, std::int64_t end) {
+  const auto last = static_cast<std::size_t>(program_.rank) - 1;
+  const std::int64_t columns = program_.sizes[last];
+  for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
+    const TileInstruction& n = program_.instructions[i];
+    if (n.kind != Kind::load || n.uniform) continue;
+    const Load& l = program_.loads[n.load];
+    where_[i] = data(l) + offset(program_, l, begin * columns) * l.element;
+  }
+  const TileInstruction& chain = program_.instructions.back();
+  LinkMemory memory;
+  ChainLink* links = links_of(chain, nullptr, memory);
+  ChainOperand start = operand(chain.a, nullptr);
+  // The operands that move from row to row.
+  struct Cursor {
+    const float** data;
+    const std::int64_t* strides;
+  };
+  Cursor cursors[3 * kMostLinks + 1];
+  std::size_t count = 0;
+  const auto add_cursor = [&](ChainOperand& o, std::size_t instruction) {
+    const TileInstruction& n = program_.instructions[instruction];
+    if (n.kind == Kind::load && !n.uniform) cursors[count++] = {&o.data, program_.loads[n.load].strides.data()};
+  };
+  add_cursor(start, chain.a);
+  for (std::size_t k = 0; k < chain.links.size(); ++k) {
+    add_cursor(links[k].y, chain.links[k].y);
+    add_cursor(links[k].lhs, chain.links[k].lhs);
+    add_cursor(links[k].rhs, chain.links[k].rhs);
+  }
+  std::array<std::int64_t, kMaxRank> at{};
+  std::int64_t row = begin;
+  for (std::size_t d = last; d-- > 0;) {
+    at[d] = row % program_.sizes[d];
+    row /= program_.sizes[d];
+  }
+  float* out = reinterpret_cast<float*>(call_.out[0].data) + begin * columns;
+  for (row = begin; row < end; ++row, out += columns) {
+    chain.known_chain(out, start, links, chain.links.size(), columns, false);
+    for (std::size_t d = last; d-- > 0;) {
+      const bool carries = ++at[d] == program_.sizes[d];
+      const std::int64_t steps = carries ? 1 - program_.sizes[d] : 1;
+      for (std::size_t k = 0; k < count; ++k) *cursors[k].data += steps * cursors[k].strides[d];
+      if (!carries) break;
+      at[d] = 0;
+    }
+  }
+}
+
 void TileWorker::compute(const OutputSlice& t, std::byte* dst) {
   run_operands(t);
   const std::size_t last = program_.instructions.size() - 1;
@@ -200,20 +250,21 @@ ChainOperand TileWorker::operand(std::size_t instruction, const ResultBlock* row
   return o;
 }
 
-std::size_t TileWorker::links_of(const TileInstruction& n, const ResultBlock* rows, ChainLink* links) const {
+ChainLink* TileWorker::links_of(const TileInstruction& n, const ResultBlock* rows, LinkMemory& memory) const {
+  auto* links = reinterpret_cast<ChainLink*>(memory.bytes);
   for (std::size_t k = 0; k < n.links.size(); ++k) {
     const Link& l = n.links[k];
-    links[k] = {l.op, operand(l.y, rows), operand(l.lhs, rows), operand(l.rhs, rows), nullptr};
-    if (l.store >= 0) links[k].store = reinterpret_cast<float*>(slot(static_cast<std::size_t>(l.store)));
+    float* store = l.store < 0 ? nullptr : reinterpret_cast<float*>(slot(static_cast<std::size_t>(l.store)));
+    new (links + k) ChainLink{l.op, operand(l.y, rows), operand(l.lhs, rows), operand(l.rhs, rows), store};
   }
-  return n.links.size();
+  return links;
 }
 
 void TileWorker::run_chain(const TileInstruction& n, std::int64_t elements, std::byte* dst, bool past_caches) {
-  ChainLink links[kMostLinks];
-  const std::size_t count = links_of(n, nullptr, links);
+  LinkMemory memory;
   const ChainLoop loop = n.known_chain != nullptr && !past_caches ? n.known_chain : loops_.chain;
-  loop(reinterpret_cast<float*>(dst), operand(n.a, nullptr), links, count, elements, past_caches);
+  loop(reinterpret_cast<float*>(dst), operand(n.a, nullptr), links_of(n, nullptr, memory), n.links.size(), elements,
+       past_caches);
 }
 
 /// Runs the single chain of a program on rows in place.
@@ -229,9 +280,9 @@ void TileWorker::run_rows(const ResultBlock& b) {
     }
   }
   const TileInstruction& n = program_.instructions.back();
-  ChainLink links[kMostLinks];
-  const std::size_t count = links_of(n, &b, links);
-  loops_.chain_rows(b.data, b.ld, operand(n.a, &b), links, count, b.rows.rows, b.rows.columns);
+  LinkMemory memory;
+  loops_.chain_rows(b.data, b.ld, operand(n.a, &b), links_of(n, &b, memory), n.links.size(), b.rows.rows,
+                    b.rows.columns);
 }
 
 void TileWorker::run(std::size_t i, const OutputSlice& t, std::byte* dst) {

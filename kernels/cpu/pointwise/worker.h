@@ -34,6 +34,8 @@ class TileWorker {
   /// Sends large results of whole outputs past the caches. end_stream() must follow the last tile.
   void stream_result();
   void run_tile(const OutputSlice& t);
+  /// Computes whole rows of the output; program.has_row_chain.
+  void run_output_rows(std::int64_t begin, std::int64_t end);
   /// Writes the values of a slice to `dst`, contiguous. The slice lies within a tile's elements, and within a row if
   /// the program goes by rows.
   void compute(const OutputSlice& t, std::byte* dst);
@@ -49,7 +51,11 @@ class TileWorker {
   /// Runs all instructions but the last.
   void run_operands(const OutputSlice& t);
   ChainOperand operand(std::size_t instruction, const ResultBlock* rows) const;
-  std::size_t links_of(const TileInstruction& n, const ResultBlock* rows, ChainLink* links) const;
+  /// Room for the links of a chain: to initialise all of them would take as long as a row.
+  struct LinkMemory {
+    alignas(ChainLink) std::byte bytes[kMostLinks * sizeof(ChainLink)];
+  };
+  ChainLink* links_of(const TileInstruction& n, const ResultBlock* rows, LinkMemory& memory) const;
   void run_chain(const TileInstruction& n, std::int64_t elements, std::byte* dst, bool past_caches);
   void run_rows(const ResultBlock& b);
   void run(std::size_t i, const OutputSlice& t, std::byte* dst);
