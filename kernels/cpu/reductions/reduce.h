@@ -53,6 +53,7 @@ class OperandReader {
 ///   Acc identity() const
 ///   void add_run(Acc&, const L*, n, first) const      n elements of a line from element `first` on
 ///   void add_each(Acc*, const L*, n, row) const       element `row` of n lines
+///   void add_rows(Acc*, const L*, row, rows, n) const  optional: `rows` elements of n lines, `row` apart
 ///   void merge(Acc&, const Acc&) const                adds a later part of the line
 ///   Result finish(const Acc&, count) const
 template <class L, class Reduction>
@@ -80,6 +81,7 @@ class Reducer {
   static constexpr std::int64_t kSegments =
       16;  ///< parts of a long line; fixed, so results do not depend on the number of threads
   static constexpr std::int64_t kLong = std::int64_t{1} << 17;
+  static constexpr std::int64_t kDeep = 512;     ///< rows of a tile that is split
   static constexpr std::int64_t kShort = 64;     ///< elements of rows that are reduced several at a time
   static constexpr std::int64_t kFewLines = 16;  ///< fewer lines, or tiles of lines, leave threads idle
 
@@ -160,14 +162,19 @@ class Reducer {
 
   /// Reduces neighbouring lines together: tiles take one element of each line per step.
   void reduce_columns() const {
-    constexpr std::int64_t kTile = 4096;
     const CollapsedAxes &k = axes_.retained, &r = axes_.reduced;
-    const std::int64_t inner = k.inner_size(), width = std::min(inner, kTile), per_row = (inner + kTile - 1) / kTile;
+    const bool reads_in_place = requires {
+      &Reduction::add_rows;
+    }
+    &&axes_.operand == nullptr&& x_.dtype == dtype_of_v<L>&& k.inner_stride() == 1 && r.rank <= 1;
+    const std::int64_t tile_width = reads_in_place ? 1024 : 4096;
+    const std::int64_t inner = k.inner_size(), width = std::min(inner, tile_width),
+                       per_row = (inner + tile_width - 1) / tile_width;
     const std::int64_t tiles = k.count / inner * per_row;
     const bool is_dense =
         r.rank <= 1 && k.rank == 1 && k.inner_stride() == 1 && r.inner_stride() == inner && per_row == 1;
     // A few deep tiles are split; the parts are merged afterwards.
-    const std::int64_t parts = tiles < kFewLines && r.count >= 64 && r.count * width >= kLong ? kSegments : 1;
+    const std::int64_t parts = tiles < kFewLines && r.count >= kDeep && r.count * width >= kLong ? kSegments : 1;
     std::vector<Acc> accs(static_cast<std::size_t>(parts > 1 ? tiles * parts * width : 0));
     parallel_for(tiles * parts, grain_for(width * r.count / parts), [&](std::int64_t begin, std::int64_t end) {
       OperandReader<L> reader(x_, axes_);
@@ -175,15 +182,25 @@ class Reducer {
       Acc* local = parts > 1 ? nullptr : thread_buffer<Acc>(static_cast<std::size_t>(width));
       for (std::int64_t t = begin; t < end; ++t) {
         const std::int64_t tile = t / parts, part = t % parts;
-        const std::int64_t row = tile / per_row, first = tile % per_row * kTile, m = std::min(kTile, inner - first);
+        const std::int64_t row = tile / per_row, first = tile % per_row * tile_width,
+                           m = std::min(tile_width, inner - first);
         const std::int64_t base = k.offset(row * inner) + first * k.inner_stride();
         Acc* acc = parts > 1 ? accs.data() + t * width : local;
         std::fill_n(acc, m, reduction_.identity());
-        for (std::int64_t i = r.count * part / parts; i < r.count * (part + 1) / parts; ++i) {
+        const std::int64_t row_begin = r.count * part / parts, row_end = r.count * (part + 1) / parts;
+        if constexpr (requires { &Reduction::add_rows; }) {
+          if (reads_in_place) {
+            const L* from = x_.data_as<L>() + base + r.offset(row_begin);
+            reduction_.add_rows(acc, from, r.inner_stride(), row_end - row_begin, m);
+            if (parts == 1) finish_tile(writer, acc, row * inner + first, m);
+            continue;
+          }
+        }
+        for (std::int64_t i = row_begin; i < row_end; ++i) {
           const std::int64_t from = base + r.offset(i);
           for (std::int64_t j = 0; j < m; j += kRun) {
             const std::int64_t n = std::min(kRun, m - j);
-            const std::int64_t rows = is_dense ? r.count * (part + 1) / parts - i - 1 : 0;
+            const std::int64_t rows = is_dense ? row_end - i - 1 : 0;
             reduction_.add_each(
                 acc + j, reader.read(from + j * k.inner_stride(), k.inner_stride(), n, m - j + rows * inner), n, i);
           }
@@ -194,7 +211,8 @@ class Reducer {
     if (parts == 1) return;
     RunWriter<Result> writer(out_.dtype);
     for (std::int64_t tile = 0; tile < tiles; ++tile) {
-      const std::int64_t row = tile / per_row, first = tile % per_row * kTile, m = std::min(kTile, inner - first);
+      const std::int64_t row = tile / per_row, first = tile % per_row * tile_width,
+                         m = std::min(tile_width, inner - first);
       Acc* acc = accs.data() + tile * parts * width;
       for (std::int64_t p = 1; p < parts; ++p) {
         for (std::int64_t i = 0; i < m; ++i) reduction_.merge(acc[i], acc[p * width + i]);

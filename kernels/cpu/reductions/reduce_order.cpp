@@ -65,6 +65,20 @@ struct Extremum {
       for (std::int64_t i = 0; i < n; ++i) acc[i] = join(acc[i], v[i]);
     });
   }
+  void add_rows(Acc* acc, const L* v, std::int64_t row, std::int64_t rows, std::int64_t n) const {
+    visit_cpu_level([&](auto) __attribute__((always_inline)) {
+      for (; rows > 1; rows -= 2, v += 2 * row) {
+#pragma omp simd
+        for (std::int64_t i = 0; i < n; ++i) {
+          const L first = join(acc[i], v[i]);
+          acc[i] = join(first, v[i + row]);
+        }
+      }
+      if (rows == 0) return;
+#pragma omp simd
+      for (std::int64_t i = 0; i < n; ++i) acc[i] = join(acc[i], v[i]);
+    });
+  }
   void merge(Acc& acc, const Acc& later) const {
     acc = join(acc, later);
   }

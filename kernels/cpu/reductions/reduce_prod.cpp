@@ -68,6 +68,21 @@ struct BinaryReduction {
       for (std::int64_t i = 0; i < n; ++i) acc[i] = join(acc[i], static_cast<Acc>(v[i]));
     });
   }
+  void add_rows(Acc* acc, const L* v, std::int64_t row, std::int64_t rows, std::int64_t n) const {
+    visit_cpu_level([&](auto) __attribute__((always_inline)) {
+      constexpr std::int64_t kRows = 4;
+      for (; rows >= kRows; rows -= kRows, v += kRows * row) {
+#pragma omp simd
+        for (std::int64_t i = 0; i < n; ++i)
+          acc[i] = join(acc[i], join(join(static_cast<Acc>(v[i]), static_cast<Acc>(v[i + row])),
+                                     join(static_cast<Acc>(v[i + 2 * row]), static_cast<Acc>(v[i + 3 * row]))));
+      }
+      for (; rows > 0; --rows, v += row) {
+#pragma omp simd
+        for (std::int64_t i = 0; i < n; ++i) acc[i] = join(acc[i], static_cast<Acc>(v[i]));
+      }
+    });
+  }
   void merge(Acc& acc, const Acc& later) const {
     acc = join(acc, later);
   }

@@ -39,6 +39,10 @@ struct Sum {
     if constexpr (std::is_floating_point_v<L>) return rows::loops<L>().add_each(acc, v, n);
     for (std::int64_t i = 0; i < n; ++i) acc[i] += static_cast<Acc>(v[i]);
   }
+  void add_rows(Acc* acc, const L* v, std::int64_t row, std::int64_t rows,
+                std::int64_t n) const requires std::is_floating_point_v<L> {
+    rows::loops<L>().add_rows(acc, v, row, rows, n);
+  }
   void merge(Acc& acc, const Acc& later) const { acc += later; }
   Result finish(const Acc& acc, std::int64_t count) const {
     if constexpr (!std::is_integral_v<L>) {

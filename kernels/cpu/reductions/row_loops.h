@@ -33,6 +33,8 @@ struct RowLoops {
 
   // One element of each of n lines.
   void (*add_each)(double* sums, const T* x, std::int64_t n);
+  /// add_each of `rows` rows, `row` elements apart: eight floats are summed in float, then added in double.
+  void (*add_rows)(double* sums, const T* x, std::int64_t row, std::int64_t rows, std::int64_t n);
   void (*max_each)(T* top, const T* x, std::int64_t n);
   void (*exp_each)(double* sums, const T* x, const T* top, T* y, std::int64_t n);
   void (*scale_each)(const T* x, const T* by, T* y, std::int64_t n);
