@@ -27,6 +27,8 @@ std::optional<InPlace> in_place(const KernelCall& c) {
   if (p.batch.planes != 1 || p.k == 0) return std::nullopt;
   if (c.has_input(2) && (!is_float(c.in[2].dtype) || c.in[2].rank != 1 || c.in[2].size(0) != p.n)) return std::nullopt;
   if (x.dtype == DType::f32 && (p.convert_a || p.a.stride(p.a.rank - 1) != 1)) return std::nullopt;
+  // A product by a vector takes no panels of rows.
+  if (p.n == 1 && p.m > kFewRows && x.dtype == DType::f32 && w.dtype == DType::f32) return std::nullopt;
   const int r = w.rank;
   if (w.stride(r - 2) != 1 || w.stride(r - 1) < 0) return std::nullopt;
   const std::int64_t x_row = p.m == 1 ? p.k : p.a.stride(p.a.rank - 2);

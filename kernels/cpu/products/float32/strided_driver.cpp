@@ -24,6 +24,8 @@ using strided_product::SumMode;
 // A block of a and the packed panels stay in the second cache.
 constexpr std::int64_t kHeight = 240, kWidth = 1024;
 
+constexpr std::int64_t kLongRow = 32;  // shorter rows of b are read by panels
+
 struct StridedOperand {
   const float* data;
   std::int64_t row, column;
@@ -87,10 +89,27 @@ void multiply_by_dots(std::int64_t m, std::int64_t n, std::int64_t k, const Stri
   }
 }
 
+/// Multiplies few rows of a by rows of b that lie in one piece each: b is read once, in its order.
+void multiply_by_rows(std::int64_t m, std::int64_t n, std::int64_t k, const StridedOperand& a, const StridedOperand& b,
+                      float* c, std::int64_t ldc, bool accumulate) {
+  constexpr std::int64_t kCached = 4096;  // columns whose sums stay in the first-level cache
+  const strided_product::StridedMicroKernels& kernels = strided_product::micro_kernels();
+  for (std::int64_t j = 0; j < n; j += kCached) {
+    for (std::int64_t p = 0; p < k; p += strided_product::kCombined) {
+      for (std::int64_t i = 0; i < m; ++i) {
+        kernels.combine(a.element(i, p), a.column, b.element(p, j), b.row, std::min(strided_product::kCombined, k - p),
+                        std::min(kCached, n - j), c + i * ldc + j, p == 0 && !accumulate);
+      }
+    }
+  }
+}
+
 void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const StridedOperand& a, const StridedOperand& b,
               float* c, std::int64_t ldc, SumMode sums) {
   if (sums != SumMode::continued && m <= kFewRows && b.row == 1 && a.column == 1)
     return multiply_by_dots(m, n, k, a, b, c, ldc, sums == SumMode::added);
+  if (m <= kFewRows && b.column == 1 && n >= kLongRow)
+    return multiply_by_rows(m, n, k, a, b, c, ldc, sums == SumMode::added);
   const strided_product::StridedMicroKernels& kernels = strided_product::micro_kernels();
   const std::int64_t width = std::min(kWidth, (n + kernels.columns - 1) / kernels.columns * kernels.columns);
   float* packed = thread_buffer<float>(static_cast<std::size_t>(width * std::min(kDepth, k)), kPackedSlot);
@@ -113,6 +132,11 @@ void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const StridedOpera
 
 void multiply_by_threads(std::int64_t m, std::int64_t n, std::int64_t k, const StridedOperand& left,
                          const StridedOperand& right, float* c, std::int64_t ldc, SumMode sums) {
+  // A product by a vector is one of its transpose, whose row is the vector.
+  if (n == 1 && m > 1 && ldc == 1) {
+    return multiply_by_threads(1, m, k, {right.data, right.column, right.row}, {left.data, left.column, left.row}, c, m,
+                               sums);
+  }
   const strided_product::StridedMicroKernels& kernels = strided_product::micro_kernels();
   // Threads take columns where there are at least as many as rows: then none of b is packed twice.
   const bool by_columns = n >= m;

@@ -21,6 +21,12 @@ using Micro = void (*)(const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_co
 /// Makes one or four sums over k of a[p] * b[p + j * b_column].
 using Dots = void (*)(const float* a, const float* b, std::ptrdiff_t b_column, std::ptrdiff_t k, float* sums);
 
+/// c[j] = the sum over p < depth of a[p * a_column] * b[p * b_row + j], plus what c held unless `is_first`; depth is at
+/// most kCombined. Each sum is one chain in the order of p.
+using Combine = void (*)(const float* a, std::ptrdiff_t a_column, const float* b, std::ptrdiff_t b_row,
+                         std::ptrdiff_t depth, std::ptrdiff_t n, float* c, bool is_first);
+constexpr std::ptrdiff_t kCombined = 8;
+
 constexpr int kMostRows = 8, kMostColumns = 32;
 
 /// The epilogue of a result in registers: min(max(result + bias + add, low), high).
@@ -63,6 +69,7 @@ struct StridedMicroKernels {
   /// Writes b [k, n] (n at most `columns`) as k rows of `columns` floats, with zeros behind the nth.
   void (*pack)(const float* b, std::ptrdiff_t b_row, std::ptrdiff_t b_column, std::ptrdiff_t k, int n, float* to);
   Dots dot = nullptr, four_dots = nullptr;
+  Combine combine = nullptr;
 };
 
 /// The kernels for this processor.
