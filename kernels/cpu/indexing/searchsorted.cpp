@@ -39,6 +39,46 @@ void search_line(const L* line, std::int32_t n, const L* values, std::int64_t co
   });
 }
 
+/// True if each element is at least the one before it, so that all ways to search find the same place.
+template <class L>
+bool is_sorted_line(const L* line, std::int64_t n) {
+  std::int32_t is_unsorted = static_cast<std::int32_t>(is_nan(line[0]));
+  visit_cpu_level([&](auto) __attribute__((always_inline)) {
+#pragma omp simd reduction(| : is_unsorted)
+    for (std::int64_t i = 1; i < n; ++i) is_unsorted |= static_cast<std::int32_t>(!(line[i - 1] <= line[i]));
+  });
+  return is_unsorted == 0;
+}
+
+/// True if a value belongs behind element s; NaN belongs behind all.
+template <bool kRight, class L>
+[[gnu::always_inline]] inline bool is_behind(L s, L v) {
+  return !(kRight ? s > v : s >= v);
+}
+
+constexpr std::int64_t kCountedLine = 48;  // elements of a line that is compared whole
+
+/// The same for sorted lines: few elements are counted; else all values take the same steps.
+template <bool kRight, class L>
+void search_sorted_line(const L* line, std::int32_t n, const L* values, std::int64_t count, std::int32_t* low) {
+  std::fill_n(low, kSearches, 0);
+  if (n <= kCountedLine) {
+    return visit_cpu_level([&](auto) __attribute__((always_inline)) {
+      for (std::int32_t i = 0; i < n; ++i) {
+        const L s = line[i];
+#pragma omp simd
+        for (std::int64_t j = 0; j < count; ++j) low[j] += static_cast<std::int32_t>(is_behind<kRight>(s, values[j]));
+      }
+    });
+  }
+  for (std::int32_t length = n; length > 0;) {
+    const std::int32_t half = (length + 1) / 2;
+    for (std::int64_t j = 0; j < count; ++j)
+      low[j] += half * static_cast<std::int32_t>(is_behind<kRight>(line[low[j] + half - 1], values[j]));
+    length -= half;
+  }
+}
+
 template <class L>
 void search(const KernelCall& c) {
   const TensorView &sorted = c.in[0], &values = c.in[1], &out = c.out[0];
@@ -52,6 +92,9 @@ void search(const KernelCall& c) {
     convert(sorted.data, sorted.dtype, own.data(), dtype_of_v<L>, sorted.numel());
     lines = own.data();
   }
+  std::vector<char> is_sorted(static_cast<std::size_t>(sorted.numel() / n));
+  for (std::size_t line = 0; line < is_sorted.size(); ++line)
+    is_sorted[line] = static_cast<char>(is_sorted_line(lines + static_cast<std::int64_t>(line) * n, n));
   const std::int64_t blocks = (per_line + kSearches - 1) / kSearches, value_size = element_size(values.dtype);
   parallel_for(count / per_line * blocks, grain_for(kSearches * 16), [&](std::int64_t begin, std::int64_t end) {
     RunReader<L> reader(values.dtype);
@@ -62,7 +105,10 @@ void search(const KernelCall& c) {
                          m = std::min(kSearches, (line + 1) * per_line - at);
       const L* v = reader.read(values.data + at * value_size, 1, m);
       const L* from = lines + line * n;
-      (is_right ? search_line<true, L> : search_line<false, L>)(from, static_cast<std::int32_t>(n), v, m, places);
+      const auto search = is_sorted[static_cast<std::size_t>(line)] != 0
+                              ? (is_right ? search_sorted_line<true, L> : search_sorted_line<false, L>)
+                              : (is_right ? search_line<true, L> : search_line<false, L>);
+      search(from, static_cast<std::int32_t>(n), v, m, places);
       std::copy_n(places, m, wide);
       convert(wide, DType::i64, out.data + at * element_size(out.dtype), out.dtype, m);
     }
