@@ -44,7 +44,8 @@ int collapse(const TensorView& from, const TensorView& to, std::array<CopyAxis, 
   return n;
 }
 
-/// Copies 16 to 64 bytes by moves that overlap, without a library call.
+/// Copies 16 bytes to kFewBytes by moves that overlap, without a library call.
+constexpr std::size_t kFewBytes = 192;
 inline void copy_few_bytes(const void* from, void* to, std::size_t bytes) {
   const auto* f = static_cast<const std::byte*>(from);
   auto* t = static_cast<std::byte*>(to);
@@ -61,7 +62,7 @@ template <class T>
 void copy_row(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride, std::int64_t count) {
   if (from_stride == 1 && to_stride == 1) {
     const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
-    if (bytes >= 16 && bytes <= 64) return copy_few_bytes(from, to, bytes);
+    if (bytes >= 16 && bytes <= kFewBytes) return copy_few_bytes(from, to, bytes);
     std::memcpy(to, from, bytes);
   } else if (from_stride == 0 && to_stride == 1) {
     std::fill_n(to, count, *from);
@@ -263,7 +264,8 @@ void copy_axes(const T* from, T* to, std::array<CopyAxis, kMaxRank>& axes, int n
   // Finds an axis with adjacent elements in the other view: such planes are copied in tiles.
   const auto is_across = [&](const CopyAxis& a) {
     const bool repeats_few = inner.source_stride == 0 && inner.size <= kInterleavedRows;
-    return inner.source_stride != 1 ? (inner.source_stride != 0 || repeats_few) && a.source_stride == 1
+    const bool is_reversed = inner.source_stride != -1 && a.source_stride == -1;
+    return inner.source_stride != 1 ? (inner.source_stride != 0 || repeats_few) && (a.source_stride == 1 || is_reversed)
                                     : inner.target_stride != 1 && a.target_stride == 1;
   };
   for (int i = 0; i < outer; ++i) {
@@ -271,6 +273,12 @@ void copy_axes(const T* from, T* to, std::array<CopyAxis, kMaxRank>& axes, int n
     across = axes[static_cast<std::size_t>(i)];
     for (int j = i; j + 1 < outer; ++j) axes[static_cast<std::size_t>(j)] = axes[static_cast<std::size_t>(j) + 1];
     --outer;
+    if (across.source_stride == -1) {  // goes through the axis from its end
+      from -= across.size - 1;
+      to += (across.size - 1) * across.target_stride;
+      across.source_stride = 1;
+      across.target_stride = -across.target_stride;
+    }
     break;
   }
   if (across.size == 1 && inner.size < kShortRow && outer > 0) {
@@ -288,18 +296,33 @@ void copy_axes(const T* from, T* to, std::array<CopyAxis, kMaxRank>& axes, int n
   const std::int64_t piece = std::min(inner.size, std::max(kTile, kPiece / across.size / kTile * kTile)),
                      pieces = (inner.size + piece - 1) / piece;
   parallel_for(count * pieces, grain_for(piece * across.size), [&](std::int64_t begin, std::int64_t end) {
+    // The position of the first piece; each further one is a step of the innermost axes.
+    std::array<std::int64_t, kMaxRank> at{};
+    const T* row_from = from;
+    T* row_to = to;
+    std::int64_t rest = begin / pieces, number = begin % pieces;
+    for (auto i = static_cast<std::size_t>(outer); i-- > 0;) {
+      at[i] = rest % axes[i].size;
+      rest /= axes[i].size;
+      row_from += at[i] * axes[i].source_stride;
+      row_to += at[i] * axes[i].target_stride;
+    }
     for (std::int64_t o = begin; o < end; ++o) {
-      const std::int64_t first = o % pieces * piece;
+      const std::int64_t first = number * piece;
       CopyAxis part = inner;
       part.size = std::min(piece, inner.size - first);
-      const T* f = from + first * inner.source_stride;
-      T* t = to + first * inner.target_stride;
-      std::int64_t rest = o / pieces;
-      for (int i = outer - 1; i >= 0; --i) {
-        const CopyAxis& a = axes[static_cast<std::size_t>(i)];
-        f += rest % a.size * a.source_stride;
-        t += rest % a.size * a.target_stride;
-        rest /= a.size;
+      const T* f = row_from + first * inner.source_stride;
+      T* t = row_to + first * inner.target_stride;
+      if (++number == pieces) {
+        number = 0;
+        for (auto i = static_cast<std::size_t>(outer); i-- > 0;) {
+          const bool carries = ++at[i] == axes[i].size;
+          const std::int64_t steps = carries ? 1 - axes[i].size : 1;
+          row_from += steps * axes[i].source_stride;
+          row_to += steps * axes[i].target_stride;
+          if (!carries) break;
+          at[i] = 0;
+        }
       }
       if (across.size == 1) {
         copy_row(f, part.source_stride, t, part.target_stride, part.size);
