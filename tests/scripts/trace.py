@@ -10,12 +10,14 @@ import argparse
 import collections
 import gzip
 import json
+import os
 import pathlib
 import tempfile
 
 import checks
 
 PROGRAM, MODEL = "programs/kv_cache.pt2", "models/hf-bert-generation.pt2"
+CONTROL_FLOW = ("cond_nested", "pt212_while_loop_dec")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TRAIN, IMAGES = ROOT / "tests/data/train", ROOT / "examples/digits/digits_test.safetensors"
 IO, BAD_FILE, RUNTIME, USAGE = 3, 4, 6, 2
@@ -179,27 +181,65 @@ class TraceChecks(checks.Checks):
         self.check_metadata(trace, "train")
         self.check_summary(trace, "train")
 
+    NODE_KEYS = ("Function", "Node", "Op", "Origin", "Module Hierarchy")
+
     def check_device(self, device):
-        program, model = self.data / PROGRAM, self.data / MODEL
-        annotated = self.folder / "annotated.tern"
+        program = self.data / PROGRAM
+        annotated, options = self.folder / "annotated.tern", ["--device", device, "--repeat", 2]
         self.run("export", program, "-o", annotated, "--annotate", "q", "who=query")
-        for graph in (False, True):
-            name = f"{device}{', graph' if graph else ''}"
-            options = ["--device", device]
-            trace = self.trace(f"{device.replace(':', '')}{graph}.json", annotated, *options, "--repeat", 2,
-                               *(["--graph"] if graph else []))
-            if not graph:
-                self.check_whole(trace, name, program, 2, *options)
-            kernels = trace.of("kernel")
-            self.check(f"{name}: kernels", len(kernels) >= 2)
-            nodes = {e["args"]["External id"]: e for e in trace.nodes()}
-            started = [k for k in kernels if k["args"]["External id"] in nodes]
-            self.check(f"{name}: kernels carry their nodes", started and all(
-                all(k["args"].get(key) == nodes[k["args"]["External id"]]["args"].get(key)
-                    for key in ("Function", "Node", "Op", "Origin", "Module Hierarchy")) for k in started))
-            self.check(f"{name}: annotations", any(k["args"].get("User annotation") == "who=query" for k in kernels)
-                       and trace.of("gpu_user_annotation"))
-            self.check_flows(trace, name)
+        trace = self.trace(f"{device.replace(':', '')}.json", annotated, *options)
+        self.check_whole(trace, device, program, 2, "--device", device)
+        nodes = {e["args"]["External id"]: e for e in trace.nodes()}
+        started = [k for k in trace.of("kernel") if k["args"]["External id"] in nodes]
+        self.check(f"{device}: kernels carry their nodes", started and all(
+            all(k["args"].get(key) == nodes[k["args"]["External id"]]["args"].get(key) for key in self.NODE_KEYS)
+            for k in started))
+        self.check_kernels(trace, device)
+        for name, model in [("graph", annotated)] + [(n, self.data / f"programs/{n}.pt2") for n in CONTROL_FLOW]:
+            self.check_graph(device, f"{device}, {name}", model, options)
+
+    def check_kernels(self, trace, name):
+        self.check(f"{name}: kernels", len(trace.of("kernel")) >= 2)
+        self.check(f"{name}: annotations", trace.of("gpu_user_annotation") and
+                   any(k["args"].get("User annotation") == "who=query" for k in trace.of("kernel")))
+        self.check_flows(trace, name)
+
+    def kernels_of_nodes(self, trace):
+        keys = (*self.NODE_KEYS, "User annotation", "bytes")
+        return collections.Counter((k["name"], *(k["args"].get(key) for key in keys))
+                                   for k in trace.of("kernel") if "Node" in k["args"])
+
+    def check_graph(self, device, name, model, options):
+        """A traced replay has the kernels of a run without graphs, with the same fields. On emulated GPUs each device
+        graph is one launch, and nothing else launches kernels after the captures."""
+        file = name.replace(":", "").replace(", ", "-")
+        steps = self.trace(f"{file}-steps.json", model, *options)
+        report = self.folder / f"{file}-report.json"
+        os.environ["TERN_EMULATOR_REPORT"] = str(report)
+        trace = self.trace(f"{file}.json", model, *options, "--graph")
+        del os.environ["TERN_EMULATOR_REPORT"]
+        self.check(f"{name}: kernels carry their nodes", self.kernels_of_nodes(trace) == self.kernels_of_nodes(steps),
+                   (self.kernels_of_nodes(trace), self.kernels_of_nodes(steps)))
+        if name.endswith(", graph"):
+            self.check_kernels(trace, name)
+        self.check_summary(trace, name)
+        if "TERN_EMULATOR_DEVICES" not in os.environ or not self.launches_graphs(device, name):
+            return
+        made = {"cuda": "cuGraphInstantiateWithFlags", "rocm": "hipGraphInstantiateWithFlags"}[device]
+        calls = json.loads(report.read_text())["calls_by_name"]
+        launches = [e for e in trace.of("cuda_runtime") if e["name"].endswith("GraphLaunch")]
+        told = calls.get("cuGraphLaunch", 0) + calls.get("hipGraphLaunch", 0)
+        self.check(f"{name}: every launch of a graph is an event", launches and told == len(launches), calls)
+        if name.endswith(", graph"):  # captured once without and once with times
+            self.check(f"{name}: one launch a replay", told == 2 and calls[made] == 2, calls)
+            by_launch = collections.Counter(k["args"]["correlation"] for k in trace.of("kernel"))
+            self.check(f"{name}: all kernels are of the launch",
+                       set(by_launch) == {e["args"]["correlation"] for e in launches}, by_launch)
+
+    @staticmethod
+    def launches_graphs(device, name):
+        """Bodies of CUDA's conditional nodes hold no events, so these graphs need CUPTI."""
+        return name.endswith(", graph") or device == "rocm" or os.environ.get("TERN_CUDA_LIBRARIES") == "1"
 
     def check_flows(self, trace, name):
         calls = {e["args"]["correlation"]: e for e in trace.of("cuda_runtime")}
