@@ -195,6 +195,7 @@ class TraceChecks(checks.Checks):
             all(k["args"].get(key) == nodes[k["args"]["External id"]]["args"].get(key) for key in self.NODE_KEYS)
             for k in started))
         self.check_kernels(trace, device)
+        self.check_own_graphs(device, annotated, trace)
         for name, model in [("graph", annotated)] + [(n, self.data / f"programs/{n}.pt2") for n in CONTROL_FLOW]:
             self.check_graph(device, f"{device}, {name}", model, options)
 
@@ -214,27 +215,45 @@ class TraceChecks(checks.Checks):
         graph is one launch, and nothing else launches kernels after the captures."""
         file = name.replace(":", "").replace(", ", "-")
         steps = self.trace(f"{file}-steps.json", model, *options)
-        report = self.folder / f"{file}-report.json"
-        os.environ["TERN_EMULATOR_REPORT"] = str(report)
-        trace = self.trace(f"{file}.json", model, *options, "--graph")
-        del os.environ["TERN_EMULATOR_REPORT"]
+        trace, calls = self.counted_trace(file, model, *options, "--graph")
         self.check(f"{name}: kernels carry their nodes", self.kernels_of_nodes(trace) == self.kernels_of_nodes(steps),
                    (self.kernels_of_nodes(trace), self.kernels_of_nodes(steps)))
         if name.endswith(", graph"):
             self.check_kernels(trace, name)
         self.check_summary(trace, name)
-        if "TERN_EMULATOR_DEVICES" not in os.environ or not self.launches_graphs(device, name):
+        if not calls or not self.launches_graphs(device, name):
             return
-        made = {"cuda": "cuGraphInstantiateWithFlags", "rocm": "hipGraphInstantiateWithFlags"}[device]
-        calls = json.loads(report.read_text())["calls_by_name"]
-        launches = [e for e in trace.of("cuda_runtime") if e["name"].endswith("GraphLaunch")]
-        told = calls.get("cuGraphLaunch", 0) + calls.get("hipGraphLaunch", 0)
-        self.check(f"{name}: every launch of a graph is an event", launches and told == len(launches), calls)
+        launches = self.graph_launches(trace)
+        self.check(f"{name}: every launch of a graph is an event", launches and calls["GraphLaunch"] == len(launches), calls)
         if name.endswith(", graph"):  # captured once without and once with times
-            self.check(f"{name}: one launch a replay", told == 2 and calls[made] == 2, calls)
+            self.check(f"{name}: one launch a replay", calls["GraphLaunch"] == calls["GraphInstantiateWithFlags"] == 2, calls)
             by_launch = collections.Counter(k["args"]["correlation"] for k in trace.of("kernel"))
             self.check(f"{name}: all kernels are of the launch",
                        set(by_launch) == {e["args"]["correlation"] for e in launches}, by_launch)
+
+    def check_own_graphs(self, device, model, steps):
+        """From the third run on, a session's own graphs: the kernels stay the same."""
+        trace, calls = self.counted_trace("own", model, "--device", device, "--repeat", 4)
+        twice = collections.Counter({kernel: 2 * n for kernel, n in self.kernels_of_nodes(steps).items()})
+        self.check(f"{device}, own graphs: kernels carry their nodes", self.kernels_of_nodes(trace) == twice)
+        if calls:
+            self.check(f"{device}, own graphs: launches", calls["GraphLaunch"] == len(self.graph_launches(trace)) == 2, calls)
+
+    def counted_trace(self, name, model, *options):
+        """A trace, and the calls of an emulated driver by name without prefix; none on other devices."""
+        report = self.folder / f"{name}-report.json"
+        os.environ["TERN_EMULATOR_REPORT"] = str(report)
+        trace = self.trace(f"{name}.json", model, *options)
+        del os.environ["TERN_EMULATOR_REPORT"]
+        calls = collections.Counter()
+        if "TERN_EMULATOR_DEVICES" in os.environ:
+            calls.update({call.removeprefix("cu").removeprefix("hip"): n
+                          for call, n in json.loads(report.read_text())["calls_by_name"].items()})
+        return trace, calls
+
+    @staticmethod
+    def graph_launches(trace):
+        return [e for e in trace.of("cuda_runtime") if e["name"].endswith("GraphLaunch")]
 
     @staticmethod
     def launches_graphs(device, name):
