@@ -220,6 +220,8 @@ class TraceChecks(checks.Checks):
                    (self.kernels_of_nodes(trace), self.kernels_of_nodes(steps)))
         if name.endswith(", graph"):
             self.check_kernels(trace, name)
+            by_op = {s["name"]: s["device_us"] for s in json.loads(self.run("trace", trace.path, "--json").stdout)["by_op"]}
+            self.check(f"{name}: ops of kernels", by_op.get("tern::matmul", 0) > 0, by_op)
         self.check_summary(trace, name)
         if not calls or not self.launches_graphs(device, name):
             return
