@@ -40,7 +40,7 @@ bool TimedGraph::launch(const SessionContext& session, const std::function<void(
     try {
       graph_ = session.stream->graphs()->record([&] { enqueue(list); });
     } catch (const Error&) {
-      // Nothing has run: a kernel waits or allocates, or the device refuses. A broken device fails again in the single
+      // No step has run: a kernel waits or allocates, or the device refuses. A broken device fails again in the single
       // steps.
     }
     work_list_ = list.work_list();

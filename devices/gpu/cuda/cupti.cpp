@@ -43,7 +43,7 @@ struct NodeRecords {
   int use_count = 0;
   void* subscriber = nullptr;
   std::mutex mutex;  ///< guards the records
-  std::unordered_map<std::uint64_t, std::vector<NodeRecord>> by_node;
+  std::unordered_map<std::uint64_t, std::vector<NodeRecord>> node_lists;
 };
 
 /// Leaked: CUPTI's threads may outlive every static object.
@@ -69,7 +69,7 @@ void see_node(void*, int domain, std::uint32_t callback, const void* details) {
   }
 }
 
-/// Without a buffer CUPTI drops records.
+/// Allocates a buffer. CUPTI drops records if there is none.
 void request_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
   *buffer = static_cast<std::uint8_t*>(operator new(kBufferBytes, std::align_val_t(kBufferAlignment), std::nothrow));
   *bytes = *buffer == nullptr ? 0 : kBufferBytes;
@@ -92,9 +92,9 @@ void complete_buffer(Context, std::uint32_t, std::uint8_t* buffer, std::size_t, 
         if (number_at<int>(record, 0) != r.kind) continue;
         const auto node = number_at<std::uint64_t>(record, r.node);
         if (node == 0) continue;
-        records.by_node[node].push_back({node, number_at<std::uint32_t>(record, r.launch),
-                                         number_at<std::uint64_t>(record, r.begin),
-                                         number_at<std::uint64_t>(record, r.end)});
+        records.node_lists[node].push_back({node, number_at<std::uint32_t>(record, r.launch),
+                                            number_at<std::uint64_t>(record, r.begin),
+                                            number_at<std::uint64_t>(record, r.end)});
       }
     }
   }
@@ -105,7 +105,7 @@ void stop(NodeRecords& records) {
   for (const CuptiRecord& r : kCuptiRecords) cupti()->disable(r.kind);
   cupti()->unsubscribe(records.subscriber);
   const std::lock_guard lock(records.mutex);
-  records.by_node.clear();
+  records.node_lists.clear();
 }
 
 }  // namespace
@@ -148,10 +148,10 @@ std::vector<NodeRecord> take_node_records(const std::map<std::uint64_t, std::uin
   const std::lock_guard lock(records.mutex);
   std::vector<NodeRecord> taken;
   for (const auto& [node, number] : numbers) {
-    const auto found = records.by_node.find(node);
-    if (found == records.by_node.end()) continue;
+    const auto found = records.node_lists.find(node);
+    if (found == records.node_lists.end()) continue;
     taken.insert(taken.end(), found->second.begin(), found->second.end());
-    records.by_node.erase(found);
+    records.node_lists.erase(found);
   }
   return taken;
 }

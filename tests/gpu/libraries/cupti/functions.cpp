@@ -24,7 +24,7 @@ constexpr Status kInvalidOperation = 7;      // CUPTI_ERROR_INVALID_OPERATION
 constexpr Status kMaxLimitReached = 12;      // CUPTI_ERROR_MAX_LIMIT_REACHED
 constexpr Status kMultipleSubscribers = 39;  // CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
 constexpr std::uint64_t kOrigin = 1'700'000'000'000'000'000;
-constexpr std::size_t kBytes[] = {216, 96, 88};  // of a record, parallel to kCuptiRecords
+constexpr std::size_t kBytes[] = {216, 96, 88};  // sizes of records, parallel to kCuptiRecords
 
 struct Buffer {
   std::uint8_t* data = nullptr;
@@ -39,8 +39,8 @@ CuptiBufferRequest request = nullptr;
 CuptiBufferComplete complete = nullptr;
 std::set<int> kinds;
 std::vector<Buffer> buffers;
-std::map<std::uint64_t, std::uint64_t> ids;      // of nodes, by handle
-std::map<std::uint64_t, std::uint64_t> handles;  // of nodes, by id
+std::map<std::uint64_t, std::uint64_t> ids;      // node ids, by handle
+std::map<std::uint64_t, std::uint64_t> handles;  // node handles, by id
 
 void add_node(std::uint64_t handle, std::uint64_t id) {
   ids[handle] = id;
