@@ -150,9 +150,10 @@ void add_train_options(CLI::App* command, TrainArguments& a) {
       ->add_option("--bucket", a.bucket,
                    "Gradients that travel together with --data-parallel (default: 25MB, and 1 MB in the first bucket)")
       ->type_name("BYTES");
-  command->add_flag(
-      "--accumulate", a.accumulate,
-      "Also make methods accumulate and apply, for 'tern train --accumulate': a step over several batches");
+  command->add_flag("--accumulate", a.accumulate,
+                    "Also make methods accumulate and apply, for 'tern train --accumulate': a step over several "
+                    "batches. With --step: "
+                    "accumulate_NAME and apply_NAME for each step");
 }
 
 std::optional<TrainingOptions> parse_train(const TrainArguments& a) {
