@@ -229,6 +229,7 @@ TrainingReport add_training(Program& program, const TrainingOptions& options) {
   if (!options.lora.empty()) require_matches(options.rules, names_of(program, parameters));
   TrainingReport report;
   report.unadapted = std::move(added.left_out);
+  report.tied = std::move(added.tied);
   report.frozen = count_parameters(program);
   for (const TrainedParameter& p : parameters) report.frozen -= p.tied_states.size();
   TrainingOptions evaluated = options;

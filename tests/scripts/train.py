@@ -671,7 +671,7 @@ CHECKS = (losses_are_those_of_pytorch, groups_are_those_of_pytorch, precision_is
           train_interrupted.killed_runs_end_with_the_same_bits, states_of_eight_bits, train_interrupted.interrupted_run,
           train_interrupted.other_signals, train_interrupted.results_that_cannot_be_written, digits_are_learnt,
           accumulation_is_one_large_batch, memory_is_limited, packed_weights_are_left_behind,
-          train_adapters.adapters_are_trained, train_adapters.adapters_are_averaged, train_adapters.adapters_have_steps,
+          train_adapters.adapters_are_trained, train_adapters.tied_weights_get_adapters_as_copies, train_adapters.adapters_are_averaged, train_adapters.adapters_have_steps,
           train_adapters.adapters_of_weights_that_are_not_transposed, graphs_have_the_same_bits, frozen_parameters_stay,
           reproducible_runs_have_the_same_bits, attention_drops_probabilities, joint_graphs_are_trained, messages)
 
