@@ -13,6 +13,7 @@ set(sources
   gpu/cuda/cudnn_engines.cpp
   gpu/cuda/cudnn_operations.cpp
   gpu/cuda/cudnn_plan.cpp
+  gpu/cuda/cupti.cpp
   gpu/cuda/cusolver.cpp
   gpu/cuda/factor_solvers.cpp
   gpu/cuda/kept_plans.cpp
@@ -31,6 +32,7 @@ set(sources
   gpu/groups.cpp
   gpu/hip/conditional.cpp
   gpu/hip/crossovers.cpp
+  gpu/hip/graph_times.cpp
   gpu/hip/lt_version.cpp
   gpu/hip/miopen.cpp
   gpu/hip/miopen_convolution.cpp

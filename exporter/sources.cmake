@@ -137,6 +137,7 @@ set(sources
   lower/audio.cpp
   lower/batch_norm.cpp
   lower/call.cpp
+  lower/call_argument.cpp
   lower/cast.cpp
   lower/class_loss.cpp
   lower/collective.cpp

@@ -49,12 +49,18 @@ struct WaitingText {
   std::exception_ptr* problem;  ///< takes a failure of the text
 };
 
-/// Removes the texts of a call that ends without memory.
-struct Leaving {
+/// Waiting texts of one call. The end of the call withdraws them, an exception's too.
+struct CallTexts {
   std::list<WaitingText>& waiting;
   const std::exception_ptr* problem;
-  ~Leaving() {
-    waiting.remove_if([this](const WaitingText& text) { return text.problem == problem; });
+  ~CallTexts() { withdraw(); }
+  /// Removes texts that no run holds yet; they count as done.
+  void withdraw() {
+    waiting.remove_if([this](const WaitingText& text) {
+      const bool is_own = text.problem == problem;
+      if (is_own) *text.is_done = true;
+      return is_own;
+    });
   }
 };
 
@@ -81,7 +87,7 @@ class TextEmbedder::Impl {
     const std::unique_ptr<bool[]> done = std::make_unique<bool[]>(texts.size());
     std::exception_ptr problem;
     std::unique_lock lock(mutex_);
-    const Leaving leaving{waiting_, &problem};
+    CallTexts own_texts{waiting_, &problem};
     for (std::size_t i = 0; i < texts.size(); ++i)
       waiting_.push_back({texts[i], vectors.data() + i * width, &done[i], &problem});
     const auto are_done = [&] { return std::all_of(done.get(), done.get() + texts.size(), [](bool d) { return d; }); };
@@ -89,8 +95,7 @@ class TextEmbedder::Impl {
     while (!are_done()) {
       if (!has_left && goes_on && !goes_on()) {
         has_left = true;
-        for (const WaitingText& text : waiting_) *text.is_done = *text.is_done || text.problem == &problem;
-        waiting_.remove_if([&](const WaitingText& text) { return text.problem == &problem; });
+        own_texts.withdraw();
         continue;
       }
       // A call that left waits for the run that holds its texts.

@@ -218,7 +218,7 @@ PlanRun& Frame::plan_for(std::uint32_t section) {
     s.plan_runs.erase(oldest);
   }
   s.plan_runs.push_back(std::make_unique<PlanRun>(shared_plan(key_)));
-  s.plan_runs.back()->graphs = KeptGraphs::create(*s.plan_runs.back()->plan, context_);
+  s.plan_runs.back()->graphs = KeptGraphs::create(*s.plan_runs.back()->plan, index_, context_);
   s.plan_runs.back()->used = ++context_.clock;
   return *s.plan_runs.back();
 }
@@ -305,8 +305,9 @@ void Frame::plan(std::span<const std::int64_t> symbols) {
 
 void Frame::execute(PlanRun& run) {
   const bool watched = context_.is_watched();
-  // Nodes of a device's graph cannot be measured, and a capture needs the single steps.
-  KeptGraphs* graphs = watched || context_.recording != nullptr ? nullptr : run.graphs.get();
+  // A capture needs the single steps.
+  const bool may_use_graphs = context_.recording == nullptr && (!watched || has_graph_times(context_));
+  KeptGraphs* graphs = may_use_graphs ? run.graphs.get() : nullptr;
   const std::vector<PlanStep>& steps = run.plan->steps;
   PendingChecks checks(context_);
   const auto describe_node = [this](std::uint32_t node) { return describe(node); };

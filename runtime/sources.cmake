@@ -88,6 +88,7 @@ set(sources
   graph/kept_graphs.cpp
   graph/record.cpp
   graph/replay.cpp
+  graph/timed_graph.cpp
   limits.cpp
   linalg/banded.cpp
   linalg/cholesky_update.cpp

@@ -100,6 +100,8 @@ struct MemoryAccess {
   X(graph_launch, cuGraphLaunch, hipGraphLaunch, (GraphExec exec, Stream stream))                             \
   X(graph_exec_destroy, cuGraphExecDestroy, hipGraphExecDestroy, (GraphExec exec))                            \
   X(graph_destroy, cuGraphDestroy, hipGraphDestroy, (Graph graph))                                            \
+  X(graph_add_event, cuGraphAddEventRecordNode, hipGraphAddEventRecordNode,                                   \
+    (GraphNode * node, Graph graph, const GraphNode* nodes, std::size_t count, Event event))                  \
   X(granularity, cuMemGetAllocationGranularity, hipMemGetAllocationGranularity,                               \
     (std::size_t * bytes, const MemoryProperties* properties, int option))                                    \
   X(reserve, cuMemAddressReserve, hipMemAddressReserve,                                                       \

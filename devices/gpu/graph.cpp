@@ -5,6 +5,7 @@
 #include "devices/gpu/handles.h"
 #include "devices/gpu/libraries/symmetric.h"
 #include "devices/gpu/library.h"
+#include "devices/gpu/profiler.h"
 #include "devices/gpu/status.h"
 #include "devices/gpu/tables.h"
 #include "devices/gpu/vendor.h"
@@ -24,12 +25,20 @@ tern_device_status begin(std::int32_t device, tern_device_stream stream) {
   TERN_GPU_TRY(prepare_graphs(*d));
   TERN_GPU_TRY(checked(api().capture_begin(stream->stream, kRelaxed), "beginning a graph"));
   stream->recording = true;
+  if (stream->profile != nullptr) begin_graph_times(*stream->profile);
+  return TERN_DEVICE_OK;
+}
+
+/// The texts are for dumps; the times of the work name its number.
+tern_device_status annotate(std::int32_t, tern_device_stream stream, const char*) {
+  if (stream->profile != nullptr) ++stream->profile->recording->number;
   return TERN_DEVICE_OK;
 }
 
 /// Ends a recording, also after errors. `graph` stays null if the driver has none.
 tern_device_status end_capture(tern_device_stream stream, Graph* graph) {
   stream->recording = false;
+  if (stream->profile != nullptr) stream->profile->recording->is_captured = true;
   // Bodies are still open only after an error; their graphs are destroyed with the enclosing graph.
   while (!stream->bodies.empty()) close_body(stream->bodies);
   const Status ended = api().capture_end(stream->stream, graph);
@@ -42,17 +51,26 @@ tern_device_status end(std::int32_t device, tern_device_stream stream, tern_devi
   const DeviceScope scope(device);
   Graph graph = nullptr;
   const tern_device_status status = end_capture(stream, &graph);
-  if (status != TERN_DEVICE_OK || result == nullptr) {
+  const bool is_wanted = status == TERN_DEVICE_OK && result != nullptr;
+  GraphExec exec = nullptr;
+  const Status error = is_wanted ? api().graph_instantiate(&exec, graph, 0) : kSuccess;
+  const bool is_measured = stream->profile != nullptr;
+  const std::shared_ptr<GraphTimes> times = is_measured ? end_graph_times(*stream->profile) : nullptr;
+  if (!is_wanted) {
     const std::string why = message();
     if (graph != nullptr) api().graph_destroy(graph);
     return status == TERN_DEVICE_OK ? status : failed(status, why);
   }
-  GraphExec exec = nullptr;
-  if (const Status error = api().graph_instantiate(&exec, graph, 0); error != kSuccess) {
+  if (error != kSuccess) {
     api().graph_destroy(graph);
     return checked(error, "preparing a graph");
   }
-  *result = new tern_device_graph_s{graph, exec};
+  if (is_measured && times == nullptr) {
+    api().graph_exec_destroy(exec);
+    api().graph_destroy(graph);
+    return failed(TERN_DEVICE_UNSUPPORTED, std::string(names::kDriver) + " cannot time the work of this graph");
+  }
+  *result = new tern_device_graph_s{graph, exec, times};
   return TERN_DEVICE_OK;
 }
 
@@ -60,6 +78,7 @@ tern_device_status update(std::int32_t device, tern_device_stream stream, tern_d
   const DeviceScope scope(device);
   Graph recorded = nullptr;
   tern_device_status status = end_capture(stream, &recorded);
+  if (stream->profile != nullptr) end_graph_times(*stream->profile);
   if (status == TERN_DEVICE_OK && !names::kUpdatesRunningGraphs) status = wait_for_stream(stream->stream);
   const bool refused = status == TERN_DEVICE_OK && update_graph(graph->exec, recorded) != kSuccess;
   if (status == TERN_DEVICE_OK && !refused) std::swap(graph->graph, recorded);  // nodes belong to their graph
@@ -70,6 +89,7 @@ tern_device_status update(std::int32_t device, tern_device_stream stream, tern_d
 
 tern_device_status launch(std::int32_t device, tern_device_stream stream, tern_device_graph graph) {
   TERN_GPU_ENTER(device);
+  if (stream->profile != nullptr && graph->times != nullptr) return launch_timed(*stream, *graph);
   return checked(api().graph_launch(graph->exec, stream->stream), "launching a graph");
 }
 
@@ -85,7 +105,7 @@ tern_device_status destroy(std::int32_t device, tern_device_graph graph) {
   return checked(exec != kSuccess ? exec : rest, "destroying a graph");
 }
 
-constexpr tern_device_graph_functions kGraphs = {sizeof kGraphs, 0, begin, end, launch, destroy, nullptr, update};
+constexpr tern_device_graph_functions kGraphs = {sizeof kGraphs, 0, begin, end, launch, destroy, annotate, update};
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include "devices/gpu/api.h"
 
 namespace tern::gpu {
+struct GraphTimes;
 struct StreamProfile;
 struct StreamPart;
 struct Communication;
@@ -49,4 +50,5 @@ struct tern_device_module_s {
 struct tern_device_graph_s {
   tern::gpu::Graph graph;
   tern::gpu::GraphExec exec;
+  std::shared_ptr<tern::gpu::GraphTimes> times;  ///< set if recorded while the stream was measured
 };

@@ -11,8 +11,8 @@ namespace tern {
 /// affecting the program: source, device, driver version, options.
 std::string cached_program(const std::string& identity);
 
-/// Stores the program. Ignores failures: the next process compiles again. Deletes the oldest programs above a total of
-/// 256 MiB.
+/// Stores program and identity. Ignores failures: the next process compiles again. Deletes the oldest programs above a
+/// total of 256 MiB.
 void store_program(const std::string& identity, const std::string& program);
 
 }  // namespace tern

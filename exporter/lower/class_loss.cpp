@@ -122,34 +122,23 @@ Values cross_entropy(Builder& b, const Call& c) {
   return {b.cast(reduce_weighted(b, c, losses, l, t), c.result_dtype())};
 }
 
-/// The call of another operator, with one result.
-Call call_of(const Call& c, std::string target, std::vector<std::pair<std::string_view, CallArgument>> args,
-             DType result) {
-  Call other{
-      .target = std::move(target), .args = std::move(args), .torch_version = c.torch_version, .builder = c.builder};
-  other.declared.resize(1);
-  other.declared[0].dtype = result;
-  return other;
-}
-
 /// torch.nn.functional.linear_cross_entropy by chunks of the batch, which save memory and leave the loss as it is.
 ValueId linear_cross_entropy(Builder& b, const Call& c, std::int64_t reduction) {
   const DType t = c.dtype_or("acc_dtype", c.result_dtype());
   const auto wide = [&](ArgumentName name) { return c.has_argument(name) ? b.cast(c.tensor(name), t) : kNoValue; };
-  const Values logits =
-      find_lowering("aten.linear.default")(b, call_of(c, "aten.linear.default",
-                                                      {{"input", tensor_argument(wide("input"))},
-                                                       {"weight", tensor_argument(wide("linear_weight"))},
-                                                       {"bias", tensor_argument(wide("linear_bias"))}},
-                                                      t));
-  return cross_entropy(b, call_of(c, "aten.cross_entropy_loss.default",
-                                  {{"self", tensor_argument(logits[0])},
-                                   {"target", c.arg("target")},
-                                   {"weight", tensor_argument(wide("weight"))},
-                                   {"reduction", integer_argument(reduction)},
-                                   {"ignore_index", c.arg("ignore_index")},
-                                   {"label_smoothing", number_argument(c.number_or("label_smoothing", 0))}},
-                                  c.result_dtype()))[0];
+  const Values logits = lower_call(b, make_call(b, "aten.linear.default",
+                                                {{"input", tensor_argument(wide("input"))},
+                                                 {"weight", tensor_argument(wide("linear_weight"))},
+                                                 {"bias", tensor_argument(wide("linear_bias"))}},
+                                                {TensorType{t, {}}}, c.torch_version));
+  return cross_entropy(b, make_call(b, "aten.cross_entropy_loss.default",
+                                    {{"self", tensor_argument(logits[0])},
+                                     {"target", c.arg("target")},
+                                     {"weight", tensor_argument(wide("weight"))},
+                                     {"reduction", integer_argument(reduction)},
+                                     {"ignore_index", c.arg("ignore_index")},
+                                     {"label_smoothing", number_argument(c.number_or("label_smoothing", 0))}},
+                                    {TensorType{c.result_dtype(), {}}}, c.torch_version))[0];
 }
 /// The operator's other results are gradients for its own backward function, which no exported program reads.
 Values linear_cross_entropy_reduced(Builder& b, const Call& c) {

@@ -1,7 +1,7 @@
 // _foreach_ operators: the operator itself for each tensor of the lists.
 #include <map>
 
-#include "exporter/lower/lower.h"
+#include "exporter/lower/call_argument.h"
 #include "exporter/pt2/aten_schema.h"
 
 namespace tern {
@@ -41,35 +41,18 @@ const pt2::Schema* single(const std::string& op, const std::string& overload, st
 
 /// Element of a list, or the operand common to all elements.
 CallArgument element(const CallArgument& o, std::size_t i) {
-  CallArgument e;
-  if (o.kind == CallArgumentKind::tensors) {
-    e.kind = CallArgumentKind::tensor;
-    e.value = o.values.at(i);
-  } else if (o.kind == CallArgumentKind::integers || o.kind == CallArgumentKind::booleans) {
-    e.kind = o.kind == CallArgumentKind::integers ? CallArgumentKind::integer : CallArgumentKind::boolean;
-    e.integer = o.integers.at(i);
-  } else if (o.kind == CallArgumentKind::numbers) {
-    e.kind = CallArgumentKind::number;
-    e.number = o.numbers.at(i);
-  } else {
-    e = o;
-  }
-  return e;
+  if (o.kind == CallArgumentKind::tensors) return tensor_argument(o.values.at(i));
+  if (o.kind == CallArgumentKind::integers) return integer_argument(o.integers.at(i));
+  if (o.kind == CallArgumentKind::booleans) return boolean_argument(o.integers.at(i));
+  if (o.kind == CallArgumentKind::numbers) return number_argument(o.numbers.at(i));
+  return o;
 }
 
 CallArgument constant(const pt2::Argument& a) {
-  CallArgument o;
-  if (a.kind == pt2::Argument::Kind::integer) {
-    o.kind = CallArgumentKind::integer;
-    o.integer = a.integer;
-  } else if (a.kind == pt2::Argument::Kind::boolean) {
-    o.kind = CallArgumentKind::boolean;
-    o.integer = a.boolean;
-  } else if (a.kind == pt2::Argument::Kind::real) {
-    o.kind = CallArgumentKind::number;
-    o.number = a.real;
-  }
-  return o;
+  if (a.kind == pt2::Argument::Kind::integer) return integer_argument(a.integer);
+  if (a.kind == pt2::Argument::Kind::boolean) return boolean_argument(a.boolean);
+  if (a.kind == pt2::Argument::Kind::real) return number_argument(a.real);
+  return {};
 }
 
 Values foreach (Builder& b, const Call& c) {
@@ -83,11 +66,7 @@ Values foreach (Builder& b, const Call& c) {
   if (schema == nullptr) c.unsupported("the operator for single tensors has no lowering");
   Values results;
   for (std::size_t i = 0; i < count; ++i) {
-    Call one;
-    one.target = target;
-    one.torch_version = c.torch_version;
-    one.builder = c.builder;
-    if (i < c.declared.size()) one.declared = {c.declared[i]};
+    std::vector<std::pair<std::string_view, CallArgument>> args;
     for (std::size_t k = 0; k < schema->arguments.size(); ++k) {
       const pt2::SchemaArgument& a = schema->arguments[k];
       const CallArgument* argument = nullptr;  // found by name, else by position
@@ -96,9 +75,11 @@ Values foreach (Builder& b, const Call& c) {
       }
       if (argument == nullptr && k < c.args.size() && schema->find(c.args[k].first) == nullptr)
         argument = &c.args[k].second;
-      one.args.emplace_back(a.name, argument != nullptr ? element(*argument, i) : constant(a.default_value));
+      args.emplace_back(a.name, argument != nullptr ? element(*argument, i) : constant(a.default_value));
     }
-    results.push_back(find_lowering(target)(b, one).at(0));
+    std::vector<TensorType> declared;
+    if (i < c.declared.size()) declared.push_back(c.declared[i]);
+    results.push_back(lower_call(b, make_call(b, target, std::move(args), std::move(declared), c.torch_version)).at(0));
   }
   return results;
 }

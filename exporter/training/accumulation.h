@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "exporter/training/parameters.h"
@@ -12,8 +13,9 @@ namespace tern {
 
 /// Adds two methods. `accumulate` is function `step` without the update: it adds the gradients to states and returns
 /// `loss`. `apply` updates the parameters with the mean of the gradients, over the ranks too if `bucket_bytes` is set
-/// (the size of a bucket of mean_gradients, data_parallel.h). `float32_sums`: gradients of 16 bits add up in float32.
-void add_accumulation(Program& program, std::uint32_t step, ValueId loss,
+/// (the size of a bucket of mean_gradients, data_parallel.h). `step_name`: name of a named step, whose methods are
+/// `accumulate_STEP` and `apply_STEP`; else empty. `float32_sums`: gradients of 16 bits add up in float32.
+void add_accumulation(Program& program, std::uint32_t step, const std::string& step_name, ValueId loss,
                       const std::vector<TrainedParameter>& parameters, const std::vector<ValueId>& gradients,
                       Update& update, std::optional<std::uint64_t> bucket_bytes, bool float32_sums = false);
 

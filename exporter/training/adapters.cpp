@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "exporter/builder.h"
 #include "exporter/rewrite.h"
@@ -94,6 +95,24 @@ AdaptersForm form_of(const Program& program, std::uint32_t state) {
   return form;
 }
 
+/// Modules whose nodes read a matrix, or its transposed form.
+std::set<std::string> reading_modules(const Program& program, std::uint32_t state) {
+  std::set<std::string> modules;
+  for (const Function& f : program.functions) {
+    std::vector<ValueId> forms = {state_in(f, state)};
+    if (forms[0] == kNoValue) continue;
+    for (const Node& n : f.nodes) {
+      if (std::ranges::find_first_of(n.inputs, forms) == n.inputs.end()) continue;
+      if (is_transposed(n)) {
+        forms.push_back(n.outputs[0]);
+      } else if (n.origin >= 0) {
+        modules.insert(program.origins.at(static_cast<std::size_t>(n.origin)).module);
+      }
+    }
+  }
+  return modules;
+}
+
 /// Another state over some of its bytes, read by a function: merging an adapter would change the other state's value.
 const State* tied_to(const Program& program, std::uint32_t state) {
   for (std::uint32_t i = 0; i < program.states.size(); ++i) {
@@ -105,10 +124,28 @@ const State* tied_to(const Program& program, std::uint32_t state) {
   return nullptr;
 }
 
+/// Name of another weight that is the same matrix, or of another module that reads the matrix; empty if none.
+/// torch.export reads tied weights under one of their names, and may omit the others.
+std::string tied_name(const Program& program, std::uint32_t state) {
+  const State& s = program.states[state];
+  if (const State* other = tied_to(program, state)) return other->name;
+  const std::set<std::string> modules = reading_modules(program, state);
+  if (modules.size() < 2) return {};
+  const auto other = std::ranges::find_if(modules, [&](const auto& m) { return m != strip_weight_suffix(s.name); });
+  return other->empty() ? "a weight of the whole model" : *other + ".weight";
+}
+
+/// Reason and remedy for a tied weight of a module.
+std::string tied_text(std::string_view module, std::string_view other) {
+  return fmt::format(
+      "is tied to {0}: an adapter of one would change both. Give the layer a weight of its own before torch.export: "
+      "model.{1}.weight = torch.nn.Parameter(model.{1}.weight.detach().clone())",
+      other, module);
+}
+
 /// Why a parameter gets no adapter; empty if it can have one.
 std::string obstacle(const Program& program, std::uint32_t state, AdaptersForm form) {
   if (!is_matrix(program.states[state])) return "is not a matrix of floats";
-  if (const State* other = tied_to(program, state)) return fmt::format("is tied to {}", other->name);
   if (form == AdaptersForm::none) return "is not read by a product";
   return form == AdaptersForm::other ? "is not only a weight of linear layers" : "";
 }
@@ -156,7 +193,22 @@ std::uint32_t add_matrix(Program& program, std::string name, const TensorType& t
 /// Parameter matched by rules, without an adapter.
 struct LeftOut {
   std::string name, why;
+  bool is_tied = false;
 };
+
+/// Module matched by a rule, whose weight has only the name of another module; empty if none.
+std::string tied_module(const Program& program, const LoraRule& rule, std::string& weight) {
+  for (std::uint32_t i = 0; i < program.states.size(); ++i) {
+    if (!is_matrix(program.states[i])) continue;
+    for (const std::string& module : reading_modules(program, i)) {
+      const bool is_named = std::ranges::find(program.states, module + ".weight", &State::name) != program.states.end();
+      if (is_named || !matches(rule, module + ".weight")) continue;
+      weight = program.states[i].name;
+      return module;
+    }
+  }
+  return {};
+}
 
 /// Fails if a rule gave no weight an adapter, with the most helpful reason.
 void refuse_unused(const Program& program, const LoraRule& rule, const std::vector<Adapter>& adapters,
@@ -169,9 +221,13 @@ void refuse_unused(const Program& program, const LoraRule& rule, const std::vect
       refuse(fmt::format("an earlier --lora matches {}, and the first match applies: give this one before it", name));
   }
   for (const LeftOut& l : left_out) {
+    if (matches(rule, l.name) && l.is_tied) refuse(fmt::format("it matches {}, which {}", l.name, l.why));
     if (matches(rule, l.name))
       refuse(fmt::format("it matches {}, which {}: adapters need linear weights", l.name, l.why));
   }
+  std::string weight;
+  if (const std::string module = tied_module(program, rule, weight); !module.empty())
+    refuse(fmt::format("it matches the layer {}, whose weight {}", module, tied_text(module, weight)));
   refuse("no parameter matches; 'tern inspect --weights 1000' lists them");
 }
 
@@ -236,10 +292,15 @@ AddedAdapters add_adapters(Program& program, const std::vector<LoraRule>& rules,
     const State s = program.states[i];  // a copy: states are added
     const auto rule = std::ranges::find_if(rules, [&](const LoraRule& r) { return matches(r, s.name); });
     if (s.kind != State::Kind::parameter || rule == rules.end()) continue;
+    if (const std::string other = is_matrix(s) ? tied_name(program, i) : std::string(); !other.empty()) {
+      added.tied.push_back(s.name);
+      left_out.push_back({s.name, tied_text(strip_weight_suffix(s.name), other), true});
+      continue;
+    }
     const AdaptersForm form = form_of(program, i);
     if (std::string why = obstacle(program, i, form); !why.empty()) {
       if (s.type.rank() > 1) added.left_out.push_back(s.name);
-      left_out.push_back({s.name, std::move(why)});
+      left_out.push_back({s.name, std::move(why), false});
       continue;
     }
     used[static_cast<std::size_t>(rule - rules.begin())] = true;

@@ -23,12 +23,13 @@ struct AddedAdapters {
   std::vector<TrainedParameter> parameters;  ///< two for each weight, in the order of the weights
   /// Names of weights of two or more axes matched by a rule, without an adapter.
   std::vector<std::string> left_out;
+  std::vector<std::string> tied;  ///< names of matched weights that several modules or names share
 };
 
 /// Adds the states NAME.lora_A.weight and NAME.lora_B.weight to every linear weight NAME.weight (or NAME) matched by a
 /// rule, and adds their products to the layer's results in all functions with the layer. Notes rank and alpha as
 /// metadata. The first matching rule counts. A linear weight is a matrix read only as the second operand of products,
-/// either always transposed or always as stored, under a single name (no tied weights).
+/// either always transposed or always as stored, under a single name by a single module (no tied weights).
 ///
 /// A starts as torch.nn.init.kaiming_uniform_(A, a=sqrt(5)) fills it after torch.manual_seed(seed), in the order of the
 /// weights: uniform within 1 / sqrt(in), with the numbers of PyTorch's CPU generator; 16-bit weights round the float32

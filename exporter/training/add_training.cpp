@@ -132,7 +132,7 @@ void add_step(Program& program, std::uint32_t step, const TrainingOptions& optio
   if (options.bucket) share_buffers(b, *options.bucket);
   Update update(program, options, parameters, scale ? &*scale : nullptr);
   if (options.accumulate) {
-    add_accumulation(program, step, loss, parameters, gradients, update, options.bucket,
+    add_accumulation(program, step, options.step, loss, parameters, gradients, update, options.bucket,
                      options.precision != DType::invalid);
   }
   if (options.bucket) gradients = mean_gradients(b, gradients, *options.bucket);
@@ -181,12 +181,10 @@ void add_named_steps(Program& program, std::uint32_t function, const TrainingOpt
 }
 
 void check_named_steps(const TrainingOptions& options) {
-  check_steps(options.steps);
+  check_steps(options.steps, options.accumulate);
   if (options.steps.empty()) return;
   if (options.loss != "none")
     fail(ErrorCode::invalid_argument, "--step: the steps have losses of the program; leave out --loss");
-  if (options.accumulate || options.bucket)
-    fail(ErrorCode::invalid_argument, "--step cannot be combined with --accumulate or --data-parallel");
 }
 
 void check_averages_and_weights(const TrainingOptions& options) {
@@ -209,7 +207,12 @@ TrainingReport add_training(Program& program, const TrainingOptions& options) {
   const LossRecord* loss_record = find_loss(options.loss);
   const std::uint32_t step = index_of(program, training::kTrainStep);
   const bool joint = is_joint(program.functions[step]);
-  if (joint && (loss_record != nullptr || !options.steps.empty())) {
+  if (joint && !options.steps.empty()) {
+    fail(ErrorCode::invalid_argument,
+         "--step: the file has a joint graph, whose gradients belong to one loss; export the model itself with "
+         "torch.export.export, and return all losses");
+  }
+  if (joint && loss_record != nullptr) {
     fail(ErrorCode::invalid_argument,
          "--train: the file has a joint graph, which computes its own loss and gradients; give --loss none");
   }
@@ -226,6 +229,7 @@ TrainingReport add_training(Program& program, const TrainingOptions& options) {
   if (!options.lora.empty()) require_matches(options.rules, names_of(program, parameters));
   TrainingReport report;
   report.unadapted = std::move(added.left_out);
+  report.tied = std::move(added.tied);
   report.frozen = count_parameters(program);
   for (const TrainedParameter& p : parameters) report.frozen -= p.tied_states.size();
   TrainingOptions evaluated = options;

@@ -110,8 +110,8 @@ std::optional<Dim> samples(Builder& b) {
   return {};
 }
 
-RankLoss own_rank_loss(Builder& b) {
-  const ValueId loss = require_loss_result(b);
+RankLoss own_rank_loss(Builder& b, const std::string& result) {
+  const ValueId loss = require_loss_result(b, result);
   const std::optional<Dim> n = samples(b);
   if (!n) return {loss, kNoValue, loss};
   const std::size_t first = b.function().nodes.size();
@@ -123,7 +123,7 @@ RankLoss own_rank_loss(Builder& b) {
 }  // namespace
 
 RankLoss add_rank_loss(Builder& b, const LossRecord* loss, const TrainingOptions& options) {
-  if (loss == nullptr) return own_rank_loss(b);
+  if (loss == nullptr) return own_rank_loss(b, options.loss_result);
   const Head head = add_head(b, *loss, options, Reduction::sum);
   const std::size_t first = b.function().nodes.size();
   ValueId count = kNoValue;

@@ -81,22 +81,18 @@ ValueId add_loss(Builder& b, const LossRecord& loss, ValueId prediction, ValueId
   if (loss.classes)
     prediction = b.move_axis(prediction, static_cast<std::int64_t>(class_axis_of(b.type(prediction), options)), 1);
   const ValueId weights = class_weights(b, loss, prediction, options);
-  Call call;
-  call.target = loss.operation;
-  call.args = {{"self", tensor_argument(prediction)},
-               {"target", tensor_argument(target)},
-               {"weight", tensor_argument(loss.classes ? weights : kNoValue)},
-               {"pos_weight", tensor_argument(loss.classes ? kNoValue : weights)},
-               {"reduction", integer_argument(static_cast<std::int64_t>(reduction))},
-               {"ignore_index", integer_argument(-100)},
-               {"delta", number_argument(1)},
-               {"beta", number_argument(1)},
-               {"label_smoothing", number_argument(options.label_smoothing)}};
-  call.declared = {TensorType{b.dtype(prediction), {}}};
-  call.builder = &b;
-  const LowerFn lower = find_lowering(call.target);
-  if (lower == nullptr) fail(ErrorCode::internal, fmt::format("{} has no lowering", call.target));
-  return lower(b, call).at(0);
+  const Call call = make_call(b, std::string(loss.operation),
+                              {{"self", tensor_argument(prediction)},
+                               {"target", tensor_argument(target)},
+                               {"weight", tensor_argument(loss.classes ? weights : kNoValue)},
+                               {"pos_weight", tensor_argument(loss.classes ? kNoValue : weights)},
+                               {"reduction", integer_argument(static_cast<std::int64_t>(reduction))},
+                               {"ignore_index", integer_argument(-100)},
+                               {"delta", number_argument(1)},
+                               {"beta", number_argument(1)},
+                               {"label_smoothing", number_argument(options.label_smoothing)}},
+                              {TensorType{b.dtype(prediction), {}}});
+  return lower_call(b, call).at(0);
 }
 
 }  // namespace tern

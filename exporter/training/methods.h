@@ -2,6 +2,7 @@
 // docs/training.md explains them.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace tern::training {
@@ -13,6 +14,10 @@ inline constexpr std::string_view kLoss = "loss";        ///< inputs, target -> 
 inline constexpr std::string_view kTrainStep = "train_step";   ///< inputs, target, lr -> loss; updates all states
 inline constexpr std::string_view kAccumulate = "accumulate";  ///< inputs, target -> loss; adds gradients to states
 inline constexpr std::string_view kApply = "apply";            ///< lr: a step with the mean of the gradients
+/// Name of kAccumulate or kApply for a step: accumulate_STEP for a named step.
+inline std::string method_of_step(std::string_view method, std::string_view step) {
+  return step.empty() || step == kTrainStep ? std::string(method) : std::string(method) + "_" + std::string(step);
+}
 
 /// Methods of `export --ema`: forward and loss with the averages of the parameters.
 inline constexpr std::string_view kAveragedForward = "forward_ema", kAveragedLoss = "loss_ema";
@@ -33,8 +38,10 @@ inline constexpr std::string_view kLossScaleState = "loss_scale";  ///< after kO
 inline constexpr std::string_view kLossScaleStepsState = "loss_scale_steps";  ///< since its last change
 inline constexpr std::string_view kAverageState = "average.";                 ///< average.fc1.weight, of `export --ema`
 inline constexpr std::string_view kAveragedStepsState = "averaged_steps";     ///< after kOptimizerState
-inline constexpr std::string_view kGradientState = "accumulated.";            ///< accumulated.fc1.weight
-inline constexpr std::string_view kBatchesState = "accumulated";              ///< number of summed batches
+inline constexpr std::string_view kGradientState =
+    "accumulated.";  ///< accumulated.fc1.weight, accumulated.STEP.fc1.weight
+inline constexpr std::string_view kBatchesState =
+    "accumulated";  ///< number of summed batches; accumulated.STEP of a named step
 
 // Endings of the states of low-rank adapters, after the module: PEFT's.
 inline constexpr std::string_view kLoraA = ".lora_A.weight", kLoraB = ".lora_B.weight";

@@ -46,6 +46,20 @@ bool selects_any(const std::string& selector, const NamedParameter& p) {
   return std::ranges::any_of(p.names, [&](const std::string& name) { return selects(rule, name, p.rank); });
 }
 
+/// --accumulate gives each step two more methods.
+void refuse_method_names(const std::vector<StepRule>& steps) {
+  for (const StepRule& owner : steps) {
+    for (const std::string_view method : {training::kAccumulate, training::kApply}) {
+      const std::string name = training::method_of_step(method, owner.name);
+      if (std::ranges::find(steps, name, &StepRule::name) == steps.end()) continue;
+      fail(ErrorCode::invalid_argument,
+           fmt::format("--step {0}: with --accumulate, '{0}' is the method '{1}' of the step '{2}'; give this step "
+                       "another name",
+                       name, method, owner.name));
+    }
+  }
+}
+
 }  // namespace
 
 StepRule parse_step_rule(const std::string& text) {
@@ -84,7 +98,7 @@ StepRule parse_step_rule(const std::string& text) {
   return step;
 }
 
-void check_steps(const std::vector<StepRule>& steps) {
+void check_steps(const std::vector<StepRule>& steps, bool accumulate) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     for (std::size_t k = 0; k < i; ++k) {
       if (steps[k].name == steps[i].name)
@@ -96,6 +110,7 @@ void check_steps(const std::vector<StepRule>& steps) {
          fmt::format("--step: the first step, '{}', is taken with each batch; give every= to later ones",
                      steps[0].name));
   }
+  if (accumulate) refuse_method_names(steps);
 }
 
 std::vector<std::string> step_names(const Program& program) {

@@ -23,8 +23,9 @@ struct StepRule {
 /// Reads "NAME: loss=RESULT, trains=SELECTOR, freeze=SELECTOR, every=N, SETTING ..."; settings as in
 /// parse_parameter_rule. Fails (invalid_argument) for other text.
 StepRule parse_step_rule(const std::string& text);
-/// Fails (invalid_argument) for two steps of one name, and if the first step leaves out batches.
-void check_steps(const std::vector<StepRule>& steps);
+/// Fails (invalid_argument) for two steps of one name, if the first step leaves out batches, and with `accumulate` if a
+/// step has the name of another step's accumulate or apply method.
+void check_steps(const std::vector<StepRule>& steps, bool accumulate);
 
 /// Names of a program's named steps; empty for a program with train_step.
 std::vector<std::string> step_names(const Program& program);

@@ -239,8 +239,9 @@ typedef struct tern_device_graph_functions {
   tern_device_status (*launch)(int32_t device, tern_device_stream stream, tern_device_graph graph);
   /* The graph is not running. */
   tern_device_status (*destroy)(int32_t device, tern_device_graph graph);
-  /* Optional. While recording: describes the following launches in profilers and dumps: "forward:12 matmul from
-   * aten.linear.default in encoder.fc1". `text` is valid during the call. */
+  /* Optional. While recording: describes the following work in profilers and dumps: "forward:12 matmul from
+   * aten.linear.default in encoder.fc1". `text` is valid during the call. Calls count from 1 in each recording;
+   * read_graph_spans of "profiler" names them by their number. */
   tern_device_status (*annotate)(int32_t device, tern_device_stream stream, const char* text);
   /* Optional. Replaces `end`: gives `graph` the recorded work, which has other arguments. The graph may be running:
    * earlier launches keep their work. TERN_DEVICE_UNSUPPORTED: the work differs in more; the graph keeps its work. */
@@ -359,11 +360,18 @@ typedef struct tern_device_span {
   uint64_t begin, end; /* nanoseconds on a clock of the device */
 } tern_device_span;
 
+/* A time of a graph's work. */
+typedef struct tern_device_graph_span {
+  uint64_t id;         /* id of the `mark` before the graph's launch */
+  uint64_t number;     /* number of the last `annotate` before the work; 0: none */
+  uint64_t begin, end; /* nanoseconds on the clock of the other spans */
+} tern_device_graph_span;
+
 typedef struct tern_device_profiler_functions {
   uint32_t size; /* sizeof(tern_device_profiler_functions) of the plugin */
   uint32_t reserved;
-  /* Until `end` the device keeps a span of each launch and copy on the stream, also from overrides. No graph is
-   * recorded before `end`; launches of graphs need no span. */
+  /* Until `end` the device keeps a span of each launch and copy on the stream, also from overrides. Launches of graphs
+   * need no span. */
   tern_device_status (*begin)(int32_t device, tern_device_stream stream);
   /* Work put on the stream from now on has this id. */
   tern_device_status (*mark)(int32_t device, tern_device_stream stream, uint64_t id);
@@ -373,6 +381,11 @@ typedef struct tern_device_profiler_functions {
                                    uint64_t capacity, uint64_t* count);
   /* Called after stream_synchronize. Drops spans not taken yet. */
   tern_device_status (*end)(int32_t device, tern_device_stream stream);
+  /* Optional, with `annotate` of "graph". Like read_spans, for the work of graphs recorded between `begin` and `end`,
+   * whose launches have spans in every measurement. Recording such a graph fails with TERN_DEVICE_UNSUPPORTED if the
+   * device cannot time its work. Without this function Tern starts the work of graphs one by one in traced runs. */
+  tern_device_status (*read_graph_spans)(int32_t device, tern_device_stream stream, tern_device_graph_span* spans,
+                                         uint64_t capacity, uint64_t* count);
 } tern_device_profiler_functions;
 
 /* "pinned_memory": host memory for asynchronous copies to the device. Tern uploads the weights of mapped files

@@ -40,7 +40,8 @@ class GraphRecorder {
   /// Begins a body repeated while the byte is not 0.
   virtual void begin_while(const std::byte* predicate) = 0;
   virtual void end_body() = 0;
-  /// Describes the following work for profilers and dumps. Calls `text` only if the device accepts descriptions.
+  /// Describes the following work for profilers and dumps. Calls `text` only if the device accepts descriptions. Calls
+  /// count from 1 in each recording.
   virtual void annotate(const std::function<std::string()>& text) = 0;
 };
 
@@ -49,12 +50,15 @@ class StepClock {
  public:
   struct Time {
     std::uint64_t id;          ///< id of the last earlier `mark`; 0: none
+    std::uint64_t number;      ///< number of GraphRecorder::annotate for work of a graph; 0: none
     std::uint64_t begin, end;  ///< nanoseconds on the device's clock
     double seconds() const { return static_cast<double>(end - begin) * 1e-9; }
   };
   virtual ~StepClock() = default;
   virtual void begin() = 0;
   virtual void mark(std::uint64_t id) = 0;
+  /// True if graphs recorded during a measurement may have times of their work.
+  virtual bool times_graphs() const = 0;
   /// Returns the next times not taken yet; empty once all were taken. Requires a synchronised stream.
   virtual std::span<const Time> consume_times() = 0;
   virtual void end() noexcept = 0;

@@ -21,6 +21,7 @@ constexpr std::array kCalls = {
     CallText{"cudaMemcpyAsync", "hipMemcpyAsync", "copy to host", "Memcpy DtoH (Device -> Pageable)"},
     CallText{"cudaMemcpyAsync", "hipMemcpyAsync", "copy within device", "Memcpy DtoD (Device -> Device)"},
     CallText{"cudaStreamSynchronize", "hipStreamSynchronize", "synchronize", nullptr},
+    CallText{"cudaGraphLaunch", "hipGraphLaunch", "launch a graph", nullptr},
 };
 
 /// HolisticTraceAnalysis classifies kernels by their name; this name means communication.
@@ -29,6 +30,11 @@ constexpr const char* kCommunication = "ncclDevKernel";
 const char* name_of(StreamWatch::Call call, const std::string& device) {
   const CallText& text = kCalls[static_cast<std::size_t>(call)];
   return device.starts_with("cuda") ? text.cuda : device.starts_with("rocm") ? text.hip : text.generic;
+}
+
+/// Kineto's name of a copy on the device; null for other work.
+const char* copy_name(StreamWatch::Call call) {
+  return kCalls[static_cast<std::size_t>(call)].device_work;
 }
 
 }  // namespace
@@ -83,16 +89,46 @@ std::uint64_t DeviceTimes::start(const EventLabel* label, const EventLabel* devi
   return started_.size();
 }
 
+/// Name of the work that a library starts for a node.
+const EventLabel* DeviceTimes::name_of_node_work(const EventLabel* node) const {
+  const bool communicates = node != nullptr && (node->name == "tern::collective" || node->name == "tern::exchange");
+  return communicates ? session_.trace->recorder().label_of(kCommunication) : node;
+}
+
+bool DeviceTimes::times_graphs() const {
+  return traced() && session_.profile == nullptr && clock_ != nullptr && clock_->times_graphs();
+}
+
+void DeviceTimes::launch(DeviceGraph& graph, const std::vector<GraphWork>& work_list) {
+  {
+    const WatchedCall watched(this, Call::graph);
+    graph.launch();
+  }
+  // Texts are collected while the device works.
+  SessionTrace& trace = *session_.trace;
+  std::vector<GraphText>& texts = started_[calling_ - 1].graph_texts;
+  for (const GraphWork& w : work_list) {
+    GraphText text{nullptr, nullptr, trace.recorder().scope(), w.is_copy, w.bytes};
+    if (w.step != nullptr) {
+      const std::span in(w.args, w.step->inputs), out(w.args + w.step->inputs, w.step->outputs);
+      text.node = trace.label(w.function, *w.step, in, out);
+      if (const EventLabel* annotation = trace.annotation(w.function, *w.step)) text.scope = annotation;
+    }
+    text.name = w.is_copy                              ? trace.recorder().label_of(copy_name(Call::within))
+                : w.kernel != portable::KernelHandle() ? trace.kernel_label(w.kernel)
+                : text.node != nullptr                 ? name_of_node_work(text.node)
+                                                       : trace.recorder().label_of("control flow");
+    texts.push_back(text);
+  }
+}
+
 void DeviceTimes::enter(std::uint32_t function, std::uint32_t node) {
   visits_.push_back({function, node, current_});
   current_ = visits_.size() - 1;
   // Libraries start kernels without the stream's launcher; their kernels belong to the node.
   if (traced()) {
     const EventLabel* label = session_.trace->open.label;
-    const bool communicates =
-        label != nullptr && (label->name == "tern::collective" || label->name == "tern::exchange");
-    const EventLabel* started = communicates ? session_.trace->recorder().label_of(kCommunication) : label;
-    visits_[current_].mark = start(label, started, EventKind::launch);
+    visits_[current_].mark = start(label, name_of_node_work(label), EventKind::launch);
     started_.back().is_call = false;
     mark(visits_[current_].mark);
     return;
@@ -107,14 +143,14 @@ void DeviceTimes::leave() {
 }
 
 void DeviceTimes::begin(Call call, portable::KernelHandle kernel, std::uint64_t bytes) {
-  const char* device_work = kCalls[static_cast<std::size_t>(call)].device_work;
+  const char* device_work = copy_name(call);
   TraceRecorder& recorder = session_.trace->recorder();
   const EventLabel* started = call == Call::launch     ? session_.trace->kernel_label(kernel)
                               : device_work == nullptr ? nullptr
                                                        : recorder.label_of(device_work);
-  const EventKind kind = call == Call::launch ? EventKind::launch
-                         : call == Call::wait ? EventKind::wait
-                                              : EventKind::copy;
+  const EventKind kind = call == Call::launch || call == Call::graph ? EventKind::launch
+                         : call == Call::wait                        ? EventKind::wait
+                                                                     : EventKind::copy;
   calling_ = start(recorder.label_of(name_of(call, session_.device().name())), started, kind);
   started_.back().is_call = true;
   started_.back().is_copy = kind == EventKind::copy;
@@ -190,6 +226,14 @@ void DeviceTimes::write_trace(std::uint64_t waited) {
       TraceEvent e = host;
       e.kind = s.is_copy ? EventKind::device_copy : EventKind::kernel;
       e.label = s.device_work == nullptr ? s.event.label : s.device_work;
+      if (t.number > 0 && t.number <= s.graph_texts.size()) {
+        const GraphText& work = s.graph_texts[t.number - 1];
+        e.kind = work.is_copy ? EventKind::device_copy : EventKind::kernel;
+        e.label = work.name;
+        e.node = work.node;
+        e.scope = work.scope;
+        e.bytes = work.bytes;
+      }
       e.begin = static_cast<std::uint64_t>(static_cast<std::int64_t>(t.begin) + moved);
       e.end = static_cast<std::uint64_t>(static_cast<std::int64_t>(t.end) + moved);
       e.device = trace.device();

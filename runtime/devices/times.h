@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/context.h"
+#include "runtime/devices/graph_work.h"
 #include "runtime/devices/stream.h"
 #include "runtime/trace/session_trace.h"
 #include "threads/loop_recorder.h"
@@ -25,6 +26,10 @@ class DeviceTimes : public StreamWatch {
   /// Assigns later work on the stream to this node and to all enclosing nodes.
   void enter(std::uint32_t function, std::uint32_t node);
   void leave();
+  /// True if graphs recorded now have times of their work in the trace.
+  bool times_graphs() const;
+  /// Launches a graph with this work, whose steps live until `finish`.
+  void launch(DeviceGraph& graph, const std::vector<GraphWork>& work_list);
   /// Waits for the stream, and adds all times to the profile and the trace.
   void finish();
 
@@ -37,6 +42,14 @@ class DeviceTimes : public StreamWatch {
     std::size_t outer;       ///< the enclosing visit; 0: none
     std::uint64_t mark = 0;  ///< mark of work started by the device itself
   };
+  /// Text of a graph's work.
+  struct GraphText {
+    const EventLabel* name;
+    const EventLabel* node;   ///< null: control flow
+    const EventLabel* scope;  ///< the node's annotations in the current scope
+    bool is_copy;
+    std::uint64_t bytes;
+  };
   /// A call of the host, or a node with work started by the device itself.
   struct Started {
     TraceEvent event;
@@ -44,12 +57,14 @@ class DeviceTimes : public StreamWatch {
     bool is_copy, is_call;
     const EventLabel* device_work;  ///< label of the started work
     std::vector<StepClock::Time> times;
+    std::vector<GraphText> graph_texts;  ///< texts of a graph's work
   };
 
   bool traced() const { return session_.trace != nullptr; }
   void mark(std::uint64_t id) const;
   std::uint64_t start(const EventLabel* label, const EventLabel* device_work, EventKind kind);
   void add_to_profile(const StepClock::Time& t, std::size_t visit) const;
+  const EventLabel* name_of_node_work(const EventLabel* node) const;
   void write_trace(std::uint64_t waited);
   std::int64_t offset() const;
 
@@ -61,6 +76,11 @@ class DeviceTimes : public StreamWatch {
   std::size_t current_ = 0;
   bool complete_ = false;
 };
+
+/// True if a traced run may launch graphs of the device: their work has times.
+inline bool has_graph_times(const SessionContext& session) {
+  return session.times != nullptr && session.times->times_graphs();
+}
 
 /// Runs a step and adds its time to the session's profile and trace. `run` sets the views.
 template <class Run>

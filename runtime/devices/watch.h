@@ -9,7 +9,7 @@ namespace tern {
 
 class StreamWatch {
  public:
-  enum class Call : std::uint8_t { launch, to_device, to_host, within, wait };
+  enum class Call : std::uint8_t { launch, to_device, to_host, within, wait, graph };
   virtual ~StreamWatch() = default;
   /// Called before each call. `kernel` of a launch, `bytes` of a copy.
   virtual void begin(Call call, portable::KernelHandle kernel, std::uint64_t bytes) = 0;

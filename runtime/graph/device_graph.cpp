@@ -13,7 +13,8 @@ namespace {
 
 class DeviceGraphBuilder {
  public:
-  DeviceGraphBuilder(const Replay& replay, GraphRecorder& graphs) : replay_(replay), graphs_(graphs) {}
+  DeviceGraphBuilder(const Replay& replay, GraphRecorder& graphs, GraphWorkList* list = nullptr)
+      : replay_(replay), graphs_(graphs), list_(list) {}
 
   void build_graphs(Recording& recording) {
     std::vector<RecordedItem> items;
@@ -27,7 +28,7 @@ class DeviceGraphBuilder {
         continue;
       }
       if (auto graph = record(std::span(from).subspan(begin, end - begin))) {
-        RecordedGraph graph_item{std::move(graph), std::make_unique<Recording>()};
+        RecordedGraph graph_item{std::move(graph), std::make_unique<Recording>(), std::make_unique<TimedGraph>()};
         const std::uint32_t function = from[begin].function, node = from[begin].node;
         for (std::size_t i = begin; i < end; ++i) graph_item.items->items.push_back(std::move(from[i]));
         items.push_back({std::move(graph_item), function, node});
@@ -37,6 +38,10 @@ class DeviceGraphBuilder {
       begin = end;
     }
     recording.items = std::move(items);
+  }
+
+  void enqueue(const Recording& r) {
+    for (const RecordedItem& item : r.items) enqueue(item);
   }
 
  private:
@@ -80,11 +85,8 @@ class DeviceGraphBuilder {
     });
   }
 
-  void enqueue(const Recording& r) {
-    for (const RecordedItem& item : r.items) enqueue(item);
-  }
-
   void enqueue(const RecordedItem& item) {
+    annotate(item);
     if (const auto* b = std::get_if<RecordedBranch>(&item.operation)) {
       graphs_.begin_if(b->predicate.data);
       enqueue(*b->chosen);
@@ -93,27 +95,35 @@ class DeviceGraphBuilder {
       graphs_.end_body();
     } else if (const auto* l = std::get_if<RecordedLoop>(&item.operation)) {
       enqueue(*l->condition);
+      annotate(item);
       graphs_.begin_while(l->predicate.data);
       enqueue(*l->body);
       enqueue(*l->condition);
+      annotate(item);
       graphs_.end_body();
     } else {
-      annotate(item);
       replay_.run(item);
     }
   }
 
   void annotate(const RecordedItem& item) const {
-    graphs_.annotate([&] {
-      const std::string text = describe(*replay_.captured.prepared, item.function, item.node);
-      const auto* kernel = std::get_if<RecordedKernel>(&item.operation);
-      if (kernel == nullptr || kernel->step->members == 0) return text;
-      return fmt::format("partition of {} nodes to {}", kernel->step->members, text);
-    });
+    const auto* kernel = std::get_if<RecordedKernel>(&item.operation);
+    const auto text = [this, &item, kernel] {
+      const std::string node = describe(*replay_.captured.prepared, item.function, item.node);
+      if (kernel == nullptr || kernel->step->members == 0) return node;
+      return fmt::format("partition of {} nodes to {}", kernel->step->members, node);
+    };
+    if (list_ == nullptr) {
+      graphs_.annotate(text);
+    } else {
+      list_->enter(item.function, kernel == nullptr ? nullptr : kernel->step,
+                   kernel == nullptr ? nullptr : kernel->args.data(), text);
+    }
   }
 
   const Replay& replay_;
   GraphRecorder& graphs_;
+  GraphWorkList* list_;  ///< null: an untraced recording
 };
 
 }  // namespace
@@ -121,6 +131,10 @@ class DeviceGraphBuilder {
 void make_device_graphs(const Replay& replay, Recording& recording) {
   if (GraphRecorder* graphs = replay.captured.stream->graphs())
     DeviceGraphBuilder(replay, *graphs).build_graphs(recording);
+}
+
+void enqueue_timed(const Replay& replay, const Recording& recording, GraphWorkList& list) {
+  DeviceGraphBuilder(replay, *replay.captured.stream->graphs(), &list).enqueue(recording);
 }
 
 }  // namespace tern

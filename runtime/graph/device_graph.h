@@ -8,4 +8,7 @@ namespace tern {
 /// Replaces sequences of supported items, including control flow decided by the device. Other items stay.
 void make_device_graphs(const Replay& replay, Recording& recording);
 
+/// Enqueues the items of a graph during its recording in a traced run.
+void enqueue_timed(const Replay& replay, const Recording& recording, GraphWorkList& list);
+
 }  // namespace tern

@@ -37,10 +37,12 @@ bool can_record(const PlanStep& step) {
 
 }  // namespace
 
-std::unique_ptr<KeptGraphs> KeptGraphs::create(const SectionPlan& plan, const SessionContext& context) {
+std::unique_ptr<KeptGraphs> KeptGraphs::create(const SectionPlan& plan, std::uint32_t function,
+                                               const SessionContext& context) {
   if (context.stream->graphs() == nullptr || !device_graphs_enabled()) return nullptr;
   auto graphs = std::make_unique<KeptGraphs>();
   graphs->plan_ = &plan;
+  graphs->function_ = function;
   const std::vector<PlanStep>& steps = plan.steps;
   for (std::size_t begin = 0; begin < steps.size();) {
     std::size_t end = begin;
@@ -126,6 +128,23 @@ bool KeptGraphs::move(SessionContext& context, Span& span, const Variant& v,
   return m.graph != nullptr;
 }
 
+bool KeptGraphs::run_timed(SessionContext& context, const std::vector<TensorView>& args, const Span& span, Variant& v,
+                           const std::function<void(const PlanStep&)>& enqueue) const {
+  if (v.timed == nullptr) v.timed = std::make_unique<TimedGraph>();
+  const std::uint64_t before = context.bytes_copied;
+  const bool launched = v.timed->launch(context, [&](GraphWorkList& list) {
+    for (std::size_t i = span.begin; i < span.end; ++i) {
+      const PlanStep& step = plan_->steps[i];
+      list.enter(function_, &step, args.data() + step.args,
+                 [&context, &step, function = function_] { return describe(*context.prepared, function, step.node); });
+      enqueue(step);
+    }
+    v.bytes_copied = context.bytes_copied - before;
+  });
+  context.bytes_copied = before + (launched ? v.bytes_copied : 0);
+  return launched;
+}
+
 std::size_t KeptGraphs::run(SessionContext& context, const std::vector<TensorView>& args, std::size_t step,
                             const std::function<void(const PlanStep&)>& enqueue) {
   const auto found = std::ranges::find(spans_, step, &Span::begin);
@@ -137,6 +156,10 @@ std::size_t KeptGraphs::run(SessionContext& context, const std::vector<TensorVie
   Variant& v = variant(span, args, context.scratch.data());
   v.last = ++clock_;
   span.run_count = std::min(span.run_count, kRunsBefore) + 1;
+  if (context.trace != nullptr) {
+    const bool is_due = has_graph(v) || ++v.run_count > kRunsBefore;
+    return is_due && run_timed(context, args, span, v, enqueue) ? span.end - span.begin : 0;
+  }
   if (v.graph == nullptr && ++v.run_count > kRunsBefore) {
     if (has_graph(span.moving) && span.moving.addresses == v.addresses) {
       v.graph = std::move(span.moving.graph);

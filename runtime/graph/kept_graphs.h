@@ -10,6 +10,7 @@
 
 #include "runtime/context.h"
 #include "runtime/devices/abilities.h"
+#include "runtime/graph/timed_graph.h"
 #include "runtime/plan/plan.h"
 
 namespace tern {
@@ -18,7 +19,8 @@ namespace tern {
 class KeptGraphs {
  public:
   /// Returns null if the device has no graphs or the plan has no suitable steps.
-  static std::unique_ptr<KeptGraphs> create(const SectionPlan& plan, const SessionContext& context);
+  static std::unique_ptr<KeptGraphs> create(const SectionPlan& plan, std::uint32_t function,
+                                            const SessionContext& context);
 
   /// True if a graph may begin with this step.
   bool can_begin_at(std::size_t step) const;
@@ -35,6 +37,7 @@ class KeptGraphs {
     int run_count = 0;
     std::uint64_t bytes_copied = 0;  ///< per launch, counted like SessionContext::bytes_copied
     std::unique_ptr<DeviceGraph> graph;
+    std::unique_ptr<TimedGraph> timed;  ///< graph of traced runs; null before the first
   };
   /// Steps suitable for a graph, with their arguments.
   struct Span {
@@ -46,6 +49,9 @@ class KeptGraphs {
     bool fails = false;  ///< the device cannot record the steps
   };
   Variant& variant(Span& span, const std::vector<TensorView>& args, const std::byte* scratch);
+  /// Launches the variant's graph of traced runs. False if the device cannot; then nothing has run.
+  bool run_timed(SessionContext& context, const std::vector<TensorView>& args, const Span& span, Variant& variant,
+                 const std::function<void(const PlanStep&)>& enqueue) const;
   /// Makes the variant's graph.
   void record(SessionContext& context, Span& span, Variant& variant,
               const std::function<void(const PlanStep&)>& enqueue);
@@ -54,6 +60,7 @@ class KeptGraphs {
             const std::function<void(const PlanStep&)>& enqueue);
 
   const SectionPlan* plan_ = nullptr;
+  std::uint32_t function_ = 0;
   std::vector<Span> spans_;
   std::uint64_t clock_ = 0;
 };

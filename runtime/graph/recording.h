@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/devices/abilities.h"
+#include "runtime/graph/timed_graph.h"
 #include "runtime/plan/plan.h"
 
 namespace tern {
@@ -50,11 +51,12 @@ struct RecordedLoop {
   TensorView predicate;
   std::unique_ptr<Recording> condition, body;
 };
-/// Steps in a graph of the device. Measured and traced runs use `items` instead, because devices do not time the steps
-/// of a graph.
+/// Steps in a graph of the device. Traced runs use `timed`; measured runs, and traced runs on devices without times of
+/// graphs, use `items`.
 struct RecordedGraph {
   std::unique_ptr<DeviceGraph> graph;
   std::unique_ptr<Recording> items;
+  std::unique_ptr<TimedGraph> timed;
 };
 struct RecordedItem {
   std::variant<RecordedKernel, RecordedCopy, RecordedUpload, RecordedDownload, RecordedCheck, RecordedBranch,

@@ -6,6 +6,7 @@
 #include "runtime/cancel.h"
 #include "runtime/control.h"
 #include "runtime/devices/times.h"
+#include "runtime/graph/device_graph.h"
 
 namespace tern {
 namespace {
@@ -40,7 +41,7 @@ void Replay::run(const RecordedItem& item) const {
                         },
                         [&](const RecordedBranch& b) { run(truth(c, b.predicate) ? *b.chosen : *b.otherwise); },
                         [&](const RecordedLoop& loop) { run_loop(item, loop); },
-                        [&](const RecordedGraph& g) { session.is_watched() ? run(*g.items) : g.graph->launch(); }},
+                        [&](const RecordedGraph& g) { run_graph(g); }},
              item.operation);
 }
 
@@ -55,6 +56,13 @@ void Replay::run_loop(const RecordedItem& item, const RecordedLoop& loop) const 
     }
     run(*loop.body);
   }
+}
+
+void Replay::run_graph(const RecordedGraph& g) const {
+  if (!session.is_watched()) return g.graph->launch();
+  // The items run unwatched during the recording.
+  const auto enqueue = [&](GraphWorkList& list) { enqueue_timed({captured, captured}, *g.items, list); };
+  if (!has_graph_times(session) || !g.timed->launch(session, enqueue)) run(*g.items);
 }
 
 void Replay::run_kernel(const RecordedItem& item, const RecordedKernel& kernel) const {

@@ -15,6 +15,7 @@ struct Replay {
  private:
   void run_kernel(const RecordedItem& item, const RecordedKernel& kernel) const;
   void run_loop(const RecordedItem& item, const RecordedLoop& loop) const;
+  void run_graph(const RecordedGraph& g) const;
 };
 
 }  // namespace tern

@@ -167,11 +167,13 @@ EventLabel label_of_step(const PreparedProgram& prepared, std::uint32_t function
   const bool is_kernel = step.kind == PlanStep::Kind::kernel && ran != nullptr;
   const double flops = is_kernel && step.members <= 1 ? flops_of(*ran, in, out) : 0;
   const double bytes = ran != nullptr ? min_bytes(*ran, in, out) : 0;
-  if (is_kernel && ran->op == Op::collective && !in.empty()) {
+  const bool is_collective = is_kernel && ran->op == Op::collective && !in.empty();
+  if (is_collective) {
     label.device_args += collective_args(call_of_step_label(*ran, in[0]), ran->text(AttrKey::name), -1,
                                          static_cast<int>(ran->integer(AttrKey::groups)));
   }
   label.args = label.device_args;
+  if (is_collective) add(label.device_args, "bytes", bytes);
   add_lists(label.args, "Input Dims", in, false);
   add_lists(label.args, "Input Strides", in, true);
   add_types(label.args, "Input type", in);

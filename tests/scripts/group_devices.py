@@ -152,7 +152,7 @@ def failures_on_devices(checks, build, engine, device, data, extra={}, only=(), 
 
 
 def traced_on_devices(checks, build, engine, device, data):
-    """Kernels of collectives have the node, and name, group and size of the call, in replays of a graph too."""
+    """Kernels of collectives have the node, and name, group and bytes of the call, in replays of a graph too."""
     with tempfile.TemporaryDirectory() as folder:
         command = [f"{build}/tern", "run", f"{data}/collective/beside_2.pt2", "--random", "--group", engine, "--device",
                    f"{device}:{{local_rank}}", "--graph", "--repeat", "3", "--trace", folder + "/{rank}.json"]
@@ -161,7 +161,7 @@ def traced_on_devices(checks, build, engine, device, data):
         if not any(status):
             with open(f"{folder}/0.json") as f:
                 kernels = [e for e in json.load(f)["traceEvents"] if e.get("cat") == "kernel"]
-        keys = {"Node", "Op", "Origin", "Collective name", "In msg nelems", "Out msg nelems", "Process Group Name", "dtype"}
+        keys = {"Node", "Op", "Origin", "Collective name", "In msg nelems", "Out msg nelems", "Process Group Name", "dtype", "bytes"}
         found = [k["args"] for k in kernels if k["name"].startswith("nccl")]
         names = sorted(a.get("Collective name", "") for a in found)
         checks.expect(f"{engine} on {device}: kernels of collectives in a trace of replays", not hung and

@@ -10,12 +10,14 @@ import argparse
 import collections
 import gzip
 import json
+import os
 import pathlib
 import tempfile
 
 import checks
 
 PROGRAM, MODEL = "programs/kv_cache.pt2", "models/hf-bert-generation.pt2"
+CONTROL_FLOW = ("cond_nested", "pt212_while_loop_dec")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TRAIN, IMAGES = ROOT / "tests/data/train", ROOT / "examples/digits/digits_test.safetensors"
 IO, BAD_FILE, RUNTIME, USAGE = 3, 4, 6, 2
@@ -179,27 +181,86 @@ class TraceChecks(checks.Checks):
         self.check_metadata(trace, "train")
         self.check_summary(trace, "train")
 
+    NODE_KEYS = ("Function", "Node", "Op", "Origin", "Module Hierarchy")
+
     def check_device(self, device):
-        program, model = self.data / PROGRAM, self.data / MODEL
-        annotated = self.folder / "annotated.tern"
+        program = self.data / PROGRAM
+        annotated, options = self.folder / "annotated.tern", ["--device", device, "--repeat", 2]
         self.run("export", program, "-o", annotated, "--annotate", "q", "who=query")
-        for graph in (False, True):
-            name = f"{device}{', graph' if graph else ''}"
-            options = ["--device", device]
-            trace = self.trace(f"{device.replace(':', '')}{graph}.json", annotated, *options, "--repeat", 2,
-                               *(["--graph"] if graph else []))
-            if not graph:
-                self.check_whole(trace, name, program, 2, *options)
-            kernels = trace.of("kernel")
-            self.check(f"{name}: kernels", len(kernels) >= 2)
-            nodes = {e["args"]["External id"]: e for e in trace.nodes()}
-            started = [k for k in kernels if k["args"]["External id"] in nodes]
-            self.check(f"{name}: kernels carry their nodes", started and all(
-                all(k["args"].get(key) == nodes[k["args"]["External id"]]["args"].get(key)
-                    for key in ("Function", "Node", "Op", "Origin", "Module Hierarchy")) for k in started))
-            self.check(f"{name}: annotations", any(k["args"].get("User annotation") == "who=query" for k in kernels)
-                       and trace.of("gpu_user_annotation"))
-            self.check_flows(trace, name)
+        trace = self.trace(f"{device.replace(':', '')}.json", annotated, *options)
+        self.check_whole(trace, device, program, 2, "--device", device)
+        nodes = {e["args"]["External id"]: e for e in trace.nodes()}
+        started = [k for k in trace.of("kernel") if k["args"]["External id"] in nodes]
+        self.check(f"{device}: kernels carry their nodes", started and all(
+            all(k["args"].get(key) == nodes[k["args"]["External id"]]["args"].get(key) for key in self.NODE_KEYS)
+            for k in started))
+        self.check_kernels(trace, device)
+        self.check_own_graphs(device, annotated, trace)
+        for name, model in [("graph", annotated)] + [(n, self.data / f"programs/{n}.pt2") for n in CONTROL_FLOW]:
+            self.check_graph(device, f"{device}, {name}", model, options)
+
+    def check_kernels(self, trace, name):
+        self.check(f"{name}: kernels", len(trace.of("kernel")) >= 2)
+        self.check(f"{name}: annotations", trace.of("gpu_user_annotation") and
+                   any(k["args"].get("User annotation") == "who=query" for k in trace.of("kernel")))
+        self.check_flows(trace, name)
+
+    def kernels_of_nodes(self, trace):
+        keys = (*self.NODE_KEYS, "User annotation", "bytes")
+        return collections.Counter((k["name"], *(k["args"].get(key) for key in keys))
+                                   for k in trace.of("kernel") if "Node" in k["args"])
+
+    def check_graph(self, device, name, model, options):
+        """A traced replay has the kernels of a run without graphs, with the same fields. On emulated GPUs each device
+        graph is one launch, and nothing else launches kernels after the captures."""
+        file = name.replace(":", "").replace(", ", "-")
+        steps = self.trace(f"{file}-steps.json", model, *options)
+        trace, calls = self.counted_trace(file, model, *options, "--graph")
+        self.check(f"{name}: kernels carry their nodes", self.kernels_of_nodes(trace) == self.kernels_of_nodes(steps),
+                   (self.kernels_of_nodes(trace), self.kernels_of_nodes(steps)))
+        if name.endswith(", graph"):
+            self.check_kernels(trace, name)
+            by_op = {s["name"]: s["device_us"] for s in json.loads(self.run("trace", trace.path, "--json").stdout)["by_op"]}
+            self.check(f"{name}: ops of kernels", by_op.get("tern::matmul", 0) > 0, by_op)
+        self.check_summary(trace, name)
+        if not calls or not self.launches_graphs(device, name):
+            return
+        launches = self.graph_launches(trace)
+        self.check(f"{name}: every launch of a graph is an event", launches and calls["GraphLaunch"] == len(launches), calls)
+        if name.endswith(", graph"):  # captured once without and once with times
+            self.check(f"{name}: one launch a replay", calls["GraphLaunch"] == calls["GraphInstantiateWithFlags"] == 2, calls)
+            by_launch = collections.Counter(k["args"]["correlation"] for k in trace.of("kernel"))
+            self.check(f"{name}: all kernels are of the launch",
+                       set(by_launch) == {e["args"]["correlation"] for e in launches}, by_launch)
+
+    def check_own_graphs(self, device, model, steps):
+        """From the third run on, a session's own graphs: the kernels stay the same."""
+        trace, calls = self.counted_trace("own", model, "--device", device, "--repeat", 4)
+        twice = collections.Counter({kernel: 2 * n for kernel, n in self.kernels_of_nodes(steps).items()})
+        self.check(f"{device}, own graphs: kernels carry their nodes", self.kernels_of_nodes(trace) == twice)
+        if calls:
+            self.check(f"{device}, own graphs: launches", calls["GraphLaunch"] == len(self.graph_launches(trace)) == 2, calls)
+
+    def counted_trace(self, name, model, *options):
+        """A trace, and the calls of an emulated driver by name without prefix; none on other devices."""
+        report = self.folder / f"{name}-report.json"
+        os.environ["TERN_EMULATOR_REPORT"] = str(report)
+        trace = self.trace(f"{name}.json", model, *options)
+        del os.environ["TERN_EMULATOR_REPORT"]
+        calls = collections.Counter()
+        if "TERN_EMULATOR_DEVICES" in os.environ:
+            calls.update({call.removeprefix("cu").removeprefix("hip"): n
+                          for call, n in json.loads(report.read_text())["calls_by_name"].items()})
+        return trace, calls
+
+    @staticmethod
+    def graph_launches(trace):
+        return [e for e in trace.of("cuda_runtime") if e["name"].endswith("GraphLaunch")]
+
+    @staticmethod
+    def launches_graphs(device, name):
+        """Bodies of CUDA's conditional nodes hold no events, so these graphs need CUPTI."""
+        return name.endswith(", graph") or device == "rocm" or os.environ.get("TERN_CUDA_LIBRARIES") == "1"
 
     def check_flows(self, trace, name):
         calls = {e["args"]["correlation"]: e for e in trace.of("cuda_runtime")}

@@ -19,6 +19,7 @@ import tempfile
 
 import train_adapters
 import train_interrupted
+import training_checks
 from training_checks import (CLOSE, CLOSE_OF_MODEL, CNN, DATA, difference, FLAGS, IMAGES, newest_step, result_of, ROOT,
                              states_of, TrainingChecks)
 
@@ -150,20 +151,22 @@ def precision_is_that_of_pytorch(c):
 
 
 def steps_are_those_of_pytorch(c):
-    """Several losses and optimizers over shared parameters: a GAN, actor and critic; every third step; resumed runs."""
+    """Several losses and optimizers over shared parameters: a GAN, actor and critic; every third step; three batches a
+    step, whose last one is smaller; resumed runs."""
     for case in json.loads((DATA / "steps.json").read_text())["cases"]:
         options = [word for rule in case["step"] for word in ("--step", rule)]
+        accumulate = case.get("accumulate", 1)
+        options += ["--accumulate"] if accumulate > 1 else []
         model = c.export(DATA / f"{case['model']}.pt2", "--lr", case["lr"], *options)
         data, folder = DATA / "steps_data.safetensors", c.folder / "steps"
         run = ["--no-shuffle", "--epochs", 100, "--steps", len(case["losses"][0])]
+        run += ["--batch", case["batch"], "--accumulate", accumulate] if accumulate > 1 else []
         done = c.train(model, *run, "--json", data=data)
         if done.returncode != 0:
             c.check(case["name"], False, done.stderr)
             continue
         report = json.loads(done.stdout)
-        mine = [report["losses"], *report["further_losses"].values()]
-        error = max(0 if its is None is ours else abs(ours - its) / abs(its) if None not in (ours, its) else 1
-                    for a, b in zip(mine, case["losses"], strict=True) for ours, its in zip(a, b, strict=True))
+        error = training_checks.error_of_steps(report, case["losses"])
         c.check(f"losses of {case['name']}", error < CLOSE, error)
         expected = (c.folder / "out.tern").read_bytes()
         for more in ([], ["--graph"]):
@@ -192,7 +195,13 @@ def steps_are_those_of_pytorch(c):
                            ([d + ", every=0"], "every takes"), ([d + ", betas=1"], "betas takes two numbers")):
         c.ends(f"--step {steps}", 2, message, *gan, *[word for s in steps for word in ("--step", s)])
     c.ends("--step beside --loss", 2, "leave out --loss", *gan, "--loss", "mse", "--step", d)
-    c.ends("--step beside --accumulate", 2, "--step cannot be combined with --accumulate", *gan, "--accumulate", "--step", d)
+    c.ends("a step with the name of an accumulation", 2, "'apply_d' is the method 'apply' of the step 'd'; give this step",
+           *gan, "--accumulate", "--step", d, "--step", "apply_d: loss=1, trains=generator")
+    c.ends("--accumulate without methods", 2, "no methods accumulate and apply; export it with --train --accumulate",
+           *c.train_command(c.folder / "x.tern", "--accumulate", 2, data=DATA / "steps_data.safetensors"))
+    done = c.run(*gan, "--accumulate", "--activation-memory", "least", "--step", d, "--step", "g: loss=1, trains=generator")
+    c.check("memory of accumulated steps", done.returncode == 0 and "accumulate_d: " in done.stdout and "accumulate_g: " in
+            done.stdout, done.stdout + done.stderr)
 
 
 def largest_error(mine, its):
@@ -572,6 +581,8 @@ def joint_graphs_are_trained(c):
         struct.pack("<Q", len(text)) + text + struct.pack("<1024f", *(rng.gauss(0, 1) for _ in range(1024))) +
         struct.pack("<64q", *(rng.randrange(4) for _ in range(64))))
     done = c.train(model, "--epochs", 20, "--json", data=c.folder / "joint.safetensors")
+    c.ends("--step of a joint graph", 2, "whose gradients belong to one loss", "export", program, "--train", "--step",
+           "d: loss=0, trains=*", "-o", c.folder / "x.tern")
     c.ends("--forward of a joint graph", 2, "--forward: the archive has no method 'forward'", *c.train_command(
         model, "--epochs", 1, "--forward", c.folder / "f.tern", data=c.folder / "joint.safetensors", output="j.tern"))
     c.check("--forward is checked before training", not (c.folder / "j.tern").exists())
@@ -660,7 +671,7 @@ CHECKS = (losses_are_those_of_pytorch, groups_are_those_of_pytorch, precision_is
           train_interrupted.killed_runs_end_with_the_same_bits, states_of_eight_bits, train_interrupted.interrupted_run,
           train_interrupted.other_signals, train_interrupted.results_that_cannot_be_written, digits_are_learnt,
           accumulation_is_one_large_batch, memory_is_limited, packed_weights_are_left_behind,
-          train_adapters.adapters_are_trained, train_adapters.adapters_are_averaged, train_adapters.adapters_have_steps,
+          train_adapters.adapters_are_trained, train_adapters.tied_weights_get_adapters_as_copies, train_adapters.adapters_are_averaged, train_adapters.adapters_have_steps,
           train_adapters.adapters_of_weights_that_are_not_transposed, graphs_have_the_same_bits, frozen_parameters_stay,
           reproducible_runs_have_the_same_bits, attention_drops_probabilities, joint_graphs_are_trained, messages)
 

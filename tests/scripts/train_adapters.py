@@ -5,6 +5,9 @@ import struct
 
 from training_checks import CLOSE, CNN, DATA, difference, result_of, states_of, tensors_of
 
+UNTIED = ("an adapter of one would change both. Give the layer a weight of its own before torch.export: "
+          "model.head.weight = torch.nn.Parameter(model.head.weight.detach().clone())")
+
 
 def adapters_are_trained(c):
     """Low-rank adapters: losses, adapters and results as a program of PyTorch has them; nothing else changes."""
@@ -51,7 +54,9 @@ def adapters_are_trained(c):
             ("encoder", ["tokens"], "it matches tokens.weight, which is not only a weight of linear layers"),
             ("encoder", ["nothing.*"], "no parameter matches; 'tern inspect --weights 1000' lists them"),
             ("encoder", ["*", "head"], "an earlier --lora matches head.weight"),
-            ("tied", ["head"], "it matches head.weight, which is tied to tokens.weight")):
+            ("tied", ["head"], f"it matches head.weight, which is tied to tokens.weight: {UNTIED}"),
+            ("tied_head", ["head"], f"it matches head.weight, which is tied to tokens.weight: {UNTIED}"),
+            ("tied_strict", ["head"], f"it matches the layer head, whose weight is tied to tokens.weight: {UNTIED}")):
         rules = [word for rule in rules for word in ("--lora", rule)]
         c.ends(f"{program} {rules}", 2, f"{' '.join(rules[-2:])}: {why}", "export", DATA / f"{program}.pt2", "--train",
                "--loss", "cross_entropy", "--class-axis", -1, *rules, "-o", model)
@@ -61,6 +66,23 @@ def adapters_are_trained(c):
     norms = c.export(CNN, "--loss", "cross_entropy", "--lora", "*")
     c.ends("--adapters beside batch norms", 0, "training also changes 6 buffers, such as features.", *c.train_command(
         norms, "--adapters", adapters))
+
+
+def tied_weights_get_adapters_as_copies(c):
+    """The copy that the error proposes: losses of PyTorch's adapter of the tied head alone."""
+    case = json.loads((DATA / "tied_lora.json").read_text())
+    data, options = DATA / "encoder_data.safetensors", ["--loss", "cross_entropy", "--class-axis", -1]
+    adapter = ["--lora", case["lora"], "--lora-seed", case["seed"], "--lr", case["lr"]]
+    model, forward = c.export(DATA / "tied_copy.pt2", *options, *adapter), c.folder / "copy.tern"
+    done = c.train(model, "--no-shuffle", "--epochs", 100, "--steps", len(case["losses"]), "--json", "--forward", forward,
+                   data=data)
+    losses = json.loads(done.stdout)["losses"] if done.returncode == 0 else []
+    c.check("losses with an adapter of a copied weight", len(losses) == len(case["losses"]) and
+            max(abs(a - b) / abs(b) for a, b in zip(losses, case["losses"])) < CLOSE, done.stderr or losses[-4:])
+    for name, word in (("tied_head", "head.weight"), ("tied_strict", "tokens.weight")):
+        done = c.run("export", DATA / f"{name}.pt2", "--train", *options, "--lora", "*", "-o", c.folder / "others.tern")
+        c.check(f"{name}: tied weights get no adapter", done.returncode == 0 and "trains 2 parameters" in done.stdout and
+                word in done.stdout.partition("no adapters: ")[2] and "the weights are tied" in done.stdout, done.stdout + done.stderr)
 
 
 def adapters_are_averaged(c):

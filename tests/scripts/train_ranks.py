@@ -91,6 +91,32 @@ def losses_are_those_of_pytorch(c, full):
             c.check(name, error_of(losses, case["losses"]) < CLOSE_TO_TORCH, error_of(losses, case["losses"]))
 
 
+def named_steps_are_those_of_pytorch(c, full):
+    """A GAN, actor and critic: each step's gradients are the mean of the ranks'. Ranks with unequal shares, and several
+    batches a step, have the losses of one rank."""
+    data = DATA / "steps_data.safetensors"
+    for case in json.loads((DATA / "steps.json").read_text())["parallel"]:
+        rules = [word for rule in case["step"] for word in ("--step", rule)]
+        model = c.export(DATA / f"{case['model']}.pt2", "--lr", case["lr"], *rules, "--data-parallel", "--bucket", "1kB",
+                         "--accumulate")
+        count = len(case["losses"][0])
+        options = ["--no-shuffle", "--epochs", 100, "--steps", count, "--json"]
+        for engine in c.engines if full else c.engines[:1]:
+            name = f"named steps of {case['model']}, {case['ranks']} ranks, {engine}"
+            status, out, errors = c.ranks(engine, case["ranks"], c.train_command(model, *options, data=data))
+            error = training_checks.error_of_steps(json.loads(out[0]), case["losses"]) if not any(status) else errors
+            c.check(f"{name}: as PyTorch", not any(status) and error < CLOSE_TO_TORCH, error)
+            more = [*options, "--batch", 27, "--accumulate", 2]
+            done = c.train(model, *more, data=data)
+            alone = json.loads(done.stdout) if done.returncode == 0 else {}
+            status, out, errors = c.ranks(engine, case["ranks"], c.train_command(model, *more, data=data))
+            if any(status) or not alone:
+                c.check(f"{name}: as one rank", False, f"{done.stderr} {errors}")
+                continue
+            error = training_checks.error_of_steps(json.loads(out[0]), [alone["losses"], *alone["further_losses"].values()])
+            c.check(f"{name}: as one rank", error < CLOSE_TO_ALONE, error)
+
+
 def ranks_are_one_large_rank(c, full):
     """Equal shares, unequal ones, and last batches that leave a rank without samples; also several batches a step."""
     model = c.export(DATA / "mlp.pt2", "--loss", "cross_entropy", "--optimizer", "adamw", "--lr", 2e-3, "--clip-norm", 0.5,
@@ -258,7 +284,7 @@ def communication_runs_beside_the_backward_pass(c, _):
     c.check("gradients travel beside the backward pass", len(steps) == 16 and beside >= 1, f"{beside} of {len(steps)} steps")
 
 
-CHECKS = (losses_are_those_of_pytorch, ranks_are_one_large_rank, ignored_targets_do_not_count, runs_continue,
+CHECKS = (losses_are_those_of_pytorch, named_steps_are_those_of_pytorch, ranks_are_one_large_rank, ignored_targets_do_not_count, runs_continue,
           another_number_of_ranks_continues, names_of_ranks,
           a_rank_fails, communication_runs_beside_the_backward_pass)
 

@@ -37,6 +37,13 @@ class TrainingChecks(checks.Checks):
                    f"status {done.returncode}: {done.stdout}{done.stderr}")
 
 
+def error_of_steps(report, expected):
+    """The largest relative error of the losses of named steps; None: the step was left out."""
+    mine = [report["losses"], *report["further_losses"].values()]
+    return max(0 if its is None is ours else abs(ours - its) / abs(its) if None not in (ours, its) else 1
+               for a, b in zip(mine, expected, strict=True) for ours, its in zip(a, b, strict=True))
+
+
 def newest_step(folder):
     return max((int(path.stem.split("-")[1]) for path in folder.glob("checkpoint-*.safetensors")), default=0)
 

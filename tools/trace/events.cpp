@@ -116,6 +116,7 @@ class Loader {
     s.external = trace_integer(trace_arg(event, "External id"), 0);
     s.correlation = trace_integer(trace_arg(event, "correlation"), 0);
     s.sequence = trace_integer(trace_arg(event, "Seq"), -1);
+    s.op = intern(text_of(trace_arg(event, "Op")));
     s.module = intern(text_of(trace_arg(event, "Module Hierarchy")));
     s.annotation = intern(text_of(trace_arg(event, "User annotation")));
     s.collective = intern(text_of(trace_arg(event, "Collective name")));

@@ -17,7 +17,7 @@ struct TracedSpan {
   Kind kind = Kind::op;
   bool finished = true;
   bool waits = false;  ///< the call waits for the device
-  NameId name = 0, module = 0, annotation = 0, group = 0, collective = 0;
+  NameId name = 0, op = 0, module = 0, annotation = 0, group = 0, collective = 0;
   std::int64_t process = 0, thread = 0;
   double begin = 0, duration = 0;
   std::int64_t external = 0, correlation = 0, sequence = -1;

@@ -239,7 +239,10 @@ TraceSummary summarize_trace(const LoadedTrace& trace) {
         add(cut(trace.name(trace.spans[op->second].name)), place, false, 0, span.duration, span);
       } else {
         const OpPlace place{0, cut(trace.name(span.module)), cut(trace.name(span.annotation))};
-        add("(not in an op)", place, false, 0, span.duration, span);
+        // A kernel of a device graph names its op; the host has started the graph alone.
+        const std::string graph_op =
+            span.op == 0 ? std::string("(not in an op)") : "tern::" + std::string(cut(trace.name(span.op)));
+        add(graph_op, place, false, 0, span.duration, span);
       }
     }
   }

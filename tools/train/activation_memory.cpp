@@ -49,7 +49,9 @@ std::vector<LimitedMethod> limit_activation_memory(Program& program, std::option
   std::vector<LimitedMethod> methods;
   std::vector<std::string> names = step_names(program);
   names.emplace_back(training::kTrainStep);
-  names.emplace_back(training::kAccumulate);
+  const std::size_t step_count = names.size();
+  for (std::size_t i = 0; i < step_count; ++i)
+    names.push_back(training::method_of_step(training::kAccumulate, names[i]));
   for (const std::string& name : names) {
     const int function = program.find_entry(name);
     if (function < 0) continue;

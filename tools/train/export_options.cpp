@@ -70,6 +70,17 @@ bool any_given(const TrainArguments& a) {
          a.dampening || a.data_parallel || !a.bucket.empty();
 }
 
+/// A line with the names of weights without adapters; empty if there are none.
+std::string unadapted_text(const std::vector<std::string>& weights, std::string_view why) {
+  constexpr std::size_t kNamed = 8;
+  if (weights.empty()) return {};
+  std::string names;
+  for (std::size_t i = 0; i < std::min(weights.size(), kNamed); ++i)
+    names += (i == 0 ? "" : ", ") + escape_name(weights[i]);
+  if (weights.size() > kNamed) names += fmt::format(" and {} more", weights.size() - kNamed);
+  return fmt::format("no adapters: {}: {}\n", names, why);
+}
+
 }  // namespace
 
 void add_train_options(CLI::App* command, TrainArguments& a) {
@@ -150,9 +161,10 @@ void add_train_options(CLI::App* command, TrainArguments& a) {
       ->add_option("--bucket", a.bucket,
                    "Gradients that travel together with --data-parallel (default: 25MB, and 1 MB in the first bucket)")
       ->type_name("BYTES");
-  command->add_flag(
-      "--accumulate", a.accumulate,
-      "Also make methods accumulate and apply, for 'tern train --accumulate': a step over several batches");
+  command->add_flag("--accumulate", a.accumulate,
+                    "Also make methods accumulate and apply, for 'tern train --accumulate': a step over several "
+                    "batches. With --step: "
+                    "accumulate_NAME and apply_NAME for each step");
 }
 
 std::optional<TrainingOptions> parse_train(const TrainArguments& a) {
@@ -219,14 +231,10 @@ std::string training_text(const TrainingOptions& options, const TrainingReport& 
   for (const std::string& group : report.groups) text += "  " + escape_message(group) + "\n";
   for (const std::string& name : report.unused)
     text += fmt::format("not trained: {}: the loss does not depend on it\n", escape_name(name));
-  constexpr std::size_t kNamed = 8;
-  const std::vector<std::string>& without = report.unadapted;
-  std::string names;
-  for (std::size_t i = 0; i < std::min(without.size(), kNamed); ++i)
-    names += (i == 0 ? "" : ", ") + escape_name(without[i]);
-  if (without.size() > kNamed) names += fmt::format(" and {} more", without.size() - kNamed);
-  if (!without.empty())
-    text += fmt::format("no adapters: {}: --lora matches, but not only linear layers read them\n", names);
+  text += unadapted_text(report.unadapted, "--lora matches, but not only linear layers read them");
+  text += unadapted_text(report.tied,
+                         "--lora matches, but the weights are tied: give the layers weights of their own before "
+                         "torch.export, as the error of --lora NAME shows");
   return text;
 }
 

@@ -94,6 +94,12 @@ bool gives_loss(const FunctionInfo& f) {
   return !f.outputs.empty() && is_number(f.outputs[0]);
 }
 
+bool accumulates(const Model& model, const std::string& step) {
+  const FunctionInfo* accumulate = find(model, method_of(model, training::kAccumulate, step));
+  return accumulate != nullptr && gives_loss(*accumulate) &&
+         find(model, method_of(model, training::kApply, step)) != nullptr;
+}
+
 bool has_collective(const Model& model, const std::string& name) {
   const Program& program = *model.program();
   const int found = program.find_entry(name);
@@ -102,6 +108,11 @@ bool has_collective(const Model& model, const std::string& name) {
 }
 
 }  // namespace
+
+std::string method_of(const Model& model, std::string_view method, const std::string& step) {
+  std::string name = training::method_of_step(method, step);
+  return find(model, name) != nullptr ? name : std::string(method);
+}
 
 Methods find_methods(const Model& model, const std::string& name) {
   Methods m;
@@ -128,8 +139,9 @@ Methods find_methods(const Model& model, const std::string& name) {
   m.loss_name = text_in(model, training::kLossKey);
   if (const FunctionInfo* f = find(model, training::kLoss); f != nullptr && gives_loss(*f)) m.loss = *f;
   if (const FunctionInfo* f = find(model, training::kAveragedLoss); f != nullptr && gives_loss(*f)) m.loss = *f;
-  const FunctionInfo* accumulate = find(model, training::kAccumulate);
-  m.accumulates = accumulate != nullptr && gives_loss(*accumulate) && find(model, training::kApply) != nullptr;
+  m.accumulates = accumulates(model, m.step.name) && std::ranges::all_of(m.further, [&](const FurtherStep& s) {
+                    return accumulates(model, s.function.name);
+                  });
   m.communicates = has_collective(model, m.step.name);
   m.weighs = number_in<std::uint64_t>(model, training::kBucketKey).has_value();
   m.class_axis = number_in<std::int64_t>(model, training::kClassAxisKey);

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tern::train {
@@ -27,13 +28,16 @@ struct Methods {
   std::size_t loss_result = 0;             ///< position of the loss in the results of `step`
   std::vector<FurtherStep> further;        ///< taken after `step`, in this order
   std::optional<FunctionInfo> loss;        ///< evaluation; its first result is a single float
-  bool accumulates = false;                ///< the model has `accumulate` and `apply`
+  bool accumulates = false;                ///< all steps have methods `accumulate` and `apply`
   bool communicates = false;               ///< `step` has collectives
   bool weighs = false;                     ///< ranks may have parts of different sizes (`export --data-parallel`)
   std::optional<std::int64_t> class_axis;  ///< class axis of a loss over classes
   double rate = 1e-3;                      ///< learning rate given at export
   std::string optimizer;                   ///< the name in `tern export`; empty for other step functions
 };
+
+/// Name of a step's `accumulate` or `apply` (`method`): accumulate_STEP of a named step.
+std::string method_of(const Model& model, std::string_view method, const std::string& step);
 
 /// Fails (invalid_argument) for a model without step function, explaining the remedy. `name`: the step function's name;
 /// empty for "train_step", or the only function.

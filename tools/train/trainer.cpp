@@ -43,11 +43,9 @@ Trainer::Trainer(const Model& model, const PreparedModel& prepared, const TrainO
       data_(methods_.step, rate_input(), options.data, options.cast,
             checked_names(methods_.step, rate_input(), options)),
       session_(prepared),
-      step_run_(session_, methods_.step.name, options.graph),
-      accumulate_run_(session_, std::string(training::kAccumulate), options.graph),
-      apply_run_(session_, std::string(training::kApply), options.graph),
       checkpoints_(options.checkpoints.empty() ? options.output + ".checkpoints" : options.checkpoints) {
-  for (const FurtherStep& s : methods_.further) further_runs_.emplace_back(session_, s.function.name, options.graph);
+  add_runs(methods_.step.name);
+  for (const FurtherStep& s : methods_.further) add_runs(s.function.name);
   history_.further_losses.resize(methods_.further.size());
   if (options_.accumulate > 1 && !methods_.accumulates)
     fail(ErrorCode::invalid_argument,
@@ -90,6 +88,12 @@ Trainer::Trainer(const Model& model, const PreparedModel& prepared, const TrainO
                                                   "remove them, or give another folder with --checkpoint",
                                                   escape_name(checkpoints_.folder())));
   }
+}
+
+void Trainer::add_runs(const std::string& step) {
+  const auto run_of = [&](std::string name) { return MethodRun(session_, std::move(name), options_.graph); };
+  step_runs_.push_back({run_of(step), run_of(method_of(model_, training::kAccumulate, step)),
+                        run_of(method_of(model_, training::kApply, step))});
 }
 
 /// Several ranks require a step function with collectives.
@@ -193,29 +197,6 @@ bool Trainer::is_full(std::size_t share) const {
   return share == ranks_.share_size(std::min<std::uint64_t>(options_.batch, division_.trained.size()));
 }
 
-double Trainer::run_step(std::span<const std::uint64_t> samples) {
-  const std::vector<std::uint64_t> share = ranks_.share(samples);
-  std::vector<Tensor> all = data_.batch(share);
-  if (methods_.takes_rate) all.push_back(rate_);
-  const std::vector<Tensor>& results = step_run_(all, is_full(share.size()));
-  const double loss = number_of(results.at(methods_.loss_result));
-  if (methods_.norm_result) history_.gradient_norms.push_back(number_of(results.at(*methods_.norm_result)));
-  run_further(all, is_full(share.size()));
-  return loss;
-}
-
-/// Takes the further steps of a turn with the same batch.
-void Trainer::run_further(const std::vector<Tensor>& inputs, bool full) {
-  for (std::size_t i = 0; i < methods_.further.size(); ++i) {
-    const FurtherStep& step = methods_.further[i];
-    const bool taken = (history_.position.step + 1) % step.every == 0;
-    const double loss = taken ? number_of(further_runs_[i](inputs, full).at(step.loss_result))
-                              : std::numeric_limits<double>::quiet_NaN();
-    history_.further_losses[i].push_back(loss);
-    if (taken) check_loss(loss, fmt::format("'{}' in ", escape_name(step.function.name)));
-  }
-}
-
 void Trainer::check_loss(double loss, const std::string& step) const {
   if (std::isfinite(loss)) return;
   fail(ErrorCode::runtime,
@@ -224,19 +205,56 @@ void Trainer::check_loss(double loss, const std::string& step) const {
                    step, history_.losses.size() + (step.empty() ? 0 : 1), std::isnan(loss) ? "NaN" : "infinite"));
 }
 
+Trainer::Batch Trainer::batch_of(std::span<const std::uint64_t> samples) {
+  const std::vector<std::uint64_t> share = ranks_.share(samples);
+  return {data_.batch(share), is_full(share.size())};
+}
+
+void Trainer::note_norm(std::size_t number, const std::vector<Tensor>& results, std::size_t position) {
+  if (number == 0 && methods_.norm_result && position < results.size())
+    history_.gradient_norms.push_back(number_of(results.at(position)));
+}
+
+double Trainer::run_step(std::size_t number, std::size_t loss_result, const Batch& batch) {
+  std::vector<Tensor> inputs = batch.inputs;
+  if (methods_.takes_rate) inputs.push_back(rate_);
+  const std::vector<Tensor>& results = step_runs_[number].step(inputs, batch.full);
+  note_norm(number, results, methods_.norm_result.value_or(0));
+  return number_of(results.at(loss_result));
+}
+
 /// A step over several batches with their mean gradient; returns their mean loss.
-double Trainer::run_accumulated(std::span<const std::uint64_t> samples) {
+double Trainer::run_accumulated(std::size_t number, std::span<const std::uint64_t> samples) {
+  StepRuns& runs = step_runs_[number];
   double sum = 0, batches = 0;
   while (!samples.empty()) {
     const auto now = samples.first(std::min<std::size_t>(options_.batch, samples.size()));
     samples = samples.subspan(now.size());
-    const std::vector<std::uint64_t> share = ranks_.share(now);
-    sum += number_of(accumulate_run_(data_.batch(share), is_full(share.size())).at(0));
+    const Batch batch = batch_of(now);
+    sum += number_of(runs.accumulate(batch.inputs, batch.full).at(0));
     ++batches;
   }
-  const std::vector<Tensor>& results = apply_run_(std::span(&rate_, 1), true);
-  if (methods_.norm_result && !results.empty()) history_.gradient_norms.push_back(number_of(results[0]));
+  const std::vector<Tensor>& results = runs.apply(std::span(&rate_, 1), true);
+  note_norm(number, results, 0);
   return sum / batches;
+}
+
+/// Takes all steps of a turn, one after the other, with the same samples; returns the first one's loss.
+double Trainer::take_steps(std::span<const std::uint64_t> samples) {
+  const bool accumulates = options_.accumulate > 1;
+  const Batch batch = accumulates ? Batch{} : batch_of(samples);
+  const auto take = [&](std::size_t number, std::size_t loss_result) {
+    return accumulates ? run_accumulated(number, samples) : run_step(number, loss_result, batch);
+  };
+  const double first_loss = take(0, methods_.loss_result);
+  for (std::size_t i = 0; i < methods_.further.size(); ++i) {
+    const FurtherStep& further = methods_.further[i];
+    const bool taken = (history_.position.step + 1) % further.every == 0;
+    const double loss = taken ? take(i + 1, further.loss_result) : std::numeric_limits<double>::quiet_NaN();
+    history_.further_losses[i].push_back(loss);
+    if (taken) check_loss(loss, fmt::format("'{}' in ", escape_name(further.function.name)));
+  }
+  return first_loss;
 }
 
 double Trainer::step(const std::vector<std::uint64_t>& order, std::uint64_t* samples) {
@@ -255,7 +273,7 @@ double Trainer::step(const std::vector<std::uint64_t>& order, std::uint64_t* sam
 /// Adds the samples to an error message: their values are a frequent cause, for example class numbers out of range.
 double Trainer::run_samples(std::span<const std::uint64_t> numbers) {
   try {
-    return options_.accumulate > 1 ? run_accumulated(numbers) : run_step(numbers);
+    return take_steps(numbers);
   } catch (const Error& e) {
     if (e.code() != ErrorCode::runtime) throw;
     fail(e.code(), fmt::format("step {}, {}: {}", history_.position.step + 1, data_.samples_text(ranks_.share(numbers)),

@@ -31,6 +31,11 @@ struct Listener {
   std::function<void(const History&)> on_epoch;  ///< called with the new epoch at the end of History::epochs
 };
 
+/// The methods of one step.
+struct StepRuns {
+  MethodRun step, accumulate, apply;
+};
+
 /// Belongs to one thread. The results of a run depend only on the archive, the data, the options and the number of
 /// threads, not on interruptions.
 class Trainer {
@@ -71,6 +76,7 @@ class Trainer {
  private:
   /// The input for the learning rate; empty if the method has none.
   std::string_view rate_input() const;
+  void add_runs(const std::string& step);
   void join();
   void divide();
   void restore();
@@ -82,10 +88,18 @@ class Trainer {
   double run_samples(std::span<const std::uint64_t> numbers);
   /// False for the smaller batch at the end of an epoch.
   bool is_full(std::size_t share) const;
-  double run_step(std::span<const std::uint64_t> samples);
-  void run_further(const std::vector<Tensor>& inputs, bool full);
+  struct Batch {
+    std::vector<Tensor> inputs;  ///< excludes the rate; valid until the next batch
+    bool full = false;
+  };
+  Batch batch_of(std::span<const std::uint64_t> samples);
+  /// Steps are numbered in the order of `step_runs_`.
+  double run_step(std::size_t number, std::size_t loss_result, const Batch& batch);
   void check_loss(double loss, const std::string& step) const;
-  double run_accumulated(std::span<const std::uint64_t> samples);
+  double run_accumulated(std::size_t number, std::span<const std::uint64_t> samples);
+  double take_steps(std::span<const std::uint64_t> samples);
+  /// Records the norm of the first step's gradients.
+  void note_norm(std::size_t number, const std::vector<Tensor>& results, std::size_t position);
   void end_epoch(double seconds);
   void gather_offsets();
   void save_together();
@@ -97,8 +111,7 @@ class Trainer {
   TrainingData data_;
   std::unique_ptr<TrainingData> held_out_data_;
   Session session_;
-  MethodRun step_run_, accumulate_run_, apply_run_;
-  std::deque<MethodRun> further_runs_;  ///< runs of Methods::further, in its order
+  std::deque<StepRuns> step_runs_;  ///< Methods::step, then Methods::further in its order
   Checkpoints checkpoints_;
   std::unique_ptr<HeldFolder> folder_;
   Settings settings_;

@@ -3,6 +3,7 @@
 #include "devices/gpu/cuda/condition.h"
 #include "devices/gpu/cuda/conditional_api.h"
 #include "devices/gpu/devices.h"
+#include "devices/gpu/graph_times.h"
 #include "devices/gpu/handles.h"
 #include "devices/gpu/library.h"
 #include "devices/gpu/share.h"
@@ -133,6 +134,16 @@ constexpr tern_device_graph_conditional_functions kConditional = {sizeof kCondit
 
 tern_device_status prepare_graphs(const GpuDevice& d) {
   return graph_conditional_functions() == nullptr ? TERN_DEVICE_OK : load_condition_kernel(d);
+}
+
+Status record_in_graph(Stream stream, Event event) {
+  StreamCapture c;
+  if (!conditional_api().complete || api().graph_add_event == nullptr) return names::kNotSupported;
+  if (captured(stream, &c) != TERN_DEVICE_OK) return names::kNotSupported;
+  GraphNode node = nullptr;
+  if (const Status error = api().graph_add_event(&node, c.graph, c.nodes, c.count, event); error != kSuccess)
+    return error;
+  return conditional_api().replace_dependencies(stream, &node, nullptr, 1, kReplaceDependencies);
 }
 
 Status close_body(std::vector<OpenBody>& bodies) {

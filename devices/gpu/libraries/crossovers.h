@@ -20,7 +20,7 @@ struct Crossover {
 std::span<const Crossover> crossovers();
 
 /// Returns an error for an invalid value of TERN_CUDA_SOLVER (TERN_ROCM_SOLVER); valid values are `own`, `small` and
-/// `large`, for all batches. Empty otherwise.
+/// `large`, for all batches. Empty otherwise. The process reads the variable once.
 std::string wrong_solver();
 /// Returns the routine of that variable if set, else the table's.
 Routine routine_for(const MatrixBatch& batch);

@@ -16,10 +16,12 @@ class PluginClock : public StepClock {
   explicit PluginClock(PluginStream& stream) : stream_(stream) {}
   void begin() override;
   void mark(std::uint64_t id) override;
+  bool times_graphs() const override;
   std::span<const Time> consume_times() override;
   void end() noexcept override;
 
  private:
+  std::span<const Time> consume_graph_times();
   PluginStream& stream_;
   std::array<Time, 256> times_{};
 };

@@ -27,7 +27,8 @@ PluginTables::PluginTables(const tern_device_plugin& p)
       events(table<tern_device_event_functions>(p, "events")),
       shares(table<tern_device_share_functions>(p, "share")),
       overrides(table<tern_device_override_functions>(p, "override")),
-      profiler(table<tern_device_profiler_functions>(p, "profiler")),
+      profiler(table<tern_device_profiler_functions, offsetof(tern_device_profiler_functions, read_graph_spans)>(
+          p, "profiler")),
       pinned_memory(table<tern_device_pinned_memory_functions>(p, "pinned_memory")),
       memory_segments(table<tern_device_memory_segment_functions>(p, "memory_segments")),
       partitions(table<tern_device_partition_functions>(p, "partition")),

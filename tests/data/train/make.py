@@ -9,7 +9,7 @@ losses of low-rank adapters, written by hand as PEFT has them, and lora.safetens
 and results with adapters. parallel.json has the losses of several ranks, as
 DistributedDataParallel trains mlp.pt2 and encoder.pt2. eight_bits.pt2 is a wider perceptron of float32, and
 eight_bits.json has the losses that torchao 0.18 has in training it with states of 8 bits; for it alone torchao is needed
-(make.py OUT eight_bits). attention_dropout.pt2 is causal attention with dropout, with two heads of keys for four of
+(make.py OUT eight_bits); `make.py OUT tied_lora` makes tied_head.pt2 and its like. attention_dropout.pt2 is causal attention with dropout, with two heads of keys for four of
 queries. tied.pt2 has parameters of two types and tied weights, and tied.json its case. The images are those of examples/digits/digits_test.safetensors, in their order.
 """
 import json
@@ -112,6 +112,19 @@ class Tied(nn.Module):
         return self.head(torch.tanh(self.fc(self.norm(x))).float()).double()
 
 
+class TiedHead(nn.Module):
+    """A head with the embedding's weights; all float64."""
+
+    def __init__(self):
+        super().__init__()
+        self.tokens, self.fc = nn.Embedding(TOKENS, 16).double(), nn.Linear(16, 16).double()
+        self.head = nn.Linear(16, TOKENS, bias=False).double()
+        self.head.weight = self.tokens.weight
+
+    def forward(self, tokens):
+        return self.head(torch.tanh(self.fc(self.tokens(tokens))))
+
+
 def train(path, inputs, targets, class_axis, name, lr, settings, clip):
     model = load(path).module()
     classes = {n.lower(): getattr(torch.optim, n) for n in ("SGD", "Adam", "AdamW", "RMSprop", "NAdam")}
@@ -205,6 +218,37 @@ def lora():
         "lora": ["layers.*.linear?:rank=3,alpha=6", "head.weight:rank=2"]}) + "\n")
     tensors = {f"{name}.{key}": tensor.detach() for name, m in adapted.items() for key, tensor in (("a", m.a), ("b", m.b))}
     save_file(tensors | {"result": model(tokens[:4]).detach()}, OUT / "lora.safetensors")
+
+
+def tied_lora():
+    """tied_lora.json: losses of an adapter of rank 3 for a head with the embedding's weight. PEFT wraps the head alone.
+    tied_head.pt2 and tied_strict.pt2 are the program; tied_copy.pt2 has the copy that `tern export --lora` proposes."""
+    torch.manual_seed(0)
+    model = TiedHead().train()
+    tokens = load_file(OUT / "encoder_data.safetensors")["tokens"]
+    targets = tokens.sort(1).values
+    batch = ({0: Dim("batch", max=4096)},)
+    for name in ("tied_head", "tied_strict", "tied_copy"):
+        if name == "tied_copy":
+            model.head.weight = nn.Parameter(model.head.weight.detach().clone())
+        save(export(model, (tokens[:4],), dynamic_shapes=batch, strict=name == "tied_strict"), OUT / f"{name}.pt2")
+    model.head.weight = model.tokens.weight
+    torch.manual_seed(3)
+    model.head = Adapted(model.head, 3, 6)
+    optimizer = torch.optim.AdamW([model.head.a, model.head.b], lr=1e-2)
+    losses = []
+    while len(losses) < STEPS:
+        for part in torch.arange(len(targets)).split(BATCH):
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(model(tokens[part]).movedim(-1, 1), targets[part])
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+            if len(losses) == STEPS:
+                break
+    (OUT / "tied_lora.json").write_text(json.dumps({
+        "torch": torch.__version__.split("+")[0], "lr": 1e-2, "seed": 3, "lora": "head:rank=3,alpha=6",
+        "losses": losses}) + "\n")
 
 
 def further():
@@ -326,6 +370,8 @@ def main():
     torch.set_num_threads(1)
     if "eight_bits" in sys.argv[2:]:
         return eight_bits()
+    if "tied_lora" in sys.argv[2:]:
+        return tied_lora()
     attention_dropout()
     torch.manual_seed(0)
     batch = ({0: Dim("batch", max=4096)},)
@@ -344,6 +390,7 @@ def main():
     tied()
     further()
     lora()
+    tied_lora()
     conv1d()
     parallel()
 

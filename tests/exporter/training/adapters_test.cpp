@@ -15,7 +15,7 @@ using testing::TestProgram;
 /// Two layers x W^T, and a table with a lookup.
 struct AdaptersLayers {
   TestProgram p;
-  std::vector<std::string> left_out;
+  std::vector<std::string> left_out, tied;
 
   AdaptersLayers() {
     const std::vector<float> numbers{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
@@ -39,6 +39,7 @@ struct AdaptersLayers {
     AddedAdapters added = add_adapters(p.program(), parsed, 0);
     for (const TrainedParameter& t : added.parameters) names.push_back(p.program().states[t.state].name);
     left_out = std::move(added.left_out);
+    tied = std::move(added.tied);
     return names;
   }
   std::vector<float> result() {
@@ -86,7 +87,28 @@ TEST(Adapters, LeaveOutTiedWeights) {
   l.p.program().states.back().storage = l.p.program().states[1].storage;
   l.p.output(b.matmul(l.p.input(DType::f32, {2, 4}), b.transpose(other, 0, 1)));
   EXPECT_EQ(l.adapted({"*"}).size(), 2u);
-  EXPECT_EQ(l.left_out, (std::vector<std::string>{"second", "table.weight", "tied"}));
+  EXPECT_EQ(l.left_out, std::vector<std::string>{"table.weight"});
+  EXPECT_EQ(l.tied, (std::vector<std::string>{"second", "tied"}));
+}
+
+TEST(Adapters, LeaveOutWeightsOfSeveralModules) {
+  AdaptersLayers l;  // torch.export reads tied weights under one name
+  Program& program = l.p.program();
+  program.origins = {{"aten.linear.default", "first", ""}, {"aten.linear.default", "last", ""}};
+  for (Node& n : program.functions[0].nodes) n.origin = 0;
+  Builder& b = l.p.b();
+  b.set_origin(1);
+  l.p.output(b.matmul(l.p.input(DType::f32, {2, 3}), b.transpose(program.functions[0].inputs[0].value, 0, 1)));
+  EXPECT_EQ(l.adapted({"*"}).size(), 2u);
+  EXPECT_EQ(l.tied, std::vector<std::string>{"first.weight"});
+  try {
+    l.adapted({"last"});
+    FAIL() << "its weight has another name";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("it matches the layer last, whose weight is tied to first.weight"),
+              std::string::npos)
+        << e.what();
+  }
 }
 
 TEST(Adapters, GoToWeightsThatAreNotTransposed) {

@@ -73,6 +73,12 @@ TERN_EXPORT const tern_emulator_launch* tern_emulator_take(uint64_t* count) {
   return launches.data();
 }
 
+TERN_EXPORT void tern_emulator_observe(const tern_emulator_observer* observer) {
+  Machine& machine = Machine::get();
+  const std::lock_guard<std::recursive_mutex> guard(machine.lock);
+  machine.observe(observer);
+}
+
 TERN_EXPORT const char* tern_emulator_report(void) {
   thread_local std::unique_ptr<const std::string> kept;
   kept = std::make_unique<const std::string>(report());

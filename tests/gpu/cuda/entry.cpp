@@ -101,6 +101,7 @@ const Entry kEntries[] = {
     TERN_ENTRY(cuGraphAddMemsetNode, 10000, cuGraphAddMemsetNode),
     TERN_ENTRY(cuGraphAddEmptyNode, 10000, cuGraphAddEmptyNode),
     TERN_ENTRY(cuGraphAddChildGraphNode, 10000, cuGraphAddChildGraphNode),
+    TERN_ENTRY(cuGraphAddEventRecordNode, 11010, cuGraphAddEventRecordNode),
     TERN_ENTRY(cuGraphConditionalHandleCreate, 12030, cuGraphConditionalHandleCreate),
     TERN_ENTRY(cuGraphGetNodes, 10000, cuGraphGetNodes),
     TERN_ENTRY(cuGraphNodeGetType, 10000, cuGraphNodeGetType),

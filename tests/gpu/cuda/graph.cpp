@@ -131,6 +131,7 @@ uint64_t add(Machine& machine, uint64_t graph, std::span<const uint64_t> depende
 
 CUgraphNodeType type_of(const Node& node) {
   if (std::holds_alternative<Empty>(node.content)) return CU_GRAPH_NODE_TYPE_EMPTY;
+  if (std::holds_alternative<EventNode>(node.content)) return CU_GRAPH_NODE_TYPE_EVENT_RECORD;
   if (std::holds_alternative<Child>(node.content)) return CU_GRAPH_NODE_TYPE_GRAPH;
   if (std::holds_alternative<Conditional>(node.content)) return CU_GRAPH_NODE_TYPE_CONDITIONAL;
   const Work& work = std::get<Work>(node.content);
@@ -240,6 +241,14 @@ CUresult CUDAAPI cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUg
   return graph_call("cuGraphAddEmptyNode", 10000, [&](Machine& machine) {
     require(node, "phGraphNode") =
         handle<CUgraphNode>(machine.add_node(number(graph), numbers(dependencies, count), nullptr, Empty{}));
+  });
+}
+
+CUresult CUDAAPI cuGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                                           size_t count, CUevent event) {
+  return graph_call("cuGraphAddEventRecordNode", 11010, [&](Machine& machine) {
+    require(node, "phGraphNode") =
+        handle<CUgraphNode>(machine.add_event(number(graph), numbers(dependencies, count), number(event)));
   });
 }
 

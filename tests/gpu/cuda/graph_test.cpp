@@ -124,6 +124,44 @@ TEST_F(Graphs, NodesHaveTypes) {
   FAILS(CUDA_ERROR_INVALID_VALUE, cuGraphKernelNodeSetAttribute(nodes[0], CU_LAUNCH_ATTRIBUTE_PRIORITY, &value));
 }
 
+// "Each launch of the graph will record event to capture execution of the node's dependencies."
+TEST_F(Graphs, EventNodesRecordInEachLaunch) {
+  CUevent begin = nullptr, end = nullptr;
+  CUgraphNode node = nullptr, next = nullptr;
+  CUgraphNodeType type = CU_GRAPH_NODE_TYPE_HOST;
+  float milliseconds = 0;
+  SUCCEEDS(cuEventCreate(&begin, CU_EVENT_DEFAULT));
+  SUCCEEDS(cuEventCreate(&end, CU_EVENT_DEFAULT));
+  SUCCEEDS(cuGraphAddEventRecordNode(&node, graph, nullptr, 0, begin));
+  SUCCEEDS(cuGraphNodeGetType(node, &type));
+  EXPECT_EQ(type, CU_GRAPH_NODE_TYPE_EVENT_RECORD);
+  SUCCEEDS(kernel(graph, add, memory, 3, {node}, &next));
+  SUCCEEDS(cuGraphAddEventRecordNode(&node, graph, &next, 1, end));
+  SUCCEEDS(cuGraphInstantiate(&executable, graph, 0));
+  FAILS(CUDA_ERROR_INVALID_HANDLE, cuEventElapsedTime(&milliseconds, begin, end));
+  run();
+  SUCCEEDS(cuEventElapsedTime(&milliseconds, begin, end));
+  EXPECT_GT(milliseconds, 0);
+  SUCCEEDS(cuGraphLaunch(executable, stream));
+  FAILS(CUDA_ERROR_NOT_READY, cuEventElapsedTime(&milliseconds, begin, end));
+  SUCCEEDS(cuEventSynchronize(end));
+  EXPECT_EQ(read(stream), 6);
+  SUCCEEDS(cuEventDestroy(begin));
+  SUCCEEDS(cuEventDestroy(end));
+}
+
+TEST_F(Graphs, BodiesRecordNoEvents) {
+  const auto handle = handle_for(graph, 1, CU_GRAPH_COND_ASSIGN_DEFAULT);
+  std::vector<CUgraph> bodies;
+  CUevent event = nullptr;
+  CUgraphNode node = nullptr;
+  SUCCEEDS(cuEventCreate(&event, CU_EVENT_DEFAULT));
+  SUCCEEDS(conditional(graph, handle, CU_GRAPH_COND_TYPE_IF, 1, bodies));
+  SUCCEEDS(cuGraphAddEventRecordNode(&node, bodies[0], nullptr, 0, event));
+  FAILS(CUDA_ERROR_INVALID_VALUE, cuGraphInstantiate(&executable, graph, 0));
+  SUCCEEDS(cuEventDestroy(event));
+}
+
 TEST_F(Graphs, UnusedBytesOfParametersAreZero) {
   CUgraphNode node = nullptr;
   CUgraphNodeParams p = {};

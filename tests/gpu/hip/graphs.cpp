@@ -100,6 +100,13 @@ hipError_t hipGraphCreate(hipGraph_t* graph, unsigned int flags) {
     *required(graph, "pGraph") = pointer<hipGraph_t>(machine.create_graph());
   });
 }
+hipError_t hipGraphAddEventRecordNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies,
+                                      size_t count, hipEvent_t event) {
+  return call(__func__, [&](Machine& machine) {
+    *required(node, "pGraphNode") =
+        pointer<hipGraphNode_t>(machine.add_event(handle(graph), handles(dependencies, count), handle(event)));
+  });
+}
 hipError_t hipGraphDestroy(hipGraph_t graph) {
   return call(__func__, [&](Machine& machine) { machine.destroy_graph(handle(graph)); });
 }

@@ -1,7 +1,9 @@
 // solver_speed DEVICE SECONDS [--small]: the time of each factorization by Tern's kernels and by both routines of the
 // vendor, for `./dev gpu-check`. Prints a line for each batch: kind, type, side, matrices, and milliseconds by the
 // device's clock: own, small, large. --small: tiny batches, as a smoke test. Ends after SECONDS.
+#include <sys/wait.h>
 #include <tern/tern.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -60,7 +63,8 @@ Tensor matrices(DType type, std::int64_t count, std::int64_t n) {
 }
 
 /// Milliseconds of the node's fastest run, or of the first run if slower than `hopeless`.
-double measure(const char* device, const Kind& kind, DType type, std::int64_t count, std::int64_t n, double hopeless) {
+double measure_batch(const char* device, const Kind& kind, DType type, std::int64_t count, std::int64_t n,
+                     double hopeless) {
   TestProgram p;
   const ValueId x = p.input(type, {Dim(count), Dim(n), Dim(n)});
   std::vector<Attr> attributes;
@@ -82,6 +86,75 @@ double measure(const char* device, const Kind& kind, DType type, std::int64_t co
   return least;
 }
 
+/// A batch to measure.
+struct Request {
+  const Kind* kind;
+  DType type;
+  std::int64_t count, n;
+  double hopeless;
+};
+
+/// A process that measures batches with one routine: the plugin reads its variable once. Created before the driver is
+/// opened.
+class Worker {
+ public:
+  Worker(const char* device, const char* variable, const char* routine) {
+    int requests[2], answers[2];
+    if (::pipe(requests) != 0 || ::pipe(answers) != 0) throw std::runtime_error("no pipe");
+    process_ = ::fork();
+    if (process_ < 0) throw std::runtime_error("no process");
+    if (process_ == 0) {
+      for (const int end : open_ends()) ::close(end);
+      ::close(requests[1]);
+      ::close(answers[0]);
+      ::setenv(variable, routine, 1);
+      ::_exit(serve(device, requests[0], answers[1]));
+    }
+    ::close(requests[0]);
+    ::close(answers[1]);
+    request_ = requests[1];
+    answer_ = answers[0];
+    open_ends().insert(open_ends().end(), {request_, answer_});
+  }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+  ~Worker() {
+    ::close(request_);
+    ::close(answer_);
+    ::waitpid(process_, nullptr, 0);
+  }
+
+  double measure(const Request& request) const {
+    double ms = 0;
+    if (::write(request_, &request, sizeof request) != sizeof request || ::read(answer_, &ms, sizeof ms) != sizeof ms)
+      throw std::runtime_error("a process that measures has ended");
+    return ms;
+  }
+
+ private:
+  /// Ends of this process's pipes, which other workers must not hold open.
+  static std::vector<int>& open_ends() {
+    static std::vector<int> ends;
+    return ends;
+  }
+  static int serve(const char* device, int requests, int answers) {
+    Request r{};
+    try {
+      while (::read(requests, &r, sizeof r) == sizeof r) {
+        const double ms = measure_batch(device, *r.kind, r.type, r.count, r.n, r.hopeless);
+        if (::write(answers, &ms, sizeof ms) != sizeof ms) return 1;
+      }
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "\nFAIL %s\n", e.what());
+      return 1;
+    }
+    return 0;
+  }
+
+  pid_t process_ = -1;
+  int request_ = -1, answer_ = -1;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -94,6 +167,7 @@ int main(int argc, char** argv) {
   const auto end = Clock::now() + std::chrono::duration<double>(std::atof(argv[2]));
   const char* const variable = std::string(device).starts_with("cuda") ? "TERN_CUDA_SOLVER" : "TERN_ROCM_SOLVER";
   try {
+    const Worker own(device, variable, "own"), small(device, variable, "small"), large(device, variable, "large");
     for (const Type& type : kTypes) {
       for (const std::int64_t n : kSides) {
         for (const Kind& kind : kKinds) {
@@ -102,15 +176,9 @@ int main(int argc, char** argv) {
             const std::int64_t count = is_small ? 3 : std::clamp<std::int64_t>(kElements / (n * n), 1, most);
             std::printf("%s %c %lld %lld", kind.name, type.letter, static_cast<long long>(n),
                         static_cast<long long>(count));
-            double own = 0;
-            for (const char* routine : {"own", "small", "large"}) {
-              setenv(variable, routine, 1);
-              const bool is_own = std::strcmp(routine, "own") == 0;
-              const double ms = measure(device, kind, type.dtype, count, n, is_own ? kForEver : kHopeless * own);
-              if (is_own) own = ms;
-              std::printf(" %.4f", ms);
-            }
-            std::printf("\n");
+            const double own_ms = own.measure({&kind, type.dtype, count, n, kForEver});
+            const Request request{&kind, type.dtype, count, n, kHopeless * own_ms};
+            std::printf(" %.4f %.4f %.4f\n", own_ms, small.measure(request), large.measure(request));
             std::fflush(stdout);
           }
         }

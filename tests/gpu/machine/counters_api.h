@@ -54,6 +54,16 @@ typedef struct tern_emulator_launch {
 } tern_emulator_launch;
 /* Launches executed since the last call, in order. Valid until the next call. */
 const tern_emulator_launch* tern_emulator_take(uint64_t* count);
+/* Nodes of graphs, for stand-ins for profilers; called under the machine's lock. */
+typedef struct tern_emulator_observer {
+  void (*created)(uint64_t handle, uint64_t id);
+  /* A node of an executable graph, and the node of the graph that it copies. */
+  void (*cloned)(uint64_t id, uint64_t original);
+  /* The work of a node: 'k' kernel, 'c' copy, 'f' fill. Microseconds on the counted clock. */
+  void (*ran)(uint64_t id, uint32_t launch, char kind, uint64_t begin, uint64_t end);
+} tern_emulator_observer;
+/* Null: ends. Only the CUDA driver has this function. */
+void tern_emulator_observe(const tern_emulator_observer* observer);
 /* The counters as JSON, equal to TERN_EMULATOR_REPORT's at exit. Valid until the next call on this thread. */
 const char* tern_emulator_report(void);
 

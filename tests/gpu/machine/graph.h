@@ -19,6 +19,9 @@ struct Graph;
 enum class Condition { if_, while_, switch_ };
 
 struct Empty {};
+struct EventNode {
+  std::shared_ptr<Event> event;
+};
 struct Child {
   std::shared_ptr<Graph> graph;  // the node's own copy
 };
@@ -29,10 +32,11 @@ struct Conditional {
   std::vector<uint64_t> handles;  // handles of the bodies; callers get the array
 };
 
-using NodeContent = std::variant<Empty, Work, Child, Conditional>;
+using NodeContent = std::variant<Empty, Work, Child, Conditional, EventNode>;
 
 struct Node {
   uint64_t handle = 0;
+  uint64_t id = 0;  // unique among all nodes and their copies
   Graph* graph = nullptr;
   std::shared_ptr<Context> context;  // of work
   std::vector<uint64_t> dependencies;

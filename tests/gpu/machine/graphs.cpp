@@ -124,8 +124,22 @@ uint64_t Machine::add_node(uint64_t graph_handle, std::span<const uint64_t> depe
   node->dependencies.assign(dependencies.begin(), dependencies.end());
   node->content = std::move(what);
   node->handle = nodes_.add(node);
+  node->id = ++last_node_;
   graph->nodes.push_back(node);
+  if (observer_ != nullptr) observer_->created(node->handle, node->id);
   return node->handle;
+}
+
+uint64_t Machine::add_event(uint64_t graph, std::span<const uint64_t> dependencies, uint64_t event) {
+  return add_node(graph, dependencies, nullptr, EventNode{events_.get(event)});
+}
+
+// CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED: "CUDA graph node is cloned."
+void Machine::number_copies(const Graph& graph) {
+  for (const auto& node : graph.nodes) {
+    const uint64_t original = std::exchange(node->id, ++last_node_);
+    if (observer_ != nullptr) observer_->cloned(node->id, original);
+  }
 }
 
 uint64_t Machine::create_condition(uint64_t graph_handle, const std::shared_ptr<Context>& context, uint32_t first,
@@ -203,13 +217,15 @@ namespace {
 using ull = unsigned long long;
 
 // CUDA_CONDITIONAL_NODE_PARAMS::phGraph_out: "Allowed node types are kernel nodes, empty nodes, child graphs, memsets,
-// memcopies, and conditionals." (The machine has no others.) "All kernels, including kernels in nested conditionals or
+// memcopies, and conditionals." "All kernels, including kernels in nested conditionals or
 // child graphs at any level, must belong to the same device context."
 // CUDA programming guide, "Conditional Node Body Graph Requirements": "Only copies/memsets involving device memory
 // and/or pinned device-mapped host memory are permitted."
 void check_body(const std::shared_ptr<Graph>& body, const Context& context) {
   visit_graphs(body, [&](const std::shared_ptr<Graph>& graph) {
     for (const auto& node : graph->nodes) {
+      if (std::holds_alternative<EventNode>(node->content))
+        refuse(Status::invalid_value, "the body of a conditional node records an event");
       const auto* work = std::get_if<Work>(&node->content);
       if (work == nullptr) continue;
       if (node->context && !same_primary(*node->context, context)) {
@@ -256,7 +272,10 @@ uint64_t Machine::instantiate(uint64_t handle) {
     }
   });
   executable->graph = copy_of(*graph, nullptr);
-  visit_graphs(executable->graph, [](const std::shared_ptr<Graph>& inner) { order(*inner); });
+  visit_graphs(executable->graph, [this](const std::shared_ptr<Graph>& inner) {
+    order(*inner);
+    number_copies(*inner);
+  });
   executable->source = graph;
   executable->handle = executables_.add(executable);
   ++graph->executables;
@@ -346,7 +365,16 @@ void Machine::launch_graph(uint64_t handle, uint64_t stream_handle) {
     refuse(Status::not_supported, "launching a graph into a capture is not emulated");
   }
   if (executable->last && !executable->last->is_complete) stream->queue.emplace_back(Wait{executable->last});
-  stream->queue.emplace_back(GraphRun{executable, executable->graph});
+  // "Each launch of the graph will record event to capture execution of the node's dependencies."
+  visit_graphs(executable->graph, [&](const std::shared_ptr<Graph>& inner) {
+    for (const auto& node : inner->nodes) {
+      if (const auto* event_node = std::get_if<EventNode>(&node->content)) {
+        event_node->event->record = std::make_shared<Record>();
+        event_node->event->record->stream = stream;
+      }
+    }
+  });
+  stream->queue.emplace_back(GraphRun{executable, executable->graph, ++last_launch_});
   executable->last = std::make_shared<Record>();
   executable->last->stream = stream;
   stream->queue.emplace_back(Signal{executable->last});

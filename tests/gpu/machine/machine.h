@@ -101,6 +101,7 @@ class Machine {
   uint64_t add_node(uint64_t graph, std::span<const uint64_t> dependencies, const std::shared_ptr<Context>& context,
                     NodeContent what);
   uint64_t create_condition(uint64_t graph, const std::shared_ptr<Context>& context, uint32_t first, bool assign);
+  uint64_t add_event(uint64_t graph, std::span<const uint64_t> dependencies, uint64_t event);
   uint64_t add_child(uint64_t graph, std::span<const uint64_t> dependencies, uint64_t child);
   std::shared_ptr<Node> add_conditional(uint64_t graph, std::span<const uint64_t> dependencies, uint64_t condition,
                                         const std::shared_ptr<Context>& context, Condition type, uint32_t bodies);
@@ -109,6 +110,8 @@ class Machine {
   // Returns the difference that forbids the update; empty: updated. `while_running`: launches may be pending.
   std::string update_executable(uint64_t executable, uint64_t graph, bool while_running);
   void launch_graph(uint64_t executable, uint64_t stream);
+  // Null: no observer.
+  void observe(const tern_emulator_observer* observer) { observer_ = observer; }
 
   // Execution (run.cpp).
   void run_all(Stream& stream);
@@ -141,6 +144,7 @@ class Machine {
   void forget_graph(Graph& graph);
   void end_context(Context& context);
   std::shared_ptr<Graph> make_graph(Graph* parent);
+  void number_copies(const Graph& graph);
 
   bool initialized_ = false;
   std::map<int, std::shared_ptr<Context>> primaries_;
@@ -159,6 +163,10 @@ class Machine {
   std::vector<std::shared_ptr<Stream>> orphans_;  // destroyed with pending work
   std::vector<std::shared_ptr<Capture>> captures_;
   const Executable* running_ = nullptr;
+  uint32_t running_launch_ = 0;
+  const tern_emulator_observer* observer_ = nullptr;
+  uint64_t last_node_ = 0;
+  uint32_t last_launch_ = 0;
   uint64_t clock_ = 0;  // counted microseconds
   uint64_t last_capture_ = 0;
 };

@@ -91,6 +91,7 @@ void Machine::run_one(Stream& stream) {
                        condition->value = condition->first;
                      }
                      running_ = graph.executable.get();
+                     running_launch_ = graph.number;
                      run(*graph.graph, *graph.executable);
                      running_ = nullptr;
                    }},

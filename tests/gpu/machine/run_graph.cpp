@@ -15,7 +15,15 @@ void Machine::run(const Graph& graph, const Executable& executable) {
 
 void Machine::run(const Node& node, const Executable& executable) {
   if (const auto* work = std::get_if<Work>(&node.content)) {
+    const uint64_t begin = clock_;
     run(*work);
+    const char kind = std::holds_alternative<Launch>(*work) ? 'k' : std::holds_alternative<Copy>(*work) ? 'c' : 'f';
+    if (observer_ != nullptr) observer_->ran(node.id, running_launch_, kind, begin, clock_);
+  } else if (const auto* event_node = std::get_if<EventNode>(&node.content)) {
+    Record& record = *event_node->event->record;
+    record.is_complete = true;
+    record.time = ++clock_;
+    record.stream = nullptr;
   } else if (const auto* child = std::get_if<Child>(&node.content)) {
     run(*child->graph, executable);
   } else if (const auto* conditional = std::get_if<Conditional>(&node.content)) {

@@ -34,6 +34,7 @@ struct Wait {
 struct GraphRun {
   std::shared_ptr<Executable> executable;
   std::shared_ptr<Graph> graph;  // the executable's at the launch
+  uint32_t number = 0;           // number of the launch
 };
 
 using Operation = std::variant<Work, Signal, Wait, GraphRun>;

@@ -5,6 +5,7 @@
 #include <hip/hiprtc.h>
 
 #include "devices/gpu/api.h"
+#include "devices/gpu/hip/capture_api.h"
 #include "devices/gpu/hip/graph_update.h"
 #include "devices/gpu/hip/masked_stream.h"
 #include "tests/gpu/prototypes/same_call.h"
@@ -20,6 +21,12 @@ TERN_GPU_OPTIONAL_FUNCTIONS(SAME_CALL)
   static_assert(same_call<decltype(gpu::CompilerApi::name), decltype(&::hiprtc##hip)>, #hip);
 TERN_GPU_COMPILER_FUNCTIONS(SAME_CALL)
 #undef SAME_CALL
+
+#define SAME_CALL(name, symbol, parameters) \
+  static_assert(same_call<decltype(gpu::CaptureApi::name), decltype(&::symbol)>, #symbol);
+TERN_GPU_CAPTURE(SAME_CALL)
+#undef SAME_CALL
+static_assert(gpu::kReplaceDependencies == hipStreamSetCaptureDependencies);
 
 static_assert(gpu::names::kPeerAlreadyEnabled == hipErrorPeerAccessAlreadyEnabled);
 static_assert(same_call<gpu::GraphExecUpdate*, decltype(&::hipGraphExecUpdate)>);

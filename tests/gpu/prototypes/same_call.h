@@ -10,6 +10,8 @@ namespace tern::testing {
 template <class A, class B>
 constexpr bool same_argument = sizeof(A) == sizeof(B) && std::is_floating_point_v<A> == std::is_floating_point_v<B> &&
                                (std::is_scalar_v<A> || std::is_enum_v<A>)&&(std::is_scalar_v<B> || std::is_enum_v<B>);
+template <>
+constexpr bool same_argument<void, void> = true;
 
 template <class A, class B>
 struct SameCall : std::false_type {};
