@@ -137,7 +137,7 @@ TEST(Fft, EverySmallSize) {
 
 TEST(Fft, LargerSizes) {
   // A power of two, many radices, large primes with and without factors.
-  for (const std::int64_t n : {128, 210, 1001, 1009, 1024, 2 * 509, 720}) {
+  for (const std::int64_t n : {128, 210, 1001, 1009, 1024, 2 * 509, 720, 127 * 6, 2 * 113, 4096, 131}) {
     for (const FftKind kind : kKinds) {
       for (const bool wide : {true, false}) expect_right({kind, false, FftNorm::none, {n}, {0}, wide});
     }

@@ -1,5 +1,6 @@
 // Pointwise nodes over operands of every shape and stride, against plain loops.
 #include <cmath>
+#include <limits>
 
 #include "tests/kernels/pointwise_support.h"
 
@@ -85,6 +86,53 @@ INSTANTIATE_TEST_SUITE_P(Types, PointwiseViews,
                                          DType::u16, DType::u32, DType::u64, DType::f16, DType::bf16, DType::f32,
                                          DType::f64, DType::c32, DType::c64, DType::c128),
                          [](const auto& info) { return std::string(name_of(info.param)); });
+
+/// One operation of floats whose operand has an element per row, or rows in another order.
+TEST(PointwiseViewsOf, RowsOfOneOperation) {
+  struct Operation {
+    Scalar op;
+    double (*expected)(double, double);
+  };
+  const Operation operations[] = {{Scalar::add, [](double u, double v) { return u + v; }},
+                                  {Scalar::sub, [](double u, double v) { return u - v; }},
+                                  {Scalar::mul, [](double u, double v) { return u * v; }},
+                                  {Scalar::div, [](double u, double v) { return u / v; }},
+                                  {Scalar::max, [](double u, double v) { return u > v || std::isnan(u) ? u : v; }},
+                                  {Scalar::min, [](double u, double v) { return u < v || std::isnan(u) ? u : v; }}};
+  for (const std::int64_t width : {15, 16, 17, 60, 100, 128, 300, 2048, 2050}) {
+    const Sizes out{3, 4, width}, sides[] = {out, {4, 1}, {3, 1, 1}, {4, width}, {3, 1, width}, {width}, {1}};
+    for (const Sizes& left : sides) {
+      for (const Sizes& right : sides) {
+        if (left != out && right != out && !(left.size() + right.size() == 5 && left[0] + right[0] == 7)) continue;
+        auto x = random_numbers(product(left), 3, 8), y = random_numbers(product(right), 4, 8);
+        for (double& v : y) v = v == 0 ? 1 : v;
+        x[x.size() / 2] = std::numeric_limits<double>::quiet_NaN();
+        for (const Operation& o : operations) {
+          NodeRun run(Op::pointwise);
+          run.input(DType::f32, left, x);
+          run.input(DType::f32, right, y);
+          Code code;
+          const auto p = code.operand(0, DType::f32), q = code.operand(1, DType::f32);
+          code.push(o.op, DType::f32, p, q);
+          run.node().expr = code.expr;
+          const auto got = run.run().output();
+          ASSERT_EQ(run.shape(), out);
+          for (std::int64_t i = 0; i < product(out); ++i) {
+            const double expected = o.expected(x[static_cast<std::size_t>(source(out, left, i))],
+                                               y[static_cast<std::size_t>(source(out, right, i))]);
+            const double value = got[static_cast<std::size_t>(i)].real();
+            if (std::isnan(expected)) {
+              ASSERT_TRUE(std::isnan(value)) << "element " << i << " of rows of " << width;
+            } else {
+              ASSERT_EQ(value, static_cast<double>(static_cast<float>(expected)))
+                  << "element " << i << " of rows of " << width;
+            }
+          }
+        }
+      }
+    }
+  }
+}
 
 TEST(PointwiseViewsOf, ACopyIsOfTheWholeOperand) {
   for (const PointwiseViewsShape& s : kShapes) {

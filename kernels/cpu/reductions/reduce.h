@@ -53,9 +53,11 @@ class OperandReader {
 ///   Acc identity() const
 ///   void add_run(Acc&, const L*, n, first) const      n elements of a line from element `first` on
 ///   void add_each(Acc*, const L*, n, row) const       element `row` of n lines
-///   void add_rows(Acc*, const L*, row, rows, n) const  optional: `rows` elements of n lines, `row` apart
 ///   void merge(Acc&, const Acc&) const                adds a later part of the line
 ///   Result finish(const Acc&, count) const
+/// and perhaps
+///   void add_rows(Acc*, const L*, row, rows, n) const `rows` elements of n lines, `row` apart
+///   void sum_rows(const L*, n, rows, Acc*) const      whole lines of n elements, which follow each other
 template <class L, class Reduction>
 class Reducer {
  public:
@@ -82,7 +84,7 @@ class Reducer {
       16;  ///< parts of a long line; fixed, so results do not depend on the number of threads
   static constexpr std::int64_t kLong = std::int64_t{1} << 17;
   static constexpr std::int64_t kDeep = 512;     ///< rows of a tile that is split
-  static constexpr std::int64_t kShort = 64;     ///< elements of rows that are reduced several at a time
+  static constexpr std::int64_t kShort = 128;    ///< elements of rows that are reduced several at a time
   static constexpr std::int64_t kFewLines = 16;  ///< fewer lines, or tiles of lines, leave threads idle
 
   /// Adds elements begin..end of the line at element `line`. `after`: elements that follow the line's last one in
@@ -110,12 +112,10 @@ class Reducer {
         const std::int64_t m = std::min(kRun, end - o);
         std::byte* at = out_.data + o * element_size(out_.dtype);
         Result* results = writer.begin(at, 1);
-        if constexpr (requires { &Reduction::sum_rows; }) {
-          if (is_dense && n > 0 && n <= kShort) {
-            short_rows(reader, k.offset(o), m, (end - o) * n, results);
-            writer.end(at, 1, m);
-            continue;
-          }
+        if (is_dense && n > 0 && n <= kShort) {
+          short_rows(reader, k.offset(o), m, (end - o) * n, results);
+          writer.end(at, 1, m);
+          continue;
         }
         for (std::int64_t i = 0; i < m; ++i) {
           Acc acc = reduction_.identity();
@@ -131,11 +131,20 @@ class Reducer {
   void short_rows(OperandReader<L>& reader, std::int64_t first, std::int64_t count, std::int64_t following,
                   Result* results) const {
     const std::int64_t n = axes_.reduced.count, together = kRun / n;
-    Acc sums[kRun];
     for (std::int64_t i = 0; i < count; i += together) {
       const std::int64_t m = std::min(together, count - i);
-      reduction_.sum_rows(reader.read(first + i * n, 1, m * n, following - i * n), n, m, sums);
-      for (std::int64_t k = 0; k < m; ++k) results[i + k] = reduction_.finish(sums[k], n);
+      const L* rows = reader.read(first + i * n, 1, m * n, following - i * n);
+      if constexpr (requires { &Reduction::sum_rows; }) {
+        Acc sums[kRun];
+        reduction_.sum_rows(rows, n, m, sums);
+        for (std::int64_t k = 0; k < m; ++k) results[i + k] = reduction_.finish(sums[k], n);
+      } else {
+        for (std::int64_t k = 0; k < m; ++k) {
+          Acc acc = reduction_.identity();
+          reduction_.add_run(acc, rows + k * n, n, 0);
+          results[i + k] = reduction_.finish(acc, n);
+        }
+      }
     }
   }
 

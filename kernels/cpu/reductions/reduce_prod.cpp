@@ -41,14 +41,14 @@ struct BinaryReduction {
   Acc identity() const { return start; }
   void add_run(Acc& acc, const L* v, std::int64_t n, std::int64_t) const {
     constexpr std::int64_t kLanes = 8;
-    Acc lanes[4 * kLanes];
-    std::fill_n(lanes, 4 * kLanes, start);
+    Acc lanes[kLanes];
     std::int64_t i = 0;
     if (n >= kLanes) {
       visit_cpu_level([&](auto) __attribute__((always_inline)) {
         if constexpr (std::is_arithmetic_v<A> && sizeof(A) == 8) {
           i = join_vectors(lanes, v, n);
         } else {
+          std::fill_n(lanes, kLanes, start);
           for (; i + kLanes <= n; i += kLanes) {
             for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] = join(lanes[j], static_cast<Acc>(v[i + j]));
           }
@@ -91,13 +91,14 @@ struct BinaryReduction {
   }
 
  private:
-  /// Joins 32 lanes of eight bytes in registers, then leaves eight; returns the number of joined elements.
+  /// Joins 32 lanes of eight bytes in registers, then writes eight; returns the number of joined elements.
   [[gnu::always_inline]] std::int64_t join_vectors(Acc* lanes, const L* v, std::int64_t n) const {
     constexpr int kWidth = 8, kVectors = 4;
     using V [[gnu::vector_size(kWidth * sizeof(Acc))]] = Acc;
     using Narrow [[gnu::vector_size(kWidth * sizeof(L)), gnu::aligned(alignof(L)), gnu::may_alias]] = L;
     V sums[kVectors];
-    std::memcpy(sums, lanes, sizeof sums);
+#pragma GCC unroll 4
+    for (V& sum : sums) sum = V{} + start;
     std::int64_t i = 0;
     for (; i + kWidth * kVectors <= n; i += kWidth * kVectors) {
 #pragma GCC unroll 4

@@ -90,6 +90,21 @@ TEST(Sgemm, SeveralBlocksInEachDirection) {
   multiply(matrix(20, 70, Order::rows, 7), matrix(70, 2100, Order::rows, 8), true);
 }
 
+TEST(Sgemm, OneRowOrOneColumn) {
+  for (const Order order : {Order::rows, Order::columns, Order::apart}) {
+    for (const std::int64_t k : {1, 7, 8, 9, 100}) {
+      for (const std::int64_t length : {1, 31, 32, 70, 4500}) {
+        multiply(matrix(1, k, Order::rows, 13), matrix(k, length, order, 14), length % 2 == 0);
+        multiply(matrix(2, k, order, 13), matrix(k, length, Order::rows, 14), false);
+        const Matrix a = matrix(length, k, order, 15), b = matrix(k, 1, Order::rows, 16);
+        std::vector<float> c(static_cast<std::size_t>(length), kStridedUntouched);
+        sgemm(length, 1, k, a.data.data(), a.row, a.column, b.data.data(), b.row, b.column, c.data(), 1, k % 2 == 0);
+        check(a, b, c, 1, k % 2 == 0);
+      }
+    }
+  }
+}
+
 TEST(Sgemm, NothingBesideAnOperandIsRead) {
   Matrix a = matrix(3, 5, Order::apart, 9), b = matrix(5, 7, Order::apart, 10);
   const auto mark = [](Matrix& m) {
