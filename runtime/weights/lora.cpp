@@ -93,6 +93,18 @@ std::string mismatch(const State& s, const LoraPair& p, bool transposed) {
   return {};
 }
 
+/// True if a lookup of rows, as of an embedding, reads the state's bytes under any of its names.
+bool is_looked_up(const Program& program, const State& s) {
+  for (const Function& f : program.functions) {
+    for (const FunctionInput& in : f.inputs) {
+      if (in.kind != FunctionInput::Kind::state || program.states[in.state].storage != s.storage) continue;
+      const auto looks_up = [&](const Node& n) { return n.op == Op::index_select && n.inputs[0] == in.value; };
+      if (in.value != kNoValue && std::ranges::any_of(f.nodes, looks_up)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Model Model::with_lora(const std::string& path, const LoraOptions& options) const {
@@ -133,6 +145,11 @@ Model Model::with_lora(const std::string& path, const LoraOptions& options) cons
     }
     std::string why = mismatch(*found, pair, options.transposed);
     if (done[found->storage]) why = "is tied to another weight that the adapter changes";
+    if (why.empty() && is_looked_up(program, *found))
+      why =
+          "is also an embedding, which the adapter would change too; export a model whose layer has a weight of its "
+          "own: model." +
+          module + ".weight = torch.nn.Parameter(model." + module + ".weight.detach().clone())";
     if (!why.empty()) {
       wrong.add("'" + name + "' " + why);
       continue;

@@ -258,6 +258,25 @@ TEST_F(Weights, AdaptersOfPeftFitAWrappedDecoder) {
       << message;
 }
 
+TEST_F(Weights, RefuseAnAdapterOfATiedEmbedding) {
+  Product p;
+  p.program().states[0].name = "tokens.weight";
+  State head = p.program().states[0];  // reads the embedding's bytes under a second name
+  head.name = "head.weight";
+  p.program().states.push_back(head);
+  const ValueId table = p.program().functions[0].inputs[0].kind == FunctionInput::Kind::state
+                            ? p.program().functions[0].inputs[0].value
+                            : p.program().functions[0].inputs[1].value;
+  p.output(p.b().index_select(table, p.input(DType::i64, {2}), 0));
+  const std::string header = "{" + entry("base_model.model.head.lora_A.weight", "[2,3]", 0, 24) + "," +
+                             entry("base_model.model.head.lora_B.weight", "[2,2]", 24, 40) + "}";
+  const std::string message = message_of([&] { p.model().with_lora(write(header, Floats(10))); });
+  EXPECT_NE(message.find("'head.weight' is also an embedding, which the adapter would change too; export a model whose "
+                         "layer has a weight of its own: model.head.weight = torch.nn.Parameter(model.head."),
+            std::string::npos)
+      << message;
+}
+
 TEST_F(Weights, RefuseAnAdapterThatDoesNotFit) {
   Product p;
   p.program().states[0].name = "q.weight";
