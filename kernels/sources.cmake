@@ -8,6 +8,9 @@ set(sources
   cpu/algorithm_costs.cpp
   cpu/algorithms.cpp
   cpu/attention/attention.cpp
+  cpu/attention/condition_bounds.cpp
+  cpu/attention/mask_visibility.cpp
+  cpu/attention/score_function.cpp
   cpu/attention/shared_heads.cpp
   cpu/cdist.cpp
   cpu/channels_last/band.cpp

@@ -79,9 +79,12 @@ set(sources
   fuse/fuse.cpp
   fuse/hoist.cpp
   fuse/join_factor.cpp
+  fuse/join_mask.cpp
   fuse/join_product.cpp
   fuse/join_reduction.cpp
+  fuse/join_softmax.cpp
   fuse/merge_operands.cpp
+  fuse/score_expression.cpp
   fuse/uses.cpp
   graph/device_graph.cpp
   graph/graph.cpp

@@ -22,6 +22,10 @@ bool takes_prologue(Op op) {
   return op == Op::reduce;
 }
 
+bool takes_score_function(Op op) {
+  return op == Op::attention;
+}
+
 namespace {
 
 std::vector<TensorType> infer_with_prologue(const Program& program, ExprPool& pool, const Node& node,
@@ -62,10 +66,37 @@ std::vector<TensorType> infer_with_epilogue(const Program& program, ExprPool& po
   return types;
 }
 
+std::vector<TensorType> infer_with_score_function(const Program& program, ExprPool& pool, const Node& node,
+                                                  const std::vector<const TensorType*>& inputs) {
+  Node op;
+  op.op = node.op;
+  op.version = node.version;
+  op.attrs = node.attrs;
+  const auto own = static_cast<std::ptrdiff_t>(std::min(inputs.size(), kAttentionOperands));
+  std::vector<TensorType> types = infer(program, pool, op, {inputs.begin(), inputs.begin() + own});
+  TensorType scores{DType::f32, types.at(0).shape}, sums = scores;
+  scores.shape.back() = inputs[1]->shape[inputs[1]->shape.size() - 2];
+  sums.shape.pop_back();
+  Node function;
+  function.op = Op::pointwise;
+  function.expr = node.expr;
+  std::vector<const TensorType*> operands{&scores};
+  operands.insert(operands.end(), inputs.begin() + own, inputs.end());
+  const std::vector<TensorType> made = infer(program, pool, function, operands);
+  if (types[0].dtype == DType::f64 || made.at(0).dtype != DType::f32)
+    fail(ErrorCode::internal, "a score function was fused into attention whose scores it cannot replace");
+  if (made[0].shape != scores.shape)
+    fail(ErrorCode::runtime,
+         fmt::format("the scores are {}, but their function gives {}", text_of(scores, pool), text_of(made[0], pool)));
+  types.insert(types.end(), 2, sums);
+  return types;
+}
+
 }  // namespace
 
 std::vector<TensorType> infer_with_expression(const Program& program, ExprPool& pool, const Node& node,
                                               const std::vector<const TensorType*>& inputs) {
+  if (takes_score_function(node.op)) return infer_with_score_function(program, pool, node, inputs);
   return (takes_prologue(node.op) ? infer_with_prologue : infer_with_epilogue)(program, pool, node, inputs);
 }
 

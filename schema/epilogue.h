@@ -1,5 +1,5 @@
-// Nodes with an expression besides pointwise nodes: an epilogue, applied to the op's own result, or a prologue,
-// computing the op's operand. Created during preparation; archives contain neither.
+// Nodes with an expression besides pointwise nodes: an epilogue, applied to the op's own result, a prologue, computing
+// the op's operand, or a score function of attention. Created during preparation; archives contain none of them.
 #pragma once
 
 #include <vector>
@@ -21,7 +21,16 @@ bool multiplies_bytes(const TensorType& a, const TensorType& b);
 /// AttrKey::sizes are the sizes of the operand if the node's operands do not imply them.
 bool takes_prologue(Op op);
 
-/// Like infer, for a node with an epilogue or a prologue: returns the output types.
+/// Number of operands of attention, including absent operands. Operands of a score function follow: load 0 is the
+/// scaled score, load k is operand kAttentionOperands + k - 1, broadcast to [..., heads, queries, keys].
+inline constexpr std::size_t kAttentionOperands = 4;
+
+/// True if the op supports a score function: attention of float32 scores. The expression gives float32 scores,
+/// -infinity for a hidden key. Results 1 and 2 of such a node are the largest score of each query, and the sum of
+/// exp(score - largest).
+bool takes_score_function(Op op);
+
+/// Like infer, for a node with one of these expressions: returns the output types.
 std::vector<TensorType> infer_with_expression(const Program& program, ExprPool& pool, const Node& node,
                                               const std::vector<const TensorType*>& inputs);
 

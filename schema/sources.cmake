@@ -7,6 +7,7 @@ set(sources
   dim_bounds.cpp
   dim_text.cpp
   epilogue.cpp
+  expression_of.cpp
   forms.cpp
   infer.cpp
   infer/attributes.cpp

@@ -33,20 +33,20 @@ MASKS = {
 
 
 class Attention(torch.nn.Module):
-    def __init__(self, score, mask, **options):
+    def __init__(self, score, mask, length=LENGTH, **options):
         super().__init__()
         self.score, self.options = score, options
         self.blocks = None
         if mask is not None:
-            self.blocks = flex.create_block_mask(mask, None, None, LENGTH, LENGTH, device="cpu")
+            self.blocks = flex.create_block_mask(mask, None, None, length, length, device="cpu")
 
     def forward(self, query, key, value):
         return flex.flex_attention(query, key, value, self.score, self.blocks, **self.options)
 
 
-def operands(heads=HEADS, dtype=torch.float32):
+def operands(heads=HEADS, dtype=torch.float32, length=LENGTH):
     torch.manual_seed(0)
-    return [torch.randn(2, n, LENGTH, WIDTH, dtype=dtype) for n in (HEADS, heads, heads)]
+    return [torch.randn(2, n, length, WIDTH, dtype=dtype) for n in (HEADS, heads, heads)]
 
 
 def archive(module, args, path, **options):
@@ -62,6 +62,50 @@ def test_scores_and_masks(tmp_path, score, mask):
     torch.testing.assert_close(got.torch(), module(*args), rtol=1e-5, atol=1e-5)
 
 
+LONG = 700  # several blocks of keys, the last one partial
+LONG_DOCUMENTS = torch.arange(LONG) // 150
+LONG_MASKS = {
+    "causal": lambda b, h, i, j: i >= j,
+    "window": lambda b, h, i, j: (i >= j) & (i - j < 100),
+    "prefix": lambda b, h, i, j: (j < 130) | (i >= j),
+    "documents": lambda b, h, i, j: LONG_DOCUMENTS[i] == LONG_DOCUMENTS[j],
+    "heads": lambda b, h, i, j: (i >= j) & (i - j < 64 * (h + 1)),
+    "rows without keys": lambda b, h, i, j: (i > 200) & (i >= j),
+}
+LONG_SCORES = {"none": None, "alibi": SCORES["alibi"], "soft cap": SCORES["soft cap"]}
+TOLERANCES = {torch.float32: 1e-5, torch.bfloat16: 2e-2}
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES)
+@pytest.mark.parametrize("mask", LONG_MASKS)
+@pytest.mark.parametrize("score", LONG_SCORES)
+def test_blocks(tmp_path, score, mask, dtype):
+    module, args = Attention(LONG_SCORES[score], LONG_MASKS[mask], LONG), operands(dtype=dtype, length=LONG)
+    got = archive(module, args, tmp_path / "flex.tern")(*args).torch()
+    torch.testing.assert_close(got, module(*args), rtol=TOLERANCES[dtype], atol=TOLERANCES[dtype])
+    if mask == "rows without keys":
+        assert (got[:, :, :201] == 0).all()
+
+
+@pytest.mark.parametrize("mask", ["window", "rows without keys"])
+@pytest.mark.parametrize("score", LONG_SCORES)
+def test_sums_of_exponentials(tmp_path, score, mask):
+    module, args = Attention(LONG_SCORES[score], LONG_MASKS[mask], LONG, return_lse=True), operands(length=LONG)
+    got = archive(module, args, tmp_path / "flex.tern")(*args)
+    for result, expected in zip(got, module(*args)):
+        torch.testing.assert_close(result.torch(), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("score", LONG_SCORES)
+def test_no_scores_are_stored(tmp_path, score):
+    """Scores of 4 heads of 2,048 tokens take 64 MiB."""
+    length = 2048
+    args = [torch.randn(1, HEADS, length, WIDTH) for _ in range(3)]
+    archive(Attention(LONG_SCORES[score], LONG_MASKS["window"], length), args, tmp_path / "flex.tern")
+    with tern.load(tmp_path / "flex.tern", max_memory=8 << 20) as model:
+        model(*args)
+
+
 @pytest.mark.parametrize("score", ["none", "alibi", "soft cap"])
 def test_heads_share_keys(tmp_path, score):
     module, args = Attention(SCORES[score], MASKS["causal"], enable_gqa=True), operands(heads=2)
@@ -75,9 +119,9 @@ def test_lengths_of_a_run(tmp_path, score):
         def forward(self, query, key, value):
             return flex.flex_attention(query, key, value, SCORES[score])
 
-    args, length = operands(), torch.export.Dim("length", min=2, max=128)
+    args, length = operands(length=LONG), torch.export.Dim("length", min=2, max=1024)
     model = archive(Decoder(), args, tmp_path / "flex.tern", dynamic_shapes=[{2: length}] * 3)
-    for n in (48, 31, 2):
+    for n in (LONG, 48, 31, 2):
         shorter = [t[:, :, :n] for t in args]
         torch.testing.assert_close(model(*shorter).torch(), Decoder()(*shorter), rtol=1e-5, atol=1e-5)
 

@@ -2,19 +2,9 @@
 
 #include <algorithm>
 
+#include "schema/expression_of.h"
+
 namespace tern {
-namespace {
-
-/// Copies the instruction with renumbered operands.
-Instruction renumbered(Instruction i, std::span<const std::uint16_t> number) {
-  const int operands = scalar_info(i.op).operands;
-  i.a = operands > 0 ? number[i.a] : std::uint16_t{0};
-  i.b = operands > 1 ? number[i.b] : std::uint16_t{0};
-  i.c = operands > 2 ? number[i.c] : std::uint16_t{0};
-  return i;
-}
-
-}  // namespace
 
 std::uint16_t ExpressionBuilder::push(const Instruction& i) {
   const auto found = std::ranges::find(code_, i);
@@ -52,23 +42,7 @@ std::uint16_t ExpressionBuilder::append(const PointwiseExpr& expr, std::span<con
 }
 
 PointwiseExpr ExpressionBuilder::finish(std::uint16_t result) const {
-  std::vector<bool> needed(code_.size());
-  needed[result] = true;
-  for (std::size_t k = std::size_t{result} + 1; k-- > 0;) {
-    if (!needed[k]) continue;
-    const int operands = scalar_info(code_[k].op).operands;
-    if (operands > 0) needed[code_[k].a] = true;
-    if (operands > 1) needed[code_[k].b] = true;
-    if (operands > 2) needed[code_[k].c] = true;
-  }
-  PointwiseExpr expr;
-  std::vector<std::uint16_t> number(code_.size());
-  for (std::size_t k = 0; k <= result; ++k) {
-    if (!needed[k]) continue;
-    number[k] = static_cast<std::uint16_t>(expr.code.size());
-    expr.code.push_back(renumbered(code_[k], number));
-  }
-  return expr;
+  return expression_of(code_, result);
 }
 
 }  // namespace tern

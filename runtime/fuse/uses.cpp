@@ -4,6 +4,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "schema/op_record.h"
+
 namespace tern {
 namespace {
 
@@ -86,6 +88,12 @@ std::int32_t FunctionInFusion::only_producer(ValueId v, std::uint32_t reader) {
   return sections_[static_cast<std::size_t>(u.producer)] == sections_[reader] ? u.producer : -1;
 }
 
+std::int32_t FunctionInFusion::producer_in_section(ValueId v, std::uint32_t reader) {
+  const std::int32_t producer = v == kNoValue ? -1 : value_use(v).producer;
+  if (producer < 0) return -1;
+  return sections_[static_cast<std::size_t>(producer)] == sections_[reader] ? producer : -1;
+}
+
 NodePosition FunctionInFusion::operands_position(const std::vector<ValueId>& operands) {
   NodePosition last{0, 0, 0};
   for (ValueId v : operands) {
@@ -116,6 +124,34 @@ void FunctionInFusion::merge_nodes(std::uint32_t i, const std::vector<std::uint3
   }
   f.nodes[i].inputs = std::move(operands);
   for (ValueId v : distinct(f.nodes[i].inputs)) ++value_use(v).readers;
+}
+
+void FunctionInFusion::remove_unread(ValueId v) {
+  std::vector<ValueId> unread{v};
+  while (!unread.empty()) {
+    const std::int32_t producer = value_use(unread.back()).producer;
+    unread.pop_back();
+    if (producer < 0 || is_removed[static_cast<std::size_t>(producer)]) continue;
+    const Node& n = f.nodes[static_cast<std::size_t>(producer)];
+    const bool is_read = std::ranges::any_of(
+        n.outputs, [&](ValueId o) { return o != kNoValue && (value_use(o).readers > 0 || value_use(o).pinned); });
+    if (is_read || has_trait(n.op, Trait::effect) || has_trait(n.op, Trait::random) ||
+        has_trait(n.op, Trait::data_sized) || has_trait(n.op, Trait::control))
+      continue;
+    is_removed[static_cast<std::size_t>(producer)] = true;
+    for (ValueId o : distinct(n.inputs)) {
+      --value_use(o).readers;
+      unread.push_back(o);
+    }
+  }
+}
+
+ValueId FunctionInFusion::add_result(std::uint32_t i, TensorType type) {
+  const auto result = static_cast<ValueId>(f.values.size());
+  f.values.push_back({std::move(type), f.values[static_cast<std::size_t>(f.nodes[i].outputs[0])].name});
+  value_uses_.push_back({static_cast<std::int32_t>(i), 0, false, false, false});
+  f.nodes[i].outputs.push_back(result);
+  return result;
 }
 
 ValueId FunctionInFusion::reshape(ValueId v, const Dims& shape, NodePosition position, std::uint32_t near) {

@@ -46,6 +46,8 @@ class FunctionInFusion {
 
   /// Returns the producer of `v` in the same section if `reader` is the only reader; else -1.
   std::int32_t only_producer(ValueId v, std::uint32_t reader);
+  /// Returns the producer of `v` in the section of node `reader`; else -1.
+  std::int32_t producer_in_section(ValueId v, std::uint32_t reader);
   /// Returns the position of the last producer among the operands.
   NodePosition operands_position(const std::vector<ValueId>& operands);
   /// True if node `i` may be moved to the later `position` without holding more memory for long and without preventing
@@ -54,6 +56,11 @@ class FunctionInFusion {
 
   /// Replaces the operands of node `i` and of the merged nodes `merged` by `operands`. Removes the nodes `merged`.
   void merge_nodes(std::uint32_t i, const std::vector<std::uint32_t>& merged, std::vector<ValueId> operands);
+  /// Removes the producer of `v` if nothing reads its results and it has no other effect; then the producers of its
+  /// operands likewise.
+  void remove_unread(ValueId v);
+  /// Adds a result to node `i`; returns it.
+  ValueId add_result(std::uint32_t i, TensorType type);
   /// Adds a reshape of `v` at `position`, in the section of node `near`; returns its result.
   ValueId reshape(ValueId v, const Dims& shape, NodePosition position, std::uint32_t near);
   /// Changes the result shape of node `i` and adds a reshape back to the old shape right after the node.
@@ -73,6 +80,10 @@ bool merge_operands(FunctionInFusion& f, std::uint32_t i);
 void join_product(FunctionInFusion& f, std::uint32_t i);
 /// Computes the operand of reduce node `i` by the pointwise node read by `i` only, as a prologue (schema/epilogue.h).
 void join_reduction(FunctionInFusion& f, std::uint32_t i);
+/// Computes the mask of attention node `i` by the node itself, as a score function (schema/epilogue.h).
+void join_mask(FunctionInFusion& f, std::uint32_t i);
+/// Makes attention of softmax node `i` and the products before and behind it.
+void join_softmax(FunctionInFusion& f, std::uint32_t i);
 /// Merges lu_factor into its only reader, lu_solve node `i` (cpu::solves_unfactored).
 void join_factor(FunctionInFusion& f, std::uint32_t i);
 

@@ -6,6 +6,7 @@ set(sources
   channels_last_test.cpp
   channels_last_volume_test.cpp
   compiled_test.cpp
+  condition_bounds_test.cpp
   convolution_test.cpp
   copy_test.cpp
   custom_op_test.cpp

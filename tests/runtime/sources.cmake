@@ -2,6 +2,7 @@
 set(sources
   algorithms_test.cpp
   api_test.cpp
+  attention_fusion_test.cpp
   attention_lowering_test.cpp
   channels_last_test.cpp
   collective_fork_test.cpp

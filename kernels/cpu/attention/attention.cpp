@@ -1,7 +1,8 @@
 // attention without a matrix of all scores: blocks of queries pass over blocks of keys with a running maximum and sum
 // for each row (FlashAttention, Dao et al. 2022). gemm multiplies blocks; threads share batches, heads and blocks of
-// queries.
+// queries. Blocks of keys that a mask or a score function hides from all queries of a block are skipped.
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -9,6 +10,8 @@
 
 #include "dtypes/convert.h"
 #include "dtypes/storage.h"
+#include "kernels/cpu/attention/mask_visibility.h"
+#include "kernels/cpu/attention/score_function.h"
 #include "kernels/cpu/attention/shared_heads.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
@@ -20,6 +23,7 @@
 #include "kernels/cpu/reductions/softmax_row.h"
 #include "kernels/cpu/scratch.h"
 #include "schema/absent.h"
+#include "schema/epilogue.h"
 #include "threads/parallel.h"
 
 namespace tern::cpu {
@@ -27,7 +31,9 @@ namespace {
 
 constexpr std::int64_t kQueries = 64, kKeys = 512;  // rows and columns of a block of scores: 128 KiB
 constexpr std::int64_t kScores = kQueries * kKeys;
-constexpr std::int64_t kManyQueries = 256;  // query block size on tiles; each block splits the keys again
+constexpr std::int64_t kManyQueries = 256;      // query block size on tiles; each block splits the keys again
+constexpr std::int64_t kSmallMask = 512 * 512;  // a mask of all heads with fewer elements is computed once
+constexpr std::int64_t kMaskedKeys = ConditionBounds::kBlockKeys;  // keys that are skipped or masked together
 
 /// Returns the matrix [rows, columns] of one head: rows from `begin` of the last two axes of `v`, at `offset` elements.
 TensorView rows_of(const TensorView& v, std::int64_t offset, std::int64_t begin, std::int64_t count) {
@@ -56,20 +62,6 @@ struct AttentionShape {
   std::int64_t planes = 1, heads = 1, per_group = 1, queries = 0, keys = 0, width = 0, out_width = 0;
   bool causal = false;
 };
-
-/// Returns the offset in elements of plane `p` in `v`. Planes are the result's axes before the last two, in row-major
-/// order; `per_group` heads of the result share a head of `v`.
-std::int64_t plane_offset(const TensorView& v, const TensorView& out, std::int64_t p, std::int64_t per_group) {
-  std::int64_t offset = 0;
-  for (int i = out.rank - 3; i >= 0; --i) {
-    const std::int64_t size = out.size(i);
-    std::int64_t at = p % size;
-    p /= size;
-    if (i == out.rank - 3) at /= per_group;
-    if (v.size(i) != 1) offset += at * v.stride(i);
-  }
-  return offset;
-}
 
 /// Returns row `row` of the mask for keys [begin, begin + n), to be added to the scores; null without a mask.
 template <class T>
@@ -117,6 +109,8 @@ struct QueryBlock {
   MatrixView<T> q;
   std::int64_t first = 0, rows = 0;  ///< queries
   T *scores, *sums, *max, *total, *buffer, *mask_buffer;
+  T* addends = nullptr;  ///< [rows, kKeys]: 0 or -infinity for each key, by the score function
+  std::int64_t plane = 0;
   tiles::KeyBlock* tiles = nullptr;  ///< float: products are made on matrix tiles
   const std::byte *split_keys = nullptr, *split_values = nullptr;
   std::int64_t split_count = 0;  ///< keys and values held by `tiles`
@@ -150,17 +144,48 @@ void score(const TensorView& k, std::int64_t width, std::int64_t n, bool held, Q
   gemm<T>(b.rows, n, width, b.q, {keys.data, keys.column, keys.row}, b.scores, n, false);
 }
 
-/// Adds keys [begin, begin + n) to the block's sums.
+/// Neighbouring keys. `is_masked`: a mask or a score function hides some of them.
+struct KeyRun {
+  std::int64_t begin = 0, count = 0;
+  bool is_masked = false;
+};
+
+/// Replaces the block's scores by their function, and hides keys.
+void apply_function(const ScoreFunction::Run& function, const KeyRun& run, float scale, QueryBlock<float>& b) {
+  const std::int64_t n = run.count;
+  if (scale != 1) {
+    for (std::int64_t i = 0; i < b.rows * n; ++i) b.scores[i] *= scale;
+  }
+  function.apply({b.plane, b.first, b.rows, run.begin, n}, b.scores, n);
+  if (!run.is_masked) return;
+  for (std::int64_t r = 0; r < b.rows; ++r) {
+    float* row = b.scores + r * n;
+    const float* addend = b.addends + r * kKeys;
+    for (std::int64_t i = 0; i < n; ++i) row[i] = addend[i] == 0 ? row[i] : addend[i];
+  }
+}
+
+/// Adds these keys to the block's sums.
 template <class T>
 void take_keys(const KernelCall& c, const AttentionShape& s, T scale, std::int64_t mask_offset, const TensorView& k,
-               const TensorView& v, std::int64_t begin, std::int64_t n, QueryBlock<T>& b) {
+               const TensorView& v, const KeyRun& run, const ScoreFunction::Run* function, QueryBlock<T>& b) {
+  const std::int64_t begin = run.begin, n = run.count;
   const bool held = pack_tiles(k, v, n, b);
   score(k, s.width, n, held, b);
+  const T* addends = run.is_masked ? b.addends : nullptr;
+  if constexpr (std::is_same_v<T, float>) {
+    if (function != nullptr && !function->is_identity()) {
+      apply_function(*function, run, scale, b);
+      scale = 1;
+      addends = nullptr;
+    }
+  }
   for (std::int64_t r = 0; r < b.rows; ++r) {
     T* row = b.scores + r * n;
     const std::int64_t query = b.first + r;
     const std::int64_t seen = s.causal ? std::clamp<std::int64_t>(query + 1 - begin, 0, n) : n;
-    const T* mask = c.has_input(3) ? mask_row(c.in[3], mask_offset, query, begin, seen, b.mask_buffer) : nullptr;
+    const T* mask = addends != nullptr ? addends + r * kKeys : nullptr;
+    if (function == nullptr && run.is_masked) mask = mask_row(c.in[3], mask_offset, query, begin, seen, b.mask_buffer);
     const T block_max = scale_and_max(row, seen, scale, mask);
     const T max = std::max(b.max[r], block_max);
     std::fill(row + seen, row + n, T(0));
@@ -188,6 +213,71 @@ void take_keys(const KernelCall& c, const AttentionShape& s, T scale, std::int64
   }
   gemm<T>(b.rows, s.out_width, n, {b.scores, n, 1}, readable(v, b.buffer), b.sums, s.out_width, true);
 }
+
+/// Passes over the keys before `last` that the block's queries may see, in runs of at most kKeys.
+template <class T, class Take>
+class KeyPass {
+ public:
+  KeyPass(const KernelCall& c, std::int64_t mask_offset, const ScoreFunction::Run* function, QueryBlock<T>& b,
+          const Take& take)
+      : c_(c), mask_offset_(mask_offset), function_(function), b_(b), take_(take) {}
+
+  void run(std::int64_t last) {
+    for (std::int64_t key = 0; key < last; key += kKeys) {
+      const std::int64_t n = std::min(kKeys, last - key);
+      const Visibility of_all = is_masked() ? visibility_by_bounds(key, n) : Visibility::all;
+      if (of_all == Visibility::none) continue;
+      if (of_all == Visibility::all) {
+        add(key, n, Visibility::all);
+        continue;
+      }
+      for (std::int64_t at = key; at < key + n; at += kMaskedKeys) {
+        const std::int64_t count = std::min(kMaskedKeys, key + n - at);
+        const Visibility v = visibility(at, count);
+        if (v != Visibility::none) add(at, count, v);
+      }
+    }
+    flush();
+  }
+
+ private:
+  bool is_masked() const { return function_ != nullptr ? function_->has_condition() : c_.has_input(3); }
+  ScoreBlock block(std::int64_t key, std::int64_t n) const { return {b_.plane, b_.first, b_.rows, key, n}; }
+
+  Visibility visibility_by_bounds(std::int64_t key, std::int64_t n) const {
+    return function_ != nullptr ? function_->visibility(block(key, n)) : Visibility::some;
+  }
+  Visibility visibility(std::int64_t key, std::int64_t n) const {
+    return function_ != nullptr ? function_->visibility(block(key, n))
+                                : mask_visibility(c_.in[3], mask_offset_, block(key, n));
+  }
+
+  void add(std::int64_t key, std::int64_t n, Visibility v) {
+    if (run_.begin + run_.count != key || run_.count + n > kKeys) flush();
+    if (run_.count == 0) run_.begin = key;
+    if constexpr (std::is_same_v<T, float>) {
+      if (v == Visibility::some && function_ != nullptr)
+        v = function_->hide(block(key, n), b_.addends + run_.count, kKeys);
+      if (v == Visibility::none) return;
+      if (v == Visibility::all && function_ != nullptr && function_->has_condition()) {
+        for (std::int64_t r = 0; r < b_.rows; ++r) std::fill_n(b_.addends + r * kKeys + run_.count, n, 0.0F);
+      }
+    }
+    run_.count += n;
+    run_.is_masked = run_.is_masked || v == Visibility::some;
+  }
+  void flush() {
+    if (run_.count > 0) take_(run_);
+    run_ = {};
+  }
+
+  const KernelCall& c_;
+  std::int64_t mask_offset_;
+  const ScoreFunction::Run* function_;
+  QueryBlock<T>& b_;
+  const Take& take_;
+  KeyRun run_;
+};
 
 /// Stores sums to rows of the result. Rows may have gaps.
 template <class T>
@@ -238,8 +328,21 @@ bool suits_tiles(int parts, std::int64_t queries, std::int64_t keys, std::int64_
   return rows_pay() && tiles::RoundedKeys::suits(queries, keys, width, out_width);
 }
 
+/// Stores the largest scores and the sums of exponentials, results 1 and 2, as reductions give them for infinite and
+/// undefined scores.
+void store_sums(const KernelCall& c, const AttentionShape& s, const QueryBlock<float>& b) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const std::int64_t at = b.plane * s.queries + b.first;
+  for (std::int64_t r = 0; r < b.rows; ++r) {
+    const bool is_infinite = b.max[r] == kInfinity;
+    if (c.wants_output(1))
+      c.out[1].data_as<float>()[at + r] = std::isnan(b.total[r]) && !is_infinite ? b.total[r] : b.max[r];
+    if (c.wants_output(2)) c.out[2].data_as<float>()[at + r] = is_infinite ? kInfinity : b.total[r];
+  }
+}
+
 template <class T>
-void attend(KernelCall& c, const AttentionShape& s, T scale) {
+void attend(KernelCall& c, const AttentionShape& s, T scale, const ScoreFunction::Run* function) {
   const TensorView& out = c.out[0];
   const int parts_of_floats = rounds_operands(c) ? tiles::kRounded : tiles::kAllParts;
   const bool by_tiles =
@@ -262,6 +365,7 @@ void attend(KernelCall& c, const AttentionShape& s, T scale) {
       b.total = parts.allocate<T>(queries);
       b.buffer = parts.allocate<T>(keys * widest);
       b.mask_buffer = parts.allocate<T>(keys);
+      if (function != nullptr && function->has_condition()) b.addends = parts.allocate<T>(queries * kKeys);
       *q = parts.allocate<T>(queries * s.width);
     };
     QueryBlock<T> b;
@@ -273,6 +377,7 @@ void attend(KernelCall& c, const AttentionShape& s, T scale) {
     if (by_tiles) b.tiles = &tiles.emplace(keys, s.width, s.out_width, parts_of_floats);
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t plane = i / blocks;
+      b.plane = plane;
       b.first = i % blocks * queries;
       b.rows = std::min(queries, s.queries - b.first);
       const std::int64_t at_k = plane_offset(c.in[1], out, plane, s.per_group),
@@ -283,9 +388,13 @@ void attend(KernelCall& c, const AttentionShape& s, T scale) {
       std::fill_n(b.max, b.rows, -std::numeric_limits<T>::infinity());
       std::fill_n(b.total, b.rows, T(0));
       const std::int64_t last = s.causal ? std::min(s.keys, b.first + b.rows) : s.keys;
-      for (std::int64_t key = 0; key < last; key += keys) {
-        const std::int64_t n = std::min(keys, last - key);
-        take_keys(c, s, scale, at_mask, rows_of(c.in[1], at_k, key, n), rows_of(c.in[2], at_v, key, n), key, n, b);
+      const auto take = [&](const KeyRun& run) {
+        take_keys(c, s, scale, at_mask, rows_of(c.in[1], at_k, run.begin, run.count),
+                  rows_of(c.in[2], at_v, run.begin, run.count), run, function, b);
+      };
+      KeyPass<T, decltype(take)>(c, at_mask, function, b, take).run(last);
+      if constexpr (std::is_same_v<T, float>) {
+        if (function != nullptr) store_sums(c, s, b);
       }
       for (std::int64_t r = 0; r < b.rows; ++r) {
         T* sums = b.sums + r * s.out_width;
@@ -306,6 +415,57 @@ bool multiplies_rounded(const KernelCall& c) {
                      out.size(out.rank - 1));
 }
 
+std::unique_ptr<KernelState> prepare(const KernelCall& c) {
+  return c.node->expr.code.empty() || c.out[0].numel() == 0 ? nullptr : std::make_unique<ScoreFunction>(c);
+}
+
+/// Scratch of a score function.
+struct FunctionScratch {
+  FunctionScratch(const KernelCall& c, ScratchArena& arena)
+      : function(static_cast<const ScoreFunction&>(*c.state), c, arena) {
+    const TensorView &out = c.out[0], &k = c.in[1];
+    queries = out.size(out.rank - 2);
+    keys = k.size(k.rank - 2);
+    const bool is_mask = function.has_condition() && function.is_identity() && !c.wants_output(1) && !c.wants_output(2);
+    if (is_mask && function.is_shared() && queries * keys <= kSmallMask) mask = arena.allocate<float>(queries * keys);
+  }
+  /// Writes the mask of all heads.
+  void write_mask() const {
+    parallel_for(queries, grain_for(keys), [&](std::int64_t begin, std::int64_t end) {
+      function.hide({0, begin, end - begin, 0, keys}, mask + begin * keys, keys);
+    });
+  }
+  ScoreFunction::Run function;
+  std::int64_t queries, keys;
+  float* mask = nullptr;  ///< [queries, keys]; null if each block evaluates the function
+};
+
+std::size_t scratch(const KernelCall& c) {
+  if (c.state == nullptr) return 0;
+  ScratchArena counted;
+  const FunctionScratch made(c, counted);
+  return counted.used();
+}
+
+void run_function(KernelCall& c, const AttentionShape& s, float scale) {
+  const Scratch own(c, scratch(c));
+  ScratchArena arena(own.data());
+  const FunctionScratch made(c, arena);
+  if (made.mask == nullptr) return attend<float>(c, s, scale, &made.function);
+  made.write_mask();
+  std::array<TensorView, kAttentionOperands> in;
+  std::copy_n(c.in.begin(), 3, in.begin());
+  TensorView& mask = in[3];
+  mask.data = reinterpret_cast<std::byte*>(made.mask);
+  mask.dtype = DType::f32;
+  mask.rank = 2;
+  mask.sizes = {made.queries, made.keys};
+  make_contiguous(mask);
+  KernelCall masked = c;
+  masked.in = in;
+  attend<float>(masked, s, scale, nullptr);
+}
+
 void run_heads(KernelCall& c) {
   const TensorView &out = c.out[0], &q = c.in[0], &k = c.in[1];
   AttentionShape s;
@@ -318,16 +478,19 @@ void run_heads(KernelCall& c) {
   if (r >= 3 && k.size(r - 3) > 0) s.per_group = q.size(r - 3) / k.size(r - 3);
   s.causal = c.node->integer(AttrKey::causal) != 0;
   const double scale = attention_scale(*c.node, s.width);
-  if (q.dtype == DType::f64) {
-    attend<double>(c, s, scale);
+  if (c.state != nullptr) {
+    run_function(c, s, static_cast<float>(scale));
+  } else if (q.dtype == DType::f64) {
+    attend<double>(c, s, scale, nullptr);
   } else {
-    attend<float>(c, s, static_cast<float>(scale));
+    attend<float>(c, s, static_cast<float>(scale), nullptr);
   }
 }
 
 void run(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
-  std::optional<SharedHeads> shared = share_heads(c, Threads::current().count());
+  std::optional<SharedHeads> shared;
+  if (c.state == nullptr) shared = share_heads(c, Threads::current().count());
   if (!shared) return run_heads(c);
   KernelCall of_shared = c;
   of_shared.in = std::span(shared->in).first(c.in.size());
@@ -339,6 +502,8 @@ void run(KernelCall& c) {
 
 Kernel attention_kernel() {
   return {.run = run,
+          .scratch = scratch,
+          .prepare = prepare,
           .strided = kAllStrided,
           .rounds = [](const KernelCall& c, std::size_t k) { return k < 3 && multiplies_rounded(c); },
           .stores_rounded = multiplies_rounded,
