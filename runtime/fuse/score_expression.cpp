@@ -119,7 +119,7 @@ bool move_condition_outermost(std::vector<Instruction>& code) {
 }
 
 ScoreExpression::ScoreExpression(FunctionInFusion& f, std::uint32_t reader, Dims scores, ValueId own)
-    : f_(f), reader_(reader), scores_(std::move(scores)), own_(own) {
+    : f_(f), reader_(reader), scores_(std::move(scores)), product_score_(own) {
   own_score();
 }
 
@@ -145,7 +145,7 @@ bool ScoreExpression::is_broadcast(const Node& n) {
 }
 
 std::uint16_t ScoreExpression::instruction(ValueId v) {
-  if (v == own_) return own_score();
+  if (v == product_score_) return own_score();
   if (const auto known = instructions_.find(v); known != instructions_.end()) return known->second;
   const std::int32_t producer = f_.producer_in_section(v, reader_);
   const Node* n = producer < 0 ? nullptr : &f_.f.nodes[static_cast<std::size_t>(producer)];
