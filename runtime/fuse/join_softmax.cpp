@@ -67,7 +67,7 @@ class SoftmaxAttention {
 
   void run() {
     if (!find_values() || !find_scores() || !find_sums()) return;
-    ScoreExpression e(f_, product_, scores_, own_);
+    ScoreExpression e(f_, product_, scores_, product_score_);
     const std::optional<PointwiseExpr> expr = e.finish(e.instruction(x_));
     if (!expr || !has_equal_planes(scoring_) || !has_equal_planes(product_) || !find_operands()) return;
     std::vector<ValueId> operands{query_, key_, value_, kNoValue};
@@ -154,7 +154,7 @@ class SoftmaxAttention {
   }
   /// True if `v` is the result of a product, seen as the scores.
   bool is_product(ValueId v) {
-    own_ = v;
+    product_score_ = v;
     while (true) {
       const std::int32_t p = producer(v);
       if (p < 0 || f_.value_use(v).readers != 1 || f_.value_use(v).pinned) return false;
@@ -289,7 +289,7 @@ class SoftmaxAttention {
   FunctionInFusion& f_;
   std::uint32_t softmax_, scoring_ = 0, product_ = 0, reader_ = 0;
   Dims scores_;
-  ValueId x_ = kNoValue, top_ = kNoValue, weights_ = kNoValue, own_ = kNoValue;
+  ValueId x_ = kNoValue, top_ = kNoValue, weights_ = kNoValue, product_score_ = kNoValue;
   ValueId query_ = kNoValue, key_ = kNoValue, value_ = kNoValue;
   std::vector<std::uint32_t> extra_;  ///< reductions of the scores that other nodes read
 };

@@ -24,7 +24,7 @@ class Conditions {
 
   bool run() {
     std::uint16_t score = last();
-    while (const std::optional<std::uint16_t> next = without_condition(score)) score = *next;
+    while (const std::optional<std::uint16_t> next = remove_condition(score)) score = *next;
     if (!condition_) return false;
     const std::uint16_t hidden = push({Scalar::constant, DType::f32, 0, 0, 0, 0, kHidden});
     push({Scalar::where, DType::f32, *condition_, score, hidden});
@@ -80,7 +80,7 @@ class Conditions {
   }
 
   /// Returns the score without its outermost condition.
-  std::optional<std::uint16_t> without_condition(std::uint16_t i) {
+  std::optional<std::uint16_t> remove_condition(std::uint16_t i) {
     if (const auto x = take_converted(i)) return x;
     const Instruction n = code_[i];
     if (n.op != Scalar::add || n.dtype != DType::f32) return std::nullopt;
@@ -97,7 +97,7 @@ class Conditions {
 };
 
 /// The expression for a result of more axes: positions count axes from the last one on.
-PointwiseExpr with_more_axes(const PointwiseExpr& expr, const Dims& own, const Dims& scores) {
+PointwiseExpr move_positions(const PointwiseExpr& expr, const Dims& own, const Dims& scores) {
   PointwiseExpr moved = expr;
   const auto more = static_cast<std::int64_t>(scores.size() - own.size());
   for (Instruction& i : moved.code) {
@@ -119,7 +119,7 @@ bool move_condition_outermost(std::vector<Instruction>& code) {
 }
 
 ScoreExpression::ScoreExpression(FunctionInFusion& f, std::uint32_t reader, Dims scores, ValueId own)
-    : f_(f), reader_(reader), scores_(std::move(scores)), own_(own) {
+    : f_(f), reader_(reader), scores_(std::move(scores)), product_score_(own) {
   own_score();
 }
 
@@ -145,7 +145,7 @@ bool ScoreExpression::is_broadcast(const Node& n) {
 }
 
 std::uint16_t ScoreExpression::instruction(ValueId v) {
-  if (v == own_) return own_score();
+  if (v == product_score_) return own_score();
   if (const auto known = instructions_.find(v); known != instructions_.end()) return known->second;
   const std::int32_t producer = f_.producer_in_section(v, reader_);
   const Node* n = producer < 0 ? nullptr : &f_.f.nodes[static_cast<std::size_t>(producer)];
@@ -164,7 +164,7 @@ std::uint16_t ScoreExpression::instruction(ValueId v) {
                       return i.op == Scalar::index &&
                              i.integer + static_cast<std::int64_t>(kScoreAxes) < static_cast<std::int64_t>(own.size());
                     });
-    result = builder_.append(with_more_axes(n->expr, own, scores_), loads);
+    result = builder_.append(move_positions(n->expr, own, scores_), loads);
   } else {
     result = builder_.load(v, f_.type(v).dtype);
   }

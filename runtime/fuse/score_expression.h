@@ -40,7 +40,7 @@ class ScoreExpression {
   FunctionInFusion& f_;
   std::uint32_t reader_;
   Dims scores_;
-  ValueId own_;
+  ValueId product_score_;
   ExpressionBuilder builder_;
   std::map<ValueId, std::uint16_t> instructions_;
   std::size_t computed_ = 0;

@@ -245,7 +245,7 @@ class KeyPass {
   ScoreBlock block(std::int64_t key, std::int64_t n) const { return {b_.plane, b_.first, b_.rows, key, n}; }
 
   Visibility visibility_by_bounds(std::int64_t key, std::int64_t n) const {
-    return function_ != nullptr ? function_->visibility(block(key, n)) : Visibility::some;
+    return function_ != nullptr ? function_->visibility(block(key, n)) : Visibility::mixed;
   }
   Visibility visibility(std::int64_t key, std::int64_t n) const {
     return function_ != nullptr ? function_->visibility(block(key, n))
@@ -256,7 +256,7 @@ class KeyPass {
     if (run_.begin + run_.count != key || run_.count + n > kKeys) flush();
     if (run_.count == 0) run_.begin = key;
     if constexpr (std::is_same_v<T, float>) {
-      if (v == Visibility::some && function_ != nullptr)
+      if (v == Visibility::mixed && function_ != nullptr)
         v = function_->hide(block(key, n), b_.addends + run_.count, kKeys);
       if (v == Visibility::none) return;
       if (v == Visibility::all && function_ != nullptr && function_->has_condition()) {
@@ -264,7 +264,7 @@ class KeyPass {
       }
     }
     run_.count += n;
-    run_.is_masked = run_.is_masked || v == Visibility::some;
+    run_.is_masked = run_.is_masked || v == Visibility::mixed;
   }
   void flush() {
     if (run_.count > 0) take_(run_);

@@ -16,12 +16,12 @@ bool is_integer_type(DType t) {
   return t == DType::boolean || is_integral(t);
 }
 
-Bounds between(double low, double high, bool has_nan = false) {
+Bounds make_bounds(double low, double high, bool has_nan = false) {
   return {low, high, has_nan};
 }
 /// A boolean: 0 and 1 are the bounds of an unknown one.
 Bounds truth(bool may_be_false, bool may_be_true) {
-  return between(may_be_false ? 0 : 1, may_be_true ? 1 : 0);
+  return make_bounds(may_be_false ? 0 : 1, may_be_true ? 1 : 0);
 }
 bool is_single(const Bounds& b) {
   return b.low == b.high && !b.has_nan;
@@ -30,13 +30,13 @@ bool is_infinite(const Bounds& b) {
   return std::isinf(b.low) || std::isinf(b.high);
 }
 Bounds hull(const Bounds& a, const Bounds& b) {
-  return between(std::min(a.low, b.low), std::max(a.high, b.high), a.has_nan || b.has_nan);
+  return make_bounds(std::min(a.low, b.low), std::max(a.high, b.high), a.has_nan || b.has_nan);
 }
 
 /// Bounds of the results of type `t` that exact arithmetic bounds by `b`.
 Bounds rounded(Bounds b, DType t) {
   if (std::isnan(b.low) || std::isnan(b.high)) return {};
-  if (t == DType::f32) return between(static_cast<float>(b.low), static_cast<float>(b.high), b.has_nan);
+  if (t == DType::f32) return make_bounds(static_cast<float>(b.low), static_cast<float>(b.high), b.has_nan);
   if (t == DType::f64) return b;
   if (t == DType::i64) return std::fabs(b.low) < kExact && std::fabs(b.high) < kExact ? b : Bounds{};
   if (t == DType::u64) return b.low >= 0 && b.high < kExact ? b : Bounds{};
@@ -46,8 +46,8 @@ Bounds rounded(Bounds b, DType t) {
 Bounds product(const Bounds& a, const Bounds& b) {
   const double p[] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
   if (std::ranges::any_of(p, [](double x) { return std::isnan(x); })) return {};
-  return between(*std::ranges::min_element(p), *std::ranges::max_element(p),
-                 a.has_nan || b.has_nan || is_infinite(a) || is_infinite(b));
+  return make_bounds(*std::ranges::min_element(p), *std::ranges::max_element(p),
+                     a.has_nan || b.has_nan || is_infinite(a) || is_infinite(b));
 }
 
 /// Bounds of integers divided by one positive integer.
@@ -61,10 +61,10 @@ Bounds quotient(Scalar op, const Bounds& a, const Bounds& b) {
   };
   const bool to_floor = op != Scalar::truncdiv;
   const std::int64_t low = divided(a.low, to_floor), high = divided(a.high, to_floor);
-  if (op != Scalar::remainder) return between(static_cast<double>(low), static_cast<double>(high));
-  if (low != high) return between(0, b.low - 1);
+  if (op != Scalar::remainder) return make_bounds(static_cast<double>(low), static_cast<double>(high));
+  if (low != high) return make_bounds(0, b.low - 1);
   const auto whole = static_cast<double>(low * divisor);
-  return between(a.low - whole, a.high - whole);
+  return make_bounds(a.low - whole, a.high - whole);
 }
 
 Bounds converted(const Bounds& a, DType from, DType to) {
@@ -78,7 +78,7 @@ Bounds converted(const Bounds& a, DType from, DType to) {
   const double bits = 8.0 * static_cast<double>(element_size(to));
   const bool is_unsigned = to == DType::u8 || to == DType::u16 || to == DType::u32 || to == DType::u64;
   const double high = std::exp2(is_unsigned ? bits : bits - 1), low = is_unsigned ? 0 : -high;
-  const Bounds whole = is_integer_type(from) ? a : between(std::trunc(a.low), std::trunc(a.high));
+  const Bounds whole = is_integer_type(from) ? a : make_bounds(std::trunc(a.low), std::trunc(a.high));
   return whole.low >= low && whole.high < high ? whole : Bounds{};
 }
 
@@ -99,9 +99,9 @@ Bounds compared(Scalar op, const Bounds& a, const Bounds& b) {
 /// Logic of two booleans, each false or true at both bounds if known.
 Bounds joined(Scalar op, const Bounds& a, const Bounds& b) {
   if (op == Scalar::and_ || op == Scalar::mul || op == Scalar::min)
-    return between(std::min(a.low, b.low), std::min(a.high, b.high));
+    return make_bounds(std::min(a.low, b.low), std::min(a.high, b.high));
   if (op == Scalar::or_ || op == Scalar::add || op == Scalar::max)
-    return between(std::max(a.low, b.low), std::max(a.high, b.high));
+    return make_bounds(std::max(a.low, b.low), std::max(a.high, b.high));
   if (op == Scalar::xor_ && is_single(a) && is_single(b)) return truth(a.low == b.low, a.low != b.low);
   return truth(true, true);
 }
@@ -119,22 +119,22 @@ Bounds computed(const Instruction& i, const Bounds& a, const Bounds& b, const Bo
     case Scalar::where: return a.low == 1 ? b : a.high == 0 ? c : hull(b, c);
     case Scalar::convert: return converted(a, operand, i.dtype);
     case Scalar::not_:
-      return i.dtype == DType::boolean ? between(1 - a.high, 1 - a.low)
-                                       : rounded(between(-1 - a.high, -1 - a.low), i.dtype);
+      return i.dtype == DType::boolean ? make_bounds(1 - a.high, 1 - a.low)
+                                       : rounded(make_bounds(-1 - a.high, -1 - a.low), i.dtype);
     default: break;
   }
   if (i.dtype == DType::boolean) return joined(i.op, a, b);
   switch (i.op) {
-    case Scalar::add: return rounded(between(a.low + b.low, a.high + b.high, has_nan), i.dtype);
-    case Scalar::sub: return rounded(between(a.low - b.high, a.high - b.low, has_nan), i.dtype);
+    case Scalar::add: return rounded(make_bounds(a.low + b.low, a.high + b.high, has_nan), i.dtype);
+    case Scalar::sub: return rounded(make_bounds(a.low - b.high, a.high - b.low, has_nan), i.dtype);
     case Scalar::mul: return rounded(product(a, b), i.dtype);
-    case Scalar::neg: return rounded(between(-a.high, -a.low, a.has_nan), i.dtype);
+    case Scalar::neg: return rounded(make_bounds(-a.high, -a.low, a.has_nan), i.dtype);
     case Scalar::abs: {
       const double low = a.low > 0 ? a.low : a.high < 0 ? -a.high : 0;
-      return rounded(between(low, std::max(std::fabs(a.low), std::fabs(a.high)), a.has_nan), i.dtype);
+      return rounded(make_bounds(low, std::max(std::fabs(a.low), std::fabs(a.high)), a.has_nan), i.dtype);
     }
-    case Scalar::min: return between(std::min(a.low, b.low), std::min(a.high, b.high), has_nan);
-    case Scalar::max: return between(std::max(a.low, b.low), std::max(a.high, b.high), has_nan);
+    case Scalar::min: return make_bounds(std::min(a.low, b.low), std::min(a.high, b.high), has_nan);
+    case Scalar::max: return make_bounds(std::max(a.low, b.low), std::max(a.high, b.high), has_nan);
     case Scalar::floordiv:
     case Scalar::truncdiv:
     case Scalar::remainder: return i.dtype == DType::i64 ? quotient(i.op, a, b) : Bounds{};
@@ -211,37 +211,38 @@ ConditionBounds::ConditionBounds(PointwiseExpr condition, const TensorView& scor
 
 ConditionBounds::Axis ConditionBounds::axis_of(const TensorView& operand) const {
   const bool is_query = axis_stride(operand, 2) != 0, is_key = axis_stride(operand, 1) != 0;
-  return is_query && is_key ? Axis::both : is_query ? Axis::query : is_key ? Axis::key : Axis::none;
+  return is_query && is_key ? Axis::query_and_key : is_query ? Axis::query : is_key ? Axis::key : Axis::none;
 }
 
 ConditionBounds::Ranges::Ranges(const ConditionBounds& bounds, std::span<const TensorView> operands,
                                 ScratchArena& arena)
-    : bounds_(bounds), operands_(operands), of_keys_(operands.size()) {
+    : bounds_(bounds), operands_(operands), key_ranges_(operands.size()) {
   const std::int64_t blocks = bounds.key_blocks_, keys = bounds.scores_.size(bounds.scores_.rank - 1);
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const TensorView& v = operands[k];
     if (!is_bounded_type(v.dtype) || bounds.axis_of(v) != Axis::key) continue;
     const std::int64_t planes = own_planes(v);
-    of_keys_[k] = arena.allocate<Bounds>(planes * blocks);
-    if (of_keys_[k] == nullptr) continue;
+    key_ranges_[k] = arena.allocate<Bounds>(planes * blocks);
+    if (key_ranges_[k] == nullptr) continue;
     const std::int64_t stride = axis_stride(v, 1);
     for (std::int64_t p = 0; p < planes; ++p) {
       const std::byte* data = v.data + plane_offset(v, v, p, 1) * element_size(v.dtype);
       for (std::int64_t b = 0; b < blocks; ++b) {
         const std::int64_t begin = b * kBlockKeys, count = std::min(kBlockKeys, keys - begin);
-        of_keys_[k][p * blocks + b] = bounds_of(data + begin * stride * element_size(v.dtype), v.dtype, stride, count);
+        key_ranges_[k][p * blocks + b] =
+            bounds_of(data + begin * stride * element_size(v.dtype), v.dtype, stride, count);
       }
     }
   }
 }
 
-Bounds ConditionBounds::Ranges::of_operand(std::size_t k, const ScoreBlock& block) const {
+Bounds ConditionBounds::Ranges::operand_bounds(std::size_t k, const ScoreBlock& block) const {
   const TensorView& v = operands_[k];
   const Axis axis = bounds_.axis_of(v);
-  if (!is_bounded_type(v.dtype) || axis == Axis::both) return {};
+  if (!is_bounded_type(v.dtype) || axis == Axis::query_and_key) return {};
   if (axis == Axis::key) {
     const Bounds* of_plane =
-        of_keys_[k] + plane_offset(plane_table(v, bounds_.key_blocks_), bounds_.scores_, block.plane, 1);
+        key_ranges_[k] + plane_offset(plane_table(v, bounds_.key_blocks_), bounds_.scores_, block.plane, 1);
     const std::int64_t begin = block.first_key / kBlockKeys,
                        end = (block.first_key + block.keys + kBlockKeys - 1) / kBlockKeys;
     Bounds b = of_plane[begin];
@@ -255,17 +256,17 @@ Bounds ConditionBounds::Ranges::of_operand(std::size_t k, const ScoreBlock& bloc
 
 Visibility ConditionBounds::Ranges::visibility(const ScoreBlock& block) const {
   const std::vector<Instruction>& code = bounds_.condition_.code;
-  if (code.size() > kMostInstructions) return Visibility::some;
+  if (code.size() > kMostInstructions) return Visibility::mixed;
   std::array<Bounds, kMostInstructions> value;
   const TensorView& scores = bounds_.scores_;
   for (std::size_t i = 0; i < code.size(); ++i) {
     const Instruction& n = code[i];
     switch (n.op) {
-      case Scalar::load: value[i] = of_operand(static_cast<std::size_t>(n.integer), block); break;
+      case Scalar::load: value[i] = operand_bounds(static_cast<std::size_t>(n.integer), block); break;
       case Scalar::constant: {
         const double x = is_integer_type(n.dtype) ? static_cast<double>(n.integer) : n.number;
         const bool is_known = is_integer_type(n.dtype) || n.dtype == DType::f32 || n.dtype == DType::f64;
-        const Bounds exact = std::isnan(x) ? Bounds{} : between(x, x);
+        const Bounds exact = std::isnan(x) ? Bounds{} : make_bounds(x, x);
         value[i] = !is_known ? Bounds{} : n.dtype == DType::boolean ? exact : rounded(exact, n.dtype);
         break;
       }
@@ -279,17 +280,17 @@ Visibility ConditionBounds::Ranges::visibility(const ScoreBlock& block) const {
           first = block.first_query;
           count = block.queries;
         }
-        value[i] = between(static_cast<double>(first), static_cast<double>(first + count - 1));
+        value[i] = make_bounds(static_cast<double>(first), static_cast<double>(first + count - 1));
         break;
       }
       default: value[i] = computed(n, value[n.a], value[n.b], value[n.c], code[n.a].dtype);
     }
     if (n.dtype == DType::boolean) {
-      value[i] = between(value[i].low >= 1 ? 1 : 0, value[i].high <= 0 ? 0 : 1);
+      value[i] = make_bounds(value[i].low >= 1 ? 1 : 0, value[i].high <= 0 ? 0 : 1);
     }
   }
   const Bounds& result = value[code.size() - 1];
-  return result.high == 0 ? Visibility::none : result.low == 1 ? Visibility::all : Visibility::some;
+  return result.high == 0 ? Visibility::none : result.low == 1 ? Visibility::all : Visibility::mixed;
 }
 
 }  // namespace tern::cpu

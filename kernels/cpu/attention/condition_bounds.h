@@ -19,7 +19,7 @@ struct Bounds {
   bool has_nan = true;
 };
 
-enum class Visibility : std::uint8_t { none, some, all };
+enum class Visibility : std::uint8_t { none, mixed, all };
 
 /// Rows and columns of a block of scores.
 struct ScoreBlock {
@@ -39,19 +39,20 @@ class ConditionBounds {
    public:
     /// Requests memory from `arena`, and computes the ranges if it has memory.
     Ranges(const ConditionBounds& bounds, std::span<const TensorView> operands, ScratchArena& arena);
-    /// Returns `some` where bounds do not decide.
+    /// Returns `mixed` where bounds do not decide.
     Visibility visibility(const ScoreBlock& block) const;
 
    private:
-    Bounds of_operand(std::size_t k, const ScoreBlock& block) const;
+    Bounds operand_bounds(std::size_t k, const ScoreBlock& block) const;
 
     const ConditionBounds& bounds_;
     std::span<const TensorView> operands_;
-    std::vector<Bounds*> of_keys_;  ///< for each operand that varies along the keys alone: [own planes, blocks]
+    std::vector<Bounds*>
+        key_ranges_;  ///< [own planes, blocks]; null for an operand that does not vary along the keys alone
   };
 
  private:
-  enum class Axis : std::uint8_t { none, query, key, both };
+  enum class Axis : std::uint8_t { none, query, key, query_and_key };
   Axis axis_of(const TensorView& operand) const;
 
   PointwiseExpr condition_;

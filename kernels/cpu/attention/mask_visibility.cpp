@@ -30,7 +30,7 @@ Visibility visibility_of_flags(const MaskRows& m) {
     any = any || some != 0;
     all = all && every != 0;
   }
-  return !any ? Visibility::none : all ? Visibility::all : Visibility::some;
+  return !any ? Visibility::none : all ? Visibility::all : Visibility::mixed;
 }
 
 Visibility visibility_of_floats(const MaskRows& m) {
@@ -39,7 +39,7 @@ Visibility visibility_of_floats(const MaskRows& m) {
     const auto* row = reinterpret_cast<const float*>(m.data) + r * m.row_step;
     bool any = false;
     for (std::int64_t i = 0; i < m.columns; ++i) any |= row[i * m.column_step] != kHidden;
-    if (any) return Visibility::some;
+    if (any) return Visibility::mixed;
   }
   return Visibility::none;
 }
@@ -56,7 +56,7 @@ Visibility mask_visibility(const TensorView& mask, std::int64_t offset, const Sc
   m.data = mask.data +
            (offset + block.first_query * m.row_step + block.first_key * m.column_step) * element_size(mask.dtype);
   if (mask.dtype == DType::boolean) return visibility_of_flags(m);
-  return mask.dtype == DType::f32 ? visibility_of_floats(m) : Visibility::some;
+  return mask.dtype == DType::f32 ? visibility_of_floats(m) : Visibility::mixed;
 }
 
 }  // namespace tern::cpu

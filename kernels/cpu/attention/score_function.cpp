@@ -118,7 +118,7 @@ Visibility ScoreFunction::Run::hide(const ScoreBlock& block, float* addends, std
     any = any || highest == 0;
     all = all && lowest == 0;
   }
-  return !any ? Visibility::none : all ? Visibility::all : Visibility::some;
+  return !any ? Visibility::none : all ? Visibility::all : Visibility::mixed;
 }
 
 void ScoreFunction::Run::apply(const ScoreBlock& block, float* scores, std::int64_t row_step) const {

@@ -28,7 +28,7 @@ class ScoreFunction : public KernelState {
 
     bool has_condition() const { return function_.has_condition(); }
     bool is_identity() const { return function_.is_identity(); }
-    /// Returns `some` if only hide() decides.
+    /// Returns `mixed` if only hide() decides.
     Visibility visibility(const ScoreBlock& block) const;
     /// True if the condition is the same for all heads and batches.
     bool is_shared() const;
