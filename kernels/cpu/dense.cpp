@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dtypes/convert.h"
+#include "kernels/cpu/scratch.h"
 #include "kernels/quantized_view.h"
 #include "threads/parallel.h"
 
@@ -19,35 +20,51 @@ void convert_parallel(const std::byte* from, DType from_type, std::byte* to, DTy
   });
 }
 
-/// Row by row: the elements are collected in their own type first.
+/// Tiles of the last two axes: the elements are collected in their own type first.
 void convert_rows(const TensorView& from, DType dtype, std::byte* to) {
+  constexpr std::int64_t kRows = 32, kColumns = 512;
   const std::int64_t size = element_size(from.dtype), to_size = element_size(dtype);
   const int last = from.rank - 1;
-  const std::int64_t columns = from.size(last), stride = from.stride(last), rows = from.numel() / columns;
-  parallel_for(rows, std::max<std::int64_t>(1, kGrain / columns), [&](std::int64_t begin, std::int64_t end) {
-    constexpr std::int64_t kRun = 256;
-    alignas(16) std::byte run[kRun * 16];
-    for (std::int64_t r = begin; r < end; ++r) {
-      const std::byte* row = from.data;
-      std::int64_t rest = r;
-      for (int i = last - 1; i >= 0; --i) {
-        row += rest % from.size(i) * from.stride(i) * size;
-        rest /= from.size(i);
-      }
-      std::byte* out = to + r * columns * to_size;
-      if (stride == 1) {
-        convert(row, from.dtype, out, dtype, columns);
-        continue;
-      }
-      for (std::int64_t c = 0; c < columns; c += kRun) {
-        const std::int64_t n = std::min(kRun, columns - c);
-        for (std::int64_t i = 0; i < n; ++i) {
-          std::memcpy(run + i * size, row + (c + i) * stride * size, static_cast<std::size_t>(size));
+  const std::int64_t columns = from.size(last), stride = from.stride(last),
+                     rows = from.rank > 1 ? from.size(last - 1) : 1,
+                     row_stride = from.rank > 1 ? from.stride(last - 1) : 0;
+  const std::int64_t blocks = (rows + kRows - 1) / kRows, planes = from.numel() / (rows * columns);
+  parallel_for(
+      planes * blocks, std::max<std::int64_t>(1, kGrain / (columns * std::min(kRows, rows))),
+      [&](std::int64_t begin, std::int64_t end) {
+        std::byte* tile = thread_buffer<std::byte>(static_cast<std::size_t>(stride == 1 ? 0 : kRows * kColumns * size));
+        for (std::int64_t i = begin; i < end; ++i) {
+          const std::int64_t plane = i / blocks, first = i % blocks * kRows, count = std::min(kRows, rows - first);
+          const std::byte* block = from.data + first * row_stride * size;
+          std::int64_t rest = plane;
+          for (int d = last - 2; d >= 0; --d) {
+            block += rest % from.size(d) * from.stride(d) * size;
+            rest /= from.size(d);
+          }
+          std::byte* out = to + (plane * rows + first) * columns * to_size;
+          for (std::int64_t c = 0; c < columns; c += kColumns) {
+            const std::int64_t n = std::min(kColumns, columns - c);
+            const std::byte* source = block + c * stride * size;
+            std::int64_t source_row = row_stride * size;
+            if (stride != 1) {
+              TensorView strided = from, collected = from;
+              strided.rank = collected.rank = 2;
+              strided.sizes[0] = collected.sizes[0] = count;
+              strided.sizes[1] = collected.sizes[1] = n;
+              strided.strides[0] = row_stride;
+              strided.strides[1] = stride;
+              strided.data = const_cast<std::byte*>(source);
+              collected.data = tile;
+              make_contiguous(collected);
+              copy_strided(strided, collected);
+              source = tile;
+              source_row = n * size;
+            }
+            for (std::int64_t r = 0; r < count; ++r)
+              convert(source + r * source_row, from.dtype, out + (r * columns + c) * to_size, dtype, n);
+          }
         }
-        convert(run, from.dtype, out + c * to_size, dtype, n);
-      }
-    }
-  });
+      });
 }
 
 /// The numbers of a quantized value, row by row.

@@ -55,10 +55,12 @@ bool describe_to_onednn(const ConvolutionCall& call, dnnl_cpu::DnnlConvolutionPr
   const DType dtype = c.in[0].dtype;
   const Node& node = *c.node;
   // PyTorch computes transposed volume convolutions from columns, too: the same order of sums gives the same bits.
-  if (node.integer(AttrKey::transposed) != 0 && c.in[0].rank == 5) return false;
+  const bool is_transposed = node.integer(AttrKey::transposed) != 0;
+  if (is_transposed && c.in[0].rank == 5) return false;
   // oneDNN would call a missing kernel (https://github.com/uxlfoundation/oneDNN/issues/5942).
-  if (node.integer(AttrKey::transposed) == 0 && has_window_outside(call.problem)) return false;
-  p.dtype = dtype == DType::bf16 && dnnl_cpu::native_bf16() ? DType::bf16 : DType::f32;
+  if (!is_transposed && has_window_outside(call.problem)) return false;
+  // Transposed convolutions of oneDNN are slower in bfloat16 than in float32.
+  p.dtype = dtype == DType::bf16 && dnnl_cpu::native_bf16() && !is_transposed ? DType::bf16 : DType::f32;
   p.x.assign(c.in[0].shape().begin(), c.in[0].shape().end());
   p.y.assign(c.out[0].shape().begin(), c.out[0].shape().end());
   for (std::size_t i = 0; i + 2 < p.x.size(); ++i) {
@@ -69,7 +71,7 @@ bool describe_to_onednn(const ConvolutionCall& call, dnnl_cpu::DnnlConvolutionPr
     if (node.integer_at(AttrKey::output_pads, i) >= p.strides[i]) return false;
   }
   p.groups = node.integer(AttrKey::groups);
-  p.transposed = node.integer(AttrKey::transposed) != 0;
+  p.transposed = is_transposed;
   p.bias = c.has_input(2);
   p.weight = c.in[1];
   make_contiguous(p.weight);

@@ -172,11 +172,11 @@ class Reducer {
   /// Reduces neighbouring lines together: tiles take one element of each line per step.
   void reduce_columns() const {
     const CollapsedAxes &k = axes_.retained, &r = axes_.reduced;
-    const bool reads_in_place = requires {
-      &Reduction::add_rows;
+    bool adds_rows = false;
+    if constexpr (requires { &Reduction::add_rows; }) {
+      adds_rows = axes_.operand == nullptr && k.inner_stride() == 1 && r.rank <= 1 && elements_per_byte(x_.dtype) == 1;
     }
-    &&axes_.operand == nullptr&& x_.dtype == dtype_of_v<L>&& k.inner_stride() == 1 && r.rank <= 1;
-    const std::int64_t tile_width = reads_in_place ? 1024 : 4096;
+    const std::int64_t tile_width = adds_rows ? 1024 : 4096;
     const std::int64_t inner = k.inner_size(), width = std::min(inner, tile_width),
                        per_row = (inner + tile_width - 1) / tile_width;
     const std::int64_t tiles = k.count / inner * per_row;
@@ -198,9 +198,8 @@ class Reducer {
         std::fill_n(acc, m, reduction_.identity());
         const std::int64_t row_begin = r.count * part / parts, row_end = r.count * (part + 1) / parts;
         if constexpr (requires { &Reduction::add_rows; }) {
-          if (reads_in_place) {
-            const L* from = x_.data_as<L>() + base + r.offset(row_begin);
-            reduction_.add_rows(acc, from, r.inner_stride(), row_end - row_begin, m);
+          if (adds_rows) {
+            add_tile(acc, base + r.offset(row_begin), r.inner_stride(), row_end - row_begin, m);
             if (parts == 1) finish_tile(writer, acc, row * inner + first, m);
             continue;
           }
@@ -227,6 +226,23 @@ class Reducer {
         for (std::int64_t i = 0; i < m; ++i) reduction_.merge(acc[i], acc[p * width + i]);
       }
       finish_tile(writer, acc, row * inner + first, m);
+    }
+  }
+
+  /// Adds rows of m elements, `stride` elements apart from element `first` on; elements of another type are converted
+  /// several rows at a time.
+  void add_tile(Acc* acc, std::int64_t first, std::int64_t stride, std::int64_t rows, std::int64_t m) const {
+    if (x_.dtype == dtype_of_v<L>) return reduction_.add_rows(acc, x_.data_as<L>() + first, stride, rows, m);
+    constexpr std::int64_t kConverted = 8192;
+    L* converted = thread_buffer<L>(static_cast<std::size_t>(kConverted), 1);
+    const std::int64_t together = kConverted / m, size = element_size(x_.dtype);
+    for (std::int64_t i = 0; i < rows; i += together) {
+      const std::int64_t count = std::min(together, rows - i), runs = stride == m ? 1 : count;
+      for (std::int64_t run = 0; run < runs; ++run) {
+        const std::byte* from = x_.data + (first + (i + run) * stride) * size;
+        convert(from, x_.dtype, converted + run * m, dtype_of_v<L>, runs == 1 ? count * m : m);
+      }
+      reduction_.add_rows(acc, converted, m, count, m);
     }
   }
 
