@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(Types, PointwiseViews,
                                          DType::f64, DType::c32, DType::c64, DType::c128),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
-/// One operation of floats whose operand has an element per row, or rows in another order.
+/// Operations of floats whose operand has an element per row, or rows in another order.
 TEST(PointwiseViewsOf, RowsOfOneOperation) {
   struct Operation {
     Scalar op;

@@ -41,7 +41,7 @@ class LineTransform {
  private:
   /// Lines of a tensor that are transformed side by side.
   struct Group {
-    std::int64_t start = 0;     ///< of the first line, in elements of the tensor
+    std::int64_t start = 0;     ///< the first line, in elements of the tensor
     std::int64_t distance = 1;  ///< between elements of a line
     std::int64_t lanes = 1;
     bool is_contiguous() const { return distance == 1; }

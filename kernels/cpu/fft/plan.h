@@ -39,7 +39,7 @@ class FftPlan {
     int radix = 0;
     std::int64_t remaining_size = 0;  ///< size of the remaining transforms after this stage
     std::vector<W> twiddles;          ///< per p < rest: cos and sin for j = 1 .. radix - 1
-    std::vector<W> roots;             ///< of a large radix: cosines, then sines
+    std::vector<W> roots;             ///< a large radix has cosines, then sines
   };
   struct Bluestein;
 

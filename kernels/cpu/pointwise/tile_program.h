@@ -85,7 +85,7 @@ struct TileProgram : KernelState {
   std::vector<Load> loads;
   std::vector<TileInstruction> instructions;  ///< a tile instruction per instruction of the expression
   bool one_chain = false;                     ///< a single chain of plain loads and uniform values
-  /// One common chain, whose loads are read in place or have an element per row: a call for each row, without tiles.
+  /// The program is a common chain, whose loads are read in place or have an element per row: a call computes a row.
   bool has_row_chain = false;
   std::size_t slots = 0;
   std::size_t slot_bytes = 0;
