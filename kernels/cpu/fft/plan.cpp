@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/cpu/fft/stage.h"
@@ -9,13 +10,15 @@
 namespace tern::cpu {
 namespace {
 
-constexpr int kLargestFixedRadix = 13;
+template <class W>
+constexpr int kLargestFixedRadix = std::is_same_v<W, float> ? 8 : 5;
 
 /// Returns the next radix of a transform of size n > 1: 8, 4 and 2, so that stages are few, then prime factors.
+template <class W>
 std::int64_t next_radix(std::int64_t n) {
   int twos = 0;
   while ((n >> twos) % 2 == 0) ++twos;
-  if (twos > 0) return twos % 3 == 0 ? 8 : twos == 1 ? 2 : 4;
+  if (twos > 0) return twos == 1 ? 2 : kLargestFixedRadix<W> == 8 && twos % 3 == 0 ? 8 : 4;
   std::int64_t prime = 3;
   while (n % prime != 0) prime += 2;
   return prime;
@@ -131,7 +134,7 @@ FftPlan<W>::FftPlan(std::int64_t n) : n_(n) {
     return;
   }
   while (n > 1) {
-    const std::int64_t radix = next_radix(n);
+    const std::int64_t radix = next_radix<W>(n);
     Stage s{static_cast<int>(radix), n / radix, {}, {}};
     s.twiddles.reserve(static_cast<std::size_t>(s.remaining_size * 2 * (radix - 1)));
     for (std::int64_t p = 0; p < s.remaining_size; ++p) {
@@ -142,7 +145,7 @@ FftPlan<W>::FftPlan(std::int64_t n) : n_(n) {
         s.twiddles.push_back(static_cast<W>(-w));
       }
     }
-    if (radix > kLargestFixedRadix) {
+    if (radix > kLargestFixedRadix<W>) {
       s.roots.resize(static_cast<std::size_t>(2 * radix));
       for (std::int64_t k = 0; k < radix; ++k) {
         double c, w;

@@ -4,7 +4,11 @@ namespace tern::cpu {
 namespace {
 
 const RowTables& row_tables() {
-  static const RowTables tables = best_loops<RowTables>(set_fft_rows_levels);
+  static const RowTables tables = [] {
+    RowTables filled{};
+    for_each_level(set_fft_rows_levels, [&](auto* fill) { fill(&filled); });  // better levels replace loops
+    return filled;
+  }();
   return tables;
 }
 

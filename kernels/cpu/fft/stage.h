@@ -22,7 +22,7 @@ using LargeStageFn = void (*)(int radix, const W* roots, std::int64_t rest, std:
 /// Larger prime factors take Bluestein's algorithm, which is then faster.
 inline constexpr int kLargestFftRadix = 127;
 
-/// Returns this processor's stage for a radix: 2, 3, 4, 5, 7, 8, 11 or 13.
+/// Returns this processor's stage for a radix: 2, 3, 4 or 5, of floats also 7 or 8.
 StageFn<float> fft_stage_f32(int radix);
 StageFn<double> fft_stage_f64(int radix);
 template <class W>
@@ -49,7 +49,7 @@ LargeStageFn<W> fft_large_stage() {
 /// processors.
 template <class W>
 struct StageTable {
-  StageFn<W> stages[14];
+  StageFn<W> stages[9];
   LargeStageFn<W> large_stage;
 };
 

@@ -42,12 +42,11 @@ void search_line(const L* line, std::int32_t n, const L* values, std::int64_t co
 /// True if each element is at least the one before it, so that all ways to search find the same place.
 template <class L>
 bool is_sorted_line(const L* line, std::int64_t n) {
-  std::int32_t is_unsorted = static_cast<std::int32_t>(is_nan(line[0]));
-  visit_cpu_level([&](auto) __attribute__((always_inline)) {
-#pragma omp simd reduction(| : is_unsorted)
-    for (std::int64_t i = 1; i < n; ++i) is_unsorted |= static_cast<std::int32_t>(!(line[i - 1] <= line[i]));
-  });
-  return is_unsorted == 0;
+  if (is_nan(line[0])) return false;
+  for (std::int64_t i = 1; i < n; ++i) {
+    if (!(line[i - 1] <= line[i])) return false;
+  }
+  return true;
 }
 
 /// True if a value belongs behind element s; NaN belongs behind all.
@@ -58,18 +57,24 @@ template <bool kRight, class L>
 
 constexpr std::int64_t kCountedLine = 48;  // elements of a line that is compared whole
 
-/// The same for sorted lines: few elements are counted; else all values take the same steps.
+template <bool kRight, class L>
+void count_line(const L* line, std::int32_t n, const L* values, std::int64_t count, std::int32_t* low) {
+  visit_cpu_level([&](auto) __attribute__((always_inline)) {
+    for (std::int32_t i = 0; i < n; ++i) {
+      const L s = line[i];
+#pragma omp simd
+      for (std::int64_t j = 0; j < count; ++j) low[j] += static_cast<std::int32_t>(is_behind<kRight>(s, values[j]));
+    }
+  });
+}
+
+/// The same for sorted lines: a few floats or int64 are counted; else all values take the same steps.
 template <bool kRight, class L>
 void search_sorted_line(const L* line, std::int32_t n, const L* values, std::int64_t count, std::int32_t* low) {
   std::fill_n(low, kSearches, 0);
-  if (n <= kCountedLine) {
-    return visit_cpu_level([&](auto) __attribute__((always_inline)) {
-      for (std::int32_t i = 0; i < n; ++i) {
-        const L s = line[i];
-#pragma omp simd
-        for (std::int64_t j = 0; j < count; ++j) low[j] += static_cast<std::int32_t>(is_behind<kRight>(s, values[j]));
-      }
-    });
+  constexpr bool kIsCommon = std::is_same_v<L, float> || std::is_same_v<L, std::int64_t>;
+  if constexpr (kIsCommon) {
+    if (n <= kCountedLine) return count_line<kRight>(line, n, values, count, low);
   }
   for (std::int32_t length = n; length > 0;) {
     const std::int32_t half = (length + 1) / 2;
@@ -93,7 +98,8 @@ void search(const KernelCall& c) {
     lines = own.data();
   }
   std::vector<char> is_sorted(static_cast<std::size_t>(sorted.numel() / n));
-  for (std::size_t line = 0; line < is_sorted.size(); ++line)
+  // A look at all elements pays if as many are searched for.
+  for (std::size_t line = 0; line < is_sorted.size() && count >= sorted.numel(); ++line)
     is_sorted[line] = static_cast<char>(is_sorted_line(lines + static_cast<std::int64_t>(line) * n, n));
   const std::int64_t blocks = (per_line + kSearches - 1) / kSearches, value_size = element_size(values.dtype);
   parallel_for(count / per_line * blocks, grain_for(kSearches * 16), [&](std::int64_t begin, std::int64_t end) {

@@ -49,7 +49,7 @@ struct KnownChain {
   std::uint64_t key = 0;  ///< chain_link_key of each link, the first in the highest bits
   ChainLoop loop = nullptr;
 };
-inline constexpr int kKnownChains = 26;
+inline constexpr int kKnownChains = 22;
 
 /// Applies a chain to rows of elements, `row` apart in dst: `columns` is a multiple of kChainColumns. Values kept by
 /// links are dense.

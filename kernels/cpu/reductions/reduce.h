@@ -87,6 +87,15 @@ class Reducer {
   static constexpr std::int64_t kShort = 128;    ///< elements of rows that are reduced several at a time
   static constexpr std::int64_t kFewLines = 16;  ///< fewer lines, or tiles of lines, leave threads idle
 
+  /// Other types have loops of single rows alone, which keeps the library small.
+  static constexpr bool kReducesShortRows =
+      std::is_same_v<L, float> || std::is_same_v<L, std::int64_t> || std::is_same_v<L, bool>;
+
+  /// The loops of add_run are in the library once.
+  [[gnu::noinline]] void add_run(Acc& acc, const L* v, std::int64_t n, std::int64_t first) const {
+    reduction_.add_run(acc, v, n, first);
+  }
+
   /// Adds elements begin..end of the line at element `line`. `after`: elements that follow the line's last one in
   /// memory and are read next.
   void accumulate(Acc& acc, OperandReader<L>& reader, std::int64_t line, std::int64_t begin, std::int64_t end,
@@ -95,7 +104,7 @@ class Reducer {
     const std::int64_t inner = r.inner_size(), stride = r.inner_stride();
     while (begin < end) {
       const std::int64_t left = std::min(inner - begin % inner, end - begin), n = std::min(left, kRun);
-      reduction_.add_run(acc, reader.read(line + r.offset(begin), stride, n, left + after), n, begin);
+      add_run(acc, reader.read(line + r.offset(begin), stride, n, left + after), n, begin);
       begin += n;
     }
   }
@@ -112,10 +121,12 @@ class Reducer {
         const std::int64_t m = std::min(kRun, end - o);
         std::byte* at = out_.data + o * element_size(out_.dtype);
         Result* results = writer.begin(at, 1);
-        if (is_dense && n > 0 && n <= kShort) {
-          short_rows(reader, k.offset(o), m, (end - o) * n, results);
-          writer.end(at, 1, m);
-          continue;
+        if constexpr (kReducesShortRows) {
+          if (is_dense && n > 0 && n <= kShort) {
+            short_rows(reader, k.offset(o), m, (end - o) * n, results);
+            writer.end(at, 1, m);
+            continue;
+          }
         }
         for (std::int64_t i = 0; i < m; ++i) {
           Acc acc = reduction_.identity();
@@ -141,7 +152,7 @@ class Reducer {
       } else {
         for (std::int64_t k = 0; k < m; ++k) {
           Acc acc = reduction_.identity();
-          reduction_.add_run(acc, rows + k * n, n, 0);
+          add_run(acc, rows + k * n, n, 0);
           results[i + k] = reduction_.finish(acc, n);
         }
       }

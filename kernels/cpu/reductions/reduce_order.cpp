@@ -65,7 +65,8 @@ struct Extremum {
       for (std::int64_t i = 0; i < n; ++i) acc[i] = join(acc[i], v[i]);
     });
   }
-  void add_rows(Acc* acc, const L* v, std::int64_t row, std::int64_t rows, std::int64_t n) const {
+  void add_rows(Acc* acc, const L* v, std::int64_t row, std::int64_t rows,
+                std::int64_t n) const requires std::is_floating_point_v<L> {
     visit_cpu_level([&](auto) __attribute__((always_inline)) {
       for (; rows > 1; rows -= 2, v += 2 * row) {
 #pragma omp simd

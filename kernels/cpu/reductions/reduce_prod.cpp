@@ -45,7 +45,7 @@ struct BinaryReduction {
     std::int64_t i = 0;
     if (n >= kLanes) {
       visit_cpu_level([&](auto) __attribute__((always_inline)) {
-        if constexpr (std::is_arithmetic_v<A> && sizeof(A) == 8) {
+        if constexpr (std::is_floating_point_v<A>) {
           i = join_vectors(lanes, v, n);
         } else {
           std::fill_n(lanes, kLanes, start);
@@ -68,7 +68,8 @@ struct BinaryReduction {
       for (std::int64_t i = 0; i < n; ++i) acc[i] = join(acc[i], static_cast<Acc>(v[i]));
     });
   }
-  void add_rows(Acc* acc, const L* v, std::int64_t row, std::int64_t rows, std::int64_t n) const {
+  void add_rows(Acc* acc, const L* v, std::int64_t row, std::int64_t rows, std::int64_t n) const
+      requires(std::is_same_v<L, float> || std::is_same_v<A, std::uint8_t>) {
     visit_cpu_level([&](auto) __attribute__((always_inline)) {
       constexpr std::int64_t kRows = 4;
       for (; rows >= kRows; rows -= kRows, v += kRows * row) {
