@@ -6,12 +6,17 @@ folder=$1
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
-# The last line of a program's log is its exit status.
+# The longest program is run in shards, which the cores share.
+shards_of() {
+  if [[ $1 == */test_kernels ]]; then echo 4; else echo 1; fi
+}
+
+# The last line of a run's log is its exit status.
 run() {
-  local status=0 name
-  name=$(basename "$1")
-  "$1" --gtest_color=no >"$logs/$name" 2>&1 || status=$?
-  printf '\n%d\n' "$status" >>"$logs/$name"
+  local program=$1 shard=$2 status=0 log
+  log=$logs/$(basename "$program").$shard
+  GTEST_TOTAL_SHARDS=$(shards_of "$program") GTEST_SHARD_INDEX=$shard "$program" --gtest_color=no >"$log" 2>&1 || status=$?
+  printf '\n%d\n' "$status" >>"$log"
 }
 
 programs=()
@@ -20,14 +25,19 @@ for program in "$folder"/test_*; do
   if [[ ! -f $program || ! -x $program ]]; then continue; fi
   if [[ $program == */test_kernels ]]; then programs=("$program" "${programs[@]}"); else programs+=("$program"); fi
 done
+runs=()
 for program in "${programs[@]}"; do
+  for ((shard = 0; shard < $(shards_of "$program"); ++shard)); do runs+=("$program $shard"); done
+done
+for item in "${runs[@]}"; do
   while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n; done
-  run "$program" &
+  run "${item% *}" "${item##* }" &
 done
 wait
 
-for program in "${programs[@]}"; do
-  log=$logs/$(basename "$program")
+for item in "${runs[@]}"; do
+  program=${item% *}
+  log=$logs/$(basename "$program").${item##* }
   status=$(tail -n 1 "$log")
   ok=$(grep -ac '^\[       OK \] ' "$log")
   bad=$(grep -acE '^\[  FAILED  \] .* \([0-9]+ ms\)$' "$log")
