@@ -31,7 +31,7 @@ bool stores_rounded(const KernelCall& call) {
 /// A tile program; quantized results have a dedicated loop.
 struct PointwiseProgram : TileProgram {
   PointwiseProgram(const KernelCall& call, const LoopTable& table)
-      : TileProgram(call, 0, table), requantizer(Requantizer::create(call, *this)) {}
+      : TileProgram(call, 0, table, true), requantizer(Requantizer::create(call, *this)) {}
   std::optional<Requantizer> requantizer;
 };
 

@@ -50,7 +50,7 @@ std::ptrdiff_t operand_of(const Node& node, const Instruction& load) {
 
 }  // namespace
 
-TileProgram::TileProgram(const KernelCall& call, std::int64_t least, const LoopTable& loops)
+TileProgram::TileProgram(const KernelCall& call, std::int64_t least, const LoopTable& loops, bool by_rows)
     : table(loops), block(least) {
   std::vector<std::ptrdiff_t> operands;  // operands of the expression, each once
   for (const Instruction& i : call.node->expr.code) {
@@ -62,13 +62,13 @@ TileProgram::TileProgram(const KernelCall& call, std::int64_t least, const LoopT
   collapse(call, operands);
   add_instructions(call, operands);
   if (block == 0) join_activations(call.node->expr);
-  const std::vector<TileInstruction> loops_alone = instructions;
-  join_chains(call.node->expr.code, kShortRow);
-  has_row_chain = is_row_chain();
-  if (!has_row_chain) {
-    instructions = loops_alone;
-    join_chains(call.node->expr.code, kTiledRow);
+  if (by_rows) {
+    const std::vector<TileInstruction> loops_alone = instructions;
+    join_chains(call.node->expr.code, kShortRow);
+    has_row_chain = is_row_chain();
+    if (!has_row_chain) instructions = loops_alone;
   }
+  if (!has_row_chain) join_chains(call.node->expr.code, kTiledRow);
   choose_tile();
   assign_slots();
 }

@@ -68,8 +68,9 @@ struct OutputSlice {
 /// A compiled expression. Immutable, so threads share an object.
 struct TileProgram : KernelState {
   /// Compiles a pointwise node or another node's epilogue. With block > 0, buffers have room to gather up to `block`
-  /// elements of any operand.
-  explicit TileProgram(const KernelCall& call, std::int64_t block = 0, const LoopTable& table = loop_table());
+  /// elements of any operand. `by_rows`: the caller computes whole rows if has_row_chain.
+  explicit TileProgram(const KernelCall& call, std::int64_t block = 0, const LoopTable& table = loop_table(),
+                       bool by_rows = false);
 
   const LoopTable& table;  ///< source of the loops
 
