@@ -40,14 +40,20 @@ std::vector<TensorType> infer_with_prologue(const Program& program, ExprPool& po
   return infer(program, pool, op, {&operand.at(0)});
 }
 
-std::vector<TensorType> infer_with_epilogue(const Program& program, ExprPool& pool, const Node& node,
-                                            const std::vector<const TensorType*>& inputs) {
+std::vector<TensorType> infer_without_expression(const Program& program, ExprPool& pool, const Node& node,
+                                                 const std::vector<const TensorType*>& inputs) {
   Node op;
   op.op = node.op;
   op.version = node.version;
   op.attrs = node.attrs;
+  return infer(program, pool, op, inputs);
+}
+
+std::vector<TensorType> infer_with_epilogue(const Program& program, ExprPool& pool, const Node& node,
+                                            const std::vector<const TensorType*>& inputs) {
   const auto own = static_cast<std::ptrdiff_t>(std::min(inputs.size(), kEpilogueOperands));
-  const std::vector<TensorType> result = infer(program, pool, op, {inputs.begin(), inputs.begin() + own});
+  const std::vector<TensorType> result =
+      infer_without_expression(program, pool, node, {inputs.begin(), inputs.begin() + own});
   Node tail;
   tail.op = Op::pointwise;
   tail.expr = node.expr;
@@ -68,12 +74,8 @@ std::vector<TensorType> infer_with_epilogue(const Program& program, ExprPool& po
 
 std::vector<TensorType> infer_with_score_function(const Program& program, ExprPool& pool, const Node& node,
                                                   const std::vector<const TensorType*>& inputs) {
-  Node op;
-  op.op = node.op;
-  op.version = node.version;
-  op.attrs = node.attrs;
   const auto own = static_cast<std::ptrdiff_t>(std::min(inputs.size(), kAttentionOperands));
-  std::vector<TensorType> types = infer(program, pool, op, {inputs.begin(), inputs.begin() + own});
+  std::vector<TensorType> types = infer_without_expression(program, pool, node, {inputs.begin(), inputs.begin() + own});
   TensorType scores{DType::f32, types.at(0).shape}, sums = scores;
   scores.shape.back() = inputs[1]->shape[inputs[1]->shape.size() - 2];
   sums.shape.pop_back();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "exporter/expr_text.h"
+#include "schema/expression_of.h"
 
 namespace tern {
 
@@ -109,32 +110,13 @@ Instructions::Ref Instructions::text(std::string_view text,
 }
 
 PointwiseExpr Instructions::finish(Ref last, std::vector<std::size_t>* inputs) const {
-  std::vector<bool> needed(code_.size(), false);
-  needed[last] = true;
-  for (std::size_t i = last + 1U; i-- > 0;) {
-    if (!needed[i]) continue;
-    const int operands = scalar_info(code_[i].op).operands;
-    if (operands > 0) needed[code_[i].a] = true;
-    if (operands > 1) needed[code_[i].b] = true;
-    if (operands > 2) needed[code_[i].c] = true;
-  }
-  PointwiseExpr expr;
-  std::vector<Ref> new_indices(code_.size(), 0);
-  for (std::size_t i = 0; i <= last; ++i) {
-    if (!needed[i]) continue;
-    Instruction x = code_[i];
-    const int operands = scalar_info(x.op).operands;
-    x.a = operands > 0 ? new_indices[x.a] : Ref{0};
-    x.b = operands > 1 ? new_indices[x.b] : Ref{0};
-    x.c = operands > 2 ? new_indices[x.c] : Ref{0};
-    if (x.op == Scalar::load) {
-      const auto input = static_cast<std::size_t>(x.integer);
-      const auto it = std::ranges::find(*inputs, input);
-      x.integer = it - inputs->begin();
-      if (it == inputs->end()) inputs->push_back(input);
-    }
-    new_indices[i] = static_cast<Ref>(expr.code.size());
-    expr.code.push_back(x);
+  PointwiseExpr expr = expression_of(code_, last);
+  for (Instruction& x : expr.code) {
+    if (x.op != Scalar::load) continue;
+    const auto input = static_cast<std::size_t>(x.integer);
+    const auto it = std::ranges::find(*inputs, input);
+    x.integer = it - inputs->begin();
+    if (it == inputs->end()) inputs->push_back(input);
   }
   return expr;
 }

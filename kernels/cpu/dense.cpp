@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "dtypes/convert.h"
-#include "kernels/cpu/scratch.h"
 #include "kernels/quantized_view.h"
 #include "threads/parallel.h"
 
@@ -20,51 +19,59 @@ void convert_parallel(const std::byte* from, DType from_type, std::byte* to, DTy
   });
 }
 
+/// Copies rows of `columns` elements of the last two axes, from element `source` on, to a contiguous tile.
+void collect_tile(const TensorView& from, const std::byte* source, std::int64_t rows, std::int64_t columns,
+                  std::byte* tile) {
+  TensorView strided = from, collected = from;
+  const auto last = static_cast<std::size_t>(from.rank - 1);
+  strided.rank = collected.rank = 2;
+  strided.sizes[0] = collected.sizes[0] = rows;
+  strided.sizes[1] = collected.sizes[1] = columns;
+  strided.strides[0] = last == 0 ? 0 : from.strides[last - 1];
+  strided.strides[1] = from.strides[last];
+  strided.data = const_cast<std::byte*>(source);
+  collected.data = tile;
+  make_contiguous(collected);
+  copy_strided(strided, collected);
+}
+
 /// Tiles of the last two axes: the elements are collected in their own type first.
 void convert_rows(const TensorView& from, DType dtype, std::byte* to) {
-  constexpr std::int64_t kRows = 32, kColumns = 512;
+  constexpr std::int64_t kRows = 32, kTileBytes = 1 << 14;
   const std::int64_t size = element_size(from.dtype), to_size = element_size(dtype);
   const int last = from.rank - 1;
   const std::int64_t columns = from.size(last), stride = from.stride(last),
                      rows = from.rank > 1 ? from.size(last - 1) : 1,
                      row_stride = from.rank > 1 ? from.stride(last - 1) : 0;
+  const std::int64_t tile_columns = stride == 1 ? columns : kTileBytes / (kRows * size);
   const std::int64_t blocks = (rows + kRows - 1) / kRows, planes = from.numel() / (rows * columns);
-  parallel_for(
-      planes * blocks, std::max<std::int64_t>(1, kGrain / (columns * std::min(kRows, rows))),
-      [&](std::int64_t begin, std::int64_t end) {
-        std::byte* tile = thread_buffer<std::byte>(static_cast<std::size_t>(stride == 1 ? 0 : kRows * kColumns * size));
-        for (std::int64_t i = begin; i < end; ++i) {
-          const std::int64_t plane = i / blocks, first = i % blocks * kRows, count = std::min(kRows, rows - first);
-          const std::byte* block = from.data + first * row_stride * size;
-          std::int64_t rest = plane;
-          for (int d = last - 2; d >= 0; --d) {
-            block += rest % from.size(d) * from.stride(d) * size;
-            rest /= from.size(d);
-          }
-          std::byte* out = to + (plane * rows + first) * columns * to_size;
-          for (std::int64_t c = 0; c < columns; c += kColumns) {
-            const std::int64_t n = std::min(kColumns, columns - c);
-            const std::byte* source = block + c * stride * size;
-            std::int64_t source_row = row_stride * size;
-            if (stride != 1) {
-              TensorView strided = from, collected = from;
-              strided.rank = collected.rank = 2;
-              strided.sizes[0] = collected.sizes[0] = count;
-              strided.sizes[1] = collected.sizes[1] = n;
-              strided.strides[0] = row_stride;
-              strided.strides[1] = stride;
-              strided.data = const_cast<std::byte*>(source);
-              collected.data = tile;
-              make_contiguous(collected);
-              copy_strided(strided, collected);
-              source = tile;
-              source_row = n * size;
-            }
-            for (std::int64_t r = 0; r < count; ++r)
-              convert(source + r * source_row, from.dtype, out + (r * columns + c) * to_size, dtype, n);
-          }
-        }
-      });
+  parallel_for(planes * blocks, std::max<std::int64_t>(1, kGrain / (columns * std::min(kRows, rows))),
+               [&](std::int64_t begin, std::int64_t end) {
+                 alignas(16) std::byte tile[kTileBytes];
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   const std::int64_t plane = i / blocks, first = i % blocks * kRows,
+                                      count = std::min(kRows, rows - first);
+                   const std::byte* block = from.data + first * row_stride * size;
+                   std::int64_t rest = plane;
+                   for (int d = last - 2; d >= 0; --d) {
+                     block += rest % from.size(d) * from.stride(d) * size;
+                     rest /= from.size(d);
+                   }
+                   std::byte* out = to + (plane * rows + first) * columns * to_size;
+                   for (std::int64_t c = 0; c < columns; c += tile_columns) {
+                     const std::int64_t n = std::min(tile_columns, columns - c);
+                     const std::byte* source = block + c * stride * size;
+                     std::int64_t source_row = row_stride * size;
+                     if (stride != 1) {
+                       collect_tile(from, source, count, n, tile);
+                       source = tile;
+                       source_row = n * size;
+                     }
+                     for (std::int64_t r = 0; r < count; ++r)
+                       convert(source + r * source_row, from.dtype, out + (r * columns + c) * to_size, dtype, n);
+                   }
+                 }
+               });
 }
 
 /// The numbers of a quantized value, row by row.
