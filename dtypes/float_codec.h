@@ -45,11 +45,20 @@ constexpr std::uint32_t encode_nan(std::uint32_t bits) {
   return sign | Codes<F>::magnitude;
 }
 
+/// True for bfloat16, the upper half of binary32.
+template <class F>
+inline constexpr bool kIsUpperHalf = F::exponent == 8 && F::mantissa == 7 && F::special == Special::ieee;
+
 template <class F>
 constexpr typename F::Bits encode(float value, Overflow policy) {
   using C = Codes<F>;
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t a = bits & 0x7fffffffu;
+  if constexpr (kIsUpperHalf<F>) {
+    // The sign stays where it is: only a NaN could carry into it.
+    const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1)) >> 16;
+    return static_cast<typename F::Bits>(a > kInfinity32 ? encode_nan<F>(bits) : rounded);
+  }
   const std::uint32_t sign = (bits >> 31) << (F::exponent + F::mantissa);
   std::uint32_t m = round_magnitude<F>(a);
   if constexpr (F::special == Special::ieee) {
@@ -72,6 +81,7 @@ template <class F>
 constexpr float decode(typename F::Bits code) {
   using C = Codes<F>;
   constexpr int shift = 23 - F::mantissa;
+  if constexpr (kIsUpperHalf<F>) return std::bit_cast<float>(static_cast<std::uint32_t>(code) << shift);
   const std::uint32_t m = code & C::magnitude;
   const std::uint32_t sign = static_cast<std::uint32_t>((code & C::sign) != 0) << 31;
   std::uint32_t bits = (m << shift) + (static_cast<std::uint32_t>(127 - F::bias) << 23);

@@ -94,6 +94,7 @@ class ExpressionCompiler {
     const std::optional<Number> x = known_value(n.operands[0]);
     if (!x || x->imag() != 0) return std::nullopt;
     if (n.op == Scalar::neg) return Number(-x->real());
+    if (n.op == Scalar::abs) return Number(std::abs(x->real()));
     if (n.operands.size() != 2) return std::nullopt;
     const std::optional<Number> y = known_value(n.operands[1]);
     if (!y || y->imag() != 0) return std::nullopt;
@@ -102,6 +103,23 @@ class ExpressionCompiler {
       case Scalar::sub: return Number(x->real() - y->real());
       case Scalar::mul: return Number(x->real() * y->real());
       case Scalar::div: return Number(x->real() / y->real());
+      default: return std::nullopt;
+    }
+  }
+
+  /// The result of a comparison of real numbers in the type of the arithmetic.
+  std::optional<bool> known_comparison(std::size_t node) const {
+    const ExprSyntax& n = syntax(node);
+    if (n.kind != ExprSyntaxKind::operation || n.operands.size() != 2) return std::nullopt;
+    const std::optional<Number> x = known_value(n.operands[0]), y = known_value(n.operands[1]);
+    if (!x || !y || x->imag() != 0 || y->imag() != 0) return std::nullopt;
+    const DType t = part_of(compute_);
+    const double a = rounded_to(x->real(), t), b = rounded_to(y->real(), t);
+    switch (n.op) {
+      case Scalar::lt: return a < b;
+      case Scalar::le: return a <= b;
+      case Scalar::gt: return a > b;
+      case Scalar::ge: return a >= b;
       default: return std::nullopt;
     }
   }
@@ -267,6 +285,8 @@ class ExpressionCompiler {
     }
     if (n.op == Scalar::where) {
       i.dtype = common(n.operands[1], n.operands[2]);
+      if (const std::optional<bool> is_true = known_comparison(n.operands[0]))
+        return emit(n.operands[*is_true ? 1 : 2], i.dtype);
       i.a = emit(n.operands[0], DType::boolean);
       i.b = emit(n.operands[1], i.dtype);
       i.c = emit(n.operands[2], i.dtype);

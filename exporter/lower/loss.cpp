@@ -30,12 +30,14 @@ Values l1(Builder& b, const Call& c) {
   const ValueId d = b.expr("abs(x - y)", {{"x", x}, {"y", c.tensor("target")}}, compute_type(t), loss_type(c));
   return {reduce_loss(b, c, d)};
 }
+/// z - 0.5 z is exact, so one formula serves both sides of the threshold.
 Values smooth_l1(Builder& b, const Call& c) {
   if (c.number("beta") == 0) return l1(b, c);
+  if (c.number("beta") == 1) return elementwise_loss(b, c, "z = abs(self - target); m = min(z, 1); m * (z - 0.5 * m)");
   return elementwise_loss(b, c, "z = abs(self - target); z < beta ? 0.5 * z * z / beta : z - 0.5 * beta");
 }
 Values huber(Builder& b, const Call& c) {
-  return elementwise_loss(b, c, "z = abs(self - target); z <= delta ? 0.5 * z * z : delta * (z - 0.5 * delta)");
+  return elementwise_loss(b, c, "z = abs(self - target); m = min(z, delta); m * (z - 0.5 * m)");
 }
 /// Clamps the logarithms at -100: no loss is infinite.
 Values bce(Builder& b, const Call& c) {

@@ -60,8 +60,8 @@ struct Layout {
 
 TEST(Reduce, EveryKindOverEveryLayoutAndChoiceOfAxes) {
   const std::vector<Layout> layouts = {
-      {{5, 3, 40}, {}},  {{5, 3, 40}, {1, 5, 15}}, {{600, 3, 2}, {}}, {{2, 33, 17}, {561, 1, 33}},
-      {{3, 700, 1}, {}}, {{9, 1, 1100}, {}},       {{19, 2, 40}, {}}};
+      {{5, 3, 40}, {}},   {{5, 3, 40}, {1, 5, 15}}, {{600, 3, 2}, {}},  {{2, 33, 17}, {561, 1, 33}}, {{3, 700, 1}, {}},
+      {{9, 1, 1100}, {}}, {{19, 2, 40}, {}},        {{120, 5, 11}, {}}, {{2, 301, 3}, {}},           {{90, 4, 3}, {}}};
   for (const Layout& l : layouts) {
     const auto v = test::random_numbers(test::product(l.sizes), 7, 9, 4);
     for (int mask = 0; mask < 8; ++mask) {

@@ -58,9 +58,17 @@ TEST(Rows, TheLargestWhereverItLies) {
         x[static_cast<std::size_t>(at)] = -1;
         ASSERT_EQ(r.max(x.data(), n), -1);
         x[static_cast<std::size_t>(at)] = -3;
-        ASSERT_EQ(r.min(x.data(), n), -3);
-        x[static_cast<std::size_t>(at)] = std::numeric_limits<float>::quiet_NaN();
-        ASSERT_EQ(r.max(x.data(), n), n == 1 ? -std::numeric_limits<float>::infinity() : -2);
+        ASSERT_EQ(r.min_or_nan(x.data(), n), -3);
+        ASSERT_EQ(r.max_or_nan(x.data(), n), n == 1 ? -3 : -2);
+        for (const float nan :
+             {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::signaling_NaN()}) {
+          x[static_cast<std::size_t>(at)] = nan;
+          ASSERT_EQ(r.max(x.data(), n), n == 1 ? -std::numeric_limits<float>::infinity() : -2);
+          ASSERT_TRUE(std::isnan(r.max_or_nan(x.data(), n))) << n << " " << at;
+          ASSERT_TRUE(std::isnan(r.min_or_nan(x.data(), n))) << n << " " << at;
+        }
+        x[static_cast<std::size_t>(at)] = -std::numeric_limits<float>::infinity();
+        ASSERT_EQ(r.min_or_nan(x.data(), n), -std::numeric_limits<float>::infinity());
       }
     }
   }

@@ -20,8 +20,8 @@ void choose_range(const KernelCall& c, const T* x, std::int64_t n, T* low, T* hi
   *high = static_cast<T>(c.node->number_at(AttrKey::range, 1));
   if (*low == *high && n > 0) {
     const auto& loops = rows::loops<T>();
-    *low = loops.min(x, n);
-    *high = loops.has_nan(x, n) ? std::numeric_limits<T>::quiet_NaN() : loops.max(x, n);
+    *low = loops.min_or_nan(x, n);
+    *high = loops.max(x, n);
     if (!std::isfinite(*low) || !std::isfinite(*high)) {
       fail(ErrorCode::runtime, "the range of the elements is not finite: give a range");
     }

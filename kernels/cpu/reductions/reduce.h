@@ -58,6 +58,7 @@ class OperandReader {
 /// and perhaps
 ///   void add_rows(Acc*, const L*, row, rows, n) const `rows` elements of n lines, `row` apart
 ///   void sum_rows(const L*, n, rows, Acc*) const      whole lines of n elements, which follow each other
+///   kReadsRow                                         add_each reads `row`
 template <class L, class Reduction>
 class Reducer {
  public:
@@ -71,7 +72,9 @@ class Reducer {
     const bool nearer = k.rank > 0 && (r.rank == 0 || abs(k.inner_stride()) < abs(r.inner_stride()));
     const bool is_computed = axes_.operand != nullptr;  // element by element in memory order
     if (nearer || (!is_computed && r.inner_size() < 16 && k.inner_size() > 4 * r.inner_size())) {
-      reduce_columns();
+      reduce_columns({k, r});
+    } else if (has_interleaved_lines()) {
+      reduce_columns(interleaved_columns());
     } else {
       reduce_rows();
     }
@@ -83,9 +86,10 @@ class Reducer {
   static constexpr std::int64_t kSegments =
       16;  ///< parts of a long line; fixed, so results do not depend on the number of threads
   static constexpr std::int64_t kLong = std::int64_t{1} << 17;
-  static constexpr std::int64_t kDeep = 512;     ///< rows of a tile that is split
-  static constexpr std::int64_t kShort = 128;    ///< elements of rows that are reduced several at a time
-  static constexpr std::int64_t kFewLines = 16;  ///< fewer lines, or tiles of lines, leave threads idle
+  static constexpr std::int64_t kDeep = 512;        ///< rows of a tile that is split
+  static constexpr std::int64_t kShort = 128;       ///< elements of rows that are reduced several at a time
+  static constexpr std::int64_t kFewLines = 16;     ///< fewer lines, or tiles of lines, leave threads idle
+  static constexpr std::int64_t kLeastRepeats = 8;  ///< additions to an accumulator that repay its merging
 
   /// Other types have loops of single rows alone, which keeps the library small.
   static constexpr bool kReducesShortRows =
@@ -180,23 +184,57 @@ class Reducer {
     }
   }
 
-  /// Reduces neighbouring lines together: tiles take one element of each line per step.
-  void reduce_columns() const {
+  /// Columns that are reduced together: `lanes` neighbours each, which are merged at the end, belong to one line.
+  struct Columns {
+    CollapsedAxes retained, reduced;
+    std::int64_t lanes = 1;
+  };
+
+  /// True for lines of many short pieces that lie between the pieces of other lines.
+  bool has_interleaved_lines() const {
     const CollapsedAxes &k = axes_.retained, &r = axes_.reduced;
+    if constexpr (requires { Reduction::kReadsRow; }) return false;
+    return kReducesShortRows && r.rank > 1 && k.rank > 0 && r.inner_stride() == 1 &&
+           k.inner_stride() == r.inner_size() && r.inner_size() <= kShort && r.count >= kLeastRepeats * r.inner_size();
+  }
+  Columns interleaved_columns() const {
+    Columns c{axes_.retained, axes_.reduced, axes_.reduced.inner_size()};
+    c.retained.sizes[c.retained.rank - 1] *= c.lanes;
+    c.retained.strides[c.retained.rank - 1] = 1;
+    c.retained.count *= c.lanes;
+    --c.reduced.rank;
+    c.reduced.count /= c.lanes;
+    return c;
+  }
+
+  /// Elements of each column that a step takes: rows of few columns that follow each other make one wide row, whose
+  /// repetitions of the columns are merged at the end.
+  std::int64_t rows_of_a_step(const Columns& c) const {
+    constexpr std::int64_t kWide = 128;
+    if constexpr (requires { Reduction::kReadsRow; }) return 1;
+    const std::int64_t inner = c.retained.inner_size();
+    const bool follow =
+        kReducesShortRows && c.retained.inner_stride() == 1 && c.reduced.rank == 1 && c.reduced.inner_stride() == inner;
+    return follow ? std::max<std::int64_t>(1, std::min(kWide / inner, c.reduced.count / kLeastRepeats)) : 1;
+  }
+
+  /// Reduces neighbouring columns together: tiles take one element of each column per step.
+  void reduce_columns(const Columns& c) const {
+    const CollapsedAxes &k = c.retained, &r = c.reduced;
     bool adds_rows = false;
     if constexpr (requires { &Reduction::add_rows; }) {
       adds_rows = axes_.operand == nullptr && k.inner_stride() == 1 && r.rank <= 1 && elements_per_byte(x_.dtype) == 1;
     }
-    const std::int64_t tile_width = adds_rows ? 1024 : 4096;
-    const std::int64_t inner = k.inner_size(), width = std::min(inner, tile_width),
-                       per_row = (inner + tile_width - 1) / tile_width;
+    const std::int64_t most = adds_rows ? 1024 : 4096, tile_width = most - most % c.lanes;
+    const std::int64_t inner = k.inner_size(), per_row = (inner + tile_width - 1) / tile_width;
     const std::int64_t tiles = k.count / inner * per_row;
+    const std::int64_t step = rows_of_a_step(c), columns = std::min(inner, tile_width), width = columns * step;
     const bool is_dense =
         r.rank <= 1 && k.rank == 1 && k.inner_stride() == 1 && r.inner_stride() == inner && per_row == 1;
     // A few deep tiles are split; the parts are merged afterwards.
-    const std::int64_t parts = tiles < kFewLines && r.count >= kDeep && r.count * width >= kLong ? kSegments : 1;
+    const std::int64_t parts = tiles < kFewLines && r.count >= kDeep && r.count * columns >= kLong ? kSegments : 1;
     std::vector<Acc> accs(static_cast<std::size_t>(parts > 1 ? tiles * parts * width : 0));
-    parallel_for(tiles * parts, grain_for(width * r.count / parts), [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(tiles * parts, grain_for(columns * r.count / parts), [&](std::int64_t begin, std::int64_t end) {
       OperandReader<L> reader(x_, axes_);
       RunWriter<Result> writer(out_.dtype);
       Acc* local = parts > 1 ? nullptr : thread_buffer<Acc>(static_cast<std::size_t>(width));
@@ -206,37 +244,58 @@ class Reducer {
                            m = std::min(tile_width, inner - first);
         const std::int64_t base = k.offset(row * inner) + first * k.inner_stride();
         Acc* acc = parts > 1 ? accs.data() + t * width : local;
-        std::fill_n(acc, m, reduction_.identity());
+        std::fill_n(acc, m * step, reduction_.identity());
         const std::int64_t row_begin = r.count * part / parts, row_end = r.count * (part + 1) / parts;
-        if constexpr (requires { &Reduction::add_rows; }) {
-          if (adds_rows) {
-            add_tile(acc, base + r.offset(row_begin), r.inner_stride(), row_end - row_begin, m);
-            if (parts == 1) finish_tile(writer, acc, row * inner + first, m);
-            continue;
-          }
-        }
-        for (std::int64_t i = row_begin; i < row_end; ++i) {
-          const std::int64_t from = base + r.offset(i);
-          for (std::int64_t j = 0; j < m; j += kRun) {
-            const std::int64_t n = std::min(kRun, m - j);
-            const std::int64_t rows = is_dense ? row_end - i - 1 : 0;
-            reduction_.add_each(
-                acc + j, reader.read(from + j * k.inner_stride(), k.inner_stride(), n, m - j + rows * inner), n, i);
-          }
-        }
-        if (parts == 1) finish_tile(writer, acc, row * inner + first, m);
+        add_columns(reader, c, acc, base, row_begin, row_end, m, step, adds_rows, is_dense);
+        merge_repeats(acc, m, step, c.lanes);
+        if (parts == 1) finish_tile(writer, acc, (row * inner + first) / c.lanes, m / c.lanes);
       }
     });
     if (parts == 1) return;
     RunWriter<Result> writer(out_.dtype);
     for (std::int64_t tile = 0; tile < tiles; ++tile) {
       const std::int64_t row = tile / per_row, first = tile % per_row * tile_width,
-                         m = std::min(tile_width, inner - first);
+                         m = std::min(tile_width, inner - first) / c.lanes;
       Acc* acc = accs.data() + tile * parts * width;
       for (std::int64_t p = 1; p < parts; ++p) {
         for (std::int64_t i = 0; i < m; ++i) reduction_.merge(acc[i], acc[p * width + i]);
       }
-      finish_tile(writer, acc, row * inner + first, m);
+      finish_tile(writer, acc, (row * inner + first) / c.lanes, m);
+    }
+  }
+
+  /// Adds elements [begin, end) of m columns from element `base` on, `step` rows at a time; `is_dense`: rows of all
+  /// columns follow each other.
+  void add_columns(OperandReader<L>& reader, const Columns& c, Acc* acc, std::int64_t base, std::int64_t begin,
+                   std::int64_t end, std::int64_t m, std::int64_t step, bool adds_rows, bool is_dense) const {
+    const CollapsedAxes &k = c.retained, &r = c.reduced;
+    if constexpr (requires { &Reduction::add_rows; }) {
+      if (adds_rows) {
+        const std::int64_t rest = (end - begin) % step, stride = r.inner_stride() * step;
+        add_tile(acc, base + r.offset(begin), stride, (end - begin) / step, m * step);
+        if (rest > 0) add_tile(acc, base + r.offset(end - rest), stride, 1, m * rest);
+        return;
+      }
+    }
+    for (std::int64_t i = begin; i < end; i += step) {
+      const std::int64_t from = base + r.offset(i), rows = std::min(step, end - i), width = m * rows;
+      for (std::int64_t j = 0; j < width; j += kRun) {
+        const std::int64_t n = std::min(kRun, width - j), after = is_dense ? (end - i - rows) * m : 0;
+        reduction_.add_each(acc + j, reader.read(from + j * k.inner_stride(), k.inner_stride(), n, width - j + after),
+                            n, i);
+      }
+    }
+  }
+
+  /// Merges `step` repetitions of m columns, then each `lanes` neighbours.
+  void merge_repeats(Acc* acc, std::int64_t m, std::int64_t step, std::int64_t lanes) const {
+    for (std::int64_t s = 1; s < step; ++s) {
+      for (std::int64_t i = 0; i < m; ++i) reduction_.merge(acc[i], acc[s * m + i]);
+    }
+    for (std::int64_t i = 0; lanes > 1 && i < m / lanes; ++i) {
+      Acc all = acc[i * lanes];
+      for (std::int64_t k = 1; k < lanes; ++k) reduction_.merge(all, acc[i * lanes + k]);
+      acc[i] = all;
     }
   }
 

@@ -33,7 +33,8 @@ template <class L, bool kMax>
 L best_of(const L* v, std::int64_t n) {
   if constexpr (std::is_floating_point_v<L>) {
     const auto& r = rows::loops<L>();
-    return r.has_nan(v, n) ? *std::find_if(v, v + n, is_nan<L>) : (kMax ? r.max : r.min)(v, n);
+    const L best = (kMax ? r.max_or_nan : r.min_or_nan)(v, n);
+    return is_nan(best) ? *std::find_if(v, v + n, is_nan<L>) : best;
   } else {
     constexpr std::int64_t kLanes = 16;
     L lanes[kLanes];
@@ -95,6 +96,7 @@ struct ExtremeIndex {
     std::int64_t index;  ///< -1: empty
   };
   using Result = std::int64_t;
+  static constexpr bool kReadsRow = true;
 
   static bool replaces(L v, const Acc& acc) {
     return acc.index < 0 || (!is_nan(acc.value) && (beats<L, kMax>(v, acc.value) || is_nan(v)));

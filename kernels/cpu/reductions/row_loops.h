@@ -28,8 +28,8 @@ struct RowLoops {
   void (*normalize)(const T* x, T mean, T rstd, const T* weight, const T* bias, T* y, std::int64_t n);
   void (*affine)(const T* x, T by, T plus, T* y, std::int64_t n);  ///< y = x * by + plus
 
-  T (*min)(const T* x, std::int64_t n);  ///< inf for none; NaN is passed over
-  bool (*has_nan)(const T* x, std::int64_t n);
+  T (*max_or_nan)(const T* x, std::int64_t n);  ///< -inf for none; NaN if an element is
+  T (*min_or_nan)(const T* x, std::int64_t n);  ///< inf for none; NaN if an element is
 
   // One element of each of n lines.
   void (*add_each)(double* sums, const T* x, std::int64_t n);

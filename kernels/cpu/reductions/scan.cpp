@@ -382,8 +382,7 @@ class LogSumScan {
       for (std::int64_t at = begin; at < end; at += kRun) {
         const std::int64_t n = std::min(kRun, end - at);
         const float* x = reader.read(element({line, at}), l_.x_step, n);
-        if (loops.has_nan(x, n)) top = std::numeric_limits<float>::quiet_NaN();
-        const float largest = loops.max(x, n), next = largest > top ? largest : top;
+        const float largest = loops.max_or_nan(x, n), next = largest <= top ? top : largest;
         if (std::isinf(next) || std::isnan(next)) {
           top = next;
           continue;

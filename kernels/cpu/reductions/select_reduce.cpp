@@ -138,8 +138,8 @@ std::int64_t extremum_of_runs(RunReader<L>& reader, const std::byte* px, std::in
     L found = v[0];
     if constexpr (std::is_floating_point_v<L>) {
       const auto& loops = rows::loops<L>();
-      if (loops.has_nan(v, m)) return i + (std::find_if(v, v + m, is_nan<L>) - v);
-      found = (is_max ? loops.max : loops.min)(v, m);
+      found = (is_max ? loops.max_or_nan : loops.min_or_nan)(v, m);
+      if (is_nan(found)) return i + (std::find_if(v, v + m, is_nan<L>) - v);
     } else {
       found = is_max ? *std::max_element(v, v + m) : *std::min_element(v, v + m);
     }

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "dtypes/levels.h"
 #include "kernels/cpu/reductions/reductions.h"
 #include "kernels/cpu/reductions/row_loops.h"
 #include "kernels/cpu/scratch.h"
@@ -115,52 +116,94 @@ class VectorSoftmax {
     });
   }
 
+  static constexpr std::int64_t kTile = 256;
+
   void run_columns() {
-    constexpr std::int64_t kTile = 256;
     // y is contiguous, so lines inside the axis are neighbours in y.
     CollapsedAxes from;
     for (int i = 0; i < axis_; ++i) from.add(x_.size(i), x_.stride(i));
     CollapsedAxes inner;
     for (int i = axis_ + 1; i < x_.rank; ++i) inner.add(x_.size(i), x_.stride(i));
     const std::int64_t width = inner.count, run = inner.inner_size(), per_run = (run + kTile - 1) / kTile;
+    if (width == run && 2 * width <= kTile && from.count > 1) return run_short_columns(from, inner);
     const std::int64_t per_outer = width / run * per_run;
     parallel_for(from.count * per_outer, grain_for(n_ * std::min(run, kTile) * 4),
                  [&](std::int64_t begin, std::int64_t end) {
-                   const auto& r = rows::loops<T>();
                    T* tile = thread_buffer<T>(static_cast<std::size_t>(n_ * kTile));
-                   T top[kTile], by[kTile];
-                   double sums[kTile];
                    for (std::int64_t t = begin; t < end; ++t) {
                      const std::int64_t outer = t / per_outer, rest = t % per_outer;
                      const std::int64_t first = rest % per_run * kTile, m = std::min(kTile, run - first);
                      const std::int64_t column = rest / per_run * run + first;
                      const std::byte* px = x_.data + (from.offset(outer) + inner.offset(column)) * x_size_;
                      std::byte* py = y_.data + (outer * n_ * width + column) * y_size_;
-                     std::fill_n(top, m, -std::numeric_limits<T>::infinity());
-                     std::fill_n(sums, m, 0.0);
-                     for (std::int64_t i = 0; i < n_; ++i) {
+                     for (std::int64_t i = 0; i < n_; ++i)
                        read(px + i * xs_ * x_size_, inner.inner_stride(), tile + i * m, m);
-                       r.max_each(top, tile + i * m, m);
-                     }
-                     if (log_) {
-                       log_tile(r, tile, top, sums, by, m);
-                     } else {
-                       for (std::int64_t i = 0; i < n_; ++i) r.exp_each(sums, tile + i * m, top, tile + i * m, m);
-                       for (std::int64_t j = 0; j < m; ++j) by[j] = static_cast<T>(1 / sums[j]);
-                       for (std::int64_t i = 0; i < n_; ++i) r.scale_each(tile + i * m, by, tile + i * m, m);
-                     }
+                     compute_tile(tile, m);
                      for (std::int64_t i = 0; i < n_; ++i)
                        convert(tile + i * m, dtype_of_v<T>, py + i * width * y_size_, y_.dtype, m);
                    }
                  });
   }
 
-  void log_tile(const rows::RowLoops<T>& r, T* tile, const T* top, double* sums, T* spare, std::int64_t m) {
-    for (std::int64_t i = 0; i < n_; ++i) r.exp_each(sums, tile + i * m, top, spare, m);
-    for (std::int64_t j = 0; j < m; ++j) spare[j] = static_cast<T>(std::log(sums[j]));
-    for (std::int64_t i = 0; i < n_; ++i) {
-      for (std::int64_t j = 0; j < m; ++j) tile[i * m + j] = (tile[i * m + j] - top[j]) - spare[j];
+  /// The lines of several outer positions share a tile.
+  void run_short_columns(const CollapsedAxes& from, const CollapsedAxes& inner) {
+    const std::int64_t width = inner.count, together = kTile / width, groups = (from.count + together - 1) / together;
+    const bool is_dense = (width == 1 || inner.inner_stride() == 1) && xs_ == width;
+    parallel_for(groups, grain_for(n_ * kTile * 4), [&](std::int64_t begin, std::int64_t end) {
+      T* tile = thread_buffer<T>(static_cast<std::size_t>(n_ * kTile));
+      T* plane = thread_buffer<T>(static_cast<std::size_t>(n_ * width), 1);
+      for (std::int64_t group = begin; group < end; ++group) {
+        const std::int64_t first = group * together, planes = std::min(together, from.count - first),
+                           m = planes * width;
+        for (std::int64_t p = 0; p < planes; ++p) {
+          const std::byte* px = x_.data + from.offset(first + p) * x_size_;
+          if (is_dense) {
+            convert(px, x_.dtype, plane, dtype_of_v<T>, n_ * width);
+          } else {
+            for (std::int64_t i = 0; i < n_; ++i)
+              read(px + i * xs_ * x_size_, inner.inner_stride(), plane + i * width, width);
+          }
+          copy_lines(plane, width, tile + p * width, m, width);
+        }
+        compute_tile(tile, m);
+        for (std::int64_t p = 0; p < planes; ++p) {
+          copy_lines(tile + p * width, m, plane, width, width);
+          convert(plane, dtype_of_v<T>, y_.data + (first + p) * n_ * width * y_size_, y_.dtype, n_ * width);
+        }
+      }
+    });
+  }
+
+  /// Copies n lines of `width` elements between two line distances.
+  void copy_lines(const T* from, std::int64_t from_line, T* to, std::int64_t to_line, std::int64_t width) const {
+    for (std::int64_t i = 0; i < n_; ++i, from += from_line, to += to_line) {
+      for (std::int64_t j = 0; j < width; ++j) to[j] = from[j];
     }
+  }
+
+  /// Replaces n rows of m lines by the result.
+  void compute_tile(T* tile, std::int64_t m) const {
+    const auto& r = rows::loops<T>();
+    T top[kTile], by[kTile];
+    double sums[kTile];
+    std::fill_n(top, m, -std::numeric_limits<T>::infinity());
+    std::fill_n(sums, m, 0.0);
+    for (std::int64_t i = 0; i < n_; ++i) r.max_each(top, tile + i * m, m);
+    if (!log_) {
+      for (std::int64_t i = 0; i < n_; ++i) r.exp_each(sums, tile + i * m, top, tile + i * m, m);
+      for (std::int64_t j = 0; j < m; ++j) by[j] = static_cast<T>(1 / sums[j]);
+      for (std::int64_t i = 0; i < n_; ++i) r.scale_each(tile + i * m, by, tile + i * m, m);
+      return;
+    }
+    for (std::int64_t i = 0; i < n_; ++i) r.exp_each(sums, tile + i * m, top, by, m);
+    for (std::int64_t j = 0; j < m; ++j) by[j] = static_cast<T>(std::log(sums[j]));
+    visit_cpu_level([&](auto) __attribute__((always_inline)) {
+      for (std::int64_t i = 0; i < n_; ++i) {
+        T* row = tile + i * m;
+#pragma omp simd
+        for (std::int64_t j = 0; j < m; ++j) row[j] = (row[j] - top[j]) - by[j];
+      }
+    });
   }
 
   const TensorView& x_;

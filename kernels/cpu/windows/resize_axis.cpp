@@ -15,13 +15,14 @@ std::int64_t used_taps(const ResizeTable<T>& t, const std::int64_t* index) {
   return taps;
 }
 
-/// The innermost axis of `kRows` lines: entries of the table serve all lines.
-template <class T, int kRows>
+/// The innermost axis of `kRows` lines: entries of the table serve all lines. `kTaps`: entries in each row of the
+/// table, or 0 where rows differ. Loads of single elements are faster than gathers.
+template <class T, int kRows, int kTaps>
 [[gnu::always_inline]] inline void resize_lines(const ResizeTable<T>& t, const T* x, T* y) {
   for (std::int64_t i = 0; i < t.out; ++i) {
     const std::int64_t* index = t.index.data() + i * t.taps;
     const T* weight = t.weight.data() + i * t.taps;
-    const std::int64_t taps = used_taps(t, index);
+    const std::int64_t taps = kTaps > 0 ? kTaps : used_taps(t, index);
     T sums[kRows];
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) sums[r] = x[r * t.in + index[0]] * weight[0];
@@ -34,19 +35,16 @@ template <class T, int kRows>
   }
 }
 
-/// The innermost axis of one line with two entries in each row of the table.
-template <class T>
-[[gnu::always_inline]] inline void resize_pairs(const ResizeTable<T>& t, const T* x, T* y) {
-  const std::int64_t* index = t.index.data();
-  const T* weight = t.weight.data();
-#pragma omp simd
-  for (std::int64_t i = 0; i < t.out; ++i)
-    y[i] = x[index[2 * i]] * weight[2 * i] + x[index[2 * i + 1]] * weight[2 * i + 1];
+template <class T, int kTaps>
+[[gnu::always_inline]] inline void resize_all_lines(const ResizeTable<T>& t, const T* x, std::int64_t outer, T* y) {
+  constexpr int kRows = 4;
+  std::int64_t o = 0;
+  for (; o + kRows <= outer; o += kRows) resize_lines<T, kRows, kTaps>(t, x + o * t.in, y + o * t.out);
+  for (; o < outer; ++o) resize_lines<T, 1, kTaps>(t, x + o * t.in, y + o * t.out);
 }
 
 template <class T>
 [[gnu::always_inline]] inline void resize_innermost(const ResizeTable<T>& t, const T* x, std::int64_t outer, T* y) {
-  constexpr int kRows = 4;
   if (t.taps == 1) {
     for (std::int64_t o = 0; o < outer; ++o) {
       for (std::int64_t i = 0; i < t.out; ++i) y[o * t.out + i] = x[o * t.in + t.index[static_cast<std::size_t>(i)]];
@@ -54,12 +52,9 @@ template <class T>
     return;
   }
   if (t.taps == 2 && std::ranges::all_of(t.index, [](std::int64_t i) { return i >= 0; })) {
-    for (std::int64_t o = 0; o < outer; ++o) resize_pairs(t, x + o * t.in, y + o * t.out);
-    return;
+    return resize_all_lines<T, 2>(t, x, outer, y);
   }
-  std::int64_t o = 0;
-  for (; o + kRows <= outer; o += kRows) resize_lines<T, kRows>(t, x + o * t.in, y + o * t.out);
-  for (; o < outer; ++o) resize_lines<T, 1>(t, x + o * t.in, y + o * t.out);
+  resize_all_lines<T, 0>(t, x, outer, y);
 }
 
 template <class T>
