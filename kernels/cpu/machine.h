@@ -15,6 +15,8 @@ struct Machine {
   /// (48).
   double plane_bytes = 65;
   double bytes = 1;  ///< that it copies a second in its second-level cache
+  /// Seconds of an element that is packed or transposed beside a product; 0 where nothing was measured.
+  double packed_element = 0;
 };
 
 /// With tiles as they multiply in this precision. The figures are fixed: whatever runs beside it, a process takes the

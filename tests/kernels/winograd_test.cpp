@@ -1,4 +1,4 @@
-// Convolutions by transformed tiles, against plain loops in double, and with non-finite numbers.
+// Convolutions of images and volumes by transformed tiles, against plain loops in double, and with non-finite numbers.
 #include "kernels/cpu/channels_last/winograd.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ WindowAxis axis(std::int64_t in, std::int64_t before, std::int64_t after) {
 struct WinogradCase {
   const char* description;
   std::int64_t batch, groups, in, out;
-  WindowAxis h, w;
+  WindowAxis h, w, d = {};
 };
 const WinogradCase kWinogradCases[] = {
     {"whole tiles", 1, 1, 16, 32, axis(8, 1, 1), axis(12, 1, 1)},
@@ -38,15 +38,19 @@ const WinogradCase kWinogradCases[] = {
     {"more channels than are transformed at once", 1, 1, 150, 70, axis(6, 1, 1), axis(5, 1, 1)},
     {"more tiles than are made at once", 2, 1, 16, 64, axis(50, 1, 1), axis(45, 1, 1)},
     {"more tiles than are kept", 1, 1, 128, 16, axis(70, 1, 1), axis(70, 1, 1)},
+    {"a volume", 2, 1, 20, 40, axis(7, 1, 1), axis(6, 1, 1), axis(5, 1, 1)},
+    {"a volume of many channels", 1, 1, 80, 33, axis(5, 1, 1), axis(9, 1, 1), axis(4, 1, 0)},
+    {"slices apart", 1, 1, 17, 16, axis(6, 1, 1), axis(6, 0, 0), {9, 3, 3, 2, 2, 1}},
+    {"images of a volume", 1, 2, 16, 32, axis(6, 1, 1), axis(6, 1, 1), {4, 4}},
 };
 
 struct Example {
   explicit Example(const WinogradCase& k)
-      : c{{WindowAxis{}, k.h, k.w}, k.batch, k.groups, k.in, k.out},
-        x(random_floats(k.batch * k.groups * k.in * k.h.in * k.w.in, 1)),
-        weight(random_floats(k.groups * k.out * k.in * 9, 2)),
+      : c{{k.d, k.h, k.w}, k.batch, k.groups, k.in, k.out},
+        x(random_floats(k.batch * k.groups * k.in * k.d.in * k.h.in * k.w.in, 1)),
+        weight(random_floats(k.groups * k.out * k.in * k.d.kernel * 9, 2)),
         bias(random_floats(k.groups * k.out, 3)),
-        y(static_cast<std::size_t>(k.batch * k.groups * k.out * k.h.out * k.w.out), 12345) {}
+        y(static_cast<std::size_t>(k.batch * k.groups * k.out * k.d.out * k.h.out * k.w.out), 12345) {}
 
   bool run(int threads, const float* panels) {
     const Winograd winograd(c);
@@ -62,17 +66,19 @@ struct Example {
 
   /// The sum of result `i`, and the sum of its absolute products.
   std::pair<double, double> expected(std::size_t i) const {
-    const WindowAxis &h = c.window[1], &w = c.window[2];
+    const WindowAxis &d = c.window[0], &h = c.window[1], &w = c.window[2];
     const auto at = static_cast<std::int64_t>(i), channels = c.groups * c.out, in = c.groups * c.in, o = at % channels,
-               column = at / channels % w.out, line = at / channels / w.out % h.out, n = at / channels / w.out / h.out;
+               column = at / channels % w.out, line = at / channels / w.out % h.out,
+               image = at / channels / w.out / h.out, n = image / d.out, taps = d.kernel * 9;
     double sum = bias[static_cast<std::size_t>(o)], size = std::abs(sum);
-    for (std::int64_t tap = 0; tap < 9; ++tap) {
-      const std::int64_t r = h.position(line, tap / 3), s = w.position(column, tap % 3);
-      if (r < 0 || r >= h.in || s < 0 || s >= w.in) continue;
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      const std::int64_t q = d.position(image % d.out, tap / 9), r = h.position(line, tap / 3 % 3),
+                         s = w.position(column, tap % 3);
+      if (q < 0 || q >= d.in || r < 0 || r >= h.in || s < 0 || s >= w.in) continue;
       for (std::int64_t k = 0; k < c.in; ++k) {
-        const std::int64_t position = (n * h.in + r) * w.in + s;
+        const std::int64_t position = ((n * d.in + q) * h.in + r) * w.in + s;
         const double product = static_cast<double>(x[static_cast<std::size_t>(position * in + o / c.out * c.in + k)]) *
-                               static_cast<double>(weight[static_cast<std::size_t>((o * c.in + k) * 9 + tap)]);
+                               static_cast<double>(weight[static_cast<std::size_t>((o * c.in + k) * taps + tap)]);
         sum += product;
         size += std::abs(product);
       }
@@ -87,7 +93,7 @@ struct Example {
 /// The weight in the archive's layout.
 std::vector<float> panels_of(const ChannelsLastShape& c, const std::vector<float>& weight) {
   const strided_product::StridedMicroKernels& micro = strided_product::micro_kernels();
-  const std::int64_t row = c.in * 9;
+  const std::int64_t row = c.in * c.window[0].kernel * 9;
   std::vector<float> all;
   for (std::int64_t g = 0; g < c.groups; ++g) {
     for (std::int64_t first = 0; first < c.out; first += micro.columns) {
@@ -127,7 +133,7 @@ TEST(Winograd, IsForThreeByThreeElementsSideBySide) {
        {+[](ChannelsLastShape& c) { c.window[1].kernel = 5; }, +[](ChannelsLastShape& c) { c.window[2].stride = 2; },
         +[](ChannelsLastShape& c) { c.window[2].dilation = 2; }, +[](ChannelsLastShape& c) { c.is_ordered = true; },
         +[](ChannelsLastShape& c) { c.in = 8; }, +[](ChannelsLastShape& c) { c.out = 8; },
-        +[](ChannelsLastShape& c) { c.window[0].out = 2; }}) {
+        +[](ChannelsLastShape& c) { c.window[0].kernel = c.groups = 2; }}) {
     ChannelsLastShape c = e.c;
     change(c);
     EXPECT_FALSE(Winograd::possible(c));

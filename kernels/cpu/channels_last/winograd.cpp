@@ -34,7 +34,7 @@ struct WinogradGrid {
   explicit WinogradGrid(const ChannelsLastShape& c)
       : lines(divided_up(c.window[1].out, kTile)),
         columns(divided_up(c.window[2].out, kTile)),
-        count(c.batch * lines * columns) {}
+        count(c.batch * c.window[0].out * lines * columns) {}
   std::int64_t lines, columns, count;
   std::int64_t image(std::int64_t tile) const { return tile / (lines * columns); }
   /// Returns the line of the tile's first result.
@@ -42,16 +42,9 @@ struct WinogradGrid {
   std::int64_t column(std::int64_t tile) const { return tile % columns * kTile; }
 };
 
-/// Returns the cost in multiply-adds. The transforms of weights and images count by measured equivalents.
-double cost(const ChannelsLastShape& c) {
-  constexpr double kOfWeight = 2.5, kOfImage = 6;
-  const auto tiles = static_cast<double>(WinogradGrid(c).count), in = static_cast<double>(c.in),
-             out = static_cast<double>(c.out), groups = static_cast<double>(c.groups);
-  return kElements * groups * ((tiles + kOfWeight) * in * out + tiles * kOfImage * (in + out));
-}
-
 double plain_cost(const ChannelsLastShape& c) {
-  return static_cast<double>(c.batch * cpu::plane(c.window, &WindowAxis::out) * kTaps * c.groups * c.in * c.out);
+  return static_cast<double>(c.batch * cpu::plane(c.window, &WindowAxis::out) *
+                             cpu::plane(c.window, &WindowAxis::kernel) * c.groups * c.in * c.out);
 }
 
 /// Transforms and multiplies some tiles of the images.
@@ -66,28 +59,33 @@ class Tiles {
         loops_(loops().winograd),
         micro_(strided_product::micro_kernels()),
         transformed_(transformed),
-        pitch_(c.groups * c.in + kApart),
+        slices_(c.window[0].kernel),
+        pitch_(c.groups * c.in * slices_ + kApart),
         element_(most * pitch_),
         panels_((c.out + micro_.columns - 1) / micro_.columns) {}
 
   std::int64_t panels() const { return c_.groups * panels_; }
 
-  /// Transforms `channels` channels from `channel` on of input tiles [first + begin, first + end).
-  void transform(std::int64_t first, std::int64_t tile, std::int64_t channel, std::int64_t channels) const {
+  /// Transforms `channels` channels from `channel` on of a slice of the input tile first + `tile`.
+  void transform(std::int64_t first, std::int64_t tile, std::int64_t slice, std::int64_t channel,
+                 std::int64_t channels) const {
     const std::int64_t pitch = c_.groups * c_.in, at = first + tile;
-    const WindowAxis &h = c_.window[1], &w = c_.window[2];
-    const float* image = operands_.x + grid_.image(at) * h.in * w.in * pitch + channel;
+    const WindowAxis &d = c_.window[0], &h = c_.window[1], &w = c_.window[2];
+    const std::int64_t depth = d.position(grid_.image(at) % d.out, slice);
+    const bool has_depth = depth >= 0 && depth < d.in;
+    const float* image =
+        operands_.x + (has_depth ? (grid_.image(at) / d.out * d.in + depth) * h.in * w.in * pitch + channel : 0);
     const std::int64_t top = grid_.line(at) - h.padding_before, left = grid_.column(at) - w.padding_before;
     static constexpr float kZeros[kChannelsOfPart + kWinogradFewestChannels] = {};
     const float* from[kElements];
     for (std::int64_t i = 0; i < kTransformed; ++i) {
       for (std::int64_t j = 0; j < kTransformed; ++j) {
         const std::int64_t r = top + i, s = left + j;
-        const bool inside = r >= 0 && r < h.in && s >= 0 && s < w.in;
+        const bool inside = has_depth && r >= 0 && r < h.in && s >= 0 && s < w.in;
         from[i * kTransformed + j] = inside ? image + (r * w.in + s) * pitch : kZeros;
       }
     }
-    loops_.input(from, channels, transformed_ + tile * pitch_ + channel, element_);
+    loops_.input(from, channels, transformed_ + tile * pitch_ + slice * pitch + channel, element_);
   }
 
   /// Computes the results of a panel of channels for `count` tiles from `first + begin` on. Returns false if a sum is
@@ -105,17 +103,23 @@ class Tiles {
     for (std::int64_t k = 0; k < c_.in; k += depth) {
       const std::int64_t channels = std::min(depth, c_.in - k);
       // A weight of a single step is still transformed from the previous tiles.
-      if (*ready != panel || depth < c_.in)
-        loops_.weight(rows_of(panel, k, channels, columns), channels, weight, weight_of_element);
+      const bool transforms = *ready != panel || depth < c_.in || slices_ > 1;
+      const float* panel_rows = transforms ? rows_of(panel, k, channels, columns) : nullptr;
       *ready = panel;
-      for (std::int64_t e = 0; e < kElements; ++e) {
-        for (std::int64_t part = 0; part < parts; ++part) {
-          const std::int64_t tile = part * count / parts, rows = (part + 1) * count / parts - tile;
-          micro_.row_kernels[rows - 1](transformed_ + e * element_ + (begin + tile) * pitch_ + group * c_.in + k,
-                                       pitch_, 1, weight + e * weight_of_element, micro_.columns, channels,
-                                       sums + e * sums_of_element + tile * micro_.columns, micro_.columns,
-                                       micro_.columns,
-                                       k == 0 ? strided_product::SumMode::stored : strided_product::SumMode::added);
+      for (std::int64_t slice = 0; slice < slices_; ++slice) {
+        if (transforms) {
+          const std::int64_t taps = kTaps * micro_.columns;
+          loops_.weight(panel_rows + slice * taps, slices_ * taps, channels, weight, weight_of_element);
+        }
+        const float* tiles = transformed_ + begin * pitch_ + slice * c_.groups * c_.in + group * c_.in + k;
+        const auto mode = k == 0 && slice == 0 ? strided_product::SumMode::stored : strided_product::SumMode::added;
+        for (std::int64_t e = 0; e < kElements; ++e) {
+          for (std::int64_t part = 0; part < parts; ++part) {
+            const std::int64_t tile = part * count / parts, rows = (part + 1) * count / parts - tile;
+            micro_.row_kernels[rows - 1](
+                tiles + e * element_ + tile * pitch_, pitch_, 1, weight + e * weight_of_element, micro_.columns,
+                channels, sums + e * sums_of_element + tile * micro_.columns, micro_.columns, micro_.columns, mode);
+          }
         }
       }
     }
@@ -125,10 +129,11 @@ class Tiles {
  private:
   /// Returns rows of a packed panel.
   const float* rows_of(std::int64_t panel, std::int64_t k, std::int64_t channels, int columns) const {
-    if (operands_.panels != nullptr) return operands_.panels + (panel * c_.in + k) * kTaps * micro_.columns;
-    auto* packed = thread_buffer<float>(static_cast<std::size_t>(channels * kTaps * micro_.columns), kPackedSlot);
-    const std::int64_t row = c_.in * kTaps, channel = panel / panels_ * c_.out + panel % panels_ * micro_.columns;
-    micro_.pack(operands_.weight + channel * row + k * kTaps, 1, row, channels * kTaps, columns, packed);
+    const std::int64_t taps = slices_ * kTaps;
+    if (operands_.panels != nullptr) return operands_.panels + (panel * c_.in + k) * taps * micro_.columns;
+    auto* packed = thread_buffer<float>(static_cast<std::size_t>(channels * taps * micro_.columns), kPackedSlot);
+    const std::int64_t row = c_.in * taps, channel = panel / panels_ * c_.out + panel % panels_ * micro_.columns;
+    micro_.pack(operands_.weight + channel * row + k * taps, 1, row, channels * taps, columns, packed);
     return packed;
   }
 
@@ -168,12 +173,14 @@ class Tiles {
   const WinogradLoops& loops_;
   const StridedMicroKernels& micro_;
   float* transformed_;
-  std::int64_t pitch_, element_, panels_;
+  std::int64_t slices_, pitch_, element_,
+      panels_;  ///< slices of the kernel; floats of a tile and of an element; panels
 };
 
 /// Returns the number of tiles transformed before each product.
 std::int64_t tiles_at_once(const ChannelsLastShape& c) {
-  const std::int64_t floats = kElements * (c.groups * c.in + kApart), count = WinogradGrid(c).count;
+  const std::int64_t floats = kElements * (c.groups * c.in * c.window[0].kernel + kApart),
+                     count = WinogradGrid(c).count;
   return divided_up(count, divided_up(count, std::max(kWinogradTogether, kFloats / floats)));
 }
 
@@ -181,14 +188,21 @@ std::int64_t tiles_at_once(const ChannelsLastShape& c) {
 
 bool Winograd::possible(const ChannelsLastShape& c) {
   const auto three = [](const WindowAxis& a) { return a.kernel == 3 && a.stride == 1 && a.dilation == 1; };
-  const WindowAxis& depth = c.window[0];
-  return three(c.window[1]) && three(c.window[2]) && depth.in == 1 && depth.out == 1 && depth.kernel == 1 &&
+  return three(c.window[1]) && three(c.window[2]) && (c.window[0].kernel == 1 || c.groups == 1) &&
          c.in >= kWinogradFewestChannels && c.out >= kWinogradFewestChannels && !c.is_ordered;
 }
 
 bool Winograd::allowed() {
   static const bool on = platform::variable_is_on("TERN_WINOGRAD", true);
   return on;
+}
+
+/// The transforms of weights and images count by measured equivalents.
+double Winograd::cost(const ChannelsLastShape& c) {
+  constexpr double kOfWeight = 2.5, kOfImage = 6;
+  const auto tiles = static_cast<double>(WinogradGrid(c).count), in = static_cast<double>(c.in * c.window[0].kernel),
+             out = static_cast<double>(c.out), groups = static_cast<double>(c.groups);
+  return kElements * groups * ((tiles + kOfWeight) * in * out + tiles * kOfImage * (in + out));
 }
 
 bool Winograd::suits(const ChannelsLastShape& c) {
@@ -198,21 +212,25 @@ bool Winograd::suits(const ChannelsLastShape& c) {
 Winograd::Winograd(const ChannelsLastShape& c) : c_(c) {}
 
 std::size_t Winograd::scratch() const {
-  return static_cast<std::size_t>(kElements * tiles_at_once(c_) * (c_.groups * c_.in + kApart)) * sizeof(float);
+  const std::int64_t tile = c_.groups * c_.in * c_.window[0].kernel + kApart;
+  return static_cast<std::size_t>(kElements * tiles_at_once(c_) * tile) * sizeof(float);
 }
 
 bool Winograd::run(const ChannelsLastOperands& at, const pointwise::BoundEpilogue& finish, std::byte* scratch) const {
   const std::int64_t count = WinogradGrid(c_).count, most = tiles_at_once(c_), threads = Threads::current().count(),
                      rows = strided_product::micro_kernels().rows;
   const Tiles tiles(c_, at, finish, reinterpret_cast<float*>(scratch), most);
-  const std::int64_t channels = c_.groups * c_.in, parts = divided_up(channels, kChannelsOfPart);
+  const std::int64_t channels = c_.groups * c_.in, parts = divided_up(channels, kChannelsOfPart),
+                     slices = c_.window[0].kernel;
   std::atomic<bool> finite = true;
   for (std::int64_t first = 0; first < count; first += most) {
     const std::int64_t some = std::min(most, count - first);
-    parallel_for(some * parts, grain_for(channels / parts * kElements), [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t pieces = some * slices * parts;
+    parallel_for(pieces, grain_for(channels / parts * kElements), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t channel = i % parts * channels / parts, last = (i % parts + 1) * channels / parts;
-        tiles.transform(first, i / parts, channel, last - channel);
+        const std::int64_t channel = i % parts * channels / parts, last = (i % parts + 1) * channels / parts,
+                           slice = i / parts % slices;
+        tiles.transform(first, i / parts / slices, slice, channel, last - channel);
       }
     });
     // Chooses the number of blocks of tiles so that panels times blocks divide evenly among threads.

@@ -21,8 +21,9 @@ constexpr int kTile = 4, kTransformed = kTile + 2;
 struct WinogradLoops {
   /// to[e * step + c] of `channels` channels, at least a vector, from x[e].
   void (*input)(const float* const* x, std::ptrdiff_t channels, float* to, std::ptrdiff_t step) = nullptr;
-  /// to[e * step + c * columns + j] from panel[(c * 9 + tap) * columns + j]; columns as in MicroKernels.
-  void (*weight)(const float* panel, std::ptrdiff_t channels, float* to, std::ptrdiff_t step) = nullptr;
+  /// to[e * step + c * columns + j] from panel[c * channel + tap * columns + j]; columns as in MicroKernels.
+  void (*weight)(const float* panel, std::ptrdiff_t channel, std::ptrdiff_t channels, float* to,
+                 std::ptrdiff_t step) = nullptr;
   /// Computes a tile's results from sums[e * step + j]. Returns 0, or NaN if a sum is not finite.
   float (*output)(const float* sums, std::ptrdiff_t step, const TileResults& to) = nullptr;
 };

@@ -38,8 +38,15 @@ std::unique_ptr<AlgorithmState> prepare_float_convolution(const KernelCall& call
 /// Copies windows into the columns of a matrix and multiplies by the weight. Takes every node.
 std::unique_ptr<PreparedAlgorithm> convolution_by_columns(const ConvolutionCall& c);
 
+/// The depths of a volume are images of their own where windows have one.
 inline channels_last::ChannelsLastShape channels_last_shape(const ConvolutionProblem& p) {
-  return {p.window, p.batch, p.groups, p.in, p.out};
+  channels_last::ChannelsLastShape c{p.window, p.batch, p.groups, p.in, p.out};
+  const WindowAxis& depth = p.window[0];
+  if (p.transposed || depth.kernel > 1 || depth.stride > 1 || depth.in != depth.out || depth.padding_before != 0)
+    return c;
+  c.batch *= depth.in;
+  c.window[0] = {};
+  return c;
 }
 inline planes::DirectConvolution direct(const ConvolutionProblem& p) {
   return {p.window, p.batch, p.groups, p.in, p.out};

@@ -55,9 +55,9 @@ bool rounds_depthwise(const KernelCall& call, const channels_last::ChannelsLastS
   const TensorView &x = call.in[0], &w = call.in[1], &y = call.out[0];
   const auto fits = [](DType t) { return t == DType::f32 || t == DType::bf16; };
   const Algorithm asked = call.algorithm.algorithm;
-  return call.precision == Precision::bfloat16 && rows_pay() && channels_last::has_narrow_depthwise(c) &&
-         (x.rank == 3 || x.rank == 4) && fits(x.dtype) && fits(y.dtype) && w.dtype == DType::f32 && x.numel() != 0 &&
-         y.numel() != 0 && (!call.has_input(2) || call.in[2].dtype == DType::f32) &&
+  return call.precision == Precision::bfloat16 && rows_pay() && channels_last::has_narrow_depthwise(c) && x.rank >= 3 &&
+         fits(x.dtype) && fits(y.dtype) && w.dtype == DType::f32 && x.numel() != 0 && y.numel() != 0 &&
+         (!call.has_input(2) || call.in[2].dtype == DType::f32) &&
          (asked == Algorithm::none || asked == Algorithm::channels_last);
 }
 

@@ -11,9 +11,8 @@ namespace {
 
 // Shares of the machine's products that the innermost loops reach.
 constexpr double kOfPlanes = 0.78, kOfDepthwisePlanes = 0.65, kConvolutionOfBlocks = 0.75, kOfOneDnn = 0.85,
-                 kOfTransposedOneDnn = 0.4, kOfColumns = 0.3, kConvolutionOfPanels = 0.8, kOfDepthwiseLoops = 0.75;
-/// Winograd's share of the time of products with all elements.
-constexpr double kOfWinograd = 0.6;
+                 kOfTransposedOneDnn = 0.4, kOfColumns = 0.3, kConvolutionOfPanels = 0.8, kOfDepthwiseLoops = 0.75,
+                 kOfWinograd = 0.68, kOfRoundedRows = 0.82;
 /// Floats that a reorder of axes moves a second, between channels last and row-major.
 constexpr double kReordered = 5e9;
 /// Elements of a sum that take as long as the start and the end of a tile of sums.
@@ -26,6 +25,11 @@ constexpr double kWaiting = 1.2;
 // Moves of an element, each as long as one in a reorder of many channels.
 constexpr double kMovesOfPlanes = 0.6, kMovesOfBlocks = 1.5, kMovesOfOneDnn = 1.2, kMovesOfColumns = 1.5,
                  kMovesOfBand = 0.5, kMovesOfPanel = 1.5, kMovesOfDepthwise = 0.4;
+
+// Moves of an element of the weight: one that is packed in each run; one of oneDNN's copy; one of the copy for Winograd
+// tiles, which has four elements for one of the weight.
+constexpr double kMovesOfPackedWeight = 2, kMovesOfOneDnnWeight = 0.85, kMovesOfWinogradWeight = 2.4,
+                 kMovesOfRoundedWeight = 0.5;
 
 // Seconds of a plane, and of a call.
 constexpr double kOfPlane = 60e-9, kOfChannelsLastCall = 5e-6, kOfOneDnnCall = 5e-6;
@@ -75,15 +79,15 @@ double cost_of_blocks(const ConvolutionCall& c, const Machine& m) {
   const double rows = std::max(kFewestRows / static_cast<double>(std::max<std::int64_t>(1, c.problem.out)), 1.0);
   const double packed = reads_every_position(c) ? 0 : s.positions * s.elements * static_cast<double>(c.problem.groups);
   return rows * c.products * tile_ends(s) / m.products / kConvolutionOfBlocks +
-         time_of_moves(packed + kMovesOfBlocks * s.result);
+         time_of_moves(packed + kMovesOfBlocks * s.result + kMovesOfPackedWeight * s.weight);
 }
 
 double cost_of_onednn(const ConvolutionCall& c, const Machine& m) {
   if (!onednn_computes(c)) return kOnRequest;
   const ConvolutionSizes s(c);
   const double share = c.problem.transposed ? kOfTransposedOneDnn : kOfOneDnn;
-  return kWaiting *
-         (c.products / m.products / share + time_of_moves(kMovesOfOneDnn * (s.image + s.result)) + kOfOneDnnCall);
+  const double moves = kMovesOfOneDnn * (s.image + s.result) + kMovesOfOneDnnWeight * s.weight;
+  return kWaiting * (c.products / m.products / share + time_of_moves(moves) + kOfOneDnnCall);
 }
 
 double cost_of_columns(const ConvolutionCall& c, const Machine& m) {
@@ -110,7 +114,14 @@ double cost_of_winograd(const ConvolutionCall& c, const Machine& m) {
   const channels_last::ChannelsLastShape shape = channels_last_shape(c.problem);
   if (c.problem.transposed || channels_last::goes_by_channels(shape) || !channels_last::Winograd::suits(shape))
     return kOnRequest;
-  return kOfWinograd * cost_of_channels_last(c, m);
+  return channels_last::Winograd::cost(shape) / m.products / kOfWinograd +
+         time_of_moves(kMovesOfWinogradWeight * static_cast<double>(c.call.in[1].numel())) + kOfChannelsLastCall;
+}
+
+double cost_of_rounded_rows(const ConvolutionCall& c, const Machine& m) {
+  constexpr double kProductsTogether = 2;  // of bfloat16, in the time of one of floats
+  return c.products / (kProductsTogether * m.products) / kOfRoundedRows +
+         time_of_moves(kMovesOfRoundedWeight * static_cast<double>(c.call.in[1].numel())) + kOfChannelsLastCall;
 }
 
 double cost_of_reorders(const ConvolutionCall& c, bool channels_last) {

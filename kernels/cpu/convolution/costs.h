@@ -17,6 +17,8 @@ double cost_of_columns(const ConvolutionCall& c, const Machine& m);
 double cost_of_channels_last(const ConvolutionCall& c, const Machine& m);
 /// The same by Winograd tiles; infinite where Winograd::suits is false.
 double cost_of_winograd(const ConvolutionCall& c, const Machine& m);
+/// Between channels-last views in bfloat16, by the vectors of a processor without matrix tiles.
+double cost_of_rounded_rows(const ConvolutionCall& c, const Machine& m);
 
 /// Reorders of the image and the result, with channels last or not, for views in the order in which the image lies and
 /// the readers of the result take it.

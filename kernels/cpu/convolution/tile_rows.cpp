@@ -5,10 +5,22 @@
 #include <vector>
 
 #include "kernels/cpu/convolution/channels_last.h"
+#include "kernels/cpu/convolution/costs.h"
 #include "kernels/cpu/convolution/tile_call.h"
 #include "kernels/cpu/products/packed_weight.h"
 
 namespace tern::cpu {
+namespace {
+
+/// True if Winograd tiles of floats are faster than vectors of bfloat16, which the image would be rounded to.
+bool floats_are_faster(const KernelCall& call) {
+  const Machine& m = machine(call.precision);
+  if (m.tile_products > 0 || call.in[0].dtype != DType::f32 || call.in[1].dtype != DType::f32) return false;
+  const ConvolutionCall c(call);
+  return cost_of_winograd(c, m) < cost_of_rounded_rows(c, m);
+}
+
+}  // namespace
 
 bool TileRowsConvolution::possible(const KernelCall& call) {
   if (!(call.algorithm == Algorithm::tile_rows ? tiles::rows_possible() : rows_pay())) return false;
@@ -25,10 +37,11 @@ bool TileRowsConvolution::serves(const KernelCall& call, const channels_last::Ch
   const TensorView& w = call.in[1];
   const bool has_constant_weight = call.constant != nullptr && call.constant[1] && w.data != nullptr && w.contiguous();
   const TensorView& x = call.in[0];
-  const bool is_image = (x.rank == 3 || x.rank == 4) && x.numel() != 0 && w.numel() != 0 && call.out[0].numel() != 0;
+  const bool is_image = x.rank >= 3 && c.window[0].in == 1 && c.window[0].out == 1 && c.window[0].kernel == 1 &&
+                        x.numel() != 0 && w.numel() != 0 && call.out[0].numel() != 0;
   const Algorithm requested = call.algorithm.algorithm;
-  return is_image && has_constant_weight && (requested == Algorithm::none || requested == Algorithm::tile_rows) &&
-         suits(call, c);
+  if (!is_image || !has_constant_weight || !suits(call, c)) return false;
+  return requested == Algorithm::tile_rows || (requested == Algorithm::none && !floats_are_faster(call));
 }
 
 std::unique_ptr<TileRowsConvolution> TileRowsConvolution::create(const KernelCall& call,

@@ -8,6 +8,7 @@
 #include "kernels/cpu/products/algorithms/tile_rows.h"
 #include "kernels/cpu/products/algorithms/tiles_in_place.h"
 #include "kernels/cpu/products/epilogue/unfused.h"
+#include "kernels/cpu/products/float32/strided_microkernel.h"
 #include "kernels/cpu/products/product_costs.h"
 
 namespace tern::cpu {
@@ -19,7 +20,7 @@ constexpr std::int64_t kTileRows = 16;
 constexpr double kOfBytes = 0.75;
 
 // Shares of the machine's products that the algorithms reach.
-constexpr double kOfPanels = 1, kOfInPlace = 0.9, kChooseOfBlocks = 0.8, kOfFewRows = 0.5;
+constexpr double kOfPanels = 1, kOfInPlace = 0.9, kChooseOfBlocks = 0.8, kOfLongRows = 0.86, kOfFewRows = 0.5;
 
 double tiles(const ProductProperties& p, const Machine& m) {
   if (m.tile_products == 0) return kOnRequest;
@@ -31,12 +32,22 @@ double tiles(const ProductProperties& p, const Machine& m) {
 double panels(const ProductProperties& p, const Machine& m) {
   return p.products() / m.products / (p.m <= kFewRows ? kOfFewRows : kOfPanels);
 }
+/// Many rows are packed, and blocks of results are transposed.
 double in_place(const ProductProperties& p, const Machine& m) {
   if (p.linear && p.linear->uses_onednn) return kOnRequest;
-  return p.products() / m.products / kOfInPlace;
+  const double packed = p.m <= kFewRows ? 0 : static_cast<double>(p.m * (p.k + p.n));
+  return p.products() / m.products / kOfInPlace + packed * m.packed_element;
 }
+/// The weight is packed; results are written once more for the bias, and once for an epilogue. Elements of other types
+/// are converted first.
 double blocks(const ProductProperties& p, const Machine& m) {
-  return p.products() / m.products / kChooseOfBlocks;
+  constexpr double kOfPass = 0.3;  // moves of an element of the result
+  if (!p.floats || m.packed_element == 0) return p.products() / m.products / kChooseOfBlocks;
+  const std::int64_t half = strided_product::micro_kernels().columns / 2, padded = (p.n + half - 1) / half * half;
+  const double passes = kOfPass * (p.call.node->expr.code.empty() ? 1 : 2), m_n = static_cast<double>(p.m * p.n),
+               packed = static_cast<double>(p.k * p.n) + passes * m_n;
+  return static_cast<double>(padded) / static_cast<double>(p.n) * p.products() / m.products / kOfLongRows +
+         packed * m.packed_element;
 }
 /// A packed copy is not worth its memory where columns lie in one piece.
 double onednn(const ProductProperties& p, const Machine& m) {

@@ -44,17 +44,40 @@ TERN_SIMD_INLINE Floats widen_bfloat16(const void* from) {
 #endif
 }
 
-/// Transposes four vectors; V has four elements of any type.
+/// Transposes each four lanes of four vectors, from lane 0 on; V has 4, 8 or 16 elements of any type.
 template <class V>
 TERN_SIMD_INLINE void transpose(V (&row)[4]) {
-  const V t0 = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5),
-          t1 = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7),
-          t2 = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5),
-          t3 = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
-  row[0] = __builtin_shufflevector(t0, t2, 0, 1, 4, 5);
-  row[1] = __builtin_shufflevector(t0, t2, 2, 3, 6, 7);
-  row[2] = __builtin_shufflevector(t1, t3, 0, 1, 4, 5);
-  row[3] = __builtin_shufflevector(t1, t3, 2, 3, 6, 7);
+  V t[4];
+  if constexpr (sizeof(V) / sizeof(row[0][0]) == 4) {
+    for (int i = 0; i < 4; i += 2) {
+      t[i] = __builtin_shufflevector(row[i], row[i + 1], 0, 4, 1, 5);
+      t[i + 1] = __builtin_shufflevector(row[i], row[i + 1], 2, 6, 3, 7);
+    }
+    for (int i = 0; i < 2; ++i) {
+      row[2 * i] = __builtin_shufflevector(t[i], t[i + 2], 0, 1, 4, 5);
+      row[2 * i + 1] = __builtin_shufflevector(t[i], t[i + 2], 2, 3, 6, 7);
+    }
+  } else if constexpr (sizeof(V) / sizeof(row[0][0]) == 8) {
+    for (int i = 0; i < 4; i += 2) {
+      t[i] = __builtin_shufflevector(row[i], row[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+      t[i + 1] = __builtin_shufflevector(row[i], row[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+    }
+    for (int i = 0; i < 2; ++i) {
+      row[2 * i] = __builtin_shufflevector(t[i], t[i + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+      row[2 * i + 1] = __builtin_shufflevector(t[i], t[i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+    }
+  } else {
+    for (int i = 0; i < 4; i += 2) {
+      t[i] = __builtin_shufflevector(row[i], row[i + 1], 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+      t[i + 1] =
+          __builtin_shufflevector(row[i], row[i + 1], 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+    }
+    for (int i = 0; i < 2; ++i) {
+      row[2 * i] = __builtin_shufflevector(t[i], t[i + 2], 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
+      row[2 * i + 1] =
+          __builtin_shufflevector(t[i], t[i + 2], 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+    }
+  }
 }
 
 template <class V>

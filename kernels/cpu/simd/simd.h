@@ -23,7 +23,7 @@
 //   widen_halves          a vector of binary16 codes
 //   load_places           permutes the lanes of a loaded vector
 //   permute               looks up the low four bits in a table of 16 floats; kPermutes: faster than arithmetic
-//   transpose             four rows of four
+//   transpose             each four lanes of four vectors
 #pragma once
 
 #include "kernels/cpu/simd/masked.h"

@@ -277,9 +277,10 @@ TEST(Linear, EveryInstructionSet) {
         kernels.pack(x.data(), kDepth, count, kDepth, width, panel.data());
         kernels.tile[kind][rows - 1](w.data(), kDepth, panel.data(), kDepth, tile.data());
         const std::vector<float> bias(kMostRows, 0.5F);
-        std::vector<float> y(static_cast<std::size_t>(count * rows));
-        kernels.store(tile.data(), width, rows, count, bias.data(), y.data(), rows);
-        kernels.store(tile.data(), width, rows, count, nullptr, y.data(), rows);
+        std::vector<float> y(static_cast<std::size_t>(count * rows)), block(kMostWidth * kBlockRow);
+        kernels.transpose(tile.data(), width, rows, block.data());
+        kernels.store(block.data(), count, rows, bias.data(), y.data(), rows);
+        kernels.store(block.data(), count, rows, nullptr, y.data(), rows);
         for (int i = 0; i < count; ++i) {
           for (int j = 0; j < rows; ++j)
             expect_sum(static_cast<double>(y.data()[i * rows + j]) / 2, x.data() + i * kDepth, w.data() + j * kDepth,

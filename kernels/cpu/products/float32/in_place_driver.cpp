@@ -28,9 +28,11 @@ const MicroKernels* pair_kernels() {
 
 namespace {
 
+using in_place_product::kBlockRow;
 using in_place_product::kMostDotRows;
 using in_place_product::kMostRows;
 using in_place_product::kMostWidth;
+using in_place_product::kStripsTogether;
 using in_place_product::micro_kernels;
 using in_place_product::MicroKernels;
 using in_place_product::pair_kernels;
@@ -40,7 +42,6 @@ using tiles::IndexRange;
 constexpr std::int64_t kRowsAtATime = 256;                // of x
 constexpr std::int64_t kInPlaceFewRows = 8;               // rows of x, for which its panels would be mostly empty
 constexpr std::int64_t kSecondCache = 768 << 10;          // bytes of it for panels
-constexpr std::int64_t kStripsTogether = 8;               // strips whose results fill whole cache lines of y
 constexpr std::int64_t kInPlaceThreadProducts = 1 << 17;  // multiplications
 constexpr std::int64_t kFromMemory = 2 << 20;             // bytes of w that the second caches have not kept
 constexpr std::int64_t kWideDepth = 1024;                 // columns of w that are widened at a time
@@ -181,16 +182,17 @@ class InPlaceDriverPart {
   void multiply(IndexRange rows, IndexRange depth) const {
     const InPlaceWeight w = widened({o_.weight, s_.w_row, o_.type, o_.quantized}, rows, depth);
     const float* panel = packed_;
+    alignas(64) float tile[kMostRows * kMostWidth], block[kMostWidth * kBlockRow];
+    static constexpr float kZeros[kStripsTogether * kMostRows] = {};
+    const float* bias = depth.begin > 0 ? nullptr : o_.bias != nullptr ? o_.bias + rows.begin : kZeros;
     for (const InPlaceDriverPanel& p : panels_) {
       for (std::int64_t n = rows.begin; n < rows.end; n += height_) {
         const auto count = static_cast<int>(std::min<std::int64_t>(height_, rows.end - n));
-        alignas(64) float tile[kMostRows * kMostWidth];
         kernels_.tile[p.kind][count - 1](static_cast<const float*>(w.element(n - rows.begin, 0)), w.row, panel,
                                          depth.size(), tile);
-        static constexpr float kZeros[kMostRows] = {};
-        const float* bias = depth.begin > 0 ? nullptr : o_.bias != nullptr ? o_.bias + n : kZeros;
-        kernels_.store(tile, p.width, count, p.count, bias, o_.y + p.row * s_.n + n, s_.n);
+        kernels_.transpose(tile, p.width, count, block + (n - rows.begin));
       }
+      kernels_.store(block, p.count, rows.size(), bias, o_.y + p.row * s_.n + rows.begin, s_.n);
       panel += p.width * depth.size();
     }
     if (depth.end == s_.k) finish(s_, o_, {panels_.front().row, panels_.back().row + panels_.back().count}, rows);

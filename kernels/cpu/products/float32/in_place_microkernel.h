@@ -10,9 +10,13 @@
 
 namespace tern::in_place_product {
 
-constexpr int kMostRows = 12;    // rows of w in a strip
-constexpr int kMostWidth = 32;   // rows of x in a panel
-constexpr int kMostDotRows = 4;  // rows of x whose dot products are made at once
+constexpr int kMostRows = 12;       // rows of w in a strip
+constexpr int kMostWidth = 32;      // rows of x in a panel
+constexpr int kMostDotRows = 4;     // rows of x whose dot products are made at once
+constexpr int kStripsTogether = 8;  // strips whose results fill whole cache lines of y
+/// Floats between rows of a block of results, which is stored when its strips are done: rows of y may share few lines
+/// of the first cache.
+constexpr int kBlockRow = kStripsTogether * kMostRows + 16;
 
 /// tile [rows, width] = w [rows, k] (rows `w_row` apart) times panel [k, width]. Sums are of at most 256 products, and
 /// added up then.
@@ -56,8 +60,11 @@ struct MicroKernels {
   WeightLoops<F8E5M2> f8_e5m2;
   /// x [count, k] (rows `x_row` apart) as a panel [k, width], with zeros where it has no row.
   void (*pack)(const float* x, std::ptrdiff_t x_row, int count, std::ptrdiff_t k, int width, float* panel);
-  /// y [count, rows] (rows `y_row` apart) = the tile's transpose plus `bias`; plus y itself if that is null.
-  void (*store)(const float* tile, int width, int rows, int count, const float* bias, float* y, std::ptrdiff_t y_row);
+  /// block [width, rows] (rows kBlockRow apart) = the tile's transpose.
+  void (*transpose)(const float* tile, int width, int rows, float* block);
+  /// y [rows, columns] (rows `y_row` apart) = the block plus `bias`; plus y itself if that is null.
+  void (*store)(const float* block, int rows, std::ptrdiff_t columns, const float* bias, float* y,
+                std::ptrdiff_t y_row);
 };
 
 /// The kernels for this processor.
