@@ -99,4 +99,17 @@ const float* stored_panels(const KernelCall& call, const ChannelsLastShape& c) {
   return nullptr;
 }
 
+std::shared_ptr<const float> constant_panels(const KernelCall& call, const ChannelsLastShape& c) {
+  constexpr std::int64_t kMostFloats = std::int64_t{4} << 20;
+  if (const float* stored = stored_panels(call, c)) return {std::shared_ptr<const float>(), stored};
+  const WeightOrder order = order_of(c);
+  const bool is_constant = call.weights != nullptr && call.constant != nullptr && call.constant[1];
+  if (!is_constant || call.in[1].data == nullptr || order.floats > kMostFloats) return nullptr;
+  return std::static_pointer_cast<const float>(call.weights->share(1, order.key, [&]() -> std::shared_ptr<const void> {
+    call.weights->fetch(1);
+    auto made = std::make_shared<const std::vector<float>>(arranged(c, call.in[1].data_as<const float>()));
+    return {made, made->data()};
+  }));
+}
+
 }  // namespace tern::channels_last

@@ -98,7 +98,7 @@ std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::create(const K
     return made;
   }
   made->asks_ahead = !made->winograd_;
-  made->panels_ = channels_last::stored_panels(call, c);
+  made->panels_ = channels_last::constant_panels(call, c);
   made->unread = made->panels_ != nullptr ? 1u << 1 : 0;
   return made;
 }
@@ -129,7 +129,7 @@ RemainingWork ChannelsLastConvolution::run(KernelCall& call, ScratchArena& arena
                                               .narrow_y = call.out[0].dtype == DType::bf16,
                                               .weight = call.in[1].data_as<const float>(),
                                               .bias = call.has_input(2) ? call.in[2].data_as<const float>() : nullptr,
-                                              .panels = panels_,
+                                              .panels = panels_.get(),
                                               .upcoming = call.upcoming},
                                              finish);
     return RemainingWork::nothing;
@@ -138,7 +138,7 @@ RemainingWork ChannelsLastConvolution::run(KernelCall& call, ScratchArena& arena
                                                call.in[1].data_as<const float>(),
                                                call.has_input(2) ? call.in[2].data_as<const float>() : nullptr,
                                                call.out[0].data_as<float>(),
-                                               panels_,
+                                               panels_.get(),
                                                call.upcoming};
   if (tiles_ && tiles_->run({at.x, at.weight, at.bias, at.y, finish}, nullptr)) return RemainingWork::nothing;
   auto* scratch = winograd_ ? arena.allocate<std::byte>(static_cast<std::int64_t>(winograd_->scratch())) : nullptr;

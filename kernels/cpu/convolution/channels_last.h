@@ -37,7 +37,7 @@ class ChannelsLastConvolution : public PreparedAlgorithm {
   channels_last::ChannelsLastShape convolution_;
   std::optional<channels_last::Winograd> winograd_;
   std::optional<tiles::SplitLinear> tiles_;  ///< products of float32, for windows of one element
-  const float* panels_ = nullptr;
+  std::shared_ptr<const float> panels_;
   bool rounds_ = false;
   std::unique_ptr<pointwise::Epilogue> epilogue_;
 };

@@ -24,7 +24,7 @@ constexpr double kWaiting = 1.2;
 
 // Moves of an element, each as long as one in a reorder of many channels.
 constexpr double kMovesOfPlanes = 0.6, kMovesOfBlocks = 1.5, kMovesOfOneDnn = 1.2, kMovesOfColumns = 1.5,
-                 kMovesOfBand = 0.5, kMovesOfPanel = 1.5, kMovesOfDepthwise = 0.4;
+                 kMovesOfBand = 0.5, kMovesOfPanel = 0.5, kMovesOfDepthwise = 0.4;
 
 // Moves of an element of the weight: one that is packed in each run; one of oneDNN's copy; one of the copy for Winograd
 // tiles, which has four elements for one of the weight.

@@ -1,5 +1,4 @@
-// Products by a weight that the archive has as panels are convolutions of positions with their channels side by
-// side.
+// Products by a weight in panels are convolutions of positions with their channels side by side.
 #include "kernels/cpu/channels_last/panels.h"
 
 #include "kernels/cpu/products/choose.h"
@@ -9,12 +8,17 @@ namespace {
 
 class Panels : public PreparedAlgorithm {
  public:
-  /// Null where there are no panels.
+  /// Null where there are no panels. Few rows read the weight where it lies as fast, unless the archive has panels.
   static std::unique_ptr<PreparedAlgorithm> create(const KernelCall& c, const LinearShape& s) {
     auto made = std::make_unique<Panels>();
     made->rows_ = {.in = s.k, .out = s.n};
     made->rows_.window[1].in = made->rows_.window[1].out = s.m;
-    made->panels_ = channels_last::stored_panels(c, made->rows_);
+    constexpr std::int64_t kRowsOfPanels = 16;
+    if (const float* stored = channels_last::stored_panels(c, made->rows_)) {
+      made->panels_ = {std::shared_ptr<const float>(), stored};
+    } else if (s.m >= kRowsOfPanels && c.in[1].dtype == DType::f32) {
+      made->panels_ = channels_last::constant_panels(c, made->rows_);
+    }
     if (made->panels_ == nullptr) return nullptr;
     made->choice = {Algorithm::panels, made->rows_.divide(c.algorithm.variant)};
     made->unread = 1u << 1;
@@ -27,14 +31,14 @@ class Panels : public PreparedAlgorithm {
     channels_last::convolve(
         rows_,
         {c.in[0].data_as<const float>(), c.in[1].data_as<const float>(),
-         c.has_input(2) ? c.in[2].data_as<const float>() : nullptr, c.out[0].data_as<float>(), panels_},
+         c.has_input(2) ? c.in[2].data_as<const float>() : nullptr, c.out[0].data_as<float>(), panels_.get()},
         {epilogue, &c});
     return RemainingWork::nothing;
   }
 
  private:
   channels_last::ChannelsLastShape rows_;
-  const float* panels_ = nullptr;
+  std::shared_ptr<const float> panels_;
 };
 
 }  // namespace
