@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "dtypes/levels.h"
+#include "kernels/cpu/movement/transpose.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/strided.h"
 #include "kernels/kernel.h"
@@ -108,8 +109,8 @@ constexpr std::int64_t kTile = 32;
   }
 }
 
-/// Transposes rows that are contiguous in `from` to rows that are contiguous in `to`: element (i, j) lies at
-/// i * from_row + j and goes to j * to_row + i.
+}  // namespace
+
 void transpose_plane(const std::uint32_t* from, std::int64_t from_row, std::uint32_t* to, std::int64_t to_row,
                      std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t kBlock = 8;
@@ -125,6 +126,8 @@ void transpose_plane(const std::uint32_t* from, std::int64_t from_row, std::uint
     }
   });
 }
+
+namespace {
 
 constexpr std::int64_t kInterleavedRows = 7;
 

@@ -1,6 +1,7 @@
 // Gathers a strided operand into a tile.
 #include <cstring>
 
+#include "kernels/cpu/movement/transpose.h"
 #include "kernels/cpu/pointwise/tile_program.h"
 #include "kernels/cpu/strided.h"
 
@@ -135,6 +136,25 @@ void gather(const TileProgram& program, const Load& load, const std::byte* data,
     case 4: return gather_as<std::uint32_t>(program, load, data, start, count, dst);
     case 8: return gather_as<std::uint64_t>(program, load, data, start, count, dst);
     default: return gather_as<Bytes16>(program, load, data, start, count, dst);
+  }
+}
+
+void gather_crossed(const std::byte* from, std::int64_t stride, std::int64_t size, std::int64_t rows,
+                    std::int64_t count, std::byte* to, std::int64_t to_row) {
+  const auto transpose = [&]<class T>(T) {
+    const T* f = reinterpret_cast<const T*>(from);
+    T* t = reinterpret_cast<T*>(to);
+    for (std::int64_t j = 0; j < count; ++j) {
+      for (std::int64_t i = 0; i < rows; ++i) t[i * to_row + j] = f[j * stride + i];
+    }
+  };
+  switch (size) {
+    case 1: return transpose(std::uint8_t{});
+    case 2: return transpose(std::uint16_t{});
+    case 4:
+      return transpose_plane(reinterpret_cast<const std::uint32_t*>(from), stride, reinterpret_cast<std::uint32_t*>(to),
+                             to_row, count, rows);
+    default: return transpose(std::uint64_t{});
   }
 }
 

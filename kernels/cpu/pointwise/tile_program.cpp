@@ -70,7 +70,21 @@ TileProgram::TileProgram(const KernelCall& call, std::int64_t least, const LoopT
   }
   if (!has_row_chain) join_chains(call.node->expr.code, kTiledRow);
   choose_tile();
+  find_crossed_operands();
   assign_slots();
+}
+
+void TileProgram::find_crossed_operands() {
+  if (block > 0 || !is_row_tiled || row_tiles > 1) return;
+  const auto last = static_cast<std::size_t>(rank) - 1;
+  for (Load& l : loads) {
+    const bool is_crossed = !l.linear && l.strides[last] > 1 && l.strides[last - 1] == 1 &&
+                            sizes[last - 1] >= kCrossedRows && l.element <= 8;
+    if (!is_crossed || crossed_slots == kMostCrossed) continue;
+    l.crossed = static_cast<int>(crossed_slots++);
+    const auto bytes = static_cast<std::size_t>(kCrossedRows * tile * l.element + 63) / 64 * 64;
+    crossed_bytes = std::max(crossed_bytes, bytes);
+  }
 }
 
 void TileProgram::collapse(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands) {

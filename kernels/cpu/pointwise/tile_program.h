@@ -25,7 +25,11 @@ struct Load {
   std::array<std::int64_t, kMaxRank> strides{};
   bool constant = false;  ///< the bytes never change
   int axis = -1;          ///< the only collapsed dimension with a nonzero stride; -1: several
+  int crossed = -1;       ///< number among the operands whose rows run across memory: several rows are gathered at once
 };
+
+inline constexpr int kMostCrossed = 4;            ///< operands that are gathered by several rows
+inline constexpr std::int64_t kCrossedRows = 16;  ///< rows that are gathered at once: the elements of a cache line
 
 inline constexpr std::int64_t kTiledRow = 128;  ///< rows at least this long are divided into tiles separately
 inline constexpr std::size_t kMostLinks = 32;   ///< links of a chain
@@ -90,6 +94,7 @@ struct TileProgram : KernelState {
   bool has_row_chain = false;
   std::size_t slots = 0;
   std::size_t slot_bytes = 0;
+  std::size_t crossed_slots = 0, crossed_bytes = 0;  ///< buffers of crossed operands, and bytes of each
 
   OutputSlice tile_at(std::int64_t number) const;
   /// Returns the number of tiles per thread.
@@ -112,6 +117,7 @@ struct TileProgram : KernelState {
   bool is_row_chain() const;
   void find_row_constants(bool has_chains, std::int64_t least_row);
   void choose_tile();
+  void find_crossed_operands();
   void assign_slots();
   bool needs_slot(const TileInstruction& n) const;
 };
@@ -119,6 +125,10 @@ struct TileProgram : KernelState {
 /// Copies `count` elements from position `start` of the output's order to contiguous `dst`.
 void gather(const TileProgram& program, const Load& load, const std::byte* data, std::int64_t start, std::int64_t count,
             std::byte* dst);
+/// Copies `rows` rows of `count` elements, whose neighbours lie `stride` apart in a row and side by side in a column,
+/// to rows `to_row` apart. Strides are in elements of `size` bytes.
+void gather_crossed(const std::byte* from, std::int64_t stride, std::int64_t size, std::int64_t rows,
+                    std::int64_t count, std::byte* to, std::int64_t to_row);
 /// Rows of an operand's elements in the output's order: `columns` from each of begin, begin + row_step, ...
 struct OutputRows {
   std::int64_t begin = 0, row_step = 0, rows = 0, columns = 0;

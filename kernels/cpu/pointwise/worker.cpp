@@ -53,7 +53,8 @@ void copy_rows(const float* from, std::int64_t from_step, float* to, std::int64_
 }  // namespace
 
 std::size_t TileWorker::bytes(const TileProgram& program) {
-  return pointer_bytes(program) + (program.slots + 1) * program.slot_bytes;
+  return pointer_bytes(program) + (program.slots + 1) * program.slot_bytes +
+         program.crossed_slots * program.crossed_bytes;
 }
 
 TileWorker::TileWorker(const TileProgram& program, const KernelCall& call, std::byte* memory, std::int64_t count,
@@ -299,6 +300,20 @@ void TileWorker::run(std::size_t i, const OutputSlice& t, std::byte* dst) {
   }
 }
 
+const std::byte* TileWorker::crossed_rows(const Load& l, std::int64_t start) {
+  const auto last = static_cast<std::size_t>(program_.rank) - 1, number = static_cast<std::size_t>(l.crossed);
+  const std::int64_t inner = program_.sizes[last], column = start % inner,
+                     row = start / inner % program_.sizes[last - 1], first = row / kCrossedRows * kCrossedRows,
+                     wanted = start - column - (row - first) * inner;
+  std::byte* const buffer = spare() + program_.slot_bytes + number * program_.crossed_bytes;
+  if (crossed_[number] != wanted) {
+    crossed_[number] = wanted;
+    gather_crossed(data(l) + offset(program_, l, wanted) * l.element, l.strides[last], l.element,
+                   std::min(kCrossedRows, program_.sizes[last - 1] - first), inner, buffer, inner);
+  }
+  return buffer + ((row - first) * inner + column) * l.element;
+}
+
 void TileWorker::load(std::size_t i, const OutputSlice& t, std::byte* dst) {
   const Load& l = program_.loads[program_.instructions[i].load];
   const std::byte* from = data(l);
@@ -313,6 +328,8 @@ void TileWorker::load(std::size_t i, const OutputSlice& t, std::byte* dst) {
     where_[i] = from + run_bytes(program_.instructions[i].type, t.start);
   } else if (program_.reads_in_place(l)) {
     where_[i] = from + offset(program_, l, t.start) * l.element;
+  } else if (l.crossed >= 0) {
+    where_[i] = crossed_rows(l, t.start);
   } else {
     if (!result) where_[i] = dst;
     if (cached_rows_ != nullptr) cached_rows_[program_.instructions[i].load] = {};

@@ -60,6 +60,8 @@ class TileWorker {
   void run_rows(const ResultBlock& b);
   void run(std::size_t i, const OutputSlice& t, std::byte* dst);
   void load(std::size_t i, const OutputSlice& t, std::byte* dst);
+  /// Gathers the rows around an element of a crossed operand, unless the buffer has them; returns the element.
+  const std::byte* crossed_rows(const Load& l, std::int64_t start);
   void load_block(std::size_t i, const OutputRows& at, std::byte* own);
   bool buffer_holds(std::size_t load, const OutputRows& at);
   void copy(std::byte* to, const std::byte* from, std::int64_t count) const;
@@ -70,6 +72,7 @@ class TileWorker {
   std::byte* slots_;
   const LoopTable& loops_;
   BufferedRows* cached_rows_ = nullptr;
+  std::array<std::int64_t, kMostCrossed> crossed_{-1, -1, -1, -1};  ///< the first element in each buffer
   bool streams_ = false;
 };
 
