@@ -35,7 +35,7 @@ class Option {
   /// The function returns what is wrong with a value, or nothing.
   Option check(const std::function<std::string(std::string&)>& problem) const;
 
-  /// How often the command line gives it.
+  /// Number of times that the command line gives it.
   std::size_t count() const;
 
  private:
@@ -58,7 +58,7 @@ class Command {
   void callback(const std::function<void()>& run) const;
   /// Hides the command.
   void hide() const;
-  /// How often the command line gives the option.
+  /// Number of times that the command line gives the option.
   std::size_t count(const std::string& option) const;
 
   const CLI::App& app() const { return *app_; }
