@@ -1,4 +1,5 @@
-# tern_unite(TARGET): compiles files of equal options as units of about 64 KiB, in the order of their paths. The compiler
+# tern_unite(TARGET): compiles files of equal options and equal UNITY_GROUP (a property of CMake) as units of about
+# 64 KiB, in the order of their paths. The compiler
 # reads the headers of a unit once, in place of once a file. File-local names are therefore unique in their target:
 # borders of units move whenever a file's size changes. tests/scripts/whole_targets.py compiles each target as one unit.
 # TERN_UNITY=OFF compiles each file alone. Files that the build generates, files with definitions of their own, and
@@ -34,7 +35,8 @@ function(tern_unite_now target)
       cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE included)
     endif()
     get_source_file_property(options ${file} COMPILE_OPTIONS)
-    string(MD5 key "${options}")
+    get_source_file_property(group ${file} UNITY_GROUP)
+    string(MD5 key "${group}${options}")
     if(NOT DEFINED unit_${key} OR bytes_${key} GREATER 65536)
       string(REGEX REPLACE "[/.]" "_" name ${included})
       set(unit_${key} ${TERN_GENERATED}/units/${target}/${name}.cpp)

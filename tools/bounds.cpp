@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 
 #include "tools/text.h"
@@ -26,25 +25,23 @@ std::string problem(std::string_view text, Bounds b, Number* value) {
 }
 
 template <class Number, class Bounds>
-void add_check(CLI::Option* option, Bounds b) {
+void add_check(Option option, Bounds b) {
   // Longer bounds would not help the reader.
   constexpr auto kMaxShown = static_cast<decltype(b.max)>(1'000'000'000'000);
-  option->type_name(b.max > kMaxShown ? std::string("N") : fmt::format("{}..{}", b.min, b.max));
-  option->check(CLI::Validator(
-      [b](std::string& text) {
-        Number value{};
-        return problem(text, b, &value);
-      },
-      ""));
+  option.type_name(b.max > kMaxShown ? std::string("N") : fmt::format("{}..{}", b.min, b.max));
+  option.check([b](const std::string& text) {
+    Number value{};
+    return problem(text, b, &value);
+  });
 }
 
 }  // namespace
 
-void within(CLI::Option* option, WholeBounds bounds) {
+void within(Option option, WholeBounds bounds) {
   add_check<std::uint64_t>(option, bounds);
 }
 
-void within(CLI::Option* option, RealBounds bounds) {
+void within(Option option, RealBounds bounds) {
   add_check<double>(option, bounds);
 }
 

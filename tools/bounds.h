@@ -4,9 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace CLI {
-class Option;
-}
+#include "tools/options.h"
 
 namespace tern {
 
@@ -51,8 +49,8 @@ inline constexpr RealBounds kShare{0, 1};
 
 /// Requires a number within the bounds; other values are errors naming the bounds. The help shows the bounds as the
 /// type.
-void within(CLI::Option* option, WholeBounds bounds);
-void within(CLI::Option* option, RealBounds bounds);
+void within(Option option, WholeBounds bounds);
+void within(Option option, RealBounds bounds);
 
 /// Parses a number; throws invalid_argument with the prefix `what`: "--size s0".
 std::uint64_t parse_whole(std::string_view what, std::string_view text, WholeBounds bounds);

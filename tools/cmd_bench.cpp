@@ -498,52 +498,52 @@ int run_bench(const BenchArguments& a) {
 
 }  // namespace
 
-void add_bench_command(CLI::App& app, CommandLine& line) {
+void add_bench_command(Command app, CommandLine& line) {
   auto a = std::make_shared<BenchArguments>();
-  CLI::App* c = app.add_subcommand("bench", "Measure how fast a function runs, and which nodes take the time");
-  c->add_option("model", a->model, "A .tern archive, or a .pt2 file")->required();
+  const Command c = app.add_subcommand("bench", "Measure how fast a function runs, and which nodes take the time");
+  c.add_option("model", a->model, "A .tern archive, or a .pt2 file").required();
   add_input_options(c, a->inputs);
-  c->add_option("-f,--function", a->function, "The function to run, if there are several")->type_name("NAME");
-  within(c->add_option("--threads", a->threads,
-                       "Threads of a run; 0: as many as OpenMP reports (all cores). A list such as 1,2,4 is measured "
-                       "in turns, and shows how the program scales and where the threads spend their time")
-             ->delimiter(',')
-             ->default_str("0"),
+  c.add_option("-f,--function", a->function, "The function to run, if there are several").type_name("NAME");
+  within(c.add_option("--threads", a->threads,
+                      "Threads of a run; 0: as many as OpenMP reports (all cores). A list such as 1,2,4 is measured "
+                      "in turns, and shows how the program scales and where the threads spend their time")
+             .delimiter(',')
+             .default_str("0"),
          bounds::kThreads);
-  within(c->add_option("--cores", a->cores,
-                       "Simulate these numbers of cores, such as 8,32: the parts of each loop run one after the other, "
-                       "and each is timed")
-             ->delimiter(','),
+  within(c.add_option("--cores", a->cores,
+                      "Simulate these numbers of cores, such as 8,32: the parts of each loop run one after the other, "
+                      "and each is timed")
+             .delimiter(','),
          bounds::kCores);
-  within(c->add_option("--sessions", a->sessions,
-                       "Run this many sessions at once, each with --threads (1), in turns with one session that has "
-                       "all their threads, and compare their runs per second"),
+  within(c.add_option("--sessions", a->sessions,
+                      "Run this many sessions at once, each with --threads (1), in turns with one session that has "
+                      "all their threads, and compare their runs per second"),
          bounds::kSessions);
-  within(c->add_option("--bandwidth", a->bandwidth, "Memory bandwidth of all simulated cores together, in GB/s")
-             ->capture_default_str(),
+  within(c.add_option("--bandwidth", a->bandwidth, "Memory bandwidth of all simulated cores together, in GB/s")
+             .capture_default_str(),
          bounds::kBandwidth);
-  add_device_options(*c, a->device);
-  add_share_options(*c, a->device);
-  add_copy_weights_option(*c, a->device);
-  add_precision_option(*c, a->device);
-  within(c->add_option("--seconds", a->seconds, "Measure for this long")->capture_default_str(), bounds::kSeconds);
-  within(c->add_option("--runs", a->run_count,
-                       "Measure this many runs (or turns, for a list of threads) instead of a time"),
+  add_device_options(c, a->device);
+  add_share_options(c, a->device);
+  add_copy_weights_option(c, a->device);
+  add_precision_option(c, a->device);
+  within(c.add_option("--seconds", a->seconds, "Measure for this long").capture_default_str(), bounds::kSeconds);
+  within(c.add_option("--runs", a->run_count,
+                      "Measure this many runs (or turns, for a list of threads) instead of a time"),
          bounds::kRunCount);
-  within(c->add_option("--nodes", a->nodes, "List this many of the slowest nodes"), bounds::kListed);
-  c->add_flag("--lost", a->lost,
-              "Sum the time that nodes take beyond the machine's limits, by op, algorithm and bytes of a node");
-  c->add_flag("--choices", a->choices,
-              "Measure each algorithm able to compute a node, beside its estimate, and list nodes whose chosen "
-              "algorithm takes more than 1.1 times the best");
-  add_gains_option(*c, a->gains);
-  c->add_flag("--graph", a->graph, "Measure replays of a captured graph; nodes are measured without it");
-  c->add_flag("--turns", a->takes_turns,
-              "Read lines from standard input; run once for each and answer with the milliseconds, for a benchmark of "
-              "several programs in turns");
-  add_trace_options(*c, a->trace);
-  c->add_flag("--json", a->json, "Print all figures as JSON");
-  c->footer(
+  within(c.add_option("--nodes", a->nodes, "List this many of the slowest nodes"), bounds::kListed);
+  c.add_flag("--lost", a->lost,
+             "Sum the time that nodes take beyond the machine's limits, by op, algorithm and bytes of a node");
+  c.add_flag("--choices", a->choices,
+             "Measure each algorithm able to compute a node, beside its estimate, and list nodes whose chosen "
+             "algorithm takes more than 1.1 times the best");
+  add_gains_option(c, a->gains);
+  c.add_flag("--graph", a->graph, "Measure replays of a captured graph; nodes are measured without it");
+  c.add_flag("--turns", a->takes_turns,
+             "Read lines from standard input; run once for each and answer with the milliseconds, for a benchmark of "
+             "several programs in turns");
+  add_trace_options(c, a->trace);
+  c.add_flag("--json", a->json, "Print all figures as JSON");
+  c.footer(
       "Examples:\n  tern bench model.tern --random --size s0=4 --threads 2 --nodes 10\n"
       "  tern bench model.tern --threads 1 --lost\n"
       "  tern bench model.tern --threads 1 --choices\n"
@@ -555,7 +555,7 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
       "rate of buffers as large, and an empty loop on all threads. One run goes first and fills the cache of packed "
       "weights (docs/api.md); TERN_WEIGHT_CACHE=off disables "
       "the cache. --trace records ten runs after the measured ones, or all runs of --turns.");
-  c->callback([a, &line] { line.status = run_bench(*a); });
+  c.callback([a, &line] { line.status = run_bench(*a); });
 }
 
 }  // namespace tern

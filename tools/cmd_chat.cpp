@@ -171,19 +171,19 @@ class Chat {
 
 }  // namespace
 
-void add_chat_command(CLI::App& app, CommandLine& line) {
+void add_chat_command(Command app, CommandLine& line) {
   auto a = std::make_shared<ChatArguments>();
-  CLI::App* c = app.add_subcommand("chat", "Hold a conversation with a language model");
-  add_engine_options(*c, a->engine);
-  add_chat_options(*c, a->engine);
-  c->add_option("--system", a->system, "The system's message, before the conversation")->type_name("TEXT");
-  add_sampling_options(*c, a->sampling);
-  c->footer(
+  const Command c = app.add_subcommand("chat", "Hold a conversation with a language model");
+  add_engine_options(c, a->engine);
+  add_chat_options(c, a->engine);
+  c.add_option("--system", a->system, "The system's message, before the conversation").type_name("TEXT");
+  add_sampling_options(c, a->sampling);
+  c.footer(
       "Examples:\n  tern chat llm.tern --system \"Answer in one sentence.\"\n"
       "  printf 'Where do terns nest?\\nAnd in winter?\\n' | tern chat llm.tern\n\n"
       "Each line is a message; /help lists the commands of a conversation. Ctrl-C stops an answer, and between answers "
       "it ends the command with status 130. docs/serve.md describes chat templates.");
-  c->callback([a, &line] { line.status = Chat(*a, Model::open(a->engine.model)).run(); });
+  c.callback([a, &line] { line.status = Chat(*a, Model::open(a->engine.model)).run(); });
 }
 
 }  // namespace tern

@@ -91,52 +91,51 @@ int run_conform(ConformArguments& a) {
 
 }  // namespace
 
-void add_conform_command(CLI::App& app, CommandLine& line) {
+void add_conform_command(Command app, CommandLine& line) {
   auto arguments = std::make_shared<ConformArguments>();
-  CLI::App* c = app.add_subcommand("conform", "Run programs and compare the results with PyTorch's");
-  c->add_option("paths", arguments->paths,
-                "Cases: .pt2 files, GGUF files or archives, with .safetensors files beside them, or folders of them")
-      ->required();
-  c->add_flag("--json", arguments->report.json, "Print every case as JSON, with its operators and their ops");
-  c->add_flag("--no-table", arguments->no_table, "Leave out the table per op");
-  within(c->add_option("--failures", arguments->report.failures, "Print at most this many failures")
-             ->capture_default_str(),
-         bounds::kListed);
+  const Command c = app.add_subcommand("conform", "Run programs and compare the results with PyTorch's");
+  c.add_option("paths", arguments->paths,
+               "Cases: .pt2 files, GGUF files or archives, with .safetensors files beside them, or folders of them")
+      .required();
+  c.add_flag("--json", arguments->report.json, "Print every case as JSON, with its operators and their ops");
+  c.add_flag("--no-table", arguments->no_table, "Leave out the table per op");
   within(
-      c->add_option("--jobs", arguments->jobs, "Cases that run at once; 0: one for each core")->capture_default_str(),
-      bounds::kJobs);
-  within(c->add_option("--threads", arguments->threads, "Threads of each case; 0: as many as OpenMP reports")
-             ->capture_default_str(),
+      c.add_option("--failures", arguments->report.failures, "Print at most this many failures").capture_default_str(),
+      bounds::kListed);
+  within(c.add_option("--jobs", arguments->jobs, "Cases that run at once; 0: one for each core").capture_default_str(),
+         bounds::kJobs);
+  within(c.add_option("--threads", arguments->threads, "Threads of each case; 0: as many as OpenMP reports")
+             .capture_default_str(),
          bounds::kThreads);
-  c->add_flag("--direct", arguments->direct,
-              "Run the program without writing and opening an archive; a .tern case runs as it is");
-  within(c->add_option("--every", arguments->every, "Run only every N-th case, and the first of each folder")
-             ->capture_default_str(),
+  c.add_flag("--direct", arguments->direct,
+             "Run the program without writing and opening an archive; a .tern case runs as it is");
+  within(c.add_option("--every", arguments->every, "Run only every N-th case, and the first of each folder")
+             .capture_default_str(),
          bounds::kEvery);
-  c->add_flag("--no-texts", arguments->no_texts,
-              "Remove origins, names of values and annotations from each program first: no result depends on them");
-  add_device_options(*c, arguments->device);
-  c->add_option("--same-bits", arguments->same_bits,
-                "Run each case on each of these devices (cpu,xpu); a case fails if the bits of a device differ from "
-                "the first one's")
-      ->delimiter(',')
-      ->type_name("DEVICE,...");
-  c->add_flag("--graph", arguments->graph,
-              "Capture each call as a graph and replay it; calls with data-dependent sizes run as they are");
-  c->add_flag("--gradients", arguments->gradients,
-              "Derive the gradient of each case's loss, the sum over its floating results outK of sum(outK * cos(0, 1, "
-              "2, ...)), and compare "
-              "the gradient of input K with gradK");
-  c->add_option("--target", arguments->target,
-                "Compile the kernels of this target into each archive (xpu:spirv, cuda:ptx, ...) and run them; with "
-                "TERN_NO_COMPILE=1 a case that needs other kernels fails")
-      ->type_name("TARGET");
-  c->add_option("--save-bits", arguments->save_bits, "Write a hash of each case's results to this file")
-      ->type_name("FILE");
-  c->add_option("--check-bits", arguments->check_bits,
-                "A case fails if the hash of its results differs from the one in this file of --save-bits")
-      ->type_name("FILE");
-  c->footer(
+  c.add_flag("--no-texts", arguments->no_texts,
+             "Remove origins, names of values and annotations from each program first: no result depends on them");
+  add_device_options(c, arguments->device);
+  c.add_option("--same-bits", arguments->same_bits,
+               "Run each case on each of these devices (cpu,xpu); a case fails if the bits of a device differ from "
+               "the first one's")
+      .delimiter(',')
+      .type_name("DEVICE,...");
+  c.add_flag("--graph", arguments->graph,
+             "Capture each call as a graph and replay it; calls with data-dependent sizes run as they are");
+  c.add_flag("--gradients", arguments->gradients,
+             "Derive the gradient of each case's loss, the sum over its floating results outK of sum(outK * cos(0, 1, "
+             "2, ...)), and compare "
+             "the gradient of input K with gradK");
+  c.add_option("--target", arguments->target,
+               "Compile the kernels of this target into each archive (xpu:spirv, cuda:ptx, ...) and run them; with "
+               "TERN_NO_COMPILE=1 a case that needs other kernels fails")
+      .type_name("TARGET");
+  c.add_option("--save-bits", arguments->save_bits, "Write a hash of each case's results to this file")
+      .type_name("FILE");
+  c.add_option("--check-bits", arguments->check_bits,
+               "A case fails if the hash of its results differs from the one in this file of --save-bits")
+      .type_name("FILE");
+  c.footer(
       "Examples:\n  tern conform tests/data/programs\n  tern conform model.pt2\n\n"
       "A case is a program, NAME.pt2, NAME.gguf or NAME.tern, and its inputs with PyTorch's results in "
       "NAME.safetensors beside "
@@ -156,7 +155,7 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
       "further from a float64 "
       "evaluation of the program than PyTorch's; lines NEARER and \"nearer\" of --json name these. "
       "Exit status: 0 all passed, 1 some failed.");
-  c->callback([arguments, &line] { line.status = run_conform(*arguments); });
+  c.callback([arguments, &line] { line.status = run_conform(*arguments); });
 }
 
 }  // namespace tern

@@ -150,19 +150,19 @@ int run_devices(bool json) {
 
 }  // namespace
 
-void add_devices_command(CLI::App& app, CommandLine& line) {
+void add_devices_command(Command app, CommandLine& line) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* c = app.add_subcommand(
+  const Command c = app.add_subcommand(
       "devices", "List the devices that programs can run on, and why a plugin is absent or not loaded");
-  c->add_flag("--json", *json, "Print the list as JSON");
-  c->footer(
+  c.add_flag("--json", *json, "Print the list as JSON");
+  c.footer(
       "Examples:\n  tern devices\n  tern run model.tern --random --device xpu\n\n"
       "Plugins are loaded from the folder for devices beside this command, and from the files and folders in "
       "TERN_DEVICE_PATH.");
   // Hidden: isolated_entry() gives it on systems without fork.
   auto plugin = std::make_shared<std::string>();
-  c->add_option("--plugin", *plugin)->group("");
-  c->callback([json, plugin, &line] {
+  c.add_option("--plugin", *plugin).group("");
+  c.callback([json, plugin, &line] {
     if (plugin->empty()) {
       line.status = run_devices(*json);
     } else {

@@ -363,74 +363,74 @@ int run_export(ExportArguments& a) {
 
 }  // namespace
 
-void add_export_command(CLI::App& app, CommandLine& line) {
+void add_export_command(Command app, CommandLine& line) {
   auto a = std::make_shared<ExportArguments>();
-  CLI::App* c = app.add_subcommand("export", "Turn a .pt2 file (torch.export.save) into a .tern archive");
-  c->add_option("input", a->input, "The .pt2 file, or the GGUF file of a language model (docs/from_llamacpp.md)")
-      ->required();
-  c->add_option("-o,--output", a->output, "The archive to write (default: the input's name with .tern)")
-      ->type_name("FILE");
-  c->add_option("--compress", a->compress, "none, zstd or zstd:LEVEL (1 to 22); compressed weights cannot be mapped")
-      ->type_name("CODEC");
-  c->add_option("--groups", a->groups,
-                "Store the ranks of a group of the program in the archive, for tern run --group: tp=0,1/2,3")
-      ->type_name("NAME=RANKS[/RANKS...]");
-  c->add_option("--annotate", a->annotations,
-                "Annotate every node whose module path, ATen operator or op matches PATTERN (* ? []). May be repeated")
-      ->type_name("PATTERN KEY=VALUE");
-  c->add_option(
+  const Command c = app.add_subcommand("export", "Turn a .pt2 file (torch.export.save) into a .tern archive");
+  c.add_option("input", a->input, "The .pt2 file, or the GGUF file of a language model (docs/from_llamacpp.md)")
+      .required();
+  c.add_option("-o,--output", a->output, "The archive to write (default: the input's name with .tern)")
+      .type_name("FILE");
+  c.add_option("--compress", a->compress, "none, zstd or zstd:LEVEL (1 to 22); compressed weights cannot be mapped")
+      .type_name("CODEC");
+  c.add_option("--groups", a->groups,
+               "Store the ranks of a group of the program in the archive, for tern run --group: tp=0,1/2,3")
+      .type_name("NAME=RANKS[/RANKS...]");
+  c.add_option("--annotate", a->annotations,
+               "Annotate every node whose module path, ATen operator or op matches PATTERN (* ? []). May be repeated")
+      .type_name("PATTERN KEY=VALUE");
+  c.add_option(
        "--target", a->targets,
        "cpu: also store the weights packed for this machine's processor, so that loading packs nothing. xpu:spirv: "
        "store the kernels of OpenCL devices, compiled to SPIR-V. cuda:sm_90, cuda:ptx, rocm:gfx942 and others: store "
        "the kernels of GPUs, if NVRTC or hiprtc is installed. metal:msl: store the kernels' texts for Apple's GPUs. "
        "Separate several targets by commas; a wrong name lists the targets of its plugin")
-      ->delimiter(',')
-      ->type_name("TARGET,...");
-  c->add_flag("--tune", a->tune,
-              "With --target cpu: run the program on made-up inputs, try other algorithms for its products and "
-              "convolutions, and store the faster ones for this processor and number of threads");
-  within(c->add_option("--tune-seconds", a->tune_seconds, "Time limit for the search")->capture_default_str(),
+      .delimiter(',')
+      .type_name("TARGET,...");
+  c.add_flag("--tune", a->tune,
+             "With --target cpu: run the program on made-up inputs, try other algorithms for its products and "
+             "convolutions, and store the faster ones for this processor and number of threads");
+  within(c.add_option("--tune-seconds", a->tune_seconds, "Time limit for the search").capture_default_str(),
          bounds::kSeconds);
-  c->add_option("--precision", a->precision,
-                "bfloat16 or float16: store the weights that only matrix products read in this type. With bfloat16, "
-                "products, convolutions and attention also multiply in it, on processors where that is faster. Sums "
-                "and everything else keep their types")
-      ->type_name("TYPE");
+  c.add_option("--precision", a->precision,
+               "bfloat16 or float16: store the weights that only matrix products read in this type. With bfloat16, "
+               "products, convolutions and attention also multiply in it, on processors where that is faster. Sums "
+               "and everything else keep their types")
+      .type_name("TYPE");
   add_quantize_options(c, a->quantize);
   add_train_options(c, a->train);
   add_llm_options(c, a->llm);
-  c->add_option(
+  c.add_option(
        "--tokenizer", a->tokenizer,
        "Store a tokenizer in the archive: a folder of Hugging Face with tokenizer.json or tokenizer.model, whose "
        "tokenizer_config.json, chat_template.jinja and generation_config.json are stored too, or one file "
        "(docs/language_models.md)")
-      ->type_name("PATH");
-  c->add_option("--keep", a->kept_patterns,
-                "With --precision and --quantize: leave the nodes whose module path, ATen operator or op matches "
-                "PATTERN (* ? []) as they are. May be repeated")
-      ->type_name("PATTERN");
-  c->add_option("--size", a->sizes,
-                "The value of a symbolic size that --target and --tune plan for (default: 32 or the nearest allowed "
-                "for cpu, several typical ones for kernels). For kernels a name may be repeated: the first values of "
-                "all names go together, then the second ones")
-      ->type_name("NAME=NUMBER");
-  c->add_option("--name-size", a->size_names,
-                "Name a symbolic size: s77=batch. PyTorch drops the names of Dim(); 'tern inspect model.pt2' lists the "
-                "sizes. Messages and --size use the new name. May be repeated")
-      ->type_name("OLD=NEW");
-  c->add_flag("--custom-ops", a->custom_ops, "Keep operators that Tern does not know; a library provides them");
-  c->add_option(
+      .type_name("PATH");
+  c.add_option("--keep", a->kept_patterns,
+               "With --precision and --quantize: leave the nodes whose module path, ATen operator or op matches "
+               "PATTERN (* ? []) as they are. May be repeated")
+      .type_name("PATTERN");
+  c.add_option("--size", a->sizes,
+               "The value of a symbolic size that --target and --tune plan for (default: 32 or the nearest allowed "
+               "for cpu, several typical ones for kernels). For kernels a name may be repeated: the first values of "
+               "all names go together, then the second ones")
+      .type_name("NAME=NUMBER");
+  c.add_option("--name-size", a->size_names,
+               "Name a symbolic size: s77=batch. PyTorch drops the names of Dim(); 'tern inspect model.pt2' lists the "
+               "sizes. Messages and --size use the new name. May be repeated")
+      .type_name("OLD=NEW");
+  c.add_flag("--custom-ops", a->custom_ops, "Keep operators that Tern does not know; a library provides them");
+  c.add_option(
        "--ignore-guard", a->ignored_guards,
        "Leave out a relation between sizes that the program assumes, as 'tern inspect model.pt2' lists it, or all that "
        "match a pattern (* ?). Tracing often assumes without need that sizes differ from 1: 'k != 1'. May be repeated")
-      ->type_name("RELATION");
-  c->add_flag("--unchecked-guards", a->unchecked_guards,
-              "Accept relations between sizes that the program assumes and Tern cannot check before a run");
-  c->add_flag("--no-fold", a->no_fold, "Keep computations on constant weights, and batch norms, as they were traced");
-  c->add_flag("--no-origins", a->no_origins, "Leave out module paths and Python lines");
-  c->add_flag("--verify", a->verify, "Read the archive back and check every rule and hash");
-  c->add_flag("--json", a->json, "Print what was written as JSON");
-  c->footer(
+      .type_name("RELATION");
+  c.add_flag("--unchecked-guards", a->unchecked_guards,
+             "Accept relations between sizes that the program assumes and Tern cannot check before a run");
+  c.add_flag("--no-fold", a->no_fold, "Keep computations on constant weights, and batch norms, as they were traced");
+  c.add_flag("--no-origins", a->no_origins, "Leave out module paths and Python lines");
+  c.add_flag("--verify", a->verify, "Read the archive back and check every rule and hash");
+  c.add_flag("--json", a->json, "Print what was written as JSON");
+  c.footer(
       "Examples:\n  tern export model.pt2 -o model.tern --compress zstd:9\n"
       "  tern export model.pt2 --name-size s77=batch\n"
       "  tern export model.pt2 --precision bfloat16 --keep lm_head --keep 'layers.0.*'\n"
@@ -448,8 +448,8 @@ void add_export_command(CLI::App& app, CommandLine& line) {
       "--target-sqnr applies to the worst result over all samples.\n"
       "An error lists all operators that are not supported at once.\n\n"
       "Exit status: 1 if no weight can be quantized with --target-sqnr; then nothing is written.");
-  c->callback([a, c, &line] {
-    a->quantize.draws = c->count("--report") > 0;  // the value is optional
+  c.callback([a, c, &line] {
+    a->quantize.draws = c.count("--report") > 0;  // the value is optional
     line.status = run_export(*a);
   });
 }

@@ -156,23 +156,23 @@ int run_generate(const GenerateArguments& a) {
 
 }  // namespace
 
-void add_generate_command(CLI::App& app, CommandLine& line) {
+void add_generate_command(Command app, CommandLine& line) {
   auto a = std::make_shared<GenerateArguments>();
-  CLI::App* c = app.add_subcommand("generate", "Continue a text by a language model");
-  add_engine_options(*c, a->engine);
-  CLI::Option* prompt = c->add_option("prompt", a->prompt, "Text to continue; '-' or none: standard input");
-  c->add_flag("--chat", a->chat, "Send the prompt as the message of a user, by the chat template");
-  c->add_option("--system", a->system, "With --chat: the system's message")->type_name("TEXT");
-  add_chat_options(*c, a->engine);
-  add_sampling_options(*c, a->sampling);
-  c->add_flag("--ignore-end", a->ignore_end, "Continue after the model's end token");
-  c->add_flag("--ids", a->ids, "The prompt is token ids (1,15,27), and so is the answer");
-  within(c->add_option("--logprobs", a->logprobs,
-                       "With --json: the logarithm of each token's probability, and this number of likely tokens"),
+  const Command c = app.add_subcommand("generate", "Continue a text by a language model");
+  add_engine_options(c, a->engine);
+  const Option prompt = c.add_option("prompt", a->prompt, "Text to continue; '-' or none: standard input");
+  c.add_flag("--chat", a->chat, "Send the prompt as the message of a user, by the chat template");
+  c.add_option("--system", a->system, "With --chat: the system's message").type_name("TEXT");
+  add_chat_options(c, a->engine);
+  add_sampling_options(c, a->sampling);
+  c.add_flag("--ignore-end", a->ignore_end, "Continue after the model's end token");
+  c.add_flag("--ids", a->ids, "The prompt is token ids (1,15,27), and so is the answer");
+  within(c.add_option("--logprobs", a->logprobs,
+                      "With --json: the logarithm of each token's probability, and this number of likely tokens"),
          bounds::kLogprobs);
-  c->add_flag("--json", a->json, "Print text, tokens, counts and times as JSON, at the end");
-  c->add_flag("--time", a->time, "Print times and tokens a second on standard error");
-  c->footer(
+  c.add_flag("--json", a->json, "Print text, tokens, counts and times as JSON, at the end");
+  c.add_flag("--time", a->time, "Print times and tokens a second on standard error");
+  c.footer(
       "Examples:\n  tern generate llm.tern \"Once upon a time\" --max-tokens 100\n"
       "  tern generate llm.tern --chat --temperature 0.7 < question.txt\n"
       "  tern generate llm.tern \"1, 2, 3,\" --stop . --json\n"
@@ -180,8 +180,8 @@ void add_generate_command(CLI::App& app, CommandLine& line) {
       "  tern generate llm.tern --speculate --time < file_to_rewrite.txt\n\n"
       "The answer appears on standard output as the model writes it. Ctrl-C ends it with status 130. "
       "docs/serve.md describes archives, chat templates and the options.");
-  c->callback([a, &line, prompt] {
-    a->has_prompt = prompt->count() > 0;
+  c.callback([a, &line, prompt] {
+    a->has_prompt = prompt.count() > 0;
     line.status = run_generate(*a);
   });
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <tern/version.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -31,27 +32,20 @@ void print_help(const CLI::App& app, const std::string& name) {
 
 }  // namespace
 
-const CLI::App* find_command(const CLI::App& app, const std::string& name) {
-  for (const CLI::App* c : app.get_subcommands({})) {
-    if (c->get_name() == name) return c;
-  }
-  return nullptr;
-}
-
-void add_help_command(CLI::App& app, CommandLine&) {
+void add_help_command(Command app, CommandLine&) {
   auto name = std::make_shared<std::string>();
-  CLI::App* c = app.add_subcommand("help", "Show what a command does, its options and examples");
-  c->add_option("command", *name, "A command; without one, all commands are listed")->type_name("COMMAND");
-  c->footer("Example:\n  tern help run");
-  c->callback([name, &app] { print_help(app, *name); });
+  const Command c = app.add_subcommand("help", "Show what a command does, its options and examples");
+  c.add_option("command", *name, "A command; without one, all commands are listed").type_name("COMMAND");
+  c.footer("Example:\n  tern help run");
+  c.callback([name, app] { print_help(app.app(), *name); });
 }
 
-void add_version_command(CLI::App& app, CommandLine&) {
+void add_version_command(Command app, CommandLine&) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* c = app.add_subcommand("version", "Print the version");
-  c->add_flag("--json", *json, "Print it as JSON");
-  c->footer("Example:\n  tern version");
-  c->callback([json] {
+  const Command c = app.add_subcommand("version", "Print the version");
+  c.add_flag("--json", *json, "Print it as JSON");
+  c.footer("Example:\n  tern version");
+  c.callback([json] {
     if (*json) {
       fmt::print("{}\n", json_text({{"version", TERN_VERSION_STRING}}));
     } else {

@@ -36,27 +36,26 @@ int run_inspect(InspectArguments& a) {
 
 }  // namespace
 
-void add_inspect_command(CLI::App& app, CommandLine& line) {
+void add_inspect_command(Command app, CommandLine& line) {
   auto a = std::make_shared<InspectArguments>();
-  CLI::App* c = app.add_subcommand("inspect", "Show what is in an archive, a .pt2 file or a GGUF file");
-  c->add_option("file", a->path, "A .tern archive; a .pt2 file, which is imported in memory; or a GGUF file")
-      ->required();
-  c->add_flag("--nodes", a->options.nodes, "List every node");
-  within(c->add_option("--weights", a->options.weights, "List this many of the largest weights")->capture_default_str(),
+  const Command c = app.add_subcommand("inspect", "Show what is in an archive, a .pt2 file or a GGUF file");
+  c.add_option("file", a->path, "A .tern archive; a .pt2 file, which is imported in memory; or a GGUF file").required();
+  c.add_flag("--nodes", a->options.nodes, "List every node");
+  within(c.add_option("--weights", a->options.weights, "List this many of the largest weights").capture_default_str(),
          bounds::kListed);
-  c->add_option("--size", a->options.sizes,
-                "The value of a symbolic size, for the cost of a run (default: 32 or the nearest allowed). May be "
-                "repeated")
-      ->type_name("NAME=NUMBER");
-  c->add_flag("--json", a->json, "Print everything as JSON");
-  c->footer(
+  c.add_option("--size", a->options.sizes,
+               "The value of a symbolic size, for the cost of a run (default: 32 or the nearest allowed). May be "
+               "repeated")
+      .type_name("NAME=NUMBER");
+  c.add_flag("--json", a->json, "Print everything as JSON");
+  c.footer(
       "Examples:\n  tern inspect model.tern\n  tern inspect model.tern --size s0=8\n"
       "  tern inspect model.pt2 --json | python3 -m json.tool\n\n"
       "Shows functions with the names of their inputs as 'tern run' takes them, parameters, the floating-point "
       "operations and the peak memory of a run, custom operators, weights, ops, and the operators that they come "
       "from.\n"
       "Safe on any bytes. An archive with ops or types that this version does not know can be inspected, but not run.");
-  c->callback([a, &line] { line.status = run_inspect(*a); });
+  c.callback([a, &line] { line.status = run_inspect(*a); });
 }
 
 }  // namespace tern

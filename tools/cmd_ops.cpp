@@ -119,12 +119,12 @@ int run_ops(const OpsArguments& a) {
 
 }  // namespace
 
-void add_ops_command(CLI::App& app, CommandLine& line) {
+void add_ops_command(Command app, CommandLine& line) {
   auto a = std::make_shared<OpsArguments>();
-  CLI::App* c = app.add_subcommand("ops", "List PyTorch's operators that can be imported, and Tern's own ops");
-  c->add_option("pattern", a->pattern, "Only names that contain this; * stands for any characters, ? for one");
-  c->add_flag("--json", a->json, "Print the lists as JSON");
-  c->footer(
+  const Command c = app.add_subcommand("ops", "List PyTorch's operators that can be imported, and Tern's own ops");
+  c.add_option("pattern", a->pattern, "Only names that contain this; * stands for any characters, ? for one");
+  c.add_flag("--json", a->json, "Print the lists as JSON");
+  c.footer(
       "Examples:\n  tern ops softmax\n  tern ops 'aten.*_norm*'\n\n"
       "Kinds of operators:\n"
       "  lowered    becomes Tern's ops\n"
@@ -137,7 +137,7 @@ void add_ops_command(CLI::App& app, CommandLine& line) {
       "(? may be absent, * any number, + one or more), attributes with types, defaults and bounds, and traits.\n\n"
       "docs/ops.md lists the ops of each operator, and its largest error. Exit status: 0 names are listed, 1 no name "
       "matches.");
-  c->callback([a, &line] { line.status = run_ops(*a); });
+  c.callback([a, &line] { line.status = run_ops(*a); });
 }
 
 }  // namespace tern

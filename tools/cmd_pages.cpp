@@ -33,17 +33,17 @@ void write_pages(const CLI::App& app, const std::filesystem::path& folder) {
 
 }  // namespace
 
-void add_pages_command(CLI::App& app, CommandLine&) {
+void add_pages_command(Command app, CommandLine&) {
   auto folder = std::make_shared<std::string>();
   auto markdown = std::make_shared<bool>(false);
-  CLI::App* c = app.add_subcommand("pages", "Write the manual pages and completion of the command");
-  c->group("");
-  c->add_option("folder", *folder, "The folder to write to: share/ of an installation");
-  c->add_flag("--markdown", *markdown, "Print docs/command.md instead");
-  c->footer("Example:\n  tern pages build/share");
-  c->callback([folder, markdown, &app] {
+  const Command c = app.add_subcommand("pages", "Write the manual pages and completion of the command");
+  c.hide();
+  c.add_option("folder", *folder, "The folder to write to: share/ of an installation");
+  c.add_flag("--markdown", *markdown, "Print docs/command.md instead");
+  c.footer("Example:\n  tern pages build/share");
+  c.callback([folder, markdown, app] {
     if (*markdown == !folder->empty()) fail(ErrorCode::invalid_argument, "tern pages takes a folder or --markdown");
-    *markdown ? fmt::print("{}", markdown_page(app)) : write_pages(app, *folder);
+    *markdown ? fmt::print("{}", markdown_page(app.app())) : write_pages(app.app(), *folder);
   });
 }
 

@@ -233,50 +233,50 @@ int run_run(RunArguments& a) {
 
 }  // namespace
 
-void add_run_command(CLI::App& app, CommandLine& line) {
+void add_run_command(Command app, CommandLine& line) {
   auto a = std::make_shared<RunArguments>();
-  CLI::App* c = app.add_subcommand("run", "Run a function on tensors from files, or on random ones");
-  c->add_option("model", a->model, "A .tern archive, or a .pt2 file")->required();
+  const Command c = app.add_subcommand("run", "Run a function on tensors from files, or on random ones");
+  c.add_option("model", a->model, "A .tern archive, or a .pt2 file").required();
   add_input_options(c, a->inputs);
   add_sequence_option(c, a->inputs);
-  c->add_option("-o,--output", a->output,
-                "Write the results to this .safetensors, .npz or .npy file, or to standard output for -")
-      ->type_name("FILE");
-  c->add_option("--format", a->format,
-                "Format of the output: safetensors, npz or npy (default: by the file's name; safetensors for -)")
-      ->type_name("FORMAT");
-  c->add_option("-f,--function", a->function, "The function to run, if there are several")->type_name("NAME");
-  add_threads_option(*c, a->threads);
-  within(c->add_option("--repeat", a->repeat,
-                       "Run all calls this many times; mutable state carries over, and the last results are kept")
-             ->capture_default_str(),
+  c.add_option("-o,--output", a->output,
+               "Write the results to this .safetensors, .npz or .npy file, or to standard output for -")
+      .type_name("FILE");
+  c.add_option("--format", a->format,
+               "Format of the output: safetensors, npz or npy (default: by the file's name; safetensors for -)")
+      .type_name("FORMAT");
+  c.add_option("-f,--function", a->function, "The function to run, if there are several").type_name("NAME");
+  add_threads_option(c, a->threads);
+  within(c.add_option("--repeat", a->repeat,
+                      "Run all calls this many times; mutable state carries over, and the last results are kept")
+             .capture_default_str(),
          bounds::kRepeat);
-  within(c->add_option("--max-seconds", a->max_seconds, "Time limit for each run; 0: no limit")->capture_default_str(),
+  within(c.add_option("--max-seconds", a->max_seconds, "Time limit for each run; 0: no limit").capture_default_str(),
          bounds::kLimitSeconds);
-  within(c->add_option("--max-iterations", a->max_iterations, "Iteration limit for each while loop; 0: no limit")
-             ->capture_default_str(),
+  within(c.add_option("--max-iterations", a->max_iterations, "Iteration limit for each while loop; 0: no limit")
+             .capture_default_str(),
          bounds::kIterations);
-  c->add_option("--max-memory", a->max_memory,
-                "Limit for the memory of intermediate values and scratch: bytes, or 512MB, 2GB; 0: no limit")
-      ->transform(CLI::AsSizeValue(true))
-      ->type_name("BYTES")
-      ->capture_default_str();
-  add_group_options(*c, a->group, a->group_timeout);
-  c->add_option(
+  c.add_option("--max-memory", a->max_memory,
+               "Limit for the memory of intermediate values and scratch: bytes, or 512MB, 2GB; 0: no limit")
+      .as_bytes()
+      .type_name("BYTES")
+      .capture_default_str();
+  add_group_options(c, a->group, a->group_timeout);
+  c.add_option(
        "--groups", a->groups,
        "The ranks of a group that the program names: tp=0,1/2,3 is ranks 0 and 1 for these two, and 2 and 3 for "
        "the others (default: what the archive says)")
-      ->type_name("NAME=RANKS[/RANKS...]");
-  add_device_options(*c, a->device);
-  add_share_options(*c, a->device);
-  add_copy_weights_option(*c, a->device);
-  add_precision_option(*c, a->device);
-  c->add_flag("--graph", a->graph, "Capture the run as a graph and replay it");
-  add_trace_options(*c, a->trace);
-  c->add_flag("--json", a->json, "Print sizes and ranges of the results as JSON");
-  c->add_flag("--verbose", a->verbose,
-              "Print on standard error the origin of the device's kernels, and the precision of the CPU's products");
-  c->footer(
+      .type_name("NAME=RANKS[/RANKS...]");
+  add_device_options(c, a->device);
+  add_share_options(c, a->device);
+  add_copy_weights_option(c, a->device);
+  add_precision_option(c, a->device);
+  c.add_flag("--graph", a->graph, "Capture the run as a graph and replay it");
+  add_trace_options(c, a->trace);
+  c.add_flag("--json", a->json, "Print sizes and ranges of the results as JSON");
+  c.add_flag("--verbose", a->verbose,
+             "Print on standard error the origin of the device's kernels, and the precision of the CPU's products");
+  c.footer(
       "Examples:\n  tern run model.tern --input image.npy --output result.npz\n"
       "  tern run model.tern --random --size s0=4\n"
       "  tern run decoder.tern --sequence tokens/ --output logits.npz\n"
@@ -292,7 +292,7 @@ void add_run_command(CLI::App& app, CommandLine& line) {
       "  torchrun --no-python --nproc-per-node 4 tern run mesh.tern --random --group gloo --groups tp=0,1/2,3 --groups "
       "dp=0,2/1,3\n"
       "With --output - the summary goes to standard error.");
-  c->callback([a, &line] { line.status = run_run(*a); });
+  c.callback([a, &line] { line.status = run_run(*a); });
 }
 
 }  // namespace tern

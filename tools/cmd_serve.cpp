@@ -117,43 +117,43 @@ int run_serve(const ServeArguments& a) {
 
 }  // namespace
 
-void add_serve_command(CLI::App& app, CommandLine& line) {
+void add_serve_command(Command app, CommandLine& line) {
   auto a = std::make_shared<ServeArguments>();
-  CLI::App* c = app.add_subcommand("serve", "Serve a language model by OpenAI's HTTP interface");
-  add_engine_options(*c, a->engine);
-  add_chat_options(*c, a->engine);
-  within(c->add_option("--port", a->port, "The port of the server; 0: any that is free")->capture_default_str(),
+  const Command c = app.add_subcommand("serve", "Serve a language model by OpenAI's HTTP interface");
+  add_engine_options(c, a->engine);
+  add_chat_options(c, a->engine);
+  within(c.add_option("--port", a->port, "The port of the server; 0: any that is free").capture_default_str(),
          bounds::kPort);
-  c->add_option("--host", a->host,
-                "The address of the interface. Others than this machine's own need a key, because other machines may "
-                "reach them")
-      ->type_name("ADDRESS")
-      ->capture_default_str();
-  c->add_option("--api-key-file", a->key_file,
-                "File with the key of clients in its first line; else the environment variable TERN_API_KEY")
-      ->type_name("FILE");
-  c->add_option("--name", a->name, "Name of the model in requests (default: the archive's name without .tern)")
-      ->type_name("NAME");
-  c->add_option("--embedder", a->embedder,
-                "An archive of 'tern export --embeddings' for /v1/embeddings, beside the model; its name there is the "
-                "archive's")
-      ->type_name("ARCHIVE");
-  within(c->add_option("--queue", a->queue, "Limit of requests that wait for a slot")->capture_default_str(),
+  c.add_option("--host", a->host,
+               "The address of the interface. Others than this machine's own need a key, because other machines may "
+               "reach them")
+      .type_name("ADDRESS")
+      .capture_default_str();
+  c.add_option("--api-key-file", a->key_file,
+               "File with the key of clients in its first line; else the environment variable TERN_API_KEY")
+      .type_name("FILE");
+  c.add_option("--name", a->name, "Name of the model in requests (default: the archive's name without .tern)")
+      .type_name("NAME");
+  c.add_option("--embedder", a->embedder,
+               "An archive of 'tern export --embeddings' for /v1/embeddings, beside the model; its name there is the "
+               "archive's")
+      .type_name("ARCHIVE");
+  within(c.add_option("--queue", a->queue, "Limit of requests that wait for a slot").capture_default_str(),
          bounds::kWaiting);
-  within(c->add_option("--max-tokens", a->max_tokens, "Limit of each answer's tokens; 0: the model's context")
-             ->capture_default_str(),
+  within(c.add_option("--max-tokens", a->max_tokens, "Limit of each answer's tokens; 0: the model's context")
+             .capture_default_str(),
          bounds::kTokens);
-  c->add_option("--body-bytes", a->body_bytes, "Limit of a request's body: bytes, or 512KB, 4MB")
-      ->transform(CLI::AsSizeValue(true))
-      ->type_name("BYTES")
-      ->capture_default_str();
-  within(c->add_option("--time-limit", a->time_limit, "Limit of seconds for a request")->capture_default_str(),
+  c.add_option("--body-bytes", a->body_bytes, "Limit of a request's body: bytes, or 512KB, 4MB")
+      .as_bytes()
+      .type_name("BYTES")
+      .capture_default_str();
+  within(c.add_option("--time-limit", a->time_limit, "Limit of seconds for a request").capture_default_str(),
          bounds::kSeconds);
   within(
-      c->add_option("--finish-seconds", a->finish_seconds, "Seconds that running requests get after Ctrl-C or SIGTERM")
-          ->capture_default_str(),
+      c.add_option("--finish-seconds", a->finish_seconds, "Seconds that running requests get after Ctrl-C or SIGTERM")
+          .capture_default_str(),
       bounds::kFinishSeconds);
-  c->footer(
+  c.footer(
       "Examples:\n  tern serve llm.tern\n"
       "  curl http://127.0.0.1:8080/v1/chat/completions -H 'Content-Type: application/json' \\\n"
       "      -d '{\"messages\": [{\"role\": \"user\", \"content\": \"Where do terns nest?\"}]}'\n\n"
@@ -161,7 +161,7 @@ void add_serve_command(CLI::App& app, CommandLine& line) {
       "/v1/chat/completions, /v1/completions, /v1/embeddings, /v1/models, /health, /metrics (Prometheus). Archives of "
       "'tern export "
       "--llm --batch N' answer N requests at once. docs/serve.md describes requests and limits.");
-  c->callback([a, &line] { line.status = run_serve(*a); });
+  c.callback([a, &line] { line.status = run_serve(*a); });
 }
 
 }  // namespace tern

@@ -91,18 +91,18 @@ int run_trace(const TraceArguments& a) {
 
 }  // namespace
 
-void add_trace_command(CLI::App& app, CommandLine& line) {
+void add_trace_command(Command app, CommandLine& line) {
   auto a = std::make_shared<TraceArguments>();
-  CLI::App* c = app.add_subcommand(
+  const Command c = app.add_subcommand(
       "trace", "Summarize a trace of runs, merge the traces of several ranks, or find the ranks that wait for others");
-  c->add_option("file", a->files,
-                "A trace of --trace or of torch.profiler, .json or .json.gz; or the word merge and the traces of "
-                "several ranks; or the word flight and a folder of flight records, tern_flight_0, tern_flight_1, ...")
-      ->required();
-  c->add_option("-o,--output", a->output, "Output file of merge; .json.gz is compressed")->type_name("FILE");
-  within(c->add_option("--most", a->max_rows, "Rows of each table")->capture_default_str(), bounds::kListed);
-  c->add_flag("--json", a->json, "Print all figures as JSON");
-  c->footer(
+  c.add_option("file", a->files,
+               "A trace of --trace or of torch.profiler, .json or .json.gz; or the word merge and the traces of "
+               "several ranks; or the word flight and a folder of flight records, tern_flight_0, tern_flight_1, ...")
+      .required();
+  c.add_option("-o,--output", a->output, "Output file of merge; .json.gz is compressed").type_name("FILE");
+  within(c.add_option("--most", a->max_rows, "Rows of each table").capture_default_str(), bounds::kListed);
+  c.add_flag("--json", a->json, "Print all figures as JSON");
+  c.footer(
       "Examples:\n  tern run model.tern --random --trace run.json.gz\n  tern trace run.json.gz --most 20\n"
       "  tern trace merge rank0.json rank1.json -o ranks.json.gz\n"
       "  tern trace flight /tmp/flight\n\n"
@@ -111,7 +111,7 @@ void add_trace_command(CLI::App& app, CommandLine& line) {
       "others waited for. docs/traces.md lists the fields.\n"
       "A rank writes its flight record to TERN_FLIGHT_FOLDER if a group fails, or at SIGUSR2; PyTorch's torchfrtrace "
       "reads these files too. The status of flight is 1 if a rank waits, or calls differ.");
-  c->callback([a, &line] { line.status = run_trace(*a); });
+  c.callback([a, &line] { line.status = run_trace(*a); });
 }
 
 }  // namespace tern

@@ -350,93 +350,91 @@ int run_train(TrainCommandArguments& a) {
 
 }  // namespace
 
-void add_train_command(CLI::App& app, CommandLine& line) {
+void add_train_command(Command app, CommandLine& line) {
   auto a = std::make_shared<TrainCommandArguments>();
   TrainOptions& o = a->options;
-  CLI::App* c = app.add_subcommand("train", "Train an archive that 'tern export --train' made");
-  c->add_option("model", o.model, "The archive")->required();
-  c->add_option("--data", o.data,
-                "A .npz (numpy.savez) or .safetensors file with an array for each input, named as the input, and one "
-                "named target; the first size counts samples. The file is mapped, not read")
-      ->required()
-      ->type_name("FILE");
-  c->add_option("--array", a->arrays, "The array for an input, if it has another name: target=labels. May be repeated")
-      ->type_name("INPUT=NAME");
-  c->add_option("-o,--output", o.output, "The trained archive, which can be trained further")
-      ->required()
-      ->type_name("FILE");
-  c->add_option("--forward", o.forward,
-                "Also write an archive of only the method forward, with constant weights, for 'tern run'")
-      ->type_name("FILE");
-  c->add_option("--adapters", o.adapters,
-                "Also write only the low-rank adapters of 'tern export --train --lora', with PEFT's names; --forward "
-                "merges them into the weights")
-      ->type_name("FILE.safetensors");
-  within(c->add_option("--epochs", o.epochs, "Number of epochs: how often training uses each sample")
-             ->capture_default_str(),
-         bounds::kRunCount);
-  within(c->add_option("--steps", o.steps, "Stop after this many steps"), bounds::kRunCount);
-  within(c->add_option("--batch", o.batch,
-                       "Samples of a step, of all ranks together; the program's, if it was exported with a fixed size")
-             ->capture_default_str(),
+  const Command c = app.add_subcommand("train", "Train an archive that 'tern export --train' made");
+  c.add_option("model", o.model, "The archive").required();
+  c.add_option("--data", o.data,
+               "A .npz (numpy.savez) or .safetensors file with an array for each input, named as the input, and one "
+               "named target; the first size counts samples. The file is mapped, not read")
+      .required()
+      .type_name("FILE");
+  c.add_option("--array", a->arrays, "The array for an input, if it has another name: target=labels. May be repeated")
+      .type_name("INPUT=NAME");
+  c.add_option("-o,--output", o.output, "The trained archive, which can be trained further")
+      .required()
+      .type_name("FILE");
+  c.add_option("--forward", o.forward,
+               "Also write an archive of only the method forward, with constant weights, for 'tern run'")
+      .type_name("FILE");
+  c.add_option("--adapters", o.adapters,
+               "Also write only the low-rank adapters of 'tern export --train --lora', with PEFT's names; --forward "
+               "merges them into the weights")
+      .type_name("FILE.safetensors");
+  within(
+      c.add_option("--epochs", o.epochs, "Number of epochs: how often training uses each sample").capture_default_str(),
+      bounds::kRunCount);
+  within(c.add_option("--steps", o.steps, "Stop after this many steps"), bounds::kRunCount);
+  within(c.add_option("--batch", o.batch,
+                      "Samples of a step, of all ranks together; the program's, if it was exported with a fixed size")
+             .capture_default_str(),
          bounds::kEvery);
-  within(c->add_option("--accumulate", o.accumulate,
-                       "Batches of a step, which uses the mean of their gradients (tern export --accumulate)"),
+  within(c.add_option("--accumulate", o.accumulate,
+                      "Batches of a step, which uses the mean of their gradients (tern export --accumulate)"),
          bounds::kEvery);
-  c->add_option("--held-out", a->held_out,
-                "Measure loss and accuracy after each epoch on this share of the samples, which training leaves out, "
-                "or on another file")
-      ->type_name("SHARE|FILE");
-  c->add_option("--metric", o.metrics,
-                "Another figure of held-out samples: f1, iou, auc (losses over classes; auc of bce_with_logits too), "
-                "perplexity, mae, rmse, r2 (losses over numbers). May be repeated")
-      ->type_name("NAME");
-  within(c->add_option("--patience", o.patience,
-                       "Stop after this many epochs without a smaller held-out loss, and write the states of the best "
-                       "epoch"),
+  c.add_option("--held-out", a->held_out,
+               "Measure loss and accuracy after each epoch on this share of the samples, which training leaves out, "
+               "or on another file")
+      .type_name("SHARE|FILE");
+  c.add_option("--metric", o.metrics,
+               "Another figure of held-out samples: f1, iou, auc (losses over classes; auc of bce_with_logits too), "
+               "perplexity, mae, rmse, r2 (losses over numbers). May be repeated")
+      .type_name("NAME");
+  within(c.add_option("--patience", o.patience,
+                      "Stop after this many epochs without a smaller held-out loss, and write the states of the best "
+                      "epoch"),
          bounds::kRunCount);
-  c->add_option(
-       "--lr", a->rates,
-       "Learning rate (default: the one that export was given); 'lm_head: 1e-4' or 'lm_head: 0.1x' for a group "
-       "of --params with a rate. May be repeated")
-      ->type_name("[SELECTOR: ]RATE");
-  c->add_option(
-       "--schedule", a->schedules,
-       "Schedule of the learning rate: constant, linear[:END], cosine[:END], step:EVERY[:FACTOR] (default: "
-       "constant). END is the last factor, FACTOR is applied every EVERY steps. 'lm_head: linear' is that of a "
-       "group of --params with a rate. May be repeated")
-      ->type_name("[SELECTOR: ]SCHEDULE");
-  within(c->add_option("--warmup", o.warmup,
-                       "Steps in which the learning rate rises to its full value, before the schedule"),
+  c.add_option("--lr", a->rates,
+               "Learning rate (default: the one that export was given); 'lm_head: 1e-4' or 'lm_head: 0.1x' for a group "
+               "of --params with a rate. May be repeated")
+      .type_name("[SELECTOR: ]RATE");
+  c.add_option("--schedule", a->schedules,
+               "Schedule of the learning rate: constant, linear[:END], cosine[:END], step:EVERY[:FACTOR] (default: "
+               "constant). END is the last factor, FACTOR is applied every EVERY steps. 'lm_head: linear' is that of a "
+               "group of --params with a rate. May be repeated")
+      .type_name("[SELECTOR: ]SCHEDULE");
+  within(c.add_option("--warmup", o.warmup,
+                      "Steps in which the learning rate rises to its full value, before the schedule"),
          bounds::kRunCount);
-  within(c->add_option("--seed", o.seed, "Seed of the order of samples, of the held-out share, and of dropout")
-             ->capture_default_str(),
+  within(c.add_option("--seed", o.seed, "Seed of the order of samples, of the held-out share, and of dropout")
+             .capture_default_str(),
          bounds::kSeed);
-  c->add_flag("!--no-shuffle", o.shuffle, "Take the samples in the order of the file");
-  c->add_flag("--drop-last", o.drop_last, "Leave out an incomplete batch at the end of an epoch");
-  c->add_flag("--cast", o.cast, "Convert arrays of another element type, even if values are rounded");
-  c->add_option("--method", o.method, "The step function of an archive that has no train_step")->type_name("NAME");
-  c->add_option("--checkpoint", o.checkpoints, "Write checkpoints to this folder; the last two are kept")
-      ->type_name("FOLDER");
-  within(c->add_option("--every", o.every, "Steps between checkpoints (default: one at the end of each epoch)"),
+  c.add_flag("!--no-shuffle", o.shuffle, "Take the samples in the order of the file");
+  c.add_flag("--drop-last", o.drop_last, "Leave out an incomplete batch at the end of an epoch");
+  c.add_flag("--cast", o.cast, "Convert arrays of another element type, even if values are rounded");
+  c.add_option("--method", o.method, "The step function of an archive that has no train_step").type_name("NAME");
+  c.add_option("--checkpoint", o.checkpoints, "Write checkpoints to this folder; the last two are kept")
+      .type_name("FOLDER");
+  within(c.add_option("--every", o.every, "Steps between checkpoints (default: one at the end of each epoch)"),
          bounds::kRunCount);
-  c->add_flag("--resume", o.resume,
-              "Continue from the newest checkpoint, with the same results as without the interruption; begin if there "
-              "is none");
-  c->add_flag("--graph", o.graph,
-              "Capture a step as a graph and replay it: fewer launches on devices that have graphs. Results keep their "
-              "bits");
-  c->add_option(
+  c.add_flag("--resume", o.resume,
+             "Continue from the newest checkpoint, with the same results as without the interruption; begin if there "
+             "is none");
+  c.add_flag("--graph", o.graph,
+             "Capture a step as a graph and replay it: fewer launches on devices that have graphs. Results keep their "
+             "bits");
+  c.add_option(
        "--tensorboard", o.tensorboard,
        "Write losses, rates, gradient norms and metrics to an event file in this folder, which TensorBoard shows")
-      ->type_name("FOLDER");
-  c->add_option("--plot", o.plot, "Draw the loss of each step")->type_name("FILE.svg");
-  add_threads_option(*c, a->threads);
-  add_device_options(*c, a->device);
-  add_trace_options(*c, a->trace);
-  add_group_options(*c, a->group, a->group_timeout);
-  c->add_flag("--json", o.json, "Print all losses and figures as JSON");
-  c->footer(
+      .type_name("FOLDER");
+  c.add_option("--plot", o.plot, "Draw the loss of each step").type_name("FILE.svg");
+  add_threads_option(c, a->threads);
+  add_device_options(c, a->device);
+  add_trace_options(c, a->trace);
+  add_group_options(c, a->group, a->group_timeout);
+  c.add_flag("--json", o.json, "Print all losses and figures as JSON");
+  c.footer(
       "Examples:\n  tern export model.pt2 --train --loss cross_entropy --optimizer adamw --lr 1e-3\n"
       "  tern train model.tern --data digits.npz --epochs 20 --held-out 0.2 -o trained.tern\n"
       "  tern train model.tern --data d.safetensors --schedule cosine --warmup 100 --checkpoint ckpt --every 500 "
@@ -453,7 +451,7 @@ void add_train_command(CLI::App& app, CommandLine& line) {
       "{rank}, "
       "the trace is rank 0's.\n\n"
       "Exit status: 130 if Ctrl-C ended the run, 143 if SIGTERM did, 6 if the loss is not finite any more.");
-  c->callback([a, &line] { line.status = run_train(*a); });
+  c.callback([a, &line] { line.status = run_train(*a); });
 }
 
 }  // namespace tern

@@ -82,18 +82,18 @@ int run_upgrade(const UpgradeArguments& a) {
 
 }  // namespace
 
-void add_upgrade_command(CLI::App& app, CommandLine& line) {
+void add_upgrade_command(Command app, CommandLine& line) {
   auto a = std::make_shared<UpgradeArguments>();
-  CLI::App* c = app.add_subcommand("upgrade", "Write an archive anew in this version's format");
-  c->add_option("input", a->input, "The .tern archive to read, of any version that 'tern run' takes")->required();
-  c->add_option("-o,--output", a->output, "The archive to write; it is not the input")->required()->type_name("FILE");
-  c->add_flag("--json", a->json, "Print the versions and the size as JSON");
-  c->footer(
+  const Command c = app.add_subcommand("upgrade", "Write an archive anew in this version's format");
+  c.add_option("input", a->input, "The .tern archive to read, of any version that 'tern run' takes").required();
+  c.add_option("-o,--output", a->output, "The archive to write; it is not the input").required().type_name("FILE");
+  c.add_flag("--json", a->json, "Print the versions and the size as JSON");
+  c.footer(
       "Example:\n  tern upgrade old.tern -o new.tern\n\n"
       "The new archive has the same functions, weights, kernels, tunings, files and metadata, and gives the same bits. "
       "Nodes of former ops become nodes of the ops that replaced them. Compressed weights stay compressed. Every hash "
       "of the old archive is checked first; it is never changed.");
-  c->callback([a, &line] { line.status = run_upgrade(*a); });
+  c.callback([a, &line] { line.status = run_upgrade(*a); });
 }
 
 }  // namespace tern

@@ -91,20 +91,20 @@ int run_validate(const ValidateArguments& a) {
 
 }  // namespace
 
-void add_validate_command(CLI::App& app, CommandLine& line) {
+void add_validate_command(Command app, CommandLine& line) {
   auto a = std::make_shared<ValidateArguments>();
-  CLI::App* c = app.add_subcommand("validate", "Check files against every rule of their format");
-  c->add_option("files", a->paths, "The .tern archives and .pt2 files to check")->required();
-  c->add_flag("--json", a->json, "Print a JSON list with one object per file");
-  c->add_flag("--deep", a->deep, "Also pack the weights anew and compare them with packed weights in the archive");
-  c->footer(
+  const Command c = app.add_subcommand("validate", "Check files against every rule of their format");
+  c.add_option("files", a->paths, "The .tern archives and .pt2 files to check").required();
+  c.add_flag("--json", a->json, "Print a JSON list with one object per file");
+  c.add_flag("--deep", a->deep, "Also pack the weights anew and compare them with packed weights in the archive");
+  c.footer(
       "Examples:\n  tern validate model.tern\n  tern validate --json *.tern *.pt2\n\n"
       "Checks the hash and contents of every segment of an archive. Of a .pt2 file it checks the container, the JSON, "
       "the weights, and that Tern can import the program. Safe on any bytes. A finding names its rule "
       "(docs/format.md), the byte in the file, and the function, node and Python line if there is one.\n"
       "All files are checked, even after an unreadable one; the worst result decides the exit status: 0 all are valid, "
       "1 a rule is broken, 5 a file is valid, but this version cannot run it, 3 a file cannot be read.");
-  c->callback([a, &line] { line.status = run_validate(*a); });
+  c.callback([a, &line] { line.status = run_validate(*a); });
 }
 
 }  // namespace tern

@@ -157,49 +157,49 @@ int run_verify(VerifyArguments& a) {
   return report.broken.empty() ? 0 : kExitFindings;
 }
 
-void add_limit(CLI::App* c, const char* name, std::optional<double>& limit, const char* text, RealBounds bounds) {
-  within(c->add_option(name, limit, text), bounds);
+void add_limit(Command c, const char* name, std::optional<double>& limit, const char* text, RealBounds bounds) {
+  within(c.add_option(name, limit, text), bounds);
 }
 
 }  // namespace
 
-void add_verify_command(CLI::App& app, CommandLine& line) {
+void add_verify_command(Command app, CommandLine& line) {
   auto a = std::make_shared<VerifyArguments>();
-  CLI::App* c =
+  const Command c =
       app.add_subcommand("verify", "Measure the accuracy of a run in a precision or on a device, node by node");
-  c->add_option("model", a->model, "A .tern archive, or a .pt2 file")->required();
+  c.add_option("model", a->model, "A .tern archive, or a .pt2 file").required();
   add_input_options(c, a->inputs);
   add_sequence_option(c, a->inputs);
-  c->add_option("-f,--function", a->function, "The function to run, if there are several")->type_name("NAME");
-  add_threads_option(*c, a->threads);
-  add_device_options(*c, a->device);
-  add_copy_weights_option(*c, a->device);
-  add_precision_option(*c, a->device);
-  c->add_option("--against", a->against,
-                "The reference run, on the CPU: float32 (products of float32 with all digits, whatever the archive "
-                "says), exported (as the archive says), or reproducible (the definitions of the ops)")
-      ->check(CLI::IsMember({"float32", "exported", "reproducible"}))
-      ->capture_default_str()
-      ->type_name("RUN");
-  c->add_option("--reference", a->reference,
-                "Use the results of this model as the reference: the .pt2 of an archive with narrower weights. Nodes "
-                "are compared with its nodes if both programs have the same ones, else with MODEL's own run")
-      ->type_name("FILE");
-  c->add_option("--expected", a->expected,
-                "Also compare with the tensors of this .safetensors, .npz or .npy file: outK or the outputs' names, "
-                "mutK for input K after the call, with the prefix callC. for several calls. The limits apply to them")
-      ->type_name("FILE");
-  c->add_flag("--nodes", a->nodes, "Print the errors of each node that gives a floating tensor");
-  within(c->add_option("--worst", a->worst, "Print only this many nodes, those with the largest own errors first"),
+  c.add_option("-f,--function", a->function, "The function to run, if there are several").type_name("NAME");
+  add_threads_option(c, a->threads);
+  add_device_options(c, a->device);
+  add_copy_weights_option(c, a->device);
+  add_precision_option(c, a->device);
+  c.add_option("--against", a->against,
+               "The reference run, on the CPU: float32 (products of float32 with all digits, whatever the archive "
+               "says), exported (as the archive says), or reproducible (the definitions of the ops)")
+      .one_of({"float32", "exported", "reproducible"})
+      .capture_default_str()
+      .type_name("RUN");
+  c.add_option("--reference", a->reference,
+               "Use the results of this model as the reference: the .pt2 of an archive with narrower weights. Nodes "
+               "are compared with its nodes if both programs have the same ones, else with MODEL's own run")
+      .type_name("FILE");
+  c.add_option("--expected", a->expected,
+               "Also compare with the tensors of this .safetensors, .npz or .npy file: outK or the outputs' names, "
+               "mutK for input K after the call, with the prefix callC. for several calls. The limits apply to them")
+      .type_name("FILE");
+  c.add_flag("--nodes", a->nodes, "Print the errors of each node that gives a floating tensor");
+  within(c.add_option("--worst", a->worst, "Print only this many nodes, those with the largest own errors first"),
          bounds::kNodes);
   add_limit(c, "--min-cosine", a->limits.cosine, "Fail if the cosine similarity of a result is smaller",
             bounds::kCosine);
   add_limit(c, "--min-sqnr", a->limits.sqnr, "Fail if the SQNR of a result is smaller, in dB", bounds::kDecibels);
   add_limit(c, "--min-agreement", a->limits.agreement,
             "Fail if the share of equal first answers of a result is smaller", bounds::kShare);
-  add_gains_option(*c, a->gains);
-  c->add_flag("--json", a->json, "Print the report as JSON");
-  c->footer(
+  add_gains_option(c, a->gains);
+  c.add_flag("--json", a->json, "Print the report as JSON");
+  c.footer(
       "Examples:\n  tern verify model.tern --input image.npy --precision bfloat16\n"
       "  tern verify model.tern --random --precision auto --worst 10\n"
       "  tern verify model.tern -i case.safetensors --expected case.safetensors --min-sqnr 40\n\n"
@@ -219,7 +219,7 @@ void add_verify_command(CLI::App& app, CommandLine& line) {
       "Values are observed in portions of bounded memory, so the program runs several times.\n\n"
       "Exit status: 1 if a result breaks a limit, or has another type or other sizes than its reference. Then the "
       "report ends with the nodes to --keep.");
-  c->callback([a, &line] { line.status = run_verify(*a); });
+  c.callback([a, &line] { line.status = run_verify(*a); });
 }
 
 }  // namespace tern

@@ -95,35 +95,36 @@ int run_view(const ViewArguments& a) {
 
 }  // namespace
 
-void add_view_command(CLI::App& app, CommandLine& line) {
+void add_view_command(Command app, CommandLine& line) {
   auto a = std::make_shared<ViewArguments>();
-  CLI::App* c = app.add_subcommand("view", "Show a model as a picture in the browser: graph, weights, time, memory");
-  c->add_option("model", a->model, "A .tern archive, or a .pt2 file")->required();
-  c->add_option("other", a->other_model, "Another model, to see the differences");
-  c->add_option("--trace", a->traces,
-                "Paint the nodes with the times of this trace, in Chrome's JSON. May be repeated, for the second model")
-      ->type_name("FILE");
-  c->add_flag("--run", a->run, "Run each model with generated inputs, and paint the nodes with their times");
-  c->add_option("-f,--function", a->function, "The function that --run runs, if there are several")->type_name("NAME");
-  c->add_option("--size", a->sizes,
-                "The value of a symbolic size, for --run and for the plan of the memory (default: 32 or the nearest "
-                "allowed). May be repeated")
-      ->type_name("NAME=NUMBER");
-  c->add_option("--html", a->html, "Write the page to this file, which needs no server, and exit")->type_name("FILE");
-  c->add_option("--weight-bytes", a->weight_bytes,
-                "With --html: limit for the weights that histograms and errors read: bytes, or 512MB, 2GB")
-      ->transform(CLI::AsSizeValue(true))
-      ->type_name("BYTES")
-      ->capture_default_str();
-  within(c->add_option("--port", a->port, "The port of the server; 0: any that is free")->capture_default_str(),
+  const Command c =
+      app.add_subcommand("view", "Show a model as a picture in the browser: graph, weights, time, memory");
+  c.add_option("model", a->model, "A .tern archive, or a .pt2 file").required();
+  c.add_option("other", a->other_model, "Another model, to see the differences");
+  c.add_option("--trace", a->traces,
+               "Paint the nodes with the times of this trace, in Chrome's JSON. May be repeated, for the second model")
+      .type_name("FILE");
+  c.add_flag("--run", a->run, "Run each model with generated inputs, and paint the nodes with their times");
+  c.add_option("-f,--function", a->function, "The function that --run runs, if there are several").type_name("NAME");
+  c.add_option("--size", a->sizes,
+               "The value of a symbolic size, for --run and for the plan of the memory (default: 32 or the nearest "
+               "allowed). May be repeated")
+      .type_name("NAME=NUMBER");
+  c.add_option("--html", a->html, "Write the page to this file, which needs no server, and exit").type_name("FILE");
+  c.add_option("--weight-bytes", a->weight_bytes,
+               "With --html: limit for the weights that histograms and errors read: bytes, or 512MB, 2GB")
+      .as_bytes()
+      .type_name("BYTES")
+      .capture_default_str();
+  within(c.add_option("--port", a->port, "The port of the server; 0: any that is free").capture_default_str(),
          bounds::kPort);
-  c->add_flag("--no-browser", a->no_browser, "Print the address, and do not open a browser");
-  c->footer(
+  c.add_flag("--no-browser", a->no_browser, "Print the address, and do not open a browser");
+  c.footer(
       "Examples:\n  tern view model.tern\n  tern view model.tern --run --size batch=8\n"
       "  tern view model.tern model-int8.tern --html compared.html\n\n"
       "The server answers on 127.0.0.1 only, at an address with a random token, which is the only line on standard "
       "output, until Ctrl-C. The page loads nothing from the network. docs/viewer.md describes it.");
-  c->callback([a, &line] { line.status = run_view(*a); });
+  c.callback([a, &line] { line.status = run_view(*a); });
 }
 
 }  // namespace tern

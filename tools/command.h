@@ -4,10 +4,14 @@
 #include <tern/precision.h>
 #include <tern/stream.h>
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tools/bounds.h"
 #include "tools/exit_codes.h"
+#include "tools/options.h"
 
 namespace tern {
 
@@ -16,29 +20,26 @@ struct CommandLine {
   int status = 0;  ///< exit status of a subcommand returning without an exception
 };
 
-void add_export_command(CLI::App& app, CommandLine& line);
-void add_inspect_command(CLI::App& app, CommandLine& line);
-void add_trace_command(CLI::App& app, CommandLine& line);
-void add_view_command(CLI::App& app, CommandLine& line);
-void add_validate_command(CLI::App& app, CommandLine& line);
-void add_upgrade_command(CLI::App& app, CommandLine& line);
-void add_run_command(CLI::App& app, CommandLine& line);
-void add_conform_command(CLI::App& app, CommandLine& line);
-void add_verify_command(CLI::App& app, CommandLine& line);
-void add_train_command(CLI::App& app, CommandLine& line);
-void add_generate_command(CLI::App& app, CommandLine& line);
-void add_chat_command(CLI::App& app, CommandLine& line);
-void add_serve_command(CLI::App& app, CommandLine& line);
-void add_bench_command(CLI::App& app, CommandLine& line);
-void add_ops_command(CLI::App& app, CommandLine& line);
-void add_devices_command(CLI::App& app, CommandLine& line);
-void add_trace_command(CLI::App& app, CommandLine& line);
-void add_help_command(CLI::App& app, CommandLine& line);
-void add_version_command(CLI::App& app, CommandLine& line);
-void add_pages_command(CLI::App& app, CommandLine& line);
-
-/// The subcommand of this name, or null.
-const CLI::App* find_command(const CLI::App& app, const std::string& name);
+void add_export_command(Command app, CommandLine& line);
+void add_inspect_command(Command app, CommandLine& line);
+void add_trace_command(Command app, CommandLine& line);
+void add_view_command(Command app, CommandLine& line);
+void add_validate_command(Command app, CommandLine& line);
+void add_upgrade_command(Command app, CommandLine& line);
+void add_run_command(Command app, CommandLine& line);
+void add_conform_command(Command app, CommandLine& line);
+void add_verify_command(Command app, CommandLine& line);
+void add_train_command(Command app, CommandLine& line);
+void add_generate_command(Command app, CommandLine& line);
+void add_chat_command(Command app, CommandLine& line);
+void add_serve_command(Command app, CommandLine& line);
+void add_bench_command(Command app, CommandLine& line);
+void add_ops_command(Command app, CommandLine& line);
+void add_devices_command(Command app, CommandLine& line);
+void add_trace_command(Command app, CommandLine& line);
+void add_help_command(Command app, CommandLine& line);
+void add_version_command(Command app, CommandLine& line);
+void add_pages_command(Command app, CommandLine& line);
 
 /// --device, --reproducible and --native-code
 struct DeviceChoice {
@@ -49,21 +50,20 @@ struct DeviceChoice {
   std::vector<std::string> kept_patterns;
   StreamShare share;
 };
-inline void add_device_options(CLI::App& command, DeviceChoice& device) {
-  command
-      .add_option("--device", device.name, "The device that runs the program: cpu, or one that 'tern devices' lists")
-      ->capture_default_str()
-      ->type_name("DEVICE");
+inline void add_device_options(Command command, DeviceChoice& device) {
+  command.add_option("--device", device.name, "The device that runs the program: cpu, or one that 'tern devices' lists")
+      .capture_default_str()
+      .type_name("DEVICE");
   command.add_flag("--reproducible", device.reproducible, "Give the same bits on every device and processor; slower");
   command.add_flag("--native-code", device.native_code,
                    "Run compiled kernels from the archive (export --target). They can do anything that this command "
                    "can: use it only for archives that you trust");
 }
-inline void add_copy_weights_option(CLI::App& command, DeviceChoice& device) {
+inline void add_copy_weights_option(Command command, DeviceChoice& device) {
   command.add_flag("--copy-weights", device.copy_weights,
                    "Copy the weights even to a device that can read the mapped file");
 }
-inline void add_share_options(CLI::App& command, DeviceChoice& device) {
+inline void add_share_options(Command command, DeviceChoice& device) {
   within(command.add_option("--units", device.share.units,
                             "Run on a part of the device with at least this many multiprocessors; 0: the whole device"),
          bounds::kUnits);
@@ -75,20 +75,20 @@ inline constexpr std::pair<const char*, Precision> kPrecisions[] = {{"exported",
                                                                     {"bfloat16", Precision::bfloat16},
                                                                     {"float16", Precision::float16},
                                                                     {"auto", Precision::automatic}};
-inline void add_precision_option(CLI::App& command, DeviceChoice& device) {
+inline void add_precision_option(Command command, DeviceChoice& device) {
   command
       .add_option("--precision", device.precision,
                   "Precision of float32 products: bfloat16 is faster on processors with matrix tiles or AVX512_BF16, "
                   "and rounds operands to 8 bits; float16 rounds the weights of products of few rows, which decoding "
                   "reads, to 11; auto selects the fastest one here")
-      ->check(CLI::IsMember({"exported", "bfloat16", "float16", "auto"}))
-      ->capture_default_str()
-      ->type_name("TYPE");
+      .one_of({"exported", "bfloat16", "float16", "auto"})
+      .capture_default_str()
+      .type_name("TYPE");
   command
       .add_option("--keep", device.kept_patterns,
                   "Keep the products of nodes whose module path, ATen operator or op matches PATTERN (* ? []) in "
                   "float32, regardless of --precision and the archive. May be repeated")
-      ->type_name("PATTERN");
+      .type_name("PATTERN");
 }
 inline const char* name_of(Precision precision) {
   return std::ranges::find(kPrecisions, precision, &std::pair<const char*, Precision>::second)->first;
@@ -96,9 +96,9 @@ inline const char* name_of(Precision precision) {
 inline Precision precision_of(const DeviceChoice& device) {
   return std::ranges::find(kPrecisions, device.precision, &std::pair<const char*, Precision>::first)->second;
 }
-inline void add_threads_option(CLI::App& command, int& threads) {
+inline void add_threads_option(Command command, int& threads) {
   within(command.add_option("--threads", threads, "Threads of a run; 0: as many as OpenMP reports (all cores)")
-             ->capture_default_str(),
+             .capture_default_str(),
          bounds::kThreads);
 }
 

@@ -5,6 +5,7 @@
 #include <tern/error.h>
 #include <tern/version.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -28,7 +29,7 @@ namespace tern {
 namespace {
 
 /// The order of --help.
-constexpr void (*kCommands[])(CLI::App& app, CommandLine& line) = {
+constexpr void (*kCommands[])(Command app, CommandLine& line) = {
     add_export_command, add_inspect_command,  add_view_command,    add_validate_command, add_upgrade_command,
     add_run_command,    add_generate_command, add_chat_command,    add_serve_command,    add_verify_command,
     add_train_command,  add_bench_command,    add_conform_command, add_ops_command,      add_devices_command,
@@ -179,7 +180,7 @@ std::unique_ptr<CLI::App> make_app(CommandLine& line) {
       "'tern help COMMAND' and 'tern COMMAND --help' show the options of a command and examples. 'tern' alone prints "
       "this list and ends with status 2.\n\nExit status:\n" +
       exit_codes_text());
-  for (const auto add : kCommands) add(*app, line);
+  for (const auto add : kCommands) add(Command(*app), line);
   one_value_each(*app);
   for (CLI::App* command : app->get_subcommands({})) {
     command->fallthrough();

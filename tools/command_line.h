@@ -1,12 +1,15 @@
 // The whole command: its tree of subcommands and options, and the work of main().
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "tools/command.h"
+
+namespace CLI {
+class App;
+}
 
 namespace tern {
 

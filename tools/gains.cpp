@@ -52,22 +52,19 @@ double seconds_of_run(const Side& side, Session& session, const std::vector<Tens
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void add_gains_option(CLI::App& command, GainsChoice& choice) {
-  const auto read = [&choice](const std::string& text) {
-    static const std::map<std::string, GainsChoice> kChoices = {
-        {"none", GainsChoice::none}, {"cheap", GainsChoice::cheap}, {"all", GainsChoice::full}};
-    const auto found = kChoices.find(text);
-    if (found == kChoices.end())
-      throw CLI::ValidationError("--gains", fmt::format("takes none, cheap or all, not '{}'", text));
-    choice = found->second;
-  };
+void add_gains_option(Command command, GainsChoice& choice) {
+  static const std::map<std::string, GainsChoice> kChoices = {
+      {"none", GainsChoice::none}, {"cheap", GainsChoice::cheap}, {"all", GainsChoice::full}};
   command
-      .add_option_function<std::string>(
-          "--gains", read,
+      .add_option_function(
+          "--gains", [&choice](const std::string& text) { choice = kChoices.at(text); },
           "Say if --precision auto or tern export --tune would be faster: none; cheap, the precision if runs "
           "take at most 0.1 s; or all, which searches algorithms for 10 s too")
-      ->default_str("cheap")
-      ->type_name("WHICH");
+      .check([](const std::string& text) {
+        return kChoices.contains(text) ? std::string() : fmt::format("takes none, cheap or all, not '{}'", text);
+      })
+      .default_str("cheap")
+      .type_name("WHICH");
 }
 
 std::optional<PrecisionGain> measure_precision(const Side& plain, Precision precision,

@@ -9,11 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/options.h"
 #include "tools/verify/side.h"
-
-namespace CLI {
-class App;
-}
 
 namespace tern {
 
@@ -21,7 +18,7 @@ namespace tern {
 enum class GainsChoice : std::uint8_t { none, cheap, full };
 
 /// Adds --gains.
-void add_gains_option(CLI::App& command, GainsChoice& choice);
+void add_gains_option(Command command, GainsChoice& choice);
 
 /// Two ways to run a function, measured in turns; seconds are medians.
 struct PrecisionGain {

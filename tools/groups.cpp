@@ -2,21 +2,19 @@
 
 #include <tern/error.h>
 
-#include <CLI/CLI.hpp>
-
 #include "tools/bounds.h"
 
 namespace tern {
 
-void add_group_options(CLI::App& command, std::string& engine, double& timeout_seconds) {
+void add_group_options(Command command, std::string& engine, double& timeout_seconds) {
   command
       .add_option(
           "--group", engine,
           "Run as one rank of a group of processes over this engine, gloo, mpi, or nccl (rccl) on devices, as torchrun "
           "--no-python, mpirun or srun have started it")
-      ->type_name("ENGINE");
+      .type_name("ENGINE");
   within(command.add_option("--group-timeout", timeout_seconds, "Seconds that a rank waits for the others")
-             ->capture_default_str(),
+             .capture_default_str(),
          bounds::kSeconds);
 }
 

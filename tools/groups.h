@@ -6,14 +6,12 @@
 #include <memory>
 #include <string>
 
-namespace CLI {
-class App;
-}
+#include "tools/options.h"
 
 namespace tern {
 
 /// Adds --group and --group-timeout.
-void add_group_options(CLI::App& command, std::string& engine, double& timeout_seconds);
+void add_group_options(Command command, std::string& engine, double& timeout_seconds);
 /// Replaces {rank} in a file's name by the rank's number.
 void put_rank(std::string& name, int rank);
 /// Replaces {local_rank} in a device's name by this process's number among the processes of its host.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -18,28 +17,28 @@
 
 namespace tern {
 
-void add_input_options(CLI::App* command, InputChoice& choice) {
+void add_input_options(Command command, InputChoice& choice) {
   command
-      ->add_option("-i,--input,--inputs", choice.files,
-                   "A file of tensors named as the inputs (or in0, in1, ...): .safetensors, .npz, .npy, or - for "
-                   "standard input; NAME=FILE for a file of one tensor. May be repeated")
-      ->type_name("[NAME=]FILE");
-  command->add_flag("--cast", choice.cast, "Convert inputs to the element types that the program takes");
-  command->add_flag("--random", choice.random, "Fill inputs that are not given with random values");
-  command->add_option("--size", choice.size_texts, "The value of a symbolic size, for --random. May be repeated")
-      ->type_name("NAME=NUMBER");
-  within(command->add_option("--seed", choice.seed, "Seed of random inputs and of the program's random numbers")
-             ->capture_default_str(),
+      .add_option("-i,--input,--inputs", choice.files,
+                  "A file of tensors named as the inputs (or in0, in1, ...): .safetensors, .npz, .npy, or - for "
+                  "standard input; NAME=FILE for a file of one tensor. May be repeated")
+      .type_name("[NAME=]FILE");
+  command.add_flag("--cast", choice.cast, "Convert inputs to the element types that the program takes");
+  command.add_flag("--random", choice.random, "Fill inputs that are not given with random values");
+  command.add_option("--size", choice.size_texts, "The value of a symbolic size, for --random. May be repeated")
+      .type_name("NAME=NUMBER");
+  within(command.add_option("--seed", choice.seed, "Seed of random inputs and of the program's random numbers")
+             .capture_default_str(),
          bounds::kSeed);
 }
 
-void add_sequence_option(CLI::App* command, InputChoice& choice) {
+void add_sequence_option(Command command, InputChoice& choice) {
   command
-      ->add_option(
+      .add_option(
           "--sequence", choice.sequence,
           "Call the function once for each file, in one session: mutable state carries over. A folder means the tensor "
           "files in it, by name. --input then gives the inputs that all calls share. May be repeated")
-      ->type_name("FILE|FOLDER");
+      .type_name("FILE|FOLDER");
 }
 
 bool is_pt2(const std::string& path) {

@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "tools/options.h"
 
 namespace tern {
 
@@ -27,9 +25,9 @@ struct InputChoice {
 };
 
 /// Adds --input, --cast, --random, --size and --seed.
-void add_input_options(CLI::App* command, InputChoice& choice);
+void add_input_options(Command command, InputChoice& choice);
 /// Adds --sequence.
-void add_sequence_option(CLI::App* command, InputChoice& choice);
+void add_sequence_option(Command command, InputChoice& choice);
 
 /// True for a .pt2 file: by extension, or for a zip archive.
 bool is_pt2(const std::string& path);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
-#include <CLI/CLI.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -49,36 +48,35 @@ std::vector<std::int64_t> ids(const json& file, const char* key, const std::stri
 
 }  // namespace
 
-void add_llm_options(CLI::App* command, LlmArguments& a) {
-  command->add_flag(
-      "--llm", a.llm,
-      "Make the functions prefill and decode, with sampling, of a decoder whose static key/value cache is "
-      "in its buffers (docs/generate.md)");
+void add_llm_options(Command command, LlmArguments& a) {
+  command.add_flag("--llm", a.llm,
+                   "Make the functions prefill and decode, with sampling, of a decoder whose static key/value cache is "
+                   "in its buffers (docs/generate.md)");
   command
-      ->add_option(
+      .add_option(
           "--context", a.context,
           "With --llm: the number of positions of the cache, if the program's buffers do not determine it. With "
           "--embeddings: the limit of a text's tokens, if it is below the program's")
-      ->type_name("N");
+      .type_name("N");
   command
-      ->add_option(
+      .add_option(
           "--batch", a.batch,
           "With --llm: slots for this many texts, which one run of decode advances together, each with its own cache")
-      ->type_name("N");
+      .type_name("N");
   command
-      ->add_option("--token-ids", a.configuration,
-                   "With --llm: a file with bos_token_id and eos_token_id: generation_config.json or config.json of "
-                   "transformers")
-      ->type_name("FILE");
-  command->add_option("--bos", a.bos, "With --llm: the id of the token that begins a text")->type_name("ID");
-  command->add_option("--eos", a.eos, "With --llm: the ids of tokens that end a text, separated by commas")
-      ->delimiter(',')
-      ->type_name("ID,...");
-  command->add_flag(
+      .add_option("--token-ids", a.configuration,
+                  "With --llm: a file with bos_token_id and eos_token_id: generation_config.json or config.json of "
+                  "transformers")
+      .type_name("FILE");
+  command.add_option("--bos", a.bos, "With --llm: the id of the token that begins a text").type_name("ID");
+  command.add_option("--eos", a.eos, "With --llm: the ids of tokens that end a text, separated by commas")
+      .delimiter(',')
+      .type_name("ID,...");
+  command.add_flag(
       "--embeddings", a.embeddings,
       "Make the function embed, which turns texts into vectors, of an encoder with tokens and lengths as "
       "inputs. The Python package takes folders of transformers, too, with --pooling (docs/embeddings.md)");
-  command->add_flag(
+  command.add_flag(
       "--matryoshka", a.matryoshka,
       "With --embeddings: the first numbers of a vector are an embedding, too, so clients may ask for fewer");
 }

@@ -8,10 +8,7 @@
 
 #include "exporter/llm/add_embedding.h"
 #include "exporter/llm/add_generation.h"
-
-namespace CLI {
-class App;
-}
+#include "tools/options.h"
 
 namespace tern {
 
@@ -23,7 +20,7 @@ struct LlmArguments {
 };
 
 /// Adds --llm and its dependent options.
-void add_llm_options(CLI::App* command, LlmArguments& arguments);
+void add_llm_options(Command command, LlmArguments& arguments);
 /// Empty without --llm. Fails (invalid_argument) for a dependent option without --llm, or an invalid file of token ids.
 std::optional<GenerationOptions> parse_llm(const LlmArguments& arguments);
 /// Empty without --embeddings.

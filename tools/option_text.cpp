@@ -75,6 +75,13 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); });
 }
 
+const CLI::App* find_command(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* c : app.get_subcommands({})) {
+    if (c->get_name() == name) return c;
+  }
+  return nullptr;
+}
+
 std::string usage_of(const CLI::App& app) {
   std::string text = "[OPTIONS]";
   for (const OptionText& o : options_of(app)) {

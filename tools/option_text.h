@@ -25,6 +25,9 @@ std::vector<OptionText> options_of(const CLI::App& app);
 /// The visible subcommands.
 std::vector<const CLI::App*> commands_of(const CLI::App& app);
 
+/// The subcommand of this name, or null.
+const CLI::App* find_command(const CLI::App& app, const std::string& name);
+
 /// "[OPTIONS] MODEL": the usage after the command's name.
 std::string usage_of(const CLI::App& app);
 

@@ -81,6 +81,7 @@ set(sources
   op_text.cpp
   option_headings.cpp
   option_text.cpp
+  options.cpp
   output.cpp
   pages/bash.cpp
   pages/candidates.cpp

@@ -3,8 +3,8 @@
 
 namespace tern {
 
-void add_generate_command(CLI::App&, CommandLine&) {}
-void add_chat_command(CLI::App&, CommandLine&) {}
-void add_serve_command(CLI::App&, CommandLine&) {}
+void add_generate_command(Command, CommandLine&) {}
+void add_chat_command(Command, CommandLine&) {}
+void add_serve_command(Command, CommandLine&) {}
 
 }  // namespace tern

@@ -39,11 +39,11 @@ std::pair<std::int64_t, double> parse_bias(const std::string& text) {
 
 }  // namespace
 
-void add_engine_options(CLI::App& c, EngineArguments& a) {
-  c.add_option("model", a.model, "A .tern archive of 'tern export --llm'")->required();
+void add_engine_options(Command c, EngineArguments& a) {
+  c.add_option("model", a.model, "A .tern archive of 'tern export --llm'").required();
   c.add_option("--tokenizer", a.tokenizer,
                "A tokenizer.json, a SentencePiece tokenizer.model, or their folder, instead of the archive's tokenizer")
-      ->type_name("PATH");
+      .type_name("PATH");
   add_device_options(c, a.device);
   add_copy_weights_option(c, a.device);
   add_precision_option(c, a.device);
@@ -52,28 +52,28 @@ void add_engine_options(CLI::App& c, EngineArguments& a) {
              "Propose tokens that followed the same words before, and check several in one run: faster where text "
              "repeats, with the same answers");
   c.add_option("--draft", a.draft, "A smaller model with the same tokens, which proposes tokens, too")
-      ->type_name("ARCHIVE");
+      .type_name("ARCHIVE");
 }
 
-void add_chat_options(CLI::App& c, EngineArguments& a) {
+void add_chat_options(Command c, EngineArguments& a) {
   c.add_option("--chat-template", a.chat_template,
                "A .jinja file, a tokenizer_config.json, or their folder, instead of the archive's chat template")
-      ->type_name("PATH");
+      .type_name("PATH");
 }
 
-void add_sampling_options(CLI::App& c, SamplingArguments& a) {
+void add_sampling_options(Command c, SamplingArguments& a) {
   const auto number = [&](const char* name, auto& value, const char* text) {
-    c.add_option(name, value, text)->type_name("NUMBER");
+    c.add_option(name, value, text).type_name("NUMBER");
   };
   within(c.add_option("--max-tokens", a.max_tokens, "Limit of the answer's tokens; 0: the end of the model's context")
-             ->capture_default_str(),
+             .capture_default_str(),
          bounds::kTokens);
-  c.add_option("--stop", a.stop, "End the answer before this text. May be repeated")->type_name("TEXT");
+  c.add_option("--stop", a.stop, "End the answer before this text. May be repeated").type_name("TEXT");
   c.add_option("--json-schema", a.json_schema,
                "Hold the answer to this JSON schema: a file, or JSON such as '{\"type\": \"object\"}'")
-      ->type_name("FILE|JSON");
+      .type_name("FILE|JSON");
   c.add_option("--grammar", a.grammar, "Hold the answer to the grammar in this file, in llama.cpp's notation (GBNF)")
-      ->type_name("FILE");
+      .type_name("FILE");
   number("--temperature", a.temperature,
          "Divide the logits by this number; 0 takes the most likely token. This and the next options: default of the "
          "archive's generation_config.json, else 0 and no limits");
@@ -86,9 +86,9 @@ void add_sampling_options(CLI::App& c, SamplingArguments& a) {
   number("--presence-penalty", a.presence_penalty, "Subtract this number from the logits of tokens in the answer");
   number("--frequency-penalty", a.frequency_penalty, "Subtract this number once for each occurrence in the answer");
   c.add_option("--logit-bias", a.logit_bias, "Add a number to the logit of a token. May be repeated")
-      ->type_name("TOKEN=NUMBER");
+      .type_name("TOKEN=NUMBER");
   c.add_option("--seed", a.seed, "Repeat the random choices of an earlier run with this number (default: random)")
-      ->type_name("NUMBER");
+      .type_name("NUMBER");
 }
 
 static void set_prepare_options(PrepareOptions& prepare, const EngineArguments& a) {

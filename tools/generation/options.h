@@ -31,10 +31,10 @@ struct SamplingArguments {
   std::int64_t max_tokens = 0;
 };
 
-void add_engine_options(CLI::App& command, EngineArguments& arguments);
+void add_engine_options(Command command, EngineArguments& arguments);
 /// --chat-template, for commands with messages.
-void add_chat_options(CLI::App& command, EngineArguments& arguments);
-void add_sampling_options(CLI::App& command, SamplingArguments& arguments);
+void add_chat_options(Command command, EngineArguments& arguments);
+void add_sampling_options(Command command, SamplingArguments& arguments);
 
 /// `options` has further settings of the engine.
 std::unique_ptr<TextEngine> make_engine(const Model& model, const EngineArguments& arguments,

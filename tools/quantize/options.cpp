@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "tools/bounds.h"
@@ -166,68 +165,62 @@ std::size_t rungs_of(const std::vector<FormatLadder>& ladders) {
   return rungs;
 }
 
-void add_quantize_options(CLI::App* c, QuantizeArguments& a) {
-  c->add_option("--quantize", a.formats,
-                "Store the weights of products and embeddings in FORMAT: int8, int4, float8, mxfp4, mxfp6_e2m3, "
-                "mxfp6_e3m2, mxfp8_e4m3, mxfp8_e5m2 or nvfp4. FORMAT:PATTERN is for the nodes whose module path, ATen "
-                "operator or op matches PATTERN (* ? []). May be repeated: the last match applies. With --target-sqnr "
-                "and --bits, FORMAT,FORMAT is a choice")
-      ->type_name("FORMAT[:PATTERN]");
-  c->add_option("--group", a.group, "With --quantize int4: elements that share a scale (default: 32)")
-      ->type_name("NUMBER");
-  c->add_option("--rule", a.rule,
-                "With --quantize: search, scales with the least squared error of several candidates; torchao, scales "
-                "from the largest magnitude, with torchao's bits; or gptq, search, and with --calibrate each column's "
-                "error is corrected by later columns (default: search)")
-      ->type_name("RULE");
-  c->add_flag(
-      "--awq", a.awq,
-      "With --calibrate: multiply the columns of weights whose inputs are large, and divide the norm or product "
-      "before, so that these columns lose less by rounding");
-  c->add_option("--scales", a.scales,
-                "With --quantize int4: weight, scales of the weight's type, or bfloat16, which "
-                "takes 10 % fewer bytes where weights are float32 (default: weight)")
-      ->type_name("TYPE");
-  c->add_option("--mx-scales", a.mx_scales,
-                "With an MX format or --activations mx: floor, even or ceil, how a block's scale follows from its "
-                "largest magnitude (default: weights search, activations take floor)")
-      ->type_name("MODE");
-  c->add_option("--activations", a.activations,
-                "Each run also quantizes the activations that weights multiply. int8: rows, with int8 weights; "
-                "products multiply integers. float8: rows, with float8 weights. mx: blocks of 32, with mxfp4, mxfp6, "
-                "mxfp8, nvfp4 and int4 weights")
-      ->type_name("TYPE");
-  c->add_option("--calibrate", a.calibrate,
-                "With --quantize: run the program on these inputs, as floats and quantized, and report the error of "
-                "each layer and result. A .safetensors, .npz or .npy file holds a sample (or several: call0.NAME, "
-                "call1.NAME), a folder one in each file; NAME=FILE is an input that all samples share. May be repeated")
-      ->type_name("[NAME=]DATA");
-  within(c->add_option("--target-sqnr", a.target,
-                       "With --calibrate: give each weight the smallest format with which all results keep this SQNR, "
-                       "in dB, of those that --quantize lists (default: mxfp4,nvfp4,int4,int8), or leave it as it is"),
+void add_quantize_options(Command c, QuantizeArguments& a) {
+  c.add_option("--quantize", a.formats,
+               "Store the weights of products and embeddings in FORMAT: int8, int4, float8, mxfp4, mxfp6_e2m3, "
+               "mxfp6_e3m2, mxfp8_e4m3, mxfp8_e5m2 or nvfp4. FORMAT:PATTERN is for the nodes whose module path, ATen "
+               "operator or op matches PATTERN (* ? []). May be repeated: the last match applies. With --target-sqnr "
+               "and --bits, FORMAT,FORMAT is a choice")
+      .type_name("FORMAT[:PATTERN]");
+  c.add_option("--group", a.group, "With --quantize int4: elements that share a scale (default: 32)")
+      .type_name("NUMBER");
+  c.add_option("--rule", a.rule,
+               "With --quantize: search, scales with the least squared error of several candidates; torchao, scales "
+               "from the largest magnitude, with torchao's bits; or gptq, search, and with --calibrate each column's "
+               "error is corrected by later columns (default: search)")
+      .type_name("RULE");
+  c.add_flag("--awq", a.awq,
+             "With --calibrate: multiply the columns of weights whose inputs are large, and divide the norm or product "
+             "before, so that these columns lose less by rounding");
+  c.add_option("--scales", a.scales,
+               "With --quantize int4: weight, scales of the weight's type, or bfloat16, which "
+               "takes 10 % fewer bytes where weights are float32 (default: weight)")
+      .type_name("TYPE");
+  c.add_option("--mx-scales", a.mx_scales,
+               "With an MX format or --activations mx: floor, even or ceil, how a block's scale follows from its "
+               "largest magnitude (default: weights search, activations take floor)")
+      .type_name("MODE");
+  c.add_option("--activations", a.activations,
+               "Each run also quantizes the activations that weights multiply. int8: rows, with int8 weights; "
+               "products multiply integers. float8: rows, with float8 weights. mx: blocks of 32, with mxfp4, mxfp6, "
+               "mxfp8, nvfp4 and int4 weights")
+      .type_name("TYPE");
+  c.add_option("--calibrate", a.calibrate,
+               "With --quantize: run the program on these inputs, as floats and quantized, and report the error of "
+               "each layer and result. A .safetensors, .npz or .npy file holds a sample (or several: call0.NAME, "
+               "call1.NAME), a folder one in each file; NAME=FILE is an input that all samples share. May be repeated")
+      .type_name("[NAME=]DATA");
+  within(c.add_option("--target-sqnr", a.target,
+                      "With --calibrate: give each weight the smallest format with which all results keep this SQNR, "
+                      "in dB, of those that --quantize lists (default: mxfp4,nvfp4,int4,int8), or leave it as it is"),
          bounds::kDecibels);
-  within(
-      c->add_option("--bits", a.bits,
-                    "With --calibrate: choose the formats with the least error of the results that take at most this "
-                    "many bits for each number of the weights, scales included, of those that --quantize lists "
-                    "(default: int4 in groups of 128, 64 or 32 with bfloat16 scales, int8), or leave weights as they "
-                    "are"),
-      bounds::kBits);
-  c->add_option("-f,--function", a.function, "With --calibrate: the function to run, if there are several")
-      ->type_name("NAME");
-  CLI::Option* report = c->add_option(
+  within(c.add_option("--bits", a.bits,
+                      "With --calibrate: choose the formats with the least error of the results that take at most this "
+                      "many bits for each number of the weights, scales included, of those that --quantize lists "
+                      "(default: int4 in groups of 128, 64 or 32 with bfloat16 scales, int8), or leave weights as they "
+                      "are"),
+         bounds::kBits);
+  c.add_option("-f,--function", a.function, "With --calibrate: the function to run, if there are several")
+      .type_name("NAME");
+  const Option report = c.add_option(
       "--report", a.chart,
       "Draw the error by layer, or by weight without --calibrate, on the terminal, or as an SVG image in FILE.svg");
-  report->expected(0, 1)
-      ->type_name("[FILE.svg]")
-      ->check(CLI::Validator(
-          [](std::string& text) {
-            return text.empty() || text.ends_with(".svg")
-                       ? std::string()
-                       : fmt::format("takes a name that ends in .svg, not '{}'; without a name, give it last",
-                                     escape_name(text));
-          },
-          ""));
+  report.expected(0, 1).type_name("[FILE.svg]").check([](const std::string& text) {
+    return text.empty() || text.ends_with(".svg")
+               ? std::string()
+               : fmt::format("takes a name that ends in .svg, not '{}'; without a name, give it last",
+                             escape_name(text));
+  });
 }
 
 }  // namespace tern

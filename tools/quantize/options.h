@@ -6,10 +6,7 @@
 #include <vector>
 
 #include "exporter/passes/quantize/options.h"
-
-namespace CLI {
-class App;
-}
+#include "tools/options.h"
 
 namespace tern {
 
@@ -32,7 +29,7 @@ struct QuantizeArguments {
 };
 
 /// Adds --quantize and its dependent options.
-void add_quantize_options(CLI::App* command, QuantizeArguments& arguments);
+void add_quantize_options(Command command, QuantizeArguments& arguments);
 
 /// Alternative formats for the same weights; a single format if there is no choice.
 struct FormatLadder {

@@ -22,18 +22,18 @@ int number_of_environment(const char* name, int otherwise) {
 
 }  // namespace
 
-void add_trace_options(CLI::App& command, TraceChoice& choice) {
+void add_trace_options(Command command, TraceChoice& choice) {
   command
       .add_option("--trace", choice.path,
                   "Write what runs do to this file, in the JSON of PyTorch's profiler: for 'tern trace', Perfetto and "
                   "chrome://tracing. FILE.json.gz is compressed (docs/traces.md)")
-      ->type_name("FILE");
+      .type_name("FILE");
   command
       .add_option("--trace-memory", choice.memory,
                   "Limit for events that wait to be written: bytes, or 64MB; more events are dropped and counted")
-      ->transform(CLI::AsSizeValue(true))
-      ->type_name("BYTES")
-      ->capture_default_str();
+      .as_bytes()
+      .type_name("BYTES")
+      .capture_default_str();
 }
 
 ChosenTrace::ChosenTrace(const TraceChoice& choice) : path_(choice.path) {

@@ -3,9 +3,10 @@
 
 #include <tern/trace.h>
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+
+#include "tools/options.h"
 
 namespace tern {
 
@@ -14,7 +15,7 @@ struct TraceChoice {
   std::uint64_t memory = TraceOptions{}.memory;
 };
 
-void add_trace_options(CLI::App& command, TraceChoice& choice);
+void add_trace_options(Command command, TraceChoice& choice);
 
 /// Records a trace during its lifetime, if requested. A failed run leaves a trace of its events.
 class ChosenTrace {

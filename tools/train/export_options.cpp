@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 
@@ -83,88 +82,86 @@ std::string unadapted_text(const std::vector<std::string>& weights, std::string_
 
 }  // namespace
 
-void add_train_options(CLI::App* command, TrainArguments& a) {
-  command->add_flag(
-      "--train", a.train,
-      "Make an archive that 'tern train' trains: methods forward, loss and train_step (docs/training.md). "
-      "Export the model in train() mode");
-  command->add_option("--loss", a.loss, "With --train: " + loss_names() + " (default: none)")->type_name("LOSS");
-  command->add_option("--class-axis", a.class_axis,
-                      "The prediction's axis of classes, for cross_entropy and nll; -1 is the last (default: 1)");
-  command->add_option("--label-smoothing", a.label_smoothing, "Label smoothing, as in PyTorch's cross_entropy");
+void add_train_options(Command command, TrainArguments& a) {
+  command.add_flag("--train", a.train,
+                   "Make an archive that 'tern train' trains: methods forward, loss and train_step (docs/training.md). "
+                   "Export the model in train() mode");
+  command.add_option("--loss", a.loss, "With --train: " + loss_names() + " (default: none)").type_name("LOSS");
+  command.add_option("--class-axis", a.class_axis,
+                     "The prediction's axis of classes, for cross_entropy and nll; -1 is the last (default: 1)");
+  command.add_option("--label-smoothing", a.label_smoothing, "Label smoothing, as in PyTorch's cross_entropy");
   command
-      ->add_option("--optimizer", a.optimizer,
-                   "With --train: " + optimizers::optimizer_names() +
-                       " (default: adamw). adamw8bit and similar ones keep states of 8 bits (docs/training.md)")
-      ->type_name("NAME");
-  command->add_option("--lr", a.lr, "Learning rate; 'tern train --lr' can give another (default: PyTorch's)");
-  command->add_option("--weight-decay", a.weight_decay, "Weight decay (default: PyTorch's for the optimizer)");
-  command->add_option("--momentum", a.momentum, "Momentum of sgd, rmsprop and muon");
-  command->add_option("--dampening", a.dampening, "Dampening of sgd's momentum");
-  command->add_option("--betas", a.betas, "Two numbers, for adam, adamw and similar optimizers")
-      ->delimiter(',')
-      ->expected(2)
-      ->type_name("B1,B2");
-  command->add_option("--eps", a.eps, "Number added to divisors, so that none is 0");
-  command->add_flag("--nesterov", a.nesterov, "Nesterov's momentum, of sgd and muon");
-  command->add_flag("--amsgrad", a.amsgrad, "The AMSGrad variant of adam and adamw");
+      .add_option("--optimizer", a.optimizer,
+                  "With --train: " + optimizers::optimizer_names() +
+                      " (default: adamw). adamw8bit and similar ones keep states of 8 bits (docs/training.md)")
+      .type_name("NAME");
+  command.add_option("--lr", a.lr, "Learning rate; 'tern train --lr' can give another (default: PyTorch's)");
+  command.add_option("--weight-decay", a.weight_decay, "Weight decay (default: PyTorch's for the optimizer)");
+  command.add_option("--momentum", a.momentum, "Momentum of sgd, rmsprop and muon");
+  command.add_option("--dampening", a.dampening, "Dampening of sgd's momentum");
+  command.add_option("--betas", a.betas, "Two numbers, for adam, adamw and similar optimizers")
+      .delimiter(',')
+      .expected(2)
+      .type_name("B1,B2");
+  command.add_option("--eps", a.eps, "Number added to divisors, so that none is 0");
+  command.add_flag("--nesterov", a.nesterov, "Nesterov's momentum, of sgd and muon");
+  command.add_flag("--amsgrad", a.amsgrad, "The AMSGrad variant of adam and adamw");
   command
-      ->add_option("--class-weights", a.class_weights,
-                   "Weight of each class in cross_entropy and nll, as in PyTorch; of positive targets in "
-                   "bce_with_logits (pos_weight)")
-      ->delimiter(',')
-      ->type_name("W,W...");
-  command->add_option("--ema", a.ema,
-                      "Also average the parameters over the steps with this decay, such as 0.999; methods forward_ema "
-                      "and loss_ema use the averages, and so do 'tern train --held-out' and --forward");
-  command->add_flag("--gradient-norm", a.gradient_norm,
-                    "The steps also return the norm of the gradients, which 'tern train' reports");
-  command->add_option("--clip-norm", a.clip_norm, "Scale the gradients to a norm of at most this number");
-  command->add_option("--clip-value", a.clip_value, "Limit each element of the gradients to this magnitude");
-  command->add_option("--loss-scale", a.loss_scale,
-                      "First scale of the loss with --precision float16; steps with infinite gradients halve it "
-                      "(default: 65536)");
+      .add_option("--class-weights", a.class_weights,
+                  "Weight of each class in cross_entropy and nll, as in PyTorch; of positive targets in "
+                  "bce_with_logits (pos_weight)")
+      .delimiter(',')
+      .type_name("W,W...");
+  command.add_option("--ema", a.ema,
+                     "Also average the parameters over the steps with this decay, such as 0.999; methods forward_ema "
+                     "and loss_ema use the averages, and so do 'tern train --held-out' and --forward");
+  command.add_flag("--gradient-norm", a.gradient_norm,
+                   "The steps also return the norm of the gradients, which 'tern train' reports");
+  command.add_option("--clip-norm", a.clip_norm, "Scale the gradients to a norm of at most this number");
+  command.add_option("--clip-value", a.clip_value, "Limit each element of the gradients to this magnitude");
+  command.add_option("--loss-scale", a.loss_scale,
+                     "First scale of the loss with --precision float16; steps with infinite gradients halve it "
+                     "(default: 65536)");
   command
-      ->add_option("--freeze", a.freeze,
-                   "Parameters whose names match PATTERN (* ? []) keep their values. May be repeated")
-      ->type_name("PATTERN");
+      .add_option("--freeze", a.freeze,
+                  "Parameters whose names match PATTERN (* ? []) keep their values. May be repeated")
+      .type_name("PATTERN");
   command
-      ->add_option(
+      .add_option(
           "--step", a.steps,
           "A step of its own, with a loss, parameters and an optimizer: 'critic: loss=1, trains=critic|trunk, "
           "optimizer=adam, lr=1e-3'; every=N takes it with every Nth batch. Several make methods of these names "
           "instead of train_step, for a GAN or actor and critic")
-      ->type_name("NAME:SETTINGS");
+      .type_name("NAME:SETTINGS");
   command
-      ->add_option("--params", a.params,
-                   "Train the parameters that SELECTOR matches with other settings: 'norm*|*.bias: weight-decay=0', "
-                   "'lm_head: lr=0.1x', 'ndim<2: optimizer=adamw, lr=3e-4', 'encoder: frozen'. May be repeated; later "
-                   "settings override earlier ones")
-      ->type_name("SELECTOR:SETTINGS");
+      .add_option("--params", a.params,
+                  "Train the parameters that SELECTOR matches with other settings: 'norm*|*.bias: weight-decay=0', "
+                  "'lm_head: lr=0.1x', 'ndim<2: optimizer=adamw, lr=3e-4', 'encoder: frozen'. May be repeated; later "
+                  "settings override earlier ones")
+      .type_name("SELECTOR:SETTINGS");
   command
-      ->add_option(
-          "--lora", a.lora,
-          "Train low-rank adapters on the linear weights whose names match PATTERN (* ? []), and nothing else; "
-          "the rank is 8 and alpha the rank unless given. May be repeated")
-      ->type_name("PATTERN[:rank=R,alpha=A]");
-  command->add_option("--lora-seed", a.lora_seed, "Seed of the adapters' first values (default: 0)");
+      .add_option("--lora", a.lora,
+                  "Train low-rank adapters on the linear weights whose names match PATTERN (* ? []), and nothing else; "
+                  "the rank is 8 and alpha the rank unless given. May be repeated")
+      .type_name("PATTERN[:rank=R,alpha=A]");
+  command.add_option("--lora-seed", a.lora_seed, "Seed of the adapters' first values (default: 0)");
   command
-      ->add_option("--activation-memory", a.activation_memory,
-                   "Limit for the memory of a step's intermediate values, as 'tern inspect' shows it: 512MB, 2GB, or "
-                   "least. Long-lived values are recomputed; --size gives symbolic sizes, such "
-                   "as the batch's (default: 32). Results keep their bits")
-      ->type_name("BYTES");
-  command->add_flag("--data-parallel", a.data_parallel,
-                    "Several ranks share each batch ('tern train --group'): a step averages the gradients of all ranks "
-                    "while the backward pass goes on. A single rank can also train with it");
+      .add_option("--activation-memory", a.activation_memory,
+                  "Limit for the memory of a step's intermediate values, as 'tern inspect' shows it: 512MB, 2GB, or "
+                  "least. Long-lived values are recomputed; --size gives symbolic sizes, such "
+                  "as the batch's (default: 32). Results keep their bits")
+      .type_name("BYTES");
+  command.add_flag("--data-parallel", a.data_parallel,
+                   "Several ranks share each batch ('tern train --group'): a step averages the gradients of all ranks "
+                   "while the backward pass goes on. A single rank can also train with it");
   command
-      ->add_option("--bucket", a.bucket,
-                   "Gradients that travel together with --data-parallel (default: 25MB, and 1 MB in the first bucket)")
-      ->type_name("BYTES");
-  command->add_flag("--accumulate", a.accumulate,
-                    "Also make methods accumulate and apply, for 'tern train --accumulate': a step over several "
-                    "batches. With --step: "
-                    "accumulate_NAME and apply_NAME for each step");
+      .add_option("--bucket", a.bucket,
+                  "Gradients that travel together with --data-parallel (default: 25MB, and 1 MB in the first bucket)")
+      .type_name("BYTES");
+  command.add_flag("--accumulate", a.accumulate,
+                   "Also make methods accumulate and apply, for 'tern train --accumulate': a step over several "
+                   "batches. With --step: "
+                   "accumulate_NAME and apply_NAME for each step");
 }
 
 std::optional<TrainingOptions> parse_train(const TrainArguments& a) {

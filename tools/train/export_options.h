@@ -7,10 +7,7 @@
 #include <vector>
 
 #include "exporter/training/add_training.h"
-
-namespace CLI {
-class App;
-}
+#include "tools/options.h"
 
 namespace tern {
 
@@ -28,7 +25,7 @@ struct TrainArguments {
 };
 
 /// Adds --train and its dependent options.
-void add_train_options(CLI::App* command, TrainArguments& arguments);
+void add_train_options(Command command, TrainArguments& arguments);
 /// Empty without --train. Fails (invalid_argument) for a wrong option, or a dependent option without --train.
 std::optional<TrainingOptions> parse_train(const TrainArguments& arguments);
 

@@ -10,10 +10,18 @@
 #include "dtypes/float_codec.h"
 #include "exporter/passes/quantize/levels.h"
 #include "exporter/passes/quantize/row.h"
-#include "exporter/passes/quantize/stored.h"
 #include "exporter/passes/quantize/sums.h"
 
 namespace tern::quantize {
+
+inline constexpr std::uint32_t kMagnitude = 0x7fffffffu;
+
+TERN_INLINE float value_of(std::uint32_t bits) {
+  return std::bit_cast<float>(bits);
+}
+TERN_INLINE float magnitude_of(std::uint32_t bits) {
+  return std::bit_cast<float>(bits & kMagnitude);
+}
 
 /// Numbers of a row that are encoded together, a multiple of the blocks of floats.
 inline constexpr std::int64_t kChunk = 1024;
@@ -29,11 +37,10 @@ TERN_INLINE void prefetch_next_row(const WeightRow& row, std::int64_t begin, std
 }
 
 /// The largest magnitude as bits of a float32: NaN is larger than every number.
-template <class S>
-TERN_INLINE std::uint32_t largest_bits(const typename S::Bits* x, std::int64_t n) {
-  typename S::Bits largest = 0;
-  for (std::int64_t i = 0; i < n; ++i) largest = std::max(largest, static_cast<typename S::Bits>(x[i] & S::magnitude));
-  return bits_of<S>(largest);
+TERN_INLINE std::uint32_t largest_bits(const std::uint32_t* x, std::int64_t n) {
+  std::uint32_t largest = 0;
+  for (std::int64_t i = 0; i < n; ++i) largest = std::max(largest, x[i] & kMagnitude);
+  return largest;
 }
 
 /// Computes the larger of each pair of neighbours.
@@ -44,20 +51,19 @@ TERN_INLINE void larger_of_pairs(const T* __restrict x, std::int64_t pairs, T* _
 
 /// The largest magnitudes, as bits of float32, of all blocks of at most kMost numbers: pairs of neighbours, then pairs
 /// of these, and so on, are faster than the largest of one register after the other.
-template <class S, std::int64_t kBlock, std::int64_t kMost>
-TERN_INLINE void largest_of_blocks(const typename S::Bits* __restrict x, std::int64_t n, std::uint32_t* __restrict to) {
+template <std::int64_t kBlock, std::int64_t kMost>
+TERN_INLINE void largest_of_blocks(const std::uint32_t* __restrict x, std::int64_t n, std::uint32_t* __restrict to) {
   static_assert(kBlock == 16 || kBlock == 32);
-  using Bits = typename S::Bits;
-  Bits first[kMost / 2], second[kMost / 4];
+  std::uint32_t first[kMost / 2], second[kMost / 4];
   for (std::int64_t i = 0; i < n / 2; ++i) {
-    first[i] = std::max(static_cast<Bits>(x[2 * i] & S::magnitude), static_cast<Bits>(x[2 * i + 1] & S::magnitude));
+    first[i] = std::max(x[2 * i] & kMagnitude, x[2 * i + 1] & kMagnitude);
   }
   larger_of_pairs(first, n / 4, second);
   larger_of_pairs(second, n / 8, first);
   larger_of_pairs(first, n / 16, second);
   if constexpr (kBlock == 32) larger_of_pairs(second, n / 32, first);
-  const Bits* const largest = kBlock == 32 ? first : second;
-  for (std::int64_t b = 0; b < n / kBlock; ++b) to[b] = bits_of<S>(largest[b]);
+  const std::uint32_t* const largest = kBlock == 32 ? first : second;
+  for (std::int64_t b = 0; b < n / kBlock; ++b) to[b] = largest[b];
 }
 
 /// True if quotient() may divide by the number.
@@ -108,10 +114,10 @@ TERN_INLINE std::uint32_t round_magnitude(float& v) {
 }
 
 /// The sign of a number as that of a code.
-template <class F, class S>
-TERN_INLINE std::uint16_t sign_of(typename S::Bits x) {
+template <class F>
+TERN_INLINE std::uint16_t sign_of(std::uint32_t x) {
   constexpr int kSign = F::exponent + F::mantissa;
-  const auto high = static_cast<std::uint16_t>(x >> (16 - S::shift));
+  const auto high = static_cast<std::uint16_t>(x >> 16);
   return static_cast<std::uint16_t>(high >> (15 - kSign) & (1u << kSign));
 }
 
@@ -122,40 +128,39 @@ TERN_INLINE float unknown(float constant) {
 }
 
 /// Codes of up to Sums::kLanes numbers. scaled(m, i): the magnitude m, number i's, in the unit of scale(i).
-template <bool kFused, class F, class S, class Scaled, class Scale>
-TERN_INLINE void encode_numbers(const typename S::Bits* __restrict x, std::int64_t n, float upper, const Scaled& scaled,
+template <bool kFused, class F, class Scaled, class Scale>
+TERN_INLINE void encode_numbers(const std::uint32_t* __restrict x, std::int64_t n, float upper, const Scaled& scaled,
                                 const Scale& scale, std::uint16_t* __restrict codes, Sums& sums) {
 #pragma GCC unroll 1
   for (std::int64_t i = 0; i < n; ++i) {
-    const float m = magnitude_of<S>(x[i]);
+    const float m = magnitude_of(x[i]);
     float v = clamp_magnitude(scaled(m, i), upper);
-    codes[i] = static_cast<std::uint16_t>(round_magnitude<F>(v) | sign_of<F, S>(x[i]));
+    codes[i] = static_cast<std::uint16_t>(round_magnitude<F>(v) | sign_of<F>(x[i]));
     sums.add<kFused>(i, m, v * scale(i));
   }
 }
 
 /// Encodes blocks of Sums::kLanes numbers. `by`: factor of each block.
-template <bool kFused, class F, class S>
-TERN_INLINE void encode_blocks(const typename S::Bits* __restrict x, std::int64_t blocks,
-                               const float* __restrict factor, const float* __restrict scale,
-                               std::uint16_t* __restrict codes, Sums& sums) {
+template <bool kFused, class F>
+TERN_INLINE void encode_blocks(const std::uint32_t* __restrict x, std::int64_t blocks, const float* __restrict factor,
+                               const float* __restrict scale, std::uint16_t* __restrict codes, Sums& sums) {
   const float upper = unknown(kLargest<F>);
   for (std::int64_t b = 0; b < blocks; ++b, x += Sums::kLanes, codes += Sums::kLanes) {
     one_block_at_a_time();
-    encode_numbers<kFused, F, S>(
+    encode_numbers<kFused, F>(
         x, Sums::kLanes, upper, [f = factor[b]](float m, std::int64_t) __attribute__((always_inline)) { return m * f; },
         [s = scale[b]](std::int64_t) __attribute__((always_inline)) { return s; }, codes, sums);
   }
 }
 
 /// Encodes n numbers in shorter blocks, with `by` and `scale` for each number.
-template <bool kFused, class F, class S>
-TERN_INLINE void encode_scaled(const typename S::Bits* __restrict x, std::int64_t n, const float* __restrict factor,
+template <bool kFused, class F>
+TERN_INLINE void encode_scaled(const std::uint32_t* __restrict x, std::int64_t n, const float* __restrict factor,
                                const float* __restrict scale, std::uint16_t* __restrict codes, Sums& sums) {
   const float upper = unknown(kLargest<F>);
   visit_lane_chunks(
       n, [&](std::int64_t begin, std::int64_t count) __attribute__((always_inline)) {
-        encode_numbers<kFused, F, S>(
+        encode_numbers<kFused, F>(
             x + begin, count,
             upper, [f = factor + begin](float m, std::int64_t i) __attribute__((always_inline)) { return m * f[i]; },
             [s = scale + begin](std::int64_t i) __attribute__((always_inline)) { return s[i]; }, codes + begin, sums);
@@ -189,10 +194,10 @@ std::uint16_t code_of_nan(float v) {
 }
 
 /// Codes of those numbers which become NaN: scaled(x).
-template <class F, class S, class Scaled>
-void encode_nans(const typename S::Bits* x, std::int64_t n, const Scaled& scaled, std::uint16_t* codes) {
+template <class F, class Scaled>
+void encode_nans(const std::uint32_t* x, std::int64_t n, const Scaled& scaled, std::uint16_t* codes) {
   for (std::int64_t i = 0; i < n; ++i) {
-    const float v = scaled(value_of<S>(x[i]));
+    const float v = scaled(value_of(x[i]));
     if (v != v) codes[i] = code_of_nan<F>(v);
   }
 }

@@ -51,7 +51,7 @@ struct FloatGrid {
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(v);
     float magnitude = clamp_magnitude(std::bit_cast<float>(bits & kMagnitude), max);
     const std::uint32_t found = round_magnitude<F>(magnitude);
-    code = static_cast<std::uint16_t>(found | sign_of<F, StoredFloat32>(bits));
+    code = static_cast<std::uint16_t>(found | sign_of<F>(bits));
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | (bits & ~kMagnitude));
   }
 };
@@ -143,8 +143,7 @@ class FeedbackRows {
     std::vector<std::byte> elements(to_index(layout_.row_bytes()));
     QuantizationError unused;
     for (std::int64_t r = 0; r < count; ++r) {
-      encode_row({.numbers = reinterpret_cast<const std::byte*>(rows.data() + r * columns_),
-                  .stored = DType::f32,
+      encode_row({.numbers = reinterpret_cast<const std::uint32_t*>(rows.data() + r * columns_),
                   .columns = columns_,
                   .type = type_,
                   .recipe = recipe_,

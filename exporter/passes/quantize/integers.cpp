@@ -68,13 +68,13 @@ TERN_INLINE float reciprocal(float scale) {
 
 /// Writes the elements of up to Sums::kLanes numbers as the last bits of `codes`. `type`: rounding type of products.
 /// Adding a number with a last bit worth 1 rounds to a whole number.
-template <bool kFused, DType type, class S>
-TERN_INLINE void round_numbers(const typename S::Bits* __restrict x, std::int64_t n, float factor, float scale,
+template <bool kFused, DType type>
+TERN_INLINE void round_numbers(const std::uint32_t* __restrict x, std::int64_t n, float factor, float scale,
                                const StepRange& range, std::uint16_t* __restrict codes, Sums& sums) {
   constexpr float kOnes = 0x1.8p23F;
 #pragma GCC unroll 1
   for (std::int64_t i = 0; i < n; ++i) {
-    const float number = value_of<S>(x[i]), v = rounded<type>(number * factor);
+    const float number = value_of(x[i]), v = rounded<type>(number * factor);
     const float above = v > range.min ? v : range.min, sum = (above < range.max ? above : range.max) + kOnes;
     codes[i] = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(sum));
     sums.add<kFused>(i, number, (sum - kOnes) * scale);
@@ -91,15 +91,14 @@ TERN_INLINE auto round_to_range(const StepRange& range) {
 }
 
 /// The scale of least squares, or 0 where the block is out of range. `fewest`, `upper`: steps of the largest magnitude.
-template <class S>
-TERN_INLINE float search_scale(const typename S::Bits* __restrict x, const float* __restrict importance, std::int64_t n,
+TERN_INLINE float search_scale(const std::uint32_t* __restrict x, const float* __restrict importance, std::int64_t n,
                                float largest, float fewest, float upper, const StepRange& range) {
   if (!is_searchable(largest)) return 0;
   ScaleCandidates<> candidates;
   const float each = (upper - fewest) / static_cast<float>(ScaleCandidates<>::kCount - 1);
   for (std::int64_t c = 0; c < ScaleCandidates<>::kCount; ++c)
     candidates.by[c] = (fewest + static_cast<float>(c) * each) / largest;
-  candidates.add<S>(x, importance, n, round_to_range(range));
+  candidates.add(x, importance, n, round_to_range(range));
   return candidates.least_squares();
 }
 
@@ -107,19 +106,18 @@ constexpr float kFewestByteSteps = 126, kMostByteSteps = 141;
 constexpr float kFewestNibbleSteps = 7, kMostNibbleSteps = 10, kMostNibbleStepsOfLong = 14;
 constexpr std::int64_t kLongBlock = 128;
 
-template <class S>
 void encode_bytes(const WeightRow& row) {
   const float lower = least_scale(row);
   auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
-  const auto* const numbers = numbers_of<S>(row);
+  const auto* const numbers = row.numbers;
   std::array<std::uint16_t, kChunk> codes;
   run_at_cpu_level([&](auto fused) __attribute__((always_inline)) {
     const StepRange range = unknown_range(kBytes);
-    const std::uint32_t largest = largest_bits<S>(numbers, row.columns);
+    const std::uint32_t largest = largest_bits(numbers, row.columns);
     float scale = scale_of(row.type, largest, kBytes, lower);
     if (row.recipe.rule != ScaleRule::torchao) {
-      const float found = search_scale<S>(numbers, row.importance, row.columns, std::bit_cast<float>(largest),
-                                          kFewestByteSteps, kMostByteSteps, range);
+      const float found = search_scale(numbers, row.importance, row.columns, std::bit_cast<float>(largest),
+                                       kFewestByteSteps, kMostByteSteps, range);
       if (found > lower) scale = found;
     }
     const float factor = reciprocal<DType::f32>(scale);
@@ -131,8 +129,8 @@ void encode_bytes(const WeightRow& row) {
       prefetch_next_row(row, begin, n, 1);
       visit_lane_chunks(
           n, [&](std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
-            round_numbers<decltype(fused)::value, DType::f32, S>(x + i, count, factor, scale, range, codes.data() + i,
-                                                                 sums);
+            round_numbers<decltype(fused)::value, DType::f32>(x + i, count, factor, scale, range, codes.data() + i,
+                                                              sums);
           });
       prefetch_next_row(row, begin, n, 2);
       if (!(scale < kInfinity)) codes.fill(0);
@@ -146,8 +144,8 @@ void encode_bytes(const WeightRow& row) {
 
 /// Computes the scales of many blocks, rounded to `stored`, and the factors of their numbers. Returns true if all are
 /// finite.
-template <DType type, DType stored>
-TERN_INLINE bool encode_scales(const std::uint32_t* __restrict largest, std::int64_t blocks, float lower,
+template <DType type>
+TERN_INLINE bool encode_scales(const std::uint32_t* __restrict largest, std::int64_t blocks, DType stored, float lower,
                                float* __restrict scales, float* __restrict factor) {
   std::uint32_t upper = 0;
   for (std::int64_t b = 0; b < blocks; ++b) {
@@ -159,27 +157,24 @@ TERN_INLINE bool encode_scales(const std::uint32_t* __restrict largest, std::int
 }
 
 /// True if a number of the largest magnitude is positive.
-template <class S>
-TERN_INLINE bool largest_is_positive(const typename S::Bits* __restrict x, std::int64_t n, std::uint32_t largest) {
-  const auto bits = static_cast<typename S::Bits>(largest >> S::shift);
-  typename S::Bits found = 0;
-  for (std::int64_t i = 0; i < n; ++i) found |= static_cast<typename S::Bits>(x[i] == bits ? 1 : 0);
+TERN_INLINE bool largest_is_positive(const std::uint32_t* __restrict x, std::int64_t n, std::uint32_t largest) {
+  std::uint32_t found = 0;
+  for (std::int64_t i = 0; i < n; ++i) found |= x[i] == largest ? 1u : 0u;
   return found != 0;
 }
 
 /// Replaces the scales of blocks, and the factors of their numbers, by those of a search.
-template <class S, DType stored>
-TERN_INLINE void search_scales(const typename S::Bits* __restrict x, const float* __restrict importance,
+TERN_INLINE void search_scales(const std::uint32_t* __restrict x, const float* __restrict importance,
                                const std::uint32_t* __restrict largest, std::int64_t blocks, std::int64_t block,
-                               float lower, const StepRange& range, float* __restrict scales,
+                               DType stored, float lower, const StepRange& range, float* __restrict scales,
                                float* __restrict factor) {
   const float upper = block > kLongBlock ? kMostNibbleStepsOfLong : kMostNibbleSteps;
   for (std::int64_t b = 0; b < blocks; ++b) {
     const auto* const from = x + b * block;
-    const bool positive = largest_is_positive<S>(from, block, largest[b]);
+    const bool positive = largest_is_positive(from, block, largest[b]);
     const float found =
-        search_scale<S>(from, importance + b * block, block, std::bit_cast<float>(largest[b]),
-                        positive ? -kFewestNibbleSteps : kFewestNibbleSteps, positive ? -upper : upper, range);
+        search_scale(from, importance + b * block, block, std::bit_cast<float>(largest[b]),
+                     positive ? -kFewestNibbleSteps : kFewestNibbleSteps, positive ? -upper : upper, range);
     const float scale = rounded_to(stored, found);
     if (!(std::bit_cast<float>(std::bit_cast<std::uint32_t>(scale) & kMagnitude) >= lower)) continue;
     scales[b] = scale;
@@ -187,8 +182,10 @@ TERN_INLINE void search_scales(const typename S::Bits* __restrict x, const float
   }
 }
 
-template <ScaleRule kRule, class S, DType type, DType stored = type>
-void encode_nibbles_by(const WeightRow& row) {
+/// `type`: rounding type of products; `stored`: type of the scales.
+template <DType type>
+void encode_nibbles(const WeightRow& row, DType stored) {
+  const bool searches = type == DType::f32 && row.recipe.rule != ScaleRule::torchao;
   auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
   const std::int64_t block = row.recipe.block, together = std::max<std::int64_t>(1, kChunk / block) * block;
   const float lower = least_scale(row);
@@ -204,18 +201,18 @@ void encode_nibbles_by(const WeightRow& row) {
     Sums sums;
     for (std::int64_t begin = 0; begin < row.columns; begin += together) {
       const std::int64_t n = std::min(together, row.columns - begin), blocks = n / block;
-      const auto* const x = numbers_of<S>(row) + begin;
+      const auto* const x = row.numbers + begin;
       prefetch_next_row(row, begin, n, 0);
       if (block == kUsualBlock) {
-        largest_of_blocks<S, kUsualBlock, kChunk>(x, n, largest.data());
+        largest_of_blocks<kUsualBlock, kChunk>(x, n, largest.data());
       } else {
-        for (std::int64_t b = 0; b < blocks; ++b) largest[to_index(b)] = largest_bits<S>(x + b * block, block);
+        for (std::int64_t b = 0; b < blocks; ++b) largest[to_index(b)] = largest_bits(x + b * block, block);
       }
       prefetch_next_row(row, begin, n, 1);
-      const bool finite = encode_scales<type, stored>(largest.data(), blocks, lower, scales.data(), factor.data());
-      if (kRule == ScaleRule::search) {
-        search_scales<S, stored>(x, row.importance + begin, largest.data(), blocks, block, lower, range, scales.data(),
-                                 factor.data());
+      const bool finite = encode_scales<type>(largest.data(), blocks, stored, lower, scales.data(), factor.data());
+      if (searches) {
+        search_scales(x, row.importance + begin, largest.data(), blocks, block, stored, lower, range, scales.data(),
+                      factor.data());
       }
       for (std::int64_t b = 0; b < blocks; ++b) {
         const auto* const from = x + b * block;
@@ -223,11 +220,11 @@ void encode_nibbles_by(const WeightRow& row) {
         const float f = factor[to_index(b)], scale = scales[to_index(b)];
         one_block_at_a_time();
         if (block == kUsualBlock) {
-          round_numbers<kFused, type, S>(from, kUsualBlock, f, scale, range, into, sums);
+          round_numbers<kFused, type>(from, kUsualBlock, f, scale, range, into, sums);
         } else {
           visit_lane_chunks(
               block, [&](std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
-                round_numbers<kFused, type, S>(from + i, count, f, scale, range, into + i, sums);
+                round_numbers<kFused, type>(from + i, count, f, scale, range, into + i, sums);
               });
         }
       }
@@ -243,27 +240,16 @@ void encode_nibbles_by(const WeightRow& row) {
   });
 }
 
-/// The search computes in float32, whatever type the weight has.
-template <class S, DType type, DType stored = type>
-void encode_nibbles(const WeightRow& row) {
-  if (row.recipe.rule == ScaleRule::torchao) return encode_nibbles_by<ScaleRule::torchao, S, type, stored>(row);
-  encode_nibbles_by<ScaleRule::search, S, DType::f32, stored>(row);
-}
-
 }  // namespace
 
 void encode_integers(const WeightRow& row) {
-  if (row.recipe.format->element == DType::i8) {
-    return dispatch_stored(row, [&](auto stored) { encode_bytes<decltype(stored)>(row); });
-  }
-  const bool narrow = row.recipe.bfloat16_scales;
-  if (row.type == DType::bf16)
-    return row.stored == DType::bf16 ? encode_nibbles<StoredBfloat16, DType::bf16>(row)
-                                     : encode_nibbles<StoredFloat32, DType::bf16>(row);
-  if (row.type == DType::f16)
-    return narrow ? encode_nibbles<StoredFloat32, DType::f16, DType::bf16>(row)
-                  : encode_nibbles<StoredFloat32, DType::f16>(row);
-  narrow ? encode_nibbles<StoredFloat32, DType::f32, DType::bf16>(row) : encode_nibbles<StoredFloat32, DType::f32>(row);
+  if (row.recipe.format->element == DType::i8) return encode_bytes(row);
+  const DType stored = row.recipe.bfloat16_scales ? DType::bf16 : row.type;
+  // The search computes in float32, whatever type the weight has.
+  const DType type = row.recipe.rule == ScaleRule::torchao ? row.type : DType::f32;
+  if (type == DType::bf16) return encode_nibbles<DType::bf16>(row, stored);
+  if (type == DType::f16) return encode_nibbles<DType::f16>(row, stored);
+  encode_nibbles<DType::f32>(row, stored);
 }
 
 }  // namespace tern::quantize

@@ -19,28 +19,22 @@ namespace {
 constexpr std::int64_t kTogether = 16;    // rows gathered at once
 constexpr std::int64_t kGrain = 1 << 14;  // numbers for a thread
 
-/// Type of rows for readers: float16 becomes float32.
-DType read_type(DType type) {
-  return type == DType::f16 ? DType::f32 : type;
-}
-
-/// Reads rows of a matrix as float32 or bfloat16, in sequence.
+/// Reads rows of a matrix as bits of float32, in sequence.
 class Reader {
  public:
   explicit Reader(const FloatMatrix& m) : m_(m) {}
 
   /// Row r of [begin, end), requested in order. Valid until the next call.
-  const std::byte* row(std::int64_t r, std::int64_t end) {
-    const std::int64_t row_bytes = m_.columns * element_size(read_type(m_.type));
+  const std::uint32_t* row(std::int64_t r, std::int64_t end) {
     if (m_.column_stride == 1) {
       const std::byte* const address = m_.data + m_.offset(r) * element_size(m_.type);
-      if (m_.type != DType::f16) return address;
-      numbers_.resize(static_cast<std::size_t>(row_bytes));
+      if (m_.type == DType::f32) return reinterpret_cast<const std::uint32_t*>(address);
+      numbers_.resize(static_cast<std::size_t>(m_.columns));
       convert(address, m_.type, numbers_.data(), DType::f32, m_.columns);
       return numbers_.data();
     }
     if (r < first_ || r >= last_) gather(r, std::min(end, r + kTogether));
-    return numbers_.data() + (r - first_) * row_bytes;
+    return numbers_.data() + (r - first_) * m_.columns;
   }
 
   /// Bytes of row r + 1 if they lie in order, or nothing.
@@ -55,17 +49,15 @@ class Reader {
     first_ = begin;
     last_ = end;
     const std::int64_t count = (end - begin) * m_.columns;
-    numbers_.resize(static_cast<std::size_t>(count * element_size(read_type(m_.type))));
-    if (m_.type == DType::f32) return gather_as<float>(numbers_.data());
-    if (m_.type == DType::bf16) return gather_as<std::uint16_t>(numbers_.data());
-    std::vector<std::byte> codes(static_cast<std::size_t>(count) * sizeof(std::uint16_t));
-    gather_as<std::uint16_t>(codes.data());
+    numbers_.resize(static_cast<std::size_t>(count));
+    if (m_.type == DType::f32) return gather_as(numbers_.data());
+    std::vector<std::uint16_t> codes(static_cast<std::size_t>(count));
+    gather_as(codes.data());
     convert(codes.data(), m_.type, numbers_.data(), DType::f32, count);
   }
 
   template <class T>
-  void gather_as(std::byte* bytes) const {
-    T* const to = reinterpret_cast<T*>(bytes);
+  void gather_as(T* to) const {
     const T* from[kTogether];
     for (std::int64_t r = 0; r < last_ - first_; ++r)
       from[r] = reinterpret_cast<const T*>(m_.data) + m_.offset(first_ + r);
@@ -76,35 +68,24 @@ class Reader {
 
   const FloatMatrix& m_;
   std::int64_t first_ = 0, last_ = 0;
-  std::vector<std::byte> numbers_;
+  std::vector<std::uint32_t> numbers_;
 };
 
-/// Bits of the largest magnitude; NaN if any number is NaN.
-template <class S>
-std::uint32_t largest_of_rows(const FloatMatrix& m) {
+/// NaN if any number is NaN.
+float largest_magnitude(const FloatMatrix& m) {
   std::uint32_t largest = 0;
   std::mutex mutex;
   parallel_for(m.rows, std::max<std::int64_t>(1, kGrain / m.columns), [&](std::int64_t begin, std::int64_t end) {
     Reader reader(m);
     std::uint32_t own = 0;
     for (std::int64_t r = begin; r < end; ++r) {
-      const auto* const row = reinterpret_cast<const typename S::Bits*>(reader.row(r, end));
-      run_at_cpu_level([&](auto)
-                           __attribute__((always_inline)) { own = std::max(own, largest_bits<S>(row, m.columns)); });
+      const std::uint32_t* const row = reader.row(r, end);
+      run_at_cpu_level([&](auto) __attribute__((always_inline)) { own = std::max(own, largest_bits(row, m.columns)); });
     }
     const std::lock_guard lock(mutex);
     largest = std::max(largest, own);
   });
-  return largest;
-}
-
-/// Largest magnitude of all. The bits of float16 sort like those of bfloat16.
-float largest_of(const FloatMatrix& m) {
-  if (m.type == DType::f32) return std::bit_cast<float>(largest_of_rows<StoredFloat32>(m));
-  FloatMatrix codes = m;
-  codes.type = DType::bf16;
-  const auto largest = static_cast<std::uint16_t>(largest_of_rows<StoredBfloat16>(codes) >> StoredBfloat16::shift);
-  return m.type == DType::bf16 ? value_of<StoredBfloat16>(largest) : float_codec::decode<Binary16>(largest);
+  return std::bit_cast<float>(largest);
 }
 
 }  // namespace
@@ -122,8 +103,9 @@ std::vector<float> importance_factors(std::span<const float> importance, std::in
 
 void read_rows(const FloatMatrix& m, std::int64_t first, std::int64_t count, float* to) {
   Reader reader(m);
+  const auto bytes = static_cast<std::size_t>(m.columns) * sizeof(float);
   for (std::int64_t r = first; r < first + count; ++r, to += m.columns)
-    convert(reader.row(r, first + count), read_type(m.type), to, DType::f32, m.columns);
+    std::memcpy(to, reader.row(r, first + count), bytes);
 }
 
 void encode_row(const WeightRow& row) {
@@ -148,7 +130,7 @@ Quantized quantize(const FloatMatrix& m, const Recipe& recipe, std::span<const f
   clear(layout.zero_offset(), layout.bytes());
   float outer = 0;
   if (q.blocks.outer) {
-    outer = nvfp4_outer(largest_of(m));
+    outer = nvfp4_outer(largest_magnitude(m));
     std::memcpy(q.bytes.data() + layout.outer_offset(), &outer, sizeof outer);
   }
   const std::vector<float> factors = importance_factors(importance, m.columns);
@@ -159,7 +141,6 @@ Quantized quantize(const FloatMatrix& m, const Recipe& recipe, std::span<const f
     QuantizationError error;
     for (std::int64_t r = begin; r < end; ++r) {
       encode_row({.numbers = reader.row(r, end),
-                  .stored = read_type(m.type),
                   .columns = m.columns,
                   .type = m.type,
                   .recipe = recipe,

@@ -54,8 +54,8 @@ TERN_INLINE void encode_scales(const std::uint32_t* __restrict largest, std::int
 }
 
 /// Replaces the scales of blocks by those of a search.
-template <class F, class S>
-TERN_INLINE void search_scales(const typename S::Bits* __restrict x, const float* __restrict importance,
+template <class F>
+TERN_INLINE void search_scales(const std::uint32_t* __restrict x, const float* __restrict importance,
                                const std::uint32_t* __restrict largest, std::int64_t blocks,
                                std::uint8_t* __restrict codes, float* __restrict factor, float* __restrict scale) {
   using Candidates = ScaleCandidates<4>;
@@ -69,7 +69,7 @@ TERN_INLINE void search_scales(const typename S::Bits* __restrict x, const float
       scales[c] = scale_value(code);
       candidates.by[c] = reciprocal(code);
     }
-    candidates.add<S>(x, importance, kMicroscalingBlock, round_to<F>(upper));
+    candidates.add(x, importance, kMicroscalingBlock, round_to<F>(upper));
     const std::int64_t best = candidates.best_candidate(scales);
     codes[b] = static_cast<std::uint8_t>(codes[b] + best - 1);
     factor[b] = candidates.by[best];
@@ -77,7 +77,7 @@ TERN_INLINE void search_scales(const typename S::Bits* __restrict x, const float
   }
 }
 
-template <class F, class S>
+template <class F>
 void encode_microscaling(const WeightRow& row) {
   constexpr bool kPacks = 1 + F::exponent + F::mantissa == 4;
   std::array<std::uint16_t, kChunk> codes;
@@ -92,21 +92,21 @@ void encode_microscaling(const WeightRow& row) {
     Sums sums;
     for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
       const std::int64_t n = std::min(kChunk, row.columns - begin), blocks = n / kMicroscalingBlock;
-      const auto* const x = numbers_of<S>(row) + begin;
+      const auto* const x = row.numbers + begin;
       prefetch_next_row(row, begin, n, 0);
-      largest_of_blocks<S, kMicroscalingBlock, kChunk>(x, n, largest.data());
+      largest_of_blocks<kMicroscalingBlock, kChunk>(x, n, largest.data());
       encode_scales<F>(largest.data(), blocks, row.recipe.mx_scales, scale_codes.data(), factor.data(), scale.data());
       if (row.recipe.rule != ScaleRule::torchao) {
-        search_scales<F, S>(x, row.importance + begin, largest.data(), blocks, scale_codes.data(), factor.data(),
-                            scale.data());
+        search_scales<F>(x, row.importance + begin, largest.data(), blocks, scale_codes.data(), factor.data(),
+                         scale.data());
       }
       std::memcpy(row.scales + begin / kMicroscalingBlock, scale_codes.data(), to_index(blocks));
       prefetch_next_row(row, begin, n, 1);
-      encode_blocks<decltype(fused)::value, F, S>(x, blocks, factor.data(), scale.data(), codes.data(), sums);
+      encode_blocks<decltype(fused)::value, F>(x, blocks, factor.data(), scale.data(), codes.data(), sums);
       prefetch_next_row(row, begin, n, 2);
       for (std::int64_t b = 0; b < blocks; ++b) {
         if (scale_codes[to_index(b)] != kNaN) continue;
-        encode_nans<F, S>(
+        encode_nans<F>(
             x + b * kMicroscalingBlock, kMicroscalingBlock, [](float v) { return v * reciprocal(kNaN); },
             codes.data() + b * kMicroscalingBlock);
       }
@@ -117,21 +117,16 @@ void encode_microscaling(const WeightRow& row) {
   });
 }
 
-template <class S>
-void encode_as(const WeightRow& row) {
-  switch (row.recipe.format->element) {
-    case DType::f4_e2m1: return encode_microscaling<E2M1, S>(row);
-    case DType::f6_e2m3: return encode_microscaling<E2M3, S>(row);
-    case DType::f6_e3m2: return encode_microscaling<E3M2, S>(row);
-    case DType::f8_e5m2: return encode_microscaling<E5M2, S>(row);
-    default: return encode_microscaling<E4M3FN, S>(row);
-  }
-}
-
 }  // namespace
 
 void encode_microscaling(const WeightRow& row) {
-  dispatch_stored(row, [&](auto stored) { encode_as<decltype(stored)>(row); });
+  switch (row.recipe.format->element) {
+    case DType::f4_e2m1: return encode_microscaling<E2M1>(row);
+    case DType::f6_e2m3: return encode_microscaling<E2M3>(row);
+    case DType::f6_e3m2: return encode_microscaling<E3M2>(row);
+    case DType::f8_e5m2: return encode_microscaling<E5M2>(row);
+    default: return encode_microscaling<E4M3FN>(row);
+  }
 }
 
 }  // namespace tern::quantize

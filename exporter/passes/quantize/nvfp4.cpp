@@ -66,8 +66,7 @@ constexpr int kSmallerScales = 5;                   // candidates below torchao'
 constexpr int kLeastCode = 8, kLargestCode = 0x7e;  // codes 2^-6 and 448: normal numbers of float8_e4m3fn
 
 /// Replaces the scales of blocks by those of a search.
-template <class S>
-TERN_INLINE void search_scales(const typename S::Bits* __restrict x, const float* __restrict importance,
+TERN_INLINE void search_scales(const std::uint32_t* __restrict x, const float* __restrict importance,
                                const std::uint32_t* __restrict largest, std::size_t blocks, float outer,
                                std::uint8_t* __restrict codes, float* __restrict factor, float* __restrict scale) {
   const float upper = unknown(kLargest<E2M1>);
@@ -83,7 +82,7 @@ TERN_INLINE void search_scales(const typename S::Bits* __restrict x, const float
       scales[c] = v * outer;
       candidates.by[c] = 1.0F / outer / v;
     }
-    candidates.add<S>(x, importance, kNvfp4Block, round_to<E2M1>(upper));
+    candidates.add(x, importance, kNvfp4Block, round_to<E2M1>(upper));
     const std::int64_t best = candidates.best_candidate(scales);
     codes[b] = tried[best];
     factor[b] = candidates.by[best];
@@ -92,17 +91,17 @@ TERN_INLINE void search_scales(const typename S::Bits* __restrict x, const float
 }
 
 /// Corrects the codes of a block with NaN.
-template <class S>
-void fix_nans(const typename S::Bits* x, float factor, float outer, std::uint16_t* codes) {
+void fix_nans(const std::uint32_t* x, float factor, float outer, std::uint16_t* codes) {
   if (outer != outer) {
     std::fill_n(codes, kNvfp4Block, code_of_nan<E2M1>(std::bit_cast<float>(0x7fc00000u)));
   } else if (factor != factor || factor == kInfinity) {
-    encode_nans<E2M1, S>(
+    encode_nans<E2M1>(
         x, kNvfp4Block, [factor](float v) { return v * factor; }, codes);
   }
 }
 
-template <class S>
+}  // namespace
+
 void encode_nvfp4(const WeightRow& row) {
   auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
   auto* const scales = reinterpret_cast<std::uint8_t*>(row.scales);
@@ -116,29 +115,28 @@ void encode_nvfp4(const WeightRow& row) {
     for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
       const std::int64_t n = std::min(kChunk, row.columns - begin), count = n / kNvfp4Block;
       const auto blocks = static_cast<std::size_t>(count);
-      const auto* const x = numbers_of<S>(row) + begin;
+      const auto* const x = row.numbers + begin;
       prefetch_next_row(row, begin, n, 0);
-      largest_of_blocks<S, kNvfp4Block, kChunk>(x, n, largest.data());
+      largest_of_blocks<kNvfp4Block, kChunk>(x, n, largest.data());
       if (decltype(fused)::value && is_near(row.outer) && all_finite(largest.data(), blocks)) {
         encode_near_scales(largest.data(), blocks, row.outer, scale_codes.data(), factor.data(), scale.data());
       } else {
         encode_scales(largest.data(), blocks, row.outer, scale_codes.data(), factor.data(), scale.data());
       }
       if (row.recipe.rule != ScaleRule::torchao && is_searchable(row.outer)) {
-        search_scales<S>(x, row.importance + begin, largest.data(), blocks, row.outer, scale_codes.data(),
-                         factor.data(), scale.data());
+        search_scales(x, row.importance + begin, largest.data(), blocks, row.outer, scale_codes.data(), factor.data(),
+                      scale.data());
       }
       std::memcpy(scales + begin / kNvfp4Block, scale_codes.data(), blocks);
       prefetch_next_row(row, begin, n, 1);
       spread<kNvfp4Block>(factor.data(), count, by_number.data());
       spread<kNvfp4Block>(scale.data(), count, scale_of_number.data());
-      encode_scaled<decltype(fused)::value, E2M1, S>(x, n, by_number.data(), scale_of_number.data(), codes.data(),
-                                                     sums);
+      encode_scaled<decltype(fused)::value, E2M1>(x, n, by_number.data(), scale_of_number.data(), codes.data(), sums);
       prefetch_next_row(row, begin, n, 2);
       bool finite = true;
       for (std::size_t b = 0; b < blocks; ++b) finite &= factor[b] < kInfinity;
       for (std::size_t b = 0; !finite && b < blocks; ++b)
-        fix_nans<S>(x + b * kNvfp4Block, factor[b], row.outer, codes.data() + b * kNvfp4Block);
+        fix_nans(x + b * kNvfp4Block, factor[b], row.outer, codes.data() + b * kNvfp4Block);
       prefetch_next_row(row, begin, n, 3);
       pack_nibbles(codes.data(), n, to + begin / 2);
     }
@@ -146,14 +144,8 @@ void encode_nvfp4(const WeightRow& row) {
   });
 }
 
-}  // namespace
-
 float nvfp4_outer(float largest) {
   return largest / (kLargest<E4M3FN> * kLargest<E2M1>);
-}
-
-void encode_nvfp4(const WeightRow& row) {
-  dispatch_stored(row, [&](auto stored) { encode_nvfp4<decltype(stored)>(row); });
 }
 
 }  // namespace tern::quantize

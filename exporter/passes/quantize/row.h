@@ -11,8 +11,7 @@
 namespace tern::quantize {
 
 struct WeightRow {
-  const std::byte* numbers = nullptr;  ///< [columns]
-  DType stored = DType::f32;           ///< their type: float32 or bfloat16
+  const std::uint32_t* numbers = nullptr;  ///< [columns]: bits of float32
   std::int64_t columns = 0;
   DType type = DType::f32;  ///< type of the weight; scales are rounded to it as in torchao
   Recipe recipe;

@@ -14,14 +14,15 @@ namespace {
 
 using F = E4M3FN;
 
-template <class S>
+}  // namespace
+
 void encode_row_floats(const WeightRow& row) {
   auto* const elements = reinterpret_cast<std::uint8_t*>(row.elements);
-  const auto* const numbers = numbers_of<S>(row);
+  const auto* const numbers = row.numbers;
   std::array<std::uint16_t, kChunk> codes;
   run_at_cpu_level([&](auto fused) __attribute__((always_inline)) {
     constexpr bool kFused = decltype(fused)::value;
-    const float max_magnitude = std::bit_cast<float>(largest_bits<S>(numbers, row.columns));
+    const float max_magnitude = std::bit_cast<float>(largest_bits(numbers, row.columns));
     const float scale = rounded_to(row.type, max_magnitude / kLargest<F>), divisor = scale == 0 ? kInfinity : scale;
     const bool uses_reciprocal = kFused && is_near(divisor);
     const auto divide = [divisor](float v, std::int64_t = 0) __attribute__((always_inline)) {
@@ -44,14 +45,14 @@ void encode_row_floats(const WeightRow& row) {
       if (uses_reciprocal) {
         visit_lane_chunks(
             chunk, [&](std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
-              encode_numbers<kFused, F, S>(x + i, count, max_element, multiply, scale_of, codes.data() + i, sums);
+              encode_numbers<kFused, F>(x + i, count, max_element, multiply, scale_of, codes.data() + i, sums);
             });
       } else {
         visit_lane_chunks(
             chunk, [&](std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
-              encode_numbers<kFused, F, S>(x + i, count, max_element, divide, scale_of, codes.data() + i, sums);
+              encode_numbers<kFused, F>(x + i, count, max_element, divide, scale_of, codes.data() + i, sums);
             });
-        if (!(scale < kInfinity)) encode_nans<F, S>(x, chunk, divide, codes.data());
+        if (!(scale < kInfinity)) encode_nans<F>(x, chunk, divide, codes.data());
       }
       prefetch_next_row(row, begin, chunk, 2);
       pack_bytes(codes.data(), chunk, elements + begin);
@@ -60,12 +61,6 @@ void encode_row_floats(const WeightRow& row) {
     sums.add_to(*row.error);
     std::memcpy(row.scales, &scale, sizeof scale);
   });
-}
-
-}  // namespace
-
-void encode_row_floats(const WeightRow& row) {
-  dispatch_stored(row, [&](auto stored) { encode_row_floats<decltype(stored)>(row); });
 }
 
 }  // namespace tern::quantize

@@ -18,13 +18,13 @@ struct ScaleCandidates {
   alignas(64) float squares[kCount] = {};  ///< sums of importance * element^2
 
   /// Adds up n numbers. `round(v)`: the element nearest to v.
-  template <class S, class Round>
-  TERN_INLINE void add(const typename S::Bits* __restrict x, const float* __restrict importance, std::int64_t n,
+  template <class Round>
+  TERN_INLINE void add(const std::uint32_t* __restrict x, const float* __restrict importance, std::int64_t n,
                        const Round& round) {
     alignas(64) float factors[kCount], dot[kCount] = {}, square[kCount] = {};
     for (std::int64_t c = 0; c < kCount; ++c) factors[c] = by[c];
     for (std::int64_t i = 0; i < n; ++i) {
-      const float number = value_of<S>(x[i]), weight = importance[i], weighted = weight * number;
+      const float number = value_of(x[i]), weight = importance[i], weighted = weight * number;
 #pragma GCC unroll 1
       for (std::int64_t c = 0; c < kCount; ++c) {
         const float element = round(number * factors[c]);
