@@ -68,6 +68,23 @@ void visit_cpu_level(const F& f) {
   }
 }
 
+#define TERN_LEVEL_OF_TARGET(level, targets) CpuLevel::level,
+/// The levels of visit_cpu_level after the least one.
+inline constexpr CpuLevel kTargetLevels[] = {CpuLevel{}, TERN_EACH_CPU_TARGET(TERN_LEVEL_OF_TARGET)};
+#undef TERN_LEVEL_OF_TARGET
+
+/// The same with the first of these levels as the best one: for large loops of types that are rare.
+template <class F>
+void visit_first_cpu_level(const F& f) {
+#define TERN_RUN_AT_FIRST_LEVEL(level, targets)                        \
+  if constexpr (CpuLevel::level == kTargetLevels[1]) {                 \
+    if (cpu_features().has(CpuLevel::level)) return run_at_##level(f); \
+  }
+  TERN_EACH_CPU_TARGET(TERN_RUN_AT_FIRST_LEVEL)
+#undef TERN_RUN_AT_FIRST_LEVEL
+  f(LeastLevelFuses{});
+}
+
 }  // namespace tern
 
 #define TERN_LEVEL_DECLARATION(level, name, ...) void name##_##level(__VA_ARGS__);

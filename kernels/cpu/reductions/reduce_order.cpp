@@ -67,7 +67,7 @@ struct Extremum {
     });
   }
   void add_rows(Acc* acc, const L* v, std::int64_t row, std::int64_t rows,
-                std::int64_t n) const requires std::is_floating_point_v<L> {
+                std::int64_t n) const requires std::is_same_v<L, float> {
     visit_cpu_level([&](auto) __attribute__((always_inline)) {
       for (; rows > 1; rows -= 2, v += 2 * row) {
 #pragma omp simd

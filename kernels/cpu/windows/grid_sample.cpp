@@ -363,7 +363,7 @@ void sample_blocks(const KernelCall& c, const Rules& rules, const std::int64_t* 
       const std::int64_t n = i / blocks, first = i % blocks * kBlockPoints;
       b.points = std::min(kBlockPoints, points - first);
       const T* at = grid.data_as<const T>() + (n * points + first) * 2;
-      visit_cpu_level([&](auto) __attribute__((always_inline)) {
+      const auto sample = [&](auto) __attribute__((always_inline)) {
         find_block(at, size, rules, b);
         for (std::int64_t channel = n * channels; channel < (n + 1) * channels; ++channel) {
           const T* from = x.data_as<const T>() + channel * plane;
@@ -377,7 +377,12 @@ void sample_blocks(const KernelCall& c, const Rules& rules, const std::int64_t* 
             if (b.is_nan[p] != 0) to[p] = std::numeric_limits<T>::quiet_NaN();
           }
         }
-      });
+      };
+      if constexpr (std::is_same_v<T, float>) {
+        visit_cpu_level(sample);
+      } else {
+        visit_first_cpu_level(sample);
+      }
     }
   });
 }
