@@ -7,12 +7,15 @@ from torch import nn
 
 
 class Program(nn.Module):
-    def __init__(self, function, modules):
+    """Has the name of its function, so that a file can hold it: functions without names cannot be pickled."""
+
+    def __init__(self, name, modules):
         super().__init__()
-        self.function, self.parts = function, nn.ModuleList(modules)
+        self.name, self.parts = name, nn.ModuleList(modules)
 
     def forward(self, *inputs):
-        return self.function(*self.parts, *inputs)
+        function, _, _ = OPERATORS[self.name]
+        return function(*self.parts, *inputs)
 
 
 def normal(*sizes):
@@ -196,5 +199,5 @@ def names():
 
 
 def make(architecture, batch, length):
-    function, inputs, modules = OPERATORS[architecture]
-    return Program(function, [m() for m in modules]), tuple(make_input() for make_input in inputs)
+    _, inputs, modules = OPERATORS[architecture]
+    return Program(architecture, [m() for m in modules]), tuple(make_input() for make_input in inputs)

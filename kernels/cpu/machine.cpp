@@ -89,7 +89,7 @@ const Machine& machine(Precision precision) {
 #if defined(__aarch64__)
   constexpr double kPackedElement = 0;
 #else
-  constexpr double kPackedElement = 0.23e-9;  // on a Zen 4, in the same unit
+  constexpr double kPackedElement = 0.23e-9;  // measured on a Zen 4
 #endif
   static const Machine without{.products = kOfColumn * strided_product::micro_kernels().columns,
                                .packed_element = kPackedElement};

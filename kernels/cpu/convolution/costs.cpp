@@ -119,7 +119,7 @@ double cost_of_winograd(const ConvolutionCall& c, const Machine& m) {
 }
 
 double cost_of_rounded_rows(const ConvolutionCall& c, const Machine& m) {
-  constexpr double kProductsTogether = 2;  // of bfloat16, in the time of one of floats
+  constexpr double kProductsTogether = 2;  // a step multiplies twice as many numbers of bfloat16 as floats
   return c.products / (kProductsTogether * m.products) / kOfRoundedRows +
          time_of_moves(kMovesOfRoundedWeight * static_cast<double>(c.call.in[1].numel())) + kOfChannelsLastCall;
 }
