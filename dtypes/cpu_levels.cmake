@@ -24,9 +24,9 @@ set(TERN_CPU_KINDS vectors narrow_vectors hashes bfloat16 bfloat16_vectors tiles
 set(avx2 -mavx2 -mfma -mf16c)
 set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512vl -mavx512dq)
 # GCC warns of its own 512-bit intrinsics, which begin with registers that nothing has written.
-set(avx512vnni ${avx512} -mavx512vnni -mprfchw
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
-set(avx512bf16 ${avx512} -mavx512bf16 -mprfchw $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+set(unwarned $<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+set(avx512vnni ${avx512} -mavx512vnni -mprfchw ${unwarned})
+set(avx512bf16 ${avx512} -mavx512bf16 -mprfchw ${unwarned})
 set(amx ${avx512bf16} -mamx-tile -mamx-bf16)
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64|ARM64")

@@ -49,7 +49,7 @@ struct TextFiles {
 struct TokenInfo {
   std::int64_t id = 0;
   std::string text;         ///< spelling in the vocabulary: "Ġthe", "▁the", "<|im_end|>"
-  bool is_special = false;  ///< true for tokens that decode() can leave out: <s>, <|im_end|>
+  bool is_special = false;  ///< true for tokens that decode() can leave out: `<s>`, `<|im_end|>`
 };
 
 struct EncodeOptions {
@@ -87,7 +87,7 @@ class TERN_API Tokenizer {
   std::optional<TokenInfo> token(std::int64_t id) const;
   /// Special tokens by id.
   std::vector<TokenInfo> special_tokens() const;
-  /// First and last token of sequences, as the configuration, a SentencePiece model or usual names (<s>, </s>) give
+  /// First and last token of sequences, as the configuration, a SentencePiece model or usual names (`<s>`, `</s>`) give
   /// them. A model may have more last tokens: Model::metadata, key "llm.eos".
   std::optional<std::int64_t> bos() const;
   std::optional<std::int64_t> eos() const;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the README's two commands in a fresh clone of the last commit on a bare system made by debootstrap:
+# Runs the README's two commands and ./dev site in a fresh clone of the last commit on a bare system made by debootstrap:
 # bare.sh debian12|ubuntu24 [OPTION...]
 #   --base FOLDER    copy a system made earlier by debootstrap
 #   --ccache FOLDER  share a compiler cache, to save time
@@ -131,6 +131,9 @@ say "git clone, commit ${commit:0:10}$([[ $(git status --porcelain --untracked-f
 as_user 'git -c advice.detachedHead=false clone -q /tern.bundle tern' || give_up 'git clone failed'
 say './dev demo'
 try './dev demo' as_user 'cd tern && ./dev demo'
+# Debian 12's Python is 3.11.2: pinned packages must not ask for a later one.
+say './dev site'
+try './dev site' as_user 'cd tern && ./dev site'
 say "./dev test, after $((SECONDS - start)) s"
 try './dev test' as_user 'cd tern && ./dev test'
 say "done after $((SECONDS - start)) s"
