@@ -221,14 +221,17 @@ class Reducer {
   /// Reduces neighbouring columns together: tiles take one element of each column per step.
   void reduce_columns(const Columns& c) const {
     const CollapsedAxes &k = c.retained, &r = c.reduced;
+    const std::int64_t step = rows_of_a_step(c);
     bool adds_rows = false;
     if constexpr (requires { &Reduction::add_rows; }) {
-      adds_rows = axes_.operand == nullptr && k.inner_stride() == 1 && r.rank <= 1 && elements_per_byte(x_.dtype) == 1;
+      // Wide rows are added one by one, so that sums of short rows have the bits of computed operands.
+      adds_rows = axes_.operand == nullptr && step == 1 && c.lanes == 1 && k.inner_stride() == 1 && r.rank <= 1 &&
+                  elements_per_byte(x_.dtype) == 1;
     }
     const std::int64_t most = adds_rows ? 1024 : 4096, tile_width = most - most % c.lanes;
     const std::int64_t inner = k.inner_size(), per_row = (inner + tile_width - 1) / tile_width;
     const std::int64_t tiles = k.count / inner * per_row;
-    const std::int64_t step = rows_of_a_step(c), columns = std::min(inner, tile_width), width = columns * step;
+    const std::int64_t columns = std::min(inner, tile_width), width = columns * step;
     const bool is_dense =
         r.rank <= 1 && k.rank == 1 && k.inner_stride() == 1 && r.inner_stride() == inner && per_row == 1;
     // A few deep tiles are split; the parts are merged afterwards.
@@ -270,12 +273,7 @@ class Reducer {
                    std::int64_t end, std::int64_t m, std::int64_t step, bool adds_rows, bool is_dense) const {
     const CollapsedAxes &k = c.retained, &r = c.reduced;
     if constexpr (requires { &Reduction::add_rows; }) {
-      if (adds_rows) {
-        const std::int64_t rest = (end - begin) % step, stride = r.inner_stride() * step;
-        add_tile(acc, base + r.offset(begin), stride, (end - begin) / step, m * step);
-        if (rest > 0) add_tile(acc, base + r.offset(end - rest), stride, 1, m * rest);
-        return;
-      }
+      if (adds_rows) return add_tile(acc, base + r.offset(begin), r.inner_stride(), end - begin, m);
     }
     for (std::int64_t i = begin; i < end; i += step) {
       const std::int64_t from = base + r.offset(i), rows = std::min(step, end - i), width = m * rows;
