@@ -29,6 +29,11 @@ std::int64_t divided_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
+/// Floats of a transformed element of a tile: the channels of all slices.
+std::int64_t floats_of_element(const ChannelsLastShape& c) {
+  return c.groups * c.in * c.window[0].kernel + kApart;
+}
+
 /// The grid of tiles over all images.
 struct WinogradGrid {
   explicit WinogradGrid(const ChannelsLastShape& c)
@@ -60,7 +65,7 @@ class Tiles {
         micro_(strided_product::micro_kernels()),
         transformed_(transformed),
         slices_(c.window[0].kernel),
-        pitch_(c.groups * c.in * slices_ + kApart),
+        pitch_(floats_of_element(c)),
         element_(most * pitch_),
         panels_((c.out + micro_.columns - 1) / micro_.columns) {}
 
@@ -173,14 +178,14 @@ class Tiles {
   const WinogradLoops& loops_;
   const StridedMicroKernels& micro_;
   float* transformed_;
-  std::int64_t slices_, pitch_, element_,
-      panels_;  ///< slices of the kernel; floats of a tile and of an element; panels
+  std::int64_t slices_;           ///< slices of the kernel
+  std::int64_t pitch_, element_;  ///< floats between tiles, and between elements
+  std::int64_t panels_;
 };
 
 /// Returns the number of tiles transformed before each product.
 std::int64_t tiles_at_once(const ChannelsLastShape& c) {
-  const std::int64_t floats = kElements * (c.groups * c.in * c.window[0].kernel + kApart),
-                     count = WinogradGrid(c).count;
+  const std::int64_t floats = kElements * floats_of_element(c), count = WinogradGrid(c).count;
   return divided_up(count, divided_up(count, std::max(kWinogradTogether, kFloats / floats)));
 }
 
@@ -212,8 +217,7 @@ bool Winograd::suits(const ChannelsLastShape& c) {
 Winograd::Winograd(const ChannelsLastShape& c) : c_(c) {}
 
 std::size_t Winograd::scratch() const {
-  const std::int64_t tile = c_.groups * c_.in * c_.window[0].kernel + kApart;
-  return static_cast<std::size_t>(kElements * tiles_at_once(c_) * tile) * sizeof(float);
+  return static_cast<std::size_t>(kElements * tiles_at_once(c_) * floats_of_element(c_)) * sizeof(float);
 }
 
 bool Winograd::run(const ChannelsLastOperands& at, const pointwise::BoundEpilogue& finish, std::byte* scratch) const {

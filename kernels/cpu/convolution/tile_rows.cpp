@@ -37,8 +37,8 @@ bool TileRowsConvolution::serves(const KernelCall& call, const channels_last::Ch
   const TensorView& w = call.in[1];
   const bool has_constant_weight = call.constant != nullptr && call.constant[1] && w.data != nullptr && w.contiguous();
   const TensorView& x = call.in[0];
-  const bool is_image = x.rank >= 3 && c.window[0].in == 1 && c.window[0].out == 1 && c.window[0].kernel == 1 &&
-                        x.numel() != 0 && w.numel() != 0 && call.out[0].numel() != 0;
+  const bool is_image =
+      x.rank >= 3 && !channels_last::is_volume(c) && x.numel() != 0 && w.numel() != 0 && call.out[0].numel() != 0;
   const Algorithm requested = call.algorithm.algorithm;
   if (!is_image || !has_constant_weight || !suits(call, c)) return false;
   return requested == Algorithm::tile_rows || (requested == Algorithm::none && !floats_are_faster(call));

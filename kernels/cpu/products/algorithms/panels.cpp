@@ -14,10 +14,10 @@ class Panels : public PreparedAlgorithm {
     made->rows_ = {.in = s.k, .out = s.n};
     made->rows_.window[1].in = made->rows_.window[1].out = s.m;
     constexpr std::int64_t kRowsOfPanels = 16;
-    if (const float* stored = channels_last::stored_panels(c, made->rows_)) {
-      made->panels_ = {std::shared_ptr<const float>(), stored};
-    } else if (s.m >= kRowsOfPanels && c.in[1].dtype == DType::f32) {
+    if (s.m >= kRowsOfPanels) {
       made->panels_ = channels_last::constant_panels(c, made->rows_);
+    } else {
+      made->panels_ = {std::shared_ptr<const float>(), channels_last::stored_panels(c, made->rows_)};
     }
     if (made->panels_ == nullptr) return nullptr;
     made->choice = {Algorithm::panels, made->rows_.divide(c.algorithm.variant)};
