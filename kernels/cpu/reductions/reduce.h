@@ -232,8 +232,6 @@ class Reducer {
     const std::int64_t inner = k.inner_size(), per_row = (inner + tile_width - 1) / tile_width;
     const std::int64_t tiles = k.count / inner * per_row;
     const std::int64_t columns = std::min(inner, tile_width), width = columns * step;
-    const bool is_dense =
-        r.rank <= 1 && k.rank == 1 && k.inner_stride() == 1 && r.inner_stride() == inner && per_row == 1;
     // A few deep tiles are split; the parts are merged afterwards.
     const std::int64_t parts = tiles < kFewLines && r.count >= kDeep && r.count * columns >= kLong ? kSegments : 1;
     std::vector<Acc> accs(static_cast<std::size_t>(parts > 1 ? tiles * parts * width : 0));
@@ -249,7 +247,7 @@ class Reducer {
         Acc* acc = parts > 1 ? accs.data() + t * width : local;
         std::fill_n(acc, m * step, reduction_.identity());
         const std::int64_t row_begin = r.count * part / parts, row_end = r.count * (part + 1) / parts;
-        add_columns(reader, c, acc, base, row_begin, row_end, m, step, adds_rows, is_dense);
+        add_columns(reader, c, acc, base, row_begin, row_end, m, step, adds_rows);
         merge_repeats(acc, m, step, c.lanes);
         if (parts == 1) finish_tile(writer, acc, (row * inner + first) / c.lanes, m / c.lanes);
       }
@@ -267,14 +265,15 @@ class Reducer {
     }
   }
 
-  /// Adds elements [begin, end) of m columns from element `base` on, `step` rows at a time; `is_dense`: rows of all
-  /// columns follow each other.
+  /// Adds elements [begin, end) of m columns from element `base` on, `step` rows at a time.
   void add_columns(OperandReader<L>& reader, const Columns& c, Acc* acc, std::int64_t base, std::int64_t begin,
-                   std::int64_t end, std::int64_t m, std::int64_t step, bool adds_rows, bool is_dense) const {
+                   std::int64_t end, std::int64_t m, std::int64_t step, bool adds_rows) const {
     const CollapsedAxes &k = c.retained, &r = c.reduced;
     if constexpr (requires { &Reduction::add_rows; }) {
       if (adds_rows) return add_tile(acc, base + r.offset(begin), r.inner_stride(), end - begin, m);
     }
+    // Rows that have all columns follow each other.
+    const bool is_dense = r.rank <= 1 && k.rank == 1 && k.inner_stride() == 1 && r.inner_stride() == m && m == k.count;
     for (std::int64_t i = begin; i < end; i += step) {
       const std::int64_t from = base + r.offset(i), rows = std::min(step, end - i), width = m * rows;
       for (std::int64_t j = 0; j < width; j += kRun) {
