@@ -133,12 +133,21 @@ Values logspace(Builder& b, const Call& c) {
   return spaced(b, c, true);
 }
 
-/// Compares column - row with d, as `text` says: boolean [rows, columns].
+/// True for numbers whose differences float32 holds exactly.
+bool is_exact_in_float32(Dim d) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 22;
+  return d.is_const() && d.value() >= -kMost && d.value() <= kMost;
+}
+
+/// Compares column - row with d, as `text` says: boolean [rows, columns]. Float32 fills twice as many lanes as
+/// integers.
 ValueId band(Builder& b, std::string_view text, Dim rows, Dim columns, Dim diagonal) {
-  const ValueId r = b.reshape(b.iota(rows, DType::i64), {rows, 1}), k = b.iota(columns, DType::i64);
+  const bool in_floats = is_exact_in_float32(rows) && is_exact_in_float32(columns) && is_exact_in_float32(diagonal);
+  const DType t = in_floats ? DType::f32 : DType::i64;
+  const ValueId r = b.reshape(b.iota(rows, t), {rows, 1}), k = b.iota(columns, t);
   ExprArg d("d", static_cast<double>(diagonal.is_const() ? diagonal.value() : 0));
   if (!diagonal.is_const()) d.value = b.from_dim(diagonal);
-  return b.expr(text, {{"c", k}, {"r", r}, d}, DType::i64, DType::boolean);
+  return b.expr(text, {{"c", k}, {"r", r}, d}, t, DType::boolean);
 }
 
 Values eye_of(Builder& b, const Call& c, Dim n, Dim m) {

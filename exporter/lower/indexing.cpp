@@ -228,10 +228,18 @@ Values index_add(Builder& b, const Call& c) {
   const ValueId sum = put_along(b, b.cast(x, wide), c.integer("dim"), c.tensor("index"), b.cast(source, wide), true);
   return {b.cast(sum, dtype)};
 }
+/// Marks the positions along the axis, and chooses the value where a mark stands.
 Values index_fill(Builder& b, const Call& c) {
-  const ValueId x = c.tensor("self");
+  const ValueId x = c.tensor("self"), line = at_least_1d(b, x);
   const ValueId value = b.reshape(c.tensor_as("value", b.dtype(x)), {});
-  return {put_along(b, x, c.integer("dim"), c.tensor("index"), value, false)};
+  const std::int64_t axis = b.normal_axis(line, c.integer("dim"));
+  Dims sizes(static_cast<std::size_t>(b.rank(line)), 1);
+  sizes[static_cast<std::size_t>(axis)] = b.size(line, axis);
+  const ValueId is_filled = put_along(b, b.full({b.size(line, axis)}, 0, DType::boolean), 0, c.tensor("index"),
+                                      b.full({}, 1, DType::boolean), false);
+  const ValueId y = b.expr("filled ? value : x",
+                           {{"filled", b.reshape(is_filled, sizes)}, {"value", value}, {"x", line}}, b.dtype(x));
+  return {b.reshape(y, b.shape(x))};
 }
 
 /// Scatters with the index repeated over the other axes.

@@ -102,12 +102,11 @@ Values nan_to_num(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const DType t = b.dtype(x);
   if (!has_fraction(t)) return {x};
-  const double upper = largest(t);
-  const std::vector<ExprArg> args = {{"x", x},
-                                     {"none", c.number_or("nan", 0)},
-                                     {"high", c.number_or("posinf", upper)},
-                                     {"low", c.number_or("neginf", -upper)}};
+  const double upper = largest(t), high = c.number_or("posinf", upper), low = c.number_or("neginf", -upper);
+  const std::vector<ExprArg> args = {{"x", x}, {"none", c.number_or("nan", 0)}, {"high", high}, {"low", low}};
   if (!is_complex(t)) {
+    if (high == upper && low == -upper)
+      return {b.expr("isnan(x) ? none : max(min(x, high), low)", args, c.result_dtype())};
     return {b.expr("isnan(x) ? none : x == inf ? high : x == -inf ? low : x", args, c.result_dtype())};
   }
   return {

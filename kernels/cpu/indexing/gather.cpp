@@ -112,6 +112,28 @@ void cpu_gather(KernelCall& c) {
   });
 }
 
+namespace {
+
+/// Copies a few rows of each of many slices: one list of positions serves several slices.
+void select_from_slices(const Positions& positions, std::int64_t count, std::int64_t axis_size, std::int64_t slices,
+                        const TensorView& x, const TensorView& out, std::int64_t row_bytes) {
+  constexpr std::int64_t kEntries = 512;
+  const std::int64_t together = std::min(kEntries / count, slices);
+  std::vector<std::int64_t> entries(static_cast<std::size_t>(together * count));
+  for (std::int64_t i = 0; i < together * count; ++i)
+    entries[static_cast<std::size_t>(i)] = i / count * axis_size + positions[i % count];
+  const std::int64_t groups = (slices + together - 1) / together;
+  parallel_for(groups, grain_for(together * count), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t group = begin; group < end; ++group) {
+      const std::int64_t first = group * together, n = std::min(together, slices - first);
+      const RowCopy copy(x.data + first * axis_size * row_bytes, out.data + first * count * row_bytes, row_bytes);
+      copy.rows(entries.data(), n * count, 0);
+    }
+  });
+}
+
+}  // namespace
+
 void cpu_index_select(KernelCall& c) {
   const TensorView &x = c.in[0], &index = c.in[1], &out = c.out[0];
   if (out.numel() == 0) return;
@@ -122,6 +144,9 @@ void cpu_index_select(KernelCall& c) {
                      row_elements = product_of_sizes(x, axis + 1, x.rank),
                      row_bytes = row_elements * element_size(x.dtype);
   positions.check(0, count, axis_size);
+  constexpr std::int64_t kFew = 64, kShortRow = 64;
+  if (count <= kFew && outer > 1 && row_bytes <= kShortRow)
+    return select_from_slices(positions, count, axis_size, outer, x, out, row_bytes);
   // Threads share the pairs of a block of positions and a slice before the axis, in this order.
   constexpr std::int64_t kBlock = 4096;
   const std::int64_t block = std::min(kBlock, count), blocks = (count + block - 1) / block;

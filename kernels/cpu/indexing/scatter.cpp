@@ -61,6 +61,17 @@ void cpu_index_put(KernelCall& c) {
     return;
   }
   visit_compute(number_type(out.dtype), [&]<class L>(std::type_identity<L>) {
+    if (out.dtype == dtype_of_v<L>) {
+      using A = std::conditional_t<std::is_integral_v<L>, std::uint64_t, L>;
+      const std::int64_t stride = row_axes.inner_stride();
+      for_each_run([&](const std::byte* source, std::byte* target) {
+        const L* values = reinterpret_cast<const L*>(source);
+        L* sums = reinterpret_cast<L*>(target);
+        for (std::int64_t i = 0; i < run_length; ++i)
+          sums[i] = static_cast<L>(static_cast<A>(sums[i]) + static_cast<A>(values[i * stride]));
+      });
+      return;
+    }
     RunReader<L> reader(out.dtype);
     for_each_run([&](const std::byte* source, std::byte* target) {
       for (std::int64_t j = 0; j < run_length; j += kRun) {
@@ -160,45 +171,49 @@ L mean_of(L sum, std::int64_t count) {
   }
 }
 
-/// Combines in the compute type L. A narrower output is widened as a whole, and rounded once at the end.
+/// Numbers of a tensor in the compute type L: its own, or a widened copy.
+template <class L>
+class ComputeNumbers {
+ public:
+  explicit ComputeNumbers(const TensorView& v) : numbers_(v.data_as<L>()) {
+    if (v.dtype == dtype_of_v<L>) return;
+    widened_.resize(static_cast<std::size_t>(v.numel()));
+    convert(v.data, v.dtype, widened_.data(), dtype_of_v<L>, v.numel());
+    numbers_ = widened_.data();
+  }
+  L* data() const { return numbers_; }
+
+ private:
+  std::vector<L> widened_;
+  L* numbers_;
+};
+
+/// Combines in the compute type L. A narrower output is rounded once at the end.
 template <class L>
 void combine_elements(KernelCall& c, ScatterKind kind) {
   const TensorView& out = c.out[0];
-  const bool include_self = c.node->integer(AttrKey::include_self) != 0, is_compute_type = out.dtype == dtype_of_v<L>;
-  const std::int64_t numel = out.numel();
-  std::vector<L> widened;
-  L* sums = out.data_as<L>();
-  if (!is_compute_type) {
-    widened.resize(static_cast<std::size_t>(numel));
-    convert(out.data, out.dtype, widened.data(), dtype_of_v<L>, numel);
-    sums = widened.data();
-  }
+  const bool include_self = c.node->integer(AttrKey::include_self) != 0;
+  const ComputeNumbers<L> results(out), source(c.in[2]);
+  L* sums = results.data();
+  const L* values = source.data();
   if (!include_self) {
     const L initial = identity<L>(kind);
     for_each_entry(c, [&](std::int64_t out_offset, std::int64_t) { sums[out_offset] = initial; });
   }
-  const std::int64_t size = element_size(out.dtype);
-  std::vector<std::int64_t> counts(kind == ScatterKind::mean ? static_cast<std::size_t>(numel) : 0,
-                                   include_self ? 1 : 0);
   visit_kind(kind, [&]<ScatterKind kKind>(std::integral_constant<ScatterKind, kKind>) {
-    if (is_compute_type && counts.empty()) {
-      const L* values = c.in[2].data_as<L>();
-      for_each_entry(c, [sums, values](std::int64_t out_offset, std::int64_t src_offset) {
-        sums[out_offset] = combine<kKind>(sums[out_offset], values[src_offset]);
-      });
-      return;
-    }
-    for_each_entry(c, [&](std::int64_t out_offset, std::int64_t src_offset) {
-      L value;
-      convert(c.in[2].data + src_offset * size, out.dtype, &value, dtype_of_v<L>, 1);
-      sums[out_offset] = combine<kKind>(sums[out_offset], value);
-      if (!counts.empty()) ++counts[static_cast<std::size_t>(out_offset)];
+    for_each_entry(c, [sums, values](std::int64_t out_offset, std::int64_t src_offset) {
+      sums[out_offset] = combine<kKind>(sums[out_offset], values[src_offset]);
     });
   });
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] > 1) sums[i] = mean_of(sums[i], counts[i]);
+  if (kind == ScatterKind::mean) {
+    std::vector<std::int64_t> counts(static_cast<std::size_t>(out.numel()), include_self ? 1 : 0);
+    for_each_entry(
+        c, [&counts](std::int64_t out_offset, std::int64_t) { ++counts[static_cast<std::size_t>(out_offset)]; });
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (counts[i] > 1) sums[i] = mean_of(sums[i], counts[i]);
+    }
   }
-  if (!is_compute_type) convert(widened.data(), dtype_of_v<L>, out.data, out.dtype, numel);
+  if (out.dtype != dtype_of_v<L>) convert(sums, dtype_of_v<L>, out.data, out.dtype, out.numel());
 }
 
 }  // namespace

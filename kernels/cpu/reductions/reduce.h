@@ -218,6 +218,14 @@ class Reducer {
     return follow ? std::max<std::int64_t>(1, std::min(kWide / inner, c.reduced.count / kLeastRepeats)) : 1;
   }
 
+  /// True if tiles of whole rows lie in memory as they are reduced, one after the other.
+  static bool follow_each_other(const Columns& c, std::int64_t tile_width) {
+    const CollapsedAxes &k = c.retained, &r = c.reduced;
+    const std::int64_t inner = k.inner_size();
+    return r.rank <= 1 && k.inner_stride() == 1 && r.inner_stride() == inner && inner <= tile_width &&
+           (k.rank == 1 || (k.rank == 2 && k.strides[0] == r.count * inner));
+  }
+
   /// Reduces neighbouring columns together: tiles take one element of each column per step.
   void reduce_columns(const Columns& c) const {
     const CollapsedAxes &k = c.retained, &r = c.reduced;
@@ -225,12 +233,12 @@ class Reducer {
     bool adds_rows = false;
     if constexpr (requires { &Reduction::add_rows; }) {
       // Wide rows are added one by one, so that sums of short rows have the bits of computed operands.
-      adds_rows = axes_.operand == nullptr && step == 1 && c.lanes == 1 && k.inner_stride() == 1 && r.rank <= 1 &&
-                  elements_per_byte(x_.dtype) == 1;
+      adds_rows = step == 1 && c.lanes == 1 && k.inner_stride() == 1 && r.rank <= 1 && elements_per_byte(x_.dtype) == 1;
     }
-    const std::int64_t most = adds_rows ? 1024 : 4096, tile_width = most - most % c.lanes;
+    const std::int64_t most = adds_rows && axes_.operand == nullptr ? 1024 : 4096, tile_width = most - most % c.lanes;
     const std::int64_t inner = k.inner_size(), per_row = (inner + tile_width - 1) / tile_width;
     const std::int64_t tiles = k.count / inner * per_row;
+    const bool is_in_order = follow_each_other(c, tile_width);
     const std::int64_t columns = std::min(inner, tile_width), width = columns * step;
     // A few deep tiles are split; the parts are merged afterwards.
     const std::int64_t parts = tiles < kFewLines && r.count >= kDeep && r.count * columns >= kLong ? kSegments : 1;
@@ -247,7 +255,8 @@ class Reducer {
         Acc* acc = parts > 1 ? accs.data() + t * width : local;
         std::fill_n(acc, m * step, reduction_.identity());
         const std::int64_t row_begin = r.count * part / parts, row_end = r.count * (part + 1) / parts;
-        add_columns(reader, c, acc, base, row_begin, row_end, m, step, adds_rows);
+        const std::int64_t after = !is_in_order ? 0 : parts > 1 ? r.count - row_end : (end - t - 1) * r.count;
+        add_columns(reader, c, acc, base, row_begin, row_end, m, step, adds_rows, is_in_order ? after : -1);
         merge_repeats(acc, m, step, c.lanes);
         if (parts == 1) finish_tile(writer, acc, (row * inner + first) / c.lanes, m / c.lanes);
       }
@@ -265,21 +274,32 @@ class Reducer {
     }
   }
 
-  /// Adds elements [begin, end) of m columns from element `base` on, `step` rows at a time.
+  /// Adds elements [begin, end) of m columns from element `base` on, `step` rows at a time. `after`: rows that follow
+  /// the last one in memory, or -1 if rows lie apart.
   void add_columns(OperandReader<L>& reader, const Columns& c, Acc* acc, std::int64_t base, std::int64_t begin,
-                   std::int64_t end, std::int64_t m, std::int64_t step, bool adds_rows) const {
+                   std::int64_t end, std::int64_t m, std::int64_t step, bool adds_rows, std::int64_t after) const {
     const CollapsedAxes &k = c.retained, &r = c.reduced;
+    const auto following = [&](std::int64_t row) {
+      return (after < 0 ? std::min(step, end - row) : end - row + after) * m;
+    };
     if constexpr (requires { &Reduction::add_rows; }) {
-      if (adds_rows) return add_tile(acc, base + r.offset(begin), r.inner_stride(), end - begin, m);
+      if (adds_rows && axes_.operand == nullptr)
+        return add_tile(acc, base + r.offset(begin), r.inner_stride(), end - begin, m);
+      // Computed rows come in blocks.
+      const std::int64_t together = kRun / m;
+      if (adds_rows && after >= 0 && together > 1) {
+        for (std::int64_t i = begin; i < end; i += together) {
+          const std::int64_t rows = std::min(together, end - i);
+          reduction_.add_rows(acc, reader.read(base + r.offset(i), 1, rows * m, following(i)), m, rows, m);
+        }
+        return;
+      }
     }
-    // Rows that have all columns follow each other.
-    const bool is_dense = r.rank <= 1 && k.rank == 1 && k.inner_stride() == 1 && r.inner_stride() == m && m == k.count;
     for (std::int64_t i = begin; i < end; i += step) {
       const std::int64_t from = base + r.offset(i), rows = std::min(step, end - i), width = m * rows;
       for (std::int64_t j = 0; j < width; j += kRun) {
-        const std::int64_t n = std::min(kRun, width - j), after = is_dense ? (end - i - rows) * m : 0;
-        reduction_.add_each(acc + j, reader.read(from + j * k.inner_stride(), k.inner_stride(), n, width - j + after),
-                            n, i);
+        const std::int64_t n = std::min(kRun, width - j), stride = k.inner_stride();
+        reduction_.add_each(acc + j, reader.read(from + j * stride, stride, n, following(i) - j), n, i);
       }
     }
   }

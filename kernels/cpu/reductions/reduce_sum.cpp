@@ -11,6 +11,7 @@ template <class L>
 struct Sum {
   using Acc = wide_t<L>;
   using Result = L;
+  static constexpr std::int64_t kCalled = 16;  ///< elements that repay the call of a loop
   bool mean;
 
   Acc identity() const { return Acc{}; }
@@ -36,7 +37,9 @@ struct Sum {
     rows::loops<L>().row_sums(v, n, rows, sums);
   }
   void add_each(Acc* acc, const L* v, std::int64_t n, std::int64_t) const {
-    if constexpr (std::is_floating_point_v<L>) return rows::loops<L>().add_each(acc, v, n);
+    if constexpr (std::is_floating_point_v<L>) {
+      if (n >= kCalled) return rows::loops<L>().add_each(acc, v, n);
+    }
     for (std::int64_t i = 0; i < n; ++i) acc[i] += static_cast<Acc>(v[i]);
   }
   void add_rows(Acc* acc, const L* v, std::int64_t row, std::int64_t rows,
