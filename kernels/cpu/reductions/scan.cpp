@@ -108,7 +108,7 @@ class RowScan {
   using L = typename S::Element;
   using State = typename S::State;
   static constexpr int kTogether = 4;
-  static constexpr std::int64_t kPieces = kTogether, kLongPiece = 1024;
+  static constexpr std::int64_t kPieces = kTogether, kLongPiece = 1024, kShort = 64;
 
   /// Elements [begin, end) of a line.
   struct Piece {
@@ -125,6 +125,8 @@ class RowScan {
       for (std::int64_t line = 0; line < count; ++line) scan_pieces(line);
       return;
     }
+    if (l_.n <= kShort && l_.x_step == 1 && l_.outer.rank == 1 && l_.outer.inner_stride() == l_.n)
+      return scan_short_lines();
     const std::int64_t groups = (count + kTogether - 1) / kTogether;
     parallel_for(groups, grain_for(4 * l_.n * kTogether), [&](std::int64_t begin, std::int64_t end) {
       Buffers buffers(l_);
@@ -145,6 +147,42 @@ class RowScan {
     L values[kTogether][kRun];
     std::int64_t indices[kTogether][kRun];
   };
+
+  /// Scans lines that follow each other: a run of elements has several.
+  void scan_short_lines() const {
+    const std::int64_t n = l_.n, count = l_.outer.count, of_a_run = kRun / n, runs = (count + of_a_run - 1) / of_a_run;
+    parallel_for(runs, grain_for(4 * n * of_a_run), [&](std::int64_t begin, std::int64_t end) {
+      RunReader<L> reader(l_.x.dtype);
+      L values[kRun];
+      std::int64_t indices[kRun];
+      for (std::int64_t run = begin; run < end; ++run) {
+        const std::int64_t first = run * of_a_run, lines = std::min(of_a_run, count - first);
+        const L* x = reader.read(l_.x.data + first * n * l_.x_size, 1, lines * n);
+        L* y = results(first * n, values);
+        std::int64_t line = 0;
+        for (; line + kTogether <= lines; line += kTogether)
+          scan_side_by_side<kTogether>(x + line * n, y + line * n, indices + line * n);
+        for (; line < lines; ++line) scan_side_by_side<1>(x + line * n, y + line * n, indices + line * n);
+        store(first * n, y, indices, lines * n);
+      }
+    });
+  }
+
+  /// Scans kLines lines, whose chains of operations overlap.
+  template <int kLines>
+  void scan_side_by_side(const L* x, L* y, std::int64_t* indices) const {
+    const std::int64_t n = l_.n;
+    State states[kLines];
+    for (State& s : states) s = S::start();
+    for (std::int64_t i = 0; i < n; ++i) {
+#pragma GCC unroll 4
+      for (int k = 0; k < kLines; ++k) {
+        S::step(states[k], x[k * n + i], i);
+        y[k * n + i] = S::value(states[k]);
+        if constexpr (S::kHasIndices) indices[k * n + i] = S::index_of(states[k]);
+      }
+    }
+  }
 
   void scan_pieces(std::int64_t line) const {
     Piece pieces[kPieces];
@@ -217,13 +255,15 @@ class RowScan {
   const ScanLines& l_;
 };
 
-/// Scans lines that lie side by side.
+/// Scans lines that lie side by side. Few lines without gaps advance by several elements of a run.
 template <class S>
 void scan_columns(const ScanLines& l) {
   using L = typename S::Element;
   using State = typename S::State;
   const std::int64_t width = l.inner.count, run = l.inner.inner_size(), per_run = (run + kRun - 1) / kRun,
                      tiles = l.outer.count * (width / run) * per_run;
+  const bool has_no_gaps = run == width && run <= kRun && l.inner.inner_stride() == 1 && l.x_step == width;
+  const std::int64_t most_steps = has_no_gaps ? kRun / width : 1;
   parallel_for(tiles, grain_for(4 * l.n * std::min(run, kRun)), [&](std::int64_t begin, std::int64_t end) {
     RunReader<L> reader(l.x.dtype);
     State states[kRun];
@@ -234,22 +274,25 @@ void scan_columns(const ScanLines& l) {
       const std::byte* from = l.x.data + (l.outer.offset(outer) + l.inner.offset(column)) * l.x_size;
       const std::int64_t to = outer * l.n * width + column;
       std::fill_n(states, m, S::start());
-      for (std::int64_t i = 0; i < l.n; ++i) {
-        const L* x = reader.read(from + i * l.x_step * l.x_size, l.inner.inner_stride(), m);
+      for (std::int64_t i = 0; i < l.n; i += most_steps) {
+        const std::int64_t steps = std::min(most_steps, l.n - i);
+        const L* x = reader.read(from + i * l.x_step * l.x_size, l.inner.inner_stride(), m * steps);
         std::int64_t* indices =
             S::kHasIndices && l.indices.data != nullptr ? l.indices.data_as<std::int64_t>() + to + i * width : nullptr;
         visit_cpu_level([&](auto) __attribute__((always_inline)) {
+          for (std::int64_t k = 0; k < steps; ++k) {
 #pragma omp simd
-          for (std::int64_t j = 0; j < m; ++j) {
-            S::step(states[j], x[j], i);
-            values[j] = S::value(states[j]);
-          }
-          if (S::kHasIndices && indices != nullptr) {
+            for (std::int64_t j = 0; j < m; ++j) {
+              S::step(states[j], x[k * m + j], i + k);
+              values[k * m + j] = S::value(states[j]);
+            }
+            if (S::kHasIndices && indices != nullptr) {
 #pragma omp simd
-            for (std::int64_t j = 0; j < m; ++j) indices[j] = S::index_of(states[j]);
+              for (std::int64_t j = 0; j < m; ++j) indices[k * m + j] = S::index_of(states[j]);
+            }
           }
         });
-        if (l.y_size != 0) convert(values, dtype_of_v<L>, l.y.data + (to + i * width) * l.y_size, l.y.dtype, m);
+        if (l.y_size != 0) convert(values, dtype_of_v<L>, l.y.data + (to + i * width) * l.y_size, l.y.dtype, m * steps);
       }
     }
   });
