@@ -45,11 +45,25 @@ int collapse(const TensorView& from, const TensorView& to, std::array<CopyAxis, 
   return n;
 }
 
-/// Copies 16 bytes to kFewBytes by moves that overlap, without a library call.
+/// Moves the first and the last bytes of a row of sizeof(Word) to 2 * sizeof(Word) bytes.
+template <class Word>
+void copy_ends(const std::byte* from, std::byte* to, std::size_t bytes) {
+  Word head, tail;
+  std::memcpy(&head, from, sizeof(Word));
+  std::memcpy(&tail, from + bytes - sizeof(Word), sizeof(Word));
+  std::memcpy(to, &head, sizeof(Word));
+  std::memcpy(to + bytes - sizeof(Word), &tail, sizeof(Word));
+}
+
+/// Copies 1 to kFewBytes bytes by moves that overlap, without a library call.
 constexpr std::size_t kFewBytes = 192;
 inline void copy_few_bytes(const void* from, void* to, std::size_t bytes) {
   const auto* f = static_cast<const std::byte*>(from);
   auto* t = static_cast<std::byte*>(to);
+  if (bytes < 2) return copy_ends<std::uint8_t>(f, t, bytes);
+  if (bytes < 4) return copy_ends<std::uint16_t>(f, t, bytes);
+  if (bytes < 8) return copy_ends<std::uint32_t>(f, t, bytes);
+  if (bytes < 16) return copy_ends<std::uint64_t>(f, t, bytes);
   Bytes16 head, tail;
   std::memcpy(&tail, f + bytes - 16, 16);
   for (std::size_t at = 0; at + 16 < bytes; at += 16) {
@@ -63,7 +77,7 @@ template <class T>
 void copy_row(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride, std::int64_t count) {
   if (from_stride == 1 && to_stride == 1) {
     const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
-    if (bytes >= 16 && bytes <= kFewBytes) return copy_few_bytes(from, to, bytes);
+    if (bytes > 0 && bytes <= kFewBytes) return copy_few_bytes(from, to, bytes);
     std::memcpy(to, from, bytes);
   } else if (from_stride == 0 && to_stride == 1) {
     std::fill_n(to, count, *from);
@@ -80,13 +94,13 @@ void copy_row(const T* from, std::int64_t from_stride, T* to, std::int64_t to_st
 
 constexpr std::int64_t kTile = 32;
 
-/// Transposes a block of eight rows of eight elements of four bytes in registers.
-[[gnu::always_inline]] inline void transpose_eight(const std::uint32_t* from, std::int64_t from_row, std::uint32_t* to,
-                                                   std::int64_t to_row) {
-  using Row [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = std::uint32_t;
-  Row r[8], pairs[8], fours[8];
-#pragma GCC unroll 8
-  for (int i = 0; i < 8; ++i) r[i] = *reinterpret_cast<const Row*>(from + i * from_row);
+/// Eight elements of two or four bytes.
+template <class T>
+using EightElements [[gnu::vector_size(8 * sizeof(T)), gnu::aligned(sizeof(T)), gnu::may_alias]] = T;
+
+/// Transposes eight rows of eight elements of four bytes; a register has two halves that shuffle alike.
+[[gnu::always_inline]] inline void transpose_registers(EightElements<std::uint32_t> (&r)[8]) {
+  EightElements<std::uint32_t> pairs[8], fours[8];
 #pragma GCC unroll 4
   for (int i = 0; i < 8; i += 2) {
     pairs[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
@@ -102,29 +116,77 @@ constexpr std::int64_t kTile = 32;
   }
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
-    *reinterpret_cast<Row*>(to + i * to_row) =
-        __builtin_shufflevector(fours[i], fours[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-    *reinterpret_cast<Row*>(to + (i + 4) * to_row) =
-        __builtin_shufflevector(fours[i], fours[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    r[i] = __builtin_shufflevector(fours[i], fours[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+    r[i + 4] = __builtin_shufflevector(fours[i], fours[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
   }
+}
+
+/// Transposes eight rows of eight elements of two bytes.
+[[gnu::always_inline]] inline void transpose_registers(EightElements<std::uint16_t> (&r)[8]) {
+  EightElements<std::uint16_t> pairs[8], fours[8];  // of columns 0 to 3 and 4 to 7; of two columns each
+#pragma GCC unroll 4
+  for (int i = 0; i < 8; i += 2) {
+    pairs[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 8, 1, 9, 2, 10, 3, 11);
+    pairs[i + 1] = __builtin_shufflevector(r[i], r[i + 1], 4, 12, 5, 13, 6, 14, 7, 15);
+  }
+#pragma GCC unroll 2
+  for (int i = 0; i < 8; i += 4) {
+#pragma GCC unroll 2
+    for (int k = 0; k < 2; ++k) {
+      fours[i + 2 * k] = __builtin_shufflevector(pairs[i + k], pairs[i + k + 2], 0, 1, 8, 9, 2, 3, 10, 11);
+      fours[i + 2 * k + 1] = __builtin_shufflevector(pairs[i + k], pairs[i + k + 2], 4, 5, 12, 13, 6, 7, 14, 15);
+    }
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    r[2 * i] = __builtin_shufflevector(fours[i], fours[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+    r[2 * i + 1] = __builtin_shufflevector(fours[i], fours[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+  }
+}
+
+/// Elements of a row or column that blocks of eight transpose. The last block overlaps the one before it; one or two
+/// elements that remain are moved alone.
+std::int64_t in_blocks_of_eight(std::int64_t count) {
+  return count < 8 ? 0 : count % 8 <= 2 ? count - count % 8 : count;
+}
+
+template <class T>
+void transpose_elements(const T* from, std::int64_t from_row, T* to, std::int64_t to_row, std::int64_t rows,
+                        std::int64_t columns) {
+  constexpr std::int64_t kBlock = 8;
+  visit_cpu_level([&](auto) __attribute__((always_inline)) {
+    const std::int64_t block_columns = in_blocks_of_eight(columns),
+                       block_rows = block_columns == 0 ? 0 : in_blocks_of_eight(rows);
+    for (std::int64_t i = 0; i < block_rows; i += kBlock) {
+      const std::int64_t row = std::min(i, rows - kBlock);
+      for (std::int64_t j = 0; j < block_columns; j += kBlock) {
+        const std::int64_t column = std::min(j, columns - kBlock);
+        EightElements<T> block[kBlock];
+#pragma GCC unroll 8
+        for (int k = 0; k < kBlock; ++k)
+          block[k] = *reinterpret_cast<const EightElements<T>*>(from + (row + k) * from_row + column);
+        transpose_registers(block);
+#pragma GCC unroll 8
+        for (int k = 0; k < kBlock; ++k)
+          *reinterpret_cast<EightElements<T>*>(to + (column + k) * to_row + row) = block[k];
+      }
+    }
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = i < block_rows ? block_columns : 0; j < columns; ++j)
+        to[j * to_row + i] = from[i * from_row + j];
+    }
+  });
 }
 
 }  // namespace
 
 void transpose_plane(const std::uint32_t* from, std::int64_t from_row, std::uint32_t* to, std::int64_t to_row,
                      std::int64_t rows, std::int64_t columns) {
-  constexpr std::int64_t kBlock = 8;
-  visit_cpu_level([&](auto) __attribute__((always_inline)) {
-    const std::int64_t whole_rows = rows / kBlock * kBlock, whole_columns = columns / kBlock * kBlock;
-    for (std::int64_t i = 0; i < whole_rows; i += kBlock) {
-      for (std::int64_t j = 0; j < whole_columns; j += kBlock)
-        transpose_eight(from + i * from_row + j, from_row, to + j * to_row + i, to_row);
-    }
-    for (std::int64_t i = 0; i < rows; ++i) {
-      for (std::int64_t j = i < whole_rows ? whole_columns : 0; j < columns; ++j)
-        to[j * to_row + i] = from[i * from_row + j];
-    }
-  });
+  transpose_elements(from, from_row, to, to_row, rows, columns);
+}
+void transpose_plane(const std::uint16_t* from, std::int64_t from_row, std::uint16_t* to, std::int64_t to_row,
+                     std::int64_t rows, std::int64_t columns) {
+  transpose_elements(from, from_row, to, to_row, rows, columns);
 }
 
 namespace {
@@ -132,10 +194,10 @@ namespace {
 constexpr std::int64_t kInterleavedRows = 7;
 
 /// Interleaves `Rows` rows of `from`: to[j * Rows + i] = from[i * from_row + j].
-template <int Rows>
-void interleave_rows(const std::uint32_t* from, std::int64_t from_row, std::uint32_t* to, std::int64_t columns) {
+template <int Rows, class T>
+void interleave_rows(const T* from, std::int64_t from_row, T* to, std::int64_t columns) {
   visit_cpu_level([&](auto) __attribute__((always_inline)) {
-    const std::uint32_t* rows[Rows];
+    const T* rows[Rows];
     for (int i = 0; i < Rows; ++i) rows[i] = from + i * from_row;
     for (std::int64_t j = 0; j < columns; ++j) {
 #pragma GCC unroll 8
@@ -145,10 +207,10 @@ void interleave_rows(const std::uint32_t* from, std::int64_t from_row, std::uint
 }
 
 /// Separates what `interleave_rows` makes: to[i * to_row + j] = from[j * Rows + i].
-template <int Rows>
-void separate_rows(const std::uint32_t* from, std::uint32_t* to, std::int64_t to_row, std::int64_t columns) {
+template <int Rows, class T>
+void separate_rows(const T* from, T* to, std::int64_t to_row, std::int64_t columns) {
   visit_cpu_level([&](auto) __attribute__((always_inline)) {
-    std::uint32_t* rows[Rows];
+    T* rows[Rows];
     for (int i = 0; i < Rows; ++i) rows[i] = to + i * to_row;
     for (std::int64_t j = 0; j < columns; ++j) {
 #pragma GCC unroll 8
@@ -159,7 +221,8 @@ void separate_rows(const std::uint32_t* from, std::uint32_t* to, std::int64_t to
 
 /// Copies a plane between dense rows and their few interleaved rows, such as images of three channels. Returns false
 /// for other planes.
-bool copy_few_rows(const std::uint32_t* from, std::uint32_t* to, const CopyAxis& rows, const CopyAxis& columns) {
+template <class T>
+bool copy_few_rows(const T* from, T* to, const CopyAxis& rows, const CopyAxis& columns) {
   const auto for_rows = [&](std::int64_t count, const auto& copy) {
     switch (count) {
       case 2: copy(std::integral_constant<int, 2>()); return true;
@@ -187,14 +250,15 @@ bool copy_few_rows(const std::uint32_t* from, std::uint32_t* to, const CopyAxis&
 /// Transposes a plane in tiles that fit the first cache.
 template <class T>
 void copy_plane(const T* from, T* to, const CopyAxis& rows, const CopyAxis& columns) {
-  if constexpr (sizeof(T) == 4) {
+  constexpr bool kHasRegisters = sizeof(T) == 2 || sizeof(T) == 4;
+  if constexpr (kHasRegisters) {
     if (rows.size <= kInterleavedRows && copy_few_rows(from, to, rows, columns)) return;
   }
   for (std::int64_t r = 0; r < rows.size; r += kTile) {
     const std::int64_t r_end = std::min(rows.size, r + kTile);
     for (std::int64_t c = 0; c < columns.size; c += kTile) {
       const std::int64_t c_end = std::min(columns.size, c + kTile);
-      if constexpr (sizeof(T) == 4) {
+      if constexpr (kHasRegisters) {
         const T* source = from + r * rows.source_stride + c * columns.source_stride;
         T* target = to + r * rows.target_stride + c * columns.target_stride;
         if (columns.source_stride == 1 && rows.target_stride == 1) {

@@ -75,8 +75,9 @@ std::int64_t source_index(std::int64_t i, std::int64_t size, std::int64_t mode) 
   }
 }
 
-/// Fills the output with the number in attribute `value`.
+/// Fills a part of the output with the number in attribute `value`.
 void fill(const KernelCall& c, const TensorView& out) {
+  if (out.numel() == 0) return;
   const double value[2] = {c.node->number_at(AttrKey::value, 0), c.node->number_at(AttrKey::value, 1)};
   alignas(16) std::byte element[16] = {};
   convert(value, DType::c128, element, out.dtype, 1);
@@ -84,6 +85,18 @@ void fill(const KernelCall& c, const TensorView& out) {
   from.data = element;
   from.strides = {};
   copy_strided(from, out);
+}
+
+/// Fills what lies around the inside of the output, from the innermost axis outwards.
+void fill_borders(const KernelCall& c, const Dims& before, const Dims& after, TensorView filled) {
+  for (int i = filled.rank; i-- > 0;) {
+    const auto k = static_cast<std::size_t>(i);
+    const std::int64_t b = std::max<std::int64_t>(0, before[k].value()),
+                       a = std::max<std::int64_t>(0, after[k].value()), size = filled.size(i);
+    fill(c, slice(filled, i, -b, b, 1));
+    fill(c, slice(filled, i, size, a, 1));
+    filled = slice(filled, i, -b, b + size + a, 1);
+  }
 }
 
 void pad(KernelCall& c) {
@@ -102,9 +115,9 @@ void pad(KernelCall& c) {
     from = slice(from, i, skip, std::max<std::int64_t>(keep, 0), 1);
     inner = slice(inner, i, std::max<std::int64_t>(0, b), std::max<std::int64_t>(keep, 0), 1);
   }
-  if (mode == 0) fill(c, out);
+  if (empty && mode == 0) return fill(c, out);
   if (!empty) copy_strided(from, inner);
-  if (mode == 0) return;
+  if (mode == 0) return fill_borders(c, before, after, inner);
   TensorView done = inner;  // grows to the whole output
   for (int i = 0; i < x.rank; ++i) {
     const auto k = static_cast<std::size_t>(i);
