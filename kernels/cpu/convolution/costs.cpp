@@ -85,8 +85,16 @@ double cost_of_blocks(const ConvolutionCall& c, const Machine& m) {
 double cost_of_onednn(const ConvolutionCall& c, const Machine& m) {
   if (!onednn_computes(c)) return kOnRequest;
   const ConvolutionSizes s(c);
-  const double share = c.problem.transposed ? kOfTransposedOneDnn : kOfOneDnn;
+  const ConvolutionProblem& p = c.problem;
   const double moves = kMovesOfOneDnn * (s.image + s.result) + kMovesOfOneDnnWeight * s.weight;
+  double share = kOfOneDnn;
+  if (p.transposed) {
+    constexpr std::int64_t kBlock = 16;  // channels that are multiplied together
+    const auto filled = [](std::int64_t n) {
+      return static_cast<double>(n) / static_cast<double>(channels_up_to(n, kBlock));
+    };
+    share = kOfTransposedOneDnn * filled(p.in) * filled(p.out);
+  }
   return kWaiting * (c.products / m.products / share + time_of_moves(moves) + kOfOneDnnCall);
 }
 

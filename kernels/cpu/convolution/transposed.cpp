@@ -12,15 +12,15 @@
 namespace tern::cpu {
 
 bool TransposedChannelsLast::serves(const KernelCall& call, const ConvolutionProblem& p) {
-  constexpr std::int64_t kFewestOut = 4, kFewestIn = 8, kMostPhases = 64;
+  constexpr std::int64_t kMostPhases = 64;
   const TensorView &x = call.in[0], &w = call.in[1], &y = call.out[0];
   const auto is_float = [&](std::size_t i) { return call.in[i].dtype == DType::f32; };
   const Algorithm asked = call.algorithm.algorithm;
   const bool suits = p.transposed && (x.rank == 3 || x.rank == 4) && is_float(0) && is_float(1) &&
                      (!call.has_input(2) || is_float(2)) && y.dtype == DType::f32 && w.blocks.columns == 0 &&
                      x.numel() != 0 && w.numel() != 0 && y.numel() != 0 &&
-                     (asked == Algorithm::none || asked == Algorithm::channels_last) && p.out >= kFewestOut &&
-                     p.in >= kFewestIn && p.window[1].stride * p.window[2].stride <= kMostPhases;
+                     (asked == Algorithm::none || asked == Algorithm::channels_last) &&
+                     p.window[1].stride * p.window[2].stride <= kMostPhases;
   return suits && (asked != Algorithm::none || channels_last_pays(ConvolutionCall(call), machine(call.precision)));
 }
 
