@@ -88,7 +88,9 @@ double cost_of_onednn(const ConvolutionCall& c, const Machine& m) {
   const ConvolutionProblem& p = c.problem;
   const double moves = kMovesOfOneDnn * (s.image + s.result) + kMovesOfOneDnnWeight * s.weight;
   double share = kOfOneDnn;
-  if (p.transposed) {
+  if (p.transposed && p.in == 1 && p.out == 1) {
+    share = kOfTransposedOneDnn;
+  } else if (p.transposed) {
     constexpr std::int64_t kBlock = 16;  // channels that are multiplied together
     const auto filled = [](std::int64_t n) {
       return static_cast<double>(n) / static_cast<double>(channels_up_to(n, kBlock));
