@@ -1,4 +1,4 @@
-// A transposed float convolution node whose image and result are channels last.
+// A transposed convolution node whose image and result are channels last. Numbers of bfloat16 are widened first.
 #pragma once
 
 #include <memory>
@@ -20,6 +20,12 @@ class TransposedChannelsLast : public PreparedAlgorithm {
   RemainingWork run(KernelCall& call, ScratchArena& arena, const pointwise::Epilogue* epilogue) const override;
 
  private:
+  /// Widened operands and sums, and a weight that each run packs; null where a run needs none.
+  struct Buffers {
+    float *x = nullptr, *weight = nullptr, *bias = nullptr, *y = nullptr, *panels = nullptr;
+  };
+  Buffers buffers(const KernelCall& call, ScratchArena& arena) const;
+
   explicit TransposedChannelsLast(const ConvolutionProblem& p)
       : convolution_({p.window, p.batch, p.groups, p.in, p.out}) {}
 
