@@ -225,6 +225,7 @@ set(sources
   passes/constant_part.cpp
   passes/fold/attention_mask.cpp
   passes/fold/batch_norm.cpp
+  passes/fold/branches.cpp
   passes/fold/convolution.cpp
   passes/fold/fold.cpp
   passes/microscaling/forms.cpp
@@ -261,6 +262,7 @@ set(sources
   passes/simplify/numbers.cpp
   passes/simplify/overlap.cpp
   passes/simplify/rotations.cpp
+  passes/simplify/slices.cpp
   passes/storage/column_order.cpp
   passes/storage/narrow_weights.cpp
   passes/weight_only/scale.cpp

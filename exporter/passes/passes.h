@@ -110,6 +110,9 @@ void inline_numbers(Program& program);
 /// a query, a key and a value three times.
 void share_common_nodes(Program& program);
 
+/// Reads the operand of a concatenation in place of a slice that has all its elements.
+void read_joined_operands(Program& program);
+
 /// Merges the nodes of a normalization into one (norms.cpp). Means are rounded once instead of several times, so the
 /// last place of a result may differ. Dead nodes count as readers: remove them first.
 void recognise_norms(Program& program);

@@ -45,6 +45,8 @@ class Folder {
   }
 
   void run() {
+    move_into_branches(program_, read_);
+    read_.resize(program_.states.size());
     fold_batch_norms(program_, read_);
     for (std::uint32_t f = 0; f < program_.functions.size(); ++f) fold(f);
     read_.resize(program_.states.size());

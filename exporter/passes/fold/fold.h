@@ -11,6 +11,10 @@ namespace tern {
 /// Bytes of a constant, or of all constants of one large state, by which folding may enlarge a program.
 inline constexpr std::uint64_t kSmallConstant = std::uint64_t{64} << 10;
 
+/// Batch norms with constant statistics and functions of single elements, which follow a concatenation of convolutions
+/// that nothing else reads, move before it. The states that the norms read are marked in `read`.
+void move_into_branches(Program& program, std::vector<bool>& read);
+
 /// A batch norm with constant statistics becomes x * scale + shift: one number of each for a channel, computed in
 /// double. Where x is the result of a convolution that nothing else reads, its weight and bias take them over. The
 /// states that it read are marked in `read`.

@@ -181,5 +181,44 @@ TEST(Fold, ConvolutionsThatOthersReadKeepTheirWeights) {
   EXPECT_EQ(fold(written.p), (std::vector<Op>{Op::convolution, Op::pointwise}));
 }
 
+/// Two convolutions of one channel, to one and two channels, joined, normed and rectified.
+struct Joined {
+  TestProgram p;
+  ValueId x, first, second;
+  Joined() {
+    x = p.input(DType::f32, {1, 1, 2, 2});
+    first = convolution({5}, 1);
+    second = convolution({1, -2}, 2);
+    const ValueId joined = p.b().concat({first, second}, 1);
+    const ValueId norm = batch_norm(p, joined,
+                                    {p.state({3}, {1, 2, 3}, false), p.state({3}, {3, 8, 15}, false),
+                                     p.state({3}, {2, 6, 4}, false), p.state({3}, {0.5F, -0.5F, 20}, false)},
+                                    1);
+    p.output(p.b().expr("max(x, 0)", {{"x", norm}}, DType::f32));
+  }
+  ValueId convolution(const Floats& weight, std::int64_t channels) {
+    return p.b().add(Op::convolution, {x, p.state({channels, 1, 1, 1}, weight, false)},
+                     {attr(AttrKey::strides, Dims{1, 1}), attr(AttrKey::before, Dims{0, 0}),
+                      attr(AttrKey::after, Dims{0, 0}), attr(AttrKey::dilations, Dims{1, 1})});
+  }
+  Floats run() {
+    Session s(p.model().prepare());
+    return values_of(s.run({floats({1, 1, 2, 2}, {1, 2, 3, 4})})[0]);
+  }
+};
+
+TEST(Fold, NormsOfJoinedConvolutionsMoveIntoTheBranches) {
+  Joined j;
+  EXPECT_EQ(fold(j.p), (std::vector<Op>{Op::convolution, Op::convolution, Op::pointwise, Op::pointwise, Op::concat}));
+  // 5 x - 0.5, 2 (x - 2) - 0.5 and (-2 x - 3) + 20, of which negative numbers become zero.
+  EXPECT_EQ(j.run(), (Floats{4.5F, 9.5F, 14.5F, 19.5F, 0, 0, 1.5F, 3.5F, 15, 13, 11, 9}));
+}
+
+TEST(Fold, NormsOfBranchesThatOthersReadStay) {
+  Joined j;
+  j.p.output(j.second);
+  EXPECT_EQ(fold(j.p), (std::vector<Op>{Op::convolution, Op::convolution, Op::concat, Op::pointwise, Op::pointwise}));
+}
+
 }  // namespace
 }  // namespace tern

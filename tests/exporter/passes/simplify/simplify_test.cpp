@@ -41,6 +41,26 @@ TEST(Simplify, TheSameOfTheSameIsComputedOnce) {
   EXPECT_EQ(got, std::vector<float>(6, 6.0F));
 }
 
+TEST(Simplify, SlicesThatEqualAJoinedOperandReadIt) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {2, 1}), y = p.input(DType::f32, {2, 2});
+  const ValueId joined = p.b().concat({x, y}, 1);
+  const auto slice = [&](std::int64_t start, std::int64_t length) {
+    return p.b().add(Op::slice, {joined},
+                     {attr(AttrKey::axis, Dim(-1)), attr(AttrKey::start, Dim(start)),
+                      attr(AttrKey::length, Dim(length)), attr(AttrKey::step, Dim(1))});
+  };
+  p.output(p.b().expr("v * 2", {{"v", slice(1, 2)}}, DType::f32));
+  p.output(p.b().expr("v * 3", {{"v", slice(0, 2)}}, DType::f32));
+  Program& program = p.b().program();
+  run_passes(program, Stage::simplify, Stage::simplify, {});
+  EXPECT_EQ(count(program, Op::slice), 1U) << "the second slice has elements of both operands";
+  Session session(p.model().prepare());
+  const std::vector<Tensor>& out = session.run({floats({2, 1}, {1, 2}), floats({2, 2}, {3, 4, 5, 6})});
+  EXPECT_EQ(values_of(out[0]), (std::vector<float>{6, 8, 10, 12}));
+  EXPECT_EQ(values_of(out[1]), (std::vector<float>{3, 9, 6, 15}));
+}
+
 TEST(Simplify, RandomNumbersAndResultsStay) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {4});
