@@ -150,6 +150,28 @@ std::int64_t extremum_of_runs(RunReader<L>& reader, const std::byte* px, std::in
   return place;
 }
 
+/// Finds extrema of m <= kRun lines side by side, whose n elements lie `stride` apart: the first of equal ones, or the
+/// first NaN. `places` are their numbers in the lines.
+template <class L>
+void extrema_of_columns(RunReader<L>& reader, const std::byte* px, std::int64_t stride, std::int64_t size,
+                        std::int64_t n, std::int64_t m, bool is_max, L* extrema, std::int64_t* places) {
+  std::copy_n(reader.read(px, 1, m), m, extrema);
+  std::fill_n(places, m, 0);
+  for (std::int64_t i = 1; i < n; ++i) {
+    const L* v = reader.read(px + i * stride * size, 1, m);
+    visit_cpu_level([&](auto) __attribute__((always_inline)) {
+#pragma omp simd
+      for (std::int64_t j = 0; j < m; ++j) {
+        const bool is_beyond = is_max ? v[j] > extrema[j] : v[j] < extrema[j],
+                   is_first_nan = (static_cast<int>(is_nan(v[j])) & static_cast<int>(!is_nan(extrema[j]))) != 0,
+                   replaces = (static_cast<int>(is_beyond) | static_cast<int>(is_first_nan)) != 0;
+        extrema[j] = replaces ? v[j] : extrema[j];
+        places[j] = replaces ? i : places[j];
+      }
+    });
+  }
+}
+
 template <class L>
 std::int64_t select(SelectKind kind, Line<L> line, std::int64_t n, std::int64_t k) {
   switch (kind) {
@@ -166,6 +188,7 @@ std::int64_t select(SelectKind kind, Line<L> line, std::int64_t n, std::int64_t 
 }  // namespace
 
 void cpu_select_reduce(KernelCall& c) {
+  constexpr std::int64_t kLeastColumns = 4;
   const TensorView& x = c.in[0];
   const auto kind = static_cast<SelectKind>(c.node->integer(AttrKey::kind));
   const int axis = axis_of(*c.node, x.rank);
@@ -173,20 +196,33 @@ void cpu_select_reduce(KernelCall& c) {
   const std::int64_t k = c.node->integer(AttrKey::k);
   const CollapsedAxes from = axes_without(x, axis);
   if (n == 0 && from.count > 0) fail(ErrorCode::runtime, "an axis without elements cannot be selected from");
+  const bool is_extremum = kind == SelectKind::max || kind == SelectKind::min;
+  const bool lies_in_columns = is_extremum && n > 0 && xs != 1 && from.rank > 0 && from.inner_stride() == 1 &&
+                               from.inner_size() >= kLeastColumns;
   visit_real_compute(number_type(x.dtype), [&]<class L>(std::type_identity<L>) {
     parallel_for(from.count, grain_for(n * 4), [&](std::int64_t begin, std::int64_t end) {
       RunReader<L> reader(x.dtype);
       auto* line = thread_buffer<Keyed<L>>(static_cast<std::size_t>(n));
-      for (std::int64_t t = begin; t < end; ++t) {
+      std::int64_t m = 1;
+      for (std::int64_t t = begin; t < end; t += m) {
         const std::byte* px = x.data + from.offset(t) * size;
         std::int64_t at = 0;
-        if (kind == SelectKind::max || kind == SelectKind::min) {
+        if (lies_in_columns) {
+          L extrema[kRun];
+          std::int64_t places[kRun];
+          m = std::min({kRun, from.inner_size() - t % from.inner_size(), end - t});
+          extrema_of_columns(reader, px, xs, size, n, m, kind == SelectKind::max, extrema, places);
+          if (c.wants_output(0)) convert(extrema, dtype_of_v<L>, c.out[0].data + t * size, x.dtype, m);
+          if (c.wants_output(1)) std::copy_n(places, m, c.out[1].data_as<std::int64_t>() + t);
+          continue;
+        }
+        if (is_extremum) {
           at = extremum_of_runs(reader, px, xs, size, n, kind == SelectKind::max);
         } else {
           for (std::int64_t i = 0; i < n; i += kRun) {
-            const std::int64_t m = std::min(kRun, n - i);
-            const L* v = reader.read(px + i * xs * size, xs, m);
-            for (std::int64_t j = 0; j < m; ++j) line[i + j] = {v[j], i + j};
+            const std::int64_t count = std::min(kRun, n - i);
+            const L* v = reader.read(px + i * xs * size, xs, count);
+            for (std::int64_t j = 0; j < count; ++j) line[i + j] = {v[j], i + j};
           }
           at = select<L>(kind, line, n, k);
         }
