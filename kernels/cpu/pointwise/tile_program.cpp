@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <string>
 
 namespace tern::pointwise {
@@ -60,9 +61,10 @@ TileProgram::TileProgram(const KernelCall& call, std::int64_t least, const LoopT
   }
   total = call.out[0].numel();
   collapse(call, operands);
+  find_periods();
   add_instructions(call, operands);
   if (block == 0) join_activations(call.node->expr);
-  if (by_rows) {
+  if (by_rows && !is_periodic) {
     const std::vector<TileInstruction> loops_alone = instructions;
     join_chains(call.node->expr.code, kShortRow);
     has_row_chain = is_row_chain();
@@ -72,6 +74,22 @@ TileProgram::TileProgram(const KernelCall& call, std::int64_t least, const LoopT
   choose_tile();
   find_crossed_operands();
   assign_slots();
+}
+
+void TileProgram::find_periods() {
+  if (block > 0 || rank < 2 || loads.size() > kMostPeriodic) return;
+  bool repeats = false;
+  for (Load& l : loads) {
+    if (l.linear || l.uniform) continue;
+    std::size_t first = 0;
+    while (l.strides[first] == 0) ++first;
+    std::int64_t period = 1;
+    for (std::size_t d = first; d < static_cast<std::size_t>(rank); ++d) period *= sizes[d];
+    if (period > kLongestPeriod || 2 * period > total) return;
+    l.period = period;
+    repeats = true;
+  }
+  is_periodic = repeats;
 }
 
 void TileProgram::find_crossed_operands() {
@@ -162,7 +180,8 @@ void TileProgram::add_instructions(const KernelCall& call, const std::vector<std
         n.kind = Kind::load;
         n.load = static_cast<std::size_t>(std::ranges::find(operands, operand_of(*call.node, i)) - operands.begin());
         n.uniform = loads[n.load].uniform;
-        n.is_cached = block > 0 && !n.uniform && loads[n.load].constant && loads[n.load].axis >= 0;
+        n.is_cached = is_periodic ? loads[n.load].period > 0
+                                  : block > 0 && !n.uniform && loads[n.load].constant && loads[n.load].axis >= 0;
         break;
       case Scalar::index: {
         n.kind = Kind::index;
@@ -197,7 +216,7 @@ void TileProgram::add_instructions(const KernelCall& call, const std::vector<std
 /// reads.
 void TileProgram::find_row_constants(bool has_chains, std::int64_t least_row) {
   const auto last = static_cast<std::size_t>(rank) - 1;
-  if (block > 0 || rank < 2 || sizes[last] < least_row) return;
+  if (block > 0 || rank < 2 || is_periodic || sizes[last] < least_row) return;
   std::vector<bool> is_read_by_loop(instructions.size());
   for (const TileInstruction& n : instructions) {
     const bool reads = n.kind == Kind::loop || n.kind == Kind::convert || n.kind == Kind::bitcast;
@@ -233,11 +252,19 @@ void TileProgram::choose_tile() {
   // Chains hold values in registers.
   if (one_chain && block == 0 && total >= kManyElements) tile = kChainTile;
   const std::int64_t inner = sizes[static_cast<std::size_t>(rank) - 1];
-  is_row_tiled = rank > 1 && (inner >= kTiledRow || has_row_chain) && !packed;
+  is_row_tiled = rank > 1 && !is_periodic && (inner >= kTiledRow || has_row_chain) && !packed;
   if (is_row_tiled) {
     row_tiles = (inner + tile - 1) / tile;
     tile = (inner + row_tiles - 1) / row_tiles;
     tiles = total / std::max<std::int64_t>(1, inner) * row_tiles;
+  } else if (is_periodic) {
+    constexpr std::int64_t kLine = 64;  // elements: tiles of the result begin with a line of the cache
+    std::int64_t period = 1;            // each is a multiple of the shorter ones
+    for (const Load& l : loads) period = std::max(period, l.period);
+    const std::int64_t lines = std::lcm(period, kLine),
+                       step = lines <= tile ? lines : std::lcm(period, std::int64_t{2});
+    tile = std::max(step, tile / step * step);
+    tiles = (total + tile - 1) / tile;
   } else {
     tile = std::min(tile, (std::max<std::int64_t>(total, 1) + 1) / 2 * 2);
     tiles = (total + tile - 1) / tile;

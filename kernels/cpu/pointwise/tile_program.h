@@ -23,13 +23,16 @@ struct Load {
   bool uniform = false;        ///< a single element for the whole output
   bool linear = false;         ///< stored in the output's order: tiles are read in place
   std::array<std::int64_t, kMaxRank> strides{};
-  bool constant = false;  ///< the bytes never change
-  int axis = -1;          ///< the only collapsed dimension with a nonzero stride; -1: several
-  int crossed = -1;       ///< number among the operands whose rows run across memory: several rows are gathered at once
+  bool constant = false;    ///< the bytes never change
+  int axis = -1;            ///< the only collapsed dimension with a nonzero stride; -1: several
+  std::int64_t period = 0;  ///< elements of the output after which the operand repeats; 0: it does not, or linear
+  int crossed = -1;  ///< number among the operands whose rows run across memory: several rows are gathered at once
 };
 
-inline constexpr int kMostCrossed = 4;            ///< operands that are gathered by several rows
-inline constexpr std::int64_t kCrossedRows = 16;  ///< rows that are gathered at once: the elements of a cache line
+inline constexpr std::size_t kMostPeriodic = 8;       ///< operands of programs with periodic ones
+inline constexpr std::int64_t kLongestPeriod = 1024;  ///< elements
+inline constexpr int kMostCrossed = 4;                ///< operands that are gathered by several rows
+inline constexpr std::int64_t kCrossedRows = 16;      ///< rows that are gathered at once: the elements of a cache line
 
 inline constexpr std::int64_t kTiledRow = 128;  ///< rows at least this long are divided into tiles separately
 inline constexpr std::size_t kMostLinks = 32;   ///< links of a chain
@@ -50,7 +53,8 @@ struct TileInstruction {
   bool row_constant = false;  ///< equal along each tile, and read by chains alone: a load repeats a few elements
   bool fixed = false;         ///< uniform, and computed from constants alone: equal for every run
   bool shared = false;        ///< merged, with readers besides the next link: the chain stores the value
-  bool is_cached = false;  ///< a constant operand of an epilogue along a single axis: its buffer serves several blocks
+  /// A constant operand of an epilogue along a single axis, or a periodic operand: its buffer serves several blocks.
+  bool is_cached = false;
   Loop loop = nullptr;
   std::size_t a = 0, b = 0, c = 0;  ///< instructions
   DType source = DType::invalid, type = DType::invalid;
@@ -82,7 +86,10 @@ struct TileProgram : KernelState {
   int rank = 1;            ///< collapsed, at least 1
   std::array<std::int64_t, kMaxRank> sizes{};
   bool is_row_tiled = false;  ///< tiles do not cross the innermost dimension
-  std::int64_t tile = 0;      ///< elements, even
+  /// Tiles have whole periods of every operand that does not lie in the output's order: such an operand is gathered
+  /// once for all tiles.
+  bool is_periodic = false;
+  std::int64_t tile = 0;  ///< elements, even
   std::int64_t tiles = 0;
   std::int64_t block = 0;  ///< smallest capacity of every buffer, in elements
   std::int64_t row_tiles = 1;
@@ -117,6 +124,7 @@ struct TileProgram : KernelState {
   bool is_row_chain() const;
   void find_row_constants(bool has_chains, std::int64_t least_row);
   void choose_tile();
+  void find_periods();
   void find_crossed_operands();
   void assign_slots();
   bool needs_slot(const TileInstruction& n) const;

@@ -330,6 +330,13 @@ void TileWorker::load(std::size_t i, const OutputSlice& t, std::byte* dst) {
     where_[i] = from + offset(program_, l, t.start) * l.element;
   } else if (l.crossed >= 0) {
     where_[i] = crossed_rows(l, t.start);
+  } else if (program_.is_periodic && !result) {
+    BufferedPeriod& buffered = periods_[program_.instructions[i].load];
+    where_[i] = dst;
+    if (buffered.phase == t.start % l.period && buffered.count >= t.count) return;
+    buffered = {t.start % l.period, t.count};
+    gather(program_, l, from, t.start, t.count, dst);
+    return;
   } else {
     if (!result) where_[i] = dst;
     if (cached_rows_ != nullptr) cached_rows_[program_.instructions[i].load] = {};

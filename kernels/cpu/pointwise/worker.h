@@ -73,6 +73,11 @@ class TileWorker {
   const LoopTable& loops_;
   BufferedRows* cached_rows_ = nullptr;
   std::array<std::int64_t, kMostCrossed> crossed_{-1, -1, -1, -1};  ///< the first element in each buffer
+  /// Elements in a periodic operand's buffer, and the first one's number in its period.
+  struct BufferedPeriod {
+    std::int64_t phase = 0, count = 0;
+  };
+  std::array<BufferedPeriod, kMostPeriodic> periods_{};  ///< of each load
   bool streams_ = false;
 };
 
