@@ -216,17 +216,17 @@ void TileProgram::join_activations(const PointwiseExpr& expr) {
   }
 }
 
-void TileProgram::join_chains(const std::vector<Instruction>& code, std::int64_t least_row) {
-  find_row_constants(false, least_row);
+void TileProgram::join_chains(const std::vector<Instruction>& code, bool by_rows) {
+  find_row_constants(false);
   const ChainFinder found(code, instructions);
   for (std::size_t i = 0; i < code.size(); ++i) {
     if (found.chain_of(i) == kNone) continue;
     const InstructionChain& chain = found.chains()[found.chain_of(i)];
     // A loop of one operation reads contiguous operands; a chain repeats an element per row in a register, and a chain
-    // of short rows reads them where they lie.
+    // of rows reads them where they lie.
     const auto gains = [&](std::size_t k) {
       const TileInstruction& n = instructions[k];
-      return n.row_constant || (least_row < kTiledRow && n.kind == Kind::load && !n.uniform && !loads[n.load].linear);
+      return n.row_constant || (by_rows && n.kind == Kind::load && !n.uniform && !loads[n.load].linear);
     };
     const Link& first = chain.links.front();
     if (chain.instructions < 2 && !gains(chain.start) && !gains(first.y) && !gains(first.lhs)) continue;
@@ -239,7 +239,7 @@ void TileProgram::join_chains(const std::vector<Instruction>& code, std::int64_t
     instructions[i].links = chain.links;
     for (const std::size_t s : chain.shared) instructions[s].shared = true;
   }
-  find_row_constants(true, least_row);
+  find_row_constants(true);
   for (std::size_t i = 0; i < code.size(); ++i) {
     if (instructions[i].kind == Kind::chain)
       instructions[i].known_chain = known_chain(table, instructions, found.chains()[found.chain_of(i)]);

@@ -1,4 +1,5 @@
 // Gathers a strided operand into a tile.
+#include <algorithm>
 #include <cstring>
 
 #include "kernels/cpu/movement/transpose.h"
@@ -41,6 +42,39 @@ void copy_run(std::byte* dst, const std::byte* src, std::int64_t stride, std::in
   }
 }
 
+/// Repeats element r * step of `src` `columns` times, for each of `rows` rows, in whole vectors: a row's last vector
+/// overlaps the next row.
+template <class T>
+void repeat_elements(T* dst, const T* src, std::int64_t step, std::int64_t columns, std::int64_t rows) {
+  std::int64_t r = 0;
+  if constexpr (sizeof(T) <= 8) {
+    using Vector [[gnu::vector_size(16), gnu::aligned(alignof(T)), gnu::may_alias]] = T;
+    constexpr std::int64_t kLanes = sizeof(Vector) / sizeof(T);
+    const std::int64_t vectors = (columns + kLanes - 1) / kLanes, whole = rows - vectors * kLanes / columns;
+    for (; r < whole; ++r, dst += columns) {
+      const Vector all = Vector{} + src[r * step];
+      for (std::int64_t k = 0; k < vectors; ++k) *reinterpret_cast<Vector*>(dst + k * kLanes) = all;
+    }
+  }
+  for (; r < rows; ++r, dst += columns) repeat(src[r * step], dst, columns);
+}
+
+/// Copies `rows` rows of a few elements to `dst`, one after the other.
+template <class T>
+void copy_short_rows(T* dst, const T* src, std::int64_t row_stride, std::int64_t stride, std::int64_t columns,
+                     std::int64_t rows) {
+  if (stride == 0) return repeat_elements(dst, src, row_stride, columns, rows);
+  if (stride == 1 && row_stride == 0) {
+    for (std::int64_t i = 0; i < columns; ++i) dst[i] = src[i];
+    for (std::int64_t filled = columns, all = rows * columns; filled < all; filled *= 2)
+      std::memcpy(dst + filled, dst, static_cast<std::size_t>(std::min(filled, all - filled)) * sizeof(T));
+    return;
+  }
+  for (std::int64_t r = 0; r < rows; ++r, dst += columns, src += row_stride) {
+    for (std::int64_t i = 0; i < columns; ++i) dst[i] = src[i * stride];
+  }
+}
+
 template <class T>
 void gather_as(const TileProgram& program, const Load& load, const std::byte* data, std::int64_t start,
                std::int64_t count, std::byte* dst) {
@@ -54,15 +88,29 @@ void gather_as(const TileProgram& program, const Load& load, const std::byte* da
     offset += at[d] * load.strides[d];
   }
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t inner = program.sizes[last];
+  const bool has_short_rows = last > 0 && inner < kTiledRow;
   while (true) {
-    const std::int64_t run = std::min(count, program.sizes[last] - at[last]);
-    copy_run<T>(dst, data + offset * size, load.strides[last], run);
+    const bool begins_row = at[last] == 0;
+    const std::int64_t rows =
+        has_short_rows && begins_row ? std::min(count / inner, program.sizes[last - 1] - at[last - 1]) : 0;
+    const std::int64_t run = rows > 0 ? rows * inner : std::min(count, inner - at[last]);
+    if (rows > 0) {
+      copy_short_rows(reinterpret_cast<T*>(dst), reinterpret_cast<const T*>(data) + offset, load.strides[last - 1],
+                      load.strides[last], inner, rows);
+    } else {
+      copy_run<T>(dst, data + offset * size, load.strides[last], run);
+    }
     count -= run;
     if (count == 0) return;
     dst += run * size;
     // Moves to the next row.
     offset -= at[last] * load.strides[last];
     at[last] = 0;
+    if (rows > 1) {
+      offset += (rows - 1) * load.strides[last - 1];
+      at[last - 1] += rows - 1;
+    }
     for (std::size_t d = last; d-- > 0;) {
       offset += load.strides[d];
       if (++at[d] < program.sizes[d]) break;

@@ -16,7 +16,6 @@ constexpr std::size_t kCacheBytes = 32 * 1024;  // bytes of all tile buffers: th
 constexpr std::int64_t kLargestTile = 2048;
 constexpr std::int64_t kSmallestTile = 64;
 constexpr std::int64_t kChainTile = 8192, kManyElements = 1 << 20;
-constexpr std::int64_t kShortRow = 16;               // a call for each row pays from this length on
 constexpr std::int64_t kLongRow = 2048;              // longer rows are divided among threads
 constexpr std::int64_t kTileProgramGrain = 1 << 15;  // additions per thread
 
@@ -66,11 +65,11 @@ TileProgram::TileProgram(const KernelCall& call, std::int64_t least, const LoopT
   if (block == 0) join_activations(call.node->expr);
   if (by_rows && !is_periodic) {
     const std::vector<TileInstruction> loops_alone = instructions;
-    join_chains(call.node->expr.code, kShortRow);
+    join_chains(call.node->expr.code, true);
     has_row_chain = is_row_chain();
     if (!has_row_chain) instructions = loops_alone;
   }
-  if (!has_row_chain) join_chains(call.node->expr.code, kTiledRow);
+  if (!has_row_chain) join_chains(call.node->expr.code, false);
   choose_tile();
   find_crossed_operands();
   assign_slots();
@@ -214,9 +213,9 @@ void TileProgram::add_instructions(const KernelCall& call, const std::vector<std
 
 /// Marks loads of one element per row, such as a channel's scale over its image; with chains those alone that no loop
 /// reads.
-void TileProgram::find_row_constants(bool has_chains, std::int64_t least_row) {
+void TileProgram::find_row_constants(bool has_chains) {
   const auto last = static_cast<std::size_t>(rank) - 1;
-  if (block > 0 || rank < 2 || is_periodic || sizes[last] < least_row) return;
+  if (block > 0 || rank < 2 || is_periodic || sizes[last] < kTiledRow) return;
   std::vector<bool> is_read_by_loop(instructions.size());
   for (const TileInstruction& n : instructions) {
     const bool reads = n.kind == Kind::loop || n.kind == Kind::convert || n.kind == Kind::bitcast;
@@ -231,7 +230,7 @@ void TileProgram::find_row_constants(bool has_chains, std::int64_t least_row) {
 
 bool TileProgram::is_row_chain() const {
   const auto last = static_cast<std::size_t>(rank) - 1;
-  if (block > 0 || rank < 2 || sizes[last] < kShortRow || sizes[last] > kLongRow) return false;
+  if (block > 0 || rank < 2 || sizes[last] < kTiledRow || sizes[last] > kLongRow) return false;
   if (!one_chain || instructions.back().known_chain == nullptr) return false;
   return std::ranges::all_of(instructions, [&](const TileInstruction& n) {
     return n.kind != Kind::load || n.uniform || n.row_constant || loads[n.load].strides[last] == 1;
@@ -252,7 +251,7 @@ void TileProgram::choose_tile() {
   // Chains hold values in registers.
   if (one_chain && block == 0 && total >= kManyElements) tile = kChainTile;
   const std::int64_t inner = sizes[static_cast<std::size_t>(rank) - 1];
-  is_row_tiled = rank > 1 && !is_periodic && (inner >= kTiledRow || has_row_chain) && !packed;
+  is_row_tiled = rank > 1 && !is_periodic && inner >= kTiledRow && !packed;
   if (is_row_tiled) {
     row_tiles = (inner + tile - 1) / tile;
     tile = (inner + row_tiles - 1) / row_tiles;

@@ -119,10 +119,10 @@ struct TileProgram : KernelState {
   void collapse(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands);
   void add_instructions(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands);
   void join_activations(const PointwiseExpr& expr);  ///< chains.cpp
-  /// Chains of programs whose rows have at least `least_row` elements repeat an element per row; chains.cpp
-  void join_chains(const std::vector<Instruction>& code, std::int64_t least_row);
+  /// With `by_rows`, chains of single operations read rows where they lie; chains.cpp
+  void join_chains(const std::vector<Instruction>& code, bool by_rows);
   bool is_row_chain() const;
-  void find_row_constants(bool has_chains, std::int64_t least_row);
+  void find_row_constants(bool has_chains);
   void choose_tile();
   void find_periods();
   void find_crossed_operands();
