@@ -199,6 +199,7 @@ set(sources
   lower/scatter_views.cpp
   lower/semi_structured.cpp
   lower/signal_windows.cpp
+  lower/sparse.cpp
   lower/splitting.cpp
   lower/stft.cpp
   lower/symmetric_memory.cpp

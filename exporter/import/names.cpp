@@ -29,6 +29,7 @@ constexpr std::string_view kNoEffect[] = {
     "aten._functional_sym_constrain_range_for_size.default",
     "aten._make_dep_token.default",
     "aten.sym_constrain_range_for_size",
+    "aten._print.default",
     "aten.record_stream.default",
     "profiler._record_function_enter_new.default",
     "profiler._record_function_exit.default",

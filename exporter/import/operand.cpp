@@ -169,8 +169,9 @@ CallArgument Arguments::operand(const pt2::Argument& a) {
       o.text = a.text;
       break;
     case ArgumentKind::layout:
-      if (a.integer != static_cast<std::int64_t>(pt2::Layout::strided)) {
-        fail(ErrorCode::unsupported, "layouts other than dense are not supported");
+      if (a.integer != static_cast<std::int64_t>(pt2::Layout::strided) &&
+          a.integer != static_cast<std::int64_t>(pt2::Layout::sparse_coo)) {
+        fail(ErrorCode::unsupported, "layouts other than dense and sparse_coo are not supported");
       }
       o.kind = OK::layout;
       o.integer = a.integer;

@@ -49,15 +49,24 @@ Values rrelu(Builder& b, const Call& c) {
                  c.result_dtype())};
 }
 
+/// The noise serves the gradient alone.
+Values rrelu_with_noise(Builder& b, const Call& c) {
+  return {rrelu(b, c)[0], c.tensor("noise")};
+}
+
 /// Returns the value, and a buffer for the gradient alone.
 Values log_sigmoid_forward(Builder& b, const Call& c) {
   return {lower_text(b, c, "min(self, 0) - log1p(exp(-abs(self)))"), lower_text(b, c, "exp(-abs(self))")};
 }
 
 constexpr std::array kActivationLowerings = {
-    Lowering{"aten.gelu.default", gelu},           Lowering{"aten.prelu.default", prelu},
-    Lowering{"aten._prelu_kernel.default", prelu}, Lowering{"aten.glu.default", glu},
-    Lowering{"aten.rrelu.default", rrelu},         Lowering{"aten.log_sigmoid_forward.default", log_sigmoid_forward},
+    Lowering{"aten.gelu.default", gelu},
+    Lowering{"aten.prelu.default", prelu},
+    Lowering{"aten._prelu_kernel.default", prelu},
+    Lowering{"aten.glu.default", glu},
+    Lowering{"aten.rrelu_with_noise_functional.default", rrelu_with_noise},
+    Lowering{"aten.rrelu.default", rrelu},
+    Lowering{"aten.log_sigmoid_forward.default", log_sigmoid_forward},
 };
 
 }  // namespace

@@ -44,6 +44,12 @@ Values ldexp(Builder& b, const Call& c) {
                    c.result_dtype())};
   }
   if (in_steps(b, c)) return {lower_text(b, c, "self * rounded(exp2(other))")};
+  if (const DType t = c.is_tensor("other") ? b.dtype(c.tensor("other")) : DType::f32;
+      t == DType::f16 || t == DType::bf16) {
+    // The power has its own 16 bits, whatever the type of the product.
+    const ValueId power = b.expr("exp2(x)", {{"x", c.tensor("other")}}, t);
+    return {b.expr("x * p", {{"x", b.cast(c.tensor("self"), c.result_dtype())}, {"p", power}}, c.result_dtype())};
+  }
   return {lower_text(b, c, "self * exp2(other)", ComputeIn::factors)};
 }
 

@@ -111,7 +111,18 @@ Values conv_transpose(Builder& b, const Call& c) {
   return convolve(b, c, g);
 }
 
+/// Images are [time, batch, channels], weights [time, inputs, outputs].
+Values conv_tbc(Builder& b, const Call& c) {
+  Geometry g;
+  g.strides = g.dilations = Sizes(1, 1);
+  g.padding_before = g.padding_after = Sizes(1, c.integer("pad"));
+  g.output_pads = Sizes(1, 0);
+  const ValueId x = b.permute(c.tensor("self"), {1, 2, 0}), weight = b.permute(c.tensor("weight"), {2, 1, 0});
+  return {b.permute(convolve(b, x, weight, c.tensor("bias"), g), {2, 0, 1})};
+}
+
 constexpr Lowering kConvolutionLowerings[] = {
+    {"aten.conv_tbc.default", conv_tbc},
     {"aten.convolution.default", convolution},
     {"aten._convolution.default", convolution},
     {"aten._convolution.deprecated", convolution},

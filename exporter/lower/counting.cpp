@@ -1,6 +1,7 @@
 // Lowerings of counting and searching: unique, histograms, bincount, searchsorted, segment_reduce.
 #include <algorithm>
 
+#include "exporter/lower/pointwise.h"
 #include "exporter/lower/reduction.h"
 
 namespace tern {
@@ -76,9 +77,14 @@ Values histogram(Builder& b, const Call& c) {
 }
 
 ValueId search(Builder& b, ValueId sorted, ValueId values, bool right, DType result, ValueId sorter = kNoValue) {
-  const DType t = promote(b.dtype(sorted), b.dtype(values));
-  return b.add(Op::searchsorted, {b.cast(sorted, t), b.cast(values, t), sorter},
-               {attr(AttrKey::right, Dim(right)), attr_dtype(result)});
+  return b.add(Op::searchsorted, {sorted, values, sorter}, {attr(AttrKey::right, Dim(right)), attr_dtype(result)});
+}
+
+/// Searches in the common type of the operands: a number and a tensor of no dimensions do not widen it.
+Values search_call(Builder& b, const Call& c, ArgumentName sorted, bool right, ValueId sorter) {
+  const DType t = common_dtype(b, c, {sorted.text(), "self"});
+  return {search(b, c.tensor_as(sorted, t), c.tensor_as("self", t), right,
+                 c.flag("out_int32") ? DType::i32 : DType::i64, sorter)};
 }
 
 /// Histograms of points: self is [..., axes]; each axis has its edges. Points outside any axis's edges are not counted.
@@ -94,7 +100,7 @@ Values histogramdd(Builder& b, const Call& c) {
   const ValueId points = b.reshape(x, {n, axes});
   const bool has_edges = c.arg("bins").kind == CallArgument::Kind::tensors;
   const std::vector<std::int64_t> counts = has_edges ? std::vector<std::int64_t>{} : c.integers("bins");
-  const std::vector<double> range = c.numbers("range");
+  const std::vector<double> range = has_edges ? std::vector<double>{} : c.numbers("range");
   Values edges;
   ValueId position = kNoValue, inside = kNoValue;
   Dim total = 1;
@@ -146,6 +152,15 @@ Values histogramdd(Builder& b, const Call& c) {
   return r;
 }
 
+Values histogramdd_counts(Builder& b, const Call& c) {
+  return {histogramdd(b, c)[0]};
+}
+Values histogramdd_edges(Builder& b, const Call& c) {
+  Values r = histogramdd(b, c);
+  r.erase(r.begin());
+  return r;
+}
+
 Values bincount(Builder& b, const Call& c) {
   std::vector<ValueId> inputs = {c.tensor("self")};
   if (b.dtype(inputs[0]) == DType::boolean) inputs[0] = b.cast(inputs[0], DType::u8);
@@ -158,13 +173,11 @@ Values bincount(Builder& b, const Call& c) {
 }
 
 Values bucketize(Builder& b, const Call& c) {
-  return {search(b, c.tensor("boundaries"), c.tensor("self"), c.flag("right"),
-                 c.flag("out_int32") ? DType::i32 : DType::i64)};
+  return search_call(b, c, "boundaries", c.flag("right"), kNoValue);
 }
 Values searchsorted(Builder& b, const Call& c) {
   const bool right = c.flag("right") || c.text_or("side", "left") == "right";
-  return {search(b, c.tensor("sorted_sequence"), c.tensor("self"), right, c.flag("out_int32") ? DType::i32 : DType::i64,
-                 c.tensor_or_none("sorter"))};
+  return search_call(b, c, "sorted_sequence", right, c.tensor_or_none("sorter"));
 }
 
 Values segment_reduce(Builder& b, const Call& c) {
@@ -199,6 +212,9 @@ constexpr Lowering kCountingLowerings[] = {
     {"aten.histogramdd.default", histogramdd},
     {"aten.histogramdd.int_bins", histogramdd},
     {"aten.histogramdd.TensorList_bins", histogramdd},
+    {"aten._histogramdd_from_bin_cts.default", histogramdd_counts},
+    {"aten._histogramdd_from_bin_tensors.default", histogramdd_counts},
+    {"aten._histogramdd_bin_edges.default", histogramdd_edges},
     {"aten.bincount.default", bincount},
     {"aten.bucketize.Tensor", bucketize},
     {"aten.bucketize.Scalar", bucketize},

@@ -64,11 +64,18 @@ Values arange_of(Builder& b, const Call& c, const CallArgument& start, const Cal
         b.add(Op::iota, {},
               {attr(AttrKey::sizes, Dims{n}), attr(AttrKey::value, Dims{start.integer, step.integer}), attr_dtype(t)})};
   }
+  const auto is_symbolic = [&](const CallArgument& o) { return is_integer(o) && !o.integer.is_const(); };
   const auto number = [&](const CallArgument& o) {
-    if (is_integer(o) && !o.integer.is_const())
-      c.unsupported("the range mixes a symbolic size with floating-point numbers");
     return is_integer(o) ? static_cast<double>(o.integer.value()) : o.number;
   };
+  if (is_symbolic(start) || is_symbolic(end) || is_symbolic(step)) {
+    // The file has the number of elements.
+    const auto operand = [&](std::string_view name, const CallArgument& o) {
+      return is_symbolic(o) ? ExprArg(name, b.from_dim(o.integer)) : ExprArg(name, number(o));
+    };
+    const ValueId i = b.iota(c.declared.at(0).shape.at(0), DType::i64);
+    return {b.expr("s + d * i", {{"i", i}, operand("s", start), operand("d", step)}, DType::f64, t)};
+  }
   const double first = number(start), by = number(step), n = std::ceil((number(end) - first) / by);
   if (!(n >= 0 && n < 9e15)) c.unsupported("the range does not have a valid size");
   return {b.iota(static_cast<std::int64_t>(n), t, first, by)};

@@ -246,17 +246,14 @@ Values index_fill(Builder& b, const Call& c) {
 Values index_reduce(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self"), line = at_least_1d(b, x), source = at_least_1d(b, c.tensor("source"));
   const std::int64_t axis = b.normal_axis(line, c.integer("dim"));
-  const Dims shape = b.shape(x);
   std::string kind = c.text("reduce");
   if (kind.starts_with("am")) kind.erase(0, 1);  // amax, amin
   Dims sizes(static_cast<std::size_t>(b.rank(line)), 1);
   const ValueId index = as_index(b, at_least_1d(b, c.tensor("index")));
   sizes[static_cast<std::size_t>(axis)] = b.size(index, 0);
   const ValueId spread = b.expand(b.reshape(index, sizes), b.shape(source));
-  const ValueId y = b.add(Op::scatter, {line, spread, b.cast(source, b.dtype(x))},
-                          {attr(AttrKey::axis, axis), attr(AttrKey::kind, Dim(scatter_kind_from_name(kind))),
-                           attr(AttrKey::include_self, Dim(c.flag("include_self")))});
-  return {b.reshape(y, shape)};
+  return {scatter_elements(b, x, axis, spread, source, static_cast<ScatterKind>(scatter_kind_from_name(kind)),
+                           c.flag("include_self"))};
 }
 
 Values index_select_indexing(Builder& b, const Call& c) {
@@ -295,8 +292,8 @@ std::span<const Lowering> advanced_index_lowerings() {
 std::span<const Lowering> indexing_lowerings() {
   static const std::vector<Lowering> all = [] {
     std::vector<Lowering> v;
-    for (auto table :
-         {advanced_index_lowerings(), scatter_index_lowerings(), masked_lowerings(), embedding_lowerings()}) {
+    for (auto table : {advanced_index_lowerings(), scatter_index_lowerings(), masked_lowerings(), embedding_lowerings(),
+                       sparse_lowerings()}) {
       v.insert(v.end(), table.begin(), table.end());
     }
     return v;

@@ -36,6 +36,19 @@ Values stack(Builder& b, const Call& c) {
   return {stack_along(b, alike(b, c, c.tensors("tensors")), c.integer("dim"))};
 }
 
+/// Stacks tensors, padded to the largest first size.
+Values pad_sequence(Builder& b, const Call& c) {
+  Dim most = 0;
+  for (ValueId x : c.tensors("sequences")) most = b.pool().max(most, b.size(x, 0));
+  Values rows;
+  for (ValueId x : c.tensors("sequences")) {
+    Dims before(static_cast<std::size_t>(b.rank(x)), 0), after = before;
+    (c.text("padding_side") == "left" ? before : after)[0] = b.pool().sub(most, b.size(x, 0));
+    rows.push_back(b.pad(b.cast(x, c.result_dtype()), before, after, c.number("padding_value")));
+  }
+  return {stack_along(b, rows, c.flag("batch_first") ? 0 : 1)};
+}
+
 Values hstack(Builder& b, const Call& c) {
   Values xs;
   for (ValueId x : alike(b, c, c.tensors("tensors"))) xs.push_back(expand_rank(b, x, 1));
@@ -285,6 +298,7 @@ constexpr Lowering kJoining[] = {
     {"aten.concat.default", cat},
     {"aten.concatenate.default", cat},
     {"aten.stack.default", stack},
+    {"aten.pad_sequence.default", pad_sequence},
     {"aten.hstack.default", hstack},
     {"aten.vstack.default", vstack},
     {"aten.row_stack.default", vstack},

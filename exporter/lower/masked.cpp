@@ -4,6 +4,7 @@
 #include <string>
 
 #include "exporter/lower/indexing.h"
+#include "exporter/lower/pointwise.h"
 
 namespace tern {
 namespace {
@@ -127,8 +128,11 @@ ValueId is_found(Builder& b, ValueId elements, ValueId tests, std::int64_t count
   return b.reshape(b.expr(equal, compared, t, DType::boolean), b.shape(elements));
 }
 
-Values is_in(Builder& b, ValueId elements, ValueId tests, bool invert) {
-  const DType t = compute_type(promote(b.dtype(elements), b.dtype(tests)));
+/// Compares in the common type of the operands: a number and a tensor of no dimensions do not widen it.
+Values is_in(Builder& b, const Call& c, ArgumentName first, ArgumentName second) {
+  const DType common = common_dtype(b, c, {first.text(), second.text()}), t = compute_type(common);
+  const ValueId elements = c.tensor_as(first, common), tests = c.tensor_as(second, common);
+  const bool invert = c.flag("invert");
   constexpr std::int64_t kFew = 16;
   if (const Dim count = b.numel(tests); count.is_const() && count.value() > 0) {
     const ValueId all = b.flatten(tests);
@@ -141,13 +145,13 @@ Values is_in(Builder& b, ValueId elements, ValueId tests, bool invert) {
   return {invert ? b.expr("!f", {{"f", found}}, DType::boolean) : found};
 }
 Values isin_tensors(Builder& b, const Call& c) {
-  return is_in(b, c.tensor("elements"), c.tensor("test_elements"), c.flag("invert"));
+  return is_in(b, c, "elements", "test_elements");
 }
 Values isin_scalar(Builder& b, const Call& c) {
-  return is_in(b, c.tensor("elements"), c.tensor("test_element"), c.flag("invert"));
+  return is_in(b, c, "elements", "test_element");
 }
 Values scalar_isin(Builder& b, const Call& c) {
-  return is_in(b, c.tensor("element"), c.tensor("test_elements"), c.flag("invert"));
+  return is_in(b, c, "element", "test_elements");
 }
 
 Values one_hot(Builder& b, const Call& c) {

@@ -15,6 +15,7 @@ struct PointwiseFormula {
   std::string_view overloads;  ///< existing overloads among the candidates
   std::string_view text;
   ComputeIn compute = ComputeIn::result;
+  std::string_view fused = {};  ///< the formula of float32 and float64 with an alpha other than 1
 };
 
 constexpr auto kPointwiseTableFactors = ComputeIn::factors;
@@ -31,9 +32,9 @@ constexpr std::string_view kBinaryOverloads =
 // clang-format off
 constexpr auto kPointwiseFormulas = std::to_array<PointwiseFormula>({
     // arithmetic
-    {"add", kBinaryOverloads, "self + rounded(alpha) * other"},
-    {"sub subtract", kBinaryOverloads, "self - rounded(alpha) * other"},
-    {"rsub", kBinaryOverloads, "other - rounded(alpha) * self"},
+    {"add", kBinaryOverloads, "self + rounded(alpha) * other", ComputeIn::result, "fma(rounded(alpha), other, self)"},
+    {"sub subtract", kBinaryOverloads, "self - rounded(alpha) * other", ComputeIn::result, "fma(-rounded(alpha), other, self)"},
+    {"rsub", kBinaryOverloads, "other - rounded(alpha) * self", ComputeIn::result, "fma(-rounded(alpha), self, other)"},
     {"mul multiply", kBinaryOverloads, "self * other", kPointwiseTableFactors},
     {"div divide true_divide", kBinaryOverloads, "self / other", kPointwiseTableFactors},
     {"remainder", kBinaryOverloads, "remainder(self, other)"},
@@ -176,9 +177,18 @@ constexpr auto kPointwiseFormulas = std::to_array<PointwiseFormula>({
 });
 // clang-format on
 
+/// PyTorch's kernels round a sum with a factor once. 16-bit types have exact products.
+bool is_fused(const Call& c) {
+  const DType t = c.result_dtype();
+  const CallArgument& alpha = c.arg("alpha");
+  const bool is_one = alpha.kind == CallArgument::Kind::number ? alpha.number == 1 : alpha.integer.is(1);
+  return (t == DType::f32 || t == DType::f64) && !is_one;
+}
+
 template <std::size_t kFormula>
 Values lower_formula(Builder& b, const Call& c) {
-  return {lower_text(b, c, kPointwiseFormulas[kFormula].text, kPointwiseFormulas[kFormula].compute)};
+  const PointwiseFormula& f = kPointwiseFormulas[kFormula];
+  return {lower_text(b, c, !f.fused.empty() && is_fused(c) ? f.fused : f.text, f.compute)};
 }
 
 template <std::size_t... kFormula>

@@ -37,6 +37,9 @@ Values matmul(Builder& b, const Call& c, ArgumentName left, ArgumentName right) 
 Values mm(Builder& b, const Call& c) {
   return matmul(b, c, "self", "mat2");
 }
+Values sparse_mm(Builder& b, const Call& c) {
+  return matmul(b, c, "sparse", "dense");
+}
 Values matmul_other(Builder& b, const Call& c) {
   return matmul(b, c, "self", "other");
 }
@@ -196,6 +199,9 @@ Values grouped_mm(Builder& b, const Call& c) {
 
 constexpr Lowering kProductLowerings[] = {
     {"aten.mm.default", mm},
+    {"aten.smm.default", mm},
+    {"aten._sparse_mm.default", sparse_mm},
+    {"aten._sparse_addmm.default", addmm},
     {"aten.mm.dtype", mm},
     {"aten.bmm.default", mm},
     {"aten.bmm.dtype", mm},

@@ -96,10 +96,11 @@ ValueId double_trapezoids(Builder& b, const Call& c, ValueId y, std::int64_t axi
   const ValueId l = drop_last(b, y, axis), r = drop_first(b, y, axis);
   const DType common = promote(from, steps);
   const bool is_full = !is_floating(common) && !is_complex(common);
-  if (is_full && (d.value != kNoValue || c.arg("dx").kind == CallArgument::Kind::integer)) {
-    // Integers keep integer sums and products, and wrap.
+  if (is_full) {
+    // Integers keep integer sums, and products with integers, and wrap.
     const ValueId sum = b.expr("l + r", {{"l", l}, {"r", r}}, from);
-    return b.expr("s * d", {{"s", sum}, d}, common);
+    const bool is_product_full = d.value != kNoValue || c.arg("dx").kind == CallArgument::Kind::integer;
+    return b.expr("s * d", {{"s", sum}, d}, is_product_full ? common : compute_type(t));
   }
   return b.expr("(l + r) * d", {{"l", l}, {"r", r}, d}, compute_type(t));
 }
@@ -112,6 +113,15 @@ Values trapezoid(Builder& b, const Call& c) {
   const std::int64_t axis = b.normal_axis(y, c.integer("dim"));
   const DType t = c.result_dtype();
   if (b.size(y, axis).is(0)) return {b.cast(b.reduce(y, "sum", {axis}, false, b.dtype(y)), t)};
+  if (!c.has_argument("x")) {
+    // PyTorch subtracts half of the ends from the sum; each step has its type.
+    const DType from = b.dtype(y), total = sum_type(from);
+    const ValueId first = b.select(y, axis, 0), last = b.select(y, axis, b.pool().sub(b.size(y, axis), 1));
+    const ValueId ends = b.expr("l + r", {{"l", first}, {"r", last}}, from),
+                  sum = b.reduce(y, "sum", {axis}, false, total);
+    const ValueId inner = b.expr("s - e", {{"s", b.cast(sum, t)}, {"e", b.expr("e * 0.5", {{"e", ends}}, t)}}, t);
+    return {b.expr("s * d", {{"s", inner}, {"d", c.number("dx")}}, t)};
+  }
   const ValueId areas = double_trapezoids(b, c, y, axis, t);
   const ValueId sum = b.reduce(areas, "sum", {axis}, false, sum_type(b.dtype(areas)));
   return {b.expr("s / 2", {{"s", sum}}, t)};

@@ -2,6 +2,27 @@
 #include "exporter/lower/indexing.h"
 
 namespace tern {
+
+ValueId scatter_elements(Builder& b, ValueId x, std::int64_t axis, ValueId index, ValueId source, ScatterKind kind,
+                         bool include_self) {
+  const Dims shape = b.shape(x);
+  const ValueId line = at_least_1d(b, x);
+  const DType t = b.dtype(x);
+  axis = b.normal_axis(line, axis);
+  const auto scatter = [&](ValueId to, ValueId from, ScatterKind how, bool include) {
+    return b.add(Op::scatter, {to, index, from},
+                 {attr(AttrKey::axis, axis), attr(AttrKey::kind, Dim(static_cast<std::int64_t>(how))),
+                  attr(AttrKey::include_self, Dim(include))});
+  };
+  source = b.cast(source, t);
+  if (kind != ScatterKind::mean || !is_integral(t)) return b.reshape(scatter(line, source, kind, include_self), shape);
+  // Sums and counts of integers wrap.
+  const ValueId ones = b.full(b.shape(source), 1, t), before = b.full(b.shape(line), include_self ? 1 : 0, t);
+  const ValueId sum = scatter(line, source, ScatterKind::sum, include_self);
+  const ValueId count = scatter(before, ones, ScatterKind::sum, true);
+  return b.reshape(b.expr("floordiv(s, n == 0 ? 1 : n)", {{"s", sum}, {"n", count}}, t), shape);
+}
+
 namespace {
 
 using Values = std::vector<ValueId>;
@@ -14,15 +35,10 @@ Values gather_scatter(Builder& b, const Call& c) {
 }
 
 ValueId scatter_along(Builder& b, const Call& c, ValueId src, ScatterKind kind, bool include_self) {
-  const ValueId x = c.tensor("self"), line = at_least_1d(b, x);
-  const Dims shape = b.shape(x);
+  const ValueId x = c.tensor("self");
   const ValueId index = at_least_1d(b, as_index(b, c.tensor("index")));
   if (b.numel(index).is(0)) return x;
-  const ValueId y = b.add(
-      Op::scatter, {line, index, b.cast(src, b.dtype(x))},
-      {attr(AttrKey::axis, b.normal_axis(line, c.integer("dim"))),
-       attr(AttrKey::kind, Dim(static_cast<std::int64_t>(kind))), attr(AttrKey::include_self, Dim(include_self))});
-  return b.reshape(y, shape);
+  return scatter_elements(b, x, c.integer("dim"), index, src, kind, include_self);
 }
 ValueId source(Builder& b, const Call& c) {
   return at_least_1d(b, c.tensor("src"));

@@ -53,6 +53,23 @@ Values diagonal_scatter(Builder& b, const Call& c) {
                        c.integer("dim2"))};
 }
 
+/// `wrap` continues the diagonal of a tall matrix after a row without it.
+Values fill_diagonal(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  const Dims shape = b.shape(x);
+  ExprPool& pool = b.pool();
+  Dim stride = 0, step = 1, count = shape.at(0);
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    count = pool.min(count, shape[i]);
+    stride = pool.add(stride, step);
+    step = pool.mul(step, shape[i]);
+  }
+  if (c.flag("wrap") && shape.size() == 2) count = pool.ceildiv(b.numel(x), stride);
+  const ValueId value = b.expand(b.reshape(c.tensor_as("fill_value", b.dtype(x)), {}), {count});
+  return {
+      b.add(Op::as_strided_scatter, {x, value}, {attr(AttrKey::strides, Dims{stride}), attr(AttrKey::offset, Dim(0))})};
+}
+
 ValueId embed(Builder& b, ValueId x, std::int64_t offset, std::int64_t axis1, std::int64_t axis2) {
   const std::int64_t rank = b.rank(x) + 1;
   axis1 = axis1 < 0 ? axis1 + rank : axis1;
@@ -79,6 +96,7 @@ constexpr Lowering kScatters[] = {
     {"aten.select_scatter.default", select_scatter},
     {"aten.as_strided_scatter.default", as_strided_scatter},
     {"aten.diagonal_scatter.default", diagonal_scatter},
+    {"aten.fill_diagonal_.default", fill_diagonal},
     {"aten.diag_embed.default", diag_embed},
     {"aten.diagflat.default", diagflat},
     {"aten.diag.default", diag},

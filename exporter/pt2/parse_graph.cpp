@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "exporter/pt2/aten_schema.h"
 #include "exporter/pt2/parse_parts.h"
 
 namespace tern::pt2 {
@@ -16,6 +17,23 @@ NamedArgument parse_named_argument(JsonValue value) {
   return named;
 }
 
+/// Replaces higher_order.with_effects, which orders calls by a token, by the call: nodes run in the file's order.
+void unwrap_effects(Node& node) {
+  if (node.target != "torch.ops.higher_order.with_effects" || node.inputs.size() < 2 || node.outputs.empty() ||
+      node.inputs[1].arg.kind != Argument::Kind::op)
+    return;
+  node.target = node.inputs[1].arg.text;
+  node.inputs.erase(node.inputs.begin(), node.inputs.begin() + 2);
+  node.outputs.erase(node.outputs.begin());
+  if (node.outputs.size() == 1 && node.outputs[0].is_none()) node.outputs.clear();
+  if (const Schema* schema = find_schema(node)) {
+    for (std::size_t i = 0; i < node.inputs.size() && i < schema->arguments.size(); ++i) {
+      if (node.inputs[i].name.empty()) node.inputs[i].name = schema->arguments[i].name;
+    }
+  }
+  node.is_hop_single_tensor_return.reset();
+}
+
 Node parse_node(JsonValue value) {
   Node node;
   node.target = parse_identifier(value["target"]);
@@ -27,6 +45,7 @@ Node parse_node(JsonValue value) {
   if (const auto name = value.find("name")) node.name = name->as_string();
   if (const auto single = value.find("is_hop_single_tensor_return"))
     node.is_hop_single_tensor_return = single->as_bool();
+  unwrap_effects(node);
   return node;
 }
 

@@ -143,3 +143,54 @@ x, y = t([[[[high, high, -high], [high, 1, 2], [3, -high, -high]]]]), t([[[[2, 1
 case("wrap_convolution", lambda x, y, b: (F.conv2d(x, y, b), F.conv2d(x, y, b, padding=1), F.conv_transpose2d(x, y, b)), (x, y, t([high])))
 case("wrap_pools", lambda x: (F.avg_pool2d(x, 2), F.avg_pool2d(x, 2, divisor_override=-1)), (x,))
 case("wrap_fold", lambda x: x.sum(1) + x.prod(-1), (x,))
+
+# --- ranges with symbolic ends and steps that are no integers
+one = {0: Dim.DYNAMIC}
+for name, f in (("step", lambda x: torch.arange(0, x.shape[0], 0.5)), ("start", lambda x: torch.arange(-x.shape[0], 2.5, 0.75, dtype=torch.float64)),
+                ("end", lambda x: torch.arange(0.25, x.shape[0] * 2, 3)), ("half", lambda x: torch.arange(0, x.shape[0], 0.25, dtype=torch.float16))):
+    for decompose in (False, True):
+        case(f"range_dynamic_{name}" + "_decomposed" * decompose, f, *[(randn(n),) for n in (3, 6, 11)], dynamic=(one,), decompose=decompose)
+
+# --- diagonals written in place
+case("fill_diagonal", lambda x, y, z: [v.clone().fill_diagonal_(5.5, wrap=w) for v in (x, x.t(), y, z) for w in (False, True)],
+     (ramp(7, 3), ramp(4, 4, dtype=torch.int64), ramp(3, 3, 3)))
+# A view's memory beside it stays.
+case("fill_diagonal_view", lambda x: (lambda y: (y[1:, ::2].fill_diagonal_(-1), y)[1])(x.clone()), (ramp(5, 6),))
+
+# --- histograms of points: three operators after decompositions
+for decompose in (False, True):
+    case("histogramdd" + "_decomposed" * decompose, lambda x: (
+        torch.histogramdd(x, [3, 2], range=[-1.0, 1.0, -2.0, 2.0]), torch.histogramdd(x, 4, density=True),
+        torch.histogramdd(x, [t([-1.0, 0.0, 2.0]), t([0.0, 0.5, 1.0, 3.0])])), (randn(30, 2),), decompose=decompose)
+
+# --- sparse tensors of coordinates, built and read inside a program
+places, numbers, few = t([[0, 1, 1, 1], [2, 0, 0, 3]]), t([1.5, -2.0, 0.25, 0.0]), randn(3, 4).relu()
+COO = torch.sparse_coo_tensor
+sparse = {
+    "built": lambda i, v, x, y: (COO(i, v, (3, 4)).to_dense(), COO(i, v, (3, 4)) @ y, torch.sparse.mm(COO(i, v, (3, 4)), y), COO(i[:1], y, (2, 2)).to_dense()),
+    "elements": lambda i, v, x, y: (COO(i, v, (3, 4)).coalesce().values(), COO(i, v, (3, 4)).coalesce().indices()),
+    "nonzero": lambda i, v, x, y: (x.to_sparse().values(), x.to_sparse().indices()),
+    "dense": lambda i, v, x, y: (x.to_sparse().to_dense() * 2, torch.sparse.mm(x.to_sparse(), y), torch.sparse.addmm(y[:3], x.to_sparse(), y, beta=0.5, alpha=2),
+                                 (x.to_sparse() * 3 + x.to_sparse()).to_dense(), x.to_sparse().t().to_dense()),
+    "sums": lambda i, v, x, y: (torch.sparse.sum(x.to_sparse()), torch.sparse.sum(x.to_sparse(), 0).to_dense(), torch.sparse.sum(COO(i, v, (3, 4)), (0, 1))),
+    "softmax": lambda i, v, x, y: (torch.sparse.softmax(x.to_sparse(), 1).to_dense(), torch.sparse.log_softmax(COO(i, v, (3, 4)).coalesce(), 1).to_dense(),
+                                   torch.sparse.softmax(COO(i, v, (3, 4)).coalesce(), 0).to_dense()),
+}
+for name, f in sparse.items():
+    for decompose in (False, True):
+        if decompose and name in ("built", "dense"):  # PyTorch cannot decompose these
+            continue
+        case(f"sparse_{name}" + "_decomposed" * decompose, f, (places, numbers, few, randn(4, 2)), decompose=decompose)
+case("sparse_dynamic", lambda i, v: COO(i, v, (3, 4)).to_dense() * 2, *[(torch.randint(0, 3, (2, n)), randn(n)) for n in (4, 0, 7)],
+     dynamic=({1: Dim.DYNAMIC}, {0: Dim.DYNAMIC}))
+
+# --- ragged rows and padding
+case("jagged_padded", lambda v, o: (aten._jagged_to_padded_dense_forward(v, [o], [5], 0.5), aten._jagged_to_padded_dense_forward(v[:, 0], [o], [3], -1.0)),
+     (randn(6, 3), t([0, 2, 2, 6])))
+case("jagged_ragged", lambda x, o: aten._padded_dense_to_jagged_forward(x, [o], 6), (randn(3, 5, 2), t([0, 2, 2, 6])))
+case("pad_sequence", lambda *x: [nn.utils.rnn.pad_sequence(x, first, -1.5, side) for first in (False, True) for side in ("left", "right")],
+     (randn(3, 2), randn(5, 2), randn(1, 2)))
+case("pad_sequence_lines", lambda *x: nn.utils.rnn.pad_sequence(x), (ramp(3, dtype=torch.int64), ramp(1, dtype=torch.int64)))
+
+case("conv_tbc", lambda x, w, b: (torch.conv_tbc(x, w, b, 1), torch.conv_tbc(x, w, b)), (randn(7, 2, 3), randn(3, 3, 4), randn(4)))
+case("rrelu_decomposed", nn.RReLU().eval(), (randn(3, 4),), decompose=True)

@@ -175,6 +175,20 @@ case("unused_types", asks_types, (ramp(4, 3), ramp(4, 3)))
 case("unused_sizes", lambda x: torch.tensor([x.shape[0], x.shape[1]]), (ramp(7, 3),), (ramp(5, 4),), dynamic=({0: auto, 1: auto},))
 
 
+# --- operators with effects, in the order of a token
+def factors(x):
+    torch.ops.aten._print("factors")
+    y = x @ x.mT + torch.eye(3)
+    return (torch.linalg.inv(x), torch.linalg.solve(x, y), torch.linalg.cholesky(y), torch.linalg.lu_solve(*torch.linalg.lu_factor(x), y),
+            torch.linalg.matrix_power(x, -2), torch.cholesky_inverse(torch.linalg.cholesky(y)))
+
+
+x3 = torch.tensor([[2, 1, 0.5], [0, -1, 3], [1, 0.5, 1]])
+case("effects", factors, (x3,), program=export(Function(factors), (x3,)).run_decompositions())
+batches = export(Function(factors), (x3.repeat(3, 1, 1),), dynamic_shapes=(({0: Dim("n")},),)).run_decompositions()
+case("effects_dynamic", factors, (x3.repeat(3, 1, 1),), (x3.repeat(2, 1, 1) * 2,), program=batches)
+
+
 # --- dual numbers: the file has only the primal computation
 class Weighted(nn.Module):
     def __init__(self, function):

@@ -51,7 +51,7 @@ def main():
             tensors = {f"call0.in{i}": x for i, x in enumerate(args)} | {f"call0.out{i}": x for i, x in enumerate(results)}
         save_file(tensors, f"{out}/{name}.safetensors", metadata=metadata)
 
-    for family in ("resize", "operands", "specials", "integers", "chunked_losses"):
+    for family in ("resize", "operands", "specials", "integers", "mixed", "chunked_losses"):
         importlib.import_module(family).make(case)
 
 

@@ -38,6 +38,9 @@ def make(case):
     # Reproducible runs round these otherwise, within the tolerance.
     a, b, c = torch.randn(3, 500)
     case("operand_addcdiv_f32", lambda a, b, c: (torch.addcdiv(a, b, c.abs() + 1, value=0.3), a + 0.3 * b / (c.abs() + 1)), (a, b, c))
+    # PyTorch's kernels round the sum with a factor once.
+    case("operand_alpha_f32", lambda a, b: [f(v, w, alpha=s) for v, w in ((a, b), (a.double(), b.double()), (a, 0.7)) for f in (torch.add, torch.sub, torch.rsub)
+                                            for s in (*NUMBERS, -1, 1)] + [a.clone().mul_(1.6).add_(b, alpha=-0.6)], (a, b), exact=True)
     special = [v for s in NUMBERS for v in (s, -s, 2 * s, 3 * s)] + [0.0, -0.0, 1.0, -1.0]
     # Whole vectors: PyTorch rounds differently in the remainder of a row.
     x = torch.cat([torch.randn(52) * 2, torch.tensor(special)])
