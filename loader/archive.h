@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "schema/program.h"
 
@@ -16,7 +17,8 @@ namespace tern {
 /// Throws Error (io, bad_file, unsupported) naming the offset and the rule. The program's source keeps the file mapped
 /// or its bytes in memory.
 std::shared_ptr<const Program> open_archive(const std::string& path, const OpenOptions& options);
-/// Borrows the bytes. The bytes must outlive the program.
+/// Borrows the bytes. The bytes must outlive the program, so a temporary is refused.
 std::shared_ptr<const Program> open_archive(std::span<const std::byte> bytes, const OpenOptions& options);
+std::shared_ptr<const Program> open_archive(std::vector<std::byte>&& bytes, const OpenOptions& options) = delete;
 
 }  // namespace tern

@@ -93,7 +93,8 @@ TEST_F(Identity, OfStorages) {
   EXPECT_GT(identities.size(), 4u);
   EXPECT_EQ(identities.count(""), 0u);
   EXPECT_EQ(sample_program().source->identity(0), "");
-  EXPECT_EQ(open_archive(archive_bytes(sample_program()), {})->source->identity(0), "");
+  const std::vector<std::byte> bytes = archive_bytes(sample_program());
+  EXPECT_EQ(open_archive(bytes, {})->source->identity(0), "");
 }
 
 }  // namespace

@@ -33,6 +33,12 @@ struct RowLoops {
 /// Returns this processor's loops for float or double T.
 template <class T, class W>
 const RowLoops<T, W>& fft_rows();
+template <>
+const RowLoops<float, float>& fft_rows();
+template <>
+const RowLoops<float, double>& fft_rows();
+template <>
+const RowLoops<double, double>& fft_rows();
 
 struct RowTables {
   RowLoops<float, float> f;
