@@ -76,6 +76,7 @@ TEST(Copy, IsExactForAllLayouts) {
     for (const Sizes& sizes : shapes) {
       for (int i = 0; i < 40; ++i) {
         check<std::uint8_t>(DType::u8, sizes, random);
+        check<std::int16_t>(DType::i16, sizes, random);
         check<float>(DType::f32, sizes, random);
         check<double>(DType::f64, sizes, random);
       }

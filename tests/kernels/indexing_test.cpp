@@ -75,6 +75,27 @@ TEST(IndexSelect, CopiesSlices) {
   EXPECT_THROW(bad.run(), Error);
 }
 
+TEST(IndexSelect, AFewRowsOfManySlices) {
+  constexpr std::int64_t kSlices = 301, kRows = 5;
+  const std::vector<double> chosen = {4, 0, 0, 3};
+  for (const std::int64_t width : {1, 3}) {
+    const std::vector<double> x = counting(kSlices * kRows * width);
+    NodeRun run(Op::index_select);
+    run.set(AttrKey::axis, 1);
+    run.input(DType::f32, {kSlices, kRows, width}, x);
+    run.input(DType::i64, {4}, chosen);
+    run.run();
+    std::vector<double> expected;
+    for (std::int64_t slice = 0; slice < kSlices; ++slice) {
+      for (const double row : chosen) {
+        for (std::int64_t i = 0; i < width; ++i)
+          expected.push_back(x[static_cast<std::size_t>((slice * kRows + static_cast<std::int64_t>(row)) * width + i)]);
+      }
+    }
+    EXPECT_EQ(reals(run), expected);
+  }
+}
+
 TEST(Index, PairsPositionsAndCountsFromTheEnd) {
   NodeRun run(Op::index);
   run.input(DType::i32, {2, 3, 2}, counting(12));

@@ -172,6 +172,35 @@ TEST(SelectReduce, ModeMaxAndKthValue) {
   EXPECT_THROW(select(SelectKind::kthvalue, {1, 2}, 3), Error);
 }
 
+TEST(SelectReduce, ExtremaOfLinesSideBySide) {
+  constexpr std::int64_t kPlanes = 3, kLength = 7, kLines = 600;
+  std::vector<double> v = test::random_numbers(kPlanes * kLength * kLines, 5, 4);
+  for (std::size_t i = 0; i < v.size(); i += 37) v[i] = kOrderNaN;
+  for (const SelectKind kind : {SelectKind::max, SelectKind::min}) {
+    for (const DType t : {DType::f32, DType::bf16, DType::f64}) {
+      NodeRun run(Op::select_reduce);
+      run.set(AttrKey::kind, static_cast<std::int64_t>(kind));
+      run.set(AttrKey::axis, 1);
+      run.set(AttrKey::k, 1);
+      run.input(t, {kPlanes, kLength, kLines}, v);
+      run.run();
+      const auto extrema = run.output(0), places = run.output(1);
+      for (std::int64_t o = 0; o < kPlanes * kLines; ++o) {
+        const auto at = [&](std::int64_t i) {
+          return v[static_cast<std::size_t>((o / kLines * kLength + i) * kLines + o % kLines)];
+        };
+        std::int64_t place = 0;
+        for (std::int64_t i = 1; i < kLength && !std::isnan(at(place)); ++i) {
+          if (std::isnan(at(i)) || (kind == SelectKind::max ? at(i) > at(place) : at(i) < at(place))) place = i;
+        }
+        const double extremum = extrema[static_cast<std::size_t>(o)].real();
+        ASSERT_EQ(places[static_cast<std::size_t>(o)].real(), static_cast<double>(place)) << o;
+        ASSERT_TRUE(extremum == at(place) || (std::isnan(extremum) && std::isnan(at(place)))) << o;
+      }
+    }
+  }
+}
+
 NodeRun scan(ScanKind kind, DType t, std::vector<std::int64_t> sizes, const std::vector<double>& v, std::int64_t axis,
              std::vector<std::int64_t> strides = {}) {
   NodeRun run(Op::scan);
@@ -192,6 +221,32 @@ TEST(Scan, SumsAlongEveryAxis) {
       for (std::int64_t k = 0; k < 3600; ++k) {
         const double before = k / step % n == 0 ? 0 : y[static_cast<std::size_t>(k - step)];
         ASSERT_EQ(y[static_cast<std::size_t>(k)], before + v[static_cast<std::size_t>(k)]);
+      }
+    }
+  }
+}
+
+TEST(Scan, ManyShortLinesAndFewColumns) {
+  const std::vector<std::int64_t> shapes[] = {{203, 5}, {101, 64}, {3, 900, 7}, {40, 6, 9}, {1001, 1}};
+  for (const std::vector<std::int64_t>& sizes : shapes) {
+    std::int64_t total = 1;
+    for (const std::int64_t n : sizes) total *= n;
+    const auto v = test::random_numbers(total, 9, 8, 4);
+    const auto rank = static_cast<std::int64_t>(sizes.size());
+    for (std::int64_t axis = 0; axis < rank; ++axis) {
+      std::int64_t step = 1;
+      for (std::int64_t d = axis + 1; d < rank; ++d) step *= sizes[static_cast<std::size_t>(d)];
+      const std::int64_t n = sizes[static_cast<std::size_t>(axis)];
+      const auto sums = reals_order(scan(ScanKind::cumsum, DType::f64, sizes, v, axis));
+      const NodeRun largest = scan(ScanKind::cummax, DType::bf16, sizes, v, axis);
+      const auto tops = reals_order(largest), places = reals_order(largest, 1);
+      for (std::int64_t k = 0; k < total; ++k) {
+        const auto i = static_cast<std::size_t>(k), before = static_cast<std::size_t>(k - step);
+        const std::int64_t place = k / step % n;
+        const bool reaches = place == 0 || v[i] >= tops[before];
+        ASSERT_EQ(sums[i], (place == 0 ? 0 : sums[before]) + v[i]);
+        ASSERT_EQ(tops[i], reaches ? v[i] : tops[before]);
+        ASSERT_EQ(places[i], reaches ? static_cast<double>(place) : places[before]);
       }
     }
   }
