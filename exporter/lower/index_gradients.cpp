@@ -38,11 +38,11 @@ Values slice_gradient(Builder& b, const Call& c) {
   return {slice_gradient(b, zeros, g, dim, clamp_index(b, c.dim("start"), b.size(zeros, dim)), c.dim("step"))};
 }
 /// The gradient of x, or of x as a list if x has no dimensions.
-ValueId indexed_gradient(Builder& b, Op op, const Dims& sizes, std::int64_t dim, ValueId index, ValueId g) {
+ValueId indexed_gradient(Builder& b, Op op, Dims sizes, std::int64_t dim, ValueId index, ValueId g) {
   const ValueId zeros = at_least_1d(b, zeros_with_sizes(b, sizes, g));
   const ValueId positions = at_least_1d(b, as_index(b, index)), grad = at_least_1d(b, g);
   return b.reshape(operand_gradient(b, op, {zeros, positions}, {attr(AttrKey::axis, b.normal_axis(zeros, dim))}, grad),
-                   sizes);
+                   std::move(sizes));
 }
 Values index_select_gradient(Builder& b, const Call& c) {
   return {indexed_gradient(b, Op::index_select, c.dims("self_sizes"), c.integer("dim"), c.tensor("index"),
