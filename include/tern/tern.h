@@ -167,9 +167,10 @@ class TERN_API Model {
  public:
   /// Opens an archive and checks every rule of the format, but reads no weights (see OpenOptions).
   static Model open(const std::string& path, const OpenOptions& options = {});
-  /// Borrows bytes in memory; the bytes must outlive the model and all objects created from it. Weights are not copied
-  /// if the bytes are aligned to 64 bytes.
+  /// Borrows bytes in memory; the bytes must outlive the model and all objects created from it, so a temporary is
+  /// refused. Weights are not copied if the bytes are aligned to 64 bytes.
   static Model from_bytes(std::span<const std::byte> bytes, const OpenOptions& options = {});
+  static Model from_bytes(std::vector<std::byte>&& bytes, const OpenOptions& options = {}) = delete;
   explicit Model(std::shared_ptr<const Program> program);
 
   /// The functions of the program. References are valid as long as this model or a copy lives.

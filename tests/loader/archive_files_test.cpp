@@ -45,11 +45,20 @@ TEST(ArchiveFiles, AreCompressed) {
   EXPECT_EQ(rules_broken(bytes), Rules{});
 }
 
+// A model from bytes reads them later.
+template <typename Bytes>
+concept ModelOpens = requires(Bytes&& bytes) {
+  Model::from_bytes(std::forward<Bytes>(bytes));
+};
+static_assert(ModelOpens<const std::vector<std::byte>&> && ModelOpens<std::span<const std::byte>>);
+static_assert(!ModelOpens<std::vector<std::byte>>, "temporary bytes");
+
 TEST(ArchiveFiles, AttachingReplacesAFileOfTheSameName) {
   Program p = sample_program();
   attach_file(p, "tokenizer.json", bytes_of_text("{}"));
   EXPECT_EQ(p.files.size(), 3u);
-  EXPECT_EQ(Model::from_bytes(archive_bytes(p)).file("tokenizer.json"), "{}");
+  const std::vector<std::byte> bytes = archive_bytes(p);
+  EXPECT_EQ(Model::from_bytes(bytes).file("tokenizer.json"), "{}");
 }
 
 TEST(ArchiveFiles, AttachingChecksNamesAndTexts) {
