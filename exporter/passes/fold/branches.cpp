@@ -85,7 +85,7 @@ class Branches {
       for (ValueId& branch : concat.inputs) {
         const std::int64_t channels = type(branch).shape[kChannels].value();
         for (const std::size_t n : found->second) {
-          after.push_back(of_branch(before[n], branch, first, channels));
+          after.push_back(branch_node(before[n], branch, first, channels));
           branch = after.back().outputs[0];
         }
         first += channels;
@@ -97,7 +97,7 @@ class Branches {
   }
 
   /// The node for channels [first, first + channels), which `branch` has.
-  Node of_branch(Node n, ValueId branch, std::int64_t first, std::int64_t channels) {
+  Node branch_node(Node n, ValueId branch, std::int64_t first, std::int64_t channels) {
     TensorType result = type(branch);
     result.dtype = type(n.outputs[0]).dtype;
     n.inputs[0] = branch;
@@ -124,7 +124,7 @@ class Branches {
   Program& program_;
   std::uint32_t function_;
   std::vector<bool>& read_;
-  std::map<std::size_t, std::vector<std::size_t>> followers_;  ///< of a concatenation, in their order
+  std::map<std::size_t, std::vector<std::size_t>> followers_;  ///< nodes that move, by concatenation
 };
 
 }  // namespace

@@ -34,7 +34,7 @@ ValueId sliced_operand(const Function& f, const Node& n, const Node& concat) {
 void read_joined_operands(Program& program) {
   for (Function& f : program.functions) {
     const DefUse uses(f);
-    std::map<ValueId, ValueId> operands;  // of slices that equal one
+    std::map<ValueId, ValueId> operands;  // each slice's, if it equals one
     for (Node& n : f.nodes) {
       for (ValueId& v : n.inputs) {
         if (const auto found = operands.find(v); found != operands.end()) v = found->second;

@@ -123,7 +123,7 @@ using EightElements [[gnu::vector_size(8 * sizeof(T)), gnu::aligned(sizeof(T)), 
 
 /// Transposes eight rows of eight elements of two bytes.
 [[gnu::always_inline]] inline void transpose_registers(EightElements<std::uint16_t> (&r)[8]) {
-  EightElements<std::uint16_t> pairs[8], fours[8];  // of columns 0 to 3 and 4 to 7; of two columns each
+  EightElements<std::uint16_t> pairs[8], fours[8];  // pairs: columns 0 to 3 and 4 to 7; fours: two columns each
 #pragma GCC unroll 4
   for (int i = 0; i < 8; i += 2) {
     pairs[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 8, 1, 9, 2, 10, 3, 11);
@@ -146,7 +146,7 @@ using EightElements [[gnu::vector_size(8 * sizeof(T)), gnu::aligned(sizeof(T)), 
 
 /// Elements of a row or column that blocks of eight transpose. The last block overlaps the one before it; one or two
 /// elements that remain are moved alone.
-std::int64_t in_blocks_of_eight(std::int64_t count) {
+std::int64_t blocked_count(std::int64_t count) {
   return count < 8 ? 0 : count % 8 <= 2 ? count - count % 8 : count;
 }
 
@@ -155,8 +155,8 @@ void transpose_elements(const T* from, std::int64_t from_row, T* to, std::int64_
                         std::int64_t columns) {
   constexpr std::int64_t kBlock = 8;
   visit_cpu_level([&](auto) __attribute__((always_inline)) {
-    const std::int64_t block_columns = in_blocks_of_eight(columns),
-                       block_rows = block_columns == 0 ? 0 : in_blocks_of_eight(rows);
+    const std::int64_t block_columns = blocked_count(columns),
+                       block_rows = block_columns == 0 ? 0 : blocked_count(rows);
     for (std::int64_t i = 0; i < block_rows; i += kBlock) {
       const std::int64_t row = std::min(i, rows - kBlock);
       for (std::int64_t j = 0; j < block_columns; j += kBlock) {

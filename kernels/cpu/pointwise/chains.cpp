@@ -222,8 +222,8 @@ void TileProgram::join_chains(const std::vector<Instruction>& code, bool by_rows
   for (std::size_t i = 0; i < code.size(); ++i) {
     if (found.chain_of(i) == kNone) continue;
     const InstructionChain& chain = found.chains()[found.chain_of(i)];
-    // A loop of one operation reads contiguous operands; a chain repeats an element per row in a register, and a chain
-    // of rows reads them where they lie.
+    // A loop of one operation reads contiguous operands; a chain repeats an element per row in a register, and rows
+    // of a chain are read where they lie.
     const auto gains = [&](std::size_t k) {
       const TileInstruction& n = instructions[k];
       return n.row_constant || (by_rows && n.kind == Kind::load && !n.uniform && !loads[n.load].linear);

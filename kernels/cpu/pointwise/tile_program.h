@@ -119,7 +119,7 @@ struct TileProgram : KernelState {
   void collapse(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands);
   void add_instructions(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands);
   void join_activations(const PointwiseExpr& expr);  ///< chains.cpp
-  /// With `by_rows`, chains of single operations read rows where they lie; chains.cpp
+  /// Joins operations to chains; with `by_rows`, single ones too, whose rows are read where they lie; chains.cpp
   void join_chains(const std::vector<Instruction>& code, bool by_rows);
   bool is_row_chain() const;
   void find_row_constants(bool has_chains);

@@ -77,7 +77,7 @@ class TileWorker {
   struct BufferedPeriod {
     std::int64_t phase = 0, count = 0;
   };
-  std::array<BufferedPeriod, kMostPeriodic> periods_{};  ///< of each load
+  std::array<BufferedPeriod, kMostPeriodic> periods_{};  ///< indexed by load
   bool streams_ = false;
 };
 
