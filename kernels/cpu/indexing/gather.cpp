@@ -119,15 +119,14 @@ void select_from_slices(const Positions& positions, std::int64_t count, std::int
                         const TensorView& x, const TensorView& out, std::int64_t row_bytes) {
   constexpr std::int64_t kEntries = 512;
   const std::int64_t together = std::min(kEntries / count, slices);
-  std::vector<std::int64_t> entries(static_cast<std::size_t>(together * count));
-  for (std::int64_t i = 0; i < together * count; ++i)
-    entries[static_cast<std::size_t>(i)] = i / count * axis_size + positions[i % count];
+  std::int64_t entries[kEntries];
+  for (std::int64_t i = 0; i < together * count; ++i) entries[i] = i / count * axis_size + positions[i % count];
   const std::int64_t groups = (slices + together - 1) / together;
   parallel_for(groups, grain_for(together * count), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t group = begin; group < end; ++group) {
       const std::int64_t first = group * together, n = std::min(together, slices - first);
       const RowCopy copy(x.data + first * axis_size * row_bytes, out.data + first * count * row_bytes, row_bytes);
-      copy.rows(entries.data(), n * count, 0);
+      copy.rows(entries, n * count, 0);
     }
   });
 }

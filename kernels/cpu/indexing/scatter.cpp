@@ -1,8 +1,10 @@
 // index_put and scatter: write at positions. An in-place call touches the written elements only.
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "kernels/cpu/accumulate.h"
+#include "kernels/cpu/dense.h"
 #include "kernels/cpu/indexing/indexing.h"
 #include "kernels/cpu/indexing/positions.h"
 #include "kernels/cpu/strided.h"
@@ -87,8 +89,8 @@ namespace {
 
 /// Calls write(offset in out, offset in src), in elements, for each entry of the index.
 template <class Write>
-void for_each_entry(const KernelCall& c, Write&& write) {
-  const TensorView &index = c.in[1], &src = c.in[2], &out = c.out[0];
+void for_each_entry(const KernelCall& c, const TensorView& src, Write&& write) {
+  const TensorView &index = c.in[1], &out = c.out[0];
   const Positions positions(index);
   const int axis = axis_of(*c.node, out.rank), last_axis = out.rank - 1;
   const std::int64_t axis_size = out.size(axis), axis_stride = out.stride(axis);
@@ -114,8 +116,9 @@ template <class T>
 void set_elements(const KernelCall& c) {
   T* out_data = c.out[0].data_as<T>();
   const T* src_data = c.in[2].data_as<T>();
-  for_each_entry(
-      c, [&](std::int64_t out_offset, std::int64_t src_offset) { out_data[out_offset] = src_data[src_offset]; });
+  for_each_entry(c, c.in[2], [&](std::int64_t out_offset, std::int64_t src_offset) {
+    out_data[out_offset] = src_data[src_offset];
+  });
 }
 
 /// Identity of the reduction: combine(kind, identity, v) is v.
@@ -171,21 +174,27 @@ L mean_of(L sum, std::int64_t count) {
   }
 }
 
-/// Numbers of a tensor in the compute type L: its own, or a widened copy.
+/// A tensor in the compute type L: the tensor itself, or a widened copy in row-major order.
 template <class L>
-class ComputeNumbers {
+class ComputeView {
  public:
-  explicit ComputeNumbers(const TensorView& v) : numbers_(v.data_as<L>()) {
+  explicit ComputeView(const TensorView& v) : view_(v) {
     if (v.dtype == dtype_of_v<L>) return;
-    widened_.resize(static_cast<std::size_t>(v.numel()));
-    convert(v.data, v.dtype, widened_.data(), dtype_of_v<L>, v.numel());
-    numbers_ = widened_.data();
+    widened_.reset(new L[static_cast<std::size_t>(v.numel())]);
+    to_dense(v, dtype_of_v<L>, widened_.get());
+    view_.data = reinterpret_cast<std::byte*>(widened_.get());
+    view_.dtype = dtype_of_v<L>;
+    std::int64_t stride = 1;
+    for (int d = v.rank; d-- > 0;) {
+      view_.strides[static_cast<std::size_t>(d)] = stride;
+      stride *= v.size(d);
+    }
   }
-  L* data() const { return numbers_; }
+  const TensorView& view() const { return view_; }
 
  private:
-  std::vector<L> widened_;
-  L* numbers_;
+  TensorView view_;
+  std::unique_ptr<L[]> widened_;
 };
 
 /// Combines in the compute type L. A narrower output is rounded once at the end.
@@ -193,22 +202,23 @@ template <class L>
 void combine_elements(KernelCall& c, ScatterKind kind) {
   const TensorView& out = c.out[0];
   const bool include_self = c.node->integer(AttrKey::include_self) != 0;
-  const ComputeNumbers<L> results(out), source(c.in[2]);
-  L* sums = results.data();
-  const L* values = source.data();
+  const ComputeView<L> results(out), source(c.in[2]);
+  L* sums = results.view().template data_as<L>();
+  const L* values = source.view().template data_as<L>();
   if (!include_self) {
     const L initial = identity<L>(kind);
-    for_each_entry(c, [&](std::int64_t out_offset, std::int64_t) { sums[out_offset] = initial; });
+    for_each_entry(c, source.view(), [&](std::int64_t out_offset, std::int64_t) { sums[out_offset] = initial; });
   }
   visit_kind(kind, [&]<ScatterKind kKind>(std::integral_constant<ScatterKind, kKind>) {
-    for_each_entry(c, [sums, values](std::int64_t out_offset, std::int64_t src_offset) {
+    for_each_entry(c, source.view(), [sums, values](std::int64_t out_offset, std::int64_t src_offset) {
       sums[out_offset] = combine<kKind>(sums[out_offset], values[src_offset]);
     });
   });
   if (kind == ScatterKind::mean) {
     std::vector<std::int64_t> counts(static_cast<std::size_t>(out.numel()), include_self ? 1 : 0);
-    for_each_entry(
-        c, [&counts](std::int64_t out_offset, std::int64_t) { ++counts[static_cast<std::size_t>(out_offset)]; });
+    for_each_entry(c, source.view(), [&counts](std::int64_t out_offset, std::int64_t) {
+      ++counts[static_cast<std::size_t>(out_offset)];
+    });
     for (std::size_t i = 0; i < counts.size(); ++i) {
       if (counts[i] > 1) sums[i] = mean_of(sums[i], counts[i]);
     }
