@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "dtypes/levels.h"
+#include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/indexing/indexing.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/strided.h"

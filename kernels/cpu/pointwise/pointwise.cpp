@@ -1,6 +1,7 @@
 // Runs pointwise nodes tile by tile, with a loop for each instruction; threads share the tiles.
 #include <memory>
 
+#include "dtypes/convert.h"
 #include "kernels/cpu/pointwise/kernels.h"
 #include "kernels/cpu/pointwise/requantize.h"
 #include "kernels/cpu/pointwise/worker.h"
