@@ -18,13 +18,6 @@ std::optional<std::vector<double>> numbers(const Program& program, const Functio
   return constant_numbers(program, in->state);
 }
 
-/// A number in the type of the arithmetic.
-std::vector<std::byte> bytes_of(const std::vector<double>& values, DType t) {
-  std::vector<std::byte> bytes(values.size() * static_cast<std::size_t>(element_size(t)));
-  convert(values.data(), DType::f64, bytes.data(), t, static_cast<std::int64_t>(values.size()));
-  return bytes;
-}
-
 /// convert(convert(x) * scale + shift)
 PointwiseExpr affine(DType t, DType compute) {
   PointwiseExpr e;
@@ -77,8 +70,7 @@ bool fold(Program& program, std::uint32_t function, std::size_t index, std::vect
   affine_node.origin = n.origin;
   affine_node.annotations = n.annotations;
   affine_node.outputs = n.outputs;
-  affine_node.inputs = {n.inputs[0], add_constant(b, compute, shape, bytes_of(factor, compute).data()),
-                        add_constant(b, compute, shape, bytes_of(plus, compute).data())};
+  affine_node.inputs = {n.inputs[0], add_numbers(b, compute, shape, factor), add_numbers(b, compute, shape, plus)};
   affine_node.expr = affine(x.dtype, compute);
   program.functions[function].nodes[index] = std::move(affine_node);
   return true;
@@ -109,6 +101,12 @@ std::optional<std::vector<double>> constant_numbers(const Program& program, std:
     result.push_back(value);
   }
   return result;
+}
+
+ValueId add_numbers(Builder& b, DType t, const std::vector<std::int64_t>& sizes, std::span<const double> numbers) {
+  std::vector<std::byte> bytes(numbers.size() * static_cast<std::size_t>(element_size(t)));
+  convert(numbers.data(), DType::f64, bytes.data(), t, static_cast<std::int64_t>(numbers.size()));
+  return add_constant(b, t, sizes, bytes.data());
 }
 
 void fold_batch_norms(Program& program, std::vector<bool>& read) {

@@ -2,9 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "dtypes/convert.h"
 #include "exporter/builder.h"
-#include "exporter/constants.h"
 #include "exporter/passes/fold/fold.h"
 #include "schema/def_use.h"
 
@@ -115,10 +113,9 @@ class Branches {
     read_[state] = true;
     const std::vector<double> numbers = *constant_numbers(program_, state);
     const DType t = program_.states[state].type.dtype;
-    std::vector<std::byte> bytes(static_cast<std::size_t>(count * element_size(t)));
-    convert(numbers.data() + first, DType::f64, bytes.data(), t, count);
     Builder b(program_, function_);
-    return add_constant(b, t, {count}, bytes.data());
+    return add_numbers(b, t, {count},
+                       std::span(numbers).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
   }
 
   Program& program_;

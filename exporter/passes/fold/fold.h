@@ -2,11 +2,14 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "schema/program.h"
 
 namespace tern {
+
+class Builder;
 
 /// Bytes of a constant, or of all constants of one large state, by which folding may enlarge a program.
 inline constexpr std::uint64_t kSmallConstant = std::uint64_t{64} << 10;
@@ -31,6 +34,9 @@ void fold_attention_masks(Program& program, bool (*takes)(const Node&), std::uin
 /// they are read. Adds the weight, and a bias that is not read any more, to `states`.
 bool scale_convolution(Program& program, std::uint32_t function, std::size_t norm, const std::vector<double>& factor,
                        const std::vector<double>& plus, std::vector<std::uint32_t>& states);
+
+/// Adds the numbers, converted to `t`, as a constant of these sizes (exporter/constants.h).
+ValueId add_numbers(Builder& b, DType t, const std::vector<std::int64_t>& sizes, std::span<const double> numbers);
 
 /// The input of the function that the value is, if that is a state; else null.
 const FunctionInput* state_input(const Function& f, ValueId v);

@@ -87,15 +87,13 @@ double cost_of_onednn(const ConvolutionCall& c, const Machine& m) {
   const ConvolutionSizes s(c);
   const ConvolutionProblem& p = c.problem;
   const double moves = kMovesOfOneDnn * (s.image + s.result) + kMovesOfOneDnnWeight * s.weight;
-  double share = kOfOneDnn;
-  if (p.transposed && p.in == 1 && p.out == 1) {
-    share = kOfTransposedOneDnn;
-  } else if (p.transposed) {
+  double share = p.transposed ? kOfTransposedOneDnn : kOfOneDnn;
+  if (p.transposed && (p.in > 1 || p.out > 1)) {
     constexpr std::int64_t kBlock = 16;  // channels that are multiplied together
     const auto filled = [](std::int64_t n) {
       return static_cast<double>(n) / static_cast<double>(channels_up_to(n, kBlock));
     };
-    share = kOfTransposedOneDnn * filled(p.in) * filled(p.out);
+    share *= filled(p.in) * filled(p.out);
   }
   return kWaiting * (c.products / m.products / share + time_of_moves(moves) + kOfOneDnnCall);
 }

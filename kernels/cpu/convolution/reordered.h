@@ -3,6 +3,7 @@
 
 #include <tern/error.h>
 
+#include <algorithm>
 #include <array>
 
 #include "kernels/channels_last.h"
@@ -15,13 +16,15 @@ inline bool has_channels_last(const TensorView& v) {
   return to_channels_last_order(v, v.rank).contiguous();
 }
 
-/// A call whose result and epilogue operands are viewed as channels last, as the epilogue requires.
+/// A call whose image, result and epilogue operands are viewed as channels last, as the epilogue requires.
 class Reordered {
  public:
   explicit Reordered(const KernelCall& call)
       : call_(call), out_(to_channels_last_order(call.out[0], call.out[0].rank)) {
     const std::size_t first = kEpilogueOperands, count = call.in.size();
     if (count > in_.size()) fail(ErrorCode::internal, "an expression with this many operands cannot be fused");
+    for (std::size_t i = 0; i < std::min(first, count); ++i) in_[i] = call.in[i];
+    in_[0] = to_channels_last_order(call.in[0], call.in[0].rank);
     for (std::size_t i = first; i < count; ++i) in_[i] = to_channels_last_order(call.in[i], call.out[0].rank);
     call_.in = {in_.data(), count};
     call_.out = {&out_, 1};

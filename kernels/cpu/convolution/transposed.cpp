@@ -5,23 +5,13 @@
 #include <algorithm>
 
 #include "kernels/cpu/convolution/costs.h"
+#include "kernels/cpu/convolution/operands.h"
 #include "kernels/cpu/convolution/reordered.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/products/float32/strided_microkernel.h"
 #include "kernels/cpu/products/packed_weight.h"
 
 namespace tern::cpu {
-namespace {
-
-/// The view's floats: its own, or copies in `buffer`.
-const float* floats_of(const TensorView& v, float* buffer) {
-  if (v.dtype == DType::f32) return v.data_as<const float>();
-  to_dense(v, DType::f32, buffer);
-  return buffer;
-}
-
-}  // namespace
-
 bool TransposedChannelsLast::serves(const KernelCall& call, const ConvolutionProblem& p) {
   constexpr std::int64_t kMostPhases = 64;
   const TensorView &x = call.in[0], &w = call.in[1], &y = call.out[0];
@@ -50,49 +40,44 @@ std::unique_ptr<TransposedChannelsLast> TransposedChannelsLast::create(const Ker
     key += fmt::format(", {} by {}, {} by {} from {}", a.kernel, a.dilation, std::min(a.stride, a.in), a.stride,
                        a.padding_before % a.stride);
   made->unread = 1u << 1;
-  made->weight_ = tiles::packed_weight(
-      call, 1, key, made->convolution_.packed_floats() * static_cast<std::int64_t>(sizeof(float)),
-      [convolution = made->convolution_, w](std::byte* to) {
-        std::vector<float> widened(w.dtype == DType::f32 ? 0 : static_cast<std::size_t>(w.numel()));
-        convolution.pack(floats_of(w, widened.data()), reinterpret_cast<float*>(to));
-      });
+  made->weight_ =
+      tiles::packed_weight(call, 1, key, made->convolution_.packed_floats() * static_cast<std::int64_t>(sizeof(float)),
+                           [convolution = made->convolution_, w](std::byte* to) {
+                             auto* panels = reinterpret_cast<float*>(to);
+                             if (w.dtype == DType::f32) return convolution.pack(w.data_as<const float>(), panels);
+                             std::vector<float> widened(static_cast<std::size_t>(w.numel()));
+                             to_dense(w, DType::f32, widened.data());
+                             convolution.pack(widened.data(), panels);
+                           });
   return made;
 }
 
-TransposedChannelsLast::Buffers TransposedChannelsLast::buffers(const KernelCall& call, ScratchArena& arena) const {
-  Buffers b;
-  if (call.in[0].dtype != DType::f32) {
-    b.x = arena.allocate<float>(call.in[0].numel());
-    if (weight_ == nullptr) b.weight = arena.allocate<float>(call.in[1].numel());
-    if (call.has_input(2)) b.bias = arena.allocate<float>(call.in[2].numel());
-    b.y = arena.allocate<float>(call.out[0].numel());
-  }
-  if (weight_ == nullptr) b.panels = arena.allocate<float>(convolution_.packed_floats());
-  return b;
-}
-
 void TransposedChannelsLast::reserve(const KernelCall& call, ScratchArena& arena) const {
-  buffers(call, arena);
+  const ConvolutionOperands operands(call, DType::f32, weight_ == nullptr, arena);
+  if (weight_ == nullptr) arena.allocate<float>(convolution_.packed_floats());
 }
 
 RemainingWork TransposedChannelsLast::run(KernelCall& call, ScratchArena& arena, const pointwise::Epilogue*) const {
-  const Buffers b = buffers(call, arena);
-  if (weight_ == nullptr) convolution_.pack(floats_of(call.in[1], b.weight), b.panels);
   const Reordered reordered(call);
   const KernelCall& last = reordered.call();
-  const TensorView& y = last.out[0];
-  const bool is_narrow = b.y != nullptr;
-  convolution_.run({.x = floats_of(to_channels_last_order(call.in[0], call.in[0].rank), b.x),
+  ConvolutionOperands operands(last, DType::f32, weight_ == nullptr, arena);
+  operands.convert();
+  const auto* panels = reinterpret_cast<const float*>(weight_.get());
+  if (panels == nullptr) {
+    auto* packed = arena.allocate<float>(convolution_.packed_floats());
+    convolution_.pack(reinterpret_cast<const float*>(operands.weight), packed);
+    panels = packed;
+  }
+  const bool is_narrow = last.out[0].dtype != DType::f32;
+  convolution_.run({.x = reinterpret_cast<const float*>(operands.x),
                     .weight = nullptr,
-                    .bias = call.has_input(2) ? floats_of(call.in[2], b.bias) : nullptr,
-                    .y = is_narrow ? b.y : y.data_as<float>(),
-                    .panels = weight_ != nullptr ? reinterpret_cast<const float*>(weight_.get()) : b.panels,
+                    .bias = reinterpret_cast<const float*>(operands.bias),
+                    .y = reinterpret_cast<float*>(operands.sums),
+                    .panels = panels,
                     .upcoming = {}},
                    {is_narrow ? nullptr : epilogue_.get(), &last});
-  if (is_narrow) {
-    from_dense(b.y, DType::f32, y);
-    if (epilogue_ != nullptr) epilogue_->apply(last);
-  }
+  operands.finish();
+  if (is_narrow && epilogue_ != nullptr) epilogue_->apply(last);
   return RemainingWork::nothing;
 }
 

@@ -20,12 +20,6 @@ class TransposedChannelsLast : public PreparedAlgorithm {
   RemainingWork run(KernelCall& call, ScratchArena& arena, const pointwise::Epilogue* epilogue) const override;
 
  private:
-  /// Widened operands and sums, and a weight that each run packs; null where a run needs none.
-  struct Buffers {
-    float *x = nullptr, *weight = nullptr, *bias = nullptr, *y = nullptr, *panels = nullptr;
-  };
-  Buffers buffers(const KernelCall& call, ScratchArena& arena) const;
-
   explicit TransposedChannelsLast(const ConvolutionProblem& p)
       : convolution_({p.window, p.batch, p.groups, p.in, p.out}) {}
 

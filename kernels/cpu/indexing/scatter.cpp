@@ -16,13 +16,11 @@ namespace {
 /// Adds n values to the contiguous elements at `target`; rounds each sum to the type.
 template <class L>
 void add_run(const L* values, std::byte* target, DType dtype, std::int64_t n) {
-  using A = std::conditional_t<std::is_integral_v<L>, std::uint64_t, L>;
   RunReader<L> reader(dtype);
   RunWriter<L> writer(dtype);
   const L* previous = reader.read(target, 1, n);
   L* sums = writer.begin(target, 1);
-  for (std::int64_t i = 0; i < n; ++i)
-    sums[i] = static_cast<L>(static_cast<A>(previous[i]) + static_cast<A>(values[i]));
+  for (std::int64_t i = 0; i < n; ++i) sums[i] = plus(previous[i], values[i]);
   writer.end(target, 1, n);
 }
 
@@ -64,13 +62,11 @@ void cpu_index_put(KernelCall& c) {
   }
   visit_compute(number_type(out.dtype), [&]<class L>(std::type_identity<L>) {
     if (out.dtype == dtype_of_v<L>) {
-      using A = std::conditional_t<std::is_integral_v<L>, std::uint64_t, L>;
       const std::int64_t stride = row_axes.inner_stride();
       for_each_run([&](const std::byte* source, std::byte* target) {
         const L* values = reinterpret_cast<const L*>(source);
         L* sums = reinterpret_cast<L*>(target);
-        for (std::int64_t i = 0; i < run_length; ++i)
-          sums[i] = static_cast<L>(static_cast<A>(sums[i]) + static_cast<A>(values[i * stride]));
+        for (std::int64_t i = 0; i < run_length; ++i) sums[i] = plus(sums[i], values[i * stride]);
       });
       return;
     }
@@ -146,7 +142,7 @@ L combine(L a, L v) {
     if constexpr (!is_std_complex_v<L>) return is_nan(a) || a < v ? a : v;
     return a;
   } else {
-    return static_cast<L>(static_cast<A>(a) + static_cast<A>(v));
+    return plus(a, v);
   }
 }
 

@@ -198,7 +198,9 @@ void gather_crossed(const std::byte* from, std::int64_t stride, std::int64_t siz
   };
   switch (size) {
     case 1: return transpose(std::uint8_t{});
-    case 2: return transpose(std::uint16_t{});
+    case 2:
+      return transpose_plane(reinterpret_cast<const std::uint16_t*>(from), stride, reinterpret_cast<std::uint16_t*>(to),
+                             to_row, count, rows);
     case 4:
       return transpose_plane(reinterpret_cast<const std::uint32_t*>(from), stride, reinterpret_cast<std::uint32_t*>(to),
                              to_row, count, rows);

@@ -255,8 +255,8 @@ class Reducer {
         Acc* acc = parts > 1 ? accs.data() + t * width : local;
         std::fill_n(acc, m * step, reduction_.identity());
         const std::int64_t row_begin = r.count * part / parts, row_end = r.count * (part + 1) / parts;
-        const std::int64_t after = !is_in_order ? 0 : parts > 1 ? r.count - row_end : (end - t - 1) * r.count;
-        add_columns(reader, c, acc, base, row_begin, row_end, m, step, adds_rows, is_in_order ? after : -1);
+        const std::int64_t after = !is_in_order ? -1 : parts > 1 ? r.count - row_end : (end - t - 1) * r.count;
+        add_columns(reader, c, acc, base, row_begin, row_end, m, step, adds_rows, after);
         merge_repeats(acc, m, step, c.lanes);
         if (parts == 1) finish_tile(writer, acc, (row * inner + first) / c.lanes, m / c.lanes);
       }
