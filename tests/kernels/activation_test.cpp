@@ -1,9 +1,12 @@
 // The loops of activations give the same bits as their expressions.
 #include "kernels/cpu/pointwise/activation.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <numbers>
 
 #include "kernels/cpu/pointwise/loops.h"
 #include "tests/kernels/pointwise_support.h"
@@ -129,6 +132,47 @@ TEST(Activation, HasTheBitsOfItsOperations) {
           if (std::isnan(want[i]) && std::isnan(got[i])) continue;
           ASSERT_EQ(std::bit_cast<std::uint32_t>(got[i]), std::bit_cast<std::uint32_t>(want[i])) << x[i];
         }
+      }
+    }
+  }
+}
+
+/// The functions in double.
+double in_double(SelfGatedActivation activation, double x) {
+  switch (activation) {
+    case SelfGatedActivation::hardswish: return x * std::clamp(x + 3, 0.0, 6.0) / 6;
+    case SelfGatedActivation::silu: return x / (1 + std::exp(-x));
+    case SelfGatedActivation::gelu: return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
+    case SelfGatedActivation::gelu_tanh: break;
+  }
+  return x / (1 + std::exp(-2 * std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+}
+
+TEST(Activation, CoarseFormsAreWithinAQuarterOfABfloat16Place) {
+  constexpr double kQuarter = 0x1p-11, kTiny = 0x1p-27;
+  constexpr std::size_t kCount = 1 << 12;
+  std::vector<float> x;
+  for (std::uint32_t i = 0; i < 1 << 20; i += 7) {
+    x.push_back(std::bit_cast<float>(i << 12));
+    x.push_back(static_cast<float>(i) * 0x1p-15f - 16);  // even steps where the functions bend
+  }
+  x.resize(x.size() / kCount * kCount);
+  for (const LoopTable& table : all_tables()) {
+    for (int k = 0; k < pointwise::kActivations; ++k) {
+      const auto activation = static_cast<SelfGatedActivation>(k);
+      std::vector<float> got = x;
+      table.coarse_activations[k](got.data(), kCount, static_cast<std::int64_t>(x.size() / kCount), kCount);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const double want = in_double(activation, x[i]);
+        if (!std::isfinite(x[i]) || std::abs(want) > 1e38) continue;
+        ASSERT_LE(std::abs(got[i] - want), std::abs(want) * kQuarter + kTiny) << k << " of " << x[i];
+      }
+      constexpr float kInfinity = std::numeric_limits<float>::infinity();
+      float extremes[3] = {kInfinity, -kInfinity, std::nanf("")}, exact[3] = {kInfinity, -kInfinity, std::nanf("")};
+      table.coarse_activations[k](extremes, 3, 1, 3);
+      table.activations[k](exact, 3, 1, 3);
+      for (int i = 0; i < 3; ++i) {
+        EXPECT_TRUE(extremes[i] == exact[i] || (std::isnan(extremes[i]) && std::isnan(exact[i]))) << k << " " << i;
       }
     }
   }

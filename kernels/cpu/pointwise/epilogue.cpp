@@ -99,7 +99,8 @@ Epilogue::Epilogue(const KernelCall& call) : number_(next_number()), program_(ca
   const auto end = activation_end(call.node->expr, code.size() - 1);
   leaves_ = LeafChain::create(call, program_, end ? end->argument : code.size() - 1);
   if (end && (leaves_ || is_start(call, program_, end->argument)))
-    activation_ = program_.table.activations[static_cast<int>(end->activation)];
+    activation_ = (result == DType::bf16 ? program_.table.coarse_activations
+                                         : program_.table.activations)[static_cast<int>(end->activation)];
 }
 
 void Epilogue::apply(const KernelCall& call) const {

@@ -22,7 +22,8 @@ struct SimpleEpilogue {
 /// is the op's own result, with the bias; load k is operand 3 + k - 1 of the node. Immutable, so threads share an
 /// object.
 ///
-/// Every function gives the bits of a pointwise node after the op, whatever the division into blocks.
+/// Every function gives the bits of a pointwise node after the op, whatever the division into blocks; activations of
+/// bfloat16 results are within a quarter of a unit in the last place before they are rounded.
 class Epilogue {
  public:
   /// Returns null if the node has no expression. Called when the kernel is prepared.

@@ -79,6 +79,7 @@ struct LoopTable {
   ChainLoop chain = nullptr;
   ChainRows chain_rows = nullptr;
   ActivationLoop activations[kActivations] = {};
+  ActivationLoop coarse_activations[kActivations] = {};  ///< for results that are rounded to bfloat16
   Loop whole_activations[kActivations] = {};  ///< the same out of place
   KnownChain known_chains[kKnownChains] = {};
 
