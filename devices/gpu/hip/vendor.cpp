@@ -63,6 +63,10 @@ std::string describe_device(GpuDevice& d) {
   return d.arch.empty() ? "the runtime does not report the device's architecture" : "";
 }
 
+bool has_sparse_units(const GpuDevice& d) {
+  return d.arch.starts_with("gfx94") || d.arch.starts_with("gfx950");
+}
+
 namespace {
 
 Status set_device(int id) {
