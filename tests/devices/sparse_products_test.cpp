@@ -1,10 +1,11 @@
-// Products by 2:4 sparse weights of 16 bits (kernels/portable/sparse_product.h) on every device with groups, against
-// sums in double of the expanded weight.
+// Products by 2:4 sparse weights of 16 bits (kernels/portable/sparse_product.h), and tiles of such products
+// (kernels/portable/text/sparse_units.inc), on every device with groups: against sums in double of the expanded weight.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdlib>
 
+#include "kernels/portable/source.h"
 #include "tests/devices/same_bits.h"
 #include "tests/kernels/quantized_value.h"
 #include "tests/runtime/quantized_constant.h"
@@ -85,8 +86,8 @@ void expect_product(const std::string& device, const SparseCase& c, std::uint32_
   }
 }
 
-/// One row and few, with sums divided among waves; whole tiles and parts of tiles; depths that end within 32 and 16
-/// columns; weights with a matrix for each plane; the smaller and the larger tiles.
+/// Sizes: one row and few, with sums divided among waves; whole tiles and parts of tiles; depths that end within 32 and
+/// 16 columns; weights with a matrix for each plane; the smaller and the larger tiles.
 const SparseCase kSparseCases[] = {
     {kHalf, kHalf, 1, 1, 70, 192, true},
     {kBrain, kBrain, 1, 9, 37, 168, true},
@@ -109,6 +110,83 @@ TEST_P(SparseProductsTest, AreSumsOfTheNumbers) {
   for (std::size_t i = 0; i < (all ? std::size(kSparseCases) : kEverywhere); ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
     expect_product(GetParam(), kSparseCases[i], static_cast<std::uint32_t>(10 * i + 1));
+  }
+}
+
+constexpr std::int64_t kGroup = 64;
+
+// Each wave multiplies a tile: a[16][32] with 16 kept elements in a row, by b[16 columns][32].
+constexpr char kTile[] = R"(TERN_KERNEL {
+  TERN_LOCAL_16 tern_u16 left[2 * 16 * 24];
+  TERN_LOCAL_16 tern_u16 right[2 * 16 * 40];
+  TERN_LOCAL_16 tern_u16 places[2 * 16 * 2];
+  TERN_FOR_GROUPS(group, item, 64)
+  const int wave = (int)item / TERN_WAVE, lane = (int)item % TERN_WAVE;
+  for (int i = lane; i < 16 * 32; i += TERN_WAVE) {
+    if (i < 16 * 16) left[wave * 384 + i / 16 * 24 + i % 16] = a[i];
+    if (i < 16 * 2) places[wave * 32 + i] = two[i];
+    right[wave * 640 + i / 32 * 40 + i % 32] = b[i];
+  }
+  TERN_BARRIER;
+  const tern_sparse_a x = tern_load_sparse_a(left + wave * 384, 24, places + wave * 32, 2, lane);
+  const tern_sparse_b y = tern_load_sparse_b(right + wave * 640, 40, lane);
+  tern_unit_sums s = tern_sparse_madd(x, y, tern_unit_zero());
+  s = tern_sparse_madd(x, y, s);
+  for (int r = 0; r < TERN_UNIT_SUMS; ++r)
+    sums[wave * 256 + tern_sparse_row(lane, r) * 16 + tern_sparse_column(lane, r)] = s.v[r];
+}
+)";
+
+// Devices without sparse matrix units compute the same in loops: kernels of cuda:ptx run there.
+TEST_P(SparseProductsTest, MultiplyTiles) {
+  if (GetParam() == "cpu" || !open_plugin_device(GetParam()).target().groups) GTEST_SKIP() << "no groups";
+  for (const DType t : {kHalf, kBrain}) {
+    const QuantizedMatrix m{t, 16, 32, two_of_four()};
+    const std::vector<std::byte> bytes = sparse_value(m, 5, Places::ascending);
+    const std::vector<float> weight = test::numbers_of(m, bytes);
+    const Tensor b = numbers(t, {16, 32}, 6);
+    const std::vector<double> right = doubles(b);
+    const std::shared_ptr<DeviceStream> stream = Device::open(GetParam()).open_stream();
+    portable::Launcher& launcher = stream->launcher();
+    portable::KernelSource source("custom");
+    source.add_library("matrix_units:" + portable::type_name(t));
+    source.add_library("sparse_units");
+    for (const char* name : {"a", "two", "b"}) source.buffer(name, t, false);
+    source.buffer("sums", kFloat, true);
+    source.parameter("unused", std::int64_t{0});
+    source.require_group(kGroup);
+    source.complete(launcher.target());
+    const portable::KernelHandle kernel =
+        launcher.kernel("sparse units of " + std::string(name_of(t)), "tern_custom", [&] {
+          const std::string text = source.text(launcher.target());
+          return text.substr(0, text.rfind("TERN_KERNEL {")) + kTile;
+        });
+    const auto elements = static_cast<std::uint64_t>(m.element_bytes());
+    std::vector<float> sums(2 * 256, -1);
+    std::vector<std::unique_ptr<portable::Memory>> memory;
+    const auto add = [&](const void* data, std::uint64_t size) {
+      memory.push_back(launcher.allocate(size));
+      launcher.upload(memory.back()->data, data, size);
+    };
+    add(bytes.data(), elements);
+    add(bytes.data() + elements, bytes.size() - elements);
+    add(b.data(), b.byte_size());
+    add(sums.data(), sums.size() * sizeof(float));
+    std::vector<portable::LaunchArgument> arguments;
+    for (const auto& one : memory) arguments.push_back({&one->data, sizeof(std::byte*), true});
+    const std::int64_t unused = 0;
+    arguments.push_back({&unused, sizeof unused, false});
+    launcher.launch(kernel, arguments, kGroup, kGroup);
+    launcher.download(sums.data(), memory[3]->data, sums.size() * sizeof(float));
+    for (std::size_t i = 0; i < 256; ++i) {
+      double sum = 0, size = 0;
+      for (std::size_t k = 0; k < 32; ++k) {
+        const double one = 2 * static_cast<double>(weight[i / 16 * 32 + k]) * right[i % 16 * 32 + k];
+        sum += one;
+        size += std::fabs(one);
+      }
+      EXPECT_NEAR(static_cast<double>(sums[i]), sum, size * 0x1p-20) << name_of(t) << ", row " << i / 16;
+    }
   }
 }
 

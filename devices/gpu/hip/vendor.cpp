@@ -1,6 +1,7 @@
 // ROCm-specific functions.
 #include "devices/gpu/vendor.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "devices/gpu/hip/graph_update.h"
@@ -64,7 +65,9 @@ std::string describe_device(GpuDevice& d) {
 }
 
 bool has_sparse_units(const GpuDevice& d) {
-  return d.arch.starts_with("gfx94") || d.arch.starts_with("gfx950");
+  // gfx90a expands the weight in registers of its matrix units, which takes no memory either.
+  constexpr const char* kPrefixes[] = {"gfx90a", "gfx94", "gfx950"};
+  return std::ranges::any_of(kPrefixes, [&](const char* prefix) { return d.arch.starts_with(prefix); });
 }
 
 namespace {

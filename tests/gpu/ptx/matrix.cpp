@@ -101,7 +101,7 @@ constexpr Shape kShapes[] = {
     {"m8n8k4", 8, 4, "f64", 2, 2, 4},
 };
 
-// With a sparse a: its fragment has the kept half of the elements.
+// The fragment of a sparse a has the kept half of the elements.
 constexpr Shape kSparseShapes[] = {{"m16n8k32", 16, 32, "f16 bf16", 4, 4, 4}};
 
 std::string upper(std::string_view text) {

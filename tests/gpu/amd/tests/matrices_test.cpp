@@ -94,7 +94,7 @@ TEST(Matrices, ProductsOfAWave) {
 
 constexpr int kPairs[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
 
-// Of A[16][32] two of four are kept; lane 16 * g + i has those of A[i][8 * g ... 8 * g + 7], B[8 * g ...][i], and
+// A[16][32] is sparse: two of four are kept; lane 16 * g + i has those of A[i][8 * g ... 8 * g + 7], B[8 * g ...][i], and
 // results in the rows 4 * g + r of column i.
 template <class Bits>
 void check_sparse(const char* builtin, const std::string& element, const Bits& bits) {

@@ -73,7 +73,7 @@ struct Product {
   int m, k;
   tern_mma_type a, b;
   tern_mma_into accumulator;
-  int selector = -1;  // of the lanes with the places of a sparse a; -1: a is not sparse
+  int selector = -1;  // says which lanes have the places of a sparse a; -1: a is not sparse
 };
 
 int bits_of(tern_mma_type type) {
