@@ -101,6 +101,8 @@ const SparseCase kSparseCases[] = {
     {kHalf, kHalf, 3, 130, 200, 104, false, true},
     {kHalf, kHalf, 1, 1100, 2100, 64},
     {kBrain, kBrain, 1, 40, 9000, 40},
+    {kBrain, kBrain, 1, 1024, 4096, 40, true},
+    {kHalf, kHalf, 1, 16896, 64, 40},
 };
 constexpr std::size_t kEverywhere = 8;  // emulated devices compile for seconds
 
