@@ -274,6 +274,7 @@ set(sources
   portable/sort_groups.cpp
   portable/source.cpp
   portable/sources.cpp
+  portable/sparse_product.cpp
   portable/spectra.cpp
   portable/staged_matrix.cpp
   portable/staged_product.cpp

@@ -29,7 +29,7 @@ tern_device_status compile_kernel(const char* target, const tern_device_source* 
 }
 
 constexpr tern_device_kernel_compiler_functions kKernelCompiler = {
-    sizeof kKernelCompiler, names::kDialect, TERN_DEVICE_DOUBLE | TERN_DEVICE_GROUPS,
+    sizeof kKernelCompiler, names::kDialect, TERN_DEVICE_DOUBLE | TERN_DEVICE_GROUPS | TERN_DEVICE_SPARSE,
     archive_targets,        compiler_text,   compile_kernel};
 
 }  // namespace

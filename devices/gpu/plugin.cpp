@@ -31,7 +31,7 @@ tern_device_status properties(std::int32_t device, tern_device_properties* p) {
   tern_device_properties mine{};
   mine.size = std::min<std::uint32_t>(p->size, sizeof mine);
   mine.dialect = names::kDialect;
-  mine.features = TERN_DEVICE_DOUBLE | TERN_DEVICE_GROUPS;
+  mine.features = TERN_DEVICE_DOUBLE | TERN_DEVICE_GROUPS | (has_sparse_units(*d) ? TERN_DEVICE_SPARSE : 0);
   mine.memory_bytes = d->memory;
   mine.units = d->units;
   std::strncpy(mine.name, d->name.c_str(), sizeof mine.name - 1);

@@ -14,6 +14,9 @@ namespace tern::gpu {
 /// Reads the device's architecture (`d.arch`). Returns the error's text, or an empty text.
 std::string describe_device(GpuDevice& d);
 
+/// True if matrix units multiply 2:4 sparse operands as they lie in memory (kernels/portable/text/sparse_units.inc).
+bool has_sparse_units(const GpuDevice& d);
+
 /// Makes the device current on this thread, and creates its context at first use.
 Status enter_device(const GpuDevice& d, CallerDevice& caller);
 /// Makes the caller's device current again.

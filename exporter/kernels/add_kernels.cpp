@@ -20,11 +20,30 @@ struct Module {
   std::vector<std::byte> bytes;
 };
 
+bool has_sparse_states(const Program& program) {
+  return std::ranges::any_of(program.states, [](const State& s) { return s.type.blocks.sparse(); });
+}
+
+/// The kinds of the target, and each with sparse matrix units without them, too, if the program has a sparse weight.
+std::vector<DeviceKind> kinds_of(const Program& program, const KernelTarget& target) {
+  constexpr auto kSparse = static_cast<std::uint64_t>(TERN_DEVICE_SPARSE);
+  std::vector<DeviceKind> kinds = target.kinds;
+  if (!has_sparse_states(program)) return kinds;
+  for (DeviceKind kind : target.kinds) {
+    if ((kind.features & kSparse) == 0) continue;
+    kind.name = "GPU without sparse matrix units";
+    kind.features &= ~kSparse;
+    kinds.push_back(kind);
+  }
+  return kinds;
+}
+
 /// The kernels of all kinds of devices, each text once.
 std::vector<Module> record_all(const Program& program, const KernelTarget& target, const SymbolSizes& sizes,
                                KernelReport& report) {
   std::map<std::string, std::string> texts;
-  for (const DeviceKind& kind : target.kinds) {
+  const std::vector<DeviceKind> kinds = kinds_of(program, target);
+  for (const DeviceKind& kind : kinds) {
     try {
       texts.merge(record_kernels(program, kind, sizes));
     } catch (const Error& e) {
@@ -32,7 +51,7 @@ std::vector<Module> record_all(const Program& program, const KernelTarget& targe
       report.left_out.push_back(fmt::format("{}: {}", kind.name, e.what()));
     }
   }
-  if (report.left_out.size() == target.kinds.size()) {
+  if (report.left_out.size() == kinds.size()) {
     fail(ErrorCode::unsupported, fmt::format("--target {}: no device can run the program: {}", target.name,
                                              report.left_out.empty() ? "there is none" : report.left_out.front()));
   }

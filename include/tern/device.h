@@ -75,9 +75,10 @@ enum {                                   /* bits of tern_device_properties.featu
        TERN_DEVICE_HOST_MEMORY = 1 << 1, /* addresses are host addresses, and kernels can read all host memory,
                                             including mapped files: weights need no copies */
        TERN_DEVICE_SPIRV = 1 << 2,       /* module_load also takes TERN_DIALECT_SPIRV */
-       TERN_DEVICE_GROUPS = 1 << 3       /* kernels may use barriers and at most 32 KiB of local memory, and gain from
+       TERN_DEVICE_GROUPS = 1 << 3,      /* kernels may use barriers and at most 32 KiB of local memory, and gain from
                                           * groups: 256 items at most (tern_device_launch.group). CUDA, HIP and Metal
                                           * kernels also exchange values among 16 neighbouring items. */
+       TERN_DEVICE_SPARSE = 1 << 4 /* CUDA and HIP: kernels gain from products of 2:4 sparse operands by matrix units */
 };
 
 typedef struct tern_device_properties {

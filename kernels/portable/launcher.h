@@ -24,6 +24,7 @@ struct Target {
   bool has_double = true;
   std::uint32_t vector_floats = 0;  ///< see tern_device_properties
   bool groups = false;              ///< TERN_DEVICE_GROUPS
+  bool sparse = false;              ///< TERN_DEVICE_SPARSE
   /// Texts support views of any rank and strides, for texts compiled beforehand.
   bool any_strides = false;
 };

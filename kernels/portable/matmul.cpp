@@ -5,6 +5,7 @@
 #include "kernels/portable/products.h"
 #include "kernels/portable/quantized.h"
 #include "kernels/portable/row_products.h"
+#include "kernels/portable/sparse_product.h"
 #include "kernels/portable/staged_product.h"
 #include "kernels/portable/vectors.h"
 #include "kernels/quantized_view.h"
@@ -230,7 +231,7 @@ std::unique_ptr<KernelState> prepare_faster(const KernelCall& c) {
   auto list = std::make_unique<LibraryLaunches>(c);
   Operand a = left_operand(c), b = c.in[1].blocks.columns != 0 ? quantized_right_operand(c) : right_operand(c);
   merge_planes(a, b);
-  if (!add_staged_product(c, *list, a, b)) add_any_product(c, *list, true);
+  if (!add_sparse_product(c, *list, a, b) && !add_staged_product(c, *list, a, b)) add_any_product(c, *list, true);
   return list;
 }
 

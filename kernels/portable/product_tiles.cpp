@@ -12,6 +12,12 @@ constexpr ProductTile kProductTilesUnits[] = {
     {32, 64, 64, 128, 0, 0, true},    {32, 32, 64, 128, 0, 0, true},   {16, 64, 64, 128, 0, 0, true},
     {16, 32, 64, 128, 0, 0, true},
 };
+/// The left operand is sparse: most rows are its own, and the depth of a stage takes half the memory.
+constexpr ProductTile kSparse[] = {
+    {128, 128, 32, 256, 0, 0, false}, {128, 64, 64, 256, 0, 0, false}, {64, 128, 64, 256, 0, 0, false},
+    {64, 64, 64, 128, 0, 0, false},   {64, 32, 128, 128, 0, 0, true},  {32, 32, 128, 128, 0, 0, true},
+    {64, 16, 128, 128, 0, 0, true},   {32, 16, 128, 128, 0, 0, true},  {16, 16, 128, 128, 0, 0, true},
+};
 /// A single chain for each sum.
 constexpr ProductTile kBlocks[] = {
     {128, 128, 16, 256, 8, 8, false}, {64, 64, 16, 128, 8, 4, false}, {32, 64, 16, 128, 4, 4, false},
@@ -30,10 +36,18 @@ std::int64_t waves(const ProductTile& t, const ProductSize& size) {
   return (t.row_blocks(size.rows) * t.panels(size.columns) * size.planes + kAtOnce - 1) / kAtOnce;
 }
 
+constexpr std::int64_t kReading = 64;
+
 /// Approximate time of a depth step with matrix units: the time of reading, which hides the products.
 double unit_cost(const ProductTile& t, const ProductSize& size) {
-  constexpr std::int64_t kReading = 64;
   return static_cast<double>(waves(t, size) * (t.rows * t.columns + kReading * (t.rows + t.columns)));
+}
+
+/// The same for a sparse left operand: half the products, and nine sixteenths of its bytes.
+double sparse_cost(const ProductTile& t, const ProductSize& size) {
+  return static_cast<double>(waves(t, size)) *
+         (static_cast<double>(t.rows * t.columns) / 2 +
+          static_cast<double>(kReading) * (static_cast<double>(t.rows) * 9 / 16 + static_cast<double>(t.columns)));
 }
 
 /// Approximate cycles with blocks of registers: requests to local memory, and the requests for joining sums if items
@@ -51,17 +65,17 @@ double block_cost(const ProductTile& t, const ProductSize& size) {
 constexpr std::int64_t kProductTilesLocalBytes = 46 << 10;  // CUDA allows 48 KiB without a request
 constexpr std::int64_t kMostStages = 4;
 
-std::int64_t stages_of(const ProductTile& t, bool a_turned, bool b_turned) {
+std::int64_t stages_of(const ProductTile& t, bool a_turned, bool b_turned, bool sparse) {
   const auto bytes = [&](std::int64_t lines, bool turned) {
     return 2 * (turned ? t.depth * (lines + 8) : lines * (t.depth + 8));
   };
-  return std::clamp(kProductTilesLocalBytes / (bytes(t.rows, a_turned) + bytes(t.columns, !b_turned)), std::int64_t{2},
-                    kMostStages);
+  const std::int64_t left = sparse ? t.rows * (t.depth + 16 + t.depth / 8) : bytes(t.rows, a_turned);
+  return std::clamp(kProductTilesLocalBytes / (left + bytes(t.columns, !b_turned)), std::int64_t{2}, kMostStages);
 }
 
 }  // namespace
 
-void ProductTile::declare(KernelSource& s, bool units, bool a_turned, bool b_turned) const {
+void ProductTile::declare(KernelSource& s, bool units, bool a_turned, bool b_turned, bool sparse) const {
   s.define("TILE_M", rows);
   s.define("TILE_N", columns);
   s.define("TILE_K", depth);
@@ -69,7 +83,10 @@ void ProductTile::declare(KernelSource& s, bool units, bool a_turned, bool b_tur
   s.define("A_TURNED", a_turned ? 1 : 0);
   s.define("B_TURNED", b_turned ? 1 : 0);
   s.define("SLICED", sliced ? 1 : 0);
-  if (units) return s.define("STAGES", stages_of(*this, a_turned, b_turned));
+  if (units) {
+    s.define("SPARSE", sparse ? 1 : 0);
+    return s.define("STAGES", stages_of(*this, a_turned, b_turned, sparse));
+  }
   s.define("BLOCK_M", block_rows);
   s.define("BLOCK_N", block_columns);
 }
@@ -88,6 +105,10 @@ ProductTile unit_tile(const ProductSize& size, std::int64_t run) {
   if (run <= tile.depth / 2) tile.depth /= 2;
   if (tile.rows * tile.columns >= kLeastUnsliced) tile.sliced = tile.sliced && size.depth >= kWorthJoining;
   return tile;
+}
+
+ProductTile sparse_tile(const ProductSize& size) {
+  return *std::ranges::min_element(kSparse, {}, [&](const ProductTile& t) { return sparse_cost(t, size); });
 }
 
 ProductTile block_tile(const ProductSize& size, bool faster) {

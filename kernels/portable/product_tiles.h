@@ -19,7 +19,8 @@ struct ProductTile {
   std::int64_t row_blocks(std::int64_t length) const { return (length + rows - 1) / rows; }
   std::int64_t panels(std::int64_t length) const { return (length + columns - 1) / columns; }
   /// `a_turned`: the left operand's rows are adjacent; `b_turned`: the right operand's depth steps are adjacent.
-  void declare(KernelSource& s, bool units, bool a_turned, bool b_turned) const;
+  /// `sparse`: the left operand is a 2:4 sparse matrix, for matrix units.
+  void declare(KernelSource& s, bool units, bool a_turned, bool b_turned, bool sparse = false) const;
 };
 
 /// True if operands of these types use matrix units, if the device has any.
@@ -31,6 +32,8 @@ struct ProductSize {
 
 /// The tile for matrix units. The depth consists of runs of this length, each with its own tiles.
 ProductTile unit_tile(const ProductSize& size, std::int64_t run);
+/// The tile for matrix units of a 2:4 sparse left operand.
+ProductTile sparse_tile(const ProductSize& size);
 /// The tile for blocks of registers; `faster`: allows device-specific bits.
 ProductTile block_tile(const ProductSize& size, bool faster);
 

@@ -53,8 +53,8 @@ void KernelSource::add_library(std::string_view file) {
   static constexpr std::string_view kWithout[] = {"integers",       "local_memory", "matrix_groups",    "matrix_units",
                                                   "order",          "parts",        "product_elements", "product_table",
                                                   "product_window", "row_groups",   "row_parts",        "row_vectors",
-                                                  "sort_rank",      "word_elements"};
-  static constexpr std::string_view kOfLocalMemory[] = {"matrix_units", "product_table"};
+                                                  "sort_rank",      "sparse_units", "word_elements"};
+  static constexpr std::string_view kOfLocalMemory[] = {"matrix_units", "product_table", "sparse_units"};
   const std::string_view name = file.substr(0, file.find(':'));
   const auto add = [&](std::string_view one) {
     if (std::ranges::find(files_, one) == files_.end()) files_.emplace_back(one);

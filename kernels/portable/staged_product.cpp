@@ -25,14 +25,6 @@ bool may_have_library(const Target& target) {
   return target.groups && (target.dialect == Dialect::cuda || target.dialect == Dialect::hip);
 }
 
-/// Multiplication type of both operands: 16 bits if the rows have 16 bits or may be rounded to 16 bits, and matrix
-/// units support the type.
-DType product_type(const KernelCall& c, const Target& target, DType rows) {
-  DType t = rows;
-  if (rows == DType::f32 && c.precision == Precision::bfloat16) t = DType::bf16;
-  return has_units(target, t, t) ? t : DType::f32;
-}
-
 bool is_staged(const KernelCall& c, const Target& target, const ProductOperand& a) {
   const DType rows = a.planes.dtype, weight = c.in[1].dtype;
   if (!target.groups || a.length <= kMostFewRows || c.out[0].numel() * a.depth < kStagedProductLeastWork) return false;
@@ -43,17 +35,25 @@ bool is_staged(const KernelCall& c, const Target& target, const ProductOperand& 
 
 }  // namespace
 
+DType product_type(const KernelCall& c, const Target& target, DType rows) {
+  DType t = rows;
+  if (rows == DType::f32 && c.precision == Precision::bfloat16) t = DType::bf16;
+  return has_units(target, t, t) ? t : DType::f32;
+}
+
+ProductOperand rows_of_type(const KernelCall& c, Launches& list, const ProductOperand& a, DType t) {
+  if (a.planes.dtype == t) return a;
+  const std::uint64_t bytes = staged_lines(c.in[0], a, a.length).bytes(t);
+  return stage(list, c.in[0], a, 0, a.length, t, list.scratch(bytes));
+}
+
 bool add_staged_product(const KernelCall& c, LibraryLaunches& list, const ProductOperand& a, const ProductOperand& b) {
   const Target& target = list.target();
   if (!is_staged(c, target, a)) return false;
   const DType t = product_type(c, target, a.planes.dtype);
   const TensorView whole = c.has_input(2) ? broadcast(c.in[2], c.out[0]) : TensorView{};
   const TensorView* const bias = c.has_input(2) ? &whole : nullptr;
-  ProductOperand rows = a;
-  if (a.planes.dtype != t && t != DType::f32) {
-    const std::uint64_t bytes = staged_lines(c.in[0], a, a.length).bytes(t);
-    rows = stage(list, c.in[0], a, 0, a.length, t, list.scratch(bytes));
-  }
+  const ProductOperand rows = t == DType::f32 ? a : rows_of_type(c, list, a, t);
   const bool staged = c.in[1].blocks.columns != 0 || b.planes.dtype != t;
   const std::uint64_t all = staged ? staged_lines(c.in[1], b, b.length).bytes(t) : 0;
   // Pieces of about equal size.

@@ -32,6 +32,7 @@ set(sources
   share_test.cpp
   softmax_test.cpp
   sort_test.cpp
+  sparse_products_test.cpp
   staged_products_test.cpp
   stream_test.cpp
   turned_test.cpp

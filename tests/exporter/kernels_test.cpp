@@ -14,6 +14,7 @@
 #include "loader/archive.h"
 #include "loader/hash.h"
 #include "loader/spirv.h"
+#include "tests/runtime/quantized_constant.h"
 #include "tests/runtime/support.h"
 
 namespace tern {
@@ -92,6 +93,31 @@ TEST(RecordKernels, TilesOfGroupsForAnyNumberOfRows) {
         for (const auto& text : record_kernels(p.program(), kGpuWithGroups, {{"rows", {n}}}))
           EXPECT_TRUE(typical.contains(text.first)) << n << " rows by " << columns << ": " << text.second;
       }
+    }
+  }
+}
+
+// A device with sparse matrix units multiplies the weight as it is stored, and no other copy of it exists.
+TEST(RecordKernels, SparseWeightsAreMultipliedAsTheyAreStored) {
+  constexpr DeviceKind kSparse = {"GPU", TERN_DIALECT_CUDA,
+                                  TERN_DEVICE_DOUBLE | TERN_DEVICE_GROUPS | TERN_DEVICE_SPARSE, 0};
+  for (const DType t : {DType::f16, DType::bf16}) {
+    TestProgram p;
+    const ValueId x = p.input(t, {p.program().pool.symbol("rows", 1, 4096), 128});
+    const QuantizedMatrix m{t, 64, 128, two_of_four()};
+    const ValueId w = quantized_constant(p, m, {64, 128}, std::vector<std::byte>(static_cast<std::size_t>(m.bytes())));
+    p.output(p.b().add(Op::matmul, {x, w}, {attr(AttrKey::dtype, Dim(static_cast<std::int64_t>(t)))}));
+    for (const std::int64_t rows : {1, 8, 64, 1000}) {
+      const auto recorded = [&](const DeviceKind& kind) {
+        std::size_t sparse = 0, staged = 0;
+        for (const auto& [text, name] : record_kernels(p.program(), kind, {{"rows", {rows}}})) {
+          sparse += text.find("#define SPARSE 1") != std::string::npos ? 1 : 0;
+          staged += name == "tern_stage_matrix" || name == "tern_product_row" ? 1 : 0;
+        }
+        return std::pair(sparse, staged);
+      };
+      EXPECT_EQ(recorded(kSparse), std::pair(std::size_t{1}, std::size_t{0})) << rows;
+      EXPECT_EQ(recorded(kGpuWithGroups), std::pair(std::size_t{0}, std::size_t{1})) << rows;
     }
   }
 }

@@ -132,6 +132,11 @@ std::string describe_device(GpuDevice& d) {
   return error == kSuccess ? "" : "no compute capability: " + error_text(error);
 }
 
+bool has_sparse_units(const GpuDevice& d) {
+  constexpr int kLeast = 80;
+  return arch_number(d) >= kLeast;
+}
+
 Status enter_device(const GpuDevice& d, CallerDevice& caller) {
   if (*d.context == nullptr)
     if (const Status error = retain_context(d); error != kSuccess) return error;

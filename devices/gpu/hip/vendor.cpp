@@ -1,6 +1,7 @@
 // ROCm-specific functions.
 #include "devices/gpu/vendor.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "devices/gpu/hip/graph_update.h"
@@ -61,6 +62,12 @@ std::string describe_device(GpuDevice& d) {
     if (driver_symbol(needed) == nullptr) return std::string("the runtime lacks ") + needed;
   d.arch = architecture(d.id);
   return d.arch.empty() ? "the runtime does not report the device's architecture" : "";
+}
+
+bool has_sparse_units(const GpuDevice& d) {
+  // gfx90a expands the weight in registers of its matrix units, which takes no memory either.
+  constexpr const char* kPrefixes[] = {"gfx90a", "gfx94", "gfx950"};
+  return std::ranges::any_of(kPrefixes, [&](const char* prefix) { return d.arch.starts_with(prefix); });
 }
 
 namespace {

@@ -70,6 +70,7 @@ PluginDevice::PluginDevice(const Plugin& plugin, int index)
   target_.has_double = (properties_.features & TERN_DEVICE_DOUBLE) != 0;
   target_.vector_floats = properties_.vector_floats;
   target_.groups = (properties_.features & TERN_DEVICE_GROUPS) != 0;
+  target_.sparse = (properties_.features & TERN_DEVICE_SPARSE) != 0;
   set_groups(target_.groups);
   kernel_targets_ = kernel_targets(properties_);
   may_compile_ = !compiling_is_forbidden();

@@ -1,4 +1,5 @@
-// ldmatrix, stmatrix, movmatrix and mma.
+// ldmatrix, stmatrix, movmatrix, mma and mma.sp.
+#include <span>
 #include <string>
 
 #include "tests/gpu/ptx/handlers.h"
@@ -100,15 +101,20 @@ constexpr Shape kShapes[] = {
     {"m8n8k4", 8, 4, "f64", 2, 2, 4},
 };
 
+// The fragment of a sparse a has the kept half of the elements.
+constexpr Shape kSparseShapes[] = {{"m16n8k32", 16, 32, "f16 bf16", 4, 4, 4}};
+
 std::string upper(std::string_view text) {
   std::string all(text);
   for (char& c : all) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return all;
 }
 
-// "mma.sync.aligned.shape.row.col{.satfinite}.dtype.atype.btype.ctype d, a, b, c"
+// "mma.sync.aligned.shape.row.col{.satfinite}.dtype.atype.btype.ctype d, a, b, c", and
+// "mma.sp{::ordered_metadata}.sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c, e, f"
 void write_mma(Decoder& instruction, FunctionWriter& writer) {
   writer.note_groups();
+  const std::string_view sparse = instruction.one_of({"sp", "sp::ordered_metadata"});
   for (std::string_view word : {"sync", "row", "col"}) instruction.require_one_of({word});
   instruction.consume("aligned");
   const bool finite = instruction.consume("satfinite");
@@ -119,7 +125,8 @@ void write_mma(Decoder& instruction, FunctionWriter& writer) {
              &d_type = instruction.type();
   if (c_type.name != d_type.name) writer.fail("c and d of different types");
   const Shape* found = nullptr;
-  for (const Shape& one : kShapes) {
+  const std::span<const Shape> shapes = sparse.empty() ? std::span<const Shape>(kShapes) : kSparseShapes;
+  for (const Shape& one : shapes) {
     if (one.name == shape &&
         (" " + std::string(one.types) + " ").find(" " + std::string(a_type.name) + " ") != std::string::npos)
       found = &one;
@@ -144,9 +151,17 @@ void write_mma(Decoder& instruction, FunctionWriter& writer) {
   const Type& part = per_value == 2 ? type_named("f64") : word();
   const std::string result = writer.temporary();
   const std::string av = array(a, part, writer), bv = array(b, part, writer), cv = array(c, part, writer);
-  writer.statement("u32 " + result + "[4]; tern_ptx_mma(" + writer.where() + ", " + std::to_string(found->m) + ", " +
-                   std::to_string(found->k) + ", TERN_MMA_" + upper(a_type.name) + ", TERN_MMA_" + upper(b_type.name) +
-                   ", TERN_MMA_INTO_" + into + ", " + av + ", " + bv + ", " + cv + ", " + result + ");");
+  const std::string types = ", TERN_MMA_" + upper(a_type.name) + ", TERN_MMA_" + upper(b_type.name) +
+                            ", TERN_MMA_INTO_" + into + ", " + av + ", " + bv + ", " + cv + ", ";
+  const std::string sizes = std::to_string(found->m) + ", " + std::to_string(found->k);
+  if (sparse.empty()) {
+    writer.statement("u32 " + result + "[4]; tern_ptx_mma(" + writer.where() + ", " + sizes + types + result + ");");
+  } else {
+    const std::string places = writer.value(instruction.operand(4), word()),
+                      selector = writer.value(instruction.operand(5), word()), ordered = sparse == "sp" ? "0" : "1";
+    writer.statement("u32 " + result + "[4]; tern_ptx_mma_sparse(" + writer.where() + ", " + sizes + types + places +
+                     ", " + selector + ", " + ordered + ", " + result + ");");
+  }
   assign_all(d, part, result, writer);
 }
 

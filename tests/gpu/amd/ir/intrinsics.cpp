@@ -28,7 +28,7 @@ constexpr std::string_view kWave[] = {
     "ballot", "icmp", "fcmp", "wave.barrier",
     // runtime/matrices.h
     "mfma.f32.32x32x8f16", "mfma.f32.16x16x16f16", "mfma.f32.32x32x8bf16.1k", "mfma.f32.16x16x16bf16.1k",
-    "mfma.f32.32x32x2f32", "mfma.f32.16x16x4f32"};
+    "mfma.f32.32x32x2f32", "mfma.f32.16x16x4f32", "smfmac.f32.16x16x32.f16", "smfmac.f32.16x16x32.bf16"};
 constexpr std::string_view kBarrier[] = {"s.barrier"};
 constexpr std::string_view kNothing[] = {
     "s.waitcnt",    "sched.barrier", "sched.group.barrier", "iglp.opt",       "s.setprio",      "s.sleep", "s.sendmsg",

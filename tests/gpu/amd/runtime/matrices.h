@@ -49,6 +49,45 @@ static void tern_multiply(uint32_t site, uint64_t a, uint64_t b, const float* c,
   }
 }
 
+// A has 16 rows of 32, of each 4 elements 2 are kept (AMD's matrix instruction calculator, V_SMFMAC_F32_16X16X32_F16):
+// lane 16 * g + i holds the kept elements of A[i][8 * g ... 8 * g + 7] and their index, 4 bits for each 4 elements;
+// lane 16 * g + j holds B[8 * g ... 8 * g + 7][j]. Results as for 16 above.
+static void tern_multiply_sparse(uint32_t site, uint64_t a, const uint64_t* b, const float* c, uint32_t index,
+                                 uint32_t cbsz, uint32_t abid, float* to, tern_element element) {
+  if (cbsz != 0 || abid != 0) tern_fail("smfmac with cbsz or abid, which the emulator lacks");
+  for (uint32_t block = 0; block < 2; ++block) {
+    if ((index >> (4 * block) & 3) >= (index >> (4 * block + 2) & 3)) tern_fail("smfmac with indices not in order");
+  }
+  uint64_t kept[kWave], indices[kWave];
+  const struct tern_exchanged first = tern_exchange(site, a, index);
+  if (~first.active != 0) tern_fail("smfmac in a wave with inactive lanes");
+  for (uint32_t lane = 0; lane < kWave; ++lane) {
+    kept[lane] = first.wave[lane].taken[0];
+    indices[lane] = first.wave[lane].taken[1];
+  }
+  const struct tern_exchanged all = tern_exchange(site, b[0], b[1]);
+  for (uint32_t r = 0; r < 4; ++r) {
+    const uint32_t row = 4 * (all.lane / 16) + r, column = all.lane % 16;
+    float sum = c[r];
+    for (uint32_t g = 0; g < 4; ++g) {
+      for (uint32_t i = 0; i < 4; ++i) {
+        const uint32_t place = (uint32_t)indices[16 * g + row] >> (2 * i) & 3;
+        const uint64_t right = all.wave[16 * g + column].taken[i / 2];
+        sum = __builtin_fmaf(element(kept[16 * g + row], i), element(right, place), sum);
+      }
+    }
+    to[r] = sum;
+  }
+}
+
+#define TERN_SMFMAC(NAME, ELEMENT)                                                                                    \
+  void tern_amdgcn_smfmac_##NAME(uint32_t site, const uint64_t* a, const uint64_t* b, const float* c, uint32_t index, \
+                                 uint32_t cbsz, uint32_t abid, float* to) {                                           \
+    tern_multiply_sparse(site, *a, b, c, index, cbsz, abid, to, ELEMENT);                                             \
+  }
+TERN_SMFMAC(f32_16x16x32_f16, tern_widen_half)
+TERN_SMFMAC(f32_16x16x32_bf16, tern_widen_bfloat)
+
 #define TERN_MFMA(NAME, SIZE, ELEMENT)                                                                             \
   void tern_amdgcn_mfma_##NAME(uint32_t site, const uint64_t* a, const uint64_t* b, const float* c, uint32_t cbsz, \
                                uint32_t abid, uint32_t blgp, float* to) {                                          \

@@ -92,5 +92,64 @@ TEST(Matrices, ProductsOfAWave) {
   check({"__builtin_amdgcn_mfma_f32_16x16x4f32", "float", 16, 4, 1, "float"});
 }
 
+constexpr int kPairs[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
+
+// A[16][32] is sparse: two of four are kept; lane 16 * g + i has those of A[i][8 * g ... 8 * g + 7], B[8 * g ...][i], and
+// results in the rows 4 * g + r of column i.
+template <class Bits>
+void check_sparse(const char* builtin, const std::string& element, const Bits& bits) {
+  SCOPED_TRACE(builtin);
+  const Library library("typedef " + element + " four __attribute__((ext_vector_type(4))); typedef " + element +
+                        R"( eight __attribute__((ext_vector_type(8)));
+    typedef float result __attribute__((ext_vector_type(4)));
+    extern "C" __global__ void k(const four* a, const eight* b, const result* c, const int* index, result* d) {
+      const int t = threadIdx.x;
+      d[t] = )" + builtin +
+                        "(a[t], b[t], c[t], index[t], 0, 0); }");
+  std::vector<std::uint16_t> a, b;
+  std::vector<std::int32_t> index;
+  std::vector<float> c, d(256, -1);
+  const auto place = [](int row, int kept) { return kPairs[(row * 5 + kept / 2 * 7) % 6][kept % 2]; };
+  for (int lane = 0; lane < 64; ++lane) {
+    int places = 0;
+    for (int v = 0; v < 4; ++v) {
+      const int kept = lane / 16 * 4 + v;
+      a.push_back(bits(value(lane % 16, kept)));
+      places |= place(lane % 16, kept) << (2 * v);
+    }
+    index.push_back(places | 0x5a00);  // other bits have no meaning
+    for (int v = 0; v < 8; ++v) b.push_back(bits(value(lane / 16 * 8 + v + 2, lane % 16)));
+    for (int r = 0; r < 4; ++r) c.push_back(static_cast<float>(lane) + 100 * static_cast<float>(r));
+  }
+  const auto da = aligned(a), db = aligned(b);
+  const auto di = aligned(index);
+  const auto dc = aligned(c), dd = aligned(d);
+  library.run("k", {}, da.get(), db.get(), dc.get(), di.get(), dd.get());
+  for (int lane = 0; lane < 64; ++lane) {
+    for (int r = 0; r < 4; ++r) {
+      float sum = static_cast<float>(lane) + 100 * static_cast<float>(r);
+      const int row = lane / 16 * 4 + r;
+      for (int kept = 0; kept < 16; ++kept)
+        sum += static_cast<float>(value(row, kept) * value(kept / 2 * 4 + place(row, kept) + 2, lane % 16));
+      ASSERT_EQ(dd.get()[lane * 4 + r], sum) << "lane " << lane << " register " << r;
+    }
+  }
+}
+
+TEST(Matrices, ProductsOfASparseOperand) {
+  check_sparse("__builtin_amdgcn_smfmac_f32_16x16x32_f16", "_Float16", [](int v) {
+    const auto h = static_cast<_Float16>(v);
+    std::uint16_t b;
+    std::memcpy(&b, &h, 2);
+    return b;
+  });
+  check_sparse("__builtin_amdgcn_smfmac_f32_16x16x32_bf16", "short", [](int v) {
+    const float f = static_cast<float>(v);
+    std::uint32_t b;
+    std::memcpy(&b, &f, 4);
+    return static_cast<std::uint16_t>(b >> 16);
+  });
+}
+
 }  // namespace
 }  // namespace tern::gpu::amd

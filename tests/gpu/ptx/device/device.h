@@ -169,6 +169,10 @@ typedef enum {
 /* m16n8k: the registers of a, b, c and d. m8n8k4 of f64: a, b and c are pairs of words. */
 void tern_ptx_mma(tern_thread*, int line, int m, int k, tern_mma_type a_type, tern_mma_type b_type, tern_mma_into into,
                   const u32* a, const u32* b, const u32* c, u32* d);
+/* m16n8k32 of f16 and bf16 with a sparse a: `places` and `selector` are the operands e and f. */
+void tern_ptx_mma_sparse(tern_thread*, int line, int m, int k, tern_mma_type a_type, tern_mma_type b_type,
+                         tern_mma_into into, const u32* a, const u32* b, const u32* c, u32 places, u32 selector,
+                         int ordered, u32* d);
 
 #ifdef __cplusplus
 }

@@ -73,6 +73,7 @@ struct Product {
   int m, k;
   tern_mma_type a, b;
   tern_mma_into accumulator;
+  int selector = -1;  // says which lanes have the places of a sparse a; -1: a is not sparse
 };
 
 int bits_of(tern_mma_type type) {
@@ -128,8 +129,17 @@ ElementPosition place_of_c(int lane, int i) {
   return {lane / 4 + 8 * (i / 2), lane % 4 * 2 + i % 2};
 }
 
-// The words of a lane: a, b, c; d overwrites a.
-constexpr int kB = 4, kC = 8;
+// The words of a lane: a, b, c, the places of a sparse a; d overwrites a.
+constexpr int kB = 4, kC = 8, kPlaces = 12;
+
+// Column of the n-th kept element of a row of a sparse a, m16n8k32 of 16 bits: "for each 4 elements 2 are kept; 2 bits
+// give an element's index". "A thread pair of a group of four consecutive threads has the metadata; selector 0: threads
+// T0, T1; 1: T2, T3". The figure: the first thread of the pair has columns 0 to 15, the second 16 to 31; bits 0 to 15
+// are of row g, bits 16 to 31 of row g + 8.
+int sparse_column(tern_fibers_words words, int selector, int row, int n) {
+  const int lane = row % 8 * 4 + 2 * selector + n / 8;
+  return n / 2 * 4 + static_cast<int>(words[lane][kPlaces] >> (row / 8 * 16 + n % 8 * 2) & 3);
+}
 
 double value_of_c(const Product& product, const u32* words, int i) {
   switch (product.accumulator) {
@@ -167,8 +177,10 @@ void combine_products(uint64_t, tern_fibers_words words, void* user) {
   const Product& product = *static_cast<const Product*>(user);
   double a[16][32] = {}, b[32][8] = {};
   for (int lane = 0; lane < 32; ++lane) {
-    for (int i = 0; i < product.m * product.k / 32; ++i) {
-      const ElementPosition at = place_of_a(product.a, product.m, lane, i);
+    const bool sparse = product.selector >= 0;
+    for (int i = 0; i < product.m * product.k / (sparse ? 64 : 32); ++i) {
+      ElementPosition at = place_of_a(product.a, product.m, lane, i);
+      if (sparse) at.column = sparse_column(words, product.selector, at.row, at.column);
       a[at.row][at.column] = decoded(product.a, words[lane], i);
     }
     for (int i = 0; i < product.k * 8 / 32; ++i) {
@@ -207,6 +219,28 @@ void tern_ptx_stmatrix(tern_thread* thread, int line, int count, int transposed,
 u32 tern_ptx_movmatrix(tern_thread*, int line, u32 value) {
   tern_fibers_exchange(kWarp, combine_movmatrix, static_cast<u64>(line), nullptr, &value, 1, "movmatrix", line);
   return value;
+}
+
+void tern_ptx_mma_sparse(tern_thread* thread, int line, int m, int k, tern_mma_type a_type, tern_mma_type b_type,
+                         tern_mma_into into, const u32* a, const u32* b, const u32* c, u32 places, u32 selector,
+                         int ordered, u32* d) {
+  if (selector > 1) tern_ptx_trap(thread, line, "mma.sp with a sparsity selector that the shape lacks");
+  // "Values 0b0000, 0b0101, 0b1010, 0b1111 are invalid and result in undefined behavior"; "ordered_metadata: the
+  // indices are in increasing order".
+  for (int block = 0; block < 8 && (thread->index & 3) / 2 == selector; ++block) {
+    const u32 first = places >> 4 * block & 3, second = places >> (4 * block + 2) & 3;
+    if (first == second) tern_ptx_trap(thread, line, "mma.sp with two elements at one place");
+    if (ordered && first > second) tern_ptx_trap(thread, line, "mma.sp with places that do not ascend");
+  }
+  Product product{m, k, a_type, b_type, into, static_cast<int>(selector)};
+  u32 words[13] = {};
+  std::memcpy(words, a, 4 * sizeof(u32));
+  std::memcpy(words + kB, b, 4 * sizeof(u32));
+  const std::size_t sums = into == TERN_MMA_INTO_F16 ? 2 : 4;
+  std::memcpy(words + kC, c, sums * sizeof(u32));
+  words[kPlaces] = places;
+  tern_fibers_exchange(kWarp, combine_products, static_cast<u64>(line), &product, words, 13, "mma.sp.sync", line);
+  std::memcpy(d, words, sums * sizeof(u32));
 }
 
 void tern_ptx_mma(tern_thread*, int line, int m, int k, tern_mma_type a_type, tern_mma_type b_type, tern_mma_into into,

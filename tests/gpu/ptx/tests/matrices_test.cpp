@@ -113,6 +113,90 @@ TEST(Matrices, ProductsOfHalvesAndBrainFloats) {
   }
 }
 
+// m16n8k32 with a sparse a. Kept elements lie like those of m16n8k16: "firstcol = threadID_in_group * 4 for i < 4, + 16
+// for i >= 4". Of the places the first thread of a pair has columns 0 to 15, the second 16 to 31, of the rows g (low
+// half) and g + 8; threads that the selector leaves out have no places at all here.
+std::string sparse_text(const std::string& operation, const std::string& type, int selector) {
+  const std::string chosen = std::to_string(selector);
+  return R"(extern "C" __global__ void k(const unsigned short* pa, const unsigned short* places, const unsigned short* pb,
+                                         const float* c, float* d) {
+    const int lane = threadIdx.x, g = lane / 4, t = lane % 4;
+    unsigned a[4], b[4], e = 0;
+    float s[4];
+    for (int i = 0; i < 4; ++i) s[i] = c[(g + i / 2 * 8) * 8 + t * 2 + i % 2];
+    for (int i = 0; i < 4; ++i) a[i] = *(const unsigned*)(pa + (g + i % 2 * 8) * 16 + t * 2 + i / 2 * 8);
+    for (int i = 0; i < 4; ++i) b[i] = *(const unsigned*)(pb + g * 32 + t * 2 + i * 8);
+    if (t / 2 == )" +
+         chosen + R"() e = places[g * 2 + t % 2] | (unsigned)places[(g + 8) * 2 + t % 2] << 16;
+    asm volatile(")" +
+         operation + ".sync.aligned.m16n8k32.row.col.f32." + type + "." + type + R"(.f32 {%0, %1, %2, %3}, "
+      "{%4, %5, %6, %7}, {%8, %9, %10, %11}, {%0, %1, %2, %3}, %12, )" +
+         chosen + R"(;"
+      : "+f"(s[0]), "+f"(s[1]), "+f"(s[2]), "+f"(s[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(e));
+    for (int i = 0; i < 4; ++i) d[(g + i / 2 * 8) * 8 + t * 2 + i % 2] = s[i];
+  })";
+}
+
+constexpr int kPairs[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
+
+// a: 16 rows of 16 kept elements, with their places; b: 8 columns of 32.
+struct SparseProduct {
+  alignas(16) std::uint16_t a[kM * 16], places[kM * 2] = {}, b[kN * 32];
+  std::vector<float> c = std::vector<float>(kM * kN), d = c;
+
+  explicit SparseProduct(std::uint16_t (*bits)(float)) {
+    for (int i = 0; i < kM * 16; ++i) a[i] = bits(element(i / 16, i % 16));
+    for (int i = 0; i < kN * 32; ++i) b[i] = bits(element(i % 32 + 40, i / 32));
+    for (int row = 0; row < kM; ++row) {
+      for (int n = 0; n < 16; ++n) places[row * 2 + n / 8] |= static_cast<std::uint16_t>(place(row, n) << (n % 8 * 2));
+    }
+    for (int i = 0; i < kM * kN; ++i) c[i] = static_cast<float>(i) / 8;
+  }
+  static int place(int row, int n) { return kPairs[(row * 5 + n / 2 * 7) % 6][n % 2]; }
+
+  void check() const {
+    for (int i = 0; i < kM * kN; ++i) {
+      double sum = static_cast<double>(c[i]), size = sum;
+      for (int n = 0; n < 16; ++n) {
+        const int k = n / 2 * 4 + place(i / kN, n);
+        const double one = static_cast<double>(element(i / kN, n)) * static_cast<double>(element(k + 40, i % kN));
+        sum += one;
+        size += std::fabs(one);
+      }
+      EXPECT_NEAR(static_cast<double>(d[i]), sum, size * std::ldexp(1.0, -22)) << i / kN << ", " << i % kN;
+    }
+  }
+};
+
+TEST(Matrices, ProductsOfASparseOperand) {
+  for (const char* operation : {"mma.sp", "mma.sp::ordered_metadata"}) {
+    for (const bool half : {true, false}) {
+      for (const int selector : {0, 1}) {
+        SCOPED_TRACE(std::string(operation) + (half ? " of f16, selector " : " of bf16, selector ") +
+                     std::to_string(selector));
+        SparseProduct product(half ? half_bits : brain_bits);
+        Kernels(sparse_text(operation, half ? "f16" : "bf16", selector))
+            .run("k", {}, &product.a[0], &product.places[0], &product.b[0], product.c.data(), product.d.data());
+        product.check();
+      }
+    }
+  }
+}
+
+TEST(MatricesDeathTest, SparsePlacesOfUndefinedBehaviorTrap) {
+  SparseProduct product(half_bits);
+  const auto run = [&](const char* operation, int block, int two) {
+    SparseProduct wrong = product;
+    std::uint16_t& word = wrong.places[7];
+    word = static_cast<std::uint16_t>((word & ~(15 << 4 * block)) | two << 4 * block);
+    const Kernels kernels(sparse_text(operation, "f16", 0));
+    kernels.run("k", {}, &wrong.a[0], &wrong.places[0], &wrong.b[0], wrong.c.data(), wrong.d.data());
+  };
+  EXPECT_DEATH(run("mma.sp", 2, 0b1010), "two elements at one place");
+  EXPECT_DEATH(run("mma.sp::ordered_metadata", 3, 0b0001), "do not ascend");
+}
+
 TEST(Matrices, ProductsOfBytes) {
   // m16n8k32: "row = groupID for 0 <= i < 4 || 8 <= i < 12; col = (threadID_in_group * 4) + (i & 0x3), + 16 for i >= 8"
   const Kernels kernels(R"(extern "C" __global__ void k(const signed char* pa, const unsigned char* pb, int* d) {
